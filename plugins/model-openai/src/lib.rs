@@ -1,0 +1,1 @@
+//! The model provider for OpenAI-compatible endpoints of Mindhost.
