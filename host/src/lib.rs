@@ -1,1 +1,6 @@
-//! Host.
+//! Mindhost: answers questions about databases.
+//!
+//! `ARCHITECTURE.md` beside this crate is the map.
+
+pub mod error;
+pub mod plugins;

@@ -1,0 +1,191 @@
+//! The manifest: what a plugin is and what it may ask for, readable without running it.
+//!
+//! A JSON object in the custom section `mindhost:manifest` of the component. `wit/README.md` documents it for
+//! authors.
+
+use serde::{Deserialize, Serialize};
+
+/// Name of the custom section.
+pub const SECTION: &str = "mindhost:manifest";
+
+/// What a plugin says of itself. Unknown keys are refused: a right that the host does not know is not granted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// Connector or model.
+    pub kind: PluginKind,
+    /// `connector-sqlite`
+    pub name: String,
+    /// For people: `SQLite`.
+    pub title: String,
+    /// Version of the plugin.
+    pub version: String,
+    /// Version of the WIT package it was built against.
+    pub wit: String,
+    /// `sql-connector`, `model-provider`, …
+    pub world: String,
+    /// One or two sentences for people.
+    #[serde(default)]
+    pub description: String,
+    /// Engine kinds that a connector serves; the first is the usual name, the others are aliases.
+    #[serde(default)]
+    pub engines: Vec<String>,
+    /// SQL dialect of a connector.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dialect: Option<Dialect>,
+    /// What a connector can do.
+    #[serde(default)]
+    pub capabilities: Capabilities,
+    /// TCP destinations, by the names of connection data.
+    #[serde(default)]
+    pub network: Vec<NetworkGrant>,
+    /// HTTP destinations, by the names of connection data.
+    #[serde(default)]
+    pub http: Vec<HttpGrant>,
+    /// Files, by the names of connection data.
+    #[serde(default)]
+    pub files: Vec<FileGrant>,
+    /// Which connection data are credentials, and who adds them.
+    #[serde(default)]
+    pub credentials: Vec<CredentialRule>,
+    /// JSON schema (2020-12) of connection data; `x-secret` and `x-destination` mark properties.
+    pub connection_data: serde_json::Value,
+}
+
+/// Connector or model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PluginKind {
+    /// Serves a database engine.
+    Connector,
+    /// Serves a language model.
+    Model,
+}
+
+/// The dialects that the guard can parse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Dialect {
+    /// SQLite.
+    Sqlite,
+    /// PostgreSQL.
+    Postgresql,
+    /// MySQL and MariaDB.
+    Mysql,
+    /// Microsoft SQL Server.
+    Mssql,
+    /// A dialect without peculiarities.
+    Generic,
+}
+
+/// What a connector can do.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Capabilities {
+    /// A running statement can be stopped from another connection.
+    pub cancel: bool,
+    /// Several statements can see one state of the data.
+    pub snapshot: bool,
+    /// Who cuts the pages.
+    pub paging: Paging,
+}
+
+/// Who cuts the pages of a result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Paging {
+    /// The engine, by LIMIT and OFFSET in the statement.
+    #[default]
+    Sql,
+    /// The host, which reads and skips. The rule for SQL Server.
+    InMemory,
+}
+
+/// A TCP destination: the values of two properties.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NetworkGrant {
+    /// Property with the host name or address.
+    pub host: String,
+    /// Property with the port.
+    pub port: String,
+    /// When the property is absent.
+    pub default_port: u16,
+}
+
+/// An HTTP destination: the authority of a URL property.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HttpGrant {
+    /// Property with the URL.
+    pub url: String,
+    /// When the property is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<String>,
+}
+
+/// A file or directory: the value of a path property.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FileGrant {
+    /// Property with the path.
+    pub path: String,
+    /// One file, or everything below a directory.
+    #[serde(default)]
+    pub kind: FileKind,
+    /// Only reading exists so far.
+    #[serde(default)]
+    pub access: FileAccess,
+    /// Suffixes of files beside it that belong to it.
+    #[serde(default)]
+    pub siblings: Vec<String>,
+}
+
+/// What a path names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FileKind {
+    /// One file.
+    #[default]
+    File,
+    /// A directory and what is below it.
+    Directory,
+}
+
+/// What may be done with a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FileAccess {
+    /// Reading.
+    #[default]
+    Read,
+}
+
+/// How a credential travels.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CredentialRule {
+    /// Property with the secret.
+    pub property: String,
+    /// Who adds it, and how.
+    pub scheme: CredentialScheme,
+    /// Header or query parameter; with `basic`, the property with the user name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+}
+
+/// The ways a credential is added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CredentialScheme {
+    /// The host sends `Authorization: Bearer`.
+    Bearer,
+    /// The host sends `Authorization: Basic`.
+    Basic,
+    /// The host sends a header of that name.
+    Header,
+    /// The host adds a query parameter of that name.
+    Query,
+    /// The guest gets it in its configuration.
+    GuestHeld,
+}
