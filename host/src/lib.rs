@@ -4,3 +4,4 @@
 
 pub mod error;
 pub mod plugins;
+pub mod sql;

@@ -1,0 +1,10 @@
+//! SQL: text in, guarded statement out; batches in, JSON or CSV out.
+//!
+//! [`guard`](guard::guard) is the only door through which a caller's or a model's SQL reaches an engine.
+
+pub mod csv;
+pub mod guard;
+pub mod json;
+pub mod schema;
+
+pub use guard::{Guarded, Paged, Scope, ScopeDatasource, ScopeTable, guard};
