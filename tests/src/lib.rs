@@ -1,1 +1,48 @@
-//! Tests.
+//! What the end-to-end tests are written with: a running server, a client for it, real databases and a
+//! scripted language model.
+//!
+//! A test reads as the example that it is:
+//!
+//! ```no_run
+//! # async fn example() {
+//! use mindhost_tests::{Host, json};
+//!
+//! let host = Host::start().await;
+//! let shop = host.sqlite("shop", "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT)").await;
+//! let mind = host.mind("assistant").datasource(&shop.name).direct_queries().create().await;
+//! let result = mind.rows("SELECT count(*) FROM item").await;
+//! assert_eq!(result, [[json!(0)]]);
+//! # }
+//! ```
+//!
+//! Nothing here is skipped when something is missing: a test that needs a database fails with the command
+//! that installs it. Everything that is started dies with the test process, even when that is killed.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a fixture that cannot do its work fails the test with the reason"
+)]
+
+pub mod build;
+mod client;
+mod datasource;
+mod host;
+mod mind;
+mod model;
+mod postgres;
+mod process;
+pub mod ready;
+mod sse;
+mod sweep;
+
+pub use client::{Reply, Request};
+pub use datasource::Datasource;
+pub use host::{ADMIN_KEY, Builder, Host};
+pub use mind::{Mind, NewMind};
+pub use model::{ScriptedModel, Turn};
+pub use postgres::{Postgres, PostgresDatabase};
+pub use process::{Process, spawn};
+pub use serde_json::{Value, json};
+pub use sse::{Event, EventStream};

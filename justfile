@@ -1,0 +1,123 @@
+# Everything that there is to do with this repository. `just` alone lists it.
+
+set shell := ["bash", "-euo", "pipefail", "-c"]
+
+target := absolute_path(env("CARGO_TARGET_DIR", "target"))
+plugins := "connector-sqlite connector-postgres model-openai model-offline"
+
+# The newest client that the tests run unchanged.
+openai_python := "3.52.0"
+
+_default:
+    @just --list --unsorted
+
+# Build the demo database and the server, show the whole job with curl, leave the server running. `--once` exits.
+[positional-arguments]
+demo *options: _setup-build (_binaries "--bins") _plugins
+    @"{{ target }}/debug/demo" "$@"
+
+# Run all tests, against real databases.
+test *filter: setup (_binaries "--all-targets") _plugins
+    cargo test --workspace --no-fail-fast -- {{ filter }}
+
+# What continuous integration runs.
+check: setup
+    cargo fmt --all --check
+    cargo clippy --workspace --all-targets -- -D warnings
+    cargo clippy --profile plugin --target wasm32-wasip2 {{ prepend("-p ", plugins) }} -- -D warnings
+    cargo deny --workspace check licenses bans sources
+    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+    just test
+    just demo --once
+
+# Print the benchmarks, as ratios to native clients.
+bench: setup build
+    cargo run --release -p mindhost-tests --bin bench
+
+# The server at target/release/mindhost and the plugins at target/plugins.
+build: _setup-build
+    cargo build --release -p mindhost
+    @just _pack release
+
+# The plugins alone, packed with their manifests.
+plugins: _setup-build (_binaries "--bins") _plugins
+
+# Install what the build and the tests need. Does nothing when all is there.
+setup: _setup-build _setup-tests
+
+# One feature set for tests, demo and plugins' packing, so that nothing is built twice.
+_binaries targets:
+    cargo build --workspace {{ targets }}
+
+_plugins: (_pack "debug")
+
+_pack profile:
+    cargo build --profile plugin --target wasm32-wasip2 {{ prepend("-p ", plugins) }}
+    @mkdir -p "{{ target }}/plugins"
+    @for plugin in {{ plugins }}; do \
+        "{{ target }}/{{ profile }}/mindhost" plugin pack \
+            "{{ target }}/wasm32-wasip2/plugin/${plugin//-/_}.wasm" \
+            --manifest "plugins/$plugin/manifest.json" \
+            --output "{{ target }}/plugins/$plugin.wasm"; \
+    done
+
+# The wasm target, a C compiler that knows it, and curl.
+_setup-build:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    if [ ! -d "$(rustc --print sysroot)/lib/rustlib/wasm32-wasip2" ]; then
+        echo "setup: adding the Rust target wasm32-wasip2"
+        rustup target add wasm32-wasip2
+    fi
+    missing=()
+    command -v cc >/dev/null || missing+=(gcc libc6-dev)
+    command -v clang-19 >/dev/null || missing+=(clang-19)
+    command -v wasm-ld-19 >/dev/null || missing+=(lld-19)
+    command -v llvm-ar-19 >/dev/null || missing+=(llvm-19)
+    [ -d /usr/include/wasm32-wasi ] || missing+=(wasi-libc)
+    [ -e /usr/lib/llvm-19/lib/clang/19/lib/wasi/libclang_rt.builtins-wasm32.a ] || missing+=(libclang-rt-19-dev-wasm32)
+    command -v curl >/dev/null || missing+=(curl)
+    just _install "${missing[@]}"
+
+# The databases and clients that the tests run against.
+_setup-tests:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    missing=()
+    compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/dev/null || missing+=(postgresql)
+    command -v psql >/dev/null || missing+=(postgresql-client)
+    command -v sqlite3 >/dev/null || missing+=(sqlite3)
+    command -v jq >/dev/null || missing+=(jq)
+    command -v setpriv >/dev/null || missing+=(util-linux)
+    python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3 python3-venv)
+    just _install "${missing[@]}"
+    mark="{{ target }}/python/openai-{{ openai_python }}"
+    if [ ! -e "$mark" ]; then
+        echo "setup: installing openai {{ openai_python }} for Python into {{ target }}/python"
+        python3 -m venv --clear "{{ target }}/python"
+        "{{ target }}/python/bin/python" -m pip install --quiet "openai=={{ openai_python }}"
+        touch "$mark"
+    fi
+
+# Installs packages of Debian where that is allowed, and says how where it is not.
+_install *packages:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    [ -n "{{ packages }}" ] || exit 0
+    command="apt-get install -y --no-install-recommends {{ packages }}"
+    if ! command -v apt-get >/dev/null; then
+        echo "setup: these are missing (names of Debian's packages): {{ packages }}" >&2
+        exit 1
+    fi
+    if [ "$(id -u)" = 0 ]; then
+        as=""
+    elif sudo -n true 2>/dev/null; then
+        as="sudo"
+    else
+        echo "setup: these packages are missing. Install them, then start again:" >&2
+        echo "    sudo $command" >&2
+        exit 1
+    fi
+    echo "setup: $as $command"
+    $as apt-get update -q
+    DEBIAN_FRONTEND=noninteractive $as $command

@@ -1,0 +1,58 @@
+//! Where the build has put what the tests run, and what to say when it has not.
+
+use std::path::{Path, PathBuf};
+
+/// The target folder of the build that this program belongs to: `CARGO_TARGET_DIR`, or `target/` of the workspace.
+pub fn target_dir() -> PathBuf {
+    match std::env::var_os("CARGO_TARGET_DIR") {
+        Some(dir) => workspace_dir().join(dir),
+        None => workspace_dir().join("target"),
+    }
+}
+
+/// The root of the repository.
+pub fn workspace_dir() -> PathBuf {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
+    tests.parent().unwrap_or(tests).to_owned()
+}
+
+/// The server that was built in the same profile as the tests.
+///
+/// # Panics
+/// When it is missing: cargo does not build it for this crate alone, `just test` does.
+pub fn host_binary() -> PathBuf {
+    let profile = if cfg!(debug_assertions) {
+        "debug"
+    } else {
+        "release"
+    };
+    existing(
+        target_dir().join(profile).join("mindhost"),
+        "cargo build -p mindhost",
+    )
+}
+
+/// The folder of packed plugins.
+///
+/// # Panics
+/// When it is missing.
+pub fn plugins_dir() -> PathBuf {
+    existing(target_dir().join("plugins"), "just plugins")
+}
+
+/// The Python of the environment in which the unchanged clients are installed.
+///
+/// # Panics
+/// When it is missing.
+pub fn python() -> PathBuf {
+    existing(target_dir().join("python/bin/python"), "just setup")
+}
+
+fn existing(path: PathBuf, command: &str) -> PathBuf {
+    assert!(
+        path.exists(),
+        "{} is missing; build it with `{command}`, or run everything with `just test`",
+        path.display()
+    );
+    path
+}

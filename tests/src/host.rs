@@ -1,0 +1,275 @@
+//! The real server as a child process, with a data directory of its own.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use reqwest::Method;
+use rustix::process::Signal;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::{EventStream, Process, Request, build, ready, spawn};
+
+/// The key that every host of the tests starts with.
+pub const ADMIN_KEY: &str = "mh_test_admin_key_0123456789abcdef";
+
+/// A host stops within this time when it is asked to.
+const SHUTDOWN: Duration = Duration::from_secs(20);
+
+/// What all hosts of one test run share: the compiled code of the plugins and the key that authenticates it.
+/// The first host of a run is started alone and compiles them; all others find them compiled.
+static SHARED: LazyLock<PathBuf> = LazyLock::new(|| {
+    let folder = build::target_dir().join("e2e");
+    std::fs::create_dir_all(&folder).expect("a folder for what the hosts share");
+    let data = TempDir::new().expect("a data directory");
+    drop(Running::start(&Builder::default(), data.path(), &folder));
+    folder
+});
+
+/// A running server. Clones are the same server; it stops when the last one is dropped.
+#[derive(Clone, Debug)]
+pub struct Host(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    builder: Builder,
+    // Stopped before the data directory goes.
+    running: Mutex<Running>,
+    data: TempDir,
+}
+
+/// A server that is about to start.
+#[derive(Clone, Debug, Default)]
+pub struct Builder {
+    environment: Vec<(String, String)>,
+    files: Vec<(PathBuf, Vec<u8>)>,
+}
+
+impl Builder {
+    /// Sets a variable of its environment: any setting as `MINDHOST_SECTION__NAME`.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: impl AsRef<str>) -> Self {
+        self.environment
+            .push((name.to_owned(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// Puts a file into the data directory before the start.
+    #[must_use]
+    pub fn file(mut self, path: impl Into<PathBuf>, content: impl Into<Vec<u8>>) -> Self {
+        self.files.push((path.into(), content.into()));
+        self
+    }
+
+    /// Starts it and waits until it is ready.
+    ///
+    /// # Panics
+    /// When it does not become ready; the panic shows its log.
+    pub async fn start(self) -> Host {
+        tokio::task::spawn_blocking(move || self.start_blocking())
+            .await
+            .expect("the start of the host")
+    }
+
+    fn start_blocking(self) -> Host {
+        let data = TempDir::new().expect("a data directory");
+        for (path, content) in &self.files {
+            let path = data.path().join(path);
+            std::fs::create_dir_all(path.parent().expect("a file in the data directory"))
+                .expect("its folder");
+            std::fs::write(path, content).expect("a file in the data directory");
+        }
+        let running = Mutex::new(Running::start(&self, data.path(), &SHARED));
+        Host(Arc::new(Inner {
+            builder: self,
+            running,
+            data,
+        }))
+    }
+}
+
+impl Host {
+    /// A server with the default configuration.
+    pub async fn start() -> Host {
+        Self::builder().start().await
+    }
+
+    /// A server with a configuration of its own.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// `http://127.0.0.1:<port>`; another one after a restart.
+    pub fn url(&self) -> String {
+        self.running().url.clone()
+    }
+
+    /// The base URL that clients are configured with.
+    pub fn base_url(&self) -> String {
+        format!("{}/api/v1", self.url())
+    }
+
+    /// Its data directory.
+    pub fn data_dir(&self) -> &Path {
+        self.0.data.path()
+    }
+
+    /// Where the workspace `default` may read files.
+    pub fn files_dir(&self) -> PathBuf {
+        self.data_dir().join("files").join("default")
+    }
+
+    /// Everything that it has logged, over all restarts.
+    pub fn log(&self) -> String {
+        log(self.data_dir())
+    }
+
+    /// Kills it (`kill -9`), as a power cut would, and leaves it dead until [`Host::restart`].
+    pub async fn kill(&self) {
+        self.running().process.kill();
+    }
+
+    /// Starts it again on the same data directory, after stopping it if it still runs.
+    pub async fn restart(&self) {
+        let host = self.clone();
+        let restarted = tokio::task::spawn_blocking(move || {
+            let inner = &*host.0;
+            let mut running = host.running();
+            running.process.stop(SHUTDOWN);
+            *running = Running::start(&inner.builder, inner.data.path(), &SHARED);
+        });
+        restarted.await.expect("the restart of the host");
+    }
+
+    /// Asks it to stop and waits for its end. True when it ended by itself with success.
+    pub async fn shut_down(&self) -> bool {
+        let host = self.clone();
+        let status = tokio::task::spawn_blocking(move || host.running().process.stop(SHUTDOWN));
+        status
+            .await
+            .expect("the end of the host")
+            .is_some_and(|status| status.success())
+    }
+
+    /// Sends a signal to the process.
+    pub fn signal(&self, signal: Signal) {
+        self.running().process.signal(signal);
+    }
+
+    /// A request to any path of the server, outside of `/api/v1` too.
+    pub fn request(&self, method: Method, path: &str) -> Request {
+        Request::new(method, format!("{}{path}", self.url()), ADMIN_KEY)
+    }
+
+    /// `GET /api/v1{path}`
+    pub fn get(&self, path: &str) -> Request {
+        self.api(Method::GET, path)
+    }
+
+    /// `POST /api/v1{path}`
+    pub fn post(&self, path: &str, body: Value) -> Request {
+        self.api(Method::POST, path).json(&body)
+    }
+
+    /// `PUT /api/v1{path}`
+    pub fn put(&self, path: &str, body: Value) -> Request {
+        self.api(Method::PUT, path).json(&body)
+    }
+
+    /// `PATCH /api/v1{path}`
+    pub fn patch(&self, path: &str, body: Value) -> Request {
+        self.api(Method::PATCH, path).json(&body)
+    }
+
+    /// `DELETE /api/v1{path}`
+    pub fn delete(&self, path: &str) -> Request {
+        self.api(Method::DELETE, path)
+    }
+
+    /// `{method} /api/v1{path}`, for bodies that are not JSON and methods that are not the right ones.
+    pub fn api(&self, method: Method, path: &str) -> Request {
+        self.request(method, &format!("/api/v1{path}"))
+    }
+
+    /// `POST /api/v1{path}`, with the reply read as events.
+    pub async fn stream(&self, path: &str, body: Value) -> EventStream {
+        EventStream::of(self.post(path, body).open().await).await
+    }
+
+    fn running(&self) -> MutexGuard<'_, Running> {
+        self.0
+            .running
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!(
+                "--- log of the host ---\n{}--- end of the log ---",
+                log(self.data.path())
+            );
+        }
+        let running = self
+            .running
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
+        running.process.stop(SHUTDOWN);
+    }
+}
+
+impl Running {
+    fn start(builder: &Builder, data: &Path, shared: &Path) -> Self {
+        let before = log(data).len();
+        let output = std::fs::File::options()
+            .create(true)
+            .append(true)
+            .open(data.join(LOG))
+            .expect("a log");
+        let errors = output.try_clone().expect("the log once more");
+        let mut process = spawn(build::host_binary(), |command| {
+            command
+                .arg("serve")
+                .current_dir(data)
+                .stdin(std::process::Stdio::null());
+            command.stdout(output).stderr(errors);
+            for (name, _) in std::env::vars_os() {
+                if name.to_string_lossy().starts_with("MINDHOST_") {
+                    command.env_remove(name);
+                }
+            }
+            command
+                .env("MINDHOST_LISTEN", "127.0.0.1:0")
+                .env("MINDHOST_DATA_DIR", data)
+                .env("MINDHOST_ADMIN_KEY", ADMIN_KEY)
+                .env("MINDHOST_PLUGINS_DIR", build::plugins_dir())
+                .env("MINDHOST_PLUGINS__CACHE_DIR", shared.join("compiled"))
+                .env("MINDHOST_SECRETS__KEY_FILE", shared.join("secrets.key"))
+                .envs(
+                    builder
+                        .environment
+                        .iter()
+                        .map(|(name, value)| (name, value)),
+                );
+        });
+        let url = ready::wait(&mut process, || log(data).split_off(before));
+        Self { process, url }
+    }
+}
+
+const LOG: &str = "host.log";
+
+#[derive(Debug)]
+struct Running {
+    process: Process,
+    url: String,
+}
+
+fn log(data: &Path) -> String {
+    String::from_utf8_lossy(&std::fs::read(data.join(LOG)).unwrap_or_default()).into_owned()
+}

@@ -1,0 +1,319 @@
+//! A throw-away PostgreSQL for one test process, and a database of its own for each test.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    sync::{
+        LazyLock,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Signal, geteuid};
+use serde_json::{Value, json};
+use tokio_postgres::{Client, Config, NoTls};
+
+use crate::{Process, process::spawn_with, sweep};
+
+const INSTALL: &str =
+    "PostgreSQL is not installed; `just setup` installs it (apt-get install -y postgresql)";
+const PASSWORD: &str = "a password of the tests";
+const STARTUP: Duration = Duration::from_secs(60);
+
+/// The server that all tests of this process share.
+#[derive(Debug)]
+pub struct Postgres {
+    folder: PathBuf,
+    port: u16,
+    ca: String,
+    process: Process,
+}
+
+/// A database that one test has for itself, owned by a plain role of its own.
+#[derive(Clone, Debug)]
+pub struct PostgresDatabase {
+    /// Name of the database and of its owner.
+    pub name: String,
+    /// Password of the owner.
+    pub password: String,
+    /// Port on 127.0.0.1.
+    pub port: u16,
+}
+
+impl Postgres {
+    /// The server of this process, started on first use.
+    ///
+    /// # Panics
+    /// When PostgreSQL is not installed or does not start; the panic says what to do.
+    pub fn shared() -> &'static Postgres {
+        static SERVER: LazyLock<Postgres> = LazyLock::new(Postgres::start);
+        &SERVER
+    }
+
+    /// A new database with a new role that owns it, filled by running `sql` as that role.
+    pub async fn database(&self, sql: &str) -> PostgresDatabase {
+        static NEXT: AtomicU32 = AtomicU32::new(1);
+        let name = format!("test_{}", NEXT.fetch_add(1, Ordering::Relaxed));
+        let admin = self.admin("postgres").await;
+        for statement in [
+            format!("CREATE ROLE {name} LOGIN PASSWORD '{name} secret'"),
+            format!("CREATE DATABASE {name} OWNER {name} ENCODING 'UTF8' TEMPLATE template0"),
+        ] {
+            run(&admin, &statement).await;
+        }
+        let database = PostgresDatabase {
+            password: format!("{name} secret"),
+            name,
+            port: self.port,
+        };
+        run(&database.client().await, sql).await;
+        database
+    }
+
+    /// A connection of the superuser, for what an owner may not do.
+    pub async fn admin(&self, database: &str) -> Client {
+        connect(self.port, "postgres", PASSWORD, database).await
+    }
+
+    /// The certificate authority that signed the server's certificate for `localhost`, as PEM.
+    pub fn ca(&self) -> &str {
+        &self.ca
+    }
+
+    /// The port on 127.0.0.1.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    fn start() -> Postgres {
+        let folder = sweep::own_folder("mindhost-postgres");
+        let bin = bin_dir();
+        make_folder(&folder);
+        std::fs::write(folder.join("password"), PASSWORD).expect("the password file");
+        let ca = write_certificates(&folder);
+        give_away(&folder);
+        init(&bin, &folder);
+        let port = free_port();
+        configure(&folder.join("data"), port);
+        let log = std::fs::File::create(folder.join("log")).expect("a log");
+        let errors = log.try_clone().expect("the log once more");
+        // SIGQUIT is the server's own immediate stop: it takes its children along.
+        let privileges = [&as_servant()[..], &["--pdeathsig", "QUIT"]].concat();
+        let process = spawn_with(&privileges, Signal::QUIT, bin.join("postgres"), |command| {
+            command
+                .arg("-D")
+                .arg(folder.join("data"))
+                .current_dir(&folder)
+                .stdout(log)
+                .stderr(errors);
+        });
+        let mut server = Postgres {
+            folder,
+            port,
+            ca,
+            process,
+        };
+        server.wait();
+        server
+    }
+
+    fn wait(&mut self) {
+        let deadline = Instant::now() + STARTUP;
+        // The server writes this line when it takes connections, and `ready` into its pid file.
+        let pid_file = self.folder.join("data/postmaster.pid");
+        while !std::fs::read_to_string(&pid_file)
+            .is_ok_and(|text| text.lines().nth(7) == Some("ready   "))
+        {
+            let log = || std::fs::read_to_string(self.folder.join("log")).unwrap_or_default();
+            assert!(
+                self.process.ended().is_none(),
+                "PostgreSQL did not start:\n{}",
+                log()
+            );
+            assert!(
+                Instant::now() < deadline,
+                "PostgreSQL is not ready after {STARTUP:?}:\n{}",
+                log()
+            );
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl PostgresDatabase {
+    /// What a datasource is made with.
+    pub fn connection_data(&self) -> Value {
+        json!({
+            "host": "127.0.0.1",
+            "port": self.port,
+            "user": self.name,
+            "password": self.password,
+            "database": self.name,
+        })
+    }
+
+    /// A connection of the owner.
+    pub async fn client(&self) -> Client {
+        connect(self.port, &self.name, &self.password, &self.name).await
+    }
+
+    /// Runs SQL as the owner.
+    pub async fn run(&self, sql: &str) {
+        run(&self.client().await, sql).await;
+    }
+}
+
+async fn run(client: &Client, sql: &str) {
+    client
+        .batch_execute(sql)
+        .await
+        .unwrap_or_else(|error| panic!("{error:?} in {sql}"));
+}
+
+async fn connect(port: u16, user: &str, password: &str, database: &str) -> Client {
+    let mut config = Config::new();
+    config
+        .host("127.0.0.1")
+        .port(port)
+        .user(user)
+        .password(password)
+        .dbname(database);
+    let (client, connection) = config
+        .connect(NoTls)
+        .await
+        .expect("a connection to PostgreSQL");
+    tokio::spawn(connection);
+    client
+}
+
+/// The newest version of Debian's, else what is on the path.
+fn bin_dir() -> PathBuf {
+    let versions = std::fs::read_dir("/usr/lib/postgresql")
+        .into_iter()
+        .flatten()
+        .flatten();
+    let newest = versions
+        .filter(|entry| entry.path().join("bin/initdb").exists())
+        .max_by_key(|entry| {
+            entry
+                .file_name()
+                .to_string_lossy()
+                .parse::<u32>()
+                .unwrap_or(0)
+        });
+    if let Some(newest) = newest {
+        return newest.path().join("bin");
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .find(|dir| dir.join("initdb").exists())
+        .unwrap_or_else(|| panic!("{INSTALL}"))
+}
+
+/// The server refuses to run as root: then it runs as `postgres`, which Debian's package makes.
+fn as_servant() -> Vec<&'static str> {
+    match geteuid().is_root() {
+        true => vec![
+            "--reuid",
+            "postgres",
+            "--regid",
+            "postgres",
+            "--init-groups",
+        ],
+        false => Vec::new(),
+    }
+}
+
+fn make_folder(folder: &Path) {
+    let _ = std::fs::remove_dir_all(folder);
+    std::fs::create_dir_all(folder).expect("a folder for PostgreSQL");
+}
+
+fn give_away(folder: &Path) {
+    if geteuid().is_root() {
+        must(
+            "chown",
+            Command::new("chown")
+                .args(["-R", "postgres:postgres"])
+                .arg(folder),
+        );
+    }
+}
+
+fn init(bin: &Path, folder: &Path) {
+    let mut command = Command::new("setpriv");
+    command.args(as_servant()).arg("--").arg(bin.join("initdb"));
+    command
+        .arg("-D")
+        .arg(folder.join("data"))
+        .arg("--pwfile")
+        .arg(folder.join("password"));
+    command.args([
+        "--username=postgres",
+        "--auth=scram-sha-256",
+        "--encoding=UTF8",
+        "--locale=C.UTF-8",
+    ]);
+    must("initdb", command.arg("--no-sync").current_dir(folder));
+}
+
+/// Fast rather than durable; quiet about nothing, so that a failure can be read.
+fn configure(data: &Path, port: u16) {
+    let settings = format!(
+        "listen_addresses = '127.0.0.1'\nport = {port}\nunix_socket_directories = '{socket}'\n\
+         max_connections = 200\nshared_buffers = 64MB\nfsync = off\nsynchronous_commit = off\n\
+         full_page_writes = off\nautovacuum = off\nssl = on\n\
+         ssl_cert_file = '{socket}/server.crt'\nssl_key_file = '{socket}/server.key'\n",
+        socket = data.parent().unwrap_or(data).display(),
+    );
+    let file = data.join("postgresql.conf");
+    let defaults = std::fs::read_to_string(&file).expect("the configuration that initdb wrote");
+    std::fs::write(file, format!("{defaults}\n{settings}")).expect("the configuration");
+}
+
+/// Writes a certificate for `localhost` and `127.0.0.1`, and gives the authority that signed it.
+fn write_certificates(folder: &Path) -> String {
+    use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+    let ca_key = KeyPair::generate().expect("a key");
+    let mut ca = CertificateParams::default();
+    ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let ca_pem = ca.self_signed(&ca_key).expect("an authority").pem();
+    let key = KeyPair::generate().expect("a key");
+    let server =
+        CertificateParams::new(["localhost".to_owned(), "127.0.0.1".to_owned()]).expect("names");
+    let certificate = server
+        .signed_by(&key, &Issuer::new(ca, ca_key))
+        .expect("a certificate");
+    std::fs::write(folder.join("server.crt"), certificate.pem()).expect("the certificate");
+    write_private(&folder.join("server.key"), &key.serialize_pem());
+    ca_pem
+}
+
+fn write_private(path: &Path, text: &str) {
+    use std::{io::Write, os::unix::fs::OpenOptionsExt};
+    let file = std::fs::File::options()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(path);
+    file.and_then(|mut file| file.write_all(text.as_bytes()))
+        .expect("a private file");
+}
+
+fn free_port() -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    listener.local_addr().expect("its address").port()
+}
+
+fn must(what: &str, command: &mut Command) {
+    let output = command
+        .output()
+        .unwrap_or_else(|error| panic!("{what}: {error}"));
+    assert!(
+        output.status.success(),
+        "{what}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}

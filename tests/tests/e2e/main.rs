@@ -1,0 +1,11 @@
+//! The end-to-end tests: one binary over a real server, real databases and a scripted model. Its modules
+//! mirror the URL tree.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod postgres;
