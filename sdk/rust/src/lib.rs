@@ -1,1 +1,59 @@
-//! SDK.
+//! Write a Mindhost plugin in Rust: a trait to implement and one export macro.
+//!
+//! A **connector** makes a SQL engine available to the host: implement [`Connector`] and call
+//! [`export_connector!`]. A **model provider** does the same for a language model: [`Model`] and
+//! [`export_model!`] (and [`Embeddings`] with [`export_model_with_embeddings!`]). The crate then builds as a WebAssembly
+//! component with `cargo build --target wasm32-wasip2`; for any other target the macros emit nothing, so that unit
+//! tests and benchmarks call the implementation natively.
+//!
+//! The documentation of each trait method says when the host calls it, how often, and what not overriding it
+//! means. The rules that hold for plugins in every language are in `wit/README.md` of the repository.
+//!
+//! # Rows
+//!
+//! [`BatchBuilder`] collects the rows of one answer. It writes Arrow where the types allow it and plain rows where
+//! they do not, keeps to the host's limits, and is what nearly every connector wants. [`ArrowBatchBuilder`] and
+//! [`RowsBuilder`] are the two forms by themselves.
+//!
+//! # Waiting
+//!
+//! [`control`] is the host's word on the call that is running: how long it may take, and whether it is still
+//! wanted. Anything that waits looks there.
+
+mod batch;
+#[allow(
+    unsafe_code,
+    missing_docs,
+    unused_qualifications,
+    clippy::all,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "generated code"
+)]
+#[doc(hidden)]
+pub mod bindings;
+pub mod catalog;
+mod config;
+mod connector;
+pub mod control;
+mod error;
+pub mod log;
+pub mod model;
+mod values;
+
+pub use batch::{ArrowBatchBuilder, BatchBuilder, BatchLimits, Row, RowsBuilder};
+pub use catalog::{
+    ColumnStatistics, ForeignKeyColumn, KeyColumn, StatisticsOptions, Table, TableColumn, TableRef,
+};
+pub use config::Config;
+pub use connector::{Connector, ServerInfo, Statement};
+pub use error::{Error, ErrorKind, Result};
+pub use model::{Embeddings, Model};
+pub use values::{Batch, Column, DataType, Extra, Value};
+
+/// What the export macros name; not for authors.
+#[doc(hidden)]
+pub mod exports {
+    pub use crate::connector::export::ExportedConnector;
+    pub use crate::model::export::ExportedModel;
+}

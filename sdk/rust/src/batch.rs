@@ -1,0 +1,225 @@
+//! Rows on their way to the host.
+
+mod arrow;
+mod rows;
+#[cfg(test)]
+mod tests;
+
+use std::rc::Rc;
+
+use crate::error::Result;
+use crate::values::{Batch, Column, DataType, Value};
+
+pub use arrow::ArrowBatchBuilder;
+pub use rows::RowsBuilder;
+
+/// One value a column, in the order of the schema.
+pub type Row = Vec<Value>;
+
+/// How much the host takes at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BatchLimits {
+    /// At most so many rows.
+    pub max_rows: u32,
+    /// About so many bytes; a row that is larger by itself comes alone.
+    pub max_bytes: u32,
+}
+
+/// Collects the rows of one answer, batch after batch, in the best form that their values allow.
+///
+/// A batch is Arrow unless a column is of type `any` or a value does not fit its column; then it is rows. A value may
+/// only differ from its column's type where the column is [`Column::dynamic`], or as [`Value::Other`]; anything else is
+/// an error at [`BatchBuilder::finish`]. Values are appended from left to right, and [`BatchBuilder::end_row`]
+/// follows the last one.
+///
+/// ```
+/// use mindhost_sdk::{Batch, BatchBuilder, BatchLimits, Column, DataType};
+///
+/// # fn main() -> mindhost_sdk::Result<()> {
+/// let columns = vec![Column::new("id", DataType::Int64), Column::new("name", DataType::Text)];
+/// let mut batch = BatchBuilder::new(columns);
+///
+/// // In each `next`:
+/// batch.start(BatchLimits { max_rows: 8192, max_bytes: 1 << 20 });
+/// let mut source = [(1, Some("Ada")), (2, None)].into_iter();
+/// while !batch.is_full() {
+///     let Some((id, name)) = source.next() else { break };
+///     batch.append_i64(id);
+///     match name {
+///         Some(name) => batch.append_text(name),
+///         None => batch.append_null(),
+///     }
+///     batch.end_row();
+/// }
+/// assert!(matches!(batch.finish()?, Some(Batch::Arrow(_))));
+/// # Ok(())
+/// # }
+/// ```
+pub struct BatchBuilder {
+    arrow: ArrowBatchBuilder,
+    rows: RowsBuilder,
+    /// Which of the two collects the current batch.
+    as_rows: bool,
+    /// The column of the next value.
+    next: usize,
+    limits: BatchLimits,
+    /// The row that made the last batch too large.
+    carried: Option<Row>,
+}
+
+/// The typed appends: the Arrow form takes the value where its column has the type; else the batch becomes rows.
+macro_rules! append {
+    ($($(#[$doc:meta])* $name:ident($value:ident: $type:ty) => $to_value:expr;)*) => {$(
+        $(#[$doc])*
+        #[inline]
+        pub fn $name(&mut self, $value: $type) {
+            if self.as_rows || !self.arrow.$name(self.next, $value) {
+                self.rows().append($to_value);
+            }
+            self.next += 1;
+        }
+    )*};
+}
+
+impl BatchBuilder {
+    /// A builder for answers of these columns.
+    pub fn new(columns: Vec<Column>) -> Self {
+        let columns: Rc<[Column]> = columns.into();
+        Self {
+            arrow: ArrowBatchBuilder::new(columns.clone()),
+            rows: RowsBuilder::new(columns),
+            as_rows: false,
+            next: 0,
+            limits: BatchLimits {
+                max_rows: 1,
+                max_bytes: 0,
+            },
+            carried: None,
+        }
+    }
+
+    /// The columns of the answer.
+    pub fn columns(&self) -> &[Column] {
+        self.rows.columns()
+    }
+
+    /// Begins a batch. First in it is the row that was too much for the last one, if there was such a row.
+    pub fn start(&mut self, limits: BatchLimits) {
+        self.limits = limits;
+        self.as_rows = self
+            .columns()
+            .iter()
+            .any(|column| column.data_type == DataType::Any);
+        if let Some(row) = self.carried.take() {
+            row.into_iter().for_each(|value| self.append(value));
+            self.end_row();
+        }
+    }
+
+    /// Whether the batch has reached one of its limits. Ask before each row.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        let (rows, bytes) = self.size();
+        rows >= self.limits.max_rows as usize
+            || (rows > 0 && bytes >= self.limits.max_bytes as usize)
+    }
+
+    /// Ends the batch; `None` when it has no rows.
+    ///
+    /// # Errors
+    /// `Internal` when what was appended are not whole rows of these columns: a fault of the plugin.
+    pub fn finish(&mut self) -> Result<Option<Batch>> {
+        let (rows, bytes) = self.size();
+        let carries = rows > 1 && bytes > self.limits.max_bytes as usize;
+        self.next = 0;
+        if self.as_rows {
+            self.carried = if carries {
+                self.rows.split_last_row()
+            } else {
+                None
+            };
+            return self.rows.finish();
+        }
+        self.carried = if carries {
+            self.arrow.split_last_row()?
+        } else {
+            None
+        };
+        self.arrow.finish()
+    }
+
+    /// Ends a row. It must have as many values as there are columns.
+    #[inline]
+    pub fn end_row(&mut self) {
+        self.next = 0;
+        match self.as_rows {
+            true => self.rows.end_row(),
+            false => self.arrow.end_row(),
+        }
+    }
+
+    /// Appends NULL.
+    #[inline]
+    pub fn append_null(&mut self) {
+        if self.as_rows || !self.arrow.append_null(self.next) {
+            self.rows().append(Value::Null);
+        }
+        self.next += 1;
+    }
+
+    append! {
+        /// Appends a truth value.
+        append_bool(value: bool) => Value::Boolean(value);
+        /// Appends a signed integer.
+        append_i64(value: i64) => Value::Int64(value);
+        /// Appends an unsigned integer.
+        append_u64(value: u64) => Value::Uint64(value);
+        /// Appends a float; NaN and the infinities are values too.
+        append_f64(value: f64) => Value::Float64(value);
+        /// Appends an exact number as decimal text: `-12.50`.
+        append_decimal(value: &str) => Value::Decimal(value.to_owned());
+        /// Appends a text.
+        append_text(value: &str) => Value::Text(value.to_owned());
+        /// Appends a JSON document as text.
+        append_json(value: &str) => Value::Json(value.to_owned());
+        /// Appends bytes.
+        append_bytes(value: &[u8]) => Value::Bytes(value.to_vec());
+        /// Appends a date: days since 1970-01-01.
+        append_date(value: i32) => Value::Date(value);
+        /// Appends a time of day: microseconds since midnight, below 86,400,000,000.
+        append_time(value: u64) => Value::Time(value);
+        /// Appends a timestamp without zone: microseconds since 1970-01-01T00:00:00.
+        append_timestamp(value: i64) => Value::Timestamp(value);
+        /// Appends an instant: microseconds since 1970-01-01T00:00:00Z.
+        append_timestamp_utc(value: i64) => Value::TimestampUtc(value);
+    }
+
+    /// Appends a value that its column's type cannot hold, as the engine writes it: `infinity`, `25:00:00`.
+    pub fn append_other(&mut self, value: &str) {
+        self.append(Value::Other(value.to_owned()));
+    }
+
+    /// Appends a value of any variant.
+    pub fn append(&mut self, value: Value) {
+        if self.as_rows || !self.arrow.append(self.next, &value) {
+            self.rows().append(value);
+        }
+        self.next += 1;
+    }
+
+    fn size(&self) -> (usize, usize) {
+        match self.as_rows {
+            true => (self.rows.len(), self.rows.bytes()),
+            false => (self.arrow.len(), self.arrow.bytes()),
+        }
+    }
+
+    /// The batch as rows; what is in it already is taken over.
+    fn rows(&mut self) -> &mut RowsBuilder {
+        if !self.as_rows {
+            self.arrow.move_into(&mut self.rows);
+            self.as_rows = true;
+        }
+        &mut self.rows
+    }
+}
