@@ -34,6 +34,7 @@ mod model;
 mod postgres;
 mod process;
 pub mod ready;
+pub mod shop;
 mod sse;
 mod sweep;
 
