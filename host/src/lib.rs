@@ -2,6 +2,14 @@
 //!
 //! `ARCHITECTURE.md` beside this crate is the map.
 
+pub mod api;
+pub mod auth;
+pub mod config;
 pub mod error;
 pub mod plugins;
+pub mod secrets;
 pub mod sql;
+pub mod store;
+pub mod telemetry;
+
+pub use error::{Error, Result};

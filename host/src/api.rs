@@ -1,0 +1,59 @@
+//! The HTTP API: one plain list of routes, and what every request passes through.
+
+pub mod error;
+pub mod extract;
+mod health;
+mod keys;
+mod middleware;
+mod state;
+
+use std::{io, net::SocketAddr};
+
+use axum::{
+    Router, ServiceExt,
+    extract::{DefaultBodyLimit, Request, connect_info::IntoMakeServiceWithConnectInfo},
+    routing::{delete, get},
+};
+use tokio::net::TcpListener;
+use tower::Layer;
+use tower_http::normalize_path::{NormalizePath, NormalizePathLayer};
+
+pub use state::{AppState, Shutdown};
+
+/// Every route below `/api/v1` and `/v1`.
+fn routes() -> Router<AppState> {
+    Router::new()
+        .route("/keys", get(keys::list).post(keys::create))
+        .route("/keys/{id}", delete(keys::revoke))
+}
+
+/// Serves until `ending` is done, then until the connections that are open have ended.
+///
+/// # Errors
+/// When the listener fails.
+pub async fn serve(
+    listener: TcpListener,
+    state: AppState,
+    ending: impl Future<Output = ()> + Send + 'static,
+) -> io::Result<()> {
+    axum::serve(listener, service(state))
+        .with_graceful_shutdown(ending)
+        .await
+}
+
+/// The whole server as a service: the API under both of its prefixes, with and without a trailing slash.
+fn service(state: AppState) -> IntoMakeServiceWithConnectInfo<NormalizePath<Router>, SocketAddr> {
+    let config = state.config.clone();
+    let router = Router::new()
+        .route("/healthz", get(health::healthz))
+        .route("/readyz", get(health::readyz))
+        .nest("/api/v1", routes())
+        .nest("/v1", routes())
+        .fallback(error::route_not_found)
+        .method_not_allowed_fallback(error::method_not_allowed)
+        .layer(DefaultBodyLimit::max(config.server.body_limit))
+        .with_state(state);
+    let router = middleware::wrap(router, &config.server);
+    let service = NormalizePathLayer::trim_trailing_slash().layer(router);
+    ServiceExt::<Request>::into_make_service_with_connect_info(service)
+}

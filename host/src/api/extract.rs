@@ -1,0 +1,298 @@
+//! What handlers take out of a request, with our own errors.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::{
+        FromRef, FromRequest, FromRequestParts, OptionalFromRequest, Request,
+        rejection::PathRejection,
+    },
+    http::{StatusCode, header, request::Parts},
+};
+use bytes::Bytes;
+use serde::de::DeserializeOwned;
+
+use crate::{
+    auth::{Auth, Caller},
+    error::{Code, Error, Result},
+};
+
+impl<S> FromRequestParts<S> for Caller
+where
+    S: Send + Sync,
+    Arc<Auth>: FromRef<S>,
+{
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
+        let key = parts
+            .headers
+            .get(header::AUTHORIZATION)
+            .and_then(|value| value.to_str().ok())
+            .and_then(|value| value.split_once(' '))
+            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+            .map(|(_, key)| key.trim())
+            .ok_or_else(|| {
+                Error::new(
+                    Code::InvalidApiKey,
+                    "no API key was sent; send one as `Authorization: Bearer <key>`",
+                )
+            })?;
+        Arc::<Auth>::from_ref(state).authenticate(key).await
+    }
+}
+
+/// A JSON body. `Option<Json<T>>` takes an empty body too.
+#[derive(Debug)]
+pub struct Json<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
+    type Rejection = Error;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self> {
+        let is_json = says_json(&request);
+        let body = body(request, state).await?;
+        if body.is_empty() {
+            return Err(Error::new(
+                Code::InvalidBody,
+                "the body is empty; send a JSON object",
+            ));
+        }
+        if !is_json {
+            return Err(not_json());
+        }
+        parse(&body).map(Json)
+    }
+}
+
+impl<S: Send + Sync, T: DeserializeOwned> OptionalFromRequest<S> for Json<T> {
+    type Rejection = Error;
+
+    async fn from_request(request: Request, state: &S) -> Result<Option<Self>> {
+        let is_json = says_json(&request);
+        let body = body(request, state).await?;
+        match body.is_empty() {
+            true => Ok(None),
+            false if !is_json => Err(not_json()),
+            false => parse(&body).map(Json).map(Some),
+        }
+    }
+}
+
+/// The parameters after `?`.
+#[derive(Debug)]
+pub struct Query<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self> {
+        let pairs = url::form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes());
+        serde_path_to_error::deserialize(serde_urlencoded::Deserializer::new(pairs))
+            .map(Query)
+            .map_err(|error| {
+                let (path, message) = (error.path().to_string(), error.inner().to_string());
+                let (param, message) = explain(&path, &message);
+                Error::new(Code::InvalidParameter, message).param(param.unwrap_or_default())
+            })
+    }
+}
+
+/// The parameters in the path, decoded.
+#[derive(Debug)]
+pub struct Path<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T> {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
+        match axum::extract::Path::from_request_parts(parts, state).await {
+            Ok(axum::extract::Path(value)) => Ok(Path(value)),
+            Err(PathRejection::FailedToDeserializePathParams(error)) => {
+                Err(Error::new(Code::InvalidParameter, error.body_text()))
+            }
+            Err(error) => Err(Error::internal(error)),
+        }
+    }
+}
+
+fn says_json(request: &Request) -> bool {
+    request
+        .headers()
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .map(|value| {
+            value
+                .split(';')
+                .next()
+                .unwrap_or_default()
+                .trim()
+                .to_ascii_lowercase()
+        })
+        .is_some_and(|media| {
+            media == "application/json"
+                || (media.starts_with("application/") && media.ends_with("+json"))
+        })
+}
+
+fn not_json() -> Error {
+    Error::new(
+        Code::UnsupportedMediaType,
+        "the body must be JSON; send the header `Content-Type: application/json`",
+    )
+}
+
+async fn body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes> {
+    Bytes::from_request(request, state).await.map_err(|error| match error.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => Error::new(
+            Code::BodyTooLarge,
+            "the body is larger than this server takes (server.body_limit); send less at a time",
+        ),
+        _ => Error::new(Code::InvalidBody, "the body broke off before its end").with_source(error),
+    })
+}
+
+/// Reads JSON; failures name the field at fault.
+///
+/// # Errors
+/// `invalid_body`
+pub fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
+    let mut deserializer = serde_json::Deserializer::from_slice(body);
+    let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+        let path = error.path().to_string();
+        let inner = error.inner();
+        if !inner.is_data() {
+            return Error::new(
+                Code::InvalidBody,
+                format!("the body is not valid JSON: {inner}"),
+            );
+        }
+        let (param, message) = explain(&path, &inner.to_string());
+        let error = Error::new(Code::InvalidBody, message);
+        match param {
+            Some(param) => error.param(param),
+            None => error,
+        }
+    })?;
+    deserializer.end().map_err(|error| {
+        Error::new(
+            Code::InvalidBody,
+            format!("the body is not valid JSON: {error}"),
+        )
+    })?;
+    Ok(value)
+}
+
+/// The parameter and the message of a serde error. The value itself is left out of it: it may be a password.
+fn explain(path: &str, message: &str) -> (Option<String>, String) {
+    let message = message.split(" at line ").next().unwrap_or(message);
+    let quoted = |prefix: &str| {
+        message
+            .strip_prefix(prefix)
+            .and_then(|rest| rest.split('`').next())
+            .map(str::to_owned)
+    };
+    let parent = match path {
+        "." | "?" => "",
+        path => path.trim_end_matches(".?"),
+    };
+    let join = |name: &str| match parent {
+        "" => name.to_owned(),
+        parent if parent.ends_with(name) => parent.to_owned(),
+        parent => format!("{parent}.{name}"),
+    };
+    if let Some(name) = quoted("missing field `") {
+        let param = join(&name);
+        return (Some(param.clone()), format!("`{param}` is missing"));
+    }
+    if let Some(name) = quoted("unknown field `") {
+        let param = join(&name);
+        let expected = message.split_once(", ").map_or("", |(_, rest)| rest);
+        return (
+            Some(param.clone()),
+            format!("`{param}` is not known here; {expected}"),
+        );
+    }
+    let message = match (message.split_once(": "), message.split_once(", expected ")) {
+        (Some(("invalid type" | "invalid value", found)), Some((_, expected))) => {
+            let found = found.split([' ', ',']).next().unwrap_or_default();
+            format!("expected {expected}, got {found}")
+        }
+        _ => message.to_owned(),
+    };
+    match parent {
+        "" => (None, message),
+        parent => (Some(parent.to_owned()), format!("`{parent}`: {message}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Body {
+        #[allow(dead_code)]
+        name: String,
+        #[allow(dead_code)]
+        #[serde(default)]
+        items: Vec<Item>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Item {
+        #[allow(dead_code)]
+        limit: u32,
+    }
+
+    fn check(body: &str, param: Option<&str>, message: &str) {
+        let error = parse::<Body>(body.as_bytes()).unwrap_err();
+        assert_eq!(
+            (error.param_name(), error.message()),
+            (param, message),
+            "{body}"
+        );
+    }
+
+    #[test]
+    fn a_failure_names_the_field_at_fault_and_never_its_value() {
+        check(r#"{"items": []}"#, Some("name"), "`name` is missing");
+        check(
+            r#"{"name": 5}"#,
+            Some("name"),
+            "`name`: expected a string, got integer",
+        );
+        check(
+            r#"{"name": "a", "items": [{"limit": "hunter2"}]}"#,
+            Some("items[0].limit"),
+            "`items[0].limit`: expected u32, got string",
+        );
+        check(
+            r#"{"name": "a", "items": [{"limit": 1, "color": 2}]}"#,
+            Some("items[0].color"),
+            "`items[0].color` is not known here; expected `limit`",
+        );
+        check(
+            r#"{"name": "a", "items": [{}]}"#,
+            Some("items[0].limit"),
+            "`items[0].limit` is missing",
+        );
+    }
+
+    #[test]
+    fn what_is_no_json_says_where() {
+        check(
+            r#"{"name": "#,
+            None,
+            "the body is not valid JSON: EOF while parsing a value at line 1 column 9",
+        );
+        check(
+            r#"{"name": "a"} x"#,
+            None,
+            "the body is not valid JSON: trailing characters at line 1 column 15",
+        );
+    }
+}

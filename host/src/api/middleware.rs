@@ -1,0 +1,136 @@
+//! What every request passes through, outermost first: request id and log span, CORS, compression, panics.
+
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+    time::Instant,
+};
+
+use axum::{
+    Router,
+    extract::{ConnectInfo, MatchedPath, Request, State},
+    http::{HeaderName, HeaderValue, Method, header},
+    middleware::{Next, from_fn_with_state},
+    response::Response,
+};
+use ipnet::IpNet;
+use tower_http::{
+    catch_panic::CatchPanicLayer,
+    compression::CompressionLayer,
+    cors::{AllowOrigin, CorsLayer},
+};
+use tracing::Instrument;
+
+use crate::config::Server;
+
+static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Puts the layers around the routes.
+pub(super) fn wrap(router: Router, server: &Server) -> Router {
+    let proxies: Arc<[IpNet]> = server.trusted_proxies.clone().into();
+    let router = router.layer(CatchPanicLayer::custom(super::error::panicked));
+    let router = match server.compression {
+        true => router.layer(CompressionLayer::new()),
+        false => router,
+    };
+    let router = match server.cors_origins.is_empty() {
+        true => router,
+        false => router.layer(cors(&server.cors_origins)),
+    };
+    router.layer(from_fn_with_state(proxies, trace))
+}
+
+fn cors(origins: &[String]) -> CorsLayer {
+    let origins: Vec<_> = origins
+        .iter()
+        .filter_map(|origin| HeaderValue::from_str(origin).ok())
+        .collect();
+    CorsLayer::new()
+        .allow_origin(AllowOrigin::list(origins))
+        .allow_methods([
+            Method::GET,
+            Method::POST,
+            Method::PUT,
+            Method::PATCH,
+            Method::DELETE,
+        ])
+        .allow_headers([
+            header::AUTHORIZATION,
+            header::CONTENT_TYPE,
+            REQUEST_ID.clone(),
+            HeaderName::from_static("idempotency-key"),
+            HeaderName::from_static("x-mindhost-events"),
+        ])
+        .expose_headers([
+            REQUEST_ID.clone(),
+            header::RETRY_AFTER,
+            header::CONTENT_DISPOSITION,
+        ])
+}
+
+async fn trace(
+    State(proxies): State<Arc<[IpNet]>>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let id = request_id(&request);
+    let route = request
+        .extensions()
+        .get::<MatchedPath>()
+        .map_or("-", MatchedPath::as_str)
+        .to_owned();
+    let client = client(&request, peer.ip(), &proxies);
+    let span = tracing::info_span!("request", request_id = %id, method = %request.method(), route, %client);
+    let started = Instant::now();
+    async move {
+        let mut response = next.run(request).await;
+        if let Ok(value) = HeaderValue::from_str(&id) {
+            response.headers_mut().insert(REQUEST_ID.clone(), value);
+        }
+        let ms = started.elapsed().as_secs_f64() * 1e3;
+        tracing::info!(
+            status = response.status().as_u16(),
+            ms = (ms * 10.0).round() / 10.0,
+            "answered"
+        );
+        response
+    }
+    .instrument(span)
+    .await
+}
+
+/// The client's own id where it is harmless in a log line and a header, else a new one.
+fn request_id(request: &Request) -> Arc<str> {
+    let harmless = |id: &&str| {
+        (1..=128).contains(&id.len())
+            && id
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"-_.:".contains(&b))
+    };
+    request
+        .headers()
+        .get(&REQUEST_ID)
+        .and_then(|value| value.to_str().ok())
+        .filter(harmless)
+        .map_or_else(|| uuid::Uuid::now_v7().to_string().into(), Into::into)
+}
+
+/// The address of the client: what a trusted proxy says, read from the right until the first address that is not
+/// a trusted proxy itself.
+fn client(request: &Request, peer: IpAddr, proxies: &[IpNet]) -> IpAddr {
+    let trusted = |ip: &IpAddr| proxies.iter().any(|net| net.contains(&ip.to_canonical()));
+    if !trusted(&peer) {
+        return peer;
+    }
+    request
+        .headers()
+        .get_all("x-forwarded-for")
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|part| part.trim().parse::<IpAddr>().ok())
+        .rev()
+        .find(|ip| !trusted(ip))
+        .unwrap_or(peer)
+}

@@ -1,0 +1,239 @@
+//! Who is asking: keys, roles, callers.
+//!
+//! A key is 32 random bytes, so its plain SHA-256 is as hard to turn round as any slow hash would be, and can be
+//! looked up. The text of a key exists only in the answer that made it.
+
+mod cache;
+pub mod keys;
+mod store;
+
+use std::{sync::Arc, time::Duration};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+use tokio_util::task::TaskTracker;
+
+use crate::{
+    error::{Code, Error, Result},
+    store::{Store, now},
+};
+use cache::Cache;
+
+/// `last_used_at` is written once a minute a key, in microseconds.
+const USED_EVERY: i64 = 60 * 1_000_000;
+const REMEMBERED: Duration = Duration::from_secs(5);
+
+/// The SHA-256 of a key.
+pub(crate) type Hash = [u8; 32];
+
+/// What a key may do; each role may do what the ones before it may.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    clap::ValueEnum,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Reads and asks.
+    User,
+    /// Datasources, Minds, catalogs.
+    Editor,
+    /// Keys, providers, settings of the workspace.
+    Admin,
+    /// The host: plugins, workspaces, egress.
+    Operator,
+}
+
+impl Role {
+    /// As it is stored and shown.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Role::User => "user",
+            Role::Editor => "editor",
+            Role::Admin => "admin",
+            Role::Operator => "operator",
+        }
+    }
+}
+
+/// A client whose answers have the shapes that it needs where they differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Compat {
+    /// `minds-sdk` 2.0.1 for Python.
+    MindsSdk,
+}
+
+/// Who is asking. Everything that a request may see follows from it.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// Id of the workspace; every query names it.
+    pub workspace: Arc<str>,
+    /// Id of the key, which owns conversations and responses.
+    pub key_id: Arc<str>,
+    /// What it may do.
+    pub role: Role,
+    /// Ids of the Minds that it may see; `None` means all.
+    pub minds: Option<Arc<[String]>>,
+    /// Shapes of answers.
+    pub compat: Option<Compat>,
+}
+
+impl Caller {
+    /// Refuses a caller whose role is too small.
+    ///
+    /// # Errors
+    /// `forbidden`
+    pub fn require(&self, role: Role) -> Result<()> {
+        if self.role >= role {
+            return Ok(());
+        }
+        Err(Error::new(
+            Code::Forbidden,
+            format!(
+                "this needs a key with the role {}; yours is {}",
+                role.as_str(),
+                self.role.as_str()
+            ),
+        ))
+    }
+
+    /// Whether the key is not limited to other Minds.
+    pub fn sees_mind(&self, mind_id: &str) -> bool {
+        self.minds
+            .as_ref()
+            .is_none_or(|minds| minds.iter().any(|id| id == mind_id))
+    }
+}
+
+/// Knows the keys.
+#[derive(Debug)]
+pub struct Auth {
+    store: Store,
+    configured: Option<(Hash, Caller)>,
+    cache: Cache,
+    tracker: TaskTracker,
+}
+
+impl Auth {
+    /// Knows the keys of the store, and the configured admin key, which administers `workspace`.
+    ///
+    /// # Errors
+    /// When the store fails, or the configured key is too short to be safe.
+    pub async fn new(store: Store, configured: Option<&str>, workspace: &str) -> Result<Self> {
+        if configured.is_some_and(|key| key.len() < 24) {
+            return Err(Error::invalid(
+                "admin_key",
+                "MINDHOST_ADMIN_KEY is too short to be safe: use at least 24 characters",
+            ));
+        }
+        store::configured_key(&store, workspace, configured.is_some()).await?;
+        let configured = configured.map(|key| {
+            let caller = Caller {
+                workspace: workspace.into(),
+                key_id: store::CONFIGURED_KEY.into(),
+                role: Role::Operator,
+                minds: None,
+                compat: None,
+            };
+            (hash(key), caller)
+        });
+        Ok(Self {
+            store,
+            configured,
+            cache: Cache::new(REMEMBERED),
+            tracker: TaskTracker::new(),
+        })
+    }
+
+    /// The caller with this key.
+    ///
+    /// A known key is remembered for a few seconds: one that is revoked on this host ends at once, on another
+    /// host within that time.
+    ///
+    /// # Errors
+    /// `invalid_api_key` when it is unknown, revoked or expired.
+    pub async fn authenticate(&self, key: &str) -> Result<Caller> {
+        let hash = hash(key);
+        if let Some((configured, caller)) = &self.configured
+            && bool::from(configured.ct_eq(&hash))
+        {
+            return Ok(caller.clone());
+        }
+        let found = match self.cache.get(&hash) {
+            Some(found) => found,
+            None => {
+                let found = store::by_hash(&self.store, &hash)
+                    .await?
+                    .ok_or_else(unknown_key)?;
+                self.cache.put(hash, found.clone());
+                found
+            }
+        };
+        if found.expires_at.is_some_and(|at| at <= now()) {
+            return Err(unknown_key());
+        }
+        if self.cache.mark_used(&hash, now(), USED_EVERY) {
+            self.write_last_used(found.caller.key_id.clone());
+        }
+        Ok(found.caller)
+    }
+
+    /// Waits until what is being written in the background is written.
+    pub async fn close(&self) {
+        self.tracker.close();
+        self.tracker.wait().await;
+    }
+
+    fn write_last_used(&self, key_id: Arc<str>) {
+        let store = self.store.clone();
+        self.tracker.spawn(async move {
+            if let Err(error) = store::used(&store, &key_id).await {
+                tracing::warn!(%error, cause = ?std::error::Error::source(&error), "last_used_at was not written");
+            }
+        });
+    }
+}
+
+fn unknown_key() -> Error {
+    Error::new(
+        Code::InvalidApiKey,
+        "the API key is unknown, revoked or expired; send a valid one as `Authorization: Bearer <key>`",
+    )
+}
+
+pub(crate) fn hash(key: &str) -> Hash {
+    Sha256::digest(key.as_bytes()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_role_may_do_what_smaller_roles_may() {
+        let caller = Caller {
+            workspace: "w".into(),
+            key_id: "k".into(),
+            role: Role::Editor,
+            minds: Some(vec!["m1".to_owned()].into()),
+            compat: None,
+        };
+        assert!(caller.require(Role::User).is_ok());
+        assert!(caller.require(Role::Editor).is_ok());
+        assert_eq!(
+            caller.require(Role::Admin).unwrap_err().code(),
+            Code::Forbidden
+        );
+        assert!(caller.sees_mind("m1") && !caller.sees_mind("m2"));
+    }
+}

@@ -1,0 +1,210 @@
+//! The queries of keys.
+
+use sqlx::Executor;
+
+use super::{
+    Caller, Compat, Hash, Role,
+    cache::Found,
+    keys::{Key, NewKey},
+};
+use crate::{
+    error::{Error, Result},
+    store::{AnyRow, Row, Store, Tx, json, new_id, now, timestamp, to_json},
+};
+
+/// The id of the row that stands for the configured admin key, so that what it makes has an owner.
+pub(super) const CONFIGURED_KEY: &str = "00000000-0000-7000-8000-000000000001";
+
+const COLUMNS: &str = "id, workspace_id, name, prefix, role, minds, compat, created_at, expires_at, revoked_at, last_used_at";
+
+/// The row of the configured admin key; its hash is that of no key.
+pub(super) async fn configured_key(store: &Store, workspace: &str, set: bool) -> Result<()> {
+    let insert = "INSERT INTO keys (id, workspace_id, name, prefix, hash, role, created_at) \
+                  VALUES ($1, $2, 'MINDHOST_ADMIN_KEY', '', $3, 'operator', $4) ON CONFLICT (id) DO NOTHING";
+    let mut tx = store.begin().await?;
+    if set {
+        sqlx::query(insert)
+            .bind(CONFIGURED_KEY)
+            .bind(workspace)
+            .bind(b"configured".to_vec())
+            .bind(now())
+            .execute(&mut *tx)
+            .await?;
+    }
+    sqlx::query("UPDATE keys SET revoked_at = $1 WHERE id = $2")
+        .bind((!set).then(now))
+        .bind(CONFIGURED_KEY)
+        .execute(&mut *tx)
+        .await?;
+    Ok(tx.commit().await?)
+}
+
+pub(super) async fn by_hash(store: &Store, hash: &Hash) -> Result<Option<Found>> {
+    let row = sqlx::query(
+        "SELECT id, workspace_id, role, minds, compat, expires_at, last_used_at FROM keys \
+         WHERE hash = $1 AND revoked_at IS NULL",
+    )
+    .bind(hash.to_vec())
+    .fetch_optional(store.pool())
+    .await?;
+    row.map(|row| {
+        let minds: Option<Vec<String>> = minds(&row)?;
+        Ok(Found {
+            caller: Caller {
+                workspace: row.try_get::<String, _>("workspace_id")?.into(),
+                key_id: row.try_get::<String, _>("id")?.into(),
+                role: role(&row)?,
+                minds: minds.map(Into::into),
+                compat: compat(&row)?,
+            },
+            expires_at: row.try_get("expires_at")?,
+            last_used_at: row.try_get::<Option<i64>, _>("last_used_at")?.unwrap_or(0),
+        })
+    })
+    .transpose()
+}
+
+pub(super) async fn used(store: &Store, key_id: &str) -> Result<()> {
+    sqlx::query("UPDATE keys SET last_used_at = $1 WHERE id = $2")
+        .bind(now())
+        .bind(key_id)
+        .execute(store.pool())
+        .await?;
+    Ok(())
+}
+
+/// Notes that the first key was made. False when that was already so, on this host or another.
+pub(super) async fn claim_first_key(tx: &mut Tx) -> Result<bool> {
+    let claimed = sqlx::query(
+        "INSERT INTO host_facts (name, value) VALUES ('first_key', $1) ON CONFLICT (name) DO NOTHING",
+    )
+    .bind(vec![1_u8])
+    .execute(&mut **tx)
+    .await?;
+    Ok(claimed.rows_affected() == 1)
+}
+
+pub(super) async fn insert(
+    executor: impl Executor<'_, Database = sqlx::Any>,
+    workspace: &str,
+    new: &NewKey,
+    prefix: &str,
+    hash: &Hash,
+) -> Result<Key> {
+    let (id, created_at) = (new_id(), now());
+    let compat = new.compat.map(|Compat::MindsSdk| "minds-sdk");
+    sqlx::query(
+        "INSERT INTO keys (id, workspace_id, name, prefix, hash, role, minds, compat, created_at, expires_at) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+    )
+    .bind(&id)
+    .bind(workspace)
+    .bind(&new.name)
+    .bind(prefix)
+    .bind(hash.to_vec())
+    .bind(new.role.as_str())
+    .bind(new.minds.as_ref().map(to_json).transpose()?)
+    .bind(compat)
+    .bind(created_at)
+    .bind(new.expires_at.map(|at| at.as_microsecond()))
+    .execute(executor)
+    .await?;
+    Ok(Key {
+        id,
+        workspace: workspace.to_owned(),
+        name: new.name.clone(),
+        prefix: prefix.to_owned(),
+        role: new.role,
+        minds: new.minds.clone(),
+        compat: new.compat,
+        created_at: timestamp(created_at),
+        expires_at: new.expires_at,
+        revoked_at: None,
+        last_used_at: None,
+    })
+}
+
+/// Every key of the workspace, oldest first. Those of operators show in their own workspace.
+pub(super) async fn list(store: &Store, workspace: &str) -> Result<Vec<Key>> {
+    let sql = format!("SELECT {COLUMNS} FROM keys WHERE workspace_id = $1 ORDER BY created_at, id");
+    sqlx::query(sqlx::AssertSqlSafe(sql))
+        .bind(workspace)
+        .fetch_all(store.pool())
+        .await?
+        .iter()
+        .map(key)
+        .collect()
+}
+
+pub(super) async fn get(tx: &mut Tx, workspace: &str, id: &str) -> Result<Option<Key>> {
+    let sql = format!("SELECT {COLUMNS} FROM keys WHERE workspace_id = $1 AND id = $2");
+    let row = sqlx::query(sqlx::AssertSqlSafe(sql))
+        .bind(workspace)
+        .bind(id)
+        .fetch_optional(&mut **tx)
+        .await?;
+    row.as_ref().map(key).transpose()
+}
+
+/// How many valid keys of the workspace may make keys, this one left out.
+pub(super) async fn other_admins(tx: &mut Tx, workspace: &str, id: &str) -> Result<i64> {
+    Ok(sqlx::query_scalar(
+        "SELECT count(*) FROM keys WHERE workspace_id = $1 AND id <> $2 AND role IN ('admin', 'operator') \
+         AND revoked_at IS NULL AND expires_at IS NULL",
+    )
+    .bind(workspace)
+    .bind(id)
+    .fetch_one(&mut **tx)
+    .await?)
+}
+
+pub(super) async fn revoke(tx: &mut Tx, id: &str) -> Result<()> {
+    sqlx::query("UPDATE keys SET revoked_at = $1 WHERE id = $2")
+        .bind(now())
+        .bind(id)
+        .execute(&mut **tx)
+        .await?;
+    Ok(())
+}
+
+fn key(row: &AnyRow) -> Result<Key> {
+    let at = |name| -> Result<Option<jiff::Timestamp>> {
+        Ok(row.try_get::<Option<i64>, _>(name)?.map(timestamp))
+    };
+    Ok(Key {
+        id: row.try_get("id")?,
+        workspace: row.try_get("workspace_id")?,
+        name: row.try_get("name")?,
+        prefix: row.try_get("prefix")?,
+        role: role(row)?,
+        minds: minds(row)?,
+        compat: compat(row)?,
+        created_at: timestamp(row.try_get("created_at")?),
+        expires_at: at("expires_at")?,
+        revoked_at: at("revoked_at")?,
+        last_used_at: at("last_used_at")?,
+    })
+}
+
+fn minds(row: &AnyRow) -> Result<Option<Vec<String>>> {
+    let text: Option<String> = row.try_get("minds")?;
+    text.as_deref().map(json).transpose()
+}
+
+fn role(row: &AnyRow) -> Result<Role> {
+    match row.try_get::<String, _>("role")?.as_str() {
+        "user" => Ok(Role::User),
+        "editor" => Ok(Role::Editor),
+        "admin" => Ok(Role::Admin),
+        "operator" => Ok(Role::Operator),
+        other => Err(Error::internal(format!("unknown role {other}"))),
+    }
+}
+
+fn compat(row: &AnyRow) -> Result<Option<Compat>> {
+    match row.try_get::<Option<String>, _>("compat")?.as_deref() {
+        None => Ok(None),
+        Some("minds-sdk") => Ok(Some(Compat::MindsSdk)),
+        Some(other) => Err(Error::internal(format!("unknown compat {other}"))),
+    }
+}

@@ -1,0 +1,74 @@
+//! The commands of `mindhost`.
+
+mod keys;
+mod open;
+mod serve;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use mindhost::config::{Config, DEFAULTS};
+
+/// Answers questions about databases: connect datasources, make Minds over them, ask in words or in SQL.
+#[derive(Debug, Parser)]
+#[command(name = "mindhost", version, about, after_help = HELP)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const HELP: &str = "\
+Settings come from a file named in MINDHOST_CONFIG and from MINDHOST_<NAME> or MINDHOST_<SECTION>__<NAME>; the
+environment wins. `mindhost settings` prints every setting with its default and its reason.
+
+Start here:
+  mindhost serve                                   the server; its first start makes a key and says where it is
+  curl -H \"Authorization: Bearer $KEY\" http://127.0.0.1:8080/api/v1/engines
+  mindhost doctor                                  what is wrong with an installation, and how to mend it";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the server until SIGTERM or Ctrl-C.
+    Serve,
+    /// Bring the store up to date and stop. `serve` does this by itself.
+    Migrate,
+    /// Make, list and revoke API keys.
+    #[command(subcommand)]
+    Keys(keys::Keys),
+    /// Print every setting with its default and its reason.
+    Settings,
+}
+
+/// Runs one command; a failure is one line on standard error and exit code 1.
+pub(crate) fn run(cli: Cli) -> ExitCode {
+    let runtime = match tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+    {
+        Ok(runtime) => runtime,
+        Err(error) => return failed(&error.into()),
+    };
+    match runtime.block_on(dispatch(cli.command)) {
+        Ok(code) => code,
+        Err(error) => failed(&error),
+    }
+}
+
+fn failed(error: &anyhow::Error) -> ExitCode {
+    eprintln!("mindhost: {error:#}");
+    ExitCode::FAILURE
+}
+
+async fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Settings => print!("{DEFAULTS}"),
+        Command::Serve => serve::run(Config::load()?).await?,
+        Command::Migrate => {
+            let opened = open::store(&Config::load()?).await?;
+            opened.store.close().await;
+            println!("the store is up to date");
+        }
+        Command::Keys(keys) => keys::run(keys, &Config::load()?).await?,
+    }
+    Ok(ExitCode::SUCCESS)
+}

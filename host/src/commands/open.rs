@@ -1,0 +1,20 @@
+//! Opens what every command that works on the store needs.
+
+use mindhost::{
+    config::Config,
+    store::{DEFAULT_WORKSPACE, Store},
+};
+
+/// An open, migrated store.
+pub(super) struct Opened {
+    pub store: Store,
+    /// Id of the workspace `default`.
+    pub workspace: String,
+}
+
+pub(super) async fn store(config: &Config) -> anyhow::Result<Opened> {
+    let store = Store::open(config).await?;
+    store.migrate().await?;
+    let workspace = store.ensure_workspace(DEFAULT_WORKSPACE).await?;
+    Ok(Opened { store, workspace })
+}

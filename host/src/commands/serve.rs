@@ -1,0 +1,105 @@
+//! `mindhost serve`
+
+use std::{fs, io, io::IsTerminal, path::Path, sync::Arc};
+
+use anyhow::Context;
+use mindhost::{
+    api::{self, AppState},
+    auth::keys,
+    config::Config,
+    secrets::{self, SecretKey},
+    telemetry,
+};
+use tokio::{
+    net::TcpListener,
+    signal::unix::{SignalKind, signal},
+    time::timeout,
+};
+
+use super::open::{self, Opened};
+
+pub(super) async fn run(config: Config) -> anyhow::Result<()> {
+    telemetry::start(&config.log).map_err(anyhow::Error::msg)?;
+    let config = Arc::new(config);
+    let opened = open::store(&config).await?;
+    let key = SecretKey::load(&config.key_file(), &opened.store).await?;
+    first_key(&config, &opened).await?;
+    let state = AppState::new(config.clone(), opened.store, key, &opened.workspace).await?;
+    let listener = TcpListener::bind(config.listen).await.with_context(|| {
+        format!(
+            "cannot listen on {}; is another server running there?",
+            config.listen
+        )
+    })?;
+    let url = format!("http://{}", listener.local_addr()?);
+    tracing::info!(url, "listening");
+    println!("Mindhost listens on {url}");
+    until_signal(listener, state).await
+}
+
+/// Serves until a signal comes, then lets what is under way end, but not for ever.
+async fn until_signal(listener: TcpListener, state: AppState) -> anyhow::Result<()> {
+    let (mut terminate, mut interrupt) = (
+        signal(SignalKind::terminate())?,
+        signal(SignalKind::interrupt())?,
+    );
+    let token = state.shutdown.token.clone();
+    let ending = token.clone().cancelled_owned();
+    let server = api::serve(listener, state.clone(), ending);
+    tokio::pin!(server);
+    tokio::select! {
+        result = &mut server => return Ok(result?),
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    tracing::info!("ending: no new connections; what is under way may finish");
+    token.cancel();
+    let grace = state.config.server.shutdown_grace;
+    let drained = timeout(grace, async {
+        let _ = server.await;
+        state.shutdown.tasks.close();
+        state.shutdown.tasks.wait().await;
+        state.auth.close().await;
+        state.store.close().await;
+    });
+    match drained.await {
+        Ok(()) => tracing::info!("ended"),
+        Err(_) => {
+            tracing::warn!("ended before everything was finished: server.shutdown_grace ran out")
+        }
+    }
+    Ok(())
+}
+
+/// The first start makes a key: shown to whoever sits there, else left in a file for the owner of the process.
+async fn first_key(config: &Config, opened: &Opened) -> anyhow::Result<()> {
+    if config.admin_key.get().is_some() {
+        return Ok(());
+    }
+    let path = config.data_dir.join("admin.key");
+    let on_screen = io::stdout().is_terminal();
+    let made = keys::first_key(&opened.store, &opened.workspace, |text| match on_screen {
+        true => {
+            println!("Your key, shown this once: {text}");
+            Ok(())
+        }
+        false => leave_in_file(&path, text),
+    })
+    .await?;
+    if made && !on_screen {
+        tracing::info!(path = %path.display(), "made the first key; it is in this file");
+    }
+    Ok(())
+}
+
+fn leave_in_file(path: &Path, text: &str) -> io::Result<()> {
+    // A file of this name is from a start that did not finish: its key never became valid.
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    if let Some(parent) = path.parent() {
+        secrets::make_private_dir(parent)?;
+    }
+    secrets::write_private(path, format!("{text}\n").as_bytes())
+}

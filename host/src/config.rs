@@ -1,0 +1,207 @@
+//! The settings: built-in defaults ← file ← environment.
+//!
+//! `mindhost.default.toml` is both the documentation and the defaults, so the two cannot disagree. A setting that
+//! it does not name does not exist: a typing error is refused with the nearest name. This is the only place that
+//! reads the environment.
+
+mod load;
+mod values;
+
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
+
+use serde::Deserialize;
+
+pub use load::{ConfigError, DEFAULTS};
+pub use values::{LogFormat, Secret, Switch, Synchronous};
+
+/// Every setting. `mindhost.default.toml` says what each is for.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Where the server listens.
+    pub listen: SocketAddr,
+    /// The server's own files.
+    pub data_dir: PathBuf,
+    /// The store; empty means SQLite in the data directory. Holds a password.
+    pub database_url: Secret,
+    /// Where plugins are installed from at start.
+    pub plugins_dir: PathBuf,
+    /// An operator key that is valid while set; empty means none.
+    pub admin_key: Secret,
+    /// The HTTP server.
+    pub server: Server,
+    /// The store.
+    pub store: Store,
+    /// Encryption of secrets.
+    pub secrets: Secrets,
+    /// What plugins may reach.
+    pub egress: Egress,
+    /// What file engines may read.
+    pub files: Files,
+    /// Statements and results.
+    pub sql: Sql,
+    /// Catalog runs.
+    pub catalog: Catalog,
+    /// Bounds of an answer.
+    pub answering: Answering,
+    /// Log lines.
+    pub log: Log,
+}
+
+/// The HTTP server.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Server {
+    /// Bytes.
+    pub body_limit: usize,
+    /// Origins whose pages may call the API.
+    pub cors_origins: Vec<String>,
+    /// Gzip where the client asks for it.
+    pub compression: bool,
+    /// Proxies whose forwarding headers are believed.
+    #[serde(deserialize_with = "values::networks")]
+    pub trusted_proxies: Vec<ipnet::IpNet>,
+    /// Time to end what is under way.
+    #[serde(deserialize_with = "values::duration")]
+    pub shutdown_grace: Duration,
+}
+
+/// The store.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Store {
+    /// Connections.
+    pub max_connections: u32,
+    /// Wait for one of them.
+    #[serde(deserialize_with = "values::duration")]
+    pub acquire_timeout: Duration,
+    /// How safe an SQLite write is.
+    pub synchronous: Synchronous,
+}
+
+/// Encryption of secrets.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Secrets {
+    /// Empty means `secrets.key` in the data directory.
+    pub key_file: PathBuf,
+}
+
+/// What plugins may reach.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Egress {
+    /// This machine itself.
+    pub allow_loopback: Switch,
+    /// Private addresses.
+    pub allow_private: bool,
+    /// `CIDR:port`; if not empty, nothing else.
+    pub allow: Vec<String>,
+    /// `CIDR:port`; never.
+    pub deny: Vec<String>,
+}
+
+/// What file engines may read.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Files {
+    /// Directories beside `files/` in the data directory.
+    pub roots: Vec<PathBuf>,
+}
+
+/// Statements and results.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sql {
+    /// For one statement.
+    #[serde(deserialize_with = "values::duration")]
+    pub statement_timeout: Duration,
+    /// Open at once to one datasource.
+    pub max_connections: u32,
+    /// Longest statement in bytes.
+    pub statement_bytes: usize,
+    /// Largest page in bytes.
+    pub page_bytes: usize,
+    /// Longest export.
+    #[serde(deserialize_with = "values::duration")]
+    pub export_timeout: Duration,
+    /// Longest wait for a client that does not read.
+    #[serde(deserialize_with = "values::duration")]
+    pub export_idle_timeout: Duration,
+}
+
+/// Catalog runs.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Catalog {
+    /// Testing a connection and listing tables.
+    #[serde(deserialize_with = "values::duration")]
+    pub check_timeout: Duration,
+    /// Reading one table's description and statistics.
+    #[serde(deserialize_with = "values::duration")]
+    pub table_timeout: Duration,
+    /// Rows read for the statistics of a table.
+    pub sample_rows: u64,
+    /// Time spent on them.
+    #[serde(deserialize_with = "values::duration")]
+    pub sample_time: Duration,
+    /// Tables at the same time.
+    pub concurrency: usize,
+}
+
+/// Bounds of an answer.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Answering {
+    /// Calls of tools.
+    pub tool_calls: u32,
+    /// Corrections of failed SQL.
+    pub repairs: u32,
+    /// From question to end.
+    #[serde(deserialize_with = "values::duration")]
+    pub wall_clock: Duration,
+    /// Tokens written by the model.
+    pub output_tokens: u32,
+    /// Rows that the model sees.
+    pub rows_for_model: u32,
+    /// Earlier messages that the model sees.
+    pub history: usize,
+    /// Answers under way a key.
+    pub concurrent_per_key: usize,
+}
+
+/// Log lines.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Log {
+    /// For people or for machines.
+    pub format: LogFormat,
+    /// A filter of `tracing`.
+    pub level: String,
+}
+
+impl Config {
+    /// The settings of this process: `MINDHOST_CONFIG` names the file.
+    ///
+    /// # Errors
+    /// A setting that does not exist or has the wrong type, or a file that cannot be read.
+    pub fn load() -> Result<Self, ConfigError> {
+        load::load(std::env::vars())
+    }
+
+    /// The settings with this environment in place of the process's own.
+    ///
+    /// # Errors
+    /// As [`Config::load`].
+    pub fn from_env(vars: impl IntoIterator<Item = (String, String)>) -> Result<Self, ConfigError> {
+        load::load(vars)
+    }
+
+    /// Where the key is that encrypts secrets.
+    pub fn key_file(&self) -> PathBuf {
+        match self.secrets.key_file.as_os_str().is_empty() {
+            true => self.data_dir.join("secrets.key"),
+            false => self.secrets.key_file.clone(),
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Puts the layers together and refuses what does not exist.
+
+use figment::{
+    Figment, Profile, Provider,
+    providers::{Format, Serialized, Toml},
+    value::{Dict, Value},
+};
+
+use super::Config;
+
+/// The commented default file.
+pub const DEFAULTS: &str = include_str!("../../mindhost.default.toml");
+
+const PREFIX: &str = "MINDHOST_";
+const FILE: &str = "MINDHOST_CONFIG";
+
+/// Why the settings cannot be used; says which one, where it came from and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// A name that is no setting.
+    #[error("{origin}: there is no setting `{name}`{}", nearest.as_ref().map(|n| format!("; did you mean `{n}`?")).unwrap_or_default())]
+    Unknown {
+        /// The file or the environment variable.
+        origin: String,
+        /// As it was written.
+        name: String,
+        /// The setting whose name is most like it.
+        nearest: Option<String>,
+    },
+    /// A value of the wrong type, or a file that cannot be read.
+    #[error("{0}")]
+    Value(Box<figment::Error>),
+}
+
+impl From<figment::Error> for ConfigError {
+    fn from(error: figment::Error) -> Self {
+        Self::Value(Box::new(error))
+    }
+}
+
+/// The settings from the defaults, the file that `MINDHOST_CONFIG` names, and `MINDHOST_…` variables.
+pub(super) fn load(
+    vars: impl IntoIterator<Item = (String, String)>,
+) -> Result<Config, ConfigError> {
+    let defaults = layer(&Toml::string(DEFAULTS))?;
+    let known = names(&defaults);
+    let mut figment = Figment::from(Serialized::defaults(&defaults));
+    let vars: Vec<_> = vars
+        .into_iter()
+        .filter(|(name, value)| name.starts_with(PREFIX) && !value.is_empty())
+        .collect();
+    if let Some((_, path)) = vars.iter().find(|(name, _)| name == FILE) {
+        let file = Toml::file_exact(path);
+        for name in names(&layer(&file)?) {
+            check(&name, &known, || format!("the file {path}"))?;
+        }
+        figment = figment.merge(file);
+    }
+    for (variable, text) in vars.iter().filter(|(name, _)| name != FILE) {
+        let name = variable[PREFIX.len()..]
+            .to_ascii_lowercase()
+            .replace("__", ".");
+        check(&name, &known, || {
+            format!("the environment variable {variable}")
+        })?;
+        let value = typed(text, defaults_at(&defaults, &name));
+        figment = figment.merge(Serialized::default(&name, value));
+    }
+    Ok(figment.extract()?)
+}
+
+fn layer(provider: &impl Provider) -> Result<Dict, figment::Error> {
+    Ok(provider
+        .data()?
+        .remove(&Profile::Default)
+        .unwrap_or_default())
+}
+
+/// The dotted names of all leaves.
+fn names(dict: &Dict) -> Vec<String> {
+    dict.iter()
+        .flat_map(|(key, value)| match value {
+            Value::Dict(_, inner) => names(inner)
+                .into_iter()
+                .map(|name| format!("{key}.{name}"))
+                .collect(),
+            _ => vec![key.clone()],
+        })
+        .collect()
+}
+
+fn defaults_at<'a>(defaults: &'a Dict, name: &str) -> Option<&'a Value> {
+    let mut parts = name.split('.');
+    let first = defaults.get(parts.next()?)?;
+    parts.try_fold(first, |value, part| value.as_dict()?.get(part))
+}
+
+fn check(name: &str, known: &[String], origin: impl FnOnce() -> String) -> Result<(), ConfigError> {
+    if known.iter().any(|candidate| candidate == name) {
+        return Ok(());
+    }
+    let nearest = known
+        .iter()
+        .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))
+        .filter(|(likeness, _)| *likeness > 0.7)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| candidate.clone());
+    Err(ConfigError::Unknown {
+        origin: origin(),
+        name: name.to_owned(),
+        nearest,
+    })
+}
+
+/// The text of a variable as the type that the default has. A key of digits stays text.
+fn typed(text: &str, default: Option<&Value>) -> Value {
+    let as_text = || Value::from(text);
+    match default {
+        Some(Value::Bool(..)) => text.parse::<bool>().map_or_else(|_| as_text(), Value::from),
+        Some(Value::Num(..)) => text.parse::<i64>().map_or_else(|_| as_text(), Value::from),
+        Some(Value::Array(..)) => {
+            let inner = text.trim().trim_start_matches('[').trim_end_matches(']');
+            inner
+                .split(',')
+                .map(|item| item.trim().trim_matches('"'))
+                .filter(|item| !item.is_empty())
+                .collect::<Vec<_>>()
+                .into()
+        }
+        _ => as_text(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn config(vars: &[(&str, &str)]) -> Result<Config, ConfigError> {
+        load(
+            vars.iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned())),
+        )
+    }
+
+    #[test]
+    fn the_default_file_names_every_setting_and_nothing_else() {
+        // Every field is required and unknown ones are refused, so extraction proves both directions.
+        let config = config(&[]).unwrap();
+        assert_eq!(config.listen.to_string(), "127.0.0.1:8080");
+        assert_eq!(config.server.shutdown_grace, Duration::from_secs(20));
+    }
+
+    #[test]
+    fn every_setting_has_a_comment_right_above_it() {
+        let lines: Vec<_> = DEFAULTS.lines().collect();
+        for (index, line) in lines.iter().enumerate() {
+            if line.contains(" = ") && !line.starts_with('#') {
+                assert!(lines[index - 1].starts_with('#'), "no reason for: {line}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_environment_wins_over_the_file_and_the_file_over_the_defaults() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("mindhost.toml");
+        std::fs::write(
+            &file,
+            "[sql]\nmax_connections = 3\nstatement_timeout = \"5s\"\n",
+        )
+        .unwrap();
+        let config = config(&[
+            ("MINDHOST_CONFIG", file.to_str().unwrap()),
+            ("MINDHOST_SQL__STATEMENT_TIMEOUT", "7s"),
+            ("MINDHOST_LISTEN", "0.0.0.0:0"),
+            ("MINDHOST_ADMIN_KEY", "123456789012345678901234"),
+            ("MINDHOST_EGRESS__ALLOW_LOOPBACK", "true"),
+            ("MINDHOST_FILES__ROOTS", "/a, /b"),
+        ])
+        .unwrap();
+        assert_eq!(config.sql.max_connections, 3);
+        assert_eq!(config.sql.statement_timeout, Duration::from_secs(7));
+        assert_eq!(config.listen.to_string(), "0.0.0.0:0");
+        assert_eq!(config.admin_key.get(), Some("123456789012345678901234"));
+        assert_eq!(config.egress.allow_loopback, super::super::Switch::On);
+        assert_eq!(config.files.roots.len(), 2);
+    }
+
+    #[test]
+    fn an_unknown_setting_is_refused_with_the_nearest_name() {
+        let error = config(&[("MINDHOST_SQL__STATEMENT_TIMOUT", "7s")]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the environment variable MINDHOST_SQL__STATEMENT_TIMOUT: there is no setting `sql.statement_timout`; \
+             did you mean `sql.statement_timeout`?"
+        );
+    }
+
+    #[test]
+    fn a_wrong_value_says_what_would_be_right() {
+        let error = config(&[("MINDHOST_SQL__STATEMENT_TIMEOUT", "soon")]).unwrap_err();
+        assert!(error.to_string().contains("\"30s\""), "{error}");
+    }
+}

@@ -1,0 +1,113 @@
+//! The kinds of values that settings have.
+
+use std::{fmt, time::Duration};
+
+use serde::{Deserialize, Deserializer, de};
+
+/// A text that must not be printed. Empty means not set.
+#[derive(Clone, Default, Deserialize)]
+#[serde(transparent)]
+pub struct Secret(String);
+
+impl Secret {
+    /// The text, unless it is empty.
+    pub fn get(&self) -> Option<&str> {
+        (!self.0.is_empty()).then_some(self.0.as_str())
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_empty() { "not set" } else { "set" })
+    }
+}
+
+/// Yes, no, or what the circumstances suggest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switch {
+    /// As the circumstances suggest.
+    Auto,
+    /// Yes.
+    On,
+    /// No.
+    Off,
+}
+
+impl<'de> Deserialize<'de> for Switch {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Bool(bool),
+            Text(String),
+        }
+        match Written::deserialize(deserializer)? {
+            Written::Bool(true) => Ok(Switch::On),
+            Written::Bool(false) => Ok(Switch::Off),
+            Written::Text(text) => match text.as_str() {
+                "auto" => Ok(Switch::Auto),
+                "true" => Ok(Switch::On),
+                "false" => Ok(Switch::Off),
+                _ => Err(de::Error::custom(format!(
+                    "`{text}` is not one of \"auto\", true, false"
+                ))),
+            },
+        }
+    }
+}
+
+/// How log lines are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// SQLite's `synchronous`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Synchronous {
+    /// Safe against a crash of the program.
+    Normal,
+    /// Safe against a loss of power too.
+    Full,
+}
+
+/// A time as people write it: `30s`, `5m`, `1h 30m`.
+pub(crate) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    text.parse::<jiff::SignedDuration>()
+        .ok()
+        .and_then(|duration| Duration::try_from(duration).ok())
+        .ok_or_else(|| de::Error::custom(format!("`{text}` is not a time like \"30s\" or \"5m\"")))
+}
+
+/// Addresses or CIDR blocks.
+pub(super) fn networks<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<ipnet::IpNet>, D::Error> {
+    Vec::<String>::deserialize(deserializer)?
+        .into_iter()
+        .map(|text| {
+            text.parse::<ipnet::IpNet>()
+                .or_else(|_| text.parse::<std::net::IpAddr>().map(ipnet::IpNet::from))
+                .map_err(|_| {
+                    de::Error::custom(format!("`{text}` is not an address or a CIDR block"))
+                })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_never_printed() {
+        let secret = Secret("hunter2".to_owned());
+        assert_eq!(format!("{secret:?}"), "set");
+    }
+}

@@ -1,0 +1,136 @@
+//! The file that holds the key, and its match with the store.
+
+use std::{
+    fs,
+    io::{self, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::Path,
+};
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use zeroize::Zeroizing;
+
+use super::{LENGTH, SecretKey};
+use crate::{error::Result, store::Store};
+
+const FACT: &str = "secret_key_check";
+const CHECK: &[u8] = b"mindhost";
+
+/// Why the key cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyFileError {
+    /// The file cannot be read or made.
+    #[error("the secret key {path}: {source}; check its rights, or set secrets.key_file")]
+    File {
+        /// The file.
+        path: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file holds something else.
+    #[error(
+        "{path} is not a secret key: it must hold 32 bytes as base64, as the first start wrote them"
+    )]
+    Malformed {
+        /// The file.
+        path: String,
+    },
+    /// The store was written with another key.
+    #[error(
+        "the secret key {path} is not the one this store was written with: put the right file back in its place, \
+         or name it in secrets.key_file. Without it the stored passwords cannot be read"
+    )]
+    Mismatch {
+        /// The file.
+        path: String,
+    },
+    /// The store cannot be asked.
+    #[error("the store cannot say which secret key it needs")]
+    Store(#[source] crate::Error),
+}
+
+impl SecretKey {
+    /// The key in `path`, proven to be the store's. An empty store gets a new key, made readable for its owner only.
+    ///
+    /// # Errors
+    /// A store that knows a key refuses every other one, and a missing file too.
+    pub async fn load(path: &Path, store: &Store) -> Result<Self, KeyFileError> {
+        let shown = || path.display().to_string();
+        let check = store.fact(FACT).await.map_err(KeyFileError::Store)?;
+        let key = match Self::read(path)? {
+            Some(key) => key,
+            None if check.is_some() => return Err(KeyFileError::Mismatch { path: shown() }),
+            None => Self::create(path)?,
+        };
+        // Another host may have stored its check meanwhile, so what counts is what the store says afterwards.
+        let check = match check {
+            Some(check) => check,
+            None => {
+                let check = key
+                    .seal("host_facts", FACT, CHECK)
+                    .map_err(KeyFileError::Store)?;
+                store
+                    .add_fact(FACT, &check)
+                    .await
+                    .map_err(KeyFileError::Store)?
+            }
+        };
+        match key.open("host_facts", FACT, &check) {
+            Ok(plain) if plain.as_slice() == CHECK => Ok(key),
+            _ => Err(KeyFileError::Mismatch { path: shown() }),
+        }
+    }
+
+    fn read(path: &Path) -> Result<Option<Self>, KeyFileError> {
+        let text = match fs::read_to_string(path) {
+            Ok(text) => Zeroizing::new(text),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => {
+                let path = path.display().to_string();
+                return Err(KeyFileError::File { path, source });
+            }
+        };
+        let bytes = STANDARD.decode(text.trim()).map(Zeroizing::new).ok();
+        let key = bytes.and_then(|bytes| <[u8; LENGTH]>::try_from(bytes.as_slice()).ok());
+        match key {
+            Some(key) => Ok(Some(Self::new(key))),
+            None => Err(KeyFileError::Malformed {
+                path: path.display().to_string(),
+            }),
+        }
+    }
+
+    fn create(path: &Path) -> Result<Self, KeyFileError> {
+        let failed = |source| KeyFileError::File {
+            path: path.display().to_string(),
+            source,
+        };
+        let mut bytes = Zeroizing::new([0; LENGTH]);
+        getrandom::fill(&mut *bytes).map_err(|e| failed(io::Error::other(e.to_string())))?;
+        if let Some(parent) = path.parent() {
+            make_private_dir(parent).map_err(failed)?;
+        }
+        let text = Zeroizing::new(STANDARD.encode(*bytes) + "\n");
+        write_private(path, text.as_bytes()).map_err(failed)?;
+        Ok(Self::new(*bytes))
+    }
+}
+
+/// Makes a directory and its parents, readable for the owner only where they are new.
+pub fn make_private_dir(path: &Path) -> io::Result<()> {
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+}
+
+/// Writes a new file that only its owner may read; an existing one is not touched and is an error.
+pub fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file = fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)?;
+    file.write_all(content)?;
+    file.sync_all()
+}

@@ -1,0 +1,122 @@
+//! The store: one pool over SQLite or PostgreSQL.
+//!
+//! Queries are plain SQL that both understand, with `$1` placeholders; each part of the host keeps its own in
+//! `<part>/store.rs`. Ids are UUIDs as text, times microseconds since 1970, JSON text, truth values 0 and 1: the
+//! few types that travel through both drivers unchanged.
+
+mod facts;
+mod migrations;
+mod open;
+
+use sqlx::{Any, AnyPool, Transaction};
+use uuid::Uuid;
+
+use crate::error::{Blame, Code, Error, Result};
+
+pub use sqlx::{Row, any::AnyRow};
+
+/// The workspace that the first start makes.
+pub const DEFAULT_WORKSPACE: &str = "default";
+
+/// Which database is behind the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backend {
+    /// A file in the data directory.
+    Sqlite,
+    /// A server, perhaps shared by several hosts.
+    Postgres,
+}
+
+/// A handle on the store; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Store {
+    pool: AnyPool,
+    backend: Backend,
+}
+
+/// A transaction that may write. Rolled back when dropped.
+pub type Tx = Transaction<'static, Any>;
+
+impl Store {
+    /// For single statements.
+    pub fn pool(&self) -> &AnyPool {
+        &self.pool
+    }
+
+    /// Which database it is.
+    pub fn backend(&self) -> Backend {
+        self.backend
+    }
+
+    /// A transaction that may write. On SQLite it takes the write lock at once: one that started by reading and
+    /// then wrote would fail when another wrote in between.
+    pub async fn begin(&self) -> Result<Tx> {
+        Ok(match self.backend {
+            Backend::Sqlite => self.pool.begin_with("BEGIN IMMEDIATE").await?,
+            Backend::Postgres => self.pool.begin().await?,
+        })
+    }
+
+    /// Proves that the store answers.
+    pub async fn ping(&self) -> Result<()> {
+        sqlx::query("SELECT 1").execute(&self.pool).await?;
+        Ok(())
+    }
+
+    /// Ends all connections, waiting for those in use.
+    pub async fn close(&self) {
+        self.pool.close().await;
+    }
+}
+
+impl From<sqlx::Error> for Error {
+    fn from(error: sqlx::Error) -> Self {
+        match error {
+            sqlx::Error::PoolTimedOut => {
+                Error::new(Code::Overloaded, "the store is busy; try again in a moment")
+                    .blamed(Blame::Host)
+                    .retry_after(std::time::Duration::from_secs(1))
+            }
+            other => Error::internal(other),
+        }
+    }
+}
+
+/// Whether a statement failed because a row with that name or key exists.
+pub fn is_taken(error: &sqlx::Error) -> bool {
+    error
+        .as_database_error()
+        .is_some_and(|error| error.is_unique_violation())
+}
+
+/// Whether a statement failed because another row refers to this one, or this one to none.
+pub fn is_referenced(error: &sqlx::Error) -> bool {
+    error
+        .as_database_error()
+        .is_some_and(|error| error.is_foreign_key_violation())
+}
+
+/// A new id; later ones sort after earlier ones.
+pub fn new_id() -> String {
+    Uuid::now_v7().to_string()
+}
+
+/// Microseconds since 1970-01-01T00:00:00Z.
+pub fn now() -> i64 {
+    jiff::Timestamp::now().as_microsecond()
+}
+
+/// A stored time, to show.
+pub fn timestamp(micros: i64) -> jiff::Timestamp {
+    jiff::Timestamp::from_microsecond(micros).unwrap_or_default()
+}
+
+/// Reads a JSON column.
+pub fn json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T> {
+    serde_json::from_str(text).map_err(Error::internal)
+}
+
+/// Writes a JSON column.
+pub fn to_json(value: &impl serde::Serialize) -> Result<String> {
+    serde_json::to_string(value).map_err(Error::internal)
+}

@@ -1,0 +1,58 @@
+//! Facts about the store itself, and its workspaces.
+
+use super::{Store, new_id, now};
+use crate::error::Result;
+
+impl Store {
+    /// A stored fact.
+    pub async fn fact(&self, name: &str) -> Result<Option<Vec<u8>>> {
+        Ok(
+            sqlx::query_scalar("SELECT value FROM host_facts WHERE name = $1")
+                .bind(name)
+                .fetch_optional(self.pool())
+                .await?,
+        )
+    }
+
+    /// Stores a fact unless there is one of that name, and returns the one that is stored now.
+    pub async fn add_fact(&self, name: &str, value: &[u8]) -> Result<Vec<u8>> {
+        sqlx::query(
+            "INSERT INTO host_facts (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING",
+        )
+        .bind(name)
+        .bind(value.to_vec())
+        .execute(self.pool())
+        .await?;
+        Ok(
+            sqlx::query_scalar("SELECT value FROM host_facts WHERE name = $1")
+                .bind(name)
+                .fetch_one(self.pool())
+                .await?,
+        )
+    }
+
+    /// The id of the workspace of that name, which is made if there is none.
+    pub async fn ensure_workspace(&self, name: &str) -> Result<String> {
+        sqlx::query(
+            "INSERT INTO workspaces (id, name, created_at) VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING",
+        )
+        .bind(new_id())
+        .bind(name)
+        .bind(now())
+        .execute(self.pool())
+        .await?;
+        Ok(
+            sqlx::query_scalar("SELECT id FROM workspaces WHERE name = $1")
+                .bind(name)
+                .fetch_one(self.pool())
+                .await?,
+        )
+    }
+
+    /// How many workspaces there are.
+    pub async fn workspace_count(&self) -> Result<i64> {
+        Ok(sqlx::query_scalar("SELECT count(*) FROM workspaces")
+            .fetch_one(self.pool())
+            .await?)
+    }
+}

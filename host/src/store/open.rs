@@ -1,0 +1,136 @@
+//! Opens and migrates the store.
+
+use std::{fs::OpenOptions, os::unix::fs::OpenOptionsExt, path::Path};
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use sqlx::{
+    AssertSqlSafe, Executor,
+    any::{AnyPoolOptions, install_default_drivers},
+};
+
+use super::{Backend, Store, migrations};
+use crate::config::{Config, Synchronous};
+
+/// What need not be escaped in the path of a URL.
+const PATH: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'/')
+    .remove(b'.')
+    .remove(b'-')
+    .remove(b'_');
+
+/// Why the store cannot be used. Never holds the password of its URL.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The file of the store cannot be made.
+    #[error("the store {path} cannot be made: {source}; check the rights on its directory")]
+    File {
+        /// The file.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The URL is of another kind.
+    #[error("database_url must begin with postgres:// or be empty (SQLite in the data directory)")]
+    Url,
+    /// The database refuses or does not answer.
+    #[error("the store cannot be opened: {0}; check database_url and that the server runs")]
+    Connect(#[source] sqlx::Error),
+    /// The tables cannot be brought up to date.
+    #[error("the store cannot be migrated: {0}")]
+    Migrate(#[from] sqlx::migrate::MigrateError),
+}
+
+impl Store {
+    /// Opens the store that the settings name, without touching its tables.
+    ///
+    /// # Errors
+    /// When it cannot be reached or made.
+    pub async fn open(config: &Config) -> Result<Self, OpenError> {
+        install_default_drivers();
+        let (url, backend) = match config.database_url.get() {
+            None => (sqlite_url(&config.data_dir)?, Backend::Sqlite),
+            Some(url) if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
+                (url.to_owned(), Backend::Postgres)
+            }
+            Some(_) => return Err(OpenError::Url),
+        };
+        let set_up = set_up(backend, config.store.synchronous);
+        let pool = AnyPoolOptions::new()
+            .max_connections(config.store.max_connections)
+            .acquire_timeout(config.store.acquire_timeout)
+            .after_connect(move |connection, _| {
+                Box::pin(async move {
+                    connection.execute(AssertSqlSafe(set_up)).await?;
+                    Ok(())
+                })
+            })
+            .connect(&url)
+            .await
+            .map_err(OpenError::Connect)?;
+        Ok(Self { pool, backend })
+    }
+
+    /// Brings the tables up to date. Several hosts may do so at once: one does, the others wait.
+    ///
+    /// # Errors
+    /// When a migration fails or the store is newer than this program.
+    pub async fn migrate(&self) -> Result<(), OpenError> {
+        Ok(migrations::migrator(self.backend).run(&self.pool).await?)
+    }
+}
+
+/// The file is made here and not by SQLite, so that nobody else can read it, not even for a moment.
+fn sqlite_url(data_dir: &Path) -> Result<String, OpenError> {
+    let path = data_dir.join("mindhost.db");
+    let failed = |source| OpenError::File {
+        path: path.display().to_string(),
+        source,
+    };
+    crate::secrets::make_private_dir(data_dir).map_err(failed)?;
+    OpenOptions::new()
+        .create(true)
+        .append(true)
+        .mode(0o600)
+        .open(&path)
+        .map_err(failed)?;
+    let path = path.canonicalize().map_err(failed)?;
+    let escaped = utf8_percent_encode(&path.to_string_lossy(), PATH).to_string();
+    Ok(format!("sqlite://{escaped}"))
+}
+
+fn set_up(backend: Backend, synchronous: Synchronous) -> &'static str {
+    match (backend, synchronous) {
+        (Backend::Sqlite, Synchronous::Normal) => {
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; \
+             PRAGMA busy_timeout = 10000; PRAGMA trusted_schema = OFF;"
+        }
+        (Backend::Sqlite, Synchronous::Full) => {
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
+             PRAGMA busy_timeout = 10000; PRAGMA trusted_schema = OFF;"
+        }
+        (Backend::Postgres, _) => "SET TIME ZONE 'UTC'",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[tokio::test]
+    async fn the_file_is_private_and_migrating_twice_changes_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let data_dir = dir.path().join("data with spaces & ümläuts");
+        let vars = [("MINDHOST_DATA_DIR", data_dir.to_str().unwrap())];
+        let config = Config::from_env(vars.map(|(n, v)| (n.to_owned(), v.to_owned()))).unwrap();
+        let store = Store::open(&config).await.unwrap();
+        store.migrate().await.unwrap();
+        store.migrate().await.unwrap();
+        store.ping().await.unwrap();
+        let mode = std::fs::metadata(data_dir.join("mindhost.db"))
+            .unwrap()
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+}
