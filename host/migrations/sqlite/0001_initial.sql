@@ -86,7 +86,8 @@ CREATE TABLE mind_datasources (
 ) STRICT;
 CREATE INDEX mind_datasources_datasource ON mind_datasources (datasource_id);
 
--- `description_source` is caller, source or none; with `caller` a null description is the caller's decision.
+-- `description_source` is caller, source or none; with `caller` a null description is the caller's decision. `run_id` names
+-- the run that took the table last: as long as that run is active, no other takes it. `loaded_at` is null without columns.
 CREATE TABLE catalog_tables (
     id TEXT PRIMARY KEY,
     workspace_id TEXT NOT NULL REFERENCES workspaces (id),
@@ -102,9 +103,11 @@ CREATE TABLE catalog_tables (
     status TEXT NOT NULL,
     error TEXT,
     missing INTEGER NOT NULL,
+    run_id TEXT,
     loaded_at INTEGER,
     UNIQUE (datasource_id, schema_name, table_name)
 ) STRICT;
+CREATE INDEX catalog_tables_run ON catalog_tables (run_id);
 
 CREATE TABLE catalog_columns (
     workspace_id TEXT NOT NULL REFERENCES workspaces (id),
@@ -143,16 +146,16 @@ CREATE TABLE catalog_foreign_keys (
     PRIMARY KEY (table_id, constraint_name, ordinal)
 ) STRICT;
 
--- `tables` is a JSON array of {"schema": …, "name": …}; null means all. `claimed_by` names the host that works on it
--- and `heartbeat_at` says that this host is alive.
+-- A run works on the tables that carry its id. With `whole` it lists the source first and takes what is new there;
+-- `listed` says that this was done. `claimed_by` names the host that works on it, `heartbeat_at` says that this host lives.
 CREATE TABLE catalog_runs (
     id TEXT PRIMARY KEY,
     workspace_id TEXT NOT NULL REFERENCES workspaces (id),
     datasource_id TEXT NOT NULL REFERENCES datasources (id) ON DELETE CASCADE,
     mode TEXT NOT NULL,
     status TEXT NOT NULL,
-    tables TEXT,
-    progress REAL NOT NULL,
+    whole INTEGER NOT NULL,
+    listed INTEGER NOT NULL,
     total INTEGER NOT NULL,
     done INTEGER NOT NULL,
     message TEXT NOT NULL,
