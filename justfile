@@ -25,7 +25,7 @@ check: setup
     cargo fmt --all --check
     cargo clippy --workspace --all-targets -- -D warnings
     cargo clippy --profile plugin --target wasm32-wasip2 {{ prepend("-p ", plugins) }} -- -D warnings
-    cargo deny --workspace check licenses bans sources
+    cargo deny --workspace check --hide-inclusion-graph licenses bans sources
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
     just test
     just demo --once

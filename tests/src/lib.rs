@@ -37,12 +37,14 @@ pub mod ready;
 pub mod shop;
 mod sse;
 mod sweep;
+#[cfg(test)]
+mod tidy;
 
 pub use client::{Reply, Request};
 pub use datasource::Datasource;
 pub use host::{ADMIN_KEY, Builder, Host};
 pub use mind::{Mind, NewMind};
-pub use model::{ScriptedModel, Turn};
+pub use model::{Asked, Gate, ScriptedModel, Turn};
 pub use postgres::{Postgres, PostgresDatabase};
 pub use process::{Process, spawn};
 pub use serde_json::{Value, json};

@@ -8,4 +8,4 @@
     reason = "a test fails by panicking"
 )]
 
-mod postgres;
+mod fixture;

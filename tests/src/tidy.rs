@@ -1,0 +1,182 @@
+//! The rules of the repository that no compiler knows, so that nobody has to remember them.
+
+use std::{collections::BTreeSet, path::Path, process::Command};
+
+use crate::build::workspace_dir;
+
+/// A file of the repository: its path from the root, and its text where it is text.
+struct File {
+    path: String,
+    text: String,
+}
+
+/// Everything that is committed or would be.
+fn files() -> Vec<File> {
+    let root = workspace_dir();
+    let list = Command::new("git")
+        .args(["ls-files", "--cached", "--others", "--exclude-standard"])
+        .current_dir(&root)
+        .output()
+        .expect("git lists the files; install git");
+    assert!(
+        list.status.success(),
+        "{}",
+        String::from_utf8_lossy(&list.stderr)
+    );
+    let paths = String::from_utf8(list.stdout).expect("paths in UTF-8");
+    // A file that was deleted and not committed yet is still listed.
+    let read = |path: &str| {
+        Some(File {
+            path: path.to_owned(),
+            text: text(&root.join(path))?,
+        })
+    };
+    paths.lines().filter_map(read).collect()
+}
+
+fn text(path: &Path) -> Option<String> {
+    let bytes = std::fs::read(path).ok()?;
+    Some(String::from_utf8(bytes).unwrap_or_default())
+}
+
+fn sources() -> Vec<File> {
+    files()
+        .into_iter()
+        .filter(|file| file.path.ends_with(".rs"))
+        .collect()
+}
+
+/// Lines of code that hold one of the words, as `path:line: text`; comments are not code.
+fn uses(files: &[File], words: &[&str], home: impl Fn(&str) -> bool) -> Vec<String> {
+    let strangers = files
+        .iter()
+        .filter(|file| file.path.starts_with("host/src/") && !home(&file.path));
+    let lines = strangers.flat_map(|file| {
+        (1..)
+            .zip(file.text.lines())
+            .map(move |(number, line)| (file, number, line))
+    });
+    lines
+        .filter(|(_, _, line)| {
+            !line.trim_start().starts_with("//") && words.iter().any(|word| line.contains(word))
+        })
+        .map(|(file, number, line)| format!("{}:{number}: {}", file.path, line.trim()))
+        .collect()
+}
+
+/// True when a file is `<name>.rs` or lies below a folder `<name>`.
+fn belongs_to(path: &str, name: &str) -> bool {
+    Path::new(path)
+        .with_extension("")
+        .components()
+        .any(|part| part.as_os_str() == name)
+}
+
+#[track_caller]
+fn nothing(found: Vec<String>, rule: &str) {
+    assert!(found.is_empty(), "{rule}\n{}", found.join("\n"));
+}
+
+#[test]
+fn the_top_level_is_closed() {
+    const ALLOWED: &[&str] = &[
+        "Cargo.toml",
+        "Cargo.lock",
+        "host",
+        "wit",
+        "plugins",
+        "sdk",
+        "tests",
+        "justfile",
+        "README.md",
+        "LICENSE",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+        "rust-toolchain.toml",
+        "deny.toml",
+    ];
+    let top: BTreeSet<String> = files()
+        .iter()
+        .filter_map(|file| file.path.split('/').next().map(str::to_owned))
+        .collect();
+    let strangers = top
+        .into_iter()
+        .filter(|name| !name.starts_with('.') && !ALLOWED.contains(&name.as_str()));
+    nothing(
+        strangers.collect(),
+        "the top level holds what README.md names, and nothing else:",
+    );
+}
+
+#[test]
+fn each_library_has_one_home() {
+    let files = sources();
+    let axum = uses(&files, &["axum::", "axum_"], |path| belongs_to(path, "api"));
+    nothing(axum, "axum is named in host/src/api only:");
+    let wasmtime = uses(&files, &["wasmtime::", "wasmtime_wasi"], |path| {
+        path.starts_with("host/src/plugins/wasm")
+    });
+    nothing(wasmtime, "wasmtime is named in host/src/plugins/wasm only:");
+    let sqlx = uses(&files, &["sqlx::"], |path| belongs_to(path, "store"));
+    nothing(sqlx, "sqlx is named in store files only:");
+    let environment = uses(&files, &["env::var", "env::vars"], |path| {
+        belongs_to(path, "config")
+    });
+    nothing(environment, "the environment is read in config only:");
+}
+
+#[test]
+fn no_file_is_too_long_to_be_one_idea() {
+    let long = sources()
+        .into_iter()
+        .filter(|file| file.text.lines().count() > 600);
+    nothing(
+        long.map(|file| file.path).collect(),
+        "more than 600 lines; split along what it says:",
+    );
+}
+
+#[test]
+fn nothing_is_left_over() {
+    // Written in two halves, so that this file does not find itself.
+    let words = [
+        concat!("todo", "!("),
+        concat!("unimplemented", "!("),
+        concat!("dbg", "!("),
+        concat!("#[ign", "ore"),
+        concat!("FIX", "ME"),
+        concat!("XX", "X"),
+        concat!("/wo", "rk/"),
+        concat!("sub", "agent"),
+    ];
+    let found = files()
+        .into_iter()
+        .filter(|file| !file.path.starts_with(".ci/"))
+        .flat_map(|file| {
+            let lines = (1..).zip(file.text.lines().map(str::to_owned));
+            let hits = lines.filter(|(_, line)| words.iter().any(|word| line.contains(word)));
+            hits.map(|(number, line)| format!("{}:{number}: {}", file.path, line.trim()))
+                .collect::<Vec<_>>()
+        });
+    nothing(
+        found.collect(),
+        "left over, or a word of somebody's machine:",
+    );
+}
+
+#[test]
+fn both_stores_have_the_same_migrations() {
+    let names = |engine: &str| -> BTreeSet<String> {
+        let folder = format!("host/migrations/{engine}/");
+        files()
+            .iter()
+            .filter_map(|file| file.path.strip_prefix(&folder).map(str::to_owned))
+            .collect()
+    };
+    assert_eq!(
+        names("sqlite"),
+        names("postgres"),
+        "a migration for one store is missing for the other"
+    );
+}
