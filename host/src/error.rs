@@ -5,7 +5,7 @@
 //! the request: what is wrong, and what to do next. Internal text (SQL of the store, backtraces of a plugin,
 //! credentials) belongs in [`Error::with_source`], which is logged and never sent.
 
-use std::{fmt, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 /// Shorthand for results of the host.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -205,10 +205,10 @@ codes! {
 }
 
 /// A failure, with everything that its answer needs. Boxed, so that a `Result` stays small.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Error(Box<Inner>);
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Inner {
     code: Code,
     message: String,
@@ -217,7 +217,7 @@ struct Inner {
     position: Option<u32>,
     retry_after: Option<Duration>,
     upstream_code: Option<String>,
-    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    source: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
 
 impl Error {
@@ -292,7 +292,7 @@ impl Error {
         mut self,
         source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
     ) -> Self {
-        self.0.source = Some(source.into());
+        self.0.source = Some(Arc::from(source.into()));
         self
     }
 

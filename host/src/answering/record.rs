@@ -1,0 +1,92 @@
+//! A response as it is kept: what was asked of which Mind, how it ended, what it gave.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, value::RawValue};
+use uuid::Uuid;
+
+/// Where a response stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ResponseStatus {
+    /// Accepted, nothing done yet.
+    Created,
+    /// Being made.
+    InProgress,
+    /// Done.
+    Completed,
+    /// Ended by an error.
+    Failed,
+    /// Ended by the caller.
+    Cancelled,
+}
+
+impl ResponseStatus {
+    /// As stored and sent.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::InProgress => "in_progress",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// From its stored form; anything unknown counts as failed.
+    pub fn parse(text: &str) -> Self {
+        match text {
+            "created" => Self::Created,
+            "in_progress" => Self::InProgress,
+            "completed" => Self::Completed,
+            "cancelled" => Self::Cancelled,
+            _ => Self::Failed,
+        }
+    }
+}
+
+/// Tokens that the model counted; zero where it counts none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens read.
+    pub input_tokens: u64,
+    /// Tokens written.
+    pub output_tokens: u64,
+}
+
+/// One response.
+#[derive(Clone, Debug)]
+pub struct ResponseRecord {
+    /// Its id.
+    pub id: Uuid,
+    /// Workspace of the caller.
+    pub workspace_id: String,
+    /// Key that asked.
+    pub key_id: String,
+    /// Conversation that it belongs to.
+    pub conversation_id: Option<Uuid>,
+    /// Mind that answers.
+    pub mind_id: String,
+    /// The Mind's name when it was asked.
+    pub mind_name: String,
+    /// Where it stands.
+    pub status: ResponseStatus,
+    /// `{code, message}` once it failed.
+    pub error: Option<Value>,
+    /// Finished output items, each as it is sent.
+    pub output: Vec<Arc<RawValue>>,
+    /// Tokens.
+    pub usage: Usage,
+    /// The caller's own notes.
+    pub metadata: Map<String, Value>,
+    /// The caller's instructions for this response.
+    pub instructions: Option<String>,
+    /// The response that it continues.
+    pub previous_response_id: Option<Uuid>,
+    /// When it was accepted.
+    pub created_at: Timestamp,
+    /// When it ended.
+    pub completed_at: Option<Timestamp>,
+}

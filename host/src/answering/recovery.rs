@@ -1,0 +1,45 @@
+//! Responses that a host left behind when it died.
+
+use std::time::Duration;
+
+use super::{Inner, store};
+use crate::store::Backend;
+
+/// How often this host says that it lives.
+const HEARTBEAT: Duration = Duration::from_secs(10);
+
+/// A host that was silent for so long is dead.
+const DEAD_AFTER: Duration = Duration::from_secs(60);
+
+/// Until shutdown: sends heartbeats and marks abandoned responses as failed.
+pub async fn keep(inner: &Inner) {
+    // SQLite has one host: whatever is open at its start was left by one that died.
+    let mut patience = match inner.parts.store.backend() {
+        Backend::Sqlite => Duration::ZERO,
+        Backend::Postgres => DEAD_AFTER,
+    };
+    loop {
+        if let Err(error) = tend(inner, patience).await {
+            tracing::warn!(%error, "could not look after abandoned responses");
+        }
+        patience = DEAD_AFTER;
+        tokio::select! {
+            () = tokio::time::sleep(HEARTBEAT) => {}
+            () = inner.parts.shutdown.cancelled() => return,
+        }
+    }
+}
+
+async fn tend(inner: &Inner, patience: Duration) -> crate::error::Result<()> {
+    let error = serde_json::json!({
+        "code": "internal_error",
+        "message": "the server stopped while it made this answer; ask again",
+    });
+    let before = crate::store::now() - i64::try_from(patience.as_micros()).unwrap_or(i64::MAX);
+    store::heartbeat(&inner.parts.store, &inner.host_id).await?;
+    let found = store::fail_abandoned(&inner.parts.store, &inner.host_id, before, &error.to_string()).await?;
+    if found > 0 {
+        tracing::info!(responses = found, "marked responses as failed that a stopped server left behind");
+    }
+    Ok(())
+}

@@ -1,0 +1,134 @@
+//! The queries of responses.
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use sqlx::Row;
+use uuid::Uuid;
+
+use super::record::{ResponseRecord, ResponseStatus};
+use crate::{
+    error::{Error, Result},
+    store::{self, Store, Tx},
+};
+
+/// Adds a response; one that already ended may be added whole.
+pub async fn insert(tx: &mut Tx, record: &ResponseRecord, host_id: &str) -> Result<()> {
+    sqlx::query(
+        "INSERT INTO responses
+            (id, workspace_id, key_id, conversation_id, mind_id, mind_name, status, error, output, usage, metadata,
+             previous_response_id, instructions, background, host_id, heartbeat_at, created_at, completed_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)",
+    )
+    .bind(record.id.to_string())
+    .bind(&record.workspace_id)
+    .bind(&record.key_id)
+    .bind(record.conversation_id.map(|id| id.to_string()))
+    .bind(&record.mind_id)
+    .bind(&record.mind_name)
+    .bind(record.status.as_str())
+    .bind(record.error.as_ref().map(ToString::to_string))
+    .bind(store::to_json(&record.output)?)
+    .bind(store::to_json(&record.usage)?)
+    .bind(store::to_json(&record.metadata)?)
+    .bind(record.previous_response_id.map(|id| id.to_string()))
+    .bind(&record.instructions)
+    .bind(0_i64)
+    .bind(host_id)
+    .bind(store::now())
+    .bind(record.created_at.as_microsecond())
+    .bind(record.completed_at.map(|time| time.as_microsecond()))
+    .execute(&mut **tx)
+    .await?;
+    Ok(())
+}
+
+/// Writes how a response ended.
+pub async fn finish(tx: &mut Tx, record: &ResponseRecord) -> Result<()> {
+    sqlx::query(
+        "UPDATE responses SET status = $2, error = $3, output = $4, usage = $5, completed_at = $6 WHERE id = $1",
+    )
+    .bind(record.id.to_string())
+    .bind(record.status.as_str())
+    .bind(record.error.as_ref().map(ToString::to_string))
+    .bind(store::to_json(&record.output)?)
+    .bind(store::to_json(&record.usage)?)
+    .bind(record.completed_at.map(|time| time.as_microsecond()))
+    .execute(&mut **tx)
+    .await?;
+    Ok(())
+}
+
+/// One response, whoever's it is.
+pub async fn find(store: &Store, id: Uuid) -> Result<Option<ResponseRecord>> {
+    let row = sqlx::query(
+        "SELECT workspace_id, key_id, conversation_id, mind_id, mind_name, status, error, output, usage, metadata,
+                previous_response_id, instructions, created_at, completed_at
+         FROM responses WHERE id = $1",
+    )
+    .bind(id.to_string())
+    .fetch_optional(store.pool())
+    .await?;
+    let Some(row) = row else { return Ok(None) };
+    let error: Option<String> = row.try_get("error")?;
+    let output: Vec<Box<RawValue>> = store::json(row.try_get("output")?)?;
+    let completed_at: Option<i64> = row.try_get("completed_at")?;
+    Ok(Some(ResponseRecord {
+        id,
+        workspace_id: row.try_get("workspace_id")?,
+        key_id: row.try_get("key_id")?,
+        conversation_id: uuid(row.try_get("conversation_id")?)?,
+        mind_id: row.try_get("mind_id")?,
+        mind_name: row.try_get("mind_name")?,
+        status: ResponseStatus::parse(row.try_get("status")?),
+        error: error.map(|text| store::json(&text)).transpose()?,
+        output: output.into_iter().map(Arc::from).collect(),
+        usage: store::json(row.try_get("usage")?)?,
+        metadata: store::json(row.try_get("metadata")?)?,
+        instructions: row.try_get("instructions")?,
+        previous_response_id: uuid(row.try_get("previous_response_id")?)?,
+        created_at: store::timestamp(row.try_get("created_at")?),
+        completed_at: completed_at.map(store::timestamp),
+    }))
+}
+
+/// Removes a response; the messages of its conversation stay.
+pub async fn delete(store: &Store, id: Uuid) -> Result<()> {
+    let mut tx = store.begin().await?;
+    for statement in
+        ["UPDATE messages SET response_id = NULL WHERE response_id = $1", "DELETE FROM responses WHERE id = $1"]
+    {
+        sqlx::query(statement).bind(id.to_string()).execute(&mut *tx).await?;
+    }
+    Ok(tx.commit().await?)
+}
+
+/// Says that this host still works on its responses.
+pub async fn heartbeat(store: &Store, host_id: &str) -> Result<()> {
+    sqlx::query("UPDATE responses SET heartbeat_at = $2 WHERE host_id = $1 AND completed_at IS NULL")
+        .bind(host_id)
+        .bind(store::now())
+        .execute(store.pool())
+        .await?;
+    Ok(())
+}
+
+/// Marks responses as failed that nobody works on any more: those without a heartbeat since `before`. Returns
+/// how many there were.
+pub async fn fail_abandoned(store: &Store, host_id: &str, before: i64, error: &str) -> Result<u64> {
+    let done = sqlx::query(
+        "UPDATE responses SET status = 'failed', error = $1, completed_at = $2
+         WHERE completed_at IS NULL AND host_id <> $3 AND heartbeat_at < $4",
+    )
+    .bind(error)
+    .bind(store::now())
+    .bind(host_id)
+    .bind(before)
+    .execute(store.pool())
+    .await?;
+    Ok(done.rows_affected())
+}
+
+fn uuid(text: Option<String>) -> Result<Option<Uuid>> {
+    text.map(|text| text.parse().map_err(Error::internal)).transpose()
+}

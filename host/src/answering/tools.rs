@@ -1,0 +1,185 @@
+//! The tools offered to the model, and what happens when it uses one.
+//!
+//! A model is a stranger: its arguments are parsed, its SQL goes through the same guard as a caller's, and
+//! what it did wrong is told back to it so that it can try again.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::events::Step;
+use crate::{
+    catalog::Catalog,
+    conversations::{SqlOrigin, StoredSql},
+    error::{Code, Error, Kind, Result},
+    plugins::{Call, Tool, ToolCall},
+    results::{Access, Results, sample},
+};
+
+/// Everything that the tools need.
+pub struct Toolbox<'a> {
+    /// Runs statements.
+    pub results: &'a Results,
+    /// Knows the tables.
+    pub catalog: &'a Catalog,
+    /// What the Mind may see.
+    pub access: &'a Access,
+    /// Rows of a result that the model is shown at most.
+    pub max_rows: u32,
+}
+
+/// What a tool call came to.
+pub struct Outcome {
+    /// JSON for the model.
+    pub content: String,
+    /// Whether `content` tells of an error.
+    pub is_error: bool,
+    /// Whether it counts against the repairs.
+    pub needs_repair: bool,
+    /// Why it failed.
+    pub reason: Option<String>,
+    /// The statement, when it ran.
+    pub sql: Option<StoredSql>,
+    /// For those who follow the steps.
+    pub step: Step,
+}
+
+/// The three tools, with JSON schemas of their arguments.
+pub fn offered() -> Vec<Tool> {
+    let tool = |name: &str, description: &str, parameters: Value| Tool {
+        name: name.into(),
+        description: description.into(),
+        parameters: parameters.to_string(),
+    };
+    vec![
+        tool(
+            "search_catalog",
+            "Finds tables by words in their names, columns and descriptions; an empty query lists all. Best matches first.",
+            json!({"type": "object", "properties": {
+                "query": {"type": "string", "description": "words to look for"},
+                "limit": {"type": "integer", "minimum": 1, "maximum": 100}
+            }, "required": ["query"], "additionalProperties": false}),
+        ),
+        tool(
+            "describe_tables",
+            "Columns, types, keys, descriptions and common values of tables.",
+            json!({"type": "object", "properties": {
+                "tables": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 20,
+                    "description": "names as search_catalog gives them"}
+            }, "required": ["tables"], "additionalProperties": false}),
+        ),
+        tool(
+            "run_sql",
+            "Runs one read-only SELECT and gives its rows. Needs `datasource` when there are several.",
+            json!({"type": "object", "properties": {
+                "datasource": {"type": "string"},
+                "sql": {"type": "string"},
+                "max_rows": {"type": "integer", "minimum": 1, "maximum": 100}
+            }, "required": ["sql"], "additionalProperties": false}),
+        ),
+    ]
+}
+
+#[derive(Deserialize)]
+struct SearchCatalog {
+    #[serde(default)]
+    query: String,
+    #[serde(default)]
+    limit: Option<u32>,
+}
+
+#[derive(Deserialize)]
+struct DescribeTables {
+    tables: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct RunSql {
+    #[serde(default)]
+    datasource: Option<String>,
+    sql: String,
+    #[serde(default)]
+    max_rows: Option<u32>,
+}
+
+/// What a tool gave: JSON for the model, the statement if there was one, a line for the step.
+type Given = (Value, Option<StoredSql>, String);
+
+impl Toolbox<'_> {
+    /// Runs one tool call of the model.
+    ///
+    /// # Errors
+    /// Only when the answer cannot go on: cancelled, out of time, or a fault of ours. Everything else becomes
+    /// an outcome that the model can read.
+    pub async fn run(&self, tool_call: &ToolCall, call: &Call) -> Result<Outcome> {
+        let began = Instant::now();
+        let sql = sql_of(tool_call);
+        let given = match tool_call.name.as_str() {
+            "search_catalog" => self.search_catalog(tool_call).await,
+            "describe_tables" => self.describe_tables(tool_call).await,
+            "run_sql" => self.run_sql(tool_call, call).await,
+            other => Err(Error::invalid("name", format!("there is no tool '{other}'; there are search_catalog, describe_tables and run_sql"))),
+        };
+        let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let step = |status, message| Step { name: tool_call.name.clone(), status, sql, message, duration_ms };
+        match given {
+            Ok((content, sql, message)) => Ok(Outcome {
+                content: content.to_string(),
+                is_error: false,
+                needs_repair: false,
+                reason: None,
+                sql,
+                step: step("completed", message),
+            }),
+            Err(error) if matches!(error.kind(), Kind::Cancelled | Kind::Internal) || call.remaining().is_zero() => Err(error),
+            Err(error) => Ok(Outcome {
+                content: told(&error).to_string(),
+                is_error: true,
+                needs_repair: true,
+                reason: Some(error.message().to_owned()),
+                sql: None,
+                step: step("failed", error.message().to_owned()),
+            }),
+        }
+    }
+
+    async fn search_catalog(&self, tool_call: &ToolCall) -> Result<Given> {
+        let arguments: SearchCatalog = parse(tool_call)?;
+        let found = self.catalog.search(&self.access.catalog_view(), &arguments.query, arguments.limit.unwrap_or(25).clamp(1, 100)).await?;
+        let message = format!("{} tables", found.tables.len());
+        Ok((serde_json::to_value(found).map_err(Error::internal)?, None, message))
+    }
+
+    async fn describe_tables(&self, tool_call: &ToolCall) -> Result<Given> {
+        let arguments: DescribeTables = parse(tool_call)?;
+        let names: Vec<String> = arguments.tables.into_iter().take(20).collect();
+        let described = self.catalog.describe(&self.access.catalog_view(), &names).await?;
+        let message = names.join(", ");
+        Ok((json!({"tables": described}), None, message))
+    }
+
+    async fn run_sql(&self, tool_call: &ToolCall, call: &Call) -> Result<Given> {
+        let arguments: RunSql = parse(tool_call)?;
+        let access = self.access.narrowed(arguments.datasource.as_deref())?;
+        let limit = arguments.max_rows.unwrap_or(50).clamp(1, self.max_rows);
+        let page = self.results.page(&access, &arguments.sql, u64::from(limit), 0, call).await?;
+        let message = format!("{} of {} rows", page.rows(), page.total);
+        let content = sample::for_model(&page)?;
+        Ok((content, Some(StoredSql { text: arguments.sql, origin: SqlOrigin::Model }), message))
+    }
+}
+
+fn parse<'a, T: Deserialize<'a>>(tool_call: &'a ToolCall) -> Result<T> {
+    let text = if tool_call.arguments.trim().is_empty() { "{}" } else { tool_call.arguments.as_str() };
+    serde_json::from_str(text)
+        .map_err(|error| Error::invalid("arguments", format!("the arguments of {} are not what it takes: {error}", tool_call.name)))
+}
+
+fn sql_of(tool_call: &ToolCall) -> Option<String> {
+    (tool_call.name == "run_sql").then(|| parse::<RunSql>(tool_call).ok().map(|arguments| arguments.sql)).flatten()
+}
+
+fn told(error: &Error) -> Value {
+    let code = if error.code() == Code::InvalidParameter { "invalid_arguments" } else { error.code().as_str() };
+    json!({"error": {"code": code, "message": error.message(), "position": error.sql_position()}})
+}

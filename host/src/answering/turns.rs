@@ -1,0 +1,208 @@
+//! The turn loop: ask the model, run the tools it wants, ask again, until it answers or a bound is met.
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use super::{
+    events::{Event, EventLog},
+    record::Usage,
+    tools::{self, Toolbox},
+};
+use crate::{
+    config,
+    conversations::StoredSql,
+    error::{Blame, Code, Error, Kind, Result},
+    plugins::{Call, Model, ModelEvent, ModelMessage, ModelRequest, Part, Role, StopReason, Target, ToolCall},
+};
+
+/// What the loop gave.
+#[derive(Debug, Default)]
+pub struct Answer {
+    /// The text, the same as all deltas together.
+    pub text: String,
+    /// The SQL of the last result that the model saw.
+    pub sql: Option<StoredSql>,
+    /// Tokens over all turns.
+    pub usage: Usage,
+    /// Whether the model stopped at its own token limit.
+    pub cut_short: bool,
+}
+
+/// One answer under way.
+pub struct Turns<'a> {
+    /// The model that answers.
+    pub model: &'a dyn Model,
+    /// Its provider.
+    pub target: &'a Target,
+    /// The vendor's model, empty for the provider's default.
+    pub model_name: &'a str,
+    /// What it may call.
+    pub toolbox: Toolbox<'a>,
+    /// Where events go.
+    pub log: &'a Arc<EventLog>,
+    /// The limits.
+    pub bounds: &'a config::Answering,
+    /// The caller's limit on the answer, in tokens.
+    pub max_output_tokens: Option<u32>,
+}
+
+/// What one turn of the model gave.
+#[derive(Default)]
+struct Turn {
+    text: String,
+    calls: Vec<ToolCall>,
+    opaque: Vec<Part>,
+    usage: Usage,
+    stop: Option<StopReason>,
+}
+
+impl Turns<'_> {
+    /// Runs the loop over a dialogue that ends with the question.
+    ///
+    /// # Errors
+    /// What model or database said, or `answer_failed` naming the bound that was met.
+    pub async fn run(mut self, mut messages: Vec<ModelMessage>) -> Result<Answer> {
+        let deadline = Instant::now() + self.bounds.wall_clock;
+        let call = Call { deadline, cancel: self.log.cancel.clone() };
+        let mut answer = Answer::default();
+        let mut calls_made = 0;
+        let mut repairs = 0;
+        loop {
+            let turn = self.turn(&messages, &mut answer.text, &call).await.map_err(|error| self.name_time(error, &call))?;
+            answer.usage.input_tokens += turn.usage.input_tokens;
+            answer.usage.output_tokens += turn.usage.output_tokens;
+            if turn.calls.is_empty() {
+                answer.cut_short = turn.stop == Some(StopReason::Length);
+                return self.finish(answer, turn.stop);
+            }
+            calls_made += u32::try_from(turn.calls.len()).unwrap_or(u32::MAX);
+            if calls_made > self.bounds.tool_calls {
+                return Err(bound(format!("the model asked for more than {} tool calls", self.bounds.tool_calls)));
+            }
+            if answer.usage.input_tokens + answer.usage.output_tokens > self.bounds.tokens {
+                return Err(bound(format!("the answer used more than {} tokens", self.bounds.tokens)));
+            }
+            messages.push(said(&turn));
+            for tool_call in &turn.calls {
+                let outcome = self.toolbox.run(tool_call, &call).await?;
+                self.log.push(Event::Step(Arc::new(outcome.step)));
+                repairs += u32::from(outcome.needs_repair);
+                if repairs > self.bounds.repairs {
+                    return Err(bound(format!(
+                        "{repairs} statements of the model were refused or failed; the last reason: {}",
+                        outcome.reason.unwrap_or_default()
+                    )));
+                }
+                answer.sql = outcome.sql.or(answer.sql);
+                messages.push(tool_message(tool_call, outcome.content, outcome.is_error));
+            }
+        }
+    }
+
+    /// One turn: text goes to the log as it comes.
+    async fn turn(&mut self, messages: &[ModelMessage], text: &mut String, call: &Call) -> Result<Turn> {
+        let request = ModelRequest {
+            model: self.model_name.to_owned(),
+            messages: messages.to_vec(),
+            tools: tools::offered(),
+            tool_choice: "auto".into(),
+            max_output_tokens: self.max_output_tokens,
+            temperature: None,
+        };
+        let mut completion = self.model.start(self.target, request, call).await?;
+        let mut turn = Turn::default();
+        let before = text.len();
+        while let Some(events) = completion.next(call).await? {
+            for event in events {
+                self.take(event, &mut turn, text, before)?;
+            }
+        }
+        turn.text = text[before..].trim_start_matches("\n\n").to_owned();
+        if turn.usage == Usage::default() {
+            turn.usage = estimate(messages, &turn.text);
+        }
+        Ok(turn)
+    }
+
+    fn take(&self, event: ModelEvent, turn: &mut Turn, text: &mut String, before: usize) -> Result<()> {
+        match event {
+            ModelEvent::Text(piece) if piece.is_empty() => {}
+            ModelEvent::Text(piece) => {
+                // Text of an earlier turn ("let me look …") stays in the answer, as a paragraph of its own.
+                let piece = if before > 0 && text.len() == before { format!("\n\n{piece}") } else { piece };
+                if text.len() + piece.len() > self.bounds.answer_bytes {
+                    return Err(bound(format!("the model wrote more than {} bytes", self.bounds.answer_bytes)));
+                }
+                text.push_str(&piece);
+                self.log.push(Event::Delta(piece.into()));
+            }
+            ModelEvent::ToolCall(tool_call) => turn.calls.push(tool_call),
+            ModelEvent::Opaque { kind, data } => turn.opaque.push(Part::Opaque { kind, data }),
+            ModelEvent::Usage(counts) => turn.usage = usage(&counts),
+            ModelEvent::Stop(reason, _) => turn.stop = Some(reason),
+        }
+        Ok(())
+    }
+
+    fn finish(&self, answer: Answer, stop: Option<StopReason>) -> Result<Answer> {
+        if stop == Some(StopReason::Refused) && answer.text.is_empty() {
+            return Err(Error::new(Code::AnswerFailed, "the model refused to answer; ask in other words").blamed(Blame::Upstream));
+        }
+        if answer.text.is_empty() {
+            return Err(Error::new(Code::AnswerFailed, "the model ended without an answer; ask again, or choose another model")
+                .blamed(Blame::Upstream));
+        }
+        Ok(answer)
+    }
+
+    /// A time-out of a call at the end of the answer's own time is that bound, whatever was waited for.
+    fn name_time(&self, error: Error, call: &Call) -> Error {
+        if error.kind() == Kind::Timeout && call.remaining().is_zero() {
+            return Error::new(
+                Code::Timeout,
+                format!("the answer took longer than {:?}; ask for less at once", self.bounds.wall_clock),
+            )
+            .with_source(error);
+        }
+        error
+    }
+}
+
+fn bound(what: String) -> Error {
+    Error::new(Code::AnswerFailed, format!("no answer within the bounds of this server: {what}; ask for less at once, or more precisely"))
+        .blamed(Blame::Upstream)
+}
+
+fn said(turn: &Turn) -> ModelMessage {
+    let mut parts = turn.opaque.clone();
+    if !turn.text.is_empty() {
+        parts.push(Part::Text(turn.text.clone()));
+    }
+    parts.extend(turn.calls.iter().cloned().map(Part::ToolCall));
+    ModelMessage { role: Role::Assistant, parts }
+}
+
+fn tool_message(tool_call: &ToolCall, content: String, is_error: bool) -> ModelMessage {
+    ModelMessage {
+        role: Role::Tool,
+        parts: vec![Part::ToolResult { call_id: tool_call.id.clone(), content, is_error }],
+    }
+}
+
+fn usage(counts: &[(String, u64)]) -> Usage {
+    let of = |name: &str| counts.iter().rev().find(|(kind, _)| kind == name).map_or(0, |(_, count)| *count);
+    Usage { input_tokens: of("input"), output_tokens: of("output") }
+}
+
+/// For vendors that count nothing: about four bytes a token, so that the token bound holds for them too.
+fn estimate(messages: &[ModelMessage], written: &str) -> Usage {
+    let bytes = |part: &Part| match part {
+        Part::Text(text) => text.len(),
+        Part::ToolCall(tool_call) => tool_call.arguments.len(),
+        Part::ToolResult { content, .. } => content.len(),
+        Part::Opaque { data, .. } => data.len(),
+    };
+    let read: usize = messages.iter().flat_map(|message| &message.parts).map(bytes).sum();
+    Usage { input_tokens: (read / 4) as u64, output_tokens: written.len().div_ceil(4) as u64 }
+}

@@ -1,0 +1,220 @@
+//! `/conversations`: what was said, and the results of the SQL in it.
+
+use axum::{
+    body::Body,
+    extract::State,
+    http::header,
+    response::{IntoResponse, Response},
+};
+use futures_util::stream;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use super::{
+    ask,
+    extract::{Json, Path, Query},
+};
+use crate::{
+    auth::Caller,
+    conversations::{Author, Conversation, Conversations, Message, Window},
+    error::{Code, Error, Result},
+    results::stored::{StoredResults, StoredStatement},
+    sql::{json::Rows, schema},
+};
+
+/// Rows of a page, by default and at most.
+const DEFAULT_LIMIT: u64 = 100;
+const MAX_LIMIT: u64 = 1000;
+
+/// Items of a list, by default and at most.
+const DEFAULT_ITEMS: u32 = 20;
+const MAX_ITEMS: u32 = 100;
+
+/// The body of `POST /conversations`.
+#[derive(Debug, Default, Deserialize)]
+pub struct CreateConversation {
+    #[serde(default)]
+    items: Value,
+    metadata: Option<Map<String, Value>>,
+}
+
+/// `POST /conversations`
+pub async fn create(State(conversations): State<Conversations>, caller: Caller, body: Option<Json<CreateConversation>>) -> Result<Response> {
+    let body = body.map(|Json(body)| body).unwrap_or_default();
+    let messages = ask::messages(&body.items, "items")?;
+    let conversation = conversations.create(&caller, body.metadata.unwrap_or_default(), &messages).await?;
+    Ok(axum::Json(object(&conversation)).into_response())
+}
+
+/// `GET /conversations/{id}`
+pub async fn get(State(conversations): State<Conversations>, caller: Caller, Path(id): Path<String>) -> Result<axum::Json<Value>> {
+    let conversation = conversations.get(&caller, conversation_id(&id)?).await?;
+    Ok(axum::Json(object(&conversation)))
+}
+
+/// `DELETE /conversations/{id}`
+pub async fn delete(State(conversations): State<Conversations>, caller: Caller, Path(id): Path<String>) -> Result<axum::Json<Value>> {
+    let id = conversation_id(&id)?;
+    conversations.delete(&caller, id).await?;
+    Ok(axum::Json(json!({"id": id, "object": "conversation.deleted", "deleted": true})))
+}
+
+/// The parameters of a list of items.
+#[derive(Debug, Deserialize)]
+pub struct ListItems {
+    after: Option<String>,
+    limit: Option<u32>,
+    order: Option<Order>,
+}
+
+/// The order of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Order {
+    Asc,
+    Desc,
+}
+
+/// `GET /conversations/{id}/items`
+pub async fn items(
+    State(conversations): State<Conversations>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Query(list): Query<ListItems>,
+) -> Result<axum::Json<Value>> {
+    let conversation = conversations.get(&caller, conversation_id(&id)?).await?;
+    let limit = list.limit.unwrap_or(DEFAULT_ITEMS);
+    if !(1..=MAX_ITEMS).contains(&limit) {
+        return Err(Error::invalid("limit", format!("`limit` is a whole number from 1 to {MAX_ITEMS}")));
+    }
+    let after = list.after.as_deref().map(|id| ask::id(id, "msg_", "after", Code::MessageNotFound)).transpose()?;
+    // Newest first unless asked otherwise, as OpenAI's API has it.
+    let descending = list.order != Some(Order::Asc);
+    let (messages, has_more) = conversations.list(&conversation, Window { after, limit, descending }).await?;
+    Ok(axum::Json(json!({
+        "object": "list",
+        "data": messages.iter().map(item).collect::<Vec<_>>(),
+        "first_id": messages.first().map(|message| message.id),
+        "last_id": messages.last().map(|message| message.id),
+        "has_more": has_more,
+    })))
+}
+
+/// `GET /conversations/{id}/items/{item_id}`
+pub async fn item_get(
+    State(conversations): State<Conversations>,
+    caller: Caller,
+    Path((id, item_id)): Path<(String, String)>,
+) -> Result<axum::Json<Value>> {
+    let conversation = conversations.get(&caller, conversation_id(&id)?).await?;
+    let message = conversations.message(&conversation, message_id(&item_id)?).await?;
+    Ok(axum::Json(item(&message)))
+}
+
+/// The parameters of a page.
+#[derive(Debug, Deserialize)]
+pub struct PageQuery {
+    limit: Option<u64>,
+    offset: Option<u64>,
+}
+
+/// A page of a result.
+#[derive(Serialize)]
+struct ResultPage {
+    result: ResultRows,
+    total: u64,
+    is_pagination_consistent: bool,
+}
+
+#[derive(Serialize)]
+struct ResultRows {
+    data: Rows,
+    column_names: Vec<String>,
+    column_types: Vec<schema::ColumnType>,
+}
+
+/// `GET /conversations/{id}/items/{item_id}/result`
+pub async fn result(
+    State(results): State<StoredResults>,
+    caller: Caller,
+    Path((id, item_id)): Path<(String, String)>,
+    Query(query): Query<PageQuery>,
+) -> Result<Response> {
+    let limit = query.limit.unwrap_or(DEFAULT_LIMIT);
+    if !(1..=MAX_LIMIT).contains(&limit) {
+        return Err(Error::invalid("limit", format!("`limit` is a whole number from 1 to {MAX_LIMIT}")));
+    }
+    let offset = query.offset.unwrap_or(0);
+    if i64::try_from(offset).is_err() {
+        return Err(Error::invalid("offset", "`offset` is larger than any result"));
+    }
+    let statement = stored(&results, &caller, &id, &item_id).await?;
+    let page = results.page(&statement, limit, offset).await?;
+    let body = ResultPage {
+        total: page.total,
+        is_pagination_consistent: page.ordered,
+        result: ResultRows {
+            column_names: schema::column_names(&page.columns),
+            column_types: schema::column_types(&page.columns),
+            data: Rows::new(page.columns, page.batches),
+        },
+    };
+    Ok(([("x-mindhost-plugin", page.digest)], axum::Json(body)).into_response())
+}
+
+/// `GET /conversations/{id}/items/{item_id}/export`
+pub async fn export(
+    State(results): State<StoredResults>,
+    caller: Caller,
+    Path((id, item_id)): Path<(String, String)>,
+) -> Result<Response> {
+    let statement = stored(&results, &caller, &id, &item_id).await?;
+    let export = results.export(&statement).await?;
+    let headers = [
+        (header::CONTENT_TYPE.as_str(), "text/csv; charset=utf-8".to_owned()),
+        (header::CONTENT_DISPOSITION.as_str(), format!("attachment; filename=\"result-{}.csv\"", statement.message_id)),
+        ("x-mindhost-plugin", export.digest.clone()),
+    ];
+    let pieces = stream::unfold(export, |mut export| async move { Some((export.pieces.recv().await?, export)) });
+    Ok((headers, Body::from_stream(pieces)).into_response())
+}
+
+async fn stored(results: &StoredResults, caller: &Caller, id: &str, item_id: &str) -> Result<StoredStatement> {
+    results.find(caller, conversation_id(id)?, message_id(item_id)?).await
+}
+
+fn conversation_id(text: &str) -> Result<Uuid> {
+    ask::id(text, "conv_", "conversation_id", Code::ConversationNotFound)
+}
+
+fn message_id(text: &str) -> Result<Uuid> {
+    ask::id(text, "msg_", "message_id", Code::MessageNotFound)
+}
+
+fn object(conversation: &Conversation) -> Value {
+    json!({
+        "id": conversation.id,
+        "object": "conversation",
+        "created_at": conversation.created_at.as_second(),
+        "metadata": conversation.metadata,
+        "model": conversation.mind_name,
+    })
+}
+
+/// A message as OpenAI's clients read it.
+fn item(message: &Message) -> Value {
+    let part = match message.author {
+        Author::Assistant => json!({"type": "output_text", "text": message.text, "annotations": [], "logprobs": []}),
+        _ => json!({"type": "input_text", "text": message.text}),
+    };
+    json!({
+        "type": "message",
+        "id": message.id,
+        "status": message.status,
+        "role": message.author,
+        "content": [part],
+        "created_at": message.created_at.as_second(),
+        "sql": message.sql.as_ref().map(|sql| sql.text.as_str()),
+    })
+}

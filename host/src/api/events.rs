@@ -1,0 +1,168 @@
+//! An answer's events as server-sent events, in the order and shape of OpenAI's Responses API.
+
+use std::{convert::Infallible, time::Duration};
+
+use axum::response::{
+    IntoResponse, Response,
+    sse::{Event as SseEvent, KeepAlive, Sse},
+};
+use futures_util::stream;
+use serde::Serialize;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{error, response_object::ResponseObject};
+use crate::answering::events::{Event, EventReader};
+
+/// A comment line this often keeps proxies from closing a quiet stream.
+const KEEP_ALIVE: Duration = Duration::from_secs(10);
+
+/// Which events a client wants.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wanted {
+    /// Only the four kinds of the specification.
+    pub minimal: bool,
+    /// `response.mindhost.step` too.
+    pub steps: bool,
+}
+
+/// The stream of one answer. Dropped by the client, it drops the reader.
+pub fn stream(reader: EventReader, wanted: Wanted) -> Response {
+    let writer = Writer { message_id: reader.message_id(), wanted, sequence: 0 };
+    let events = stream::unfold((reader, writer), |(mut reader, mut writer)| async move {
+        let event = reader.next().await?;
+        let written = writer.write(&event);
+        Some((stream::iter(written.into_iter().map(Ok::<_, Infallible>)), (reader, writer)))
+    });
+    let events = futures_util::StreamExt::flatten(events);
+    let headers = [("x-accel-buffering", "no"), ("cache-control", "no-store")];
+    (headers, Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE).text("keep-alive"))).into_response()
+}
+
+/// Numbers and writes the events of one stream.
+struct Writer {
+    message_id: Uuid,
+    wanted: Wanted,
+    sequence: u64,
+}
+
+/// A delta: OpenAI's fields at the top, the specification's under `response`.
+#[derive(Serialize)]
+struct Delta<'a> {
+    r#type: &'static str,
+    sequence_number: u64,
+    item_id: Uuid,
+    output_index: u8,
+    content_index: u8,
+    delta: &'a str,
+    logprobs: [u8; 0],
+    response: DeltaOfResponse<'a>,
+}
+
+#[derive(Serialize)]
+struct DeltaOfResponse<'a> {
+    item_id: Uuid,
+    r#type: &'static str,
+    delta: &'a str,
+}
+
+#[derive(Serialize)]
+struct Whole<'a> {
+    r#type: &'static str,
+    sequence_number: u64,
+    response: ResponseObject<'a>,
+}
+
+impl Writer {
+    fn write(&mut self, event: &Event) -> Vec<SseEvent> {
+        match event {
+            Event::Created(record) => self.whole("response.created", ResponseObject::new(record)),
+            Event::InProgress(record) => self.whole("response.in_progress", ResponseObject::new(record)),
+            Event::Delta(text) => self.delta(text),
+            Event::Completed(record) => self.whole("response.completed", ResponseObject::new(record)),
+            Event::Failed(cause, record) => {
+                let mut events = self.extra("error", error::stream_fields(cause));
+                events.extend(self.whole("response.failed", ResponseObject::new(record)));
+                events
+            }
+            Event::Step(step) if self.wanted.steps => self.extra("response.mindhost.step", json!({"step": &**step})),
+            Event::Step(_) => Vec::new(),
+            _ if self.wanted.minimal => Vec::new(),
+            other => self.frame(other),
+        }
+    }
+
+    /// The events around the text that the specification does not have, for OpenAI's clients.
+    fn frame(&mut self, event: &Event) -> Vec<SseEvent> {
+        let id = self.message_id;
+        match event {
+            Event::MessageAdded => {
+                let item = json!({"type": "message", "id": id, "status": "in_progress", "role": "assistant", "content": []});
+                let mut events = self.extra("response.output_item.added", json!({"output_index": 0, "item": item}));
+                events.extend(self.part("response.content_part.added", ""));
+                events
+            }
+            Event::QueryAdded(query) => {
+                let item = json!({"type": "query_result", "id": id, "status": "in_progress", "query": &**query});
+                self.extra("response.output_item.added", json!({"output_index": 0, "item": item}))
+            }
+            Event::TextDone(text) => {
+                let place = json!({"item_id": id, "output_index": 0, "content_index": 0, "text": &**text, "logprobs": []});
+                let mut events = self.extra("response.output_text.done", place);
+                events.extend(self.part("response.content_part.done", text));
+                events
+            }
+            Event::ItemDone(item) => self.extra("response.output_item.done", json!({"output_index": 0, "item": &**item})),
+            _ => Vec::new(),
+        }
+    }
+
+    fn part(&mut self, kind: &'static str, text: &str) -> Vec<SseEvent> {
+        let part = json!({"type": "output_text", "text": text, "annotations": [], "logprobs": []});
+        self.extra(kind, json!({"item_id": self.message_id, "output_index": 0, "content_index": 0, "part": part}))
+    }
+
+    fn delta(&mut self, text: &str) -> Vec<SseEvent> {
+        let kind = "response.output_text.delta";
+        let sequence_number = self.next();
+        let data = Delta {
+            r#type: kind,
+            sequence_number,
+            item_id: self.message_id,
+            output_index: 0,
+            content_index: 0,
+            delta: text,
+            logprobs: [],
+            response: DeltaOfResponse { item_id: self.message_id, r#type: kind, delta: text },
+        };
+        named(kind, &data)
+    }
+
+    fn whole(&mut self, kind: &'static str, response: ResponseObject<'_>) -> Vec<SseEvent> {
+        let sequence_number = self.next();
+        named(kind, &Whole { r#type: kind, sequence_number, response })
+    }
+
+    fn extra(&mut self, kind: &'static str, mut fields: Value) -> Vec<SseEvent> {
+        if let Value::Object(fields) = &mut fields {
+            fields.insert("type".into(), kind.into());
+            fields.insert("sequence_number".into(), self.next().into());
+        }
+        named(kind, &fields)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.sequence += 1;
+        self.sequence
+    }
+}
+
+fn named(kind: &str, data: &impl Serialize) -> Vec<SseEvent> {
+    match SseEvent::default().event(kind).json_data(data) {
+        Ok(event) => vec![event],
+        Err(cause) => {
+            tracing::error!(%cause, kind, "an event could not be written");
+            Vec::new()
+        }
+    }
+}

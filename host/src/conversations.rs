@@ -1,0 +1,256 @@
+//! Conversations and their messages.
+//!
+//! A conversation binds to the id of a Mind, not to its name: a new Mind of the same name inherits nothing. It
+//! belongs to the key that made it. A message of the assistant may hold the SQL that it is based on; the text
+//! is stored as it was written and guarded anew each time it runs.
+
+mod store;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use crate::{
+    auth::Caller,
+    error::{Code, Error, Result},
+    store::Store,
+};
+
+/// A conversation.
+#[derive(Clone, Debug)]
+pub struct Conversation {
+    /// Its id.
+    pub id: Uuid,
+    /// Workspace.
+    pub workspace_id: String,
+    /// Key that owns it.
+    pub key_id: String,
+    /// The Mind that it belongs to, once it has one.
+    pub mind_id: Option<String>,
+    /// That Mind's name when it was first asked.
+    pub mind_name: Option<String>,
+    /// The caller's own notes.
+    pub metadata: Map<String, Value>,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+impl Conversation {
+    /// A new one of the caller's, without a Mind.
+    pub fn new(caller: &Caller) -> Self {
+        Self {
+            id: Uuid::now_v7(),
+            workspace_id: caller.workspace.to_string(),
+            key_id: caller.key_id.to_string(),
+            mind_id: None,
+            mind_name: None,
+            metadata: Map::new(),
+            created_at: Timestamp::now(),
+        }
+    }
+}
+
+/// Who wrote a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Author {
+    /// The person.
+    User,
+    /// The Mind.
+    Assistant,
+    /// Instructions that came as a message.
+    System,
+    /// The same, in the newer word of OpenAI's API.
+    Developer,
+}
+
+impl Author {
+    /// As stored and sent.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::System => "system",
+            Self::Developer => "developer",
+        }
+    }
+
+    fn parse(text: &str) -> Self {
+        match text {
+            "assistant" => Self::Assistant,
+            "system" => Self::System,
+            "developer" => Self::Developer,
+            _ => Self::User,
+        }
+    }
+}
+
+/// Where the SQL of a message came from; decides what is asked of the Mind before it runs again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SqlOrigin {
+    /// The model wrote it for an answer.
+    Model,
+    /// The caller sent it with the `sql_query` tool.
+    SqlQuery,
+}
+
+impl SqlOrigin {
+    /// As stored.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Model => "model",
+            Self::SqlQuery => "sql_query",
+        }
+    }
+
+    /// From its stored form. What is unknown is held to the stricter rule.
+    fn parse(text: Option<&str>) -> Self {
+        match text {
+            Some("model") => Self::Model,
+            _ => Self::SqlQuery,
+        }
+    }
+}
+
+/// The SQL that a message is based on, in its author's own words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredSql {
+    /// The statement, unguarded.
+    pub text: String,
+    /// Where it came from.
+    pub origin: SqlOrigin,
+}
+
+/// A message.
+#[derive(Clone, Debug)]
+pub struct Message {
+    /// Its id.
+    pub id: Uuid,
+    /// Who wrote it.
+    pub author: Author,
+    /// `completed`, `incomplete`.
+    pub status: String,
+    /// Its text.
+    pub text: String,
+    /// The SQL that it is based on.
+    pub sql: Option<StoredSql>,
+    /// When it was written.
+    pub created_at: Timestamp,
+}
+
+impl Message {
+    /// A finished message with a new id.
+    pub fn new(author: Author, text: impl Into<String>) -> Self {
+        Self {
+            id: Uuid::now_v7(),
+            author,
+            status: "completed".into(),
+            text: text.into(),
+            sql: None,
+            created_at: Timestamp::now(),
+        }
+    }
+}
+
+/// Which part of a conversation to list.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    /// Start behind this message.
+    pub after: Option<Uuid>,
+    /// At most so many.
+    pub limit: u32,
+    /// Newest first.
+    pub descending: bool,
+}
+
+/// The conversations of the store.
+#[derive(Clone, Debug)]
+pub struct Conversations {
+    store: Store,
+}
+
+impl Conversations {
+    /// Over a store.
+    pub fn new(store: Store) -> Self {
+        Self { store }
+    }
+
+    /// Makes a conversation with its first messages.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn create(
+        &self,
+        caller: &Caller,
+        metadata: Map<String, Value>,
+        messages: &[Message],
+    ) -> Result<Conversation> {
+        let conversation = Conversation { metadata, ..Conversation::new(caller) };
+        let mut transaction = self.store.begin().await?;
+        store::insert(&mut transaction, &conversation).await?;
+        store::append(&mut transaction, &conversation, None, messages).await?;
+        transaction.commit().await?;
+        Ok(conversation)
+    }
+
+    /// The caller's conversation.
+    ///
+    /// # Errors
+    /// `conversation_not_found` when it does not exist for this caller.
+    pub async fn get(&self, caller: &Caller, id: Uuid) -> Result<Conversation> {
+        store::find(&self.store, id)
+            .await?
+            .filter(|found| caller.may_read(&found.workspace_id, &found.key_id))
+            .ok_or_else(|| not_found(id))
+    }
+
+    /// Deletes it with all its messages.
+    ///
+    /// # Errors
+    /// `conversation_not_found`.
+    pub async fn delete(&self, caller: &Caller, id: Uuid) -> Result<()> {
+        let conversation = self.get(caller, id).await?;
+        store::delete(&self.store, conversation.id).await
+    }
+
+    /// Some messages of a conversation, and whether there are more behind them.
+    ///
+    /// # Errors
+    /// `message_not_found` when `after` names none of its messages.
+    pub async fn list(&self, conversation: &Conversation, window: Window) -> Result<(Vec<Message>, bool)> {
+        let after = match window.after {
+            None => None,
+            Some(id) => {
+                Some(store::position(&self.store, conversation.id, id).await?.ok_or_else(|| no_message(id))?)
+            }
+        };
+        let mut messages = store::list(&self.store, conversation.id, after, window.limit + 1, window.descending).await?;
+        let more = messages.len() > window.limit as usize;
+        messages.truncate(window.limit as usize);
+        Ok((messages, more))
+    }
+
+    /// One message.
+    ///
+    /// # Errors
+    /// `message_not_found`.
+    pub async fn message(&self, conversation: &Conversation, id: Uuid) -> Result<Message> {
+        store::message(&self.store, conversation.id, id).await?.ok_or_else(|| no_message(id))
+    }
+}
+
+fn not_found(id: Uuid) -> Error {
+    Error::new(
+        Code::ConversationNotFound,
+        format!("there is no conversation '{id}'; leave `conversation` out to begin a new one"),
+    )
+    .param("conversation")
+}
+
+fn no_message(id: Uuid) -> Error {
+    Error::new(Code::MessageNotFound, format!("this conversation has no message '{id}'; list its items to see those there are"))
+}
+
+pub use store::{append, bind_to_mind, insert};

@@ -1,0 +1,104 @@
+//! Results of statements: pages and exports.
+//!
+//! Nothing is kept of a result but its SQL. Each page and each export guards the stored text anew, against the
+//! Mind as it is now, and runs it again.
+
+pub mod access;
+mod export;
+mod page;
+pub mod sample;
+pub mod stored;
+
+use std::{sync::Arc, time::Duration};
+
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+pub use access::Access;
+pub use export::Export;
+pub use page::Page;
+
+use crate::{
+    catalog::Catalog,
+    config,
+    datasources::Datasources,
+    error::Result,
+    minds::{Mind, Minds},
+    plugins::{Call, registry::Registry},
+    sql::guard::guard,
+};
+
+/// Runs statements over the datasources of Minds.
+#[derive(Clone)]
+pub struct Results {
+    registry: Arc<Registry>,
+    datasources: Arc<Datasources>,
+    minds: Arc<Minds>,
+    catalog: Arc<Catalog>,
+    settings: config::Sql,
+    tasks: TaskTracker,
+}
+
+impl Results {
+    /// Over the parts that it needs; exports run in `tasks`.
+    pub fn new(
+        registry: Arc<Registry>,
+        datasources: Arc<Datasources>,
+        minds: Arc<Minds>,
+        catalog: Arc<Catalog>,
+        settings: config::Sql,
+        tasks: TaskTracker,
+    ) -> Self {
+        Self { registry, datasources, minds, catalog, settings, tasks }
+    }
+
+    /// What a Mind lets a statement see, as of now.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn access(&self, mind: &Mind) -> Result<Access> {
+        access::load(mind, &self.datasources, &self.catalog, &self.registry).await
+    }
+
+    /// One page of a statement's result with the exact total.
+    ///
+    /// # Errors
+    /// What the guard refuses, what the engine says, `result_too_large`.
+    pub async fn page(&self, access: &Access, sql: &str, limit: u64, offset: u64, call: &Call) -> Result<Page> {
+        let guarded = guard(sql, &access.scope)?;
+        let source = access.source(&guarded);
+        let call = call.within(self.statement_timeout(source));
+        let connector = self.registry.connector(&source.engine)?;
+        let mut connection = connector.connect(&source.target, &call).await?;
+        page::read(&mut *connection, &guarded, page::Window { limit, offset, max_bytes: self.settings.page_bytes }, &call).await
+    }
+
+    /// The whole result as CSV.
+    ///
+    /// # Errors
+    /// As for a page; once the stream has begun a failure breaks it off.
+    pub async fn export(&self, access: &Access, sql: &str, cancel: CancellationToken) -> Result<Export> {
+        let guarded = guard(sql, &access.scope)?;
+        let source = access.source(&guarded);
+        let first = Call::new(self.statement_timeout(source), cancel.clone());
+        let connector = self.registry.connector(&source.engine)?;
+        let connection = connector.connect(&source.target, &first).await?;
+        export::start(connection, guarded.text(), &self.settings, first, cancel, &self.tasks).await
+    }
+
+    /// Refuses what the guard refuses, without running anything.
+    ///
+    /// # Errors
+    /// A `sql_*` code.
+    pub fn check(&self, access: &Access, sql: &str) -> Result<()> {
+        guard(sql, &access.scope).map(drop)
+    }
+
+    /// Longer than any statement may run; the bound of waits that have a shorter one inside.
+    pub fn longest(&self) -> Duration {
+        self.settings.export_timeout
+    }
+
+    fn statement_timeout(&self, source: &access::Source) -> Duration {
+        source.statement_timeout.unwrap_or(self.settings.statement_timeout)
+    }
+}

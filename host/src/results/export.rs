@@ -1,0 +1,104 @@
+//! A whole result as CSV, streamed: a batch is encoded and sent before the next one is read.
+
+use std::{io, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use tokio::{sync::mpsc, time::{Instant, timeout}};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use uuid::Uuid;
+
+use crate::{
+    config,
+    error::{Code, Error, Kind, Result},
+    plugins::{Batch, Call, Column, Connection, Statement},
+    sql::csv::CsvEncoder,
+};
+
+/// Rows that are asked of a connector at once.
+const ROWS_AT_ONCE: u32 = 8192;
+
+/// Batches on their way to the client. Few: the engine waits for the client, memory does not grow.
+const BATCHES_IN_FLIGHT: usize = 2;
+
+/// A CSV stream that has begun.
+pub struct Export {
+    /// Pieces of the file; an error breaks the transfer off, so that no client takes a part for the whole.
+    pub pieces: mpsc::Receiver<io::Result<Bytes>>,
+    /// The component that serves it.
+    pub digest: String,
+    _cancel_on_drop: tokio_util::sync::DropGuard,
+}
+
+/// Runs the statement up to its first rows, then goes on in a task of its own.
+pub async fn start(
+    mut connection: Box<dyn Connection>,
+    text: &str,
+    settings: &config::Sql,
+    first: Call,
+    cancel: CancellationToken,
+    tasks: &TaskTracker,
+) -> Result<Export> {
+    let whole = settings.export_timeout;
+    let statement = Statement { text: text.to_owned(), id: Uuid::now_v7().to_string(), timeout: whole };
+    let columns = connection.query(&statement, &first).await?;
+    let batch = connection.next(ROWS_AT_ONCE, &first).await?;
+    let digest = connection.digest().to_owned();
+    let (sender, pieces) = mpsc::channel(BATCHES_IN_FLIGHT);
+    let copy = Copy {
+        connection,
+        columns,
+        sender,
+        deadline: Instant::now() + whole,
+        idle: settings.export_idle_timeout,
+        cancel: cancel.clone(),
+    };
+    tasks.spawn(copy.run(batch));
+    Ok(Export { pieces, digest, _cancel_on_drop: cancel.drop_guard() })
+}
+
+/// The task that copies rows to the client.
+struct Copy {
+    connection: Box<dyn Connection>,
+    columns: Arc<[Column]>,
+    sender: mpsc::Sender<io::Result<Bytes>>,
+    deadline: Instant,
+    idle: Duration,
+    cancel: CancellationToken,
+}
+
+impl Copy {
+    async fn run(mut self, first: Option<Batch>) {
+        if let Err(error) = self.copy(first).await {
+            if error.kind() != Kind::Cancelled {
+                tracing::warn!(code = error.code().as_str(), message = error.message(), "an export broke off");
+            }
+            // The connection is dropped in the middle of its cursor, which cancels the statement.
+            let _ = timeout(self.idle, self.sender.send(Err(io::Error::other("the export broke off")))).await;
+        }
+    }
+
+    async fn copy(&mut self, mut batch: Option<Batch>) -> Result<()> {
+        let call = Call { deadline: self.deadline, cancel: self.cancel.clone() };
+        let mut encoder = CsvEncoder::new(self.columns.clone());
+        let mut piece = Vec::new();
+        encoder.header(&mut piece);
+        while let Some(rows) = batch {
+            encoder.batch(&rows, &mut piece);
+            self.send(std::mem::take(&mut piece)).await?;
+            batch = self.connection.next(ROWS_AT_ONCE, &call).await?;
+        }
+        self.connection.close(&call).await?;
+        self.send(piece).await
+    }
+
+    async fn send(&self, piece: Vec<u8>) -> Result<()> {
+        if piece.is_empty() {
+            return Ok(());
+        }
+        match timeout(self.idle, self.sender.send(Ok(piece.into()))).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) => Err(Error::new(Code::Cancelled, "the client went away")),
+            Err(_) => Err(Error::new(Code::Timeout, format!("the client read nothing for {} seconds", self.idle.as_secs()))),
+        }
+    }
+}

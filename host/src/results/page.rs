@@ -1,0 +1,156 @@
+//! One page of a result, with the exact total of the whole.
+
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use crate::{
+    error::{Code, Error, Result},
+    plugins::{Batch, Call, Column, Connection, Statement},
+    sql::guard::{Guarded, Paged},
+};
+
+/// Rows that are asked of a connector at once.
+const ROWS_AT_ONCE: u64 = 8192;
+
+/// Which rows to keep, and how many bytes of them at most.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    /// Rows at most.
+    pub limit: u64,
+    /// Rows to leave out before.
+    pub offset: u64,
+    /// Bytes at most, as the batches hold them.
+    pub max_bytes: usize,
+}
+
+/// A page.
+#[derive(Debug)]
+pub struct Page {
+    /// The columns.
+    pub columns: Arc<[Column]>,
+    /// The rows, in order.
+    pub batches: Vec<Batch>,
+    /// Rows of the whole result.
+    pub total: u64,
+    /// Whether the statement has an ORDER BY of its own.
+    pub ordered: bool,
+    /// What went to the engine, without the host's paging.
+    pub executed: String,
+    /// The component that served it.
+    pub digest: String,
+}
+
+impl Page {
+    /// Rows on this page.
+    pub fn rows(&self) -> u64 {
+        self.batches.iter().map(|batch| batch.rows() as u64).sum()
+    }
+}
+
+/// Reads a page. Count and rows see one state of the data where the engine can do that.
+pub async fn read(connection: &mut dyn Connection, guarded: &Guarded, window: Window, call: &Call) -> Result<Page> {
+    let (columns, batches, total) = match (guarded.page(window.limit, window.offset), guarded.count()) {
+        (Paged::Engine(text), Some(count)) => counted(connection, &text, &count, window, call).await?,
+        _ => skimmed(connection, guarded.text(), window, call).await?,
+    };
+    Ok(Page {
+        columns,
+        batches,
+        total,
+        ordered: guarded.is_ordered(),
+        executed: guarded.text().to_owned(),
+        digest: connection.digest().to_owned(),
+    })
+}
+
+type Read = (Arc<[Column]>, Vec<Batch>, u64);
+
+/// The engine cuts the page. It is asked for the count only when the page cannot tell.
+async fn counted(connection: &mut dyn Connection, text: &str, count: &str, window: Window, call: &Call) -> Result<Read> {
+    let snapshot = connection.begin_snapshot(call.remaining(), call).await?;
+    let (columns, batches) = all(connection, text, window.max_bytes, call).await?;
+    let rows: u64 = batches.iter().map(|batch| batch.rows() as u64).sum();
+    let is_last = rows < window.limit && (rows > 0 || window.offset == 0);
+    let total = if is_last { window.offset + rows } else { one_number(connection, count, call).await? };
+    if snapshot {
+        connection.end_snapshot(call).await?;
+    }
+    Ok((columns, batches, total))
+}
+
+/// The host cuts the page: it reads the whole result, keeps the page and counts the rest.
+async fn skimmed(connection: &mut dyn Connection, text: &str, window: Window, call: &Call) -> Result<Read> {
+    let columns = connection.query(&statement(text, call), call).await?;
+    let mut kept = Kept::new(window.max_bytes);
+    let mut total: u64 = 0;
+    while let Some(batch) = connection.next(ROWS_AT_ONCE as u32, call).await? {
+        let rows = batch.rows() as u64;
+        let from = window.offset.saturating_sub(total).min(rows);
+        let until = (window.offset + window.limit).saturating_sub(total).min(rows);
+        if from < until {
+            kept.push(slice(batch, from as usize, until as usize))?;
+        }
+        total += rows;
+    }
+    connection.close(call).await?;
+    Ok((columns, kept.batches, total))
+}
+
+async fn all(connection: &mut dyn Connection, text: &str, max_bytes: usize, call: &Call) -> Result<(Arc<[Column]>, Vec<Batch>)> {
+    let columns = connection.query(&statement(text, call), call).await?;
+    let mut kept = Kept::new(max_bytes);
+    while let Some(batch) = connection.next(ROWS_AT_ONCE as u32, call).await? {
+        kept.push(batch)?;
+    }
+    connection.close(call).await?;
+    Ok((columns, kept.batches))
+}
+
+async fn one_number(connection: &mut dyn Connection, text: &str, call: &Call) -> Result<u64> {
+    let (_, batches) = all(connection, text, 4096, call).await?;
+    batches
+        .iter()
+        .find_map(|batch| batch.integer(0, 0))
+        .and_then(|count| u64::try_from(count).ok())
+        .ok_or_else(|| Error::new(Code::PluginError, "the connector gave no count for the result; try again, or report it to the author of the plugin"))
+}
+
+fn statement(text: &str, call: &Call) -> Statement {
+    Statement { text: text.to_owned(), id: Uuid::now_v7().to_string(), timeout: call.remaining() }
+}
+
+fn slice(batch: Batch, from: usize, until: usize) -> Batch {
+    match batch {
+        Batch::Rows(rows) => Batch::Rows(rows.into_iter().take(until).skip(from).collect()),
+        Batch::Arrow(batch) => Batch::Arrow(batch.slice(from, until - from)),
+    }
+}
+
+/// Batches within a bound of bytes.
+struct Kept {
+    batches: Vec<Batch>,
+    bytes: usize,
+    max_bytes: usize,
+}
+
+impl Kept {
+    fn new(max_bytes: usize) -> Self {
+        Self { batches: Vec::new(), bytes: 0, max_bytes }
+    }
+
+    fn push(&mut self, batch: Batch) -> Result<()> {
+        if batch.rows() == 0 {
+            return Ok(());
+        }
+        self.bytes += batch.bytes();
+        if self.bytes > self.max_bytes {
+            return Err(Error::new(
+                Code::ResultTooLarge,
+                format!("these rows are larger than {} MiB; ask for fewer rows or columns, or export the result as CSV", self.max_bytes >> 20),
+            ));
+        }
+        self.batches.push(batch);
+        Ok(())
+    }
+}
