@@ -107,6 +107,11 @@ impl Caller {
         ))
     }
 
+    /// Whether it may read what a key of a workspace made: its own, and as an admin everything of the workspace.
+    pub fn may_read(&self, workspace: &str, key_id: &str) -> bool {
+        *self.workspace == *workspace && (*self.key_id == *key_id || self.role >= Role::Admin)
+    }
+
     /// Whether the key is not limited to other Minds.
     pub fn sees_mind(&self, mind_id: &str) -> bool {
         self.minds

@@ -160,8 +160,10 @@ pub struct Answering {
     /// From question to end.
     #[serde(deserialize_with = "values::duration")]
     pub wall_clock: Duration,
-    /// Tokens written by the model.
-    pub output_tokens: u32,
+    /// Tokens read and written by the model, over all its turns.
+    pub tokens: u64,
+    /// Bytes of text in one answer.
+    pub answer_bytes: usize,
     /// Rows that the model sees.
     pub rows_for_model: u32,
     /// Earlier messages that the model sees.

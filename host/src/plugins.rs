@@ -9,7 +9,7 @@ pub mod manifest;
 
 use std::{sync::Arc, time::Duration};
 
-use arrow_array::RecordBatch;
+use arrow_array::{Array, RecordBatch, cast::AsArray, types::Int64Type};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
@@ -33,6 +33,15 @@ impl Call {
         Self {
             deadline: Instant::now() + timeout,
             cancel,
+        }
+    }
+
+    /// The same call with no more time than `timeout`.
+    #[must_use]
+    pub fn within(&self, timeout: Duration) -> Self {
+        Self {
+            deadline: self.deadline.min(Instant::now() + timeout),
+            cancel: self.cancel.clone(),
         }
     }
 
@@ -157,6 +166,18 @@ pub enum Value {
     Other(String),
 }
 
+impl Value {
+    fn heap_bytes(&self) -> usize {
+        match self {
+            Value::Decimal(text) | Value::Text(text) | Value::Json(text) | Value::Other(text) => {
+                text.len()
+            }
+            Value::Bytes(bytes) => bytes.len(),
+            _ => 0,
+        }
+    }
+}
+
 /// A column of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
@@ -185,6 +206,36 @@ impl Batch {
         match self {
             Batch::Rows(rows) => rows.len(),
             Batch::Arrow(batch) => batch.num_rows(),
+        }
+    }
+
+    /// About how many bytes of memory the rows take.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Batch::Rows(rows) => rows
+                .iter()
+                .flatten()
+                .map(|value| size_of::<Value>() + value.heap_bytes())
+                .sum(),
+            Batch::Arrow(batch) => batch.get_array_memory_size(),
+        }
+    }
+
+    /// The whole number in a cell, if there is one.
+    pub fn integer(&self, row: usize, column: usize) -> Option<i64> {
+        match self {
+            Batch::Rows(rows) => match rows.get(row)?.get(column)? {
+                Value::Int64(number) => Some(*number),
+                Value::Uint64(number) => i64::try_from(*number).ok(),
+                _ => None,
+            },
+            Batch::Arrow(batch) => {
+                let cells = batch
+                    .columns()
+                    .get(column)?
+                    .as_primitive_opt::<Int64Type>()?;
+                (row < cells.len() && cells.is_valid(row)).then(|| cells.value(row))
+            }
         }
     }
 }

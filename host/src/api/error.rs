@@ -61,6 +61,17 @@ pub fn object(error: &Error) -> Value {
     object
 }
 
+/// The fields of an `error` event: flat, as OpenAI's clients read them, and the whole object.
+pub fn stream_fields(error: &Error) -> Value {
+    log(error);
+    json!({
+        "code": error.code().as_str(),
+        "message": error.message(),
+        "param": error.param_name(),
+        "error": object(error),
+    })
+}
+
 impl IntoResponse for Error {
     fn into_response(self) -> Response {
         log(&self);
