@@ -69,9 +69,7 @@ impl Builder {
     /// # Panics
     /// When it does not become ready; the panic shows its log.
     pub async fn start(self) -> Host {
-        tokio::task::spawn_blocking(move || self.start_blocking())
-            .await
-            .expect("the start of the host")
+        blocking(move || self.start_blocking()).await
     }
 
     fn start_blocking(self) -> Host {
@@ -135,23 +133,20 @@ impl Host {
     /// Starts it again on the same data directory, after stopping it if it still runs.
     pub async fn restart(&self) {
         let host = self.clone();
-        let restarted = tokio::task::spawn_blocking(move || {
+        blocking(move || {
             let inner = &*host.0;
             let mut running = host.running();
             running.process.stop(SHUTDOWN);
             *running = Running::start(&inner.builder, inner.data.path(), &SHARED);
-        });
-        restarted.await.expect("the restart of the host");
+        })
+        .await;
     }
 
     /// Asks it to stop and waits for its end. True when it ended by itself with success.
     pub async fn shut_down(&self) -> bool {
         let host = self.clone();
-        let status = tokio::task::spawn_blocking(move || host.running().process.stop(SHUTDOWN));
-        status
-            .await
-            .expect("the end of the host")
-            .is_some_and(|status| status.success())
+        let status = blocking(move || host.running().process.stop(SHUTDOWN)).await;
+        status.is_some_and(|status| status.success())
     }
 
     /// Sends a signal to the process.
@@ -248,7 +243,6 @@ impl Running {
                 .env("MINDHOST_DATA_DIR", data)
                 .env("MINDHOST_ADMIN_KEY", ADMIN_KEY)
                 .env("MINDHOST_PLUGINS_DIR", build::plugins_dir())
-                .env("MINDHOST_PLUGINS__CACHE_DIR", shared.join("compiled"))
                 .env("MINDHOST_SECRETS__KEY_FILE", shared.join("secrets.key"))
                 .envs(
                     builder
@@ -259,6 +253,14 @@ impl Running {
         });
         let url = ready::wait(&mut process, || log(data).split_off(before));
         Self { process, url }
+    }
+}
+
+/// Runs what waits for a process beside the test, and passes its panic on as it is.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
     }
 }
 
