@@ -5,8 +5,12 @@
 pub mod api;
 pub mod auth;
 pub mod config;
+pub mod connection_data;
+pub mod datasources;
 pub mod error;
+pub mod minds;
 pub mod plugins;
+pub mod providers;
 pub mod secrets;
 pub mod sql;
 pub mod store;

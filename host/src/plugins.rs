@@ -6,6 +6,7 @@
 //! be well-formed, though not to be true.
 
 pub mod manifest;
+pub mod registry;
 
 use std::{sync::Arc, time::Duration};
 

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use axum::extract::FromRef;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::{auth::Auth, config::Config, secrets::SecretKey, store::Store};
+use crate::{
+    auth::Auth, config::Config, datasources::Datasources, minds::Minds,
+    plugins::registry::Registry, providers::Providers, secrets::SecretKey, store::Store,
+};
 
 /// The services of one server.
 #[derive(Clone, FromRef)]
@@ -16,6 +19,14 @@ pub struct AppState {
     pub store: Store,
     /// Keys.
     pub auth: Arc<Auth>,
+    /// The active plugins.
+    pub registry: Arc<Registry>,
+    /// Datasources.
+    pub datasources: Arc<Datasources>,
+    /// Model providers.
+    pub providers: Arc<Providers>,
+    /// Minds.
+    pub minds: Arc<Minds>,
     /// The end of the server.
     pub shutdown: Shutdown,
 }
@@ -38,13 +49,34 @@ impl AppState {
     pub async fn new(
         config: Arc<Config>,
         store: Store,
-        _key: SecretKey,
+        key: SecretKey,
+        registry: Arc<Registry>,
         workspace: &str,
     ) -> crate::Result<Self> {
+        let shutdown = Shutdown::default();
         let auth = Auth::new(store.clone(), config.admin_key.get(), workspace).await?;
+        let datasources = Datasources::new(
+            store.clone(),
+            key.clone(),
+            registry.clone(),
+            &config,
+            shutdown.token.clone(),
+        );
+        let providers = Arc::new(Providers::new(
+            store.clone(),
+            key,
+            registry.clone(),
+            &config,
+            shutdown.token.clone(),
+        ));
+        providers.ensure_builtin(workspace).await?;
         Ok(Self {
             auth: Arc::new(auth),
-            shutdown: Shutdown::default(),
+            datasources: Arc::new(datasources),
+            minds: Arc::new(Minds::new(store.clone(), providers.clone())),
+            providers,
+            registry,
+            shutdown,
             config,
             store,
         })

@@ -7,6 +7,7 @@ use mindhost::{
     api::{self, AppState},
     auth::keys,
     config::Config,
+    plugins::registry::Registry,
     secrets::{self, SecretKey},
     telemetry,
 };
@@ -24,7 +25,15 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     let opened = open::store(&config).await?;
     let key = SecretKey::load(&config.key_file(), &opened.store).await?;
     first_key(&config, &opened).await?;
-    let state = AppState::new(config.clone(), opened.store, key, &opened.workspace).await?;
+    let registry = Arc::new(Registry::default());
+    let state = AppState::new(
+        config.clone(),
+        opened.store,
+        key,
+        registry,
+        &opened.workspace,
+    )
+    .await?;
     let listener = TcpListener::bind(config.listen).await.with_context(|| {
         format!(
             "cannot listen on {}; is another server running there?",

@@ -49,6 +49,16 @@ impl Store {
         )
     }
 
+    /// The name of a workspace.
+    pub async fn workspace_name(&self, id: &str) -> Result<String> {
+        Ok(
+            sqlx::query_scalar("SELECT name FROM workspaces WHERE id = $1")
+                .bind(id)
+                .fetch_one(self.pool())
+                .await?,
+        )
+    }
+
     /// How many workspaces there are.
     pub async fn workspace_count(&self) -> Result<i64> {
         Ok(sqlx::query_scalar("SELECT count(*) FROM workspaces")

@@ -1,0 +1,299 @@
+//! What a datasource or a model provider is configured with.
+//!
+//! The plugin's manifest has the JSON schema; `x-secret` marks the properties that are encrypted and shown as
+//! [`MASK`], `x-destination` those that decide where a secret goes. A stored secret may not follow a changed
+//! destination: else whoever may edit a datasource could have its password sent to a server of his own.
+
+mod schema;
+
+use serde_json::{Map, Value};
+use zeroize::Zeroizing;
+
+use crate::{
+    error::{Code, Error, Result},
+    secrets::SecretKey,
+};
+
+pub use schema::Rules;
+
+/// What is shown in the place of a secret.
+pub const MASK: &str = "********";
+
+/// Connection data in clear: secrets are where they belong.
+pub type Clear = Map<String, Value>;
+
+/// Connection data as they are stored: the shown form, and the secrets sealed.
+#[derive(Clone, Debug, Default)]
+pub struct Stored {
+    /// Every secret is [`MASK`] here.
+    pub shown: Map<String, Value>,
+    sealed: Option<Vec<u8>>,
+}
+
+impl Stored {
+    /// From the two columns that hold it.
+    pub fn new(shown: Map<String, Value>, sealed: Option<Vec<u8>>) -> Self {
+        Self { shown, sealed }
+    }
+
+    /// The secrets as they are stored.
+    pub fn sealed(&self) -> Option<&[u8]> {
+        self.sealed.as_deref()
+    }
+
+    /// Takes the secrets out of `clear` and seals them for the row `id` of `table`.
+    ///
+    /// # Errors
+    /// When the operating system has no randomness.
+    pub fn seal(
+        clear: &Clear,
+        rules: &Rules<'_>,
+        key: &SecretKey,
+        table: &str,
+        id: &str,
+    ) -> Result<Self> {
+        let (mut shown, mut secrets) = (Map::new(), Map::new());
+        for (name, value) in clear {
+            if rules.is_secret(name) && !value.is_null() {
+                shown.insert(name.clone(), MASK.into());
+                secrets.insert(name.clone(), value.clone());
+            } else {
+                shown.insert(name.clone(), value.clone());
+            }
+        }
+        let sealed = match secrets.is_empty() {
+            true => None,
+            false => {
+                let plain = Zeroizing::new(serde_json::to_vec(&secrets).map_err(Error::internal)?);
+                Some(key.seal(table, id, &plain)?)
+            }
+        };
+        Ok(Self { shown, sealed })
+    }
+
+    /// Everything in clear, for the plugin.
+    ///
+    /// # Errors
+    /// When the secrets do not open: the row was changed by another hand.
+    pub fn open(&self, key: &SecretKey, table: &str, id: &str) -> Result<Clear> {
+        let mut clear = self.shown.clone();
+        if let Some(sealed) = &self.sealed {
+            let plain = key.open(table, id, sealed).map_err(Error::internal)?;
+            let secrets: Map<String, Value> =
+                serde_json::from_slice(&plain).map_err(|e| Error::internal(e.to_string()))?;
+            clear.extend(secrets);
+        }
+        Ok(clear)
+    }
+}
+
+/// The data of a new datasource or provider. There is nothing stored that a mask could stand for.
+///
+/// # Errors
+/// `secret_required`, `invalid_connection_data`
+pub fn new(sent: Clear, rules: &Rules<'_>) -> Result<Clear> {
+    for (name, value) in &sent {
+        if rules.is_secret(name) && value == MASK {
+            return Err(secret_required(name, "there is no stored value to keep"));
+        }
+    }
+    rules.check(&sent)?;
+    Ok(sent)
+}
+
+/// The stored data with changes applied: a property that is sent replaces the stored one, null removes it, a
+/// secret sent as [`MASK`] or not at all is kept.
+///
+/// # Errors
+/// `secret_required` when a destination changes and a stored secret is not sent anew; `invalid_connection_data`.
+pub fn changed(stored: &Clear, sent: Clear, rules: &Rules<'_>) -> Result<Clear> {
+    let mut merged = stored.clone();
+    let mut renewed = Vec::new();
+    for (name, value) in sent {
+        if rules.is_secret(&name) {
+            match stored.get(&name).is_some_and(|old| !old.is_null()) {
+                true if value == MASK => continue,
+                false if value == MASK => {
+                    return Err(secret_required(&name, "there is no stored value to keep"));
+                }
+                _ => renewed.push(name.clone()),
+            }
+        }
+        match value {
+            Value::Null => merged.remove(&name),
+            value => merged.insert(name, value),
+        };
+    }
+    let moved = rules
+        .destinations()
+        .find(|name| !same(stored.get(*name), merged.get(*name)));
+    if let Some(moved) = moved {
+        let kept = merged
+            .keys()
+            .find(|name| rules.is_secret(name) && !renewed.contains(name));
+        if let Some(kept) = kept {
+            return Err(secret_required(
+                kept,
+                &format!("`{moved}` changed, and it decides where the secret goes"),
+            ));
+        }
+    }
+    rules.check(&merged)?;
+    Ok(merged)
+}
+
+/// Absent, null and the same number as digits make no difference.
+fn same(old: Option<&Value>, new: Option<&Value>) -> bool {
+    let text = |value: Option<&Value>| match value {
+        None | Some(Value::Null) => None,
+        Some(Value::String(text)) => Some(text.clone()),
+        Some(other) => Some(other.to_string()),
+    };
+    text(old) == text(new)
+}
+
+fn secret_required(name: &str, why: &str) -> Error {
+    let param = format!("connection_data.{name}");
+    let message = format!("send `{param}` in clear: {why}");
+    Error::new(Code::SecretRequired, message).param(param)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn schema() -> Value {
+        json!({
+            "type": "object",
+            "required": ["host"],
+            "additionalProperties": false,
+            "properties": {
+                "host": {"type": "string", "x-destination": true},
+                "port": {"type": ["integer", "string"], "x-destination": true},
+                "database": {"type": "string"},
+                "password": {"type": "string", "maxLength": 8, "x-secret": true},
+                "sslkey": {"type": "string", "x-secret": true},
+            }
+        })
+    }
+
+    fn clear(value: Value) -> Clear {
+        value.as_object().unwrap().clone()
+    }
+
+    fn check(sent: Value, expected: Result<Value, (Code, &str)>) {
+        let schema = schema();
+        let stored = clear(json!({"host": "a", "port": 5432, "password": "old"}));
+        let result = changed(&stored, clear(sent.clone()), &Rules::new(&schema));
+        match (result, expected) {
+            (Ok(data), Ok(expected)) => assert_eq!(Value::Object(data), expected, "{sent}"),
+            (Err(error), Err((code, param))) => {
+                assert_eq!(
+                    (error.code(), error.param_name()),
+                    (code, Some(param)),
+                    "{sent}"
+                );
+            }
+            (result, expected) => panic!("{sent}: {result:?} is not {expected:?}"),
+        }
+    }
+
+    #[test]
+    fn a_masked_secret_is_kept_while_its_destination_stays() {
+        let secret_required = Err((Code::SecretRequired, "connection_data.password"));
+        check(
+            json!({"password": MASK, "database": "d"}),
+            Ok(json!({"host": "a", "port": 5432, "password": "old", "database": "d"})),
+        );
+        check(
+            json!({"host": "a", "port": "5432", "password": MASK}),
+            Ok(json!({"host": "a", "port": "5432", "password": "old"})),
+        );
+        check(
+            json!({"host": "b", "password": MASK}),
+            secret_required.clone(),
+        );
+        check(json!({"host": "b"}), secret_required.clone());
+        check(json!({"port": null}), secret_required);
+        check(
+            json!({"host": "b", "password": "new"}),
+            Ok(json!({"host": "b", "port": 5432, "password": "new"})),
+        );
+        check(
+            json!({"host": "b", "password": null}),
+            Ok(json!({"host": "b", "port": 5432})),
+        );
+        check(
+            json!({"sslkey": MASK}),
+            Err((Code::SecretRequired, "connection_data.sslkey")),
+        );
+    }
+
+    #[test]
+    fn what_does_not_match_the_schema_is_named_and_never_echoed() {
+        let schema = schema();
+        let rules = Rules::new(&schema);
+        for (sent, param, message) in [
+            (
+                json!({}),
+                "connection_data.host",
+                "`connection_data.host` is missing",
+            ),
+            (
+                json!({"host": "a", "colour": 1}),
+                "connection_data.colour",
+                "`connection_data.colour` is not known here; known are: host, port, database, password, sslkey",
+            ),
+            (
+                json!({"host": "a", "password": "hunter2hunter2"}),
+                "connection_data.password",
+                "`connection_data.password`: value is longer than 8 characters",
+            ),
+        ] {
+            let error = new(clear(sent), &rules).unwrap_err();
+            assert_eq!(error.code(), Code::InvalidConnectionData);
+            assert_eq!(
+                (error.param_name(), error.message()),
+                (Some(param), message)
+            );
+        }
+    }
+
+    #[test]
+    fn secrets_are_sealed_shown_as_mask_and_open_again() {
+        let schema = schema();
+        let key = SecretKey::new([7; 32]);
+        let data = clear(json!({"host": "a", "password": "hunter2"}));
+        let stored = Stored::seal(&data, &Rules::new(&schema), &key, "datasources", "1").unwrap();
+        assert_eq!(
+            Value::Object(stored.shown.clone()),
+            json!({"host": "a", "password": MASK})
+        );
+        assert!(!format!("{stored:?}").contains("hunter2"));
+        assert_eq!(stored.open(&key, "datasources", "1").unwrap(), data);
+        assert!(stored.open(&key, "datasources", "2").is_err());
+    }
+
+    proptest! {
+        /// Whatever is sent: a stored secret never meets another destination.
+        #[test]
+        fn a_stored_secret_never_moves(
+            host in prop_oneof![Just(None), Just(Some(json!("a"))), Just(Some(json!("b"))), Just(Some(Value::Null))],
+            port in prop_oneof![Just(None), Just(Some(json!(5432))), Just(Some(json!("1"))), Just(Some(Value::Null))],
+            password in prop_oneof![Just(None), Just(Some(json!(MASK))), Just(Some(json!("new"))), Just(Some(Value::Null))],
+        ) {
+            let schema = schema();
+            let stored = clear(json!({"host": "a", "port": 5432, "password": "old"}));
+            let sent = [("host", host), ("port", port), ("password", password)];
+            let sent = sent.into_iter().filter_map(|(n, v)| Some((n.to_owned(), v?))).collect();
+            if let Ok(data) = changed(&stored, sent, &Rules::new(&schema))
+                && data.get("password") == Some(&json!("old"))
+            {
+                prop_assert_eq!(data.get("host"), stored.get("host"));
+                prop_assert_eq!(data.get("port"), stored.get("port"));
+            }
+        }
+    }
+}

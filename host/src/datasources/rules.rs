@@ -1,0 +1,148 @@
+//! What a datasource may be called, and its settings.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+const MAX_DESCRIPTION: usize = 10_000;
+
+/// Limits of a datasource, and what of it a model may see.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Settings {
+    /// Connections open at once; `None` means the server's.
+    pub max_connections: Option<u32>,
+    /// For one statement, in milliseconds; `None` means the server's.
+    pub statement_timeout_ms: Option<u64>,
+    /// Whether values from the statistics may go to a model vendor.
+    pub send_values: bool,
+    /// Whether rows of results may go to a model vendor.
+    pub send_rows: bool,
+    /// Schemas whose functions a statement may call.
+    pub function_schemas: Vec<String>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            max_connections: None,
+            statement_timeout_ms: None,
+            send_values: true,
+            send_rows: true,
+            function_schemas: Vec::new(),
+        }
+    }
+}
+
+impl Settings {
+    /// The datasource's own limit for one statement.
+    pub fn statement_timeout(&self) -> Option<Duration> {
+        self.statement_timeout_ms.map(Duration::from_millis)
+    }
+
+    /// Refuses values out of range.
+    pub(super) fn check(&self) -> Result<()> {
+        if self
+            .max_connections
+            .is_some_and(|n| !(1..=1000).contains(&n))
+        {
+            return Err(Error::invalid(
+                "max_connections",
+                "`max_connections` must be between 1 and 1000",
+            ));
+        }
+        if self
+            .statement_timeout_ms
+            .is_some_and(|ms| !(1..=86_400_000).contains(&ms))
+        {
+            return Err(Error::invalid(
+                "statement_timeout",
+                "`statement_timeout` must be between \"1ms\" and \"24h\"",
+            ));
+        }
+        let named = |schema: &String| (1..=128).contains(&schema.chars().count());
+        if self.function_schemas.len() > 100 || !self.function_schemas.iter().all(named) {
+            return Err(Error::invalid(
+                "function_schemas",
+                "`function_schemas` must be at most 100 names of schemas",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// New settings; the outer `None` leaves as it is, the inner one goes back to the server's value.
+#[derive(Clone, Debug, Default)]
+pub struct SettingsChange {
+    /// See [`Settings`].
+    pub max_connections: Option<Option<u32>>,
+    /// See [`Settings`].
+    pub statement_timeout: Option<Option<Duration>>,
+    /// See [`Settings`].
+    pub send_values: Option<bool>,
+    /// See [`Settings`].
+    pub send_rows: Option<bool>,
+    /// See [`Settings`].
+    pub function_schemas: Option<Vec<String>>,
+}
+
+impl SettingsChange {
+    /// The settings with the changes.
+    pub fn apply(self, old: &Settings) -> Settings {
+        let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        Settings {
+            max_connections: self.max_connections.unwrap_or(old.max_connections),
+            statement_timeout_ms: match self.statement_timeout {
+                Some(time) => time.map(milliseconds),
+                None => old.statement_timeout_ms,
+            },
+            send_values: self.send_values.unwrap_or(old.send_values),
+            send_rows: self.send_rows.unwrap_or(old.send_rows),
+            function_schemas: self
+                .function_schemas
+                .unwrap_or_else(|| old.function_schemas.clone()),
+        }
+    }
+}
+
+/// Refuses a name that is not `[A-Za-z][A-Za-z0-9_]{0,61}`: it must be usable in SQL without quoting.
+pub fn check_name(name: &str) -> Result<()> {
+    let mut bytes = name.bytes();
+    let fits = bytes.next().is_some_and(|b| b.is_ascii_alphabetic())
+        && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')
+        && name.len() <= 62;
+    match fits {
+        true => Ok(()),
+        false => Err(Error::invalid(
+            "name",
+            "the name of a datasource begins with a letter, goes on with letters, digits and _, and has at most 62 characters",
+        )),
+    }
+}
+
+pub(super) fn check_description(text: &str) -> Result<()> {
+    match text.chars().count() <= MAX_DESCRIPTION {
+        true => Ok(()),
+        false => Err(Error::invalid(
+            "description",
+            "`description` may have at most 10,000 characters",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_that_sql_takes_unquoted() {
+        for good in ["a", "Sales_2024", &"a".repeat(62)] {
+            assert!(check_name(good).is_ok(), "{good}");
+        }
+        for bad in ["", "1a", "_a", "a-b", "a.b", "ä", "a b", &"a".repeat(63)] {
+            assert!(check_name(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! Model providers: a name for a language-model vendor, and what is needed to reach it.
+
+mod store;
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    auth::{Caller, Role},
+    config::Config,
+    connection_data::{self, Rules, Stored},
+    datasources::check_failed,
+    error::{Code, Error, Result},
+    plugins::{Call, Model, Target, registry::Registry},
+    secrets::SecretKey,
+    store::{Store, new_id, now, timestamp},
+};
+
+const TABLE: &str = "providers";
+
+/// The provider that every workspace has from the start, and the plugin that serves it.
+pub const BUILTIN: (&str, &str) = ("offline", "model-offline");
+
+/// A model provider.
+#[derive(Clone, Debug)]
+pub struct Provider {
+    /// Id.
+    pub id: String,
+    /// Id of its workspace.
+    pub workspace_id: String,
+    /// Unique in the workspace.
+    pub name: String,
+    /// Name of the model plugin.
+    pub plugin: String,
+    /// For people; may be empty.
+    pub description: String,
+    /// With secrets masked and sealed.
+    pub connection_data: Stored,
+    /// Whether new Minds get it when they name none.
+    pub is_default: bool,
+    /// When it was made.
+    pub created_at: jiff::Timestamp,
+    /// When anything of it changed.
+    pub modified_at: jiff::Timestamp,
+}
+
+impl Provider {
+    /// The model that it uses when a Mind names none; empty when the plugin decides.
+    pub fn default_model(&self) -> &str {
+        let model = self.connection_data.shown.get("model");
+        model.and_then(Value::as_str).unwrap_or_default()
+    }
+}
+
+/// A provider to be made.
+#[derive(Debug)]
+pub struct NewProvider {
+    /// `[A-Za-z][A-Za-z0-9_-]{0,63}`
+    pub name: String,
+    /// Name of the model plugin.
+    pub plugin: String,
+    /// May be empty.
+    pub description: String,
+    /// In clear.
+    pub connection_data: Map<String, Value>,
+    /// Whether it becomes the default.
+    pub is_default: bool,
+}
+
+/// What shall change; `None` leaves as it is.
+#[derive(Debug, Default)]
+pub struct Changes {
+    /// A new name.
+    pub name: Option<String>,
+    /// Another plugin. Decides where secrets go.
+    pub plugin: Option<String>,
+    /// A new text.
+    pub description: Option<String>,
+    /// The properties that change.
+    pub connection_data: Option<Map<String, Value>>,
+    /// Becomes the default.
+    pub is_default: Option<bool>,
+}
+
+/// The model providers of all workspaces.
+pub struct Providers {
+    store: Store,
+    key: SecretKey,
+    registry: Arc<Registry>,
+    check_timeout: Duration,
+    shutdown: CancellationToken,
+}
+
+impl Providers {
+    /// Over a store, with the key that opens its secrets.
+    pub fn new(
+        store: Store,
+        key: SecretKey,
+        registry: Arc<Registry>,
+        config: &Config,
+        shutdown: CancellationToken,
+    ) -> Self {
+        Self {
+            store,
+            key,
+            registry,
+            check_timeout: config.catalog.check_timeout,
+            shutdown,
+        }
+    }
+
+    /// Sees to it that a workspace has the built-in provider, and a default.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn ensure_builtin(&self, workspace: &str) -> Result<()> {
+        store::ensure_builtin(&self.store, workspace).await
+    }
+
+    /// Makes a provider. With `check` the vendor is asked first, and nothing is stored if that fails.
+    ///
+    /// # Errors
+    /// `invalid_parameter`, `invalid_connection_data`, `secret_required`, `no_plugin`, `connection_failed`,
+    /// `name_taken`
+    pub async fn create(&self, caller: &Caller, new: NewProvider, check: bool) -> Result<Provider> {
+        caller.require(Role::Admin)?;
+        check_name(&new.name)?;
+        if store::by_name(&self.store, &caller.workspace, &new.name)
+            .await?
+            .is_some()
+        {
+            return Err(store::taken(&new.name));
+        }
+        let model = self.model(&new.plugin)?;
+        let rules = Rules::new(&model.manifest().connection_data);
+        let clear = connection_data::new(new.connection_data, &rules)?;
+        let (id, at) = (new_id(), timestamp(now()));
+        let provider = Provider {
+            connection_data: Stored::seal(&clear, &rules, &self.key, TABLE, &id)?,
+            id,
+            workspace_id: caller.workspace.to_string(),
+            name: new.name,
+            plugin: new.plugin,
+            description: new.description,
+            is_default: new.is_default,
+            created_at: at,
+            modified_at: at,
+        };
+        if check {
+            self.ask(&model, &provider).await?;
+        }
+        store::insert(&self.store, &provider).await?;
+        Ok(provider)
+    }
+
+    /// Changes what is named in `changes`. With `check` a changed connection is tested first.
+    ///
+    /// # Errors
+    /// As [`Self::create`], and `provider_not_found`.
+    pub async fn update(
+        &self,
+        caller: &Caller,
+        name: &str,
+        changes: Changes,
+        check: bool,
+    ) -> Result<Provider> {
+        caller.require(Role::Admin)?;
+        let old = self.get(caller, name).await?;
+        if old.is_default && changes.is_default == Some(false) {
+            return Err(Error::invalid(
+                "default",
+                "there must be a default; set `default: true` on another provider",
+            ));
+        }
+        let mut changed = Provider {
+            name: changes.name.unwrap_or_else(|| old.name.clone()),
+            plugin: changes.plugin.unwrap_or_else(|| old.plugin.clone()),
+            description: changes
+                .description
+                .unwrap_or_else(|| old.description.clone()),
+            is_default: changes.is_default.unwrap_or(old.is_default),
+            modified_at: timestamp(now()),
+            ..old.clone()
+        };
+        check_name(&changed.name)?;
+        if old.name == BUILTIN.0 && (changed.name != old.name || changed.plugin != old.plugin) {
+            return Err(built_in());
+        }
+        let moved = changed.plugin != old.plugin;
+        if moved || changes.connection_data.is_some() {
+            let model = self.model(&changed.plugin)?;
+            let rules = Rules::new(&model.manifest().connection_data);
+            let sent = changes.connection_data.unwrap_or_default();
+            // The plugin decides where secrets go, so a new one gets none of the old.
+            let clear = match moved {
+                true => connection_data::new(sent, &rules)?,
+                false => {
+                    let stored = old.connection_data.open(&self.key, TABLE, &old.id)?;
+                    connection_data::changed(&stored, sent, &rules)?
+                }
+            };
+            changed.connection_data = Stored::seal(&clear, &rules, &self.key, TABLE, &old.id)?;
+            if check {
+                self.ask(&model, &changed).await?;
+            }
+        }
+        store::update(&self.store, &old, &changed).await?;
+        Ok(changed)
+    }
+
+    /// Deletes a provider.
+    ///
+    /// # Errors
+    /// `provider_not_found`; `resource_in_use` when a Mind uses it or it is the default; `wrong_state` for the
+    /// built-in one.
+    pub async fn delete(&self, caller: &Caller, name: &str) -> Result<()> {
+        caller.require(Role::Admin)?;
+        let provider = self.get(caller, name).await?;
+        if provider.name == BUILTIN.0 {
+            return Err(built_in());
+        }
+        if provider.is_default {
+            let message =
+                "the default provider cannot be deleted; set `default: true` on another one first";
+            return Err(Error::new(Code::InUse, message));
+        }
+        store::delete(&self.store, &provider).await
+    }
+
+    /// The providers of the caller's workspace, by name.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn list(&self, caller: &Caller) -> Result<Vec<Provider>> {
+        store::list(&self.store, &caller.workspace).await
+    }
+
+    /// The provider of that name.
+    ///
+    /// # Errors
+    /// `provider_not_found`
+    pub async fn get(&self, caller: &Caller, name: &str) -> Result<Provider> {
+        let found = store::by_name(&self.store, &caller.workspace, name).await?;
+        found.ok_or_else(|| not_found(name))
+    }
+
+    /// The provider of that id, whoever asks.
+    ///
+    /// # Errors
+    /// `provider_not_found`
+    pub async fn get_by_id(&self, workspace: &str, id: &str) -> Result<Provider> {
+        let found = store::by_id(&self.store, workspace, id).await?;
+        found.ok_or_else(|| not_found(id))
+    }
+
+    /// The provider that a Mind names, or the default.
+    ///
+    /// # Errors
+    /// `unknown_provider` with those there are.
+    pub async fn resolve(&self, workspace: &str, name: Option<&str>) -> Result<Provider> {
+        let all = store::list(&self.store, workspace).await?;
+        let names: Vec<_> = all.iter().map(|provider| provider.name.clone()).collect();
+        let wanted = |provider: &Provider| match name {
+            Some(name) => provider.name == name,
+            None => provider.is_default,
+        };
+        all.into_iter().find(wanted).ok_or_else(|| {
+            let message = format!(
+                "there is no provider '{}'; the providers there are: {}",
+                name.unwrap_or("default"),
+                names.join(", ")
+            );
+            Error::new(Code::UnknownProvider, message).param("provider")
+        })
+    }
+
+    /// What a plugin is pointed at for this provider, secrets in clear.
+    ///
+    /// # Errors
+    /// When the secrets do not open.
+    pub async fn target(&self, provider: &Provider) -> Result<Target> {
+        let clear = provider
+            .connection_data
+            .open(&self.key, TABLE, &provider.id)?;
+        Ok(Target {
+            id: provider.id.clone(),
+            workspace: self.store.workspace_name(&provider.workspace_id).await?,
+            name: provider.name.clone(),
+            connection_data: Arc::new(clear),
+            max_connections: u32::MAX,
+        })
+    }
+
+    /// Tests a stored provider.
+    ///
+    /// # Errors
+    /// `connection_failed` with the vendor's own message, `no_plugin`, `plugin_error`, `overloaded`
+    pub async fn check(&self, provider: &Provider) -> Result<()> {
+        self.ask(&self.model(&provider.plugin)?, provider).await
+    }
+
+    async fn ask(&self, model: &Arc<dyn Model>, provider: &Provider) -> Result<()> {
+        let target = self.target(provider).await?;
+        let cancel = self.shutdown.child_token();
+        let _guard = cancel.clone().drop_guard();
+        let call = Call::new(self.check_timeout, cancel);
+        model
+            .check(&target, &call)
+            .await
+            .map(drop)
+            .map_err(check_failed)
+    }
+
+    fn model(&self, plugin: &str) -> Result<Arc<dyn Model>> {
+        self.registry
+            .model(plugin)
+            .map_err(|error| error.param("plugin"))
+    }
+}
+
+fn check_name(name: &str) -> Result<()> {
+    match crate::minds::is_name(name) {
+        true => Ok(()),
+        false => Err(Error::invalid(
+            "name",
+            "the name of a provider begins with a letter, goes on with letters, digits, _ and -, and has at most 64 characters",
+        )),
+    }
+}
+
+fn built_in() -> Error {
+    Error::new(
+        Code::WrongState,
+        format!(
+            "the provider '{}' is built in; it can neither be renamed nor deleted",
+            BUILTIN.0
+        ),
+    )
+}
+
+fn not_found(name: &str) -> Error {
+    Error::new(
+        Code::ProviderNotFound,
+        format!("there is no provider '{name}'; `GET /providers` lists those there are"),
+    )
+}
