@@ -110,6 +110,11 @@ impl Host {
         format!("{}/api/v1", self.url())
     }
 
+    /// The key that its requests are sent with.
+    pub fn key(&self) -> &'static str {
+        ADMIN_KEY
+    }
+
     /// Its data directory.
     pub fn data_dir(&self) -> &Path {
         self.0.data.path()

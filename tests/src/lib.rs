@@ -46,6 +46,6 @@ pub use host::{ADMIN_KEY, Builder, Host};
 pub use mind::{Mind, NewMind};
 pub use model::{Asked, Gate, ScriptedModel, Turn};
 pub use postgres::{Postgres, PostgresDatabase};
-pub use process::{Process, spawn};
+pub use process::{Process, spawn, spawn_service};
 pub use serde_json::{Value, json};
 pub use sse::{Event, EventStream};

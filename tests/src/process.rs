@@ -28,7 +28,7 @@ static SPAWNER: LazyLock<mpsc::Sender<Job>> = LazyLock::new(|| {
     jobs
 });
 
-/// A child that gets `SIGKILL` (or [`Process::dies_by`]) when this process ends, and is stopped when dropped.
+/// A child that gets a signal when this process ends, and is stopped when dropped.
 #[derive(Debug)]
 pub struct Process {
     child: Child,
@@ -42,6 +42,14 @@ pub struct Process {
 /// When it cannot be started.
 pub fn spawn(program: impl Into<OsString>, prepare: impl FnOnce(&mut Command)) -> Process {
     spawn_with(&["--pdeathsig", "KILL"], Signal::TERM, program, prepare)
+}
+
+/// As [`spawn`], for what is to end in order: it is asked to stop, not killed, when this process ends.
+///
+/// # Panics
+/// When it cannot be started.
+pub fn spawn_service(program: impl Into<OsString>, prepare: impl FnOnce(&mut Command)) -> Process {
+    spawn_with(&["--pdeathsig", "TERM"], Signal::TERM, program, prepare)
 }
 
 pub(crate) fn spawn_with(
@@ -80,6 +88,14 @@ impl Process {
         self.child
             .try_wait()
             .unwrap_or_else(|error| panic!("waiting for {}: {error}", self.name))
+    }
+
+    /// Waits until it ends by itself.
+    ///
+    /// # Errors
+    /// When the operating system does not know it.
+    pub fn wait(&mut self) -> std::io::Result<ExitStatus> {
+        self.child.wait()
     }
 
     /// Sends a signal; a process that has ended already gets none.

@@ -8,5 +8,6 @@
     reason = "a test fails by panicking"
 )]
 
+mod clients;
 mod fixture;
 mod health;

@@ -1,0 +1,3 @@
+//! Clients that people already use, run unchanged against the server.
+
+mod openai_python;
