@@ -4,6 +4,7 @@
 
 pub mod api;
 pub mod auth;
+pub mod catalog;
 pub mod config;
 pub mod connection_data;
 pub mod datasources;

@@ -1,0 +1,73 @@
+//! The queries of the catalog.
+//!
+//! Reads are set-based: a whole catalog is a handful of queries, however many tables and columns it has. What a
+//! run writes is fenced: it lands only while the run is active and claimed by the host that writes.
+
+mod edit;
+mod read;
+mod runs;
+mod write;
+
+use std::fmt::Write as _;
+
+use sqlx::{Any, AssertSqlSafe, any::AnyArguments, query::Query};
+
+use crate::store::{Backend, Store, Tx};
+
+pub use runs::Beat;
+pub use write::Loaded;
+
+/// Ids that go into one statement; far below the limits of both databases on placeholders.
+const CHUNK: usize = 500;
+
+/// The catalog's side of the store.
+#[derive(Clone, Debug)]
+pub struct CatalogStore {
+    store: Store,
+}
+
+impl CatalogStore {
+    /// Over this store.
+    pub fn new(store: Store) -> Self {
+        Self { store }
+    }
+
+    /// Whether this host has the store to itself, so that what a former process of it left can be taken at once.
+    pub fn is_exclusive(&self) -> bool {
+        self.store.backend() == Backend::Sqlite
+    }
+
+    /// Waits until no other request decides about runs of this datasource. SQLite has one writer anyway.
+    async fn lock_datasource(&self, tx: &mut Tx, datasource_id: &str) -> sqlx::Result<()> {
+        if self.store.backend() == Backend::Postgres {
+            sqlx::query("SELECT id FROM datasources WHERE id = $1 FOR UPDATE")
+                .bind(datasource_id)
+                .fetch_optional(&mut **tx)
+                .await?;
+        }
+        Ok(())
+    }
+}
+
+/// `$first, $first+1, …`
+fn placeholders(first: usize, count: usize) -> String {
+    let mut text = String::with_capacity(count * 6);
+    for number in first..first + count {
+        let comma = if number == first { "" } else { ", " };
+        // Writing to a string does not fail.
+        let _ = write!(text, "{comma}${number}");
+    }
+    text
+}
+
+/// `($1, $2), ($3, $4), …`
+fn rows_of_placeholders(rows: usize, columns: usize) -> String {
+    let row = |row: usize| format!("({})", placeholders(row * columns + 1, columns));
+    (0..rows).map(row).collect::<Vec<_>>().join(", ")
+}
+
+/// A statement whose text depends on how many values it has. `sql` is made of constants and placeholders only; it
+/// is not kept prepared, because the next one has another length.
+fn query(sql: String) -> Query<'static, Any, AnyArguments> {
+    sqlx::query(AssertSqlSafe(sql)).persistent(false)
+}
