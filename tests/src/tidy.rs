@@ -166,6 +166,27 @@ fn nothing_is_left_over() {
 }
 
 #[test]
+fn nothing_is_committed_that_a_run_has_made() {
+    let endings = [
+        ".db",
+        ".db-wal",
+        ".db-shm",
+        ".key",
+        ".wasm",
+        ".cwasm",
+        ".snap.new",
+        ".log",
+    ];
+    let made = files()
+        .into_iter()
+        .filter(|file| endings.iter().any(|ending| file.path.ends_with(ending)));
+    nothing(
+        made.map(|file| file.path).collect(),
+        "made by a run, not by a person:",
+    );
+}
+
+#[test]
 fn both_stores_have_the_same_migrations() {
     let names = |engine: &str| -> BTreeSet<String> {
         let folder = format!("host/migrations/{engine}/");
