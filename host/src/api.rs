@@ -1,10 +1,14 @@
 //! The HTTP API: one plain list of routes, and what every request passes through.
 
+mod datasources;
+mod engines;
 pub mod error;
 pub mod extract;
 mod health;
 mod keys;
 mod middleware;
+mod minds;
+mod providers;
 mod state;
 
 use std::{io, net::SocketAddr};
@@ -23,6 +27,32 @@ pub use state::{AppState, Shutdown};
 /// Every route below `/api/v1` and `/v1`.
 fn routes() -> Router<AppState> {
     Router::new()
+        .route("/engines", get(engines::list))
+        .route("/engines/{engine}", get(engines::get))
+        .route(
+            "/datasources",
+            get(datasources::list).post(datasources::create),
+        )
+        .route(
+            "/datasources/{name}",
+            get(datasources::get)
+                .put(datasources::update)
+                .patch(datasources::update)
+                .delete(datasources::delete),
+        )
+        .route("/providers", get(providers::list).post(providers::create))
+        .route(
+            "/providers/{name}",
+            get(providers::get)
+                .put(providers::update)
+                .patch(providers::update)
+                .delete(providers::delete),
+        )
+        .route("/minds", get(minds::list).post(minds::create))
+        .route(
+            "/minds/{name}",
+            get(minds::get).put(minds::update).delete(minds::delete),
+        )
         .route("/keys", get(keys::list).post(keys::create))
         .route("/keys/{id}", delete(keys::revoke))
 }

@@ -34,6 +34,8 @@ pub struct Config {
     pub store: Store,
     /// Encryption of secrets.
     pub secrets: Secrets,
+    /// The plugin runtime.
+    pub plugins: Plugins,
     /// What plugins may reach.
     pub egress: Egress,
     /// What file engines may read.
@@ -85,6 +87,13 @@ pub struct Store {
 pub struct Secrets {
     /// Empty means `secrets.key` in the data directory.
     pub key_file: PathBuf,
+}
+
+/// The plugin runtime.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Plugins {
+    /// Empty means `cache` in the data directory.
+    pub cache_dir: PathBuf,
 }
 
 /// What plugins may reach.
@@ -197,6 +206,14 @@ impl Config {
     /// As [`Config::load`].
     pub fn from_env(vars: impl IntoIterator<Item = (String, String)>) -> Result<Self, ConfigError> {
         load::load(vars)
+    }
+
+    /// Where compiled plugins are kept.
+    pub fn plugin_cache_dir(&self) -> PathBuf {
+        match self.plugins.cache_dir.as_os_str().is_empty() {
+            true => self.data_dir.join("cache"),
+            false => self.plugins.cache_dir.clone(),
+        }
     }
 
     /// Where the key is that encrypts secrets.

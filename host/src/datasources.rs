@@ -138,7 +138,7 @@ impl Datasources {
         {
             return Err(store::taken(&new.name));
         }
-        let connector = self.connector(&new.engine)?;
+        let connector = self.registry.engine(&new.engine)?;
         let rules = Rules::new(&connector.manifest().connection_data);
         let clear = connection_data::new(new.connection_data, &rules)?;
         let at = timestamp(now());

@@ -10,7 +10,7 @@ use axum::{
     http::{StatusCode, header, request::Parts},
 };
 use bytes::Bytes;
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 
 use crate::{
     auth::{Auth, Caller},
@@ -113,6 +113,57 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T>
             }
             Err(error) => Err(Error::internal(error)),
         }
+    }
+}
+
+/// For a field where null and absent differ: `None` is absent, `Some(None)` null.
+///
+/// # Errors
+/// As the field's own type.
+pub fn present<'de, T, D>(deserializer: D) -> Result<Option<Option<T>>, D::Error>
+where
+    T: Deserialize<'de>,
+    D: Deserializer<'de>,
+{
+    Option::deserialize(deserializer).map(Some)
+}
+
+/// Times as people write them: `"30s"`, `"5m"`.
+pub mod friendly {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, de::Error};
+
+    /// A time or null.
+    ///
+    /// # Errors
+    /// For a text that is no time.
+    pub fn option<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Duration>, D::Error> {
+        let Some(text) = Option::<String>::deserialize(deserializer)? else {
+            return Ok(None);
+        };
+        let time = text.parse::<jiff::SignedDuration>().ok();
+        let time = time.and_then(|time| Duration::try_from(time).ok());
+        time.map(Some)
+            .ok_or_else(|| D::Error::custom("expected a time like \"30s\" or \"5m\""))
+    }
+
+    /// A time, null or absent.
+    ///
+    /// # Errors
+    /// For a text that is no time.
+    pub fn present<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Option<Duration>>, D::Error> {
+        option(deserializer).map(Some)
+    }
+
+    /// The time as text.
+    pub fn text(time: Duration) -> String {
+        jiff::SignedDuration::try_from(time)
+            .map_or_else(|_| format!("{time:?}"), |time| format!("{time:#}"))
     }
 }
 
@@ -229,7 +280,6 @@ fn explain(path: &str, message: &str) -> (Option<String>, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde::Deserialize;
 
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields)]

@@ -111,8 +111,14 @@ impl SecretKey {
             make_private_dir(parent).map_err(failed)?;
         }
         let text = Zeroizing::new(STANDARD.encode(*bytes) + "\n");
-        write_private(path, text.as_bytes()).map_err(failed)?;
-        Ok(Self::new(*bytes))
+        match write_private(path, text.as_bytes()) {
+            Ok(()) => Ok(Self::new(*bytes)),
+            // Another host made it at the same moment; that one counts.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                Self::read(path)?.ok_or_else(|| failed(error))
+            }
+            Err(error) => Err(failed(error)),
+        }
     }
 }
 
@@ -124,13 +130,21 @@ pub fn make_private_dir(path: &Path) -> io::Result<()> {
         .create(path)
 }
 
-/// Writes a new file that only its owner may read; an existing one is not touched and is an error.
+/// Writes a new file that only its owner may read. It appears whole or not at all; an existing one is not touched
+/// and is an error.
 pub fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(format!(".{}", crate::store::new_id()));
+    let unfinished = path.with_file_name(name);
     let mut file = fs::OpenOptions::new()
         .write(true)
         .create_new(true)
         .mode(0o600)
-        .open(path)?;
-    file.write_all(content)?;
-    file.sync_all()
+        .open(&unfinished)?;
+    let written = file
+        .write_all(content)
+        .and_then(|()| file.sync_all())
+        .and_then(|()| fs::hard_link(&unfinished, path));
+    fs::remove_file(&unfinished)?;
+    written
 }

@@ -1,0 +1,115 @@
+//! The entries of `datasources` in a request, and what they mean.
+
+use std::{fmt, sync::Arc};
+
+use axum::extract::FromRef;
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, Visitor, value::MapAccessDeserializer},
+};
+
+use crate::{
+    api::AppState,
+    auth::Caller,
+    datasources::Datasources,
+    error::{Code, Error, Result},
+    minds::MindDatasource,
+};
+
+/// A datasource with all its tables, or with some.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    name: String,
+    tables: Option<Vec<String>>,
+}
+
+/// Written by hand, so that a mistake inside of the object is named and not only that no form fits.
+impl<'de> Deserialize<'de> for Entry {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Object {
+            name: String,
+            tables: Option<Vec<String>>,
+        }
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = Entry;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the name of a datasource, or an object with `name` and `tables`")
+            }
+
+            fn visit_str<E>(self, name: &str) -> Result<Entry, E> {
+                Ok(Entry {
+                    name: name.to_owned(),
+                    tables: None,
+                })
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Entry, A::Error> {
+                let object = Object::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(Entry {
+                    name: object.name,
+                    tables: object.tables,
+                })
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
+
+/// Finds what entries name.
+#[derive(Clone)]
+pub(crate) struct Resolver {
+    datasources: Arc<Datasources>,
+}
+
+impl FromRef<AppState> for Resolver {
+    fn from_ref(state: &AppState) -> Self {
+        Self {
+            datasources: state.datasources.clone(),
+        }
+    }
+}
+
+impl Resolver {
+    /// The datasources and tables that the entries name.
+    ///
+    /// # Errors
+    /// `unknown_datasource`, `unknown_table`, `ambiguous_table`
+    pub(crate) async fn resolve(
+        &self,
+        caller: &Caller,
+        entries: Vec<Entry>,
+    ) -> Result<Vec<MindDatasource>> {
+        let mut found = Vec::with_capacity(entries.len());
+        for (index, entry) in entries.into_iter().enumerate() {
+            found.push(self.one(caller, index, entry).await?);
+        }
+        Ok(found)
+    }
+
+    async fn one(&self, caller: &Caller, index: usize, entry: Entry) -> Result<MindDatasource> {
+        let datasource = self
+            .datasources
+            .get(caller, &entry.name)
+            .await
+            .map_err(|error| match error.code() {
+                Code::DatasourceNotFound => Error::new(Code::UnknownDatasource, error.message())
+                    .param(format!("datasources[{index}]")),
+                _ => error,
+            })?;
+        if entry.tables.as_ref().is_some_and(Vec::is_empty) {
+            let param = format!("datasources[{index}].tables");
+            let message =
+                format!("`{param}` is empty; name at least one table, or leave it out for all");
+            return Err(Error::invalid(param, message));
+        }
+        Ok(MindDatasource {
+            id: datasource.id,
+            name: datasource.name,
+            tables: None,
+        })
+    }
+}
