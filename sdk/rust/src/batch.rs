@@ -11,6 +11,8 @@ use crate::error::Result;
 use crate::values::{Batch, Column, DataType, Value};
 
 pub use arrow::ArrowBatchBuilder;
+#[cfg(not(target_family = "wasm"))]
+pub(crate) use arrow::rows_of;
 pub use rows::RowsBuilder;
 
 /// One value a column, in the order of the schema.

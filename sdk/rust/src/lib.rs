@@ -39,6 +39,8 @@ pub mod control;
 mod error;
 pub mod log;
 pub mod model;
+#[cfg(not(target_family = "wasm"))]
+pub mod testing;
 mod values;
 
 pub use batch::{ArrowBatchBuilder, BatchBuilder, BatchLimits, Row, RowsBuilder};

@@ -353,18 +353,23 @@ fn value_at(array: &ArrayRef, column: &Column, row: usize) -> Value {
     read(array.as_ref(), column.data_type, row).unwrap_or(Value::Null)
 }
 
-/// The cells of a batch, for tests.
-#[cfg(test)]
-pub(super) fn rows_of(batch: &RecordBatch, columns: &[Column]) -> Vec<Row> {
-    let row = |index| {
-        batch
-            .columns()
-            .iter()
-            .zip(columns)
-            .map(|(array, column)| value_at(array, column, index))
-            .collect()
-    };
-    (0..batch.num_rows()).map(row).collect()
+/// The cells of a batch that a builder of these columns wrote.
+#[cfg(not(target_family = "wasm"))]
+pub(crate) fn rows_of(
+    stream: &[u8],
+    columns: &[Column],
+) -> std::result::Result<Vec<Row>, ArrowError> {
+    let mut rows = Vec::new();
+    for batch in arrow_ipc::reader::StreamReader::try_new(stream, None)? {
+        let batch = batch?;
+        let cells = || batch.columns().iter().zip(columns);
+        rows.extend((0..batch.num_rows()).map(|row| {
+            cells()
+                .map(|(array, column)| value_at(array, column, row))
+                .collect::<Row>()
+        }));
+    }
+    Ok(rows)
 }
 
 /// None cannot happen: the array was made by the column's own builder.

@@ -45,10 +45,7 @@ fn read_stream(batch: &Batch) -> RecordBatch {
 }
 
 fn rows_of(batch: &Batch, columns: &[Column]) -> Vec<Row> {
-    match batch {
-        Batch::Rows(rows) => rows.clone(),
-        Batch::Arrow(_) => arrow::rows_of(&read_stream(batch), columns),
-    }
+    crate::testing::rows(batch, columns).unwrap()
 }
 
 fn any_value(data_type: DataType) -> BoxedStrategy<Value> {

@@ -1,0 +1,165 @@
+//! The database file as other programs leave it: what tells one state of it from the next.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use mindhost_sdk::{Error, ErrorKind, Result, control};
+
+use crate::wal;
+
+const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+const JOURNAL_MAGIC: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
+
+/// How long another program's transaction is waited for. One commit takes milliseconds.
+const JOURNAL_WAIT: Duration = Duration::from_secs(2);
+const JOURNAL_POLL: Duration = Duration::from_millis(20);
+
+/// One state of the file. Its header carries a counter that each transaction moves; where several transactions
+/// share one (a checkpoint), the time and the size do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileState {
+    len: u64,
+    modified: Option<SystemTime>,
+    header: [u8; 100],
+}
+
+/// The database file, and the names of its siblings.
+pub struct DatabaseFile {
+    path: PathBuf,
+    handle: File,
+}
+
+impl DatabaseFile {
+    pub fn open(path: PathBuf) -> Result<Self> {
+        let kind = fs::metadata(&path).map_err(|error| unreadable(&path, &error))?;
+        if !kind.is_file() {
+            return Err(Error::invalid_config(format!(
+                "`{}` is not a file",
+                name(&path)
+            )));
+        }
+        let handle = File::open(&path).map_err(|error| unreadable(&path, &error))?;
+        Ok(Self { path, handle })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The state of the file, once everything in it is whole.
+    ///
+    /// # Errors
+    /// When another program is in the middle of a transaction, or a write-ahead log holds what the file lacks.
+    pub fn settled_state(&mut self) -> Result<FileState> {
+        self.wait_for_journal()?;
+        if wal::holds_changes(&self.sibling("-wal"), &self.sibling("-shm")) {
+            return Err(live_wal(&self.path));
+        }
+        self.state()
+    }
+
+    /// The state of the file, whatever it is.
+    pub fn state(&mut self) -> Result<FileState> {
+        let failed = |error| unreadable(&self.path, &error);
+        let metadata = fs::metadata(&self.path).map_err(failed)?;
+        let mut header = [0; 100];
+        if metadata.len() > 0 {
+            self.handle.rewind().map_err(failed)?;
+            self.handle
+                .read_exact(&mut header)
+                .map_err(|_| not_a_database(&self.path))?;
+            if !header.starts_with(MAGIC) {
+                return Err(not_a_database(&self.path));
+            }
+        }
+        Ok(FileState {
+            len: metadata.len(),
+            modified: metadata.modified().ok(),
+            header,
+        })
+    }
+
+    fn wait_for_journal(&self) -> Result<()> {
+        let journal = self.sibling("-journal");
+        let started = Instant::now();
+        while is_hot(&journal) {
+            if started.elapsed() > JOURNAL_WAIT {
+                return Err(busy(&self.path));
+            }
+            control::check()?;
+            thread::sleep(JOURNAL_POLL);
+        }
+        Ok(())
+    }
+
+    fn sibling(&self, suffix: &str) -> PathBuf {
+        let mut path = self.path.clone().into_os_string();
+        path.push(suffix);
+        path.into()
+    }
+}
+
+/// A journal with a header belongs to a transaction that is running, or that a crash left behind.
+fn is_hot(journal: &Path) -> bool {
+    let Ok(mut file) = File::open(journal) else {
+        return false;
+    };
+    let mut magic = [0; 8];
+    file.read_exact(&mut magic).is_ok() && magic == JOURNAL_MAGIC
+}
+
+fn name(path: &Path) -> String {
+    path.file_name()
+        .unwrap_or(path.as_os_str())
+        .to_string_lossy()
+        .into_owned()
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Error {
+    let name = name(path);
+    match error.kind() {
+        io::ErrorKind::NotFound => Error::not_found(format!(
+            "the database file `{name}` does not exist; check `path`"
+        )),
+        io::ErrorKind::PermissionDenied => Error::new(
+            ErrorKind::Permission,
+            format!("the database file `{name}` may not be read"),
+        ),
+        _ => Error::new(
+            ErrorKind::ConnectionLost,
+            format!("the database file `{name}` cannot be read: {error}"),
+        ),
+    }
+}
+
+fn not_a_database(path: &Path) -> Error {
+    let name = name(path);
+    Error::invalid_config(format!(
+        "`{name}` is not a SQLite database, or it is encrypted"
+    ))
+    .code("26")
+}
+
+fn busy(path: &Path) -> Error {
+    let message = format!(
+        "another program is writing to `{0}`, or a crash left `{0}-journal` behind; try again, or open the database once \
+         with a program that may write to it",
+        name(path)
+    );
+    Error::new(ErrorKind::Upstream, message)
+        .code("5")
+        .retry_after(JOURNAL_WAIT)
+}
+
+fn live_wal(path: &Path) -> Error {
+    let message = format!(
+        "`{0}-wal` holds changes that are not in `{0}` yet, and this connector reads that file alone; run `PRAGMA \
+         wal_checkpoint(TRUNCATE)` in the program that writes the database, or leave WAL mode there with `PRAGMA \
+         journal_mode=DELETE`, and try again",
+        name(path)
+    );
+    Error::unsupported(message)
+}

@@ -1,0 +1,18 @@
+//! For a plugin's own native tests.
+
+use crate::batch::{Row, rows_of};
+use crate::error::{Error, Result};
+use crate::values::{Batch, Column};
+
+/// The rows of a batch in either form, for comparison. `columns` are those of the answer.
+///
+/// # Errors
+/// `Internal` when the bytes are not an Arrow stream of these columns.
+pub fn rows(batch: &Batch, columns: &[Column]) -> Result<Vec<Row>> {
+    match batch {
+        Batch::Rows(rows) => Ok(rows.clone()),
+        Batch::Arrow(stream) => {
+            rows_of(stream, columns).map_err(|error| Error::internal(error.to_string()))
+        }
+    }
+}
