@@ -1,1 +1,27 @@
 //! The PostgreSQL connector of Mindhost.
+//!
+//! The layers, from the bottom: [`wire`] cuts messages out of the transport that [`handshake`] (with [`tls`] and
+//! [`auth`]) has made; [`session`] keeps requests and answers in step and owns the transactions; [`cursor`] streams one
+//! statement through [`decode`]; [`catalog`] and [`statistics`] ask the server about itself; [`connector`] is
+//! what the host calls.
+
+mod array;
+mod auth;
+mod catalog;
+mod config;
+mod connector;
+mod cursor;
+mod decode;
+mod error;
+mod handshake;
+mod session;
+mod statistics;
+mod time;
+mod tls;
+mod types;
+mod wire;
+
+pub use connector::Postgres;
+pub use cursor::Cursor;
+
+mindhost_sdk::export_connector!(Postgres);

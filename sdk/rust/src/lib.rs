@@ -39,6 +39,7 @@ pub mod control;
 mod error;
 pub mod log;
 pub mod model;
+pub mod net;
 #[cfg(not(target_family = "wasm"))]
 pub mod testing;
 mod values;

@@ -1,0 +1,297 @@
+//! One statement's portal: rows in portions that are asked for ahead, within bounds.
+
+use std::time::{Duration, Instant};
+
+use fallible_iterator::FallibleIterator;
+use mindhost_sdk::{Batch, BatchBuilder, BatchLimits, Column, Error, Result, Statement};
+use postgres_protocol::Oid;
+use postgres_protocol::message::backend::{self, Message, RowDescriptionBody};
+
+use crate::decode::RowDecoder;
+use crate::error::malformed;
+use crate::session::Session;
+use crate::types::{Kind, Type, look_up};
+
+/// The rows of the first portion: a small answer ends in the first flight.
+const FIRST_ROWS: u32 = 512;
+/// The portions grow from the first size to the second, in bytes, so that a reader who stops early costs little and
+/// one who goes on seldom waits.
+const FIRST_BYTES: usize = 64 << 10;
+const MAX_BYTES: usize = 1 << 20;
+const MAX_ROWS: usize = 1 << 16;
+/// The rows of the first portion that may wait in memory while types are looked up.
+const READ_AHEAD: usize = 32 << 20;
+/// Rows that trickle in are handed on after so long.
+const PATIENCE: Duration = Duration::from_millis(100);
+/// How long the end of an unfinished statement may take by itself, and after it was cancelled.
+const DRAIN: Duration = Duration::from_millis(100);
+const DRAIN_CANCELLED: Duration = Duration::from_secs(1);
+
+/// One statement in execution.
+pub struct Cursor {
+    decoder: RowDecoder,
+    batch: BatchBuilder,
+    columns: Vec<Column>,
+    began: Instant,
+    timeout: Duration,
+    /// Portions that were asked for and not yet read to their end: none, the current one, or that and the next.
+    asked: u32,
+    /// The rows of the current portion, as asked for and as read.
+    expected: u32,
+    received: u32,
+    /// The rows of the portion after the current one, when it was asked for.
+    next_expected: u32,
+    /// The size that the next portion should have, and what rows have taken so far.
+    portion_bytes: usize,
+    rows: usize,
+    bytes: usize,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Open,
+    /// The server has sent the last row.
+    Complete,
+    /// The server's error has ended the statement; its transaction is taken care of.
+    Failed,
+}
+
+impl Cursor {
+    /// Sends the statement with its transaction and the demand for the first rows in one flight, and reads as far
+    /// as the description of the columns.
+    pub(crate) fn open(session: &mut Session, statement: &Statement) -> Result<Self> {
+        if statement.text.contains('\0') {
+            let message = "the statement holds a NUL character, which PostgreSQL does not allow";
+            return Err(Error::invalid_statement(message));
+        }
+        let (began, timeout) = (Instant::now(), statement.timeout);
+        let max_cell = usize::try_from(statement.max_cell_bytes).unwrap_or(usize::MAX);
+        // The text of bytes is twice their size, and a row has more cells than one.
+        session
+            .wire
+            .set_max_row(max_cell.saturating_mul(2).saturating_add(16 << 20));
+        session.begin(timeout)?;
+        session.request("", &statement.text, &[], FIRST_ROWS.cast_signed())?;
+        session.wire.flush()?;
+        session.settle()?;
+        let fields = match describe(session, (began, timeout))? {
+            Some(fields) => fields,
+            None => return Err(no_rows(session)),
+        };
+        let types = resolve(session, &fields)?;
+        let kinds: Vec<Kind> = types.iter().map(|found| found.kind).collect();
+        let columns: Vec<Column> = fields
+            .iter()
+            .zip(types)
+            .map(|(field, found)| {
+                Column::new(&field.name, found.kind.data_type()).native_type(found.name)
+            })
+            .collect();
+        Ok(Self {
+            decoder: RowDecoder::new(kinds, max_cell),
+            batch: BatchBuilder::new(columns.clone()),
+            columns,
+            began,
+            timeout,
+            asked: 1,
+            expected: FIRST_ROWS,
+            received: 0,
+            next_expected: 0,
+            portion_bytes: FIRST_BYTES,
+            rows: 0,
+            bytes: 0,
+            state: State::Open,
+        })
+    }
+
+    /// The columns of the answer.
+    pub(crate) fn columns(&self) -> Vec<Column> {
+        self.columns.clone()
+    }
+
+    /// The next rows within the limits, `None` after the last.
+    pub(crate) fn next(
+        &mut self,
+        session: &mut Session,
+        limits: BatchLimits,
+    ) -> Result<Option<Batch>> {
+        self.batch.start(limits);
+        let (since, rows) = (Instant::now(), self.rows);
+        while !self.batch.is_full() && self.state == State::Open {
+            if self.asked == 0 {
+                self.ask(session)?;
+            }
+            let frame = session.wire.next()?;
+            match frame.tag {
+                backend::DATA_ROW_TAG => {
+                    self.received += 1;
+                    self.rows += 1;
+                    self.bytes += frame.body.len();
+                    self.decoder.append(frame.body, &mut self.batch)?;
+                    // The server works on the next portion while this one is decoded.
+                    if self.asked == 1 && self.received == self.expected / 2 + 1 {
+                        self.ask(session)?;
+                    }
+                }
+                backend::READY_FOR_QUERY_TAG => {
+                    self.asked -= 1;
+                    self.received = 0;
+                    self.expected = self.next_expected;
+                    if self.rows > rows && !session.wire.has_next() && since.elapsed() > PATIENCE {
+                        break;
+                    }
+                }
+                backend::PORTAL_SUSPENDED_TAG => {}
+                backend::COMMAND_COMPLETE_TAG => self.state = State::Complete,
+                backend::ERROR_RESPONSE_TAG => {
+                    let error = frame.server_error()?;
+                    self.state = State::Failed;
+                    let further = self.asked.saturating_sub(1);
+                    return Err(session.fail(error, further, (self.began, self.timeout)));
+                }
+                _ => return Err(malformed("a message")),
+            }
+        }
+        self.batch.finish()
+    }
+
+    /// Asks for the next portion, sized by what rows have taken so far.
+    fn ask(&mut self, session: &mut Session) -> Result<()> {
+        let average = self.bytes.checked_div(self.rows).unwrap_or(0).max(1);
+        let rows = (self.portion_bytes / average).clamp(1, MAX_ROWS);
+        self.portion_bytes = (self.portion_bytes * 2).min(MAX_BYTES);
+        self.next_expected = u32::try_from(rows).unwrap_or(FIRST_ROWS);
+        if self.asked == 0 {
+            self.expected = self.next_expected;
+        }
+        self.asked += 1;
+        session.request_more(self.next_expected.cast_signed())
+    }
+
+    /// Ends the statement; `cancel` asks the server to stop it when it does not end by itself. True when the session
+    /// can be used again.
+    pub(crate) fn close(
+        self,
+        session: &mut Session,
+        cancel: impl FnOnce(&Session) -> Result<()>,
+    ) -> Result<bool> {
+        if self.state == State::Failed {
+            return Ok(!session.snapshot_failed());
+        }
+        session.leave_unread(self.asked);
+        if !session.in_snapshot() {
+            session.rollback()?;
+        }
+        if self.state == State::Complete || self.asked == 0 {
+            return Ok(true);
+        }
+        if drain(session, DRAIN) {
+            return Ok(true);
+        }
+        cancel(session)?;
+        // In a snapshot the cancellation has ended that too.
+        Ok(drain(session, DRAIN_CANCELLED) && !session.in_snapshot())
+    }
+}
+
+/// Reads what is left of the answers. An error of the server's among them is the end that is wanted.
+fn drain(session: &mut Session, time: Duration) -> bool {
+    session.wire.set_deadline(Some(Instant::now() + time));
+    let drained = session.settle();
+    session.wire.set_deadline(None);
+    drained.map_or_else(|error| error.is_connection_usable(), |()| true)
+}
+
+/// A column as the server describes it.
+struct FieldDescription {
+    name: String,
+    oid: Oid,
+    modifier: i32,
+}
+
+/// Reads to the description of the columns; `None` when the statement has none.
+fn describe(
+    session: &mut Session,
+    statement: (Instant, Duration),
+) -> Result<Option<Vec<FieldDescription>>> {
+    loop {
+        let frame = session.wire.next()?;
+        match frame.tag {
+            backend::PARSE_COMPLETE_TAG | backend::BIND_COMPLETE_TAG => {}
+            backend::ROW_DESCRIPTION_TAG => {
+                return match frame.message()? {
+                    Message::RowDescription(body) => field_descriptions(&body).map(Some),
+                    _ => Err(malformed("a description of columns")),
+                };
+            }
+            backend::NO_DATA_TAG => return Ok(None),
+            backend::ERROR_RESPONSE_TAG => {
+                let error = frame.server_error()?;
+                return Err(session.fail(error, 0, statement));
+            }
+            _ => return Err(malformed("a message")),
+        }
+    }
+}
+
+fn field_descriptions(body: &RowDescriptionBody) -> Result<Vec<FieldDescription>> {
+    let fields = body.fields().map(|field| {
+        Ok(FieldDescription {
+            name: field.name().to_owned(),
+            oid: field.type_oid(),
+            modifier: field.type_modifier(),
+        })
+    });
+    fields
+        .collect()
+        .map_err(|_| malformed("a description of columns"))
+}
+
+/// A statement without columns has run (or copies, which breaks the rhythm of the protocol): not a query.
+fn no_rows(session: &mut Session) -> Error {
+    session.leave_unread(1);
+    let ended = if session.in_snapshot() {
+        Ok(())
+    } else {
+        session.rollback()
+    };
+    let usable = ended.is_ok() && drain(session, DRAIN);
+    Error::invalid_statement("the statement is not a query: it returns no columns")
+        .connection_usable(usable)
+}
+
+/// The types of the columns. Those not met before are asked for, while the first rows wait in memory.
+fn resolve(session: &mut Session, fields: &[FieldDescription]) -> Result<Vec<Type>> {
+    let unknown: Vec<Oid> = fields
+        .iter()
+        .filter(|field| session.types.get(field.oid, field.modifier).is_none())
+        .map(|field| field.oid)
+        .collect();
+    if !unknown.is_empty() && session.wire.read_ahead(READ_AHEAD)? {
+        let rows = session.wire.take_replay();
+        let found = if is_failed(&rows) {
+            Ok(())
+        } else {
+            look_up(session, &unknown)
+        };
+        session.wire.put_replay(rows);
+        found?;
+    }
+    let unnamed = || Type {
+        kind: Kind::Text,
+        name: "unknown".into(),
+    };
+    let types = fields.iter().map(|field| {
+        session
+            .types
+            .get(field.oid, field.modifier)
+            .unwrap_or_else(unnamed)
+    });
+    Ok(types.collect())
+}
+
+/// Whether the transaction has failed, by the status in the ReadyForQuery at the end.
+fn is_failed(messages: &[u8]) -> bool {
+    messages.last() == Some(&b'E')
+}

@@ -1,0 +1,144 @@
+//! From the server's errors (SQLSTATE) and the transport's to the kinds of the contract.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use fallible_iterator::FallibleIterator;
+use mindhost_sdk::{Error, ErrorKind, Result, control, net};
+use postgres_protocol::message::backend::ErrorResponseBody;
+
+/// Longer texts of the server are cut: an error travels through logs and answers.
+const MAX_TEXT: usize = 4096;
+
+/// An error that the server sent.
+#[derive(Debug, Default)]
+pub(crate) struct ServerError {
+    pub(crate) severity: String,
+    pub(crate) code: String,
+    pub(crate) message: String,
+    detail: String,
+    hint: String,
+    position: Option<u32>,
+}
+
+impl ServerError {
+    /// Reads the fields of an ErrorResponse.
+    ///
+    /// # Errors
+    /// `Upstream` when the fields are malformed or there is no SQLSTATE.
+    pub(crate) fn parse(body: &ErrorResponseBody) -> Result<Self> {
+        let mut error = Self::default();
+        let mut fields = body.fields();
+        while let Some(field) = fields.next().map_err(|_| malformed("an error message"))? {
+            let text = || cut(&String::from_utf8_lossy(field.value_bytes()));
+            match field.type_() {
+                // `V` is never translated; servers before 9.6 send only `S`.
+                b'S' if error.severity.is_empty() => error.severity = text(),
+                b'V' => error.severity = text(),
+                b'C' => error.code = text(),
+                b'M' => error.message = text(),
+                b'D' => error.detail = text(),
+                b'H' => error.hint = text(),
+                b'P' => error.position = text().parse().ok(),
+                _ => {}
+            }
+        }
+        let is_state =
+            |code: &str| code.len() == 5 && code.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        if is_state(&error.code) {
+            Ok(error)
+        } else {
+            Err(malformed("an error message"))
+        }
+    }
+
+    /// Whether the server has closed the connection with this error.
+    pub(crate) fn is_fatal(&self) -> bool {
+        self.severity == "FATAL" || self.severity == "PANIC"
+    }
+
+    /// The error for the host. `statement` says when the statement began and how long it may take, so that a
+    /// cancellation can be told from a timeout in whatever language the server speaks.
+    pub(crate) fn into_error(self, statement: Option<(Instant, Duration)>) -> Error {
+        let kind = self.kind(statement);
+        let usable =
+            !self.is_fatal() && !matches!(kind, ErrorKind::ConnectionLost | ErrorKind::Auth);
+        let mut message = self.message;
+        for (label, text) in [("Detail", self.detail), ("Hint", self.hint)] {
+            if !text.is_empty() {
+                message = format!("{message} {label}: {text}");
+            }
+        }
+        let error = Error::new(kind, message)
+            .code(self.code)
+            .connection_usable(usable);
+        match self.position {
+            Some(position) => error.position(position),
+            None => error,
+        }
+    }
+
+    fn kind(&self, statement: Option<(Instant, Duration)>) -> ErrorKind {
+        match self.code.as_str() {
+            "57014" => self.why_stopped(statement),
+            "55P03" => ErrorKind::Timeout,
+            "42501" => ErrorKind::Permission,
+            "3D000" => ErrorKind::NotFound,
+            "53300" | "57P03" => ErrorKind::Unreachable,
+            "57P01" | "57P02" | "57P04" | "57P05" | "25P03" | "25P04" => ErrorKind::ConnectionLost,
+            "0A000" => ErrorKind::InvalidStatement,
+            "54000" => ErrorKind::TooLarge,
+            code => match &code[..2] {
+                "28" => ErrorKind::Auth,
+                "08" => ErrorKind::ConnectionLost,
+                "20" | "21" | "22" | "23" | "25" | "26" | "2F" | "34" | "38" | "39" | "3B"
+                | "3F" | "42" | "44" | "54" | "P0" => ErrorKind::InvalidStatement,
+                _ => ErrorKind::Upstream,
+            },
+        }
+    }
+
+    fn why_stopped(&self, statement: Option<(Instant, Duration)>) -> ErrorKind {
+        let out_of_time = statement.is_some_and(|(began, timeout)| began.elapsed() >= timeout);
+        if self.message.contains("timeout") || (out_of_time && !control::is_cancelled()) {
+            ErrorKind::Timeout
+        } else {
+            ErrorKind::Cancelled
+        }
+    }
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(MAX_TEXT) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.into(),
+    }
+}
+
+/// The server broke the protocol. The connection cannot be used again.
+pub(crate) fn malformed(what: &str) -> Error {
+    Error::new(
+        ErrorKind::Upstream,
+        format!("the server sent {what} that PostgreSQL's protocol does not allow"),
+    )
+    .connection_usable(false)
+}
+
+/// What a failed read or write of an established connection means.
+pub(crate) fn transport(error: &io::Error) -> Error {
+    let kind = net::error_kind(error);
+    let is_tls = error
+        .get_ref()
+        .is_some_and(|inner| inner.is::<rustls::Error>());
+    let (kind, message) = match kind {
+        ErrorKind::Cancelled => (kind, "cancelled while waiting for the server"),
+        ErrorKind::Timeout => (kind, "the server did not answer in time"),
+        ErrorKind::Denied => (kind, "the connection is not allowed"),
+        _ if is_tls => (ErrorKind::Tls, "the TLS connection broke"),
+        _ => (
+            ErrorKind::ConnectionLost,
+            "the connection to the server was lost",
+        ),
+    };
+    Error::new(kind, message).connection_usable(false)
+}

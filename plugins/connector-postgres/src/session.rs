@@ -1,0 +1,340 @@
+//! One session with the server: transactions, requests and their answers in order.
+//!
+//! Every request ends with a Sync, so every answer ends with a ReadyForQuery, also after an error. Requests whose answers
+//! matter to nobody yet (BEGIN, ROLLBACK) are sent without waiting; [`Session::settle`] reads what is still on its way.
+
+use std::time::{Duration, Instant};
+
+use mindhost_sdk::{Error, ErrorKind, Result, control};
+use postgres_protocol::IsNull;
+use postgres_protocol::message::backend::{self, DataRowBody, Message};
+use postgres_protocol::message::frontend;
+
+use fallible_iterator::FallibleIterator;
+
+use crate::config::ConnectionData;
+use crate::error::{ServerError, malformed};
+use crate::handshake::{self, CancelKey, Established, SETTINGS};
+use crate::types::TypeCache;
+use crate::wire::Wire;
+
+/// No statement of the connector's own may take longer.
+const CATALOG_TIMEOUT: Duration = Duration::from_secs(300);
+/// The server counts milliseconds in a signed 32-bit number.
+const MAX_TIMEOUT_MS: u128 = i32::MAX as u128;
+
+/// The transaction that outlives a statement.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Snapshot {
+    None,
+    Open,
+    /// An error ended it; only a ROLLBACK is possible.
+    Failed,
+}
+
+pub(crate) struct Session {
+    pub(crate) wire: Wire,
+    pub(crate) cancel: CancelKey,
+    pub(crate) version: String,
+    pub(crate) types: TypeCache,
+    /// Set in each transaction, when a connection pool stands between.
+    settings: String,
+    /// Answers that are still to be read, each up to its ReadyForQuery.
+    unread: u32,
+    snapshot: Snapshot,
+}
+
+/// One row of a statement of the connector's own, as text.
+pub(crate) struct TextRow<'a> {
+    cells: Vec<Option<&'a str>>,
+}
+
+impl<'a> TextRow<'a> {
+    /// The cell, if it is not NULL.
+    pub(crate) fn optional(&self, index: usize) -> Option<&'a str> {
+        self.cells.get(index).copied().flatten()
+    }
+
+    /// The cell, empty for NULL.
+    pub(crate) fn text(&self, index: usize) -> &'a str {
+        self.optional(index).unwrap_or_default()
+    }
+
+    /// The cell as a number, if it is one.
+    pub(crate) fn number<T: std::str::FromStr>(&self, index: usize) -> Option<T> {
+        self.optional(index)?.parse().ok()
+    }
+
+    /// Whether the cell is true.
+    pub(crate) fn is_true(&self, index: usize) -> bool {
+        self.optional(index) == Some("t")
+    }
+}
+
+impl Session {
+    /// Connects; see [`handshake::connect`].
+    pub(crate) fn open(data: &ConnectionData) -> Result<Self> {
+        let Established {
+            wire,
+            cancel,
+            version,
+            pooled,
+        } = handshake::connect(data)?;
+        let mut settings = String::new();
+        if pooled {
+            for (name, value) in SETTINGS {
+                settings.push_str(&format!("SET LOCAL {name} TO '{value}';"));
+            }
+        }
+        Ok(Self {
+            wire,
+            cancel,
+            version,
+            types: TypeCache::default(),
+            settings,
+            unread: 0,
+            snapshot: Snapshot::None,
+        })
+    }
+
+    /// Whether statements run in the transaction of a snapshot.
+    pub(crate) fn in_snapshot(&self) -> bool {
+        self.snapshot != Snapshot::None
+    }
+
+    /// Whether an error ended the snapshot.
+    pub(crate) fn snapshot_failed(&self) -> bool {
+        self.snapshot == Snapshot::Failed
+    }
+
+    /// Puts the start of a statement's transaction into the output: its own, unless a snapshot is open.
+    pub(crate) fn begin(&mut self, timeout: Duration) -> Result<()> {
+        let limit = format!("SET LOCAL statement_timeout TO {}", milliseconds(timeout));
+        match self.snapshot {
+            Snapshot::None => {
+                let sql = format!("BEGIN TRANSACTION READ ONLY;{}{limit}", self.settings);
+                self.simple(&sql)
+            }
+            Snapshot::Open => self.simple(&limit),
+            Snapshot::Failed => Err(Error::invalid_statement(
+                "an earlier error ended the snapshot that this statement belongs to",
+            )),
+        }
+    }
+
+    /// Sends the end of a statement's own transaction, and does not wait for the answer. Never a COMMIT: some
+    /// functions write even in a read-only transaction, and only this takes it back.
+    pub(crate) fn rollback(&mut self) -> Result<()> {
+        self.simple("ROLLBACK")?;
+        self.wire.flush()
+    }
+
+    /// Puts the start of a snapshot into the output; it travels with its first statement.
+    pub(crate) fn begin_snapshot(&mut self, timeout: Duration) -> Result<()> {
+        let (settings, idle) = (&self.settings, milliseconds(timeout));
+        let sql = format!(
+            "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;{settings}\
+             SET LOCAL idle_in_transaction_session_timeout TO {idle}"
+        );
+        self.simple(&sql)?;
+        self.snapshot = Snapshot::Open;
+        Ok(())
+    }
+
+    /// Ends the snapshot without waiting for the answer.
+    pub(crate) fn end_snapshot(&mut self) -> Result<()> {
+        match std::mem::replace(&mut self.snapshot, Snapshot::None) {
+            Snapshot::None => Ok(()),
+            Snapshot::Open | Snapshot::Failed => self.rollback(),
+        }
+    }
+
+    fn simple(&mut self, sql: &str) -> Result<()> {
+        frontend::query(sql, &mut self.wire.output)
+            .map_err(|_| Error::internal("a setting holds a NUL"))?;
+        self.unread += 1;
+        Ok(())
+    }
+
+    /// Counts an answer that nobody waits for.
+    pub(crate) fn leave_unread(&mut self, answers: u32) {
+        self.unread += answers;
+    }
+
+    /// Reads the answers that nobody waited for. The first error among them is returned after the last.
+    pub(crate) fn settle(&mut self) -> Result<()> {
+        self.settle_until(0)
+    }
+
+    fn settle_until(&mut self, unread: u32) -> Result<()> {
+        let mut failure = None;
+        while self.unread > unread {
+            let frame = self.wire.next()?;
+            match frame.tag {
+                backend::READY_FOR_QUERY_TAG => self.unread -= 1,
+                backend::ERROR_RESPONSE_TAG => {
+                    let error = frame.server_error()?;
+                    if error.is_fatal() {
+                        return Err(error.into_error(None));
+                    }
+                    failure.get_or_insert(error);
+                }
+                _ => {}
+            }
+        }
+        failure.map_or(Ok(()), |error| Err(error.into_error(None)))
+    }
+
+    /// Puts a whole extended request into the output: up to `max_rows` rows of one statement, all if 0.
+    ///
+    /// `name` names statement and portal; empty for the one whose cursor stays open.
+    pub(crate) fn request(
+        &mut self,
+        name: &str,
+        sql: &str,
+        parameters: &[&str],
+        max_rows: i32,
+    ) -> Result<()> {
+        let output = &mut self.wire.output;
+        let nul = |_| Error::internal("a statement or a name holds a NUL");
+        frontend::parse(name, sql, [], output).map_err(nul)?;
+        let bound = frontend::bind(
+            name,
+            name,
+            [],
+            parameters,
+            |value, buffer| {
+                buffer.extend_from_slice(value.as_bytes());
+                Ok(IsNull::No)
+            },
+            [],
+            output,
+        );
+        bound.map_err(|_| Error::internal("a parameter is too large"))?;
+        frontend::describe(b'P', name, output).map_err(nul)?;
+        frontend::execute(name, max_rows, output).map_err(nul)?;
+        if !name.is_empty() {
+            frontend::close(b'S', name, output).map_err(nul)?;
+        }
+        frontend::sync(output);
+        Ok(())
+    }
+
+    /// Asks for up to `max_rows` further rows of the open portal.
+    pub(crate) fn request_more(&mut self, max_rows: i32) -> Result<()> {
+        frontend::execute("", max_rows, &mut self.wire.output)
+            .map_err(|_| malformed("a portal"))?;
+        frontend::sync(&mut self.wire.output);
+        self.wire.flush()
+    }
+
+    /// After an error of a statement: reads the rest of its answer, and ends its transaction.
+    ///
+    /// `further` answers of the same statement are still to come.
+    pub(crate) fn fail(
+        &mut self,
+        error: ServerError,
+        further: u32,
+        statement: (Instant, Duration),
+    ) -> Error {
+        let error = error.into_error(Some(statement));
+        if !error.is_connection_usable() {
+            return error;
+        }
+        self.unread += 1 + further;
+        let ended = match self.snapshot {
+            Snapshot::None => self.rollback(),
+            Snapshot::Open | Snapshot::Failed => {
+                self.snapshot = Snapshot::Failed;
+                Ok(())
+            }
+        };
+        error.connection_usable(ended.is_ok())
+    }
+
+    /// Runs a statement of the connector's own in its own transaction (or the snapshot's) and gives each row to `each`.
+    pub(crate) fn rows(
+        &mut self,
+        sql: &str,
+        parameters: &[&str],
+        mut each: impl FnMut(&TextRow<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let timeout = control::remaining().min(CATALOG_TIMEOUT);
+        self.begin(timeout)?;
+        self.request("", sql, parameters, 0)?;
+        self.wire.flush()?;
+        self.settle()?;
+        self.answer((Instant::now(), timeout), &mut each)?;
+        if self.in_snapshot() {
+            Ok(())
+        } else {
+            self.rollback()
+        }
+    }
+
+    /// As [`Session::rows`], inside the transaction of the cursor that is open.
+    pub(crate) fn rows_beside_cursor(
+        &mut self,
+        sql: &str,
+        parameters: &[&str],
+        mut each: impl FnMut(&TextRow<'_>) -> Result<()>,
+    ) -> Result<()> {
+        self.request("beside", sql, parameters, 0)?;
+        self.wire.flush()?;
+        self.answer((Instant::now(), CATALOG_TIMEOUT), &mut each)
+    }
+
+    fn answer(
+        &mut self,
+        statement: (Instant, Duration),
+        each: &mut dyn FnMut(&TextRow<'_>) -> Result<()>,
+    ) -> Result<()> {
+        loop {
+            let frame = self.wire.next()?;
+            match frame.tag {
+                backend::DATA_ROW_TAG => match frame.message()? {
+                    Message::DataRow(body) => each(&text_row(&body)?)?,
+                    _ => return Err(malformed("a row")),
+                },
+                backend::ERROR_RESPONSE_TAG => {
+                    let error = frame.server_error()?;
+                    return Err(self.fail(error, 0, statement));
+                }
+                backend::READY_FOR_QUERY_TAG => return Ok(()),
+                _ => {}
+            }
+        }
+    }
+}
+
+fn text_row(body: &DataRowBody) -> Result<TextRow<'_>> {
+    let malformed = |_| malformed("a row");
+    let mut cells = Vec::new();
+    let mut ranges = body.ranges();
+    while let Some(range) = ranges.next().map_err(malformed)? {
+        let cell = match range {
+            Some(range) => {
+                let bytes = body
+                    .buffer()
+                    .get(range)
+                    .ok_or_else(|| crate::error::malformed("a row"))?;
+                Some(std::str::from_utf8(bytes).map_err(|_| not_utf8())?)
+            }
+            None => None,
+        };
+        cells.push(cell);
+    }
+    Ok(TextRow { cells })
+}
+
+/// The database's encoding is SQL_ASCII, which promises nothing about its texts.
+pub(crate) fn not_utf8() -> Error {
+    let message = "the server sent a text that is not UTF-8: the database's encoding is SQL_ASCII and the text is in \
+         another one; convert it in the statement, as with convert_from(column::bytea, 'LATIN1')";
+    Error::new(ErrorKind::Upstream, message)
+}
+
+fn milliseconds(timeout: Duration) -> u128 {
+    // Zero would mean no limit.
+    timeout.as_millis().clamp(1, MAX_TIMEOUT_MS)
+}

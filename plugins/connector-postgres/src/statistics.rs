@@ -1,0 +1,186 @@
+//! Column statistics out of `pg_stats`, where ANALYZE has written fresh ones.
+
+use std::fmt::Write;
+
+use mindhost_sdk::{ColumnStatistics, Result, StatisticsOptions, TableRef};
+
+use crate::array::{literal, values};
+use crate::session::{Session, TextRow};
+
+/// More common values are not passed on.
+const MAX_COMMON: usize = 100;
+
+/// One row a column that has statistics. They count as fresh while no more than a fifth of the rows (and a thousand)
+/// changed since ANALYZE. Those of a partitioned table are the inherited ones.
+const STATISTICS: &str = "
+    SELECT s.attname, s.null_frac::text, s.n_distinct::text, s.most_common_vals::text, s.most_common_freqs::text,
+        s.histogram_bounds::text, format_type(a.atttypid, a.atttypmod), t.typdelim::text, rows.count::numeric::text
+    FROM pg_catalog.pg_class c
+    JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    CROSS JOIN LATERAL (
+        SELECT CASE WHEN c.relkind <> 'p' THEN c.reltuples ELSE (
+            SELECT CASE WHEN bool_and(l.reltuples >= 0) THEN sum(l.reltuples) END
+            FROM pg_partition_tree(c.oid) p JOIN pg_catalog.pg_class l ON l.oid = p.relid WHERE p.isleaf) END) rows (count)
+    JOIN pg_catalog.pg_stats s ON s.schemaname = n.nspname AND s.tablename = c.relname
+        AND s.inherited = (c.relkind = 'p')
+    JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attname = s.attname AND NOT a.attisdropped
+    JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+    WHERE n.nspname = $1 AND c.relname = $2 AND c.relkind IN ('r', 'm', 'p', 'f') AND rows.count >= 0
+        AND ($3::text[] = '{}' OR s.attname = ANY ($3::text[]))
+        AND COALESCE((
+            SELECT m.n_mod_since_analyze <= 1000 + 0.2 * rows.count
+            FROM pg_catalog.pg_stat_all_tables m WHERE m.relid = c.oid), true)";
+
+/// A column's statistics as the server stores them.
+struct Found {
+    name: String,
+    null_fraction: Option<f64>,
+    distinct: f64,
+    common: Option<String>,
+    frequencies: Option<String>,
+    bounds: Option<String>,
+    native_type: String,
+    delimiter: u8,
+    rows: f64,
+}
+
+/// The statistics of the columns asked for; `None` when one of them has none that are fresh and may be read.
+pub(crate) fn statistics(
+    session: &mut Session,
+    table: &TableRef,
+    options: &StatisticsOptions,
+) -> Result<Option<Vec<ColumnStatistics>>> {
+    let mut found = Vec::new();
+    let names = literal(options.columns.iter().map(String::as_str));
+    session.rows(STATISTICS, &[&table.schema, &table.name, &names], |row| {
+        found.push(read(row));
+        Ok(())
+    })?;
+    if found.is_empty()
+        || options
+            .columns
+            .iter()
+            .any(|column| !found.iter().any(|found| found.name == *column))
+    {
+        return Ok(None);
+    }
+    let mut statistics: Vec<ColumnStatistics> = found.iter().map(column).collect();
+    add_extremes(session, &found, &mut statistics)?;
+    Ok(Some(statistics))
+}
+
+fn read(row: &TextRow<'_>) -> Found {
+    let text = |index| row.optional(index).map(str::to_owned);
+    Found {
+        name: row.text(0).to_owned(),
+        null_fraction: row.number(1),
+        distinct: row.number(2).unwrap_or_default(),
+        common: text(3),
+        frequencies: text(4),
+        bounds: text(5),
+        native_type: row.text(6).to_owned(),
+        delimiter: row.text(7).bytes().next().unwrap_or(b','),
+        rows: row.number(8).unwrap_or_default(),
+    }
+}
+
+fn column(found: &Found) -> ColumnStatistics {
+    let mut statistics = ColumnStatistics::new(found.name.as_str());
+    statistics.null_fraction = found.null_fraction.map(|fraction| fraction.clamp(0.0, 1.0));
+    statistics.distinct_count = distinct_count(found.distinct, found.rows, found.null_fraction);
+    statistics.common_values = common_values(found).unwrap_or_default();
+    statistics.estimated = true;
+    statistics
+}
+
+/// A positive number is the count; a negative one is the count's share of all rows, with the sign turned. 0 is said of
+/// a column whose sampled values were all NULL, and of one that cannot be compared.
+fn distinct_count(distinct: f64, rows: f64, null_fraction: Option<f64>) -> Option<u64> {
+    let count = if distinct < 0.0 {
+        -distinct * rows
+    } else {
+        distinct
+    };
+    if count == 0.0 {
+        return (null_fraction == Some(1.0)).then_some(0);
+    }
+    // The cast saturates, and a count is never NaN here.
+    Some(count.round().max(1.0) as u64)
+}
+
+fn common_values(found: &Found) -> Option<Vec<(String, f64)>> {
+    // Arrays of `box` are separated by semicolons, and so are their statistics.
+    let texts = values(found.common.as_ref()?, found.delimiter).ok()?;
+    let shares = values(found.frequencies.as_ref()?, b',').ok()?;
+    let pairs = texts.into_iter().zip(shares).take(MAX_COMMON);
+    Some(
+        pairs
+            .filter_map(|(text, share)| Some((text?, share?.parse().ok()?)))
+            .collect(),
+    )
+}
+
+/// The smallest and the largest of the common values and the histogram's bounds together: the histogram leaves the
+/// common values out. The server compares them, in the order of the column's type.
+fn add_extremes(
+    session: &mut Session,
+    found: &[Found],
+    statistics: &mut [ColumnStatistics],
+) -> Result<()> {
+    let (mut sql, mut parameters) = (String::new(), Vec::new());
+    for (index, column) in found.iter().enumerate() {
+        let arrays = [&column.common, &column.bounds].into_iter().flatten();
+        let (native_type, mut parts) = (&column.native_type, Vec::new());
+        for array in arrays {
+            parameters.push(array.as_str());
+            parts.push(format!(
+                "SELECT unnest(${}::text::{native_type}[])",
+                parameters.len()
+            ));
+        }
+        if parts.is_empty() {
+            continue;
+        }
+        let (union, values) = (
+            if sql.is_empty() { "" } else { " UNION ALL " },
+            parts.join(" UNION ALL "),
+        );
+        // Writing into a string cannot fail.
+        _ = write!(
+            sql,
+            "{union}SELECT {index}::text, (SELECT v::text FROM ({values}) s (v) ORDER BY v LIMIT 1), \
+             (SELECT v::text FROM ({values}) s (v) ORDER BY v DESC LIMIT 1)"
+        );
+    }
+    if sql.is_empty() {
+        return Ok(());
+    }
+    session.rows(&sql, &parameters, |row| {
+        if let Some(statistics) = row
+            .number::<usize>(0)
+            .and_then(|index| statistics.get_mut(index))
+        {
+            statistics.min_value = row.optional(1).map(str::to_owned);
+            statistics.max_value = row.optional(2).map(str::to_owned);
+        }
+        Ok(())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_negative_distinct_is_a_share_of_the_rows() {
+        for (distinct, rows, nulls, count) in [
+            (5.0, 1000.0, 0.0, Some(5)),
+            (-1.0, 1000.0, 0.0, Some(1000)),
+            (-0.25, 1000.0, 0.5, Some(250)),
+            (0.0, 1000.0, 1.0, Some(0)),
+            (0.0, 1000.0, 0.5, None),
+        ] {
+            assert_eq!(distinct_count(distinct, rows, Some(nulls)), count);
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! Messages over the transport: framing with bounds, one output buffer, one input buffer that is reused.
+
+use std::io::{Read, Write};
+use std::time::Instant;
+
+use bytes::{BufMut, BytesMut};
+use mindhost_sdk::net::TcpStream;
+use mindhost_sdk::{Error, ErrorKind, Result};
+use postgres_protocol::message::backend::{self, Message};
+
+use crate::error::{ServerError, malformed, transport};
+
+/// Room for the bytes that one read fetches, and for most messages.
+const INPUT_SIZE: usize = 256 << 10;
+/// A header: the tag and the length, which counts itself.
+const HEADER: usize = 5;
+/// The longest message, other than a row, that a PostgreSQL server has reason to send.
+pub(crate) const MAX_CONTROL_MESSAGE: usize = 1 << 20;
+
+/// The bytes below the messages.
+pub(crate) enum Transport {
+    Plain(TcpStream),
+    Tls(Box<rustls::StreamOwned<rustls::ClientConnection, TcpStream>>),
+}
+
+impl Transport {
+    pub(crate) fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        match self {
+            Transport::Plain(stream) => stream.read(buffer),
+            Transport::Tls(stream) => stream.read(buffer),
+        }
+    }
+
+    pub(crate) fn write_all(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        match self {
+            Transport::Plain(stream) => stream.write_all(bytes),
+            Transport::Tls(stream) => {
+                stream.write_all(bytes)?;
+                stream.flush()
+            }
+        }
+    }
+
+    fn socket(&mut self) -> &mut TcpStream {
+        match self {
+            Transport::Plain(stream) => stream,
+            Transport::Tls(stream) => &mut stream.sock,
+        }
+    }
+}
+
+/// One message of the server, still in the input buffer.
+pub(crate) struct Frame<'a> {
+    pub(crate) tag: u8,
+    pub(crate) body: &'a [u8],
+}
+
+impl Frame<'_> {
+    /// Decodes any message but a row.
+    pub(crate) fn message(&self) -> Result<Message> {
+        let mut bytes = BytesMut::with_capacity(HEADER + self.body.len());
+        bytes.put_u8(self.tag);
+        // The length was checked when the frame was cut out.
+        bytes.put_u32(u32::try_from(self.body.len() + 4).unwrap_or(u32::MAX));
+        bytes.extend_from_slice(self.body);
+        match Message::parse(&mut bytes) {
+            Ok(Some(message)) => Ok(message),
+            _ => Err(malformed("a message")),
+        }
+    }
+
+    /// Decodes an ErrorResponse.
+    pub(crate) fn server_error(&self) -> Result<ServerError> {
+        match self.message()? {
+            Message::ErrorResponse(body) => ServerError::parse(&body),
+            _ => Err(malformed("a message")),
+        }
+    }
+}
+
+/// The connection as a sequence of messages.
+pub(crate) struct Wire {
+    transport: Transport,
+    input: Vec<u8>,
+    start: usize,
+    end: usize,
+    /// Messages that were read ahead of their turn, served before the transport's.
+    replay: Vec<u8>,
+    replayed: usize,
+    /// Messages to send with the next flush.
+    pub(crate) output: BytesMut,
+    max_row: usize,
+}
+
+impl Wire {
+    pub(crate) fn new(transport: Transport) -> Self {
+        Self {
+            transport,
+            input: vec![0; INPUT_SIZE],
+            start: 0,
+            end: 0,
+            replay: Vec::new(),
+            replayed: 0,
+            output: BytesMut::with_capacity(1024),
+            max_row: MAX_CONTROL_MESSAGE,
+        }
+    }
+
+    /// The longest row that is accepted from here on, in bytes.
+    pub(crate) fn set_max_row(&mut self, bytes: usize) {
+        self.max_row = bytes.max(MAX_CONTROL_MESSAGE);
+    }
+
+    /// When waiting for the server ends even though the call has time left.
+    pub(crate) fn set_deadline(&mut self, deadline: Option<Instant>) {
+        self.transport.socket().set_deadline(deadline);
+    }
+
+    /// Sends what was put into `output`.
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        if self.output.is_empty() {
+            return Ok(());
+        }
+        let sent = self.transport.write_all(&self.output);
+        self.output.clear();
+        sent.map_err(|error| transport(&error))
+    }
+
+    /// The next message that is not a notice, a parameter's new value or a notification.
+    pub(crate) fn next(&mut self) -> Result<Frame<'_>> {
+        loop {
+            let (tag, length) = self.locate()?;
+            if !matches!(
+                tag,
+                backend::NOTICE_RESPONSE_TAG
+                    | backend::PARAMETER_STATUS_TAG
+                    | backend::NOTIFICATION_RESPONSE_TAG
+            ) {
+                return Ok(self.cut(tag, length));
+            }
+            self.cut(tag, length);
+        }
+    }
+
+    /// The next message, whatever it is.
+    pub(crate) fn next_any(&mut self) -> Result<Frame<'_>> {
+        let (tag, length) = self.locate()?;
+        Ok(self.cut(tag, length))
+    }
+
+    /// Whether the next message is here already, so that asking for it cannot wait.
+    pub(crate) fn has_next(&self) -> bool {
+        let bytes = self.available();
+        header(bytes).is_some_and(|(_, length)| bytes.len() >= HEADER + length)
+    }
+
+    /// Moves the messages up to and including the next ReadyForQuery into memory, so that another request can be
+    /// answered before they are decoded. False, with nothing lost, when they are larger than `limit`.
+    pub(crate) fn read_ahead(&mut self, limit: usize) -> Result<bool> {
+        let mut ahead = Vec::new();
+        loop {
+            let (tag, length) = self.locate()?;
+            if ahead.len() + length > limit {
+                self.replay = ahead;
+                self.replayed = 0;
+                return Ok(false);
+            }
+            let from = self.start;
+            ahead.extend_from_slice(&self.input[from..from + HEADER + length]);
+            self.start += HEADER + length;
+            if tag == backend::READY_FOR_QUERY_TAG {
+                self.replay = ahead;
+                self.replayed = 0;
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Puts the messages that were read ahead aside while another request is answered.
+    pub(crate) fn take_replay(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.replay)
+    }
+
+    /// Serves these messages before those of the transport.
+    pub(crate) fn put_replay(&mut self, messages: Vec<u8>) {
+        self.replay = messages;
+        self.replayed = 0;
+    }
+
+    #[inline]
+    fn available(&self) -> &[u8] {
+        if self.replayed < self.replay.len() {
+            &self.replay[self.replayed..]
+        } else {
+            &self.input[self.start..self.end]
+        }
+    }
+
+    /// Makes the next message whole in the buffer; its tag and the length of its body.
+    #[inline]
+    fn locate(&mut self) -> Result<(u8, usize)> {
+        let bytes = self.available();
+        match header(bytes) {
+            Some((tag, length)) if bytes.len() >= HEADER + length => Ok((tag, length)),
+            _ => self.receive(),
+        }
+    }
+
+    #[inline]
+    fn cut(&mut self, tag: u8, length: usize) -> Frame<'_> {
+        if self.replayed < self.replay.len() {
+            let from = self.replayed + HEADER;
+            self.replayed = from + length;
+            return Frame {
+                tag,
+                body: &self.replay[from..from + length],
+            };
+        }
+        let from = self.start + HEADER;
+        self.start = from + length;
+        Frame {
+            tag,
+            body: &self.input[from..from + length],
+        }
+    }
+
+    #[cold]
+    fn receive(&mut self) -> Result<(u8, usize)> {
+        loop {
+            let needed = match header(&self.input[self.start..self.end]) {
+                Some((tag, length)) => {
+                    self.check_length(tag, length)?;
+                    if self.end - self.start >= HEADER + length {
+                        return Ok((tag, length));
+                    }
+                    HEADER + length
+                }
+                None => HEADER,
+            };
+            self.make_room(needed);
+            let read = self
+                .transport
+                .read(&mut self.input[self.end..])
+                .map_err(|error| transport(&error))?;
+            if read == 0 {
+                return Err(Error::new(
+                    ErrorKind::ConnectionLost,
+                    "the server closed the connection",
+                ));
+            }
+            self.end += read;
+        }
+    }
+
+    fn check_length(&self, tag: u8, length: usize) -> Result<()> {
+        if tag == backend::DATA_ROW_TAG {
+            if length > self.max_row {
+                let message = format!(
+                    "a row of {length} bytes is larger than the limit of {} bytes",
+                    self.max_row
+                );
+                return Err(Error::new(ErrorKind::TooLarge, message).connection_usable(false));
+            }
+        } else if length > MAX_CONTROL_MESSAGE || !is_backend_tag(tag) {
+            return Err(malformed("a message"));
+        }
+        Ok(())
+    }
+
+    /// Moves what is left to the front and makes room for `needed` bytes in all.
+    fn make_room(&mut self, needed: usize) {
+        self.input.copy_within(self.start..self.end, 0);
+        self.end -= self.start;
+        self.start = 0;
+        if needed > self.input.len() {
+            self.input.resize(needed, 0);
+        } else if needed <= INPUT_SIZE && self.end <= INPUT_SIZE && self.input.len() > INPUT_SIZE {
+            // One huge row must not keep its memory for the life of the connection.
+            self.input.truncate(INPUT_SIZE);
+            self.input.shrink_to_fit();
+        }
+    }
+}
+
+/// The tag and the length of the body. A length below its own size counts as endless, which no check lets pass.
+#[inline]
+fn header(bytes: &[u8]) -> Option<(u8, usize)> {
+    let header: &[u8; HEADER] = bytes.get(..HEADER)?.try_into().ok()?;
+    let length = u32::from_be_bytes([header[1], header[2], header[3], header[4]]);
+    let body = length.checked_sub(4).unwrap_or(u32::MAX);
+    Some((
+        header[0],
+        usize::try_from(body)
+            .unwrap_or(usize::MAX)
+            .min(usize::MAX - HEADER),
+    ))
+}
+
+fn is_backend_tag(tag: u8) -> bool {
+    b"123ACcDdEGHIKNnRSsTtvVWZ".contains(&tag)
+}

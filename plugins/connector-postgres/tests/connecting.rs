@@ -1,0 +1,235 @@
+//! Authentication, TLS, and what is said when a connection cannot be made.
+
+#![allow(clippy::unwrap_used, missing_docs, reason = "tests")]
+
+mod support;
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+
+use connector_postgres::Postgres;
+use mindhost_sdk::{Config, Connector, ErrorKind, Value};
+use serde_json::{Value as Json, json};
+use support::{Server, data, query};
+
+fn open(changes: Json) -> Result<Postgres, ErrorKind> {
+    Postgres::open(&data(changes)).map_err(|error| {
+        assert!(!error.message().contains("hunter2"), "{error}");
+        error.kind()
+    })
+}
+
+/// Whether a connection with these properties runs over TLS.
+fn is_encrypted(changes: Json) -> Result<bool, ErrorKind> {
+    let mut postgres = open(changes)?;
+    let sql = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
+    let (_, rows) = query(&mut postgres, sql).unwrap();
+    Ok(rows == [[Value::Boolean(true)]])
+}
+
+#[test]
+fn passwords_are_checked_by_every_method() {
+    for (user, password) in [
+        ("scram_user", "hunter2 scram"),
+        ("md5_user", "hunter2 md5"),
+        ("password_user", "hunter2 password"),
+    ] {
+        for sslmode in ["disable", "require"] {
+            let try_password =
+                |password| open(json!({"user": user, "password": password, "sslmode": sslmode}));
+            assert!(try_password(password).is_ok(), "{user} {sslmode}");
+            assert_eq!(
+                try_password("hunter2 wrong").err(),
+                Some(ErrorKind::Auth),
+                "{user} {sslmode}"
+            );
+        }
+        assert_eq!(
+            open(json!({"user": user})).err(),
+            Some(ErrorKind::Auth),
+            "{user} without a password"
+        );
+    }
+}
+
+#[test]
+fn each_sslmode_does_what_libpq_does() {
+    let server = Server::shared();
+    let (ca, other) = (server.pem("ca.crt"), server.pem("other.crt"));
+    for (sslmode, plain_user, tls_user) in [
+        ("disable", Ok(false), Err(ErrorKind::Auth)),
+        ("allow", Ok(false), Ok(true)),
+        ("prefer", Ok(false), Ok(true)),
+        ("require", Err(ErrorKind::Auth), Ok(true)),
+        // Without sslrootcert the public authorities count, and none of them has signed this certificate.
+        ("verify-ca", Err(ErrorKind::Tls), Err(ErrorKind::Tls)),
+        ("verify-full", Err(ErrorKind::Tls), Err(ErrorKind::Tls)),
+    ] {
+        let outcome = |user: &str| is_encrypted(json!({"user": user, "sslmode": sslmode}));
+        assert_eq!(outcome("plain_user"), plain_user, "{sslmode}");
+        assert_eq!(outcome("tls_user"), tls_user, "{sslmode}");
+    }
+    for (sslmode, host, root, expected) in [
+        ("require", "localhost", &ca, Ok(true)),
+        ("require", "localhost", &other, Err(ErrorKind::Tls)),
+        ("verify-ca", "127.0.0.1", &ca, Ok(true)),
+        ("verify-ca", "localhost", &other, Err(ErrorKind::Tls)),
+        ("verify-full", "localhost", &ca, Ok(true)),
+        ("verify-full", "127.0.0.1", &ca, Err(ErrorKind::Tls)),
+        // The fallback of `prefer` is the plain connection.
+        ("prefer", "localhost", &other, Ok(false)),
+    ] {
+        let outcome = is_encrypted(json!({"host": host, "sslmode": sslmode, "sslrootcert": root}));
+        assert_eq!(outcome, expected, "{sslmode} {host}");
+    }
+    assert_eq!(is_encrypted(json!({"sslmode": "prefer"})), Ok(true));
+}
+
+#[test]
+fn the_servers_own_certificate_may_stand_in_sslrootcert() {
+    let own = Server::shared().pem("server.crt");
+    assert_eq!(
+        is_encrypted(json!({"sslmode": "verify-full", "sslrootcert": own})),
+        Ok(true)
+    );
+}
+
+#[test]
+fn a_client_may_show_a_certificate() {
+    let server = Server::shared();
+    let (certificate, key) = (server.pem("client.crt"), server.pem("client.key"));
+    let user = "certified_user";
+    let data = json!({"user": user, "sslmode": "require", "sslcert": certificate, "sslkey": key});
+    assert_eq!(is_encrypted(data), Ok(true));
+    assert_eq!(
+        open(json!({"user": user, "sslmode": "require"})).err(),
+        Some(ErrorKind::Auth)
+    );
+    let wrong =
+        json!({"user": user, "sslmode": "require", "sslcert": server.pem("ca.crt"), "sslkey": key});
+    assert_eq!(open(wrong).err(), Some(ErrorKind::InvalidConfig));
+}
+
+#[test]
+fn what_cannot_be_connected_to_is_said_plainly() {
+    for (changes, kind) in [
+        (json!({"database": "nowhere"}), ErrorKind::NotFound),
+        (json!({"user": "rejected_user"}), ErrorKind::Auth),
+        (json!({"port": free_port()}), ErrorKind::Unreachable),
+        (
+            json!({"sslrootcert": "no certificate", "sslmode": "require"}),
+            ErrorKind::InvalidConfig,
+        ),
+        (json!({"sslkey": "hunter2"}), ErrorKind::InvalidConfig),
+        (json!({"port": "hunter2"}), ErrorKind::InvalidConfig),
+    ] {
+        assert_eq!(open(changes.clone()).err(), Some(kind), "{changes}");
+    }
+}
+
+#[test]
+fn the_session_is_fixed_and_says_who_it_is() {
+    let mut postgres = support::connect();
+    for (setting, value) in [
+        ("search_path", "pg_catalog"),
+        ("default_transaction_read_only", "on"),
+        ("TimeZone", "UTC"),
+        ("application_name", "mindhost"),
+        ("client_encoding", "UTF8"),
+    ] {
+        let (_, rows) = query(
+            &mut postgres,
+            &format!("SELECT current_setting('{setting}')"),
+        )
+        .unwrap();
+        assert_eq!(rows, [[Value::Text(value.into())]], "{setting}");
+    }
+    let info = postgres.check().unwrap();
+    assert_eq!(info.product, "PostgreSQL");
+    assert_eq!(info.version, Server::shared().psql("SHOW server_version"));
+}
+
+/// A server that answers each connection with the same bytes.
+fn impostor(answers: &[&[u8]]) -> Config {
+    let answers: Vec<Vec<u8>> = answers.iter().map(|answer| answer.to_vec()).collect();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for mut connection in listener.incoming().flatten() {
+            for answer in &answers {
+                // Whatever the client says first is enough.
+                let _ = connection.read(&mut [0; 4096]);
+                let _ = connection.write_all(answer);
+            }
+        }
+    });
+    let changes =
+        json!({"port": port, "password": "hunter2", "sslmode": "disable", "connect_timeout": 5});
+    data(changes)
+}
+
+#[test]
+fn what_is_not_postgres_is_told_from_what_is() {
+    const AUTHENTICATE_OK: &[u8] = b"R\0\0\0\x08\0\0\0\0";
+    for (answers, kind, message) in [
+        (
+            &[&b"HTTP/1.1 400 Bad Request\r\n\r\n"[..]][..],
+            ErrorKind::Unreachable,
+            "not a PostgreSQL server",
+        ),
+        (
+            &[b"SSH-2.0-OpenSSH_9\r\n"],
+            ErrorKind::Unreachable,
+            "not a PostgreSQL server",
+        ),
+        (&[b""], ErrorKind::Unreachable, "not a PostgreSQL server"),
+        (
+            &[b"R\xff\xff\xff\xff"],
+            ErrorKind::Unreachable,
+            "not a PostgreSQL server",
+        ),
+        (
+            &[b"E\0\0\0\x05x"],
+            ErrorKind::Unreachable,
+            "not a PostgreSQL server",
+        ),
+        // Authenticated, and then messages that break the protocol.
+        (
+            &[b"R\0\0\0\x08\0\0\0\0Z\x7f\xff\xff\xff"],
+            ErrorKind::Upstream,
+            "protocol",
+        ),
+        (
+            &[b"R\0\0\0\x08\0\0\0\0q\0\0\0\x04"],
+            ErrorKind::Upstream,
+            "protocol",
+        ),
+        (&[AUTHENTICATE_OK], ErrorKind::ConnectionLost, "closed"),
+        // Kerberos.
+        (&[b"R\0\0\0\x08\0\0\0\x02"], ErrorKind::Auth, "method"),
+    ] {
+        let error = Postgres::open(&impostor(answers)).err().unwrap();
+        assert_eq!(error.kind(), kind, "{answers:?}: {error}");
+        assert!(error.message().contains(message), "{error}");
+        assert!(!error.message().contains("hunter2"));
+    }
+}
+
+/// A server that takes the SCRAM proof and says that all is well without giving its own.
+#[test]
+fn a_server_that_cannot_prove_itself_is_refused() {
+    let sasl: &[u8] = b"R\0\0\0\x17\0\0\0\x0aSCRAM-SHA-256\0\0";
+    let error = Postgres::open(&impostor(&[sasl, b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I"]))
+        .err()
+        .unwrap();
+    assert_eq!(error.kind(), ErrorKind::Auth);
+    assert!(error.message().contains("prove"), "{error}");
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port()
+}
