@@ -91,8 +91,10 @@ pub struct Parts {
     pub settings: config::Answering,
     /// The tasks that a shutdown waits for.
     pub tasks: TaskTracker,
-    /// Cancelled at shutdown.
-    pub shutdown: CancellationToken,
+    /// Cancelled when the server begins to end.
+    pub ending: CancellationToken,
+    /// Cancelled when answers must stop because the server ends.
+    pub halt: CancellationToken,
 }
 
 /// Makes answers.
@@ -123,9 +125,16 @@ struct Prepared {
 impl Answering {
     /// Over its parts; begins to look after responses that a dead host left behind.
     pub fn new(parts: Parts) -> Self {
-        let this = Self(Arc::new(Inner { parts, host_id: Uuid::now_v7().to_string(), running: Mutex::default() }));
+        let this = Self(Arc::new(Inner {
+            parts,
+            host_id: Uuid::now_v7().to_string(),
+            running: Mutex::default(),
+        }));
         let worker = this.clone();
-        this.0.parts.tasks.spawn(async move { recovery::keep(&worker.0).await });
+        this.0
+            .parts
+            .tasks
+            .spawn(async move { recovery::keep(&worker.0).await });
         this
     }
 
@@ -137,7 +146,7 @@ impl Answering {
     /// that are not allowed, SQL that the guard refuses, too many answers at once.
     pub async fn start(&self, caller: &Caller, ask: Ask) -> Result<EventReader> {
         let prepared = self.prepare(caller, &ask).await?;
-        let log = EventLog::new(self.0.parts.shutdown.child_token());
+        let log = EventLog::new(self.0.parts.halt.child_token());
         let record = record(caller, &prepared, &ask);
         let place = self.0.take_place(record.id, caller, &log)?;
         let reader = log.reader(true);
@@ -145,11 +154,24 @@ impl Answering {
             Some(query) => {
                 let access = self.0.parts.results.access(&prepared.mind).await?;
                 self.0.parts.results.check(&access, &query.sql)?;
-                self.spawn(run::query(self.0.clone(), place, prepared, record, access, query));
+                self.spawn(run::query(
+                    self.0.clone(),
+                    place,
+                    prepared,
+                    record,
+                    access,
+                    query,
+                ));
             }
             None => {
                 self.0.open(&prepared, &record).await?;
-                self.spawn(run::words(self.0.clone(), place, prepared, record, ask.max_output_tokens));
+                self.spawn(run::words(
+                    self.0.clone(),
+                    place,
+                    prepared,
+                    record,
+                    ask.max_output_tokens,
+                ));
             }
         }
         Ok(reader)
@@ -163,7 +185,12 @@ impl Answering {
         store::find(&self.0.parts.store, id)
             .await?
             .filter(|found| caller.may_read(&found.workspace_id, &found.key_id))
-            .ok_or_else(|| Error::new(Code::ResponseNotFound, format!("there is no response '{id}'")))
+            .ok_or_else(|| {
+                Error::new(
+                    Code::ResponseNotFound,
+                    format!("there is no response '{id}'"),
+                )
+            })
     }
 
     /// Removes a response that has ended; one under way is cancelled first.
@@ -181,7 +208,9 @@ impl Answering {
     /// `response_not_found`.
     pub async fn cancel(&self, caller: &Caller, id: Uuid) -> Result<ResponseRecord> {
         let record = self.get(caller, id).await?;
-        let Some(log) = self.0.log_of(id) else { return Ok(record) };
+        let Some(log) = self.0.log_of(id) else {
+            return Ok(record);
+        };
         log.cancel.cancel();
         log.reader(false).last().await;
         self.get(caller, id).await
@@ -193,13 +222,22 @@ impl Answering {
 
     async fn prepare(&self, caller: &Caller, ask: &Ask) -> Result<Prepared> {
         let parts = &self.0.parts;
-        let mind = parts.minds.get(caller, &ask.model).await.map_err(|error| error.param("model"))?;
+        let mind = parts
+            .minds
+            .get(caller, &ask.model)
+            .await
+            .map_err(|error| error.param("model"))?;
         if ask.query.is_some() && !mind.allows_direct_queries() {
             return Err(direct_queries_not_allowed(&mind));
         }
         let named = match (ask.conversation, ask.previous_response_id) {
             (Some(id), None) => Some(id),
-            (None, Some(id)) => self.get(caller, id).await.map_err(|error| error.param("previous_response_id"))?.conversation_id,
+            (None, Some(id)) => {
+                self.get(caller, id)
+                    .await
+                    .map_err(|error| error.param("previous_response_id"))?
+                    .conversation_id
+            }
             _ => None,
         };
         let (conversation, is_new) = match named {
@@ -215,12 +253,25 @@ impl Answering {
             (None, true) => vec![last_question(&mut history)?],
             _ => ask.input.clone(),
         };
-        Ok(Prepared { mind, conversation, is_new, history, input })
+        Ok(Prepared {
+            mind,
+            conversation,
+            is_new,
+            history,
+            input,
+        })
     }
 
     /// The conversation must be of this Mind, or of none yet.
-    async fn check_mind(&self, caller: &Caller, conversation: &Conversation, mind: &Mind) -> Result<()> {
-        let Some(bound) = conversation.mind_id.as_deref().filter(|id| *id != mind.id) else { return Ok(()) };
+    async fn check_mind(
+        &self,
+        caller: &Caller,
+        conversation: &Conversation,
+        mind: &Mind,
+    ) -> Result<()> {
+        let Some(bound) = conversation.mind_id.as_deref().filter(|id| *id != mind.id) else {
+            return Ok(());
+        };
         let name = conversation.mind_name.as_deref().unwrap_or("another Mind");
         if self.0.parts.minds.get_by_id(caller, bound).await?.is_none() {
             return Err(mind_deleted(name));
@@ -235,30 +286,65 @@ impl Answering {
     /// The newest messages of a conversation, oldest first.
     async fn history(&self, conversation: &Conversation) -> Result<Vec<Message>> {
         let limit = u32::try_from(self.0.parts.settings.history).unwrap_or(u32::MAX - 1);
-        let window = Window { after: None, limit, descending: true };
-        let (mut messages, _) = self.0.parts.conversations.list(conversation, window).await?;
+        let window = Window {
+            after: None,
+            limit,
+            descending: true,
+        };
+        let (mut messages, _) = self
+            .0
+            .parts
+            .conversations
+            .list(conversation, window)
+            .await?;
         messages.reverse();
         Ok(messages)
     }
 }
 
 impl Inner {
-    fn take_place(self: &Arc<Self>, id: Uuid, caller: &Caller, log: &Arc<EventLog>) -> Result<Place> {
+    fn take_place(
+        self: &Arc<Self>,
+        id: Uuid,
+        caller: &Caller,
+        log: &Arc<EventLog>,
+    ) -> Result<Place> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let limit = self.parts.settings.concurrent_per_key;
-        if running.values().filter(|one| one.key_id == *caller.key_id).count() >= limit {
+        if running
+            .values()
+            .filter(|one| one.key_id == *caller.key_id)
+            .count()
+            >= limit
+        {
             return Err(Error::new(
                 Code::RateLimited,
-                format!("this key has {limit} answers under way, as many as it may; wait for one to end"),
+                format!(
+                    "this key has {limit} answers under way, as many as it may; wait for one to end"
+                ),
             )
             .retry_after(std::time::Duration::from_secs(1)));
         }
-        running.insert(id, Running { key_id: caller.key_id.to_string(), log: log.clone() });
-        Ok(Place { id, inner: self.clone(), log: log.clone() })
+        running.insert(
+            id,
+            Running {
+                key_id: caller.key_id.to_string(),
+                log: log.clone(),
+            },
+        );
+        Ok(Place {
+            id,
+            inner: self.clone(),
+            log: log.clone(),
+        })
     }
 
     fn log_of(&self, id: Uuid) -> Option<Arc<EventLog>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner).get(&id).map(|one| one.log.clone())
+        self.running
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(&id)
+            .map(|one| one.log.clone())
     }
 
     /// Stores what was asked, before the answer begins.
@@ -268,9 +354,21 @@ impl Inner {
         if prepared.is_new {
             conversations::insert(&mut tx, &prepared.conversation).await?;
         }
-        conversations::bind_to_mind(&mut tx, prepared.conversation.id, &prepared.mind.id, &prepared.mind.name).await?;
+        conversations::bind_to_mind(
+            &mut tx,
+            prepared.conversation.id,
+            &prepared.mind.id,
+            &prepared.mind.name,
+        )
+        .await?;
         store::insert(&mut tx, record, &self.host_id).await?;
-        conversations::append(&mut tx, &prepared.conversation, Some(record.id), &prepared.input).await?;
+        conversations::append(
+            &mut tx,
+            &prepared.conversation,
+            Some(record.id),
+            &prepared.input,
+        )
+        .await?;
         Ok(tx.commit().await?)
     }
 }
@@ -284,7 +382,11 @@ struct Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.inner.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+        self.inner
+            .running
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&self.id);
     }
 }
 
@@ -299,7 +401,12 @@ pub fn direct_queries_not_allowed(mind: &Mind) -> Error {
 
 /// For conversations whose Mind is gone.
 pub fn mind_deleted(name: &str) -> Error {
-    Error::new(Code::MindDeleted, format!("the Mind '{name}' of this conversation was deleted; its messages can still be read"))
+    Error::new(
+        Code::MindDeleted,
+        format!(
+            "the Mind '{name}' of this conversation was deleted; its messages can still be read"
+        ),
+    )
 }
 
 fn record(caller: &Caller, prepared: &Prepared, ask: &Ask) -> ResponseRecord {
@@ -324,9 +431,15 @@ fn record(caller: &Caller, prepared: &Prepared, ask: &Ask) -> ResponseRecord {
 
 /// Takes the last question out of the history, with what was said to it, to have it answered again.
 fn last_question(history: &mut Vec<Message>) -> Result<Message> {
-    let index = history.iter().rposition(|message| message.author == Author::User).ok_or_else(|| {
-        Error::invalid("input", "there is no question: send `input`, or a `conversation` that has one")
-    })?;
+    let index = history
+        .iter()
+        .rposition(|message| message.author == Author::User)
+        .ok_or_else(|| {
+            Error::invalid(
+                "input",
+                "there is no question: send `input`, or a `conversation` that has one",
+            )
+        })?;
     let question = history[index].clone();
     history.truncate(index);
     Ok(Message::new(Author::User, question.text))

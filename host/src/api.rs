@@ -1,14 +1,19 @@
 //! The HTTP API: one plain list of routes, and what every request passes through.
 
+mod ask;
+mod conversations;
 mod datasources;
 mod engines;
 pub mod error;
+mod events;
 pub mod extract;
 mod health;
 mod keys;
 mod middleware;
 mod minds;
 mod providers;
+mod response_object;
+mod responses;
 mod state;
 
 use std::{io, net::SocketAddr};
@@ -16,7 +21,7 @@ use std::{io, net::SocketAddr};
 use axum::{
     Router, ServiceExt,
     extract::{DefaultBodyLimit, Request, connect_info::IntoMakeServiceWithConnectInfo},
-    routing::{delete, get},
+    routing::{delete, get, post},
 };
 use tokio::net::TcpListener;
 use tower::Layer;
@@ -52,6 +57,30 @@ fn routes() -> Router<AppState> {
         .route(
             "/minds/{name}",
             get(minds::get).put(minds::update).delete(minds::delete),
+        )
+        .route("/responses", post(responses::create))
+        .route(
+            "/responses/{id}",
+            get(responses::get).delete(responses::delete),
+        )
+        .route("/responses/{id}/cancel", post(responses::cancel))
+        .route("/conversations", post(conversations::create))
+        .route(
+            "/conversations/{id}",
+            get(conversations::get).delete(conversations::delete),
+        )
+        .route("/conversations/{id}/items", get(conversations::items))
+        .route(
+            "/conversations/{id}/items/{item_id}",
+            get(conversations::item_get),
+        )
+        .route(
+            "/conversations/{id}/items/{item_id}/result",
+            get(conversations::result),
+        )
+        .route(
+            "/conversations/{id}/items/{item_id}/export",
+            get(conversations::export),
         )
         .route("/keys", get(keys::list).post(keys::create))
         .route("/keys/{id}", delete(keys::revoke))

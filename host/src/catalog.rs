@@ -27,6 +27,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use self::{names::Names, runs::Runner, store::CatalogStore};
 use crate::{
     config,
+    datasources::Datasources,
     error::{Code, Error, Result},
     plugins::{Call, Connector, TableRef, Target},
     store::Store,
@@ -48,6 +49,17 @@ pub trait Engines: Send + Sync {
         workspace: &str,
         datasource_id: &str,
     ) -> Result<(Arc<dyn Connector>, Target)>;
+}
+
+#[async_trait]
+impl Engines for Datasources {
+    async fn engine(
+        &self,
+        workspace: &str,
+        datasource_id: &str,
+    ) -> Result<(Arc<dyn Connector>, Target)> {
+        self.reach(workspace, datasource_id).await
+    }
 }
 
 /// A datasource, as far as the catalog needs to know it.

@@ -187,10 +187,13 @@ impl Conversations {
         metadata: Map<String, Value>,
         messages: &[Message],
     ) -> Result<Conversation> {
-        let conversation = Conversation { metadata, ..Conversation::new(caller) };
+        let conversation = Conversation {
+            metadata,
+            ..Conversation::new(caller)
+        };
         let mut transaction = self.store.begin().await?;
-        store::insert(&mut transaction, &conversation).await?;
-        store::append(&mut transaction, &conversation, None, messages).await?;
+        insert(&mut transaction, &conversation).await?;
+        append(&mut transaction, &conversation, None, messages).await?;
         transaction.commit().await?;
         Ok(conversation)
     }
@@ -219,14 +222,27 @@ impl Conversations {
     ///
     /// # Errors
     /// `message_not_found` when `after` names none of its messages.
-    pub async fn list(&self, conversation: &Conversation, window: Window) -> Result<(Vec<Message>, bool)> {
+    pub async fn list(
+        &self,
+        conversation: &Conversation,
+        window: Window,
+    ) -> Result<(Vec<Message>, bool)> {
         let after = match window.after {
             None => None,
-            Some(id) => {
-                Some(store::position(&self.store, conversation.id, id).await?.ok_or_else(|| no_message(id))?)
-            }
+            Some(id) => Some(
+                store::position(&self.store, conversation.id, id)
+                    .await?
+                    .ok_or_else(|| no_message(id))?,
+            ),
         };
-        let mut messages = store::list(&self.store, conversation.id, after, window.limit + 1, window.descending).await?;
+        let mut messages = store::list(
+            &self.store,
+            conversation.id,
+            after,
+            window.limit + 1,
+            window.descending,
+        )
+        .await?;
         let more = messages.len() > window.limit as usize;
         messages.truncate(window.limit as usize);
         Ok((messages, more))
@@ -237,7 +253,9 @@ impl Conversations {
     /// # Errors
     /// `message_not_found`.
     pub async fn message(&self, conversation: &Conversation, id: Uuid) -> Result<Message> {
-        store::message(&self.store, conversation.id, id).await?.ok_or_else(|| no_message(id))
+        store::message(&self.store, conversation.id, id)
+            .await?
+            .ok_or_else(|| no_message(id))
     }
 }
 
@@ -250,7 +268,10 @@ fn not_found(id: Uuid) -> Error {
 }
 
 fn no_message(id: Uuid) -> Error {
-    Error::new(Code::MessageNotFound, format!("this conversation has no message '{id}'; list its items to see those there are"))
+    Error::new(
+        Code::MessageNotFound,
+        format!("this conversation has no message '{id}'; list its items to see those there are"),
+    )
 }
 
 pub use store::{append, bind_to_mind, insert};

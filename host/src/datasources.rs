@@ -278,6 +278,21 @@ impl Datasources {
         })
     }
 
+    /// The connector that serves a datasource, and what to point it at.
+    ///
+    /// # Errors
+    /// `datasource_not_found`, `no_plugin`
+    pub async fn reach(&self, workspace: &str, id: &str) -> Result<(Arc<dyn Connector>, Target)> {
+        let datasource = self
+            .get_by_id(workspace, id)
+            .await?
+            .ok_or_else(|| not_found(id))?;
+        Ok((
+            self.connector(&datasource.engine)?,
+            self.target(&datasource).await?,
+        ))
+    }
+
     /// Tests the connection of a stored datasource.
     ///
     /// # Errors

@@ -22,7 +22,7 @@ use crate::{
     config,
     datasources::Datasources,
     error::Result,
-    minds::{Mind, Minds},
+    minds::Mind,
     plugins::{Call, registry::Registry},
     sql::guard::guard,
 };
@@ -32,7 +32,6 @@ use crate::{
 pub struct Results {
     registry: Arc<Registry>,
     datasources: Arc<Datasources>,
-    minds: Arc<Minds>,
     catalog: Arc<Catalog>,
     settings: config::Sql,
     tasks: TaskTracker,
@@ -43,12 +42,17 @@ impl Results {
     pub fn new(
         registry: Arc<Registry>,
         datasources: Arc<Datasources>,
-        minds: Arc<Minds>,
         catalog: Arc<Catalog>,
         settings: config::Sql,
         tasks: TaskTracker,
     ) -> Self {
-        Self { registry, datasources, minds, catalog, settings, tasks }
+        Self {
+            registry,
+            datasources,
+            catalog,
+            settings,
+            tasks,
+        }
     }
 
     /// What a Mind lets a statement see, as of now.
@@ -63,26 +67,56 @@ impl Results {
     ///
     /// # Errors
     /// What the guard refuses, what the engine says, `result_too_large`.
-    pub async fn page(&self, access: &Access, sql: &str, limit: u64, offset: u64, call: &Call) -> Result<Page> {
+    pub async fn page(
+        &self,
+        access: &Access,
+        sql: &str,
+        limit: u64,
+        offset: u64,
+        call: &Call,
+    ) -> Result<Page> {
         let guarded = guard(sql, &access.scope)?;
         let source = access.source(&guarded);
         let call = call.within(self.statement_timeout(source));
         let connector = self.registry.connector(&source.engine)?;
         let mut connection = connector.connect(&source.target, &call).await?;
-        page::read(&mut *connection, &guarded, page::Window { limit, offset, max_bytes: self.settings.page_bytes }, &call).await
+        page::read(
+            &mut *connection,
+            &guarded,
+            page::Window {
+                limit,
+                offset,
+                max_bytes: self.settings.page_bytes,
+            },
+            &call,
+        )
+        .await
     }
 
     /// The whole result as CSV.
     ///
     /// # Errors
     /// As for a page; once the stream has begun a failure breaks it off.
-    pub async fn export(&self, access: &Access, sql: &str, cancel: CancellationToken) -> Result<Export> {
+    pub async fn export(
+        &self,
+        access: &Access,
+        sql: &str,
+        cancel: CancellationToken,
+    ) -> Result<Export> {
         let guarded = guard(sql, &access.scope)?;
         let source = access.source(&guarded);
         let first = Call::new(self.statement_timeout(source), cancel.clone());
         let connector = self.registry.connector(&source.engine)?;
         let connection = connector.connect(&source.target, &first).await?;
-        export::start(connection, guarded.text(), &self.settings, first, cancel, &self.tasks).await
+        export::start(
+            connection,
+            guarded.text(),
+            &self.settings,
+            first,
+            cancel,
+            &self.tasks,
+        )
+        .await
     }
 
     /// Refuses what the guard refuses, without running anything.
@@ -99,6 +133,8 @@ impl Results {
     }
 
     fn statement_timeout(&self, source: &access::Source) -> Duration {
-        source.statement_timeout.unwrap_or(self.settings.statement_timeout)
+        source
+            .statement_timeout
+            .unwrap_or(self.settings.statement_timeout)
     }
 }

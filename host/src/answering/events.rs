@@ -96,11 +96,20 @@ impl EventLog {
     /// A reader that begins at the first event. While `owns` is true, dropping it before the end cancels the
     /// answer: nobody else waits for it.
     pub fn reader(self: &Arc<Self>, owns: bool) -> EventReader {
-        EventReader { log: self.clone(), length: self.length.subscribe(), next: 0, owns }
+        EventReader {
+            log: self.clone(),
+            length: self.length.subscribe(),
+            next: 0,
+            owns,
+        }
     }
 
     fn get(&self, index: usize) -> Option<Event> {
-        self.events.lock().unwrap_or_else(PoisonError::into_inner).get(index).cloned()
+        self.events
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(index)
+            .cloned()
     }
 }
 
@@ -145,7 +154,11 @@ impl EventReader {
     }
 
     fn finished(&self) -> bool {
-        self.next > 0 && self.log.get(self.next - 1).is_some_and(|event| event.is_last())
+        self.next > 0
+            && self
+                .log
+                .get(self.next - 1)
+                .is_some_and(|event| event.is_last())
     }
 }
 

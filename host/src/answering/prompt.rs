@@ -3,6 +3,8 @@
 use jiff::civil::Date;
 use serde_json::{Map, Value};
 
+use crate::plugins::Dialect;
+
 /// The facts that the instructions are made from.
 pub struct PromptFacts<'a> {
     /// Name of the Mind.
@@ -10,7 +12,7 @@ pub struct PromptFacts<'a> {
     /// The Mind's parameters: `system_prompt`, `prompt_template`.
     pub parameters: &'a Map<String, Value>,
     /// Name and dialect of each datasource.
-    pub datasources: Vec<(&'a str, &'static str)>,
+    pub datasources: Vec<(&'a str, Dialect)>,
     /// The caller's instructions for this response, added to the Mind's.
     pub instructions: Option<&'a str>,
     /// The question, for `prompt_template`.
@@ -38,7 +40,7 @@ pub fn system_message(facts: &PromptFacts<'_>) -> String {
         today = facts.today,
     );
     for (name, dialect) in &facts.datasources {
-        text.push_str(&format!("- {name} ({dialect})\n"));
+        text.push_str(&format!("- {name} ({})\n", dialect.as_str()));
     }
     if let Some(own) = mind_instructions(facts.parameters, facts.question) {
         text.push_str("\nInstructions of this Mind:\n");
@@ -55,7 +57,12 @@ pub fn system_message(facts: &PromptFacts<'_>) -> String {
 
 /// `system_prompt` beats `prompt_template`; in the template `{{question}}` stands for the question.
 fn mind_instructions(parameters: &Map<String, Value>, question: &str) -> Option<String> {
-    let text = |name: &str| parameters.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
+    let text = |name: &str| {
+        parameters
+            .get(name)
+            .and_then(Value::as_str)
+            .filter(|text| !text.trim().is_empty())
+    };
     match text("system_prompt") {
         Some(prompt) => Some(prompt.to_owned()),
         None => text("prompt_template").map(|template| template.replace("{{question}}", question)),
@@ -68,11 +75,13 @@ mod tests {
     use serde_json::json;
 
     fn message(parameters: Value, instructions: Option<&str>) -> String {
-        let Value::Object(parameters) = parameters else { return String::new() };
+        let Value::Object(parameters) = parameters else {
+            return String::new();
+        };
         system_message(&PromptFacts {
             mind: "sales",
             parameters: &parameters,
-            datasources: vec![("shop", "sqlite")],
+            datasources: vec![("shop", Dialect::Sqlite)],
             instructions,
             question: "How many orders?",
             today: Date::constant(2026, 11, 20),
@@ -81,18 +90,28 @@ mod tests {
 
     #[test]
     fn system_prompt_takes_precedence_over_prompt_template() {
-        let both = message(json!({"system_prompt": "Be brief.", "prompt_template": "Answer {{question}} long."}), None);
+        let both = message(
+            json!({"system_prompt": "Be brief.", "prompt_template": "Answer {{question}} long."}),
+            None,
+        );
         assert!(both.contains("Be brief.") && !both.contains("long."));
     }
 
     #[test]
     fn prompt_template_carries_the_question() {
-        assert!(message(json!({"prompt_template": "Q: {{question}}"}), None).contains("Q: How many orders?"));
+        assert!(
+            message(json!({"prompt_template": "Q: {{question}}"}), None)
+                .contains("Q: How many orders?")
+        );
     }
 
     #[test]
     fn the_callers_instructions_are_added_never_put_in_place() {
         let text = message(json!({"system_prompt": "Be brief."}), Some("Use German."));
-        assert!(text.contains("Be brief.") && text.contains("Use German.") && text.contains("Today is 2026-11-20."));
+        assert!(
+            text.contains("Be brief.")
+                && text.contains("Use German.")
+                && text.contains("Today is 2026-11-20.")
+        );
     }
 }

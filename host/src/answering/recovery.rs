@@ -25,7 +25,7 @@ pub async fn keep(inner: &Inner) {
         patience = DEAD_AFTER;
         tokio::select! {
             () = tokio::time::sleep(HEARTBEAT) => {}
-            () = inner.parts.shutdown.cancelled() => return,
+            () = inner.parts.ending.cancelled() => return,
         }
     }
 }
@@ -37,9 +37,18 @@ async fn tend(inner: &Inner, patience: Duration) -> crate::error::Result<()> {
     });
     let before = crate::store::now() - i64::try_from(patience.as_micros()).unwrap_or(i64::MAX);
     store::heartbeat(&inner.parts.store, &inner.host_id).await?;
-    let found = store::fail_abandoned(&inner.parts.store, &inner.host_id, before, &error.to_string()).await?;
+    let found = store::fail_abandoned(
+        &inner.parts.store,
+        &inner.host_id,
+        before,
+        &error.to_string(),
+    )
+    .await?;
     if found > 0 {
-        tracing::info!(responses = found, "marked responses as failed that a stopped server left behind");
+        tracing::info!(
+            responses = found,
+            "marked responses as failed that a stopped server left behind"
+        );
     }
     Ok(())
 }

@@ -26,18 +26,33 @@ use crate::{
 };
 
 /// Answers in words.
-pub async fn words(inner: Arc<Inner>, place: Place, prepared: Prepared, mut record: ResponseRecord, max_output_tokens: Option<u32>) {
+pub async fn words(
+    inner: Arc<Inner>,
+    place: Place,
+    prepared: Prepared,
+    mut record: ResponseRecord,
+    max_output_tokens: Option<u32>,
+) {
     let log = &place.log;
     begin(log, &mut record);
     log.push(Event::MessageAdded);
-    let made = unless_cancelled(&log.cancel, answer(&inner, log, &prepared, &record, max_output_tokens)).await;
+    let made = unless_cancelled(
+        &log.cancel,
+        answer(&inner, log, &prepared, &record, max_output_tokens),
+    )
+    .await;
     match made {
         Ok(answer) => {
             record.usage = answer.usage;
             let message = Message {
                 id: log.message_id,
                 author: Author::Assistant,
-                status: if answer.cut_short { "incomplete" } else { "completed" }.into(),
+                status: if answer.cut_short {
+                    "incomplete"
+                } else {
+                    "completed"
+                }
+                .into(),
                 sql: answer.sql,
                 text: answer.text,
                 created_at: Timestamp::now(),
@@ -51,20 +66,36 @@ pub async fn words(inner: Arc<Inner>, place: Place, prepared: Prepared, mut reco
 }
 
 /// Answers in SQL.
-pub async fn query(inner: Arc<Inner>, place: Place, prepared: Prepared, mut record: ResponseRecord, access: Access, query: SqlQuery) {
+pub async fn query(
+    inner: Arc<Inner>,
+    place: Place,
+    prepared: Prepared,
+    mut record: ResponseRecord,
+    access: Access,
+    query: SqlQuery,
+) {
     let log = &place.log;
     begin(log, &mut record);
     log.push(Event::QueryAdded(query.sql.as_str().into()));
     // The statement has its own, shorter limit inside; this one only makes the wait finite.
     let call = Call::new(inner.parts.settings.wall_clock, log.cancel.clone());
-    let read = inner.parts.results.page(&access, &query.sql, query.max_inline_rows, 0, &call);
+    let read = inner
+        .parts
+        .results
+        .page(&access, &query.sql, query.max_inline_rows, 0, &call);
     let made = unless_cancelled(&log.cancel, read).await;
     match made {
         Ok(page) => {
             let message = Message {
-                sql: Some(StoredSql { text: query.sql, origin: SqlOrigin::SqlQuery }),
+                sql: Some(StoredSql {
+                    text: query.sql,
+                    origin: SqlOrigin::SqlQuery,
+                }),
                 id: log.message_id,
-                ..Message::new(Author::Assistant, format!("The query gave {} rows.", page.total))
+                ..Message::new(
+                    Author::Assistant,
+                    format!("The query gave {} rows.", page.total),
+                )
             };
             let item = raw(&QueryResult::new(&message, page));
             complete(&inner, log, &prepared, record, item, &[message]).await;
@@ -87,9 +118,12 @@ async fn answer(
     max_output_tokens: Option<u32>,
 ) -> Result<Answer> {
     let parts = &inner.parts;
-    let provider = parts.providers.get_by_id(&prepared.mind.workspace_id, &prepared.mind.provider_id).await?;
+    let provider = parts
+        .providers
+        .get_by_id(&prepared.mind.workspace_id, &prepared.mind.provider_id)
+        .await?;
     let model = parts.registry.model(&provider.plugin)?;
-    let target = provider.target();
+    let target = parts.providers.target(&provider).await?;
     let access = parts.results.access(&prepared.mind).await?;
     let toolbox = Toolbox {
         results: &parts.results,
@@ -112,7 +146,11 @@ async fn answer(
 
 /// System message, history, question.
 fn dialogue(prepared: &Prepared, record: &ResponseRecord, access: &Access) -> Vec<ModelMessage> {
-    let question = prepared.input.iter().rev().find(|message| message.author == Author::User);
+    let question = prepared
+        .input
+        .iter()
+        .rev()
+        .find(|message| message.author == Author::User);
     let facts = PromptFacts {
         mind: &prepared.mind.name,
         parameters: &prepared.mind.parameters,
@@ -121,7 +159,10 @@ fn dialogue(prepared: &Prepared, record: &ResponseRecord, access: &Access) -> Ve
         question: question.map_or("", |message| message.text.as_str()),
         today: Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date(),
     };
-    let message = |role, text: &str| ModelMessage { role, parts: vec![Part::Text(text.to_owned())] };
+    let message = |role, text: &str| ModelMessage {
+        role,
+        parts: vec![Part::Text(text.to_owned())],
+    };
     let mut messages = vec![message(Role::System, &prompt::system_message(&facts))];
     for one in prepared.history.iter().chain(&prepared.input) {
         let role = match one.author {
@@ -136,7 +177,10 @@ fn dialogue(prepared: &Prepared, record: &ResponseRecord, access: &Access) -> Ve
 
 /// Ends at once when the answer is cancelled, whatever it waits for; what it waited for is dropped, which
 /// cancels it in turn.
-async fn unless_cancelled<T>(cancel: &CancellationToken, work: impl Future<Output = Result<T>>) -> Result<T> {
+async fn unless_cancelled<T>(
+    cancel: &CancellationToken,
+    work: impl Future<Output = Result<T>>,
+) -> Result<T> {
     tokio::select! {
         biased;
         () = cancel.cancelled() => Err(Error::new(Code::Cancelled, "the answer was cancelled")),
@@ -144,7 +188,14 @@ async fn unless_cancelled<T>(cancel: &CancellationToken, work: impl Future<Outpu
     }
 }
 
-async fn complete(inner: &Inner, log: &EventLog, prepared: &Prepared, mut record: ResponseRecord, item: Result<Arc<RawValue>>, messages: &[Message]) {
+async fn complete(
+    inner: &Inner,
+    log: &EventLog,
+    prepared: &Prepared,
+    mut record: ResponseRecord,
+    item: Result<Arc<RawValue>>,
+    messages: &[Message],
+) {
     let item = match item {
         Ok(item) => item,
         Err(error) => return fail(inner, log, record, error).await,
@@ -162,17 +213,35 @@ async fn complete(inner: &Inner, log: &EventLog, prepared: &Prepared, mut record
 
 /// Stores the end of an answer. SQL was not stored at its beginning: it is short, and most often all that
 /// happens in its conversation.
-async fn keep(inner: &Inner, prepared: &Prepared, record: &ResponseRecord, messages: &[Message]) -> Result<()> {
+async fn keep(
+    inner: &Inner,
+    prepared: &Prepared,
+    record: &ResponseRecord,
+    messages: &[Message],
+) -> Result<()> {
     let conversation = &prepared.conversation;
-    let by_query = messages.iter().any(|one| one.sql.as_ref().is_some_and(|sql| sql.origin == SqlOrigin::SqlQuery));
+    let by_query = messages.iter().any(|one| {
+        one.sql
+            .as_ref()
+            .is_some_and(|sql| sql.origin == SqlOrigin::SqlQuery)
+    });
     let mut tx = inner.parts.store.begin().await?;
     if by_query {
         if prepared.is_new {
             conversations::insert(&mut tx, conversation).await?;
         }
-        conversations::bind_to_mind(&mut tx, conversation.id, &prepared.mind.id, &prepared.mind.name).await?;
+        conversations::bind_to_mind(
+            &mut tx,
+            conversation.id,
+            &prepared.mind.id,
+            &prepared.mind.name,
+        )
+        .await?;
         // The rows are not stored with the response: they are read again when somebody asks.
-        let kept = ResponseRecord { output: Vec::new(), ..record.clone() };
+        let kept = ResponseRecord {
+            output: Vec::new(),
+            ..record.clone()
+        };
         store::insert(&mut tx, &kept, &inner.host_id).await?;
         conversations::append(&mut tx, conversation, Some(record.id), &prepared.input).await?;
     } else {
@@ -183,7 +252,11 @@ async fn keep(inner: &Inner, prepared: &Prepared, record: &ResponseRecord, messa
 }
 
 async fn fail(inner: &Inner, log: &EventLog, mut record: ResponseRecord, error: Error) {
-    record.status = if error.kind() == Kind::Cancelled { ResponseStatus::Cancelled } else { ResponseStatus::Failed };
+    record.status = if error.kind() == Kind::Cancelled {
+        ResponseStatus::Cancelled
+    } else {
+        ResponseStatus::Failed
+    };
     record.completed_at = Some(Timestamp::now());
     record.error = Some(json!({"code": error.code().as_str(), "message": error.message()}));
     if error.kind() == Kind::Internal {
@@ -234,7 +307,11 @@ impl QueryResult {
             r#type: "query_result",
             id: message.id,
             status: "success",
-            query: message.sql.as_ref().map(|sql| sql.text.clone()).unwrap_or_default(),
+            query: message
+                .sql
+                .as_ref()
+                .map(|sql| sql.text.clone())
+                .unwrap_or_default(),
             column_names: schema::column_names(&page.columns),
             column_types: schema::column_types(&page.columns),
             total: page.total,
@@ -246,5 +323,7 @@ impl QueryResult {
 }
 
 fn raw(item: &impl Serialize) -> Result<Arc<RawValue>> {
-    serde_json::value::to_raw_value(item).map(Arc::from).map_err(Error::internal)
+    serde_json::value::to_raw_value(item)
+        .map(Arc::from)
+        .map_err(Error::internal)
 }

@@ -95,21 +95,27 @@ pub async fn find(store: &Store, id: Uuid) -> Result<Option<ResponseRecord>> {
 /// Removes a response; the messages of its conversation stay.
 pub async fn delete(store: &Store, id: Uuid) -> Result<()> {
     let mut tx = store.begin().await?;
-    for statement in
-        ["UPDATE messages SET response_id = NULL WHERE response_id = $1", "DELETE FROM responses WHERE id = $1"]
-    {
-        sqlx::query(statement).bind(id.to_string()).execute(&mut *tx).await?;
+    for statement in [
+        "UPDATE messages SET response_id = NULL WHERE response_id = $1",
+        "DELETE FROM responses WHERE id = $1",
+    ] {
+        sqlx::query(statement)
+            .bind(id.to_string())
+            .execute(&mut *tx)
+            .await?;
     }
     Ok(tx.commit().await?)
 }
 
 /// Says that this host still works on its responses.
 pub async fn heartbeat(store: &Store, host_id: &str) -> Result<()> {
-    sqlx::query("UPDATE responses SET heartbeat_at = $2 WHERE host_id = $1 AND completed_at IS NULL")
-        .bind(host_id)
-        .bind(store::now())
-        .execute(store.pool())
-        .await?;
+    sqlx::query(
+        "UPDATE responses SET heartbeat_at = $2 WHERE host_id = $1 AND completed_at IS NULL",
+    )
+    .bind(host_id)
+    .bind(store::now())
+    .execute(store.pool())
+    .await?;
     Ok(())
 }
 
@@ -130,5 +136,6 @@ pub async fn fail_abandoned(store: &Store, host_id: &str, before: i64, error: &s
 }
 
 fn uuid(text: Option<String>) -> Result<Option<Uuid>> {
-    text.map(|text| text.parse().map_err(Error::internal)).transpose()
+    text.map(|text| text.parse().map_err(Error::internal))
+        .transpose()
 }

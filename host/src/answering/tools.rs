@@ -118,10 +118,21 @@ impl Toolbox<'_> {
             "search_catalog" => self.search_catalog(tool_call).await,
             "describe_tables" => self.describe_tables(tool_call).await,
             "run_sql" => self.run_sql(tool_call, call).await,
-            other => Err(Error::invalid("name", format!("there is no tool '{other}'; there are search_catalog, describe_tables and run_sql"))),
+            other => Err(Error::invalid(
+                "name",
+                format!(
+                    "there is no tool '{other}'; there are search_catalog, describe_tables and run_sql"
+                ),
+            )),
         };
         let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let step = |status, message| Step { name: tool_call.name.clone(), status, sql, message, duration_ms };
+        let step = |status, message| Step {
+            name: tool_call.name.clone(),
+            status,
+            sql,
+            message,
+            duration_ms,
+        };
         match given {
             Ok((content, sql, message)) => Ok(Outcome {
                 content: content.to_string(),
@@ -131,7 +142,12 @@ impl Toolbox<'_> {
                 sql,
                 step: step("completed", message),
             }),
-            Err(error) if matches!(error.kind(), Kind::Cancelled | Kind::Internal) || call.remaining().is_zero() => Err(error),
+            Err(error)
+                if matches!(error.kind(), Kind::Cancelled | Kind::Internal)
+                    || call.remaining().is_zero() =>
+            {
+                Err(error)
+            }
             Err(error) => Ok(Outcome {
                 content: told(&error).to_string(),
                 is_error: true,
@@ -145,15 +161,26 @@ impl Toolbox<'_> {
 
     async fn search_catalog(&self, tool_call: &ToolCall) -> Result<Given> {
         let arguments: SearchCatalog = parse(tool_call)?;
-        let found = self.catalog.search(&self.access.catalog_view(), &arguments.query, arguments.limit.unwrap_or(25).clamp(1, 100)).await?;
+        let found = self
+            .catalog
+            .search(
+                &self.access.view,
+                &arguments.query,
+                arguments.limit.unwrap_or(25).clamp(1, 100),
+            )
+            .await?;
         let message = format!("{} tables", found.tables.len());
-        Ok((serde_json::to_value(found).map_err(Error::internal)?, None, message))
+        Ok((
+            serde_json::to_value(found).map_err(Error::internal)?,
+            None,
+            message,
+        ))
     }
 
     async fn describe_tables(&self, tool_call: &ToolCall) -> Result<Given> {
         let arguments: DescribeTables = parse(tool_call)?;
         let names: Vec<String> = arguments.tables.into_iter().take(20).collect();
-        let described = self.catalog.describe(&self.access.catalog_view(), &names).await?;
+        let described = self.catalog.describe(&self.access.view, &names).await?;
         let message = names.join(", ");
         Ok((json!({"tables": described}), None, message))
     }
@@ -162,24 +189,55 @@ impl Toolbox<'_> {
         let arguments: RunSql = parse(tool_call)?;
         let access = self.access.narrowed(arguments.datasource.as_deref())?;
         let limit = arguments.max_rows.unwrap_or(50).clamp(1, self.max_rows);
-        let page = self.results.page(&access, &arguments.sql, u64::from(limit), 0, call).await?;
+        let page = self
+            .results
+            .page(&access, &arguments.sql, u64::from(limit), 0, call)
+            .await?;
         let message = format!("{} of {} rows", page.rows(), page.total);
-        let content = sample::for_model(&page)?;
-        Ok((content, Some(StoredSql { text: arguments.sql, origin: SqlOrigin::Model }), message))
+        let content = sample::for_model(&page, access.sends_rows())?;
+        Ok((
+            content,
+            Some(StoredSql {
+                text: arguments.sql,
+                origin: SqlOrigin::Model,
+            }),
+            message,
+        ))
     }
 }
 
 fn parse<'a, T: Deserialize<'a>>(tool_call: &'a ToolCall) -> Result<T> {
-    let text = if tool_call.arguments.trim().is_empty() { "{}" } else { tool_call.arguments.as_str() };
-    serde_json::from_str(text)
-        .map_err(|error| Error::invalid("arguments", format!("the arguments of {} are not what it takes: {error}", tool_call.name)))
+    let text = if tool_call.arguments.trim().is_empty() {
+        "{}"
+    } else {
+        tool_call.arguments.as_str()
+    };
+    serde_json::from_str(text).map_err(|error| {
+        Error::invalid(
+            "arguments",
+            format!(
+                "the arguments of {} are not what it takes: {error}",
+                tool_call.name
+            ),
+        )
+    })
 }
 
 fn sql_of(tool_call: &ToolCall) -> Option<String> {
-    (tool_call.name == "run_sql").then(|| parse::<RunSql>(tool_call).ok().map(|arguments| arguments.sql)).flatten()
+    (tool_call.name == "run_sql")
+        .then(|| {
+            parse::<RunSql>(tool_call)
+                .ok()
+                .map(|arguments| arguments.sql)
+        })
+        .flatten()
 }
 
 fn told(error: &Error) -> Value {
-    let code = if error.code() == Code::InvalidParameter { "invalid_arguments" } else { error.code().as_str() };
+    let code = if error.code() == Code::InvalidParameter {
+        "invalid_arguments"
+    } else {
+        error.code().as_str()
+    };
     json!({"error": {"code": code, "message": error.message(), "position": error.sql_position()}})
 }

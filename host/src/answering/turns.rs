@@ -13,7 +13,10 @@ use crate::{
     config,
     conversations::StoredSql,
     error::{Blame, Code, Error, Kind, Result},
-    plugins::{Call, Model, ModelEvent, ModelMessage, ModelRequest, Part, Role, StopReason, Target, ToolCall},
+    plugins::{
+        Call, Model, ModelEvent, ModelMessage, ModelRequest, Part, Role, StopReason, Target,
+        ToolCall,
+    },
 };
 
 /// What the loop gave.
@@ -64,12 +67,18 @@ impl Turns<'_> {
     /// What model or database said, or `answer_failed` naming the bound that was met.
     pub async fn run(mut self, mut messages: Vec<ModelMessage>) -> Result<Answer> {
         let deadline = Instant::now() + self.bounds.wall_clock;
-        let call = Call { deadline, cancel: self.log.cancel.clone() };
+        let call = Call {
+            deadline,
+            cancel: self.log.cancel.clone(),
+        };
         let mut answer = Answer::default();
         let mut calls_made = 0;
         let mut repairs = 0;
         loop {
-            let turn = self.turn(&messages, &mut answer.text, &call).await.map_err(|error| self.name_time(error, &call))?;
+            let turn = self
+                .turn(&messages, &mut answer.text, &call)
+                .await
+                .map_err(|error| self.name_time(error, &call))?;
             answer.usage.input_tokens += turn.usage.input_tokens;
             answer.usage.output_tokens += turn.usage.output_tokens;
             if turn.calls.is_empty() {
@@ -78,10 +87,16 @@ impl Turns<'_> {
             }
             calls_made += u32::try_from(turn.calls.len()).unwrap_or(u32::MAX);
             if calls_made > self.bounds.tool_calls {
-                return Err(bound(format!("the model asked for more than {} tool calls", self.bounds.tool_calls)));
+                return Err(bound(format!(
+                    "the model asked for more than {} tool calls",
+                    self.bounds.tool_calls
+                )));
             }
             if answer.usage.input_tokens + answer.usage.output_tokens > self.bounds.tokens {
-                return Err(bound(format!("the answer used more than {} tokens", self.bounds.tokens)));
+                return Err(bound(format!(
+                    "the answer used more than {} tokens",
+                    self.bounds.tokens
+                )));
             }
             messages.push(said(&turn));
             for tool_call in &turn.calls {
@@ -101,7 +116,12 @@ impl Turns<'_> {
     }
 
     /// One turn: text goes to the log as it comes.
-    async fn turn(&mut self, messages: &[ModelMessage], text: &mut String, call: &Call) -> Result<Turn> {
+    async fn turn(
+        &mut self,
+        messages: &[ModelMessage],
+        text: &mut String,
+        call: &Call,
+    ) -> Result<Turn> {
         let request = ModelRequest {
             model: self.model_name.to_owned(),
             messages: messages.to_vec(),
@@ -125,14 +145,27 @@ impl Turns<'_> {
         Ok(turn)
     }
 
-    fn take(&self, event: ModelEvent, turn: &mut Turn, text: &mut String, before: usize) -> Result<()> {
+    fn take(
+        &self,
+        event: ModelEvent,
+        turn: &mut Turn,
+        text: &mut String,
+        before: usize,
+    ) -> Result<()> {
         match event {
             ModelEvent::Text(piece) if piece.is_empty() => {}
             ModelEvent::Text(piece) => {
                 // Text of an earlier turn ("let me look …") stays in the answer, as a paragraph of its own.
-                let piece = if before > 0 && text.len() == before { format!("\n\n{piece}") } else { piece };
+                let piece = if before > 0 && text.len() == before {
+                    format!("\n\n{piece}")
+                } else {
+                    piece
+                };
                 if text.len() + piece.len() > self.bounds.answer_bytes {
-                    return Err(bound(format!("the model wrote more than {} bytes", self.bounds.answer_bytes)));
+                    return Err(bound(format!(
+                        "the model wrote more than {} bytes",
+                        self.bounds.answer_bytes
+                    )));
                 }
                 text.push_str(&piece);
                 self.log.push(Event::Delta(piece.into()));
@@ -147,11 +180,18 @@ impl Turns<'_> {
 
     fn finish(&self, answer: Answer, stop: Option<StopReason>) -> Result<Answer> {
         if stop == Some(StopReason::Refused) && answer.text.is_empty() {
-            return Err(Error::new(Code::AnswerFailed, "the model refused to answer; ask in other words").blamed(Blame::Upstream));
+            return Err(Error::new(
+                Code::AnswerFailed,
+                "the model refused to answer; ask in other words",
+            )
+            .blamed(Blame::Upstream));
         }
         if answer.text.is_empty() {
-            return Err(Error::new(Code::AnswerFailed, "the model ended without an answer; ask again, or choose another model")
-                .blamed(Blame::Upstream));
+            return Err(Error::new(
+                Code::AnswerFailed,
+                "the model ended without an answer; ask again, or choose another model",
+            )
+            .blamed(Blame::Upstream));
         }
         Ok(answer)
     }
@@ -161,7 +201,10 @@ impl Turns<'_> {
         if error.kind() == Kind::Timeout && call.remaining().is_zero() {
             return Error::new(
                 Code::Timeout,
-                format!("the answer took longer than {:?}; ask for less at once", self.bounds.wall_clock),
+                format!(
+                    "the answer took longer than {:?}; ask for less at once",
+                    self.bounds.wall_clock
+                ),
             )
             .with_source(error);
         }
@@ -180,19 +223,35 @@ fn said(turn: &Turn) -> ModelMessage {
         parts.push(Part::Text(turn.text.clone()));
     }
     parts.extend(turn.calls.iter().cloned().map(Part::ToolCall));
-    ModelMessage { role: Role::Assistant, parts }
+    ModelMessage {
+        role: Role::Assistant,
+        parts,
+    }
 }
 
 fn tool_message(tool_call: &ToolCall, content: String, is_error: bool) -> ModelMessage {
     ModelMessage {
         role: Role::Tool,
-        parts: vec![Part::ToolResult { call_id: tool_call.id.clone(), content, is_error }],
+        parts: vec![Part::ToolResult {
+            call_id: tool_call.id.clone(),
+            content,
+            is_error,
+        }],
     }
 }
 
 fn usage(counts: &[(String, u64)]) -> Usage {
-    let of = |name: &str| counts.iter().rev().find(|(kind, _)| kind == name).map_or(0, |(_, count)| *count);
-    Usage { input_tokens: of("input"), output_tokens: of("output") }
+    let of = |name: &str| {
+        counts
+            .iter()
+            .rev()
+            .find(|(kind, _)| kind == name)
+            .map_or(0, |(_, count)| *count)
+    };
+    Usage {
+        input_tokens: of("input"),
+        output_tokens: of("output"),
+    }
 }
 
 /// For vendors that count nothing: about four bytes a token, so that the token bound holds for them too.
@@ -203,6 +262,13 @@ fn estimate(messages: &[ModelMessage], written: &str) -> Usage {
         Part::ToolResult { content, .. } => content.len(),
         Part::Opaque { data, .. } => data.len(),
     };
-    let read: usize = messages.iter().flat_map(|message| &message.parts).map(bytes).sum();
-    Usage { input_tokens: (read / 4) as u64, output_tokens: written.len().div_ceil(4) as u64 }
+    let read: usize = messages
+        .iter()
+        .flat_map(|message| &message.parts)
+        .map(bytes)
+        .sum();
+    Usage {
+        input_tokens: (read / 4) as u64,
+        output_tokens: written.len().div_ceil(4) as u64,
+    }
 }

@@ -46,18 +46,40 @@ impl CreateResponse {
     /// `invalid_parameter`, with the path of the field.
     pub fn into_ask(self) -> Result<Ask> {
         let model = self.model.filter(|name| !name.is_empty()).ok_or_else(|| {
-            Error::invalid("model", "`model` is missing: the name of the Mind to ask; GET /minds lists them")
+            Error::invalid(
+                "model",
+                "`model` is missing: the name of the Mind to ask; GET /minds lists them",
+            )
         })?;
         let conversation = conversation(&self.conversation)?;
-        let previous_response_id =
-            self.previous_response_id.map(|text| id(&text, "resp_", "previous_response_id", Code::ResponseNotFound)).transpose()?;
+        let previous_response_id = self
+            .previous_response_id
+            .map(|text| {
+                id(
+                    &text,
+                    "resp_",
+                    "previous_response_id",
+                    Code::ResponseNotFound,
+                )
+            })
+            .transpose()?;
         if conversation.is_some() && previous_response_id.is_some() {
-            return Err(Error::invalid("previous_response_id", "send `conversation` or `previous_response_id`, not both"));
+            return Err(Error::invalid(
+                "previous_response_id",
+                "send `conversation` or `previous_response_id`, not both",
+            ));
         }
         let query = sql_query(self.tools.as_deref().unwrap_or_default())?;
         let input = input(&self.input)?;
-        if input.is_empty() && query.is_none() && conversation.is_none() && previous_response_id.is_none() {
-            return Err(Error::invalid("input", "`input` is missing: the question; only with `conversation` can it be left out"));
+        if input.is_empty()
+            && query.is_none()
+            && conversation.is_none()
+            && previous_response_id.is_none()
+        {
+            return Err(Error::invalid(
+                "input",
+                "`input` is missing: the question; only with `conversation` can it be left out",
+            ));
         }
         Ok(Ask {
             model,
@@ -80,7 +102,13 @@ pub fn id(text: &str, prefix: &str, param: &str, not_found: Code) -> Result<Uuid
     text.strip_prefix(prefix)
         .unwrap_or(text)
         .parse()
-        .map_err(|_| Error::new(not_found, format!("'{}' is no id: ids are UUIDs", short(text))).param(param))
+        .map_err(|_| {
+            Error::new(
+                not_found,
+                format!("'{}' is no id: ids are UUIDs", short(text)),
+            )
+            .param(param)
+        })
 }
 
 fn short(text: &str) -> String {
@@ -94,7 +122,12 @@ fn conversation(value: &Value) -> Result<Option<Uuid>> {
         Value::Object(fields) => fields.get("id").and_then(Value::as_str),
         _ => None,
     };
-    let text = text.ok_or_else(|| Error::invalid("conversation", "`conversation` is a conversation's id, or an object {\"id\": …}"))?;
+    let text = text.ok_or_else(|| {
+        Error::invalid(
+            "conversation",
+            "`conversation` is a conversation's id, or an object {\"id\": …}",
+        )
+    })?;
     id(text, "conv_", "conversation", Code::ConversationNotFound).map(Some)
 }
 
@@ -102,38 +135,68 @@ fn sql_query(tools: &[Value]) -> Result<Option<SqlQuery>> {
     let tool = match tools {
         [] => return Ok(None),
         [tool] => tool,
-        _ => return Err(Error::invalid("tools", "`tools` takes exactly one tool, sql_query")),
+        _ => {
+            return Err(Error::invalid(
+                "tools",
+                "`tools` takes exactly one tool, sql_query",
+            ));
+        }
     };
     let field = |name: &str| tool.get(name).unwrap_or(&Value::Null);
     if field("type").as_str() != Some("sql_query") {
-        return Err(Error::invalid("tools[0].type", "the only tool is sql_query: {\"type\": \"sql_query\", \"query\": \"SELECT …\"}"));
+        return Err(Error::invalid(
+            "tools[0].type",
+            "the only tool is sql_query: {\"type\": \"sql_query\", \"query\": \"SELECT …\"}",
+        ));
     }
-    let sql = field("query").as_str().filter(|sql| !sql.trim().is_empty()).ok_or_else(|| {
-        Error::invalid("tools[0].query", "`query` is missing: the SELECT to run")
-    })?;
+    let sql = field("query")
+        .as_str()
+        .filter(|sql| !sql.trim().is_empty())
+        .ok_or_else(|| Error::invalid("tools[0].query", "`query` is missing: the SELECT to run"))?;
     let max_inline_rows = match field("max_inline_rows") {
         Value::Null => MAX_INLINE_ROWS,
-        value => value.as_u64().filter(|rows| (1..=MAX_INLINE_ROWS).contains(rows)).ok_or_else(|| {
-            Error::invalid("tools[0].max_inline_rows", format!("`max_inline_rows` is a whole number from 1 to {MAX_INLINE_ROWS}"))
-        })?,
+        value => value
+            .as_u64()
+            .filter(|rows| (1..=MAX_INLINE_ROWS).contains(rows))
+            .ok_or_else(|| {
+                Error::invalid(
+                    "tools[0].max_inline_rows",
+                    format!("`max_inline_rows` is a whole number from 1 to {MAX_INLINE_ROWS}"),
+                )
+            })?,
     };
-    Ok(Some(SqlQuery { sql: sql.to_owned(), max_inline_rows }))
+    Ok(Some(SqlQuery {
+        sql: sql.to_owned(),
+        max_inline_rows,
+    }))
 }
 
 fn input(value: &Value) -> Result<Vec<Message>> {
     match value {
         Value::Null => Ok(Vec::new()),
         Value::String(text) => Ok(vec![message(Author::User, text, "input")?]),
-        Value::Array(items) if items.is_empty() => Err(Error::invalid("input", "`input` is an empty list; send the question")),
+        Value::Array(items) if items.is_empty() => Err(Error::invalid(
+            "input",
+            "`input` is an empty list; send the question",
+        )),
         Value::Array(_) => {
             let messages = messages(value, "input")?;
-            if messages.iter().any(|message| message.author == Author::User) {
+            if messages
+                .iter()
+                .any(|message| message.author == Author::User)
+            {
                 Ok(messages)
             } else {
-                Err(Error::invalid("input", "`input` has no message of the role user"))
+                Err(Error::invalid(
+                    "input",
+                    "`input` has no message of the role user",
+                ))
             }
         }
-        _ => Err(Error::invalid("input", "`input` is a text or a list of messages")),
+        _ => Err(Error::invalid(
+            "input",
+            "`input` is a text or a list of messages",
+        )),
     }
 }
 
@@ -145,7 +208,12 @@ pub fn messages(value: &Value, path: &str) -> Result<Vec<Message>> {
     let items = match value {
         Value::Null => return Ok(Vec::new()),
         Value::Array(items) => items,
-        _ => return Err(Error::invalid(path, format!("`{path}` is a list of messages"))),
+        _ => {
+            return Err(Error::invalid(
+                path,
+                format!("`{path}` is a list of messages"),
+            ));
+        }
     };
     let mut messages = Vec::with_capacity(items.len());
     for (index, item) in items.iter().enumerate() {
@@ -160,7 +228,10 @@ fn input_item(item: &Value, path: &str) -> Result<Option<Message>> {
         None | Some("message") => {}
         Some("item_reference") => return Ok(None),
         Some(other) => {
-            return Err(Error::invalid(format!("{path}.type"), format!("'{}' is not taken here; send messages", short(other))));
+            return Err(Error::invalid(
+                format!("{path}.type"),
+                format!("'{}' is not taken here; send messages", short(other)),
+            ));
         }
     }
     let author = match item.get("role").and_then(Value::as_str) {
@@ -168,13 +239,23 @@ fn input_item(item: &Value, path: &str) -> Result<Option<Message>> {
         Some("assistant") => Author::Assistant,
         Some("system") => Author::System,
         Some("developer") => Author::Developer,
-        _ => return Err(Error::invalid(format!("{path}.role"), "`role` is user, assistant, system or developer")),
+        _ => {
+            return Err(Error::invalid(
+                format!("{path}.role"),
+                "`role` is user, assistant, system or developer",
+            ));
+        }
     };
     let path = format!("{path}.content");
     let text = match item.get("content") {
         Some(Value::String(text)) => text.clone(),
         Some(Value::Array(parts)) => parts_text(parts, &path)?,
-        _ => return Err(Error::invalid(path, "`content` is a text or a list of parts")),
+        _ => {
+            return Err(Error::invalid(
+                path,
+                "`content` is a text or a list of parts",
+            ));
+        }
     };
     message(author, &text, &path).map(Some)
 }
@@ -209,7 +290,9 @@ mod tests {
     use serde_json::json;
 
     fn ask(body: Value) -> Result<Ask> {
-        serde_json::from_value::<CreateResponse>(body).map_err(Error::internal)?.into_ask()
+        serde_json::from_value::<CreateResponse>(body)
+            .map_err(Error::internal)?
+            .into_ask()
     }
 
     fn check_refused(body: Value, param: &str) {
@@ -220,7 +303,10 @@ mod tests {
     #[test]
     fn a_text_is_one_message_of_the_user() {
         let ask = ask(json!({"model": "m", "input": "How many?"})).expect("valid");
-        assert_eq!((ask.input[0].author, ask.input[0].text.as_str()), (Author::User, "How many?"));
+        assert_eq!(
+            (ask.input[0].author, ask.input[0].text.as_str()),
+            (Author::User, "How many?")
+        );
     }
 
     #[test]
@@ -231,7 +317,13 @@ mod tests {
             {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "How"}, {"type": "input_text", "text": "many?"}]},
         ]);
         let ask = ask(json!({"model": "m", "input": items})).expect("valid");
-        assert_eq!(ask.input.iter().map(|one| one.text.as_str()).collect::<Vec<_>>(), ["Be brief.", "How\nmany?"]);
+        assert_eq!(
+            ask.input
+                .iter()
+                .map(|one| one.text.as_str())
+                .collect::<Vec<_>>(),
+            ["Be brief.", "How\nmany?"]
+        );
     }
 
     #[test]
@@ -240,19 +332,40 @@ mod tests {
         check_refused(json!({"model": "m"}), "input");
         check_refused(json!({"model": "m", "input": 7}), "input");
         check_refused(json!({"model": "m", "input": []}), "input");
-        check_refused(json!({"model": "m", "input": [{"role": "user", "content": [{"type": "input_image"}]}]}), "input[0].content[0]");
-        check_refused(json!({"model": "m", "input": [{"role": "robot", "content": "x"}]}), "input[0].role");
+        check_refused(
+            json!({"model": "m", "input": [{"role": "user", "content": [{"type": "input_image"}]}]}),
+            "input[0].content[0]",
+        );
+        check_refused(
+            json!({"model": "m", "input": [{"role": "robot", "content": "x"}]}),
+            "input[0].role",
+        );
         check_refused(json!({"model": "m", "conversation": 7}), "conversation");
-        check_refused(json!({"model": "m", "tools": [{"type": "web_search"}]}), "tools[0].type");
-        check_refused(json!({"model": "m", "tools": [{"type": "sql_query"}]}), "tools[0].query");
-        check_refused(json!({"model": "m", "tools": [{"type": "sql_query", "query": "x"}, {"type": "sql_query", "query": "x"}]}), "tools");
+        check_refused(
+            json!({"model": "m", "tools": [{"type": "web_search"}]}),
+            "tools[0].type",
+        );
+        check_refused(
+            json!({"model": "m", "tools": [{"type": "sql_query"}]}),
+            "tools[0].query",
+        );
+        check_refused(
+            json!({"model": "m", "tools": [{"type": "sql_query", "query": "x"}, {"type": "sql_query", "query": "x"}]}),
+            "tools",
+        );
     }
 
     #[test]
     fn max_inline_rows_is_taken_up_to_its_bounds() {
         let body = |rows: Value| json!({"model": "m", "tools": [{"type": "sql_query", "query": "SELECT 1", "max_inline_rows": rows}]});
         for rows in [1_u64, 10_000] {
-            assert_eq!(ask(body(rows.into())).ok().and_then(|ask| ask.query).map(|query| query.max_inline_rows), Some(rows));
+            assert_eq!(
+                ask(body(rows.into()))
+                    .ok()
+                    .and_then(|ask| ask.query)
+                    .map(|query| query.max_inline_rows),
+                Some(rows)
+            );
         }
         for rows in [json!(0), json!(10_001), json!(-1), json!(1.5), json!("7")] {
             check_refused(body(rows), "tools[0].max_inline_rows");

@@ -40,24 +40,40 @@ pub struct CreateConversation {
 }
 
 /// `POST /conversations`
-pub async fn create(State(conversations): State<Conversations>, caller: Caller, body: Option<Json<CreateConversation>>) -> Result<Response> {
+pub async fn create(
+    State(conversations): State<Conversations>,
+    caller: Caller,
+    body: Option<Json<CreateConversation>>,
+) -> Result<Response> {
     let body = body.map(|Json(body)| body).unwrap_or_default();
     let messages = ask::messages(&body.items, "items")?;
-    let conversation = conversations.create(&caller, body.metadata.unwrap_or_default(), &messages).await?;
+    let conversation = conversations
+        .create(&caller, body.metadata.unwrap_or_default(), &messages)
+        .await?;
     Ok(axum::Json(object(&conversation)).into_response())
 }
 
 /// `GET /conversations/{id}`
-pub async fn get(State(conversations): State<Conversations>, caller: Caller, Path(id): Path<String>) -> Result<axum::Json<Value>> {
+pub async fn get(
+    State(conversations): State<Conversations>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<axum::Json<Value>> {
     let conversation = conversations.get(&caller, conversation_id(&id)?).await?;
     Ok(axum::Json(object(&conversation)))
 }
 
 /// `DELETE /conversations/{id}`
-pub async fn delete(State(conversations): State<Conversations>, caller: Caller, Path(id): Path<String>) -> Result<axum::Json<Value>> {
+pub async fn delete(
+    State(conversations): State<Conversations>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<axum::Json<Value>> {
     let id = conversation_id(&id)?;
     conversations.delete(&caller, id).await?;
-    Ok(axum::Json(json!({"id": id, "object": "conversation.deleted", "deleted": true})))
+    Ok(axum::Json(
+        json!({"id": id, "object": "conversation.deleted", "deleted": true}),
+    ))
 }
 
 /// The parameters of a list of items.
@@ -86,12 +102,28 @@ pub async fn items(
     let conversation = conversations.get(&caller, conversation_id(&id)?).await?;
     let limit = list.limit.unwrap_or(DEFAULT_ITEMS);
     if !(1..=MAX_ITEMS).contains(&limit) {
-        return Err(Error::invalid("limit", format!("`limit` is a whole number from 1 to {MAX_ITEMS}")));
+        return Err(Error::invalid(
+            "limit",
+            format!("`limit` is a whole number from 1 to {MAX_ITEMS}"),
+        ));
     }
-    let after = list.after.as_deref().map(|id| ask::id(id, "msg_", "after", Code::MessageNotFound)).transpose()?;
+    let after = list
+        .after
+        .as_deref()
+        .map(|id| ask::id(id, "msg_", "after", Code::MessageNotFound))
+        .transpose()?;
     // Newest first unless asked otherwise, as OpenAI's API has it.
     let descending = list.order != Some(Order::Asc);
-    let (messages, has_more) = conversations.list(&conversation, Window { after, limit, descending }).await?;
+    let (messages, has_more) = conversations
+        .list(
+            &conversation,
+            Window {
+                after,
+                limit,
+                descending,
+            },
+        )
+        .await?;
     Ok(axum::Json(json!({
         "object": "list",
         "data": messages.iter().map(item).collect::<Vec<_>>(),
@@ -108,7 +140,9 @@ pub async fn item_get(
     Path((id, item_id)): Path<(String, String)>,
 ) -> Result<axum::Json<Value>> {
     let conversation = conversations.get(&caller, conversation_id(&id)?).await?;
-    let message = conversations.message(&conversation, message_id(&item_id)?).await?;
+    let message = conversations
+        .message(&conversation, message_id(&item_id)?)
+        .await?;
     Ok(axum::Json(item(&message)))
 }
 
@@ -143,11 +177,17 @@ pub async fn result(
 ) -> Result<Response> {
     let limit = query.limit.unwrap_or(DEFAULT_LIMIT);
     if !(1..=MAX_LIMIT).contains(&limit) {
-        return Err(Error::invalid("limit", format!("`limit` is a whole number from 1 to {MAX_LIMIT}")));
+        return Err(Error::invalid(
+            "limit",
+            format!("`limit` is a whole number from 1 to {MAX_LIMIT}"),
+        ));
     }
     let offset = query.offset.unwrap_or(0);
     if i64::try_from(offset).is_err() {
-        return Err(Error::invalid("offset", "`offset` is larger than any result"));
+        return Err(Error::invalid(
+            "offset",
+            "`offset` is larger than any result",
+        ));
     }
     let statement = stored(&results, &caller, &id, &item_id).await?;
     let page = results.page(&statement, limit, offset).await?;
@@ -172,16 +212,34 @@ pub async fn export(
     let statement = stored(&results, &caller, &id, &item_id).await?;
     let export = results.export(&statement).await?;
     let headers = [
-        (header::CONTENT_TYPE.as_str(), "text/csv; charset=utf-8".to_owned()),
-        (header::CONTENT_DISPOSITION.as_str(), format!("attachment; filename=\"result-{}.csv\"", statement.message_id)),
+        (
+            header::CONTENT_TYPE.as_str(),
+            "text/csv; charset=utf-8".to_owned(),
+        ),
+        (
+            header::CONTENT_DISPOSITION.as_str(),
+            format!(
+                "attachment; filename=\"result-{}.csv\"",
+                statement.message_id
+            ),
+        ),
         ("x-mindhost-plugin", export.digest.clone()),
     ];
-    let pieces = stream::unfold(export, |mut export| async move { Some((export.pieces.recv().await?, export)) });
+    let pieces = stream::unfold(export, |mut export| async move {
+        Some((export.pieces.recv().await?, export))
+    });
     Ok((headers, Body::from_stream(pieces)).into_response())
 }
 
-async fn stored(results: &StoredResults, caller: &Caller, id: &str, item_id: &str) -> Result<StoredStatement> {
-    results.find(caller, conversation_id(id)?, message_id(item_id)?).await
+async fn stored(
+    results: &StoredResults,
+    caller: &Caller,
+    id: &str,
+    item_id: &str,
+) -> Result<StoredStatement> {
+    results
+        .find(caller, conversation_id(id)?, message_id(item_id)?)
+        .await
 }
 
 fn conversation_id(text: &str) -> Result<Uuid> {
@@ -205,7 +263,9 @@ fn object(conversation: &Conversation) -> Value {
 /// A message as OpenAI's clients read it.
 fn item(message: &Message) -> Value {
     let part = match message.author {
-        Author::Assistant => json!({"type": "output_text", "text": message.text, "annotations": [], "logprobs": []}),
+        Author::Assistant => {
+            json!({"type": "output_text", "text": message.text, "annotations": [], "logprobs": []})
+        }
         _ => json!({"type": "input_text", "text": message.text}),
     };
     json!({

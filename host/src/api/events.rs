@@ -28,15 +28,26 @@ pub struct Wanted {
 
 /// The stream of one answer. Dropped by the client, it drops the reader.
 pub fn stream(reader: EventReader, wanted: Wanted) -> Response {
-    let writer = Writer { message_id: reader.message_id(), wanted, sequence: 0 };
+    let writer = Writer {
+        message_id: reader.message_id(),
+        wanted,
+        sequence: 0,
+    };
     let events = stream::unfold((reader, writer), |(mut reader, mut writer)| async move {
         let event = reader.next().await?;
         let written = writer.write(&event);
-        Some((stream::iter(written.into_iter().map(Ok::<_, Infallible>)), (reader, writer)))
+        Some((
+            stream::iter(written.into_iter().map(Ok::<_, Infallible>)),
+            (reader, writer),
+        ))
     });
     let events = futures_util::StreamExt::flatten(events);
     let headers = [("x-accel-buffering", "no"), ("cache-control", "no-store")];
-    (headers, Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE).text("keep-alive"))).into_response()
+    (
+        headers,
+        Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE).text("keep-alive")),
+    )
+        .into_response()
 }
 
 /// Numbers and writes the events of one stream.
@@ -77,15 +88,21 @@ impl Writer {
     fn write(&mut self, event: &Event) -> Vec<SseEvent> {
         match event {
             Event::Created(record) => self.whole("response.created", ResponseObject::new(record)),
-            Event::InProgress(record) => self.whole("response.in_progress", ResponseObject::new(record)),
+            Event::InProgress(record) => {
+                self.whole("response.in_progress", ResponseObject::new(record))
+            }
             Event::Delta(text) => self.delta(text),
-            Event::Completed(record) => self.whole("response.completed", ResponseObject::new(record)),
+            Event::Completed(record) => {
+                self.whole("response.completed", ResponseObject::new(record))
+            }
             Event::Failed(cause, record) => {
                 let mut events = self.extra("error", error::stream_fields(cause));
                 events.extend(self.whole("response.failed", ResponseObject::new(record)));
                 events
             }
-            Event::Step(step) if self.wanted.steps => self.extra("response.mindhost.step", json!({"step": &**step})),
+            Event::Step(step) if self.wanted.steps => {
+                self.extra("response.mindhost.step", json!({"step": &**step}))
+            }
             Event::Step(_) => Vec::new(),
             _ if self.wanted.minimal => Vec::new(),
             other => self.frame(other),
@@ -98,13 +115,19 @@ impl Writer {
         match event {
             Event::MessageAdded => {
                 let item = json!({"type": "message", "id": id, "status": "in_progress", "role": "assistant", "content": []});
-                let mut events = self.extra("response.output_item.added", json!({"output_index": 0, "item": item}));
+                let mut events = self.extra(
+                    "response.output_item.added",
+                    json!({"output_index": 0, "item": item}),
+                );
                 events.extend(self.part("response.content_part.added", ""));
                 events
             }
             Event::QueryAdded(query) => {
                 let item = json!({"type": "query_result", "id": id, "status": "in_progress", "query": &**query});
-                self.extra("response.output_item.added", json!({"output_index": 0, "item": item}))
+                self.extra(
+                    "response.output_item.added",
+                    json!({"output_index": 0, "item": item}),
+                )
             }
             Event::TextDone(text) => {
                 let place = json!({"item_id": id, "output_index": 0, "content_index": 0, "text": &**text, "logprobs": []});
@@ -112,7 +135,10 @@ impl Writer {
                 events.extend(self.part("response.content_part.done", text));
                 events
             }
-            Event::ItemDone(item) => self.extra("response.output_item.done", json!({"output_index": 0, "item": &**item})),
+            Event::ItemDone(item) => self.extra(
+                "response.output_item.done",
+                json!({"output_index": 0, "item": &**item}),
+            ),
             _ => Vec::new(),
         }
     }
@@ -133,14 +159,25 @@ impl Writer {
             content_index: 0,
             delta: text,
             logprobs: [],
-            response: DeltaOfResponse { item_id: self.message_id, r#type: kind, delta: text },
+            response: DeltaOfResponse {
+                item_id: self.message_id,
+                r#type: kind,
+                delta: text,
+            },
         };
         named(kind, &data)
     }
 
     fn whole(&mut self, kind: &'static str, response: ResponseObject<'_>) -> Vec<SseEvent> {
         let sequence_number = self.next();
-        named(kind, &Whole { r#type: kind, sequence_number, response })
+        named(
+            kind,
+            &Whole {
+                r#type: kind,
+                sequence_number,
+                response,
+            },
+        )
     }
 
     fn extra(&mut self, kind: &'static str, mut fields: Value) -> Vec<SseEvent> {

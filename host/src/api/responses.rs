@@ -29,7 +29,9 @@ pub async fn create(
 ) -> Result<Response> {
     let is_stream = body.stream.unwrap_or(false);
     let wanted = Wanted {
-        minimal: headers.get("x-mindhost-events").is_some_and(|value| value == "minimal"),
+        minimal: headers
+            .get("x-mindhost-events")
+            .is_some_and(|value| value == "minimal"),
         steps: body.wants_steps(),
     };
     let reader = answering.start(&caller, body.into_ask()?).await?;
@@ -37,29 +39,46 @@ pub async fn create(
         return Ok(events::stream(reader, wanted));
     }
     match reader.last().await {
-        Some(Event::Completed(record)) => Ok(axum::Json(ResponseObject::new(&record)).into_response()),
+        Some(Event::Completed(record)) => {
+            Ok(axum::Json(ResponseObject::new(&record)).into_response())
+        }
         Some(Event::Failed(error, _)) => Err((*error).clone()),
         _ => Err(Error::internal("an answer ended without a last event")),
     }
 }
 
 /// `GET /responses/{id}`
-pub async fn get(State(answering): State<Answering>, caller: Caller, Path(id): Path<String>) -> Result<Response> {
+pub async fn get(
+    State(answering): State<Answering>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Response> {
     let record = answering.get(&caller, response_id(&id)?).await?;
     Ok(axum::Json(ResponseObject::new(&record)).into_response())
 }
 
 /// `POST /responses/{id}/cancel`
-pub async fn cancel(State(answering): State<Answering>, caller: Caller, Path(id): Path<String>) -> Result<Response> {
+pub async fn cancel(
+    State(answering): State<Answering>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Response> {
     let record = answering.cancel(&caller, response_id(&id)?).await?;
     Ok(axum::Json(ResponseObject::new(&record)).into_response())
 }
 
 /// `DELETE /responses/{id}`
-pub async fn delete(State(answering): State<Answering>, caller: Caller, Path(id): Path<String>) -> Result<(StatusCode, axum::Json<Value>)> {
+pub async fn delete(
+    State(answering): State<Answering>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<(StatusCode, axum::Json<Value>)> {
     let id = response_id(&id)?;
     answering.delete(&caller, id).await?;
-    Ok((StatusCode::OK, axum::Json(json!({"id": id, "object": "response", "deleted": true}))))
+    Ok((
+        StatusCode::OK,
+        axum::Json(json!({"id": id, "object": "response", "deleted": true})),
+    ))
 }
 
 fn response_id(text: &str) -> Result<Uuid> {

@@ -6,8 +6,18 @@ use axum::extract::FromRef;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    auth::Auth, config::Config, datasources::Datasources, minds::Minds,
-    plugins::registry::Registry, providers::Providers, secrets::SecretKey, store::Store,
+    answering::{self, Answering},
+    auth::Auth,
+    catalog::Catalog,
+    config::Config,
+    conversations::Conversations,
+    datasources::Datasources,
+    minds::Minds,
+    plugins::registry::Registry,
+    providers::Providers,
+    results::{Results, stored::StoredResults},
+    secrets::SecretKey,
+    store::Store,
 };
 
 /// The services of one server.
@@ -27,6 +37,14 @@ pub struct AppState {
     pub providers: Arc<Providers>,
     /// Minds.
     pub minds: Arc<Minds>,
+    /// Catalogs.
+    pub catalog: Arc<Catalog>,
+    /// Answers.
+    pub answering: Answering,
+    /// Conversations.
+    pub conversations: Conversations,
+    /// Results of stored SQL.
+    pub stored_results: StoredResults,
     /// The end of the server.
     pub shutdown: Shutdown,
 }
@@ -34,8 +52,10 @@ pub struct AppState {
 /// Tells background work that the server ends, and waits for it.
 #[derive(Clone, Debug, Default)]
 pub struct Shutdown {
-    /// Cancelled when the server shall end.
+    /// Cancelled when the server shall end: nothing new begins.
     pub token: CancellationToken,
+    /// Cancelled when the time to finish is over: what still runs stops and stores how it ended.
+    pub halt: CancellationToken,
     /// Everything that runs beside the requests: answers, catalog runs.
     pub tasks: TaskTracker,
 }
@@ -70,10 +90,50 @@ impl AppState {
             shutdown.token.clone(),
         ));
         providers.ensure_builtin(workspace).await?;
+        let datasources = Arc::new(datasources);
+        let minds = Arc::new(Minds::new(store.clone(), providers.clone()));
+        let catalog = Arc::new(Catalog::new(
+            store.clone(),
+            datasources.clone(),
+            config.catalog.clone(),
+            shutdown.token.clone(),
+            shutdown.tasks.clone(),
+        ));
+        let conversations = Conversations::new(store.clone());
+        let results = Results::new(
+            registry.clone(),
+            datasources.clone(),
+            catalog.clone(),
+            config.sql.clone(),
+            shutdown.tasks.clone(),
+        );
+        let stored_results = StoredResults::new(
+            results.clone(),
+            conversations.clone(),
+            minds.clone(),
+            shutdown.halt.clone(),
+        );
+        let answering = Answering::new(answering::Parts {
+            store: store.clone(),
+            conversations: conversations.clone(),
+            minds: minds.clone(),
+            providers: providers.clone(),
+            registry: registry.clone(),
+            catalog: catalog.clone(),
+            results,
+            settings: config.answering.clone(),
+            tasks: shutdown.tasks.clone(),
+            ending: shutdown.token.clone(),
+            halt: shutdown.halt.clone(),
+        });
         Ok(Self {
             auth: Arc::new(auth),
-            datasources: Arc::new(datasources),
-            minds: Arc::new(Minds::new(store.clone(), providers.clone())),
+            catalog,
+            answering,
+            conversations,
+            stored_results,
+            datasources,
+            minds,
             providers,
             registry,
             shutdown,

@@ -47,6 +47,7 @@ pub struct FoundTable {
     /// Name of the datasource.
     pub datasource: String,
     /// `schema.table`
+    #[serde(rename = "table")]
     pub name: String,
     /// `TABLE`, `VIEW`, …
     #[serde(rename = "type")]
@@ -80,6 +81,7 @@ pub struct Described {
     /// Name of the datasource.
     pub datasource: String,
     /// `schema.table`
+    #[serde(rename = "table")]
     pub name: String,
     /// `TABLE`, `VIEW`, …
     #[serde(rename = "type")]

@@ -1,6 +1,6 @@
 //! `mindhost serve`
 
-use std::{fs, io, io::IsTerminal, path::Path, sync::Arc};
+use std::{fs, io, io::IsTerminal, path::Path, sync::Arc, time::Duration};
 
 use anyhow::Context;
 use mindhost::{
@@ -18,6 +18,9 @@ use tokio::{
 };
 
 use super::open::{self, Opened};
+
+/// How long stopped work may take to store how it ended.
+const HALT: Duration = Duration::from_secs(2);
 
 pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     telemetry::start(&config.log).map_err(anyhow::Error::msg)?;
@@ -64,6 +67,7 @@ async fn until_signal(listener: TcpListener, state: AppState) -> anyhow::Result<
     tracing::info!("ending: no new connections; what is under way may finish");
     token.cancel();
     let grace = state.config.server.shutdown_grace;
+    // Answers and exports have no other way to learn that the server ends: they finish or are halted.
     let drained = timeout(grace, async {
         let _ = server.await;
         state.shutdown.tasks.close();
@@ -71,11 +75,15 @@ async fn until_signal(listener: TcpListener, state: AppState) -> anyhow::Result<
         state.auth.close().await;
         state.store.close().await;
     });
-    match drained.await {
-        Ok(()) => tracing::info!("ended"),
-        Err(_) => {
-            tracing::warn!("ended before everything was finished: server.shutdown_grace ran out")
-        }
+    if drained.await.is_ok() {
+        tracing::info!("ended");
+        return Ok(());
+    }
+    tracing::warn!("the time to finish is over (server.shutdown_grace): stopping what still runs");
+    state.shutdown.halt.cancel();
+    state.shutdown.tasks.close();
+    if timeout(HALT, state.shutdown.tasks.wait()).await.is_err() {
+        tracing::warn!("some work did not stop in time; the next start finds what it left");
     }
     Ok(())
 }

@@ -32,12 +32,14 @@ pub async fn insert(tx: &mut Tx, conversation: &Conversation) -> Result<()> {
 
 /// Gives a conversation that has no Mind yet the one that first answers in it.
 pub async fn bind_to_mind(tx: &mut Tx, id: Uuid, mind_id: &str, mind_name: &str) -> Result<()> {
-    sqlx::query("UPDATE conversations SET mind_id = $2, mind_name = $3 WHERE id = $1 AND mind_id IS NULL")
-        .bind(id.to_string())
-        .bind(mind_id)
-        .bind(mind_name)
-        .execute(&mut **tx)
-        .await?;
+    sqlx::query(
+        "UPDATE conversations SET mind_id = $2, mind_name = $3 WHERE id = $1 AND mind_id IS NULL",
+    )
+    .bind(id.to_string())
+    .bind(mind_id)
+    .bind(mind_name)
+    .execute(&mut **tx)
+    .await?;
     Ok(())
 }
 
@@ -102,7 +104,10 @@ pub async fn delete(store: &Store, id: Uuid) -> Result<()> {
         "DELETE FROM messages WHERE conversation_id = $1",
         "DELETE FROM conversations WHERE id = $1",
     ] {
-        sqlx::query(statement).bind(id.to_string()).execute(&mut *tx).await?;
+        sqlx::query(statement)
+            .bind(id.to_string())
+            .execute(&mut *tx)
+            .await?;
     }
     Ok(tx.commit().await?)
 }
@@ -126,9 +131,13 @@ pub async fn list(
     descending: bool,
 ) -> Result<Vec<Message>> {
     let query = if descending {
-        format!("SELECT {MESSAGE_COLUMNS} FROM messages WHERE conversation_id = $1 AND position < $2 ORDER BY position DESC LIMIT $3")
+        format!(
+            "SELECT {MESSAGE_COLUMNS} FROM messages WHERE conversation_id = $1 AND position < $2 ORDER BY position DESC LIMIT $3"
+        )
     } else {
-        format!("SELECT {MESSAGE_COLUMNS} FROM messages WHERE conversation_id = $1 AND position > $2 ORDER BY position LIMIT $3")
+        format!(
+            "SELECT {MESSAGE_COLUMNS} FROM messages WHERE conversation_id = $1 AND position > $2 ORDER BY position LIMIT $3"
+        )
     };
     let from = after.unwrap_or(if descending { i64::MAX } else { 0 });
     let rows = sqlx::query(sqlx::AssertSqlSafe(query))
@@ -142,7 +151,8 @@ pub async fn list(
 
 /// One message of a conversation.
 pub async fn message(store: &Store, conversation: Uuid, id: Uuid) -> Result<Option<Message>> {
-    let query = format!("SELECT {MESSAGE_COLUMNS} FROM messages WHERE conversation_id = $1 AND id = $2");
+    let query =
+        format!("SELECT {MESSAGE_COLUMNS} FROM messages WHERE conversation_id = $1 AND id = $2");
     let row = sqlx::query(sqlx::AssertSqlSafe(query))
         .bind(conversation.to_string())
         .bind(id.to_string())
@@ -161,7 +171,10 @@ fn message_of(row: &AnyRow) -> Result<Message> {
         author: Author::parse(row.try_get("role")?),
         status: row.try_get("status")?,
         text: content.into_iter().map(|part| part.text).collect(),
-        sql: sql.map(|text| StoredSql { text, origin: SqlOrigin::parse(origin.as_deref()) }),
+        sql: sql.map(|text| StoredSql {
+            text,
+            origin: SqlOrigin::parse(origin.as_deref()),
+        }),
         created_at: store::timestamp(row.try_get("created_at")?),
     })
 }

@@ -78,6 +78,19 @@ pub enum Dialect {
     Generic,
 }
 
+impl Dialect {
+    /// As in the manifest.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Sqlite => "sqlite",
+            Self::Postgresql => "postgresql",
+            Self::Mysql => "mysql",
+            Self::Mssql => "mssql",
+            Self::Generic => "generic",
+        }
+    }
+}
+
 /// What a connector can do.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]

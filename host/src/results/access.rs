@@ -3,12 +3,12 @@
 use std::{sync::Arc, time::Duration};
 
 use crate::{
-    catalog::Catalog,
+    catalog::{Catalog, View, ViewSource},
     datasources::Datasources,
     error::{Code, Error, Result},
     minds::Mind,
-    plugins::{Target, registry::Registry},
-    sql::guard::{Guarded, Scope, ScopeDatasource},
+    plugins::{Dialect, Target, registry::Registry},
+    sql::guard::{Guarded, Scope, ScopeDatasource, ScopeTable},
 };
 
 /// One datasource of the Mind, ready to be asked.
@@ -29,6 +29,8 @@ pub struct Source {
 pub struct Access {
     /// What a statement may name.
     pub scope: Scope,
+    /// What the catalog shows of it.
+    pub view: View,
     sources: Vec<Source>,
 }
 
@@ -38,22 +40,115 @@ impl Access {
         &self.sources[guarded.datasource]
     }
 
+    /// Name and dialect of each datasource.
+    pub fn dialects(&self) -> Vec<(&str, Dialect)> {
+        self.scope
+            .datasources
+            .iter()
+            .map(|one| (one.name.as_str(), one.dialect))
+            .collect()
+    }
+
+    /// Whether rows of every datasource here may go to a model vendor.
+    pub fn sends_rows(&self) -> bool {
+        self.sources.iter().all(|source| source.send_rows)
+    }
+
     /// The same, limited to one datasource; all of it without a name.
     ///
     /// # Errors
     /// When the Mind has no such datasource.
     pub fn narrowed(&self, name: Option<&str>) -> Result<Access> {
-        let Some(name) = name.filter(|name| !name.is_empty()) else { return Ok(self.clone()) };
-        let Some(index) = self.scope.datasources.iter().position(|one| one.name == name) else {
-            let names: Vec<_> = self.scope.datasources.iter().map(|one| one.name.as_str()).collect();
+        let Some(name) = name.filter(|name| !name.is_empty()) else {
+            return Ok(self.clone());
+        };
+        let Some(index) = self
+            .scope
+            .datasources
+            .iter()
+            .position(|one| one.name == name)
+        else {
+            let names: Vec<_> = self
+                .scope
+                .datasources
+                .iter()
+                .map(|one| one.name.as_str())
+                .collect();
             return Err(Error::new(
                 Code::DatasourceNotInMind,
-                format!("this Mind has no datasource '{name}'; it has: {}", names.join(", ")),
+                format!(
+                    "this Mind has no datasource '{name}'; it has: {}",
+                    names.join(", ")
+                ),
             ));
         };
         Ok(Access {
-            scope: Scope { datasources: vec![self.scope.datasources[index].clone()] },
+            scope: Scope {
+                datasources: vec![self.scope.datasources[index].clone()],
+            },
+            view: View {
+                sources: vec![self.view.sources[index].clone()],
+            },
             sources: vec![self.sources[index].clone()],
         })
     }
+}
+
+/// Loads what a Mind may see.
+///
+/// # Errors
+/// `no_plugin` when nothing serves the engine of one of its datasources any more.
+pub async fn load(
+    mind: &Mind,
+    datasources: &Datasources,
+    catalog: &Catalog,
+    registry: &Registry,
+) -> Result<Access> {
+    let mut access = Access {
+        scope: Scope::default(),
+        sources: Vec::new(),
+        view: View {
+            sources: Vec::new(),
+        },
+    };
+    for chosen in &mind.datasources {
+        let Some(datasource) = datasources
+            .get_by_id(&mind.workspace_id, &chosen.id)
+            .await?
+        else {
+            continue;
+        };
+        let connector = registry.connector(&datasource.engine)?;
+        let manifest = connector.manifest();
+        let tables = catalog
+            .scope_tables(&datasource.id, chosen.tables.as_deref())
+            .await?;
+        access.scope.datasources.push(ScopeDatasource {
+            id: datasource.id.clone(),
+            name: datasource.name.clone(),
+            dialect: manifest.dialect.unwrap_or(Dialect::Generic),
+            tables: tables
+                .into_iter()
+                .map(|one| ScopeTable {
+                    table: one.table,
+                    columns: one.columns,
+                })
+                .collect(),
+            function_schemas: datasource.settings.function_schemas.clone(),
+            paging: manifest.capabilities.paging,
+        });
+        access.view.sources.push(ViewSource {
+            id: datasource.id.clone(),
+            name: datasource.name.clone(),
+            tables: chosen.tables.clone(),
+            send_values: datasource.settings.send_values,
+        });
+        access.sources.push(Source {
+            statement_timeout: datasource.settings.statement_timeout(),
+            send_rows: datasource.settings.send_rows,
+            target: Arc::new(datasources.target(&datasource).await?),
+            engine: datasource.engine,
+        });
+    }
+    Ok(access)
 }

@@ -3,7 +3,10 @@
 use std::{io, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use tokio::{sync::mpsc, time::{Instant, timeout}};
+use tokio::{
+    sync::mpsc,
+    time::{Instant, timeout},
+};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
@@ -39,7 +42,11 @@ pub async fn start(
     tasks: &TaskTracker,
 ) -> Result<Export> {
     let whole = settings.export_timeout;
-    let statement = Statement { text: text.to_owned(), id: Uuid::now_v7().to_string(), timeout: whole };
+    let statement = Statement {
+        text: text.to_owned(),
+        id: Uuid::now_v7().to_string(),
+        timeout: whole,
+    };
     let columns = connection.query(&statement, &first).await?;
     let batch = connection.next(ROWS_AT_ONCE, &first).await?;
     let digest = connection.digest().to_owned();
@@ -53,7 +60,11 @@ pub async fn start(
         cancel: cancel.clone(),
     };
     tasks.spawn(copy.run(batch));
-    Ok(Export { pieces, digest, _cancel_on_drop: cancel.drop_guard() })
+    Ok(Export {
+        pieces,
+        digest,
+        _cancel_on_drop: cancel.drop_guard(),
+    })
 }
 
 /// The task that copies rows to the client.
@@ -70,35 +81,53 @@ impl Copy {
     async fn run(mut self, first: Option<Batch>) {
         if let Err(error) = self.copy(first).await {
             if error.kind() != Kind::Cancelled {
-                tracing::warn!(code = error.code().as_str(), message = error.message(), "an export broke off");
+                tracing::warn!(
+                    code = error.code().as_str(),
+                    message = error.message(),
+                    "an export broke off"
+                );
             }
-            // The connection is dropped in the middle of its cursor, which cancels the statement.
-            let _ = timeout(self.idle, self.sender.send(Err(io::Error::other("the export broke off")))).await;
+            // Dropped in the middle of its cursor, the connection cancels the statement.
+            drop(self.connection);
+            let broken = self
+                .sender
+                .send(Err(io::Error::other("the export broke off")));
+            let _ = timeout(self.idle, broken).await;
         }
     }
 
     async fn copy(&mut self, mut batch: Option<Batch>) -> Result<()> {
-        let call = Call { deadline: self.deadline, cancel: self.cancel.clone() };
+        let call = Call {
+            deadline: self.deadline,
+            cancel: self.cancel.clone(),
+        };
         let mut encoder = CsvEncoder::new(self.columns.clone());
         let mut piece = Vec::new();
         encoder.header(&mut piece);
         while let Some(rows) = batch {
             encoder.batch(&rows, &mut piece);
-            self.send(std::mem::take(&mut piece)).await?;
+            send(&self.sender, std::mem::take(&mut piece), self.idle).await?;
             batch = self.connection.next(ROWS_AT_ONCE, &call).await?;
         }
         self.connection.close(&call).await?;
-        self.send(piece).await
+        send(&self.sender, piece, self.idle).await
     }
+}
 
-    async fn send(&self, piece: Vec<u8>) -> Result<()> {
-        if piece.is_empty() {
-            return Ok(());
-        }
-        match timeout(self.idle, self.sender.send(Ok(piece.into()))).await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) => Err(Error::new(Code::Cancelled, "the client went away")),
-            Err(_) => Err(Error::new(Code::Timeout, format!("the client read nothing for {} seconds", self.idle.as_secs()))),
-        }
+async fn send(
+    sender: &mpsc::Sender<io::Result<Bytes>>,
+    piece: Vec<u8>,
+    idle: Duration,
+) -> Result<()> {
+    if piece.is_empty() {
+        return Ok(());
+    }
+    match timeout(idle, sender.send(Ok(piece.into()))).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(_)) => Err(Error::new(Code::Cancelled, "the client went away")),
+        Err(_) => Err(Error::new(
+            Code::Timeout,
+            format!("the client read nothing for {} seconds", idle.as_secs()),
+        )),
     }
 }

@@ -49,11 +49,19 @@ impl Page {
 }
 
 /// Reads a page. Count and rows see one state of the data where the engine can do that.
-pub async fn read(connection: &mut dyn Connection, guarded: &Guarded, window: Window, call: &Call) -> Result<Page> {
-    let (columns, batches, total) = match (guarded.page(window.limit, window.offset), guarded.count()) {
-        (Paged::Engine(text), Some(count)) => counted(connection, &text, &count, window, call).await?,
-        _ => skimmed(connection, guarded.text(), window, call).await?,
-    };
+pub async fn read(
+    connection: &mut dyn Connection,
+    guarded: &Guarded,
+    window: Window,
+    call: &Call,
+) -> Result<Page> {
+    let (columns, batches, total) =
+        match (guarded.page(window.limit, window.offset), guarded.count()) {
+            (Paged::Engine(text), Some(count)) => {
+                counted(connection, &text, &count, window, call).await?
+            }
+            _ => skimmed(connection, guarded.text(), window, call).await?,
+        };
     Ok(Page {
         columns,
         batches,
@@ -67,12 +75,22 @@ pub async fn read(connection: &mut dyn Connection, guarded: &Guarded, window: Wi
 type Read = (Arc<[Column]>, Vec<Batch>, u64);
 
 /// The engine cuts the page. It is asked for the count only when the page cannot tell.
-async fn counted(connection: &mut dyn Connection, text: &str, count: &str, window: Window, call: &Call) -> Result<Read> {
+async fn counted(
+    connection: &mut dyn Connection,
+    text: &str,
+    count: &str,
+    window: Window,
+    call: &Call,
+) -> Result<Read> {
     let snapshot = connection.begin_snapshot(call.remaining(), call).await?;
     let (columns, batches) = all(connection, text, window.max_bytes, call).await?;
     let rows: u64 = batches.iter().map(|batch| batch.rows() as u64).sum();
     let is_last = rows < window.limit && (rows > 0 || window.offset == 0);
-    let total = if is_last { window.offset + rows } else { one_number(connection, count, call).await? };
+    let total = if is_last {
+        window.offset + rows
+    } else {
+        one_number(connection, count, call).await?
+    };
     if snapshot {
         connection.end_snapshot(call).await?;
     }
@@ -80,14 +98,21 @@ async fn counted(connection: &mut dyn Connection, text: &str, count: &str, windo
 }
 
 /// The host cuts the page: it reads the whole result, keeps the page and counts the rest.
-async fn skimmed(connection: &mut dyn Connection, text: &str, window: Window, call: &Call) -> Result<Read> {
+async fn skimmed(
+    connection: &mut dyn Connection,
+    text: &str,
+    window: Window,
+    call: &Call,
+) -> Result<Read> {
     let columns = connection.query(&statement(text, call), call).await?;
     let mut kept = Kept::new(window.max_bytes);
     let mut total: u64 = 0;
     while let Some(batch) = connection.next(ROWS_AT_ONCE as u32, call).await? {
         let rows = batch.rows() as u64;
         let from = window.offset.saturating_sub(total).min(rows);
-        let until = (window.offset + window.limit).saturating_sub(total).min(rows);
+        let until = (window.offset + window.limit)
+            .saturating_sub(total)
+            .min(rows);
         if from < until {
             kept.push(slice(batch, from as usize, until as usize))?;
         }
@@ -97,7 +122,12 @@ async fn skimmed(connection: &mut dyn Connection, text: &str, window: Window, ca
     Ok((columns, kept.batches, total))
 }
 
-async fn all(connection: &mut dyn Connection, text: &str, max_bytes: usize, call: &Call) -> Result<(Arc<[Column]>, Vec<Batch>)> {
+async fn all(
+    connection: &mut dyn Connection,
+    text: &str,
+    max_bytes: usize,
+    call: &Call,
+) -> Result<(Arc<[Column]>, Vec<Batch>)> {
     let columns = connection.query(&statement(text, call), call).await?;
     let mut kept = Kept::new(max_bytes);
     while let Some(batch) = connection.next(ROWS_AT_ONCE as u32, call).await? {
@@ -117,7 +147,11 @@ async fn one_number(connection: &mut dyn Connection, text: &str, call: &Call) ->
 }
 
 fn statement(text: &str, call: &Call) -> Statement {
-    Statement { text: text.to_owned(), id: Uuid::now_v7().to_string(), timeout: call.remaining() }
+    Statement {
+        text: text.to_owned(),
+        id: Uuid::now_v7().to_string(),
+        timeout: call.remaining(),
+    }
 }
 
 fn slice(batch: Batch, from: usize, until: usize) -> Batch {
@@ -136,7 +170,11 @@ struct Kept {
 
 impl Kept {
     fn new(max_bytes: usize) -> Self {
-        Self { batches: Vec::new(), bytes: 0, max_bytes }
+        Self {
+            batches: Vec::new(),
+            bytes: 0,
+            max_bytes,
+        }
     }
 
     fn push(&mut self, batch: Batch) -> Result<()> {
@@ -147,7 +185,10 @@ impl Kept {
         if self.bytes > self.max_bytes {
             return Err(Error::new(
                 Code::ResultTooLarge,
-                format!("these rows are larger than {} MiB; ask for fewer rows or columns, or export the result as CSV", self.max_bytes >> 20),
+                format!(
+                    "these rows are larger than {} MiB; ask for fewer rows or columns, or export the result as CSV",
+                    self.max_bytes >> 20
+                ),
             ));
         }
         self.batches.push(batch);

@@ -26,7 +26,9 @@ pub fn for_model(page: &Page, values: bool) -> Result<Value> {
     let rows = Rows::new(page.columns.clone(), page.batches.clone());
     let mut rows = serde_json::to_value(&rows).map_err(Error::internal)?;
     shorten(&mut rows);
-    Ok(json!({"columns": columns, "rows": rows, "row_count": page.total, "truncated": page.rows() < page.total}))
+    Ok(
+        json!({"columns": columns, "rows": rows, "row_count": page.total, "truncated": page.rows() < page.total}),
+    )
 }
 
 /// Cuts long texts, at any depth, and marks the cut.

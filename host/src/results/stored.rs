@@ -34,8 +34,18 @@ pub struct StoredStatement {
 
 impl StoredResults {
     /// Over its parts.
-    pub fn new(results: Results, conversations: Conversations, minds: Arc<Minds>, shutdown: CancellationToken) -> Self {
-        Self { results, conversations, minds, shutdown }
+    pub fn new(
+        results: Results,
+        conversations: Conversations,
+        minds: Arc<Minds>,
+        shutdown: CancellationToken,
+    ) -> Self {
+        Self {
+            results,
+            conversations,
+            minds,
+            shutdown,
+        }
     }
 
     /// The SQL of a message, if it may still be run.
@@ -43,7 +53,12 @@ impl StoredResults {
     /// # Errors
     /// When conversation or message are not there, the message has no SQL, its Mind was deleted, or the SQL came
     /// from `sql_query` and the Mind no longer allows that.
-    pub async fn find(&self, caller: &Caller, conversation: Uuid, message: Uuid) -> Result<StoredStatement> {
+    pub async fn find(
+        &self,
+        caller: &Caller,
+        conversation: Uuid,
+        message: Uuid,
+    ) -> Result<StoredStatement> {
         let conversation = self.conversations.get(caller, conversation).await?;
         let message = self.conversations.message(&conversation, message).await?;
         if message.author != Author::Assistant {
@@ -53,18 +68,27 @@ impl StoredResults {
             ));
         }
         let Some(sql) = message.sql else {
-            return Err(Error::new(Code::MessageWithoutSql, "this answer was not based on a query, so it has no result"));
+            return Err(Error::new(
+                Code::MessageWithoutSql,
+                "this answer was not based on a query, so it has no result",
+            ));
         };
         let mind = match &conversation.mind_id {
             Some(id) => self.minds.get_by_id(caller, id).await?,
             None => None,
         };
-        let mind = mind.ok_or_else(|| answering::mind_deleted(conversation.mind_name.as_deref().unwrap_or_default()))?;
+        let mind = mind.ok_or_else(|| {
+            answering::mind_deleted(conversation.mind_name.as_deref().unwrap_or_default())
+        })?;
         if sql.origin == SqlOrigin::SqlQuery && !mind.allows_direct_queries() {
             return Err(answering::direct_queries_not_allowed(&mind));
         }
         let access = self.results.access(&mind).await?;
-        Ok(StoredStatement { message_id: message.id, sql: sql.text, access })
+        Ok(StoredStatement {
+            message_id: message.id,
+            sql: sql.text,
+            access,
+        })
     }
 
     /// One page of its result.
@@ -75,7 +99,9 @@ impl StoredResults {
         // Dropped with the request when the client leaves, which cancels the statement.
         let cancel = self.shutdown.child_token();
         let call = Call::new(self.results.longest(), cancel);
-        self.results.page(&statement.access, &statement.sql, limit, offset, &call).await
+        self.results
+            .page(&statement.access, &statement.sql, limit, offset, &call)
+            .await
     }
 
     /// Its whole result as CSV.
@@ -83,6 +109,12 @@ impl StoredResults {
     /// # Errors
     /// As for any statement, until the stream begins.
     pub async fn export(&self, statement: &StoredStatement) -> Result<Export> {
-        self.results.export(&statement.access, &statement.sql, self.shutdown.child_token()).await
+        self.results
+            .export(
+                &statement.access,
+                &statement.sql,
+                self.shutdown.child_token(),
+            )
+            .await
     }
 }
