@@ -27,7 +27,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use self::{names::Names, runs::Runner, store::CatalogStore};
 use crate::{
     config,
-    datasources::Datasources,
+    datasources::{Datasource, Datasources},
     error::{Code, Error, Result},
     plugins::{Call, Connector, TableRef, Target},
     store::Store,
@@ -69,6 +69,15 @@ pub struct Source<'a> {
     pub workspace: &'a str,
     /// Id.
     pub id: &'a str,
+}
+
+impl<'a> From<&'a Datasource> for Source<'a> {
+    fn from(datasource: &'a Datasource) -> Self {
+        Self {
+            workspace: &datasource.workspace_id,
+            id: &datasource.id,
+        }
+    }
 }
 
 /// Which tables of a catalog to show.
