@@ -33,6 +33,7 @@ use crate::{
     store::Store,
 };
 
+pub use runs::Statuses;
 pub use search::{Described, Found, View, ViewSource};
 pub use statistics::{Statistics, StoredStatistics};
 pub use types::{
@@ -167,17 +168,16 @@ impl Catalog {
     /// When the store fails.
     pub async fn status(&self, datasource_id: &str) -> Result<Status> {
         let ids = [datasource_id.to_owned()];
-        let runs = self.store.newest_runs(&ids).await?;
-        Ok(runs::status(&runs.iter().collect::<Vec<_>>()))
+        Ok(self.statuses(&ids).await?.of([datasource_id]))
     }
 
-    /// How far the catalogs of several datasources have got, taken together: the least finished one counts.
+    /// How far the catalogs of several datasources have got.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn status_of(&self, datasource_ids: &[String]) -> Result<Status> {
+    pub async fn statuses(&self, datasource_ids: &[String]) -> Result<Statuses> {
         let runs = self.store.newest_runs(datasource_ids).await?;
-        Ok(runs::status_of_several(datasource_ids, &runs))
+        Ok(Statuses::new(runs))
     }
 
     /// Stores which tables a datasource has. Called when it is made or pointed elsewhere.

@@ -168,8 +168,13 @@ pub(super) async fn refresh(
     let datasource = parts.datasources.get(&caller, &name).await?;
     let mode = body.mode.unwrap_or(Mode::All);
     let names = body.table_names.as_deref();
-    let started = parts.catalog.refresh((&datasource).into(), mode, names).await?;
-    parts.show_after(&caller, datasource, &started, patience).await
+    let started = parts
+        .catalog
+        .refresh((&datasource).into(), mode, names)
+        .await?;
+    parts
+        .show_after(&caller, datasource, &started, patience)
+        .await
 }
 
 /// `POST …/catalog/tables`
@@ -184,8 +189,13 @@ pub(super) async fn load(
     let patience = patience(query.wait)?;
     check_names(Some(&body.table_names))?;
     let datasource = parts.datasources.get(&caller, &name).await?;
-    let started = parts.catalog.load_tables((&datasource).into(), &body.table_names).await?;
-    parts.show_after(&caller, datasource, &started, patience).await
+    let started = parts
+        .catalog
+        .load_tables((&datasource).into(), &body.table_names)
+        .await?;
+    parts
+        .show_after(&caller, datasource, &started, patience)
+        .await
 }
 
 /// `POST …/catalog/cancel`
@@ -199,7 +209,9 @@ pub(super) async fn cancel(
     let patience = patience(query.wait)?;
     let datasource = parts.datasources.get(&caller, &name).await?;
     let stopped = parts.catalog.cancel((&datasource).into()).await?;
-    parts.show_after(&caller, datasource, &stopped, patience).await
+    parts
+        .show_after(&caller, datasource, &stopped, patience)
+        .await
 }
 
 /// `PATCH …/catalog/tables/{table_name}`
@@ -213,7 +225,10 @@ pub(super) async fn describe_table(
     let text = description(body)?;
     let datasource = parts.datasources.get(&caller, &name).await?;
     let source = (&datasource).into();
-    let table = parts.catalog.describe_table(source, &table, text.as_deref()).await?;
+    let table = parts
+        .catalog
+        .describe_table(source, &table, text.as_deref())
+        .await?;
     Ok(axum::Json(table.into()))
 }
 
@@ -228,7 +243,10 @@ pub(super) async fn describe_column(
     let text = description(body)?;
     let datasource = parts.datasources.get(&caller, &name).await?;
     let source = (&datasource).into();
-    let column = parts.catalog.describe_column(source, &table, &column, text.as_deref()).await?;
+    let column = parts
+        .catalog
+        .describe_column(source, &table, &column, text.as_deref())
+        .await?;
     Ok(axum::Json(column.into()))
 }
 
@@ -240,7 +258,10 @@ pub(super) async fn delete_table(
 ) -> Result<StatusCode> {
     caller.require(Role::Editor)?;
     let datasource = parts.datasources.get(&caller, &name).await?;
-    parts.catalog.delete_table((&datasource).into(), &table).await?;
+    parts
+        .catalog
+        .delete_table((&datasource).into(), &table)
+        .await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -265,9 +286,15 @@ impl Parts {
         mind: &str,
     ) -> Result<Option<Vec<TableRef>>> {
         let mind = self.minds.get(caller, mind).await?;
-        let entry = mind.datasources.into_iter().find(|one| one.id == datasource.id);
+        let entry = mind
+            .datasources
+            .into_iter()
+            .find(|one| one.id == datasource.id);
         let missing = || {
-            let message = format!("the Mind '{}' has no datasource '{}'", mind.name, datasource.name);
+            let message = format!(
+                "the Mind '{}' has no datasource '{}'",
+                mind.name, datasource.name
+            );
             Error::new(Code::DatasourceNotInMind, message).param("mind")
         };
         Ok(entry.ok_or_else(missing)?.tables)
@@ -329,7 +356,10 @@ impl Parts {
 fn patience(wait: Option<u64>) -> Result<Duration> {
     match wait.unwrap_or(0) {
         seconds @ 0..=MAX_WAIT => Ok(Duration::from_secs(seconds)),
-        _ => Err(Error::invalid("wait", format!("`wait` may be at most {MAX_WAIT} seconds"))),
+        _ => Err(Error::invalid(
+            "wait",
+            format!("`wait` may be at most {MAX_WAIT} seconds"),
+        )),
     }
 }
 
@@ -345,14 +375,19 @@ fn check_names(names: Option<&[String]>) -> Result<()> {
 
 fn description(body: Describe) -> Result<Option<String>> {
     let absent = "`description` is missing; send a text, or null to clear it";
-    let text = body.description.ok_or_else(|| Error::invalid("description", absent))?;
+    let text = body
+        .description
+        .ok_or_else(|| Error::invalid("description", absent))?;
     let Some(text) = text else { return Ok(None) };
     if text.chars().count() > MAX_DESCRIPTION {
         let message = "`description` may have at most 10,000 characters";
         return Err(Error::invalid("description", message));
     }
     if text.contains('\0') {
-        return Err(Error::invalid("description", "`description` must not contain NUL"));
+        return Err(Error::invalid(
+            "description",
+            "`description` must not contain NUL",
+        ));
     }
     Ok(Some(text))
 }

@@ -10,7 +10,10 @@ use serde_json::{Map, Value};
 use super::extract::{Json, Path, Query, friendly, present};
 use crate::{
     auth::{Caller, Role},
-    datasources::{Changes, Datasource, Datasources, NewDatasource, Settings, SettingsChange},
+    catalog::Catalog,
+    datasources::{
+        Changes, Datasource, Datasources, NewDatasource, Saved, Settings, SettingsChange,
+    },
     error::{Kind, Result},
 };
 
@@ -96,6 +99,7 @@ pub(super) struct ConnectionStatus {
 pub(super) async fn create(
     caller: Caller,
     State(datasources): State<Arc<Datasources>>,
+    State(catalog): State<Arc<Catalog>>,
     Query(query): Query<Check>,
     Json(body): Json<Create>,
 ) -> Result<(StatusCode, axum::Json<Shown>)> {
@@ -115,6 +119,7 @@ pub(super) async fn create(
     };
     let check = query.check_connection.unwrap_or(true);
     let saved = datasources.create(&caller, new, check).await?;
+    keep_tables(&catalog, &saved).await?;
     Ok((
         StatusCode::CREATED,
         axum::Json(shown(&caller, saved.datasource)),
@@ -125,6 +130,7 @@ pub(super) async fn create(
 pub(super) async fn update(
     caller: Caller,
     State(datasources): State<Arc<Datasources>>,
+    State(catalog): State<Arc<Catalog>>,
     Path(name): Path<String>,
     Query(query): Query<Check>,
     Json(body): Json<Update>,
@@ -144,7 +150,20 @@ pub(super) async fn update(
     };
     let check = query.check_connection.unwrap_or(true);
     let saved = datasources.update(&caller, &name, changes, check).await?;
+    keep_tables(&catalog, &saved).await?;
     Ok(axum::Json(shown(&caller, saved.datasource)))
+}
+
+/// The test of the connection saw the tables: the catalog shows them from the beginning.
+async fn keep_tables(catalog: &Catalog, saved: &Saved) -> Result<()> {
+    match &saved.tables {
+        Some(tables) => {
+            catalog
+                .table_list_stored((&saved.datasource).into(), tables)
+                .await
+        }
+        None => Ok(()),
+    }
 }
 
 /// `GET /datasources`

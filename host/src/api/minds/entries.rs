@@ -11,9 +11,11 @@ use serde::{
 use crate::{
     api::AppState,
     auth::Caller,
-    datasources::Datasources,
+    catalog::Catalog,
+    datasources::{Datasource, Datasources},
     error::{Code, Error, Result},
     minds::MindDatasource,
+    plugins::TableRef,
 };
 
 /// A datasource with all its tables, or with some.
@@ -63,12 +65,14 @@ impl<'de> Deserialize<'de> for Entry {
 #[derive(Clone)]
 pub(crate) struct Resolver {
     datasources: Arc<Datasources>,
+    catalog: Arc<Catalog>,
 }
 
 impl FromRef<AppState> for Resolver {
     fn from_ref(state: &AppState) -> Self {
         Self {
             datasources: state.datasources.clone(),
+            catalog: state.catalog.clone(),
         }
     }
 }
@@ -100,16 +104,33 @@ impl Resolver {
                     .param(format!("datasources[{index}]")),
                 _ => error,
             })?;
-        if entry.tables.as_ref().is_some_and(Vec::is_empty) {
-            let param = format!("datasources[{index}].tables");
+        let tables = match entry.tables {
+            None => None,
+            Some(names) => Some(self.tables(&datasource, index, &names).await?),
+        };
+        Ok(MindDatasource {
+            id: datasource.id,
+            name: datasource.name,
+            tables,
+        })
+    }
+
+    async fn tables(
+        &self,
+        datasource: &Datasource,
+        index: usize,
+        names: &[String],
+    ) -> Result<Vec<TableRef>> {
+        let param = format!("datasources[{index}].tables");
+        if names.is_empty() {
             let message =
                 format!("`{param}` is empty; name at least one table, or leave it out for all");
             return Err(Error::invalid(param, message));
         }
-        Ok(MindDatasource {
-            id: datasource.id,
-            name: datasource.name,
-            tables: None,
-        })
+        let found = self.catalog.resolve(datasource.into(), names).await;
+        let mut tables = found.map_err(|error| error.param(param))?;
+        tables.sort_unstable();
+        tables.dedup();
+        Ok(tables)
     }
 }
