@@ -1,5 +1,6 @@
 //! The commands of `mindhost`.
 
+mod doctor;
 mod keys;
 mod open;
 mod serve;
@@ -35,6 +36,8 @@ enum Command {
     /// Make, list and revoke API keys.
     #[command(subcommand)]
     Keys(keys::Keys),
+    /// Look for what is wrong with this installation, and say how to mend it. Changes nothing.
+    Doctor,
     /// Print every setting with its default and its reason.
     Settings,
 }
@@ -61,6 +64,7 @@ fn failed(error: &anyhow::Error) -> ExitCode {
 
 async fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
     match command {
+        Command::Doctor => return Ok(doctor::run(Config::load()).await),
         Command::Settings => print!("{DEFAULTS}"),
         Command::Serve => serve::run(Config::load()?).await?,
         Command::Migrate => {

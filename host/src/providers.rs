@@ -84,6 +84,15 @@ pub struct Changes {
     pub is_default: Option<bool>,
 }
 
+/// The default provider of a workspace, if it has one yet.
+///
+/// # Errors
+/// When the store fails.
+pub async fn default_of(store: &Store, workspace: &str) -> Result<Option<Provider>> {
+    let all = store::list(store, workspace).await?;
+    Ok(all.into_iter().find(|provider| provider.is_default))
+}
+
 /// The model providers of all workspaces.
 pub struct Providers {
     store: Store,

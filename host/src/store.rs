@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use crate::error::{Blame, Code, Error, Result};
 
+pub use open::{Migrations, OpenError};
 pub use sqlx::{Row, any::AnyRow};
 
 /// The workspace that the first start makes.
@@ -119,4 +120,19 @@ pub fn json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T> {
 /// Writes a JSON column.
 pub fn to_json(value: &impl serde::Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(Error::internal)
+}
+
+/// An empty store for unit tests, with the id of its workspace. The directory goes when the first field is dropped.
+#[cfg(test)]
+pub(crate) async fn temporary() -> (tempfile::TempDir, Store, String) {
+    let dir = tempfile::tempdir().unwrap();
+    let var = (
+        "MINDHOST_DATA_DIR".to_owned(),
+        dir.path().display().to_string(),
+    );
+    let config = crate::config::Config::from_env([var]).unwrap();
+    let store = Store::open(&config).await.unwrap();
+    store.migrate().await.unwrap();
+    let workspace = store.ensure_workspace(DEFAULT_WORKSPACE).await.unwrap();
+    (dir, store, workspace)
 }

@@ -81,7 +81,27 @@ impl SecretKey {
         }
     }
 
-    fn read(path: &Path) -> Result<Option<Self>, KeyFileError> {
+    /// Whether the key in `path` is the store's. False when neither of them has one yet. Changes nothing.
+    ///
+    /// # Errors
+    /// As [`SecretKey::load`].
+    pub async fn verify(path: &Path, store: &Store) -> Result<bool, KeyFileError> {
+        let check = store.fact(FACT).await.map_err(KeyFileError::Store)?;
+        let fits = |key: &Self, check: &[u8]| key.open("host_facts", FACT, check).is_ok();
+        match (Self::read(path)?, check) {
+            (key, None) => Ok(key.is_some()),
+            (Some(key), Some(check)) if fits(&key, &check) => Ok(true),
+            (_, Some(_)) => Err(KeyFileError::Mismatch {
+                path: path.display().to_string(),
+            }),
+        }
+    }
+
+    /// The key in `path`, if there is one.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is no key.
+    pub fn read(path: &Path) -> Result<Option<Self>, KeyFileError> {
         let text = match fs::read_to_string(path) {
             Ok(text) => Zeroizing::new(text),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -147,4 +167,47 @@ pub fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
         .and_then(|()| fs::hard_link(&unfinished, path));
     fs::remove_file(&unfinished)?;
     written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[tokio::test]
+    async fn the_first_start_makes_a_private_key_and_later_ones_take_it() {
+        let (dir, store, _) = crate::store::temporary().await;
+        let path = dir.path().join("keys/secrets.key");
+        let made = SecretKey::load(&path, &store).await.unwrap();
+        let taken = SecretKey::load(&path, &store).await.unwrap();
+        assert_eq!(made.derive("x"), taken.derive("x"));
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(path.parent().unwrap().read_dir().unwrap().count(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_store_refuses_every_other_key() {
+        let (dir, store, _) = crate::store::temporary().await;
+        let path = dir.path().join("secrets.key");
+        SecretKey::load(&path, &store).await.unwrap();
+
+        fs::remove_file(&path).unwrap();
+        let missing = SecretKey::load(&path, &store).await.unwrap_err();
+        assert!(
+            matches!(missing, KeyFileError::Mismatch { .. }),
+            "{missing}"
+        );
+        assert!(!path.exists(), "a lost key must not be replaced silently");
+
+        fs::write(&path, STANDARD.encode([9; LENGTH])).unwrap();
+        let other = SecretKey::load(&path, &store).await.unwrap_err();
+        assert!(matches!(other, KeyFileError::Mismatch { .. }), "{other}");
+
+        fs::write(&path, "not a key").unwrap();
+        let malformed = SecretKey::load(&path, &store).await.unwrap_err();
+        assert!(
+            matches!(malformed, KeyFileError::Malformed { .. }),
+            "{malformed}"
+        );
+    }
 }

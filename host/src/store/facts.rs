@@ -41,10 +41,16 @@ impl Store {
         .bind(now())
         .execute(self.pool())
         .await?;
+        let id = self.workspace_id(name).await?;
+        id.ok_or_else(|| crate::Error::internal("a workspace is gone that was just made"))
+    }
+
+    /// The id of the workspace of that name, if there is one.
+    pub async fn workspace_id(&self, name: &str) -> Result<Option<String>> {
         Ok(
             sqlx::query_scalar("SELECT id FROM workspaces WHERE name = $1")
                 .bind(name)
-                .fetch_one(self.pool())
+                .fetch_optional(self.pool())
                 .await?,
         )
     }

@@ -25,6 +25,11 @@ macro_rules! pair {
 
 const ALL: &[Pair] = &[pair!(1, "0001_initial")];
 
+/// The version of a store that is up to date.
+pub(super) fn newest() -> i64 {
+    ALL.iter().map(|(version, ..)| *version).max().unwrap_or(0)
+}
+
 /// What brings a store of this kind up to date.
 pub(super) fn migrator(backend: Backend) -> Migrator {
     let migrations = ALL

@@ -1,6 +1,6 @@
 //! Opens and migrates the store.
 
-use std::{fs::OpenOptions, os::unix::fs::OpenOptionsExt, path::Path};
+use std::{cmp::Ordering, fs::OpenOptions, os::unix::fs::OpenOptionsExt, path::Path};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use sqlx::{
@@ -40,6 +40,17 @@ pub enum OpenError {
     Migrate(#[from] sqlx::migrate::MigrateError),
 }
 
+/// How the tables of a store compare with what this program needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Migrations {
+    /// `serve` will bring them up to date.
+    Behind,
+    /// As they should be.
+    UpToDate,
+    /// A later version of the program made them.
+    Ahead,
+}
+
 impl Store {
     /// Opens the store that the settings name, without touching its tables.
     ///
@@ -68,6 +79,25 @@ impl Store {
             .await
             .map_err(OpenError::Connect)?;
         Ok(Self { pool, backend })
+    }
+
+    /// How the tables compare with what this program needs. Changes nothing.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub async fn migrations(&self) -> crate::Result<Migrations> {
+        let sql = "SELECT max(version) FROM _sqlx_migrations";
+        let newest: Option<i64> = match sqlx::query_scalar(sql).fetch_one(self.pool()).await {
+            Ok(newest) => newest,
+            // No such table: nothing was ever migrated.
+            Err(sqlx::Error::Database(_)) => None,
+            Err(error) => return Err(error.into()),
+        };
+        Ok(match newest.unwrap_or(0).cmp(&migrations::newest()) {
+            Ordering::Less => Migrations::Behind,
+            Ordering::Equal => Migrations::UpToDate,
+            Ordering::Greater => Migrations::Ahead,
+        })
     }
 
     /// Brings the tables up to date. Several hosts may do so at once: one does, the others wait.
@@ -124,8 +154,10 @@ mod tests {
         let vars = [("MINDHOST_DATA_DIR", data_dir.to_str().unwrap())];
         let config = Config::from_env(vars.map(|(n, v)| (n.to_owned(), v.to_owned()))).unwrap();
         let store = Store::open(&config).await.unwrap();
+        assert_eq!(store.migrations().await.unwrap(), Migrations::Behind);
         store.migrate().await.unwrap();
         store.migrate().await.unwrap();
+        assert_eq!(store.migrations().await.unwrap(), Migrations::UpToDate);
         store.ping().await.unwrap();
         let mode = std::fs::metadata(data_dir.join("mindhost.db"))
             .unwrap()

@@ -1,0 +1,210 @@
+//! `mindhost doctor`: looks at an installation without changing it, and says how to mend what is wrong.
+
+use std::{fs, os::unix::fs::MetadataExt, path::Path, process::ExitCode};
+
+use mindhost::{
+    config::{Config, ConfigError},
+    providers,
+    secrets::SecretKey,
+    store::{DEFAULT_WORKSPACE, Migrations, Store},
+};
+
+/// What was found out about one thing.
+pub(super) enum Finding {
+    /// It is as it should be.
+    Good(String),
+    /// It works, but the operator should know.
+    Note(String),
+    /// It keeps the server from working; what to do.
+    Bad { what: String, mend: String },
+}
+
+use Finding::{Bad, Good, Note};
+
+impl Finding {
+    pub(super) fn bad(what: impl Into<String>, mend: impl Into<String>) -> Self {
+        Bad {
+            what: what.into(),
+            mend: mend.into(),
+        }
+    }
+}
+
+pub(super) async fn run(config: Result<Config, ConfigError>) -> ExitCode {
+    let mut findings = Vec::new();
+    match &config {
+        Err(error) => findings.push(Finding::bad(
+            format!("settings: {error}"),
+            "correct it; `mindhost settings` prints every setting with its default",
+        )),
+        Ok(config) => examine(config, &mut findings).await,
+    }
+    report(&findings)
+}
+
+fn report(findings: &[Finding]) -> ExitCode {
+    let mut healthy = true;
+    for finding in findings {
+        match finding {
+            Good(what) => println!("ok    {what}"),
+            Note(what) => println!("note  {what}"),
+            Bad { what, mend } => {
+                healthy = false;
+                println!("BAD   {what}\n      mend: {mend}");
+            }
+        }
+    }
+    match healthy {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    }
+}
+
+async fn examine(config: &Config, findings: &mut Vec<Finding>) {
+    findings.push(Good(format!(
+        "settings: valid; the server would listen on {}",
+        config.listen
+    )));
+    let is_new = !config.data_dir.exists();
+    findings.push(match is_new {
+        true => Note(format!(
+            "data directory: {} will be made by the first start",
+            config.data_dir.display()
+        )),
+        false => data_dir(&config.data_dir),
+    });
+    let has_store =
+        config.database_url.get().is_some() || config.data_dir.join("mindhost.db").exists();
+    match has_store {
+        true => store(config, findings).await,
+        false => findings.push(Note("store: will be made by the first start".to_owned())),
+    }
+}
+
+fn data_dir(path: &Path) -> Finding {
+    let shown = path.display();
+    let meta = match fs::metadata(path) {
+        Ok(meta) if meta.is_dir() => meta,
+        Ok(_) => {
+            return Finding::bad(
+                format!("data directory: {shown} is a file"),
+                "set data_dir to a directory",
+            );
+        }
+        Err(error) => {
+            return Finding::bad(
+                format!("data directory: {shown}: {error}"),
+                "give its owner the right to enter it",
+            );
+        }
+    };
+    if rustix::fs::access(
+        path,
+        rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK,
+    )
+    .is_err()
+    {
+        return Finding::bad(
+            format!("data directory: {shown} cannot be written"),
+            format!(
+                "chown it to the user that runs the server (it belongs to user id {})",
+                meta.uid()
+            ),
+        );
+    }
+    if meta.mode() & 0o077 != 0 {
+        return Finding::bad(
+            format!("data directory: others may read {shown}; it holds keys"),
+            format!("chmod 700 {shown}"),
+        );
+    }
+    Good(format!("data directory: {shown} is writable and private"))
+}
+
+async fn store(config: &Config, findings: &mut Vec<Finding>) {
+    let store = match Store::open(config).await {
+        Ok(store) => store,
+        Err(error) => {
+            findings.push(Finding::bad(
+                format!("store: {error}"),
+                "see that the database runs and that database_url (user, password, host) is right",
+            ));
+            return;
+        }
+    };
+    let migrated = match store.migrations().await {
+        Ok(Migrations::UpToDate) => {
+            findings.push(Good("store: reachable and up to date".to_owned()));
+            true
+        }
+        Ok(Migrations::Behind) => {
+            findings.push(Note(
+                "store: older than this program; the next start of `serve` brings it up to date"
+                    .to_owned(),
+            ));
+            false
+        }
+        Ok(Migrations::Ahead) => {
+            findings.push(Finding::bad(
+                "store: newer than this program",
+                "run the version that it was last used with, or a later one",
+            ));
+            false
+        }
+        Err(error) => {
+            findings.push(Finding::bad(
+                format!("store: {error}"),
+                "see that its user may read and write the tables",
+            ));
+            false
+        }
+    };
+    if migrated {
+        findings.push(secret_key(config, &store).await);
+        findings.push(default_provider(&store).await);
+    }
+    store.close().await;
+}
+
+async fn secret_key(config: &Config, store: &Store) -> Finding {
+    let path = config.key_file();
+    let shown = path.display();
+    match SecretKey::verify(&path, store).await {
+        Ok(true) => match fs::metadata(&path).map(|meta| meta.mode() & 0o077) {
+            Ok(0) => Good(format!("secret key: {shown} is that of the store")),
+            _ => Finding::bad(
+                format!("secret key: others may read {shown}"),
+                format!("chmod 600 {shown}"),
+            ),
+        },
+        Ok(false) => Note(format!(
+            "secret key: {shown} will be made by the first start"
+        )),
+        Err(error) => Finding::bad(
+            format!("secret key: {error}"),
+            "restore the file from your backup of it",
+        ),
+    }
+}
+
+async fn default_provider(store: &Store) -> Finding {
+    let found = async {
+        match store.workspace_id(DEFAULT_WORKSPACE).await? {
+            Some(workspace) => providers::default_of(store, &workspace).await,
+            None => Ok(None),
+        }
+    };
+    match found.await {
+        Ok(Some(provider)) => Good(format!(
+            "default model provider: '{}' (plugin {})",
+            provider.name, provider.plugin
+        )),
+        Ok(None) => {
+            Note("default model provider: 'offline' will be made by the first start".to_owned())
+        }
+        Err(error) => Finding::bad(
+            format!("default model provider: {error}"),
+            "see the finding on the store",
+        ),
+    }
+}
