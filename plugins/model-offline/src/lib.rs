@@ -1,1 +1,94 @@
 //! The offline model of Mindhost: answers plain questions by rules, without a network.
+//!
+//! It speaks the same protocol as a language model, tool calls included, and keeps nothing between two requests: each
+//! one is read as a whole ([`request`]) and leads to one step ([`decide`]): a tool call or the answer. A question goes
+//! through [`words`] → [`mentions`] → [`scan`] → [`roles`] → [`resolve`] → [`sql`], and its result through [`answer`].
+//! Every word of the question gets a role on that way, or the answer is what was not understood.
+
+mod admission;
+mod answer;
+mod catalog;
+mod conditions;
+mod countries;
+mod dates;
+mod decide;
+mod dialect;
+mod lookup;
+mod markdown;
+mod measures;
+mod mentions;
+mod meta;
+mod names;
+mod pick;
+mod pieces;
+mod plan;
+mod problem;
+mod reach;
+mod request;
+mod resolve;
+mod roles;
+mod scan;
+mod sketch;
+mod sql;
+mod tools;
+mod turn;
+mod understand;
+mod vocabulary;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+
+use mindhost_sdk::model::{Event, Request, StopReason, ToolCall};
+use mindhost_sdk::{Config, Model, Result};
+
+use turn::Action;
+
+/// The model. It has no settings.
+pub struct Offline;
+
+/// The events of one step that were not handed over yet.
+pub struct Completion {
+    events: VecDeque<Event>,
+}
+
+impl Model for Offline {
+    const MANIFEST: &'static str = include_str!("../manifest.json");
+
+    type Completion = Completion;
+
+    fn start(_: &Config, request: Request) -> Result<Completion> {
+        let turn = request::turn(&request);
+        let call_number = turn.steps.len() + 1;
+        let mut events = VecDeque::new();
+        let (reason, word) = match decide::decide(&turn) {
+            Action::Call { tool, arguments } => {
+                let id = format!("call_{call_number}");
+                events.push_back(Event::ToolCall(ToolCall { id, name: tool.to_owned(), arguments }));
+                (StopReason::ToolCalls, "tool_calls")
+            }
+            Action::Say(text) => {
+                events.extend(pieces::pieces(&text).into_iter().map(Event::Text));
+                (StopReason::End, "stop")
+            }
+        };
+        events.push_back(Event::Stop((reason, word.to_owned())));
+        Ok(Completion { events })
+    }
+
+    fn next(completion: &mut Completion) -> Result<Option<Vec<Event>>> {
+        Ok(completion.events.pop_front().map(|event| vec![event]))
+    }
+
+    fn check(_: &Config) -> Result<String> {
+        Ok("Ready. The offline model needs no network, no key and no settings.".to_owned())
+    }
+
+    fn models(_: &Config) -> Result<Vec<String>> {
+        Ok(vec!["offline".to_owned()])
+    }
+}
+
+mindhost_sdk::export_model!(Offline);

@@ -1,0 +1,309 @@
+//! The catalog as the tools of the host describe it, ready for matching.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::dialect::Dialect;
+
+/// All tables that the model may use.
+#[derive(Debug, Clone, Default)]
+pub struct Catalog {
+    /// In the order in which the host gave them.
+    pub tables: Vec<Table>,
+}
+
+/// A table or view.
+#[derive(Debug, Clone)]
+pub struct Table {
+    /// The datasource that holds it.
+    pub datasource: String,
+    /// How its engine writes SQL.
+    pub dialect: Dialect,
+    /// Empty when the engine has no schemas.
+    pub schema: String,
+    /// Name within the schema.
+    pub name: String,
+    /// `TABLE`, `VIEW`, …
+    pub kind: String,
+    /// The catalog's words about it.
+    pub description: String,
+    /// Number of rows, where the catalog knows it.
+    pub row_count: Option<u64>,
+    /// Columns in order.
+    pub columns: Vec<Column>,
+    /// Indexes of the primary key's columns.
+    pub primary_key: Vec<usize>,
+    /// References to other tables of this catalog.
+    pub foreign_keys: Vec<ForeignKey>,
+}
+
+/// What can be done with the values of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Whole numbers.
+    Integer,
+    /// Other numbers.
+    Number,
+    /// Words.
+    Text,
+    /// Dates and timestamps that compare with an ISO literal.
+    Date,
+    /// True or false.
+    Boolean,
+    /// Anything else.
+    Other,
+}
+
+/// A column with what the catalog knows of its values.
+#[derive(Debug, Clone)]
+pub struct Column {
+    /// Name in the table.
+    pub name: String,
+    /// The engine's type.
+    pub native_type: String,
+    /// The catalog's words about it.
+    pub description: String,
+    /// What can be done with it.
+    pub kind: Kind,
+    /// False when the engine refuses NULL.
+    pub nullable: bool,
+    /// Most common values as text.
+    pub common_values: Vec<String>,
+    /// Largest value as text, where known.
+    pub max: Option<String>,
+    /// Number of different values, where known.
+    pub distinct_count: Option<u64>,
+}
+
+/// A reference to one other table, over one or more columns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForeignKey {
+    /// Indexes of this table's columns.
+    pub columns: Vec<usize>,
+    /// Index of the other table.
+    pub target: usize,
+    /// Indexes of the other table's columns.
+    pub target_columns: Vec<usize>,
+}
+
+/// A column of the catalog: table and column index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ColumnRef {
+    /// Index of the table.
+    pub table: usize,
+    /// Index of the column in it.
+    pub column: usize,
+}
+
+impl Catalog {
+    /// Reads the answer of `describe_tables`. `None` when it is not that.
+    pub fn parse(json: &str) -> Option<Self> {
+        let described: Described = serde_json::from_str(json).ok()?;
+        let mut tables: Vec<Table> = described.tables.iter().map(table).collect();
+        for (at, source) in described.tables.iter().enumerate() {
+            let keys = source.foreign_keys.iter().filter_map(|key| foreign_key(&tables, at, key)).collect();
+            tables[at].foreign_keys = keys;
+        }
+        Some(Self { tables })
+    }
+
+    /// The table at an index that came from this catalog.
+    pub fn table(&self, at: usize) -> &Table {
+        &self.tables[at]
+    }
+
+    /// The column behind a reference into this catalog.
+    pub fn column(&self, at: ColumnRef) -> &Column {
+        &self.tables[at.table].columns[at.column]
+    }
+
+    /// `table.column`, for people.
+    pub fn label(&self, at: ColumnRef) -> String {
+        format!("{}.{}", self.table(at.table).name, self.column(at).name)
+    }
+}
+
+impl Table {
+    /// Index of the column with this name, whatever its case.
+    pub fn find(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|c| c.name.eq_ignore_ascii_case(name))
+    }
+
+    /// Views stand back where a table has the same claim to a word.
+    pub fn is_view(&self) -> bool {
+        self.kind.to_ascii_uppercase().contains("VIEW")
+    }
+
+    /// Whether the column is part of a key, so that sums and averages of it mean nothing.
+    pub fn is_key(&self, column: usize) -> bool {
+        self.primary_key.contains(&column)
+            || self.foreign_keys.iter().any(|k| k.columns.contains(&column))
+            || self.columns[column].name.to_ascii_lowercase().ends_with("_id")
+    }
+}
+
+impl Column {
+    /// Whether sums and averages make sense.
+    pub fn is_numeric(&self) -> bool {
+        matches!(self.kind, Kind::Integer | Kind::Number)
+    }
+}
+
+#[derive(Deserialize)]
+struct Described {
+    tables: Vec<DescribedTable>,
+}
+
+#[derive(Deserialize)]
+struct DescribedTable {
+    #[serde(default)]
+    datasource: String,
+    #[serde(default)]
+    dialect: String,
+    table: String,
+    #[serde(default, rename = "type")]
+    kind: Option<String>,
+    #[serde(default)]
+    description: Option<String>,
+    #[serde(default)]
+    row_count: Option<u64>,
+    #[serde(default)]
+    columns: Vec<DescribedColumn>,
+    #[serde(default)]
+    primary_key: Vec<String>,
+    #[serde(default)]
+    foreign_keys: Vec<DescribedKey>,
+}
+
+#[derive(Deserialize)]
+struct DescribedColumn {
+    name: String,
+    #[serde(default, rename = "type")]
+    native_type: String,
+    #[serde(default)]
+    nullable: Option<bool>,
+    #[serde(default)]
+    description: Option<String>,
+    #[serde(default)]
+    common_values: Option<Vec<Value>>,
+    #[serde(default)]
+    min: Option<Value>,
+    #[serde(default)]
+    max: Option<Value>,
+    #[serde(default)]
+    distinct_count: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct DescribedKey {
+    columns: Vec<String>,
+    references: String,
+    #[serde(default)]
+    referenced_columns: Vec<String>,
+}
+
+fn table(source: &DescribedTable) -> Table {
+    let (schema, name) = source.table.split_once('.').unwrap_or(("", &source.table));
+    let columns: Vec<Column> = source.columns.iter().map(column).collect();
+    let mut table = Table {
+        datasource: source.datasource.clone(),
+        dialect: Dialect::of(&source.dialect),
+        schema: schema.to_owned(),
+        name: name.to_owned(),
+        kind: source.kind.clone().unwrap_or_default(),
+        description: source.description.clone().unwrap_or_default(),
+        row_count: source.row_count,
+        columns,
+        primary_key: Vec::new(),
+        foreign_keys: Vec::new(),
+    };
+    table.primary_key = source.primary_key.iter().filter_map(|name| table.find(name)).collect();
+    table
+}
+
+fn column(source: &DescribedColumn) -> Column {
+    let text = |value: &Option<Value>| value.as_ref().map(plain_text).filter(|t| !t.is_empty());
+    let (min, max) = (text(&source.min), text(&source.max));
+    Column {
+        name: source.name.clone(),
+        native_type: source.native_type.clone(),
+        description: source.description.clone().unwrap_or_default(),
+        kind: kind(&source.native_type, min.as_deref(), max.as_deref()),
+        nullable: source.nullable.unwrap_or(true),
+        common_values: source.common_values.iter().flatten().filter(|v| !v.is_null()).map(plain_text).collect(),
+        max,
+        distinct_count: source.distinct_count.filter(|n| *n > 0),
+    }
+}
+
+/// A JSON scalar as the text that it shows.
+pub fn plain_text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn kind(native_type: &str, min: Option<&str>, max: Option<&str>) -> Kind {
+    let lower = native_type.to_ascii_lowercase();
+    let has = |words: &[&str]| words.iter().any(|w| lower.contains(w));
+    let dated = |text: Option<&str>| text.is_none_or(is_iso_date);
+    if lower.starts_with("date") || lower.starts_with("timestamp") {
+        // SQLite keeps whatever was written; a number of seconds does not compare with an ISO literal.
+        return if dated(min) && dated(max) { Kind::Date } else { Kind::Other };
+    }
+    if has(&["bool"]) {
+        Kind::Boolean
+    } else if has(&["interval", "point", "range", "json", "blob", "bytea", "array", "[]"]) {
+        Kind::Other
+    } else if has(&["int", "serial"]) {
+        Kind::Integer
+    } else if has(&["numeric", "decimal", "real", "double", "float", "money", "number"]) {
+        Kind::Number
+    } else if has(&["char", "text", "clob", "string", "enum", "uuid"]) || lower.is_empty() {
+        let known = min.is_some() && max.is_some();
+        if known && dated(min) && dated(max) { Kind::Date } else { Kind::Text }
+    } else {
+        Kind::Other
+    }
+}
+
+fn is_iso_date(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.len() >= 10
+        && bytes[..10].iter().enumerate().all(|(i, b)| if i == 4 || i == 7 { *b == b'-' } else { b.is_ascii_digit() })
+        && bytes.get(10).is_none_or(|b| matches!(b, b' ' | b'T'))
+}
+
+fn foreign_key(tables: &[Table], from: usize, key: &DescribedKey) -> Option<ForeignKey> {
+    let (schema, name) = key.references.split_once('.').unwrap_or(("", &key.references));
+    let same_source = |t: &Table| t.datasource == tables[from].datasource;
+    let named = |t: &Table| t.name == name && (schema.is_empty() || t.schema == schema);
+    let target = tables.iter().position(|t| same_source(t) && named(t))?;
+    let columns: Vec<usize> = key.columns.iter().filter_map(|c| tables[from].find(c)).collect();
+    let target_columns: Vec<usize> = if key.referenced_columns.is_empty() {
+        tables[target].primary_key.clone()
+    } else {
+        key.referenced_columns.iter().filter_map(|c| tables[target].find(c)).collect()
+    };
+    let whole = columns.len() == key.columns.len() && columns.len() == target_columns.len() && !columns.is_empty();
+    whole.then_some(ForeignKey { columns, target, target_columns })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_come_from_type_and_values() {
+        assert_eq!(kind("TEXT", Some("2024-01-01"), Some("2024-12-31 10:00:00")), Kind::Date);
+        assert_eq!(kind("TEXT", Some("Anna"), Some("Zoe")), Kind::Text);
+        assert_eq!(kind("DATETIME", Some("1700000000"), Some("1800000000")), Kind::Other);
+        assert_eq!(kind("numeric(12,2)", None, None), Kind::Number);
+        assert_eq!(kind("BIGINT", None, None), Kind::Integer);
+        assert_eq!(kind("timestamp with time zone", None, None), Kind::Date);
+    }
+
+    #[test]
+    fn what_is_no_catalog_is_refused() {
+        assert!(Catalog::parse("{\"error\":{}}").is_none());
+        assert!(Catalog::parse("nonsense").is_none());
+    }
+}

@@ -1,0 +1,167 @@
+//! How the engines write what differs: quoting, dates, rounding.
+
+use jiff::civil::Date;
+
+/// A dialect of SQL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// SQLite.
+    Sqlite,
+    /// PostgreSQL, and whatever calls itself something unknown: it is closest to the standard.
+    Postgres,
+    /// MySQL and MariaDB.
+    Mysql,
+}
+
+/// A length of time that rows are grouped by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// `2024-03-31`
+    Day,
+    /// The Monday on which the week starts.
+    Week,
+    /// `2024-03`
+    Month,
+    /// `2024-Q1`
+    Quarter,
+    /// `2024`
+    Year,
+}
+
+impl Unit {
+    /// The name of the unit, which is also the name of the result's column.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Day => "day",
+            Self::Week => "week",
+            Self::Month => "month",
+            Self::Quarter => "quarter",
+            Self::Year => "year",
+        }
+    }
+}
+
+impl Dialect {
+    /// The dialect with this name.
+    pub fn of(name: &str) -> Self {
+        match name.to_ascii_lowercase().as_str() {
+            "sqlite" => Self::Sqlite,
+            "mysql" | "mariadb" => Self::Mysql,
+            _ => Self::Postgres,
+        }
+    }
+
+    /// A quoted identifier.
+    pub fn name(self, name: &str) -> String {
+        match self {
+            Self::Mysql => format!("`{}`", name.replace('`', "``")),
+            _ => format!("\"{}\"", name.replace('"', "\"\"")),
+        }
+    }
+
+    /// A string literal.
+    pub fn text(self, value: &str) -> String {
+        let value = value.replace('\0', "").replace('\'', "''");
+        match self {
+            Self::Mysql => format!("'{}'", value.replace('\\', "\\\\")),
+            _ => format!("'{value}'"),
+        }
+    }
+
+    /// A literal that compares with dates and timestamps.
+    pub fn date(self, date: Date) -> String {
+        match self {
+            Self::Postgres => format!("DATE '{date}'"),
+            _ => format!("'{date}'"),
+        }
+    }
+
+    /// A truth value.
+    pub fn truth(self, value: bool) -> &'static str {
+        match (self, value) {
+            (Self::Sqlite, true) => "1",
+            (Self::Sqlite, false) => "0",
+            (_, true) => "TRUE",
+            (_, false) => "FALSE",
+        }
+    }
+
+    /// An expression rounded to a number of decimals, without the noise of binary fractions.
+    pub fn round(self, expression: &str, decimals: u32) -> String {
+        match self {
+            Self::Postgres => format!("ROUND(CAST({expression} AS numeric), {decimals})"),
+            _ => format!("ROUND({expression}, {decimals})"),
+        }
+    }
+
+    /// Several expressions as one text with blanks between them.
+    pub fn join_words(self, expressions: &[String]) -> String {
+        match self {
+            Self::Mysql => format!("CONCAT_WS(' ', {})", expressions.join(", ")),
+            _ => expressions.join(" || ' ' || "),
+        }
+    }
+
+    /// The period of a date or timestamp as text that sorts in time.
+    pub fn bucket(self, unit: Unit, column: &str) -> String {
+        match self {
+            Self::Sqlite => sqlite_bucket(unit, column),
+            Self::Postgres => {
+                let format = match unit {
+                    Unit::Day | Unit::Week => "YYYY-MM-DD",
+                    Unit::Month => "YYYY-MM",
+                    Unit::Quarter => "YYYY-\"Q\"Q",
+                    Unit::Year => "YYYY",
+                };
+                format!("to_char(date_trunc('{}', {column}), '{format}')", unit.name())
+            }
+            Self::Mysql => mysql_bucket(unit, column),
+        }
+    }
+}
+
+fn sqlite_bucket(unit: Unit, column: &str) -> String {
+    match unit {
+        Unit::Day => format!("strftime('%Y-%m-%d', {column})"),
+        // Forward to Sunday, then back to the Monday of the same week.
+        Unit::Week => format!("strftime('%Y-%m-%d', {column}, 'weekday 0', '-6 days')"),
+        Unit::Month => format!("strftime('%Y-%m', {column})"),
+        Unit::Quarter => {
+            let month = format!("CAST(strftime('%m', {column}) AS INTEGER)");
+            format!("strftime('%Y', {column}) || '-Q' || (({month} + 2) / 3)")
+        }
+        Unit::Year => format!("strftime('%Y', {column})"),
+    }
+}
+
+fn mysql_bucket(unit: Unit, column: &str) -> String {
+    match unit {
+        Unit::Day => format!("DATE_FORMAT({column}, '%Y-%m-%d')"),
+        Unit::Week => {
+            format!("DATE_FORMAT(DATE_SUB({column}, INTERVAL WEEKDAY({column}) DAY), '%Y-%m-%d')")
+        }
+        Unit::Month => format!("DATE_FORMAT({column}, '%Y-%m')"),
+        Unit::Quarter => format!("CONCAT(YEAR({column}), '-Q', QUARTER({column}))"),
+        Unit::Year => format!("DATE_FORMAT({column}, '%Y')"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_texts_cannot_break_out() {
+        assert_eq!(Dialect::Postgres.name("a\"b"), "\"a\"\"b\"");
+        assert_eq!(Dialect::Mysql.name("a`b"), "`a``b`");
+        assert_eq!(Dialect::Sqlite.text("O'Neil"), "'O''Neil'");
+        assert_eq!(Dialect::Mysql.text("\\'"), "'\\\\'''");
+    }
+
+    #[test]
+    fn each_dialect_groups_by_month_in_its_own_way() {
+        assert_eq!(Dialect::Sqlite.bucket(Unit::Month, "c"), "strftime('%Y-%m', c)");
+        assert_eq!(Dialect::Postgres.bucket(Unit::Month, "c"), "to_char(date_trunc('month', c), 'YYYY-MM')");
+        assert_eq!(Dialect::Mysql.bucket(Unit::Month, "c"), "DATE_FORMAT(c, '%Y-%m')");
+    }
+}

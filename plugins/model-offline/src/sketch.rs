@@ -1,0 +1,142 @@
+//! The shape of a question: which mention is counted, grouped by, ranked, tested.
+
+use crate::dates::Period;
+use crate::dialect::Unit;
+use crate::vocabulary::{Aggregate, Comparison, Place};
+
+/// What is worked out. A number is the index of the mention that says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ask {
+    /// How many rows of a table, or values of a column.
+    Count(usize),
+    /// A function over a column.
+    Aggregate(Aggregate, usize),
+    /// Money taken.
+    Revenue(usize),
+    /// Pieces sold.
+    Units(usize),
+    /// The average rating.
+    Rated(usize),
+}
+
+impl Ask {
+    /// The mention that says it.
+    pub fn mention(self) -> usize {
+        match self {
+            Self::Count(m) | Self::Aggregate(_, m) | Self::Revenue(m) | Self::Units(m) | Self::Rated(m) => m,
+        }
+    }
+}
+
+/// What rows or groups are put in order by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RankBy {
+    /// The value that is worked out.
+    Measure,
+    /// A column.
+    Column(usize),
+    /// The date of the rows.
+    Recency,
+    /// Their price.
+    Price,
+    /// Their amount.
+    Amount,
+    /// The order of the key: "the first 10 rows".
+    Key,
+}
+
+/// An order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rank {
+    /// Largest first.
+    pub descending: bool,
+    /// By what.
+    pub by: RankBy,
+}
+
+/// One thing to group by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Group {
+    /// A table or column, by its mention.
+    Name(usize),
+    /// Months and the like.
+    Bucket(Unit),
+}
+
+/// A condition on one column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Test {
+    /// Equals the value that the mention names.
+    Value(usize),
+    /// Equals a quoted text.
+    Text(String),
+    /// Holds a quoted text.
+    Like(Place, String),
+    /// Compares with a number.
+    Compare(Comparison, String),
+    /// Lies between two numbers, both included.
+    Between(String, String),
+    /// Is true.
+    Truth,
+    /// Lies in a period.
+    Period(Period),
+    /// Has no value.
+    Null,
+    /// Has a value.
+    NotNull,
+    /// No row of the named table refers to the row.
+    NoRows,
+}
+
+/// A condition as the question states it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TestAsk {
+    /// The mention of the column or table, where there is one.
+    pub name: Option<usize>,
+    /// The condition.
+    pub test: Test,
+    /// Turned round by "not".
+    pub negated: bool,
+    /// The words of the question, for messages.
+    pub words: String,
+}
+
+/// A condition on the value that is worked out for each group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Having {
+    /// What is worked out.
+    pub ask: Ask,
+    /// The comparison with `number`.
+    pub comparison: Comparison,
+    /// An exact number.
+    pub number: String,
+}
+
+/// The shape of a question.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sketch {
+    /// What is worked out; rows are listed when there is nothing.
+    pub ask: Option<Ask>,
+    /// Only different values count.
+    pub distinct: bool,
+    /// Only things that were sold count.
+    pub sold: bool,
+    /// The order.
+    pub rank: Option<Rank>,
+    /// How many rows were asked for.
+    pub limit: Option<u64>,
+    /// What to group by.
+    pub groups: Vec<Group>,
+    /// Mentions without a role of their own: the tables and columns that the question is about.
+    pub plain: Vec<usize>,
+    /// Conditions.
+    pub tests: Vec<TestAsk>,
+    /// The condition on groups.
+    pub having: Option<Having>,
+    /// "show", "list".
+    pub listing: bool,
+    /// "when".
+    pub when: bool,
+    /// Currencies that the question names.
+    pub currencies: Vec<(&'static str, String)>,
+}

@@ -1,0 +1,56 @@
+//! What cannot be answered is said, and nothing is run for it that would answer another question.
+
+use super::host::Host;
+
+#[test]
+fn out_of_reach_is_admitted() {
+    let shop = Host::shop();
+    let mut wrong = Vec::new();
+    for (question, named) in [
+        ("Why did revenue drop in 2023?", "drop"),
+        ("How many unicorns do we have?", "unicorns"),
+        ("What is the median price of products?", "median"),
+        ("How many orders per employee?", "employee"),
+        ("What is the profit per product?", "profit"),
+        ("Which customers will churn next year?", "churn"),
+        ("How many customers in Atlantis?", "Atlantis"),
+        ("What percentage of orders is cancelled?", "percentage"),
+        ("Compare revenue of 2023 and 2024", "Compare"),
+        ("Delete all orders", "Delete"),
+        ("top 5 customers", "by what to rank"),
+        ("How many orders in March?", "year"),
+        ("What is the average number of orders per customer?", "number of"),
+        ("What is the weather in Paris?", "weather"),
+        ("revenue per warehouse", "warehouse"),
+        ("Who are our best customers?", "best"),
+        ("orders with red color", "red"),
+        ("How many orders were placed at night?", "night"),
+        ("revenue in yen", "yen"),
+        ("revenue in dollars", "dollars"),
+        ("growth of revenue per year", "growth"),
+    ] {
+        let answer = shop.ask(question);
+        if !answer.text.contains(named) || answer.text.contains("**") || answer.text.contains("---:") {
+            wrong.push(format!("{question}: {answer:#?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+#[test]
+fn no_digit_of_an_answer_is_made_up() {
+    let shop = Host::shop();
+    let answer = shop.ask("How many orders were placed in 1999?");
+    assert!(answer.text.contains("**0**"), "{answer:?}");
+    let answer = shop.ask("What was the revenue in 1999?");
+    assert!(answer.text.contains("There is no total revenue") && !answer.text.contains("**"), "{answer:?}");
+}
+
+#[test]
+fn words_with_two_meanings_are_asked_back() {
+    let shop = Host::shop();
+    let answer = shop.ask("How many things in Paris?");
+    assert!(!answer.text.contains("**"), "{answer:?}");
+    let answer = shop.ask("price by category");
+    assert!(answer.text.contains("total or the average"), "{answer:?}");
+}

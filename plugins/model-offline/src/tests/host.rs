@@ -1,0 +1,163 @@
+//! The host's side of the tools, over the shop of `fixture/shop.sql`.
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Row};
+use serde_json::{Map, Value, json};
+
+use crate::decide::decide;
+use crate::turn::{Action, Step, Turn};
+
+/// The shop, and how it is described.
+pub struct Host {
+    db: Connection,
+    dialect: &'static str,
+    comments: Value,
+}
+
+/// What came of a question.
+#[derive(Debug)]
+pub struct Answer {
+    /// The text.
+    pub text: String,
+    /// The statements, in order.
+    pub sql: Vec<String>,
+}
+
+impl Host {
+    pub fn shop() -> Self {
+        let db = Connection::open_in_memory().unwrap();
+        db.execute_batch(include_str!("../../fixture/shop.sql")).unwrap();
+        let comments = json!({"order_items.discount": "Taken off the line, in euros", "orders.total": "Sum of the lines, in euros"});
+        Self { db, dialect: "sqlite", comments }
+    }
+
+    /// Asks one question; every tool call is answered from the database.
+    pub fn ask(&self, question: &str) -> Answer {
+        self.ask_after(&[], question)
+    }
+
+    pub fn ask_after(&self, earlier: &[&str], question: &str) -> Answer {
+        let mut turn = Turn {
+            today: "2024-11-20".parse().ok(),
+            earlier: earlier.iter().map(|q| (*q).to_owned()).collect(),
+            question: question.to_owned(),
+            steps: Vec::new(),
+            tools: ["search_catalog", "describe_tables", "run_sql"].map(str::to_owned).to_vec(),
+        };
+        let mut sql = Vec::new();
+        for _ in 0..10 {
+            match decide(&turn) {
+                Action::Say(text) => return Answer { text, sql },
+                Action::Call { tool, arguments } => {
+                    let given: Value = serde_json::from_str(&arguments).unwrap();
+                    sql.extend(given["sql"].as_str().map(str::to_owned));
+                    let (content, failed) = self.tool(tool, &given);
+                    turn.steps.push(Step { tool: tool.to_owned(), arguments, content, failed });
+                }
+            }
+        }
+        panic!("no answer after ten calls: {question}");
+    }
+
+    /// Every value of the first column of a statement, as text.
+    pub fn column(&self, sql: &str) -> Vec<String> {
+        let rows = self.rows(sql).unwrap_or_else(|e| panic!("{e}: {sql}"));
+        rows.1.iter().map(|r| crate::markdown::value(&r[0])).collect()
+    }
+
+    /// The one value of a statement, as text.
+    pub fn one(&self, sql: &str) -> String {
+        self.column(sql).swap_remove(0)
+    }
+
+    fn tool(&self, tool: &str, given: &Value) -> (String, bool) {
+        match tool {
+            "search_catalog" => {
+                let tables: Vec<Value> = self.tables().iter().map(|t| json!({"datasource": "shop", "table": format!("main.{t}"), "columns": []})).collect();
+                (json!({"tables": tables, "truncated": false}).to_string(), false)
+            }
+            "describe_tables" => (self.catalog().to_string(), false),
+            _ => match self.rows(given["sql"].as_str().unwrap()) {
+                Ok((names, rows)) => {
+                    let columns: Vec<Value> = names.iter().map(|n| json!({"name": n, "type": "any"})).collect();
+                    (json!({"columns": columns, "row_count": rows.len(), "rows": rows, "truncated": false}).to_string(), false)
+                }
+                Err(error) => (json!({"error": {"code": "sql_invalid", "message": error.to_string()}}).to_string(), true),
+            },
+        }
+    }
+
+    fn tables(&self) -> Vec<String> {
+        self.column("SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY rowid")
+    }
+
+    /// The answer of `describe_tables` for the whole shop.
+    pub fn catalog(&self) -> Value {
+        let tables: Vec<Value> = self.tables().iter().map(|t| self.table(t)).collect();
+        json!({"tables": tables})
+    }
+
+    fn table(&self, table: &str) -> Value {
+        let columns: Vec<Value> = self
+            .maps(&format!("SELECT name, type, \"notnull\", pk FROM pragma_table_info('{table}')"))
+            .iter()
+            .map(|c| self.describe_column(table, c))
+            .collect();
+        let key = self.column(&format!("SELECT name FROM pragma_table_info('{table}') WHERE pk > 0 ORDER BY pk"));
+        let view = self.one(&format!("SELECT type FROM sqlite_master WHERE name = '{table}'")) == "view";
+        json!({
+            "datasource": "shop", "dialect": self.dialect, "table": format!("main.{table}"),
+            "type": if view { "VIEW" } else { "TABLE" }, "description": "", "columns": columns, "primary_key": key,
+            "row_count": self.one(&format!("SELECT count(*) FROM {table}")).parse::<u64>().unwrap(),
+            "foreign_keys": self.foreign_keys(table),
+        })
+    }
+
+    fn describe_column(&self, table: &str, column: &Map<String, Value>) -> Value {
+        let name = column["name"].as_str().unwrap();
+        let common = format!("SELECT CAST({name} AS TEXT) FROM {table} WHERE {name} IS NOT NULL GROUP BY 1 ORDER BY count(*) DESC LIMIT 10");
+        let end = |f: &str| self.one(&format!("SELECT CAST({f}({name}) AS TEXT) FROM {table}"));
+        let distinct = self.one(&format!("SELECT count(DISTINCT {name}) FROM {table}")).parse::<u64>().unwrap();
+        json!({
+            "name": name, "type": column["type"], "nullable": column["notnull"] == json!(0) && column["pk"] == json!(0),
+            "description": self.comments.get(format!("{table}.{name}")),
+            "common_values": self.column(&common), "min": end("min"), "max": end("max"), "distinct_count": distinct,
+        })
+    }
+
+    fn foreign_keys(&self, table: &str) -> Vec<Value> {
+        let mut keys: std::collections::BTreeMap<i64, Value> = std::collections::BTreeMap::new();
+        for part in self.maps(&format!("SELECT id, \"table\", \"from\", \"to\" FROM pragma_foreign_key_list('{table}') ORDER BY id, seq")) {
+            let target = part["table"].as_str().unwrap();
+            let key = keys.entry(part["id"].as_i64().unwrap()).or_insert_with(
+                || json!({"columns": [], "references": format!("main.{target}"), "referenced_columns": []}),
+            );
+            key["columns"].as_array_mut().unwrap().push(part["from"].clone());
+            key["referenced_columns"].as_array_mut().unwrap().push(part["to"].clone());
+        }
+        keys.into_values().collect()
+    }
+
+    fn maps(&self, sql: &str) -> Vec<Map<String, Value>> {
+        let (names, rows) = self.rows(sql).unwrap();
+        rows.into_iter().map(|r| names.iter().cloned().zip(r).collect()).collect()
+    }
+
+    pub fn rows(&self, sql: &str) -> rusqlite::Result<(Vec<String>, Vec<Vec<Value>>)> {
+        let mut statement = self.db.prepare(sql)?;
+        let names: Vec<String> = statement.column_names().iter().map(|n| (*n).to_owned()).collect();
+        let cells = |row: &Row<'_>| (0..names.len()).map(|i| row.get_ref(i).map(cell)).collect();
+        let rows = statement.query_map([], cells)?.collect::<rusqlite::Result<_>>()?;
+        Ok((names, rows))
+    }
+}
+
+fn cell(value: ValueRef<'_>) -> Value {
+    match value {
+        ValueRef::Null => Value::Null,
+        ValueRef::Integer(i) => json!(i),
+        ValueRef::Real(f) => json!(f),
+        ValueRef::Text(t) => json!(String::from_utf8_lossy(t)),
+        ValueRef::Blob(_) => json!("blob"),
+    }
+}

@@ -1,0 +1,113 @@
+//! The host's tools: their names, their arguments, what they give.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::turn::{Action, Step, Turn};
+
+/// Finds tables by words.
+pub const SEARCH: &str = "search_catalog";
+/// Shows columns, keys and values of tables.
+pub const DESCRIBE: &str = "describe_tables";
+/// Runs a statement.
+pub const RUN: &str = "run_sql";
+
+/// Tables that one call describes at most.
+pub const MOST_DESCRIBED: usize = 20;
+/// Rows that the model is shown at most.
+pub const MOST_ROWS: u64 = 100;
+
+/// A table as the search gives it.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Found {
+    /// The datasource that holds it.
+    #[serde(default)]
+    pub datasource: String,
+    /// `schema.table`.
+    pub table: String,
+    /// The catalog's words about it.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// Number of rows, where known.
+    #[serde(default)]
+    pub row_count: Option<u64>,
+    /// Its columns.
+    #[serde(default)]
+    pub columns: Vec<FoundColumn>,
+}
+
+/// A column as the search gives it.
+#[derive(Debug, Clone, Deserialize)]
+pub struct FoundColumn {
+    /// Its name.
+    pub name: String,
+}
+
+/// What the search gives.
+#[derive(Debug, Clone, Deserialize)]
+pub struct FoundTables {
+    /// Best first.
+    pub tables: Vec<Found>,
+    /// Whether there are more.
+    #[serde(default)]
+    pub truncated: bool,
+}
+
+/// What a statement gives.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Rows {
+    /// Names of the columns.
+    pub columns: Vec<FoundColumn>,
+    /// One list of values a row.
+    pub rows: Vec<Vec<Value>>,
+    /// Whether rows were left out.
+    #[serde(default)]
+    pub truncated: bool,
+}
+
+impl Turn {
+    /// Whether a tool may be called.
+    pub fn offers(&self, tool: &str) -> bool {
+        self.tools.iter().any(|t| t == tool)
+    }
+
+    /// The uses of a tool so far, oldest first.
+    pub fn uses(&self, tool: &str) -> Vec<&Step> {
+        self.steps.iter().filter(|s| s.tool == tool).collect()
+    }
+
+    /// What came of a statement, if it was run.
+    pub fn ran(&self, sql: &str) -> Option<&Step> {
+        let same = |s: &&&Step| {
+            let arguments: Option<Value> = serde_json::from_str(&s.arguments).ok();
+            arguments.is_some_and(|a| a.get("sql").and_then(Value::as_str) == Some(sql))
+        };
+        self.uses(RUN).iter().rev().find(same).copied()
+    }
+}
+
+/// Calls the search.
+pub fn search(query: &str) -> Action {
+    Action::Call { tool: SEARCH, arguments: json!({"query": query, "limit": 100}).to_string() }
+}
+
+/// Calls for the description of tables.
+pub fn describe(tables: &[String]) -> Action {
+    Action::Call { tool: DESCRIBE, arguments: json!({"tables": tables}).to_string() }
+}
+
+/// Runs a statement.
+pub fn run(datasource: &str, sql: &str, rows: u64) -> Action {
+    let mut arguments = json!({"sql": sql, "max_rows": rows.clamp(1, MOST_ROWS)});
+    if !datasource.is_empty() {
+        arguments["datasource"] = Value::from(datasource);
+    }
+    Action::Call { tool: RUN, arguments: arguments.to_string() }
+}
+
+/// The message of an error that a tool gave.
+pub fn error_message(content: &str) -> String {
+    let parsed: Option<Value> = serde_json::from_str(content).ok();
+    let message = parsed.as_ref().and_then(|v| v.pointer("/error/message")).and_then(Value::as_str);
+    message.unwrap_or("the tool gave no reason").to_owned()
+}
