@@ -10,7 +10,11 @@ pub fn text(catalog: &Catalog, problem: &Problem) -> String {
     if examples.is_empty() || matches!(problem, Problem::Ambiguous(..) | Problem::Date(..)) {
         return problem.sentence();
     }
-    format!("{}\n\nQuestions I can answer, for example:\n{}", problem.sentence(), examples.join("\n"))
+    format!(
+        "{}\n\nQuestions I can answer, for example:\n{}",
+        problem.sentence(),
+        examples.join("\n")
+    )
 }
 
 /// What this model is, with examples.
@@ -25,25 +29,44 @@ pub fn help(catalog: &Catalog) -> String {
 fn examples(catalog: &Catalog) -> Vec<String> {
     let mut found = Vec::new();
     let tables: Vec<_> = catalog.tables.iter().filter(|t| !t.is_view()).collect();
-    if let Some(table) = tables.iter().max_by_key(|t| t.foreign_keys.len() + usize::from(date_column(t).is_some()) * 2) {
-        found.push(format!("- How many {} are there?", table.name.replace('_', " ")));
+    if let Some(table) = tables
+        .iter()
+        .max_by_key(|t| t.foreign_keys.len() + usize::from(date_column(t).is_some()) * 2)
+    {
+        found.push(format!(
+            "- How many {} are there?",
+            table.name.replace('_', " ")
+        ));
         if date_column(table).is_some() {
-            found.push(format!("- Number of {} per month", table.name.replace('_', " ")));
+            found.push(format!(
+                "- Number of {} per month",
+                table.name.replace('_', " ")
+            ));
         }
     }
     let status = tables.iter().find_map(|t| {
-        let few = |c: &&crate::catalog::Column| c.kind == Kind::Text && c.distinct_count.is_some_and(|n| (2..=12).contains(&n));
+        let few = |c: &&crate::catalog::Column| {
+            c.kind == Kind::Text && c.distinct_count.is_some_and(|n| (2..=12).contains(&n))
+        };
         t.columns.iter().find(few).map(|c| (t, c))
     });
     if let Some((table, column)) = status {
-        found.push(format!("- {} by {}", capital(&table.name.replace('_', " ")), column.name.replace('_', " ")));
+        found.push(format!(
+            "- {} by {}",
+            capital(&table.name.replace('_', " ")),
+            column.name.replace('_', " ")
+        ));
     }
     let priced = tables.iter().find_map(|t| {
         let column = concept_column(t, "price").or_else(|| concept_column(t, "amount"))?;
         Some((t, &t.columns[column]))
     });
     if let Some((table, column)) = priced {
-        found.push(format!("- What is the average {} of {}?", column.name.replace('_', " "), table.name.replace('_', " ")));
+        found.push(format!(
+            "- What is the average {} of {}?",
+            column.name.replace('_', " "),
+            table.name.replace('_', " ")
+        ));
     }
     found.push("- What tables are there?".to_owned());
     found
@@ -51,5 +74,8 @@ fn examples(catalog: &Catalog) -> Vec<String> {
 
 fn capital(text: &str) -> String {
     let mut chars = text.chars();
-    chars.next().map(|c| c.to_uppercase().chain(chars).collect()).unwrap_or_default()
+    chars
+        .next()
+        .map(|c| c.to_uppercase().chain(chars).collect())
+        .unwrap_or_default()
 }

@@ -21,15 +21,30 @@ pub fn write(catalog: &Catalog, plan: &Plan, rows: &Rows) -> String {
     if notes.is_empty() {
         return body;
     }
-    format!("{}\n\nHow I read it: {}.", body.trim_end(), notes.join("; "))
+    format!(
+        "{}\n\nHow I read it: {}.",
+        body.trim_end(),
+        notes.join("; ")
+    )
 }
 
 fn single(catalog: &Catalog, plan: &Plan, rows: &Rows) -> String {
     let found = conditions_of(catalog, plan);
-    let value = rows.rows.first().and_then(|r| r.last()).filter(|v| !v.is_null());
+    let value = rows
+        .rows
+        .first()
+        .and_then(|r| r.last())
+        .filter(|v| !v.is_null());
     match value {
-        Some(value) => format!("The {}{found} is **{}**.", plan.title, markdown::value(value)),
-        None => format!("There is no {}{found}: no row with a value matches.", plan.title),
+        Some(value) => format!(
+            "The {}{found} is **{}**.",
+            plan.title,
+            markdown::value(value)
+        ),
+        None => format!(
+            "There is no {}{found}: no row with a value matches.",
+            plan.title
+        ),
     }
 }
 
@@ -42,7 +57,10 @@ fn ranking(catalog: &Catalog, plan: &Plan, rows: &Rows, descending: bool) -> Str
     };
     if let ([label, value], false) = (row.as_slice(), plan.limit > 1) {
         let (label, value) = (markdown::value(label), markdown::value(value));
-        return format!("The {} with {by}{found} is **{label}**: {value}.", plan.noun);
+        return format!(
+            "The {} with {by}{found} is **{label}**: {value}.",
+            plan.noun
+        );
     }
     format!("The {} with {by}{found}:\n\n{}", plan.noun, table(rows))
 }
@@ -61,20 +79,39 @@ fn by(catalog: &Catalog, plan: &Plan, descending: bool) -> String {
 
 fn groups(catalog: &Catalog, plan: &Plan, rows: &Rows) -> String {
     let title = capital(&plan.title);
-    let having = plan.having.as_ref().map(|(_, comparison, number)| format!(", where it is {}{number}", words(*comparison)));
+    let having = plan
+        .having
+        .as_ref()
+        .map(|(_, comparison, number)| format!(", where it is {}{number}", words(*comparison)));
     let having = having.unwrap_or_default();
     let found = conditions_of(catalog, plan);
-    format!("{title} per {}{found}{having}:\n\n{}{}", plan.noun, table(rows), more(plan, rows))
+    format!(
+        "{title} per {}{found}{having}:\n\n{}{}",
+        plan.noun,
+        table(rows),
+        more(plan, rows)
+    )
 }
 
 fn listing(catalog: &Catalog, plan: &Plan, rows: &Rows) -> String {
     let found = conditions_of(catalog, plan);
     if let [row] = rows.rows.as_slice() {
         if let [value] = row.as_slice() {
-            return format!("The only row of {}{found} has {} **{}**.", plan.title, rows.columns[0].name, markdown::value(value));
+            return format!(
+                "The only row of {}{found} has {} **{}**.",
+                plan.title,
+                rows.columns[0].name,
+                markdown::value(value)
+            );
         }
     }
-    format!("{} of {}{found}:\n\n{}{}", row_count(rows), plan.title, table(rows), more(plan, rows))
+    format!(
+        "{} of {}{found}:\n\n{}{}",
+        row_count(rows),
+        plan.title,
+        table(rows),
+        more(plan, rows)
+    )
 }
 
 fn row_count(rows: &Rows) -> String {
@@ -92,12 +129,24 @@ fn table(rows: &Rows) -> String {
 fn more(plan: &Plan, rows: &Rows) -> String {
     let shown = rows.rows.len() as u64;
     let full = rows.truncated || shown >= plan.limit;
-    if full && shown > 1 { format!("\nThese are the first {shown}; there may be more.\n") } else { String::new() }
+    if full && shown > 1 {
+        format!("\nThese are the first {shown}; there may be more.\n")
+    } else {
+        String::new()
+    }
 }
 
 fn conditions_of(catalog: &Catalog, plan: &Plan) -> String {
-    let words: Vec<String> = plan.conditions.iter().map(|c| conditions::describe(catalog, c)).collect();
-    if words.is_empty() { String::new() } else { format!(" where {}", words.join(" and ")) }
+    let words: Vec<String> = plan
+        .conditions
+        .iter()
+        .map(|c| conditions::describe(catalog, c))
+        .collect();
+    if words.is_empty() {
+        String::new()
+    } else {
+        format!(" where {}", words.join(" and "))
+    }
 }
 
 fn words(comparison: Comparison) -> &'static str {
@@ -112,16 +161,26 @@ fn words(comparison: Comparison) -> &'static str {
 
 /// A noun for several: "product" becomes "products", "category" "categories".
 pub fn several(noun: &str) -> String {
-    if let Some(base) = noun.strip_suffix('y').filter(|b| !b.ends_with(['a', 'e', 'o', 'u'])) {
+    if let Some(base) = noun
+        .strip_suffix('y')
+        .filter(|b| !b.ends_with(['a', 'e', 'o', 'u']))
+    {
         return format!("{base}ies");
     }
     if noun.ends_with('s') {
-        return if noun.ends_with("ss") || noun.ends_with("us") { format!("{noun}es") } else { noun.to_owned() };
+        return if noun.ends_with("ss") || noun.ends_with("us") {
+            format!("{noun}es")
+        } else {
+            noun.to_owned()
+        };
     }
     format!("{noun}s")
 }
 
 fn capital(text: &str) -> String {
     let mut chars = text.chars();
-    chars.next().map(|c| c.to_uppercase().chain(chars).collect()).unwrap_or_default()
+    chars
+        .next()
+        .map(|c| c.to_uppercase().chain(chars).collect())
+        .unwrap_or_default()
 }

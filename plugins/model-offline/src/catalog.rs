@@ -101,7 +101,11 @@ impl Catalog {
         let described: Described = serde_json::from_str(json).ok()?;
         let mut tables: Vec<Table> = described.tables.iter().map(table).collect();
         for (at, source) in described.tables.iter().enumerate() {
-            let keys = source.foreign_keys.iter().filter_map(|key| foreign_key(&tables, at, key)).collect();
+            let keys = source
+                .foreign_keys
+                .iter()
+                .filter_map(|key| foreign_key(&tables, at, key))
+                .collect();
             tables[at].foreign_keys = keys;
         }
         Some(Self { tables })
@@ -126,7 +130,9 @@ impl Catalog {
 impl Table {
     /// Index of the column with this name, whatever its case.
     pub fn find(&self, name: &str) -> Option<usize> {
-        self.columns.iter().position(|c| c.name.eq_ignore_ascii_case(name))
+        self.columns
+            .iter()
+            .position(|c| c.name.eq_ignore_ascii_case(name))
     }
 
     /// Views stand back where a table has the same claim to a word.
@@ -137,8 +143,14 @@ impl Table {
     /// Whether the column is part of a key, so that sums and averages of it mean nothing.
     pub fn is_key(&self, column: usize) -> bool {
         self.primary_key.contains(&column)
-            || self.foreign_keys.iter().any(|k| k.columns.contains(&column))
-            || self.columns[column].name.to_ascii_lowercase().ends_with("_id")
+            || self
+                .foreign_keys
+                .iter()
+                .any(|k| k.columns.contains(&column))
+            || self.columns[column]
+                .name
+                .to_ascii_lowercase()
+                .ends_with("_id")
     }
 }
 
@@ -217,7 +229,11 @@ fn table(source: &DescribedTable) -> Table {
         primary_key: Vec::new(),
         foreign_keys: Vec::new(),
     };
-    table.primary_key = source.primary_key.iter().filter_map(|name| table.find(name)).collect();
+    table.primary_key = source
+        .primary_key
+        .iter()
+        .filter_map(|name| table.find(name))
+        .collect();
     table
 }
 
@@ -230,7 +246,13 @@ fn column(source: &DescribedColumn) -> Column {
         description: source.description.clone().unwrap_or_default(),
         kind: kind(&source.native_type, min.as_deref(), max.as_deref()),
         nullable: source.nullable.unwrap_or(true),
-        common_values: source.common_values.iter().flatten().filter(|v| !v.is_null()).map(plain_text).collect(),
+        common_values: source
+            .common_values
+            .iter()
+            .flatten()
+            .filter(|v| !v.is_null())
+            .map(plain_text)
+            .collect(),
         max,
         distinct_count: source.distinct_count.filter(|n| *n > 0),
     }
@@ -238,7 +260,9 @@ fn column(source: &DescribedColumn) -> Column {
 
 /// A JSON scalar as the text that it shows.
 pub fn plain_text(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
 }
 
 fn kind(native_type: &str, min: Option<&str>, max: Option<&str>) -> Kind {
@@ -247,19 +271,31 @@ fn kind(native_type: &str, min: Option<&str>, max: Option<&str>) -> Kind {
     let dated = |text: Option<&str>| text.is_none_or(is_iso_date);
     if lower.starts_with("date") || lower.starts_with("timestamp") {
         // SQLite keeps whatever was written; a number of seconds does not compare with an ISO literal.
-        return if dated(min) && dated(max) { Kind::Date } else { Kind::Other };
+        return if dated(min) && dated(max) {
+            Kind::Date
+        } else {
+            Kind::Other
+        };
     }
     if has(&["bool"]) {
         Kind::Boolean
-    } else if has(&["interval", "point", "range", "json", "blob", "bytea", "array", "[]"]) {
+    } else if has(&[
+        "interval", "point", "range", "json", "blob", "bytea", "array", "[]",
+    ]) {
         Kind::Other
     } else if has(&["int", "serial"]) {
         Kind::Integer
-    } else if has(&["numeric", "decimal", "real", "double", "float", "money", "number"]) {
+    } else if has(&[
+        "numeric", "decimal", "real", "double", "float", "money", "number",
+    ]) {
         Kind::Number
     } else if has(&["char", "text", "clob", "string", "enum", "uuid"]) || lower.is_empty() {
         let known = min.is_some() && max.is_some();
-        if known && dated(min) && dated(max) { Kind::Date } else { Kind::Text }
+        if known && dated(min) && dated(max) {
+            Kind::Date
+        } else {
+            Kind::Text
+        }
     } else {
         Kind::Other
     }
@@ -268,23 +304,45 @@ fn kind(native_type: &str, min: Option<&str>, max: Option<&str>) -> Kind {
 fn is_iso_date(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.len() >= 10
-        && bytes[..10].iter().enumerate().all(|(i, b)| if i == 4 || i == 7 { *b == b'-' } else { b.is_ascii_digit() })
+        && bytes[..10].iter().enumerate().all(|(i, b)| {
+            if i == 4 || i == 7 {
+                *b == b'-'
+            } else {
+                b.is_ascii_digit()
+            }
+        })
         && bytes.get(10).is_none_or(|b| matches!(b, b' ' | b'T'))
 }
 
 fn foreign_key(tables: &[Table], from: usize, key: &DescribedKey) -> Option<ForeignKey> {
-    let (schema, name) = key.references.split_once('.').unwrap_or(("", &key.references));
+    let (schema, name) = key
+        .references
+        .split_once('.')
+        .unwrap_or(("", &key.references));
     let same_source = |t: &Table| t.datasource == tables[from].datasource;
     let named = |t: &Table| t.name == name && (schema.is_empty() || t.schema == schema);
     let target = tables.iter().position(|t| same_source(t) && named(t))?;
-    let columns: Vec<usize> = key.columns.iter().filter_map(|c| tables[from].find(c)).collect();
+    let columns: Vec<usize> = key
+        .columns
+        .iter()
+        .filter_map(|c| tables[from].find(c))
+        .collect();
     let target_columns: Vec<usize> = if key.referenced_columns.is_empty() {
         tables[target].primary_key.clone()
     } else {
-        key.referenced_columns.iter().filter_map(|c| tables[target].find(c)).collect()
+        key.referenced_columns
+            .iter()
+            .filter_map(|c| tables[target].find(c))
+            .collect()
     };
-    let whole = columns.len() == key.columns.len() && columns.len() == target_columns.len() && !columns.is_empty();
-    whole.then_some(ForeignKey { columns, target, target_columns })
+    let whole = columns.len() == key.columns.len()
+        && columns.len() == target_columns.len()
+        && !columns.is_empty();
+    whole.then_some(ForeignKey {
+        columns,
+        target,
+        target_columns,
+    })
 }
 
 #[cfg(test)]
@@ -293,9 +351,15 @@ mod tests {
 
     #[test]
     fn kinds_come_from_type_and_values() {
-        assert_eq!(kind("TEXT", Some("2024-01-01"), Some("2024-12-31 10:00:00")), Kind::Date);
+        assert_eq!(
+            kind("TEXT", Some("2024-01-01"), Some("2024-12-31 10:00:00")),
+            Kind::Date
+        );
         assert_eq!(kind("TEXT", Some("Anna"), Some("Zoe")), Kind::Text);
-        assert_eq!(kind("DATETIME", Some("1700000000"), Some("1800000000")), Kind::Other);
+        assert_eq!(
+            kind("DATETIME", Some("1700000000"), Some("1800000000")),
+            Kind::Other
+        );
         assert_eq!(kind("numeric(12,2)", None, None), Kind::Number);
         assert_eq!(kind("BIGINT", None, None), Kind::Integer);
         assert_eq!(kind("timestamp with time zone", None, None), Kind::Date);

@@ -18,7 +18,11 @@ pub struct Resolved {
 }
 
 /// All tests as conditions; values of one column become one list.
-pub fn merged(sketch: &Sketch, mentions: &[Mention], view: &View<'_>) -> Result<Vec<Resolved>, Problem> {
+pub fn merged(
+    sketch: &Sketch,
+    mentions: &[Mention],
+    view: &View<'_>,
+) -> Result<Vec<Resolved>, Problem> {
     let mut found: Vec<Resolved> = Vec::new();
     for test in &sketch.tests {
         let one = resolve(test, mentions, view)?;
@@ -28,7 +32,13 @@ pub fn merged(sketch: &Sketch, mentions: &[Mention], view: &View<'_>) -> Result<
                 _ => None,
             });
             if let Some(known) = same {
-                known.extend(values.iter().filter(|v| !known.contains(v)).cloned().collect::<Vec<_>>());
+                known.extend(
+                    values
+                        .iter()
+                        .filter(|v| !known.contains(v))
+                        .cloned()
+                        .collect::<Vec<_>>(),
+                );
                 continue;
             }
         }
@@ -39,7 +49,12 @@ pub fn merged(sketch: &Sketch, mentions: &[Mention], view: &View<'_>) -> Result<
 
 fn resolve(ask: &TestAsk, mentions: &[Mention], view: &View<'_>) -> Result<Resolved, Problem> {
     let hint = ask.name.map(|m| &mentions[m]);
-    let plain = |condition| Ok(Resolved { condition, note: None });
+    let plain = |condition| {
+        Ok(Resolved {
+            condition,
+            note: None,
+        })
+    };
     let any = |_: ColumnRef| true;
     match &ask.test {
         Test::Value(m) => {
@@ -49,7 +64,9 @@ fn resolve(ask: &TestAsk, mentions: &[Mention], view: &View<'_>) -> Result<Resol
         Test::Text(text) => text_test(ask, text, hint, view),
         Test::Like(place, text) => {
             let column = match hint {
-                Some(mention) => view.column(mention, |c| view.catalog.column(c).kind == Kind::Text)?,
+                Some(mention) => {
+                    view.column(mention, |c| view.catalog.column(c).kind == Kind::Text)?
+                }
                 None => single_label(view, &ask.words)?,
             };
             plain(Condition::Like(column, *place, text.clone(), ask.negated))
@@ -61,10 +78,15 @@ fn resolve(ask: &TestAsk, mentions: &[Mention], view: &View<'_>) -> Result<Resol
         }
         Test::Between(low, high) => {
             let (column, note) = number_column(ask, hint, view)?;
-            Ok(Resolved { condition: Condition::Between(column, low.clone(), high.clone(), ask.negated), note })
+            Ok(Resolved {
+                condition: Condition::Between(column, low.clone(), high.clone(), ask.negated),
+                note,
+            })
         }
         Test::Truth => {
-            let column = view.column(hint.ok_or(Problem::NothingAsked)?, |c| view.catalog.column(c).kind == Kind::Boolean)?;
+            let column = view.column(hint.ok_or(Problem::NothingAsked)?, |c| {
+                view.catalog.column(c).kind == Kind::Boolean
+            })?;
             plain(Condition::Truth(column, !ask.negated))
         }
         Test::Period(period) => {
@@ -81,26 +103,56 @@ fn resolve(ask: &TestAsk, mentions: &[Mention], view: &View<'_>) -> Result<Resol
 }
 
 /// The number is compared with the column that is named, else with the one amount or price of the base.
-fn number_column(ask: &TestAsk, hint: Option<&Mention>, view: &View<'_>) -> Result<(ColumnRef, Option<String>), Problem> {
+fn number_column(
+    ask: &TestAsk,
+    hint: Option<&Mention>,
+    view: &View<'_>,
+) -> Result<(ColumnRef, Option<String>), Problem> {
     if let Some(mention) = hint {
-        return Ok((view.column(mention, |c| view.catalog.column(c).is_numeric())?, None));
+        return Ok((
+            view.column(mention, |c| view.catalog.column(c).is_numeric())?,
+            None,
+        ));
     }
     let base = view.reach.base;
     let table = view.catalog.table(base);
-    let found = ["amount", "price"].iter().find_map(|concept| concept_column(table, concept));
+    let found = ["amount", "price"]
+        .iter()
+        .find_map(|concept| concept_column(table, concept));
     match found {
         Some(column) => {
-            let place = ColumnRef { table: base, column };
-            Ok((place, Some(format!("\"{}\" is read as `{}`", ask.words, view.catalog.label(place)))))
+            let place = ColumnRef {
+                table: base,
+                column,
+            };
+            Ok((
+                place,
+                Some(format!(
+                    "\"{}\" is read as `{}`",
+                    ask.words,
+                    view.catalog.label(place)
+                )),
+            ))
         }
-        None => Err(Problem::unsupported(format!("I cannot tell which column of `{}` must be \"{}\".", table.name, ask.words))),
+        None => Err(Problem::unsupported(format!(
+            "I cannot tell which column of `{}` must be \"{}\".",
+            table.name, ask.words
+        ))),
     }
 }
 
 /// A quoted text is compared with the named column; alone it must be a known value, or the name of a mentioned thing.
-fn text_test(ask: &TestAsk, text: &str, hint: Option<&Mention>, view: &View<'_>) -> Result<Resolved, Problem> {
+fn text_test(
+    ask: &TestAsk,
+    text: &str,
+    hint: Option<&Mention>,
+    view: &View<'_>,
+) -> Result<Resolved, Problem> {
     let equals = |columns: Vec<ColumnRef>| Resolved {
-        note: Some(format!("\"{text}\" is looked for in `{}`", view.catalog.label(columns[0]))),
+        note: Some(format!(
+            "\"{text}\" is looked for in `{}`",
+            view.catalog.label(columns[0])
+        )),
         condition: Condition::Equals(columns, text.to_owned(), ask.negated),
     };
     if let Some(mention) = hint {
@@ -108,7 +160,13 @@ fn text_test(ask: &TestAsk, text: &str, hint: Option<&Mention>, view: &View<'_>)
         return Ok(equals(vec![column]));
     }
     let known: Vec<ColumnRef> = reachable_columns(view)
-        .filter(|c| view.catalog.column(*c).common_values.iter().any(|v| v.eq_ignore_ascii_case(text)))
+        .filter(|c| {
+            view.catalog
+                .column(*c)
+                .common_values
+                .iter()
+                .any(|v| v.eq_ignore_ascii_case(text))
+        })
         .collect();
     match known.as_slice() {
         [one] => return Ok(equals(vec![*one])),
@@ -119,12 +177,20 @@ fn text_test(ask: &TestAsk, text: &str, hint: Option<&Mention>, view: &View<'_>)
         }
     }
     // The thing mentioned beside the base ("orders of customer 'X'"), else the base itself.
-    let beside: Vec<usize> =
-        view.mentioned.iter().copied().filter(|t| *t != view.reach.base && view.reach.distance(*t).is_some()).collect();
+    let beside: Vec<usize> = view
+        .mentioned
+        .iter()
+        .copied()
+        .filter(|t| *t != view.reach.base && view.reach.distance(*t).is_some())
+        .collect();
     let table = beside.first().copied().unwrap_or(view.reach.base);
-    let labels: Vec<ColumnRef> =
-        label_columns(view.catalog.table(table)).into_iter().map(|column| ColumnRef { table, column }).collect();
-    let texts = labels.iter().all(|c| view.catalog.column(*c).kind == Kind::Text);
+    let labels: Vec<ColumnRef> = label_columns(view.catalog.table(table))
+        .into_iter()
+        .map(|column| ColumnRef { table, column })
+        .collect();
+    let texts = labels
+        .iter()
+        .all(|c| view.catalog.column(*c).kind == Kind::Text);
     if labels.is_empty() || !texts {
         // The caller looks the text up in the tables.
         return Err(Problem::Unknown(vec![text.to_owned()]));
@@ -134,14 +200,21 @@ fn text_test(ask: &TestAsk, text: &str, hint: Option<&Mention>, view: &View<'_>)
 
 fn reachable_columns(view: &View<'_>) -> impl Iterator<Item = ColumnRef> {
     let tables = (0..view.catalog.tables.len()).filter(|t| view.reach.distance(*t).is_some());
-    tables.flat_map(|table| (0..view.catalog.table(table).columns.len()).map(move |column| ColumnRef { table, column }))
+    tables.flat_map(|table| {
+        (0..view.catalog.table(table).columns.len()).map(move |column| ColumnRef { table, column })
+    })
 }
 
 fn single_label(view: &View<'_>, words: &str) -> Result<ColumnRef, Problem> {
     let table = view.reach.base;
     match label_columns(view.catalog.table(table)).as_slice() {
-        [column] => Ok(ColumnRef { table, column: *column }),
-        _ => Err(Problem::unsupported(format!("I cannot tell in which column to look for '{words}'. Please name it."))),
+        [column] => Ok(ColumnRef {
+            table,
+            column: *column,
+        }),
+        _ => Err(Problem::unsupported(format!(
+            "I cannot tell in which column to look for '{words}'. Please name it."
+        ))),
     }
 }
 
@@ -149,10 +222,19 @@ fn no_rows(hint: Option<&Mention>, view: &View<'_>) -> Result<Resolved, Problem>
     let mention = hint.ok_or(Problem::NothingAsked)?;
     let base = view.reach.base;
     let named: Vec<usize> = mention.tables().map(|(t, _)| t).collect();
-    let steps: Vec<_> = children(view.catalog, base).into_iter().filter(|s| named.contains(&s.from)).collect();
+    let steps: Vec<_> = children(view.catalog, base)
+        .into_iter()
+        .filter(|s| named.contains(&s.from))
+        .collect();
     match steps.as_slice() {
-        [step] => Ok(Resolved { condition: Condition::NoRows(*step), note: None }),
-        _ => Err(Problem::Unrelated(mention.text.clone(), view.catalog.table(base).name.clone())),
+        [step] => Ok(Resolved {
+            condition: Condition::NoRows(*step),
+            note: None,
+        }),
+        _ => Err(Problem::Unrelated(
+            mention.text.clone(),
+            view.catalog.table(base).name.clone(),
+        )),
     }
 }
 
@@ -161,21 +243,32 @@ pub fn date_of(view: &View<'_>, hint: Option<&Mention>, words: &str) -> Result<C
     if let Some(mention) = hint {
         return view.column(mention, |c| view.catalog.column(c).kind == Kind::Date);
     }
-    let mut tables: Vec<(usize, usize)> =
-        (0..view.catalog.tables.len()).filter_map(|t| Some((view.reach.distance(t)?, t))).collect();
+    let mut tables: Vec<(usize, usize)> = (0..view.catalog.tables.len())
+        .filter_map(|t| Some((view.reach.distance(t)?, t)))
+        .collect();
     tables.sort_unstable();
     for (distance, table) in &tables {
         let source = view.catalog.table(*table);
         if let Some(column) = date_column(source) {
             let rivals = tables.iter().filter(|(d, t)| d == distance && t != table);
-            let rival = rivals.clone().any(|(_, t)| date_column(view.catalog.table(*t)).is_some()) && !owns(view, *table);
+            let rival = rivals
+                .clone()
+                .any(|(_, t)| date_column(view.catalog.table(*t)).is_some())
+                && !owns(view, *table);
             if *distance > 0 && rival {
                 continue;
             }
-            return Ok(ColumnRef { table: *table, column });
+            return Ok(ColumnRef {
+                table: *table,
+                column,
+            });
         }
         if *distance == 0 && source.columns.iter().any(|c| c.kind == Kind::Date) {
-            let dates = source.columns.iter().filter(|c| c.kind == Kind::Date).map(|c| format!("{}.{}", source.name, c.name));
+            let dates = source
+                .columns
+                .iter()
+                .filter(|c| c.kind == Kind::Date)
+                .map(|c| format!("{}.{}", source.name, c.name));
             return Err(Problem::Ambiguous(words.to_owned(), dates.collect()));
         }
     }
@@ -188,9 +281,15 @@ pub fn date_of(view: &View<'_>, hint: Option<&Mention>, words: &str) -> Result<C
 /// Whether the base's rows are parts of that table's: its key is part of theirs (the lines of an order).
 fn owns(view: &View<'_>, table: usize) -> bool {
     let base = view.catalog.table(view.reach.base);
-    view.reach.way(table).and_then(<[_]>::first).is_some_and(|step| {
-        base.foreign_keys[step.key].columns.iter().all(|c| base.primary_key.contains(c))
-    })
+    view.reach
+        .way(table)
+        .and_then(<[_]>::first)
+        .is_some_and(|step| {
+            base.foreign_keys[step.key]
+                .columns
+                .iter()
+                .all(|c| base.primary_key.contains(c))
+        })
 }
 
 /// The tables that a condition needs.
@@ -217,7 +316,9 @@ pub fn describe(view: &crate::catalog::Catalog, condition: &Condition) -> String
             let list = values.iter().map(quote).collect::<Vec<_>>().join(" or ");
             format!("{} is {}{list}", view.label(*c), not(negated))
         }
-        Condition::Equals(columns, text, negated) => format!("{} is {}'{text}'", view.label(columns[0]), not(negated)),
+        Condition::Equals(columns, text, negated) => {
+            format!("{} is {}'{text}'", view.label(columns[0]), not(negated))
+        }
         Condition::Like(c, place, text, negated) => {
             let verb = match place {
                 crate::vocabulary::Place::Inside => "holding",
@@ -237,13 +338,26 @@ pub fn describe(view: &crate::catalog::Catalog, condition: &Condition) -> String
             format!("{} is {}{words}{number}", view.label(*c), not(negated))
         }
         Condition::Between(c, low, high, negated) => {
-            format!("{} is {}between {low} and {high}", view.label(*c), not(negated))
+            format!(
+                "{} is {}between {low} and {high}",
+                view.label(*c),
+                not(negated)
+            )
         }
         Condition::Truth(c, value) => format!("{} is {value}", view.label(*c)),
         Condition::Period(c, period, negated) => {
-            format!("{} is {}{}", view.label(*c), not(negated), crate::dates::describe(*period))
+            format!(
+                "{} is {}{}",
+                view.label(*c),
+                not(negated),
+                crate::dates::describe(*period)
+            )
         }
-        Condition::Null(c, null) => format!("{} is {}", view.label(*c), if *null { "empty" } else { "present" }),
+        Condition::Null(c, null) => format!(
+            "{} is {}",
+            view.label(*c),
+            if *null { "empty" } else { "present" }
+        ),
         Condition::NoRows(step) => format!("no row of {} refers to it", view.table(step.from).name),
     }
 }

@@ -38,19 +38,39 @@ pub fn read_period(tokens: &[Token], at: usize, today: Option<Date>) -> Option<R
         Some((from - at + used, period.map(shape)))
     };
     match word {
-        "since" => bounded(at + 1, |p| Period { from: p.from, to: None }),
-        "after" => bounded(at + 1, |p| Period { from: p.to, to: None }),
-        "before" => bounded(at + 1, |p| Period { from: None, to: p.from }),
-        "until" | "till" | "through" => bounded(at + 1, |p| Period { from: None, to: p.to }),
+        "since" => bounded(at + 1, |p| Period {
+            from: p.from,
+            to: None,
+        }),
+        "after" => bounded(at + 1, |p| Period {
+            from: p.to,
+            to: None,
+        }),
+        "before" => bounded(at + 1, |p| Period {
+            from: None,
+            to: p.from,
+        }),
+        "until" | "till" | "through" => bounded(at + 1, |p| Period {
+            from: None,
+            to: p.to,
+        }),
         "between" | "from" => {
             let first = read_plain(tokens, at + 1, today)?;
             let middle = at + 1 + first.0;
             let joined = tokens.get(middle).is_some_and(|t| {
-                matches!(t.norm.as_str(), "and" | "to" | "until" | "till" | "through" | "up")
+                matches!(
+                    t.norm.as_str(),
+                    "and" | "to" | "until" | "till" | "through" | "up"
+                )
             });
-            match joined.then(|| read_plain(tokens, middle + 1, today)).flatten() {
+            match joined
+                .then(|| read_plain(tokens, middle + 1, today))
+                .flatten()
+            {
                 Some(last) => Some((middle + 1 + last.0 - at, span(first.1, last.1))),
-                None if word == "from" && today.is_some() || first.1.is_ok() => Some((1 + first.0, first.1)),
+                None if word == "from" && today.is_some() || first.1.is_ok() => {
+                    Some((1 + first.0, first.1))
+                }
                 None => Some((1 + first.0, first.1)),
             }
         }
@@ -59,9 +79,15 @@ pub fn read_period(tokens: &[Token], at: usize, today: Option<Date>) -> Option<R
     }
 }
 
-fn span(first: Result<Period, DateTrouble>, last: Result<Period, DateTrouble>) -> Result<Period, DateTrouble> {
+fn span(
+    first: Result<Period, DateTrouble>,
+    last: Result<Period, DateTrouble>,
+) -> Result<Period, DateTrouble> {
     match (first, last) {
-        (Ok(a), Ok(b)) => Ok(Period { from: a.from, to: b.to }),
+        (Ok(a), Ok(b)) => Ok(Period {
+            from: a.from,
+            to: b.to,
+        }),
         // "between March and May 2024": the year belongs to both, but which one is a guess.
         (Err(e), _) | (_, Err(e)) => Err(e),
     }
@@ -79,19 +105,32 @@ fn read_plain(tokens: &[Token], at: usize, today: Option<Date>) -> Option<Read> 
 }
 
 fn year_at(tokens: &[Token], at: usize) -> Option<i16> {
-    let token = tokens.get(at).filter(|t| t.kind == TokenKind::Number && t.text.len() == 4)?;
-    token.norm.parse().ok().filter(|y| (1900..=2100).contains(y))
+    let token = tokens
+        .get(at)
+        .filter(|t| t.kind == TokenKind::Number && t.text.len() == 4)?;
+    token
+        .norm
+        .parse()
+        .ok()
+        .filter(|y| (1900..=2100).contains(y))
 }
 
 fn number_at(tokens: &[Token], at: usize) -> Option<i32> {
     let token = tokens.get(at)?;
-    let digits = ["st", "nd", "rd", "th"].iter().find_map(|e| token.norm.strip_suffix(e)).unwrap_or(&token.norm);
+    let digits = ["st", "nd", "rd", "th"]
+        .iter()
+        .find_map(|e| token.norm.strip_suffix(e))
+        .unwrap_or(&token.norm);
     digits.parse().ok().filter(|n| (1..=1000).contains(n))
 }
 
 fn days(from: Option<Date>, length: Span) -> Result<Period, DateTrouble> {
     let to = from.and_then(|d| d.checked_add(length).ok());
-    if to.is_some() { Ok(Period { from, to }) } else { Err(DateTrouble::NoSuchDay) }
+    if to.is_some() {
+        Ok(Period { from, to })
+    } else {
+        Err(DateTrouble::NoSuchDay)
+    }
 }
 
 fn read_literal(tokens: &[Token], at: usize) -> Option<Read> {
@@ -112,21 +151,45 @@ fn read_year(tokens: &[Token], at: usize) -> Option<Read> {
 
 fn month_at(tokens: &[Token], at: usize) -> Option<i8> {
     const MONTHS: [&str; 12] = [
-        "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
         "december",
     ];
     let word = tokens.get(at).filter(|t| t.kind == TokenKind::Word)?;
     let norm = word.norm.as_str();
-    let full = |m: &&str| **m == *norm || (norm.len() == 3 && m.starts_with(norm)) || (norm == "sept" && **m == *"september");
+    let full = |m: &&str| {
+        **m == *norm
+            || (norm.len() == 3 && m.starts_with(norm))
+            || (norm == "sept" && **m == *"september")
+    };
     // "may" is a month only where a number stands beside it, so that "may I see" is not.
-    let near_number = number_at(tokens, at + 1).or_else(|| year_at(tokens, at + 1).map(i32::from)).is_some();
+    let near_number = number_at(tokens, at + 1)
+        .or_else(|| year_at(tokens, at + 1).map(i32::from))
+        .is_some();
     let position = MONTHS.iter().position(|m| full(&m))?;
     (norm != "may" || near_number || word.text == "May").then_some(position as i8 + 1)
 }
 
 fn read_month(tokens: &[Token], at: usize) -> Option<Read> {
-    let skip = |i: usize| i + usize::from(tokens.get(i).is_some_and(|t| t.norm == "," || t.norm == "of"));
-    let day_first = number_at(tokens, at).filter(|d| *d <= 31).filter(|_| year_at(tokens, at).is_none());
+    let skip = |i: usize| {
+        i + usize::from(
+            tokens
+                .get(i)
+                .is_some_and(|t| t.norm == "," || t.norm == "of"),
+        )
+    };
+    let day_first = number_at(tokens, at)
+        .filter(|d| *d <= 31)
+        .filter(|_| year_at(tokens, at).is_none());
     if let Some((day, month)) = day_first.zip(month_at(tokens, skip(at + 1))) {
         let year_place = skip(skip(at + 1) + 1);
         return Some(match year_at(tokens, year_place) {
@@ -137,7 +200,10 @@ fn read_month(tokens: &[Token], at: usize) -> Option<Read> {
     let month = month_at(tokens, at)?;
     let year_place = skip(at + 1);
     if let Some(year) = year_at(tokens, year_place) {
-        return Some((year_place + 1 - at, days(Date::new(year, month, 1).ok(), 1.month())));
+        return Some((
+            year_place + 1 - at,
+            days(Date::new(year, month, 1).ok(), 1.month()),
+        ));
     }
     if let Some(day) = number_at(tokens, at + 1).filter(|d| *d <= 31) {
         let year_place = skip(at + 2);
@@ -155,11 +221,26 @@ fn one_day(year: i16, month: i8, day: i32) -> Result<Period, DateTrouble> {
 }
 
 fn read_quarter(tokens: &[Token], at: usize) -> Option<Read> {
-    let short = |i: usize| tokens.get(i)?.norm.strip_prefix('q')?.parse::<i8>().ok().filter(|q| (1..=4).contains(q));
+    let short = |i: usize| {
+        tokens
+            .get(i)?
+            .norm
+            .strip_prefix('q')?
+            .parse::<i8>()
+            .ok()
+            .filter(|q| (1..=4).contains(q))
+    };
     let ordinal = |i: usize| {
         let quarter = tokens.get(i + 1)?.norm == "quarter";
-        let words = [["first", "1st"], ["second", "2nd"], ["third", "3rd"], ["fourth", "4th"]];
-        let position = words.iter().position(|w| w.contains(&tokens[i].norm.as_str()))?;
+        let words = [
+            ["first", "1st"],
+            ["second", "2nd"],
+            ["third", "3rd"],
+            ["fourth", "4th"],
+        ];
+        let position = words
+            .iter()
+            .position(|w| w.contains(&tokens[i].norm.as_str()))?;
         quarter.then_some(position as i8 + 1)
     };
     let (quarter, used) = match (short(at), ordinal(at)) {
@@ -170,7 +251,11 @@ fn read_quarter(tokens: &[Token], at: usize) -> Option<Read> {
             return Some((2, quarter_of(year_at(tokens, at)?, quarter)));
         }
     };
-    let of = usize::from(tokens.get(at + used).is_some_and(|t| matches!(t.norm.as_str(), "of" | "in" | ",")));
+    let of = usize::from(
+        tokens
+            .get(at + used)
+            .is_some_and(|t| matches!(t.norm.as_str(), "of" | "in" | ",")),
+    );
     match year_at(tokens, at + used + of) {
         Some(year) => Some((used + of + 1, quarter_of(year, quarter))),
         None => Some((used, Err(DateTrouble::NoYear))),
@@ -190,7 +275,14 @@ fn read_relative(tokens: &[Token], at: usize, today: Option<Date>) -> Option<Rea
     };
     if let Some(offset) = day {
         let start = today.and_then(|t| t.checked_add(offset.days()).ok());
-        return Some((1, if today.is_none() { Err(DateTrouble::NoToday) } else { days(start, 1.day()) }));
+        return Some((
+            1,
+            if today.is_none() {
+                Err(DateTrouble::NoToday)
+            } else {
+                days(start, 1.day())
+            },
+        ));
     }
     let back = match word {
         "this" | "current" => 0,
@@ -201,7 +293,9 @@ fn read_relative(tokens: &[Token], at: usize, today: Option<Date>) -> Option<Rea
     let unit_place = at + 1 + usize::from(count.is_some());
     let unit = unit_of(&tokens.get(unit_place)?.stem)?;
     let used = unit_place + 1 - at;
-    let Some(today) = today else { return Some((used, Err(DateTrouble::NoToday))) };
+    let Some(today) = today else {
+        return Some((used, Err(DateTrouble::NoToday)));
+    };
     Some((used, relative(today, unit, back, count)))
 }
 
@@ -226,10 +320,17 @@ fn relative(today: Date, unit: Unit, back: i32, count: Option<i32>) -> Result<Pe
         Unit::Quarter => (n * 3).months(),
         Unit::Year => n.years(),
     };
-    let tomorrow = today.checked_add(1.day()).map_err(|_| DateTrouble::NoSuchDay)?;
+    let tomorrow = today
+        .checked_add(1.day())
+        .map_err(|_| DateTrouble::NoSuchDay)?;
     if let Some(count) = count {
-        let from = tomorrow.checked_sub(length(count)).map_err(|_| DateTrouble::NoSuchDay)?;
-        return Ok(Period { from: Some(from), to: Some(tomorrow) });
+        let from = tomorrow
+            .checked_sub(length(count))
+            .map_err(|_| DateTrouble::NoSuchDay)?;
+        return Ok(Period {
+            from: Some(from),
+            to: Some(tomorrow),
+        });
     }
     let first = match unit {
         Unit::Day => Ok(today),
@@ -238,7 +339,9 @@ fn relative(today: Date, unit: Unit, back: i32, count: Option<i32>) -> Result<Pe
         Unit::Quarter => Date::new(today.year(), (today.month() - 1) / 3 * 3 + 1, 1),
         Unit::Year => Ok(today.first_of_year()),
     };
-    let start = first.and_then(|f| f.checked_sub(length(back))).map_err(|_| DateTrouble::NoSuchDay)?;
+    let start = first
+        .and_then(|f| f.checked_sub(length(back)))
+        .map_err(|_| DateTrouble::NoSuchDay)?;
     days(Some(start), length(1))
 }
 
@@ -247,10 +350,14 @@ pub fn describe(period: Period) -> String {
     let last = |to: Date| to.checked_sub(1.day()).unwrap_or(to);
     match (period.from, period.to) {
         (Some(from), Some(to)) if last(to) == from => format!("on {from}"),
-        (Some(from), Some(to)) if from.day() == 1 && from.checked_add(1.month()).ok() == Some(to) => {
+        (Some(from), Some(to))
+            if from.day() == 1 && from.checked_add(1.month()).ok() == Some(to) =>
+        {
             format!("in {}", from.strftime("%Y-%m"))
         }
-        (Some(from), Some(to)) if from.day_of_year() == 1 && from.checked_add(1.year()).ok() == Some(to) => {
+        (Some(from), Some(to))
+            if from.day_of_year() == 1 && from.checked_add(1.year()).ok() == Some(to) =>
+        {
             format!("in {}", from.year())
         }
         (Some(from), Some(to)) => format!("from {from} to {}", last(to)),
@@ -278,14 +385,22 @@ mod tests {
             ("in March 2024 per", 3, "in 2024-03"),
             ("on March 5, 2024", 5, "on 2024-03-05"),
             ("5th March 2024", 3, "on 2024-03-05"),
-            ("between 2024-01-01 and 2024-06-30", 4, "from 2024-01-01 to 2024-06-30"),
+            (
+                "between 2024-01-01 and 2024-06-30",
+                4,
+                "from 2024-01-01 to 2024-06-30",
+            ),
             ("from 2022 to 2023", 4, "from 2022-01-01 to 2023-12-31"),
             ("since May 2023", 3, "since 2023-05-01"),
             ("after 2023", 2, "since 2024-01-01"),
             ("before 2024", 2, "before 2024-01-01"),
             ("until 2024-02", 2, "before 2024-03-01"),
             ("in Q2 2024", 3, "from 2024-04-01 to 2024-06-30"),
-            ("in the first quarter of 2024", 6, "from 2024-01-01 to 2024-03-31"),
+            (
+                "in the first quarter of 2024",
+                6,
+                "from 2024-01-01 to 2024-03-31",
+            ),
             ("last year", 2, "in 2025"),
             ("this month", 2, "in 2026-11"),
             ("last week", 2, "from 2026-11-09 to 2026-11-15"),
@@ -300,7 +415,10 @@ mod tests {
     fn what_is_missing_is_said() {
         assert_eq!(read("in March"), Some((2, "NoYear".into())));
         assert_eq!(read("on 2024-02-30"), Some((2, "NoSuchDay".into())));
-        assert_eq!(read_period(&tokenize("last year"), 0, None), Some((2, Err(DateTrouble::NoToday))));
+        assert_eq!(
+            read_period(&tokenize("last year"), 0, None),
+            Some((2, Err(DateTrouble::NoToday)))
+        );
         for text in ["orders", "may I", "in Germany", "last order", "2500 orders"] {
             assert_eq!(read(text), None, "{text}");
         }

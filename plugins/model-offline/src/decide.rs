@@ -34,21 +34,31 @@ fn next(turn: &Turn) -> Result<Action, String> {
         return Err(meta::tables_text(&found, truncated));
     }
     let Some(step) = turn.uses(DESCRIBE).last().copied() else {
-        return offered(turn, DESCRIBE, tools::describe(&candidates(&turn.question, &found)));
+        return offered(
+            turn,
+            DESCRIBE,
+            tools::describe(&candidates(&turn.question, &found)),
+        );
     };
     let content = succeeded(step, "The tables could not be described")?;
-    let catalog = Catalog::parse(content).ok_or("The description of the tables is not what I can read.")?;
+    let catalog =
+        Catalog::parse(content).ok_or("The description of the tables is not what I can read.")?;
     if about == Some(Meta::Help) {
         return Err(admission::help(&catalog));
     }
-    if let Some(Meta::Describe(table)) = meta::about_columns(&turn.question, &catalog, &Names::of(&catalog)) {
+    if let Some(Meta::Describe(table)) =
+        meta::about_columns(&turn.question, &catalog, &Names::of(&catalog))
+    {
         return Err(meta::columns_text(&catalog, catalog.table(table)));
     }
     query(turn, &catalog)
 }
 
 /// All tables where there are few, else those that the question's words find. The error is the call to make.
-#[expect(clippy::type_complexity, reason = "a call or the tables, and the text of an early end")]
+#[expect(
+    clippy::type_complexity,
+    reason = "a call or the tables, and the text of an early end"
+)]
 fn searched(turn: &Turn) -> Result<Result<(Vec<Found>, bool), Action>, String> {
     let uses = turn.uses(SEARCH);
     let Some(first) = uses.first() else {
@@ -56,7 +66,8 @@ fn searched(turn: &Turn) -> Result<Result<(Vec<Found>, bool), Action>, String> {
     };
     let parse = |step: &Step| {
         let content = succeeded(step, "The catalog could not be searched")?;
-        serde_json::from_str::<FoundTables>(content).map_err(|_| "The list of tables is not what I can read.".to_owned())
+        serde_json::from_str::<FoundTables>(content)
+            .map_err(|_| "The list of tables is not what I can read.".to_owned())
     };
     let all = parse(first)?;
     if !all.truncated {
@@ -66,19 +77,31 @@ fn searched(turn: &Turn) -> Result<Result<(Vec<Found>, bool), Action>, String> {
         None => offered(turn, SEARCH, tools::search(&content_words(&turn.question))).map(Err),
         Some(second) => {
             let found = parse(second)?.tables;
-            Ok(Ok((if found.is_empty() { all.tables } else { found }, true)))
+            Ok(Ok((
+                if found.is_empty() { all.tables } else { found },
+                true,
+            )))
         }
     }
 }
 
 fn content_words(question: &str) -> String {
     let tokens = tokenize(question);
-    let kept = tokens.iter().filter(|t| !is_filler(&t.norm) && operator(std::slice::from_ref(*t), 0).is_none());
+    let kept = tokens
+        .iter()
+        .filter(|t| !is_filler(&t.norm) && operator(std::slice::from_ref(*t), 0).is_none());
     kept.map(|t| t.text.as_str()).collect::<Vec<_>>().join(" ")
 }
 
 fn succeeded<'a>(step: &'a Step, what: &str) -> Result<&'a str, String> {
-    if step.failed { Err(format!("{what}: {}.", tools::error_message(&step.content).trim_end_matches('.'))) } else { Ok(&step.content) }
+    if step.failed {
+        Err(format!(
+            "{what}: {}.",
+            tools::error_message(&step.content).trim_end_matches('.')
+        ))
+    } else {
+        Ok(&step.content)
+    }
 }
 
 /// A call, unless the host does not offer the tool any more.
@@ -86,20 +109,33 @@ fn offered(turn: &Turn, tool: &str, call: Action) -> Result<Action, String> {
     if turn.offers(tool) {
         return Ok(call);
     }
-    Err(format!("I would need the tool {tool} to answer that, and it is not offered to me now. I cannot answer without data."))
+    Err(format!(
+        "I would need the tool {tool} to answer that, and it is not offered to me now. I cannot answer without data."
+    ))
 }
 
 /// The tables to look at: those whose names and columns share words with the question first.
 fn candidates(question: &str, found: &[Found]) -> Vec<String> {
     let words: Vec<String> = tokenize(question).into_iter().map(|t| t.stem).collect();
     let score = |t: &Found| {
-        let hits = |name: &str| crate::words::name_stems(name).iter().filter(|s| words.contains(s)).count();
+        let hits = |name: &str| {
+            crate::words::name_stems(name)
+                .iter()
+                .filter(|s| words.contains(s))
+                .count()
+        };
         4 * hits(&t.table) + t.columns.iter().map(|c| hits(&c.name)).sum::<usize>()
     };
     let mut order: Vec<&Found> = found.iter().collect();
     order.sort_by_key(|t| std::cmp::Reverse(score(t)));
     let several = found.iter().any(|t| t.datasource != found[0].datasource);
-    let name = |t: &&Found| if several { format!("{}.{}", t.datasource, t.table) } else { t.table.clone() };
+    let name = |t: &&Found| {
+        if several {
+            format!("{}.{}", t.datasource, t.table)
+        } else {
+            t.table.clone()
+        }
+    };
     order.iter().take(MOST_DESCRIBED).map(name).collect()
 }
 
@@ -114,13 +150,17 @@ fn query(turn: &Turn, catalog: &Catalog) -> Result<Action, String> {
 /// Unknown words may be rare values: the tables are asked once.
 fn look_up(turn: &Turn, catalog: &Catalog, words: Vec<String>) -> Result<Action, String> {
     let admit = |problem: &Problem| Err(admission::text(catalog, problem));
-    let Some((datasource, statement)) = lookup::statement(catalog, &words).filter(|_| turn.offers(RUN)) else {
+    let Some((datasource, statement)) =
+        lookup::statement(catalog, &words).filter(|_| turn.offers(RUN))
+    else {
         return admit(&Problem::Unknown(words));
     };
     let Some(step) = turn.ran(&statement) else {
         return Ok(tools::run(&datasource, &statement, 20));
     };
-    let rows: Option<Rows> = (!step.failed).then(|| serde_json::from_str(&step.content).ok()).flatten();
+    let rows: Option<Rows> = (!step.failed)
+        .then(|| serde_json::from_str(&step.content).ok())
+        .flatten();
     let Some(rows) = rows.filter(|r| !r.rows.is_empty()) else {
         return admit(&Problem::Unknown(words));
     };
@@ -138,23 +178,29 @@ fn run(turn: &Turn, catalog: &Catalog, plan: &Plan) -> Result<Action, String> {
     for qualified in [true, false] {
         let statement = sql::write(catalog, plan, qualified);
         let Some(step) = turn.ran(&statement) else {
-            return offered(turn, RUN, tools::run(datasource, &statement, plan.limit)).map_err(|text| match &refusal {
-                Some(reason) => refused(reason),
-                None => text,
-            });
+            return offered(turn, RUN, tools::run(datasource, &statement, plan.limit)).map_err(
+                |text| match &refusal {
+                    Some(reason) => refused(reason),
+                    None => text,
+                },
+            );
         };
         if step.failed {
             refusal = Some(tools::error_message(&step.content));
             continue;
         }
-        let rows: Rows = serde_json::from_str(&step.content).map_err(|_| "The result of the query is not what I can read.".to_owned())?;
+        let rows: Rows = serde_json::from_str(&step.content)
+            .map_err(|_| "The result of the query is not what I can read.".to_owned())?;
         return Err(answer::write(catalog, plan, &rows));
     }
     Err(refused(&refusal.unwrap_or_default()))
 }
 
 fn refused(reason: &str) -> String {
-    format!("I could not get the data: {} I have no other way to ask for it, so I cannot answer.", sentence(reason))
+    format!(
+        "I could not get the data: {} I have no other way to ask for it, so I cannot answer.",
+        sentence(reason)
+    )
 }
 
 fn sentence(text: &str) -> String {

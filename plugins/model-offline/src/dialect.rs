@@ -113,7 +113,10 @@ impl Dialect {
                     Unit::Quarter => "YYYY-\"Q\"Q",
                     Unit::Year => "YYYY",
                 };
-                format!("to_char(date_trunc('{}', {column}), '{format}')", unit.name())
+                format!(
+                    "to_char(date_trunc('{}', {column}), '{format}')",
+                    unit.name()
+                )
             }
             Self::Mysql => mysql_bucket(unit, column),
         }
@@ -160,8 +163,17 @@ mod tests {
 
     #[test]
     fn each_dialect_groups_by_month_in_its_own_way() {
-        assert_eq!(Dialect::Sqlite.bucket(Unit::Month, "c"), "strftime('%Y-%m', c)");
-        assert_eq!(Dialect::Postgres.bucket(Unit::Month, "c"), "to_char(date_trunc('month', c), 'YYYY-MM')");
-        assert_eq!(Dialect::Mysql.bucket(Unit::Month, "c"), "DATE_FORMAT(c, '%Y-%m')");
+        assert_eq!(
+            Dialect::Sqlite.bucket(Unit::Month, "c"),
+            "strftime('%Y-%m', c)"
+        );
+        assert_eq!(
+            Dialect::Postgres.bucket(Unit::Month, "c"),
+            "to_char(date_trunc('month', c), 'YYYY-MM')"
+        );
+        assert_eq!(
+            Dialect::Mysql.bucket(Unit::Month, "c"),
+            "DATE_FORMAT(c, '%Y-%m')"
+        );
     }
 }

@@ -66,7 +66,11 @@ impl Model for Offline {
         let (reason, word) = match decide::decide(&turn) {
             Action::Call { tool, arguments } => {
                 let id = format!("call_{call_number}");
-                events.push_back(Event::ToolCall(ToolCall { id, name: tool.to_owned(), arguments }));
+                events.push_back(Event::ToolCall(ToolCall {
+                    id,
+                    name: tool.to_owned(),
+                    arguments,
+                }));
                 (StopReason::ToolCalls, "tool_calls")
             }
             Action::Say(text) => {

@@ -34,19 +34,31 @@ pub fn statement(catalog: &Catalog, words: &[String]) -> Option<(String, String)
             )
         })
         .collect();
-    (!parts.is_empty()).then(|| (datasource, format!("{}\nLIMIT 20", parts.join("\nUNION ALL\n"))))
+    (!parts.is_empty()).then(|| {
+        (
+            datasource,
+            format!("{}\nLIMIT 20", parts.join("\nUNION ALL\n")),
+        )
+    })
 }
 
 /// Text columns whose values are not all known: names first, then those with few different values.
 fn columns(catalog: &Catalog, datasource: &str) -> Vec<ColumnRef> {
-    let fits = |t: &Table| t.datasource == datasource && !t.is_view() && t.row_count.is_none_or(|n| n <= MOST_ROWS);
+    let fits = |t: &Table| {
+        t.datasource == datasource && !t.is_view() && t.row_count.is_none_or(|n| n <= MOST_ROWS)
+    };
     let mut found: Vec<(u8, ColumnRef)> = Vec::new();
     for (table, source) in catalog.tables.iter().enumerate().filter(|(_, t)| fits(t)) {
         for (column, c) in source.columns.iter().enumerate() {
-            let known = c.distinct_count.is_some_and(|n| n <= c.common_values.len() as u64);
+            let known = c
+                .distinct_count
+                .is_some_and(|n| n <= c.common_values.len() as u64);
             let stems = name_stems(&c.name);
             let named = |words: &[&str]| stems.iter().any(|s| words.contains(&s.as_str()));
-            if c.kind != Kind::Text || known || named(&["hash", "password", "token", "comment", "note", "body"]) {
+            if c.kind != Kind::Text
+                || known
+                || named(&["hash", "password", "token", "comment", "note", "body"])
+            {
                 continue;
             }
             let few = c.distinct_count.is_some_and(|n| n <= 2_000);
@@ -60,17 +72,25 @@ fn columns(catalog: &Catalog, datasource: &str) -> Vec<ColumnRef> {
         }
     }
     found.sort_unstable();
-    found.into_iter().take(MOST_COLUMNS).map(|(_, c)| c).collect()
+    found
+        .into_iter()
+        .take(MOST_COLUMNS)
+        .map(|(_, c)| c)
+        .collect()
 }
 
 /// The catalog with the values that were found.
 pub fn learned(catalog: &Catalog, rows: &Rows) -> Catalog {
     let mut catalog = catalog.clone();
     for row in &rows.rows {
-        let [Some(label), Some(value)] = [0, 1].map(|i| row.get(i).and_then(|v| v.as_str())) else { continue };
+        let [Some(label), Some(value)] = [0, 1].map(|i| row.get(i).and_then(|v| v.as_str())) else {
+            continue;
+        };
         for table in &mut catalog.tables {
             for column in &mut table.columns {
-                if format!("{}.{}", table.name, column.name) == label && !column.common_values.iter().any(|v| v == value) {
+                if format!("{}.{}", table.name, column.name) == label
+                    && !column.common_values.iter().any(|v| v == value)
+                {
                     column.common_values.push(value.to_owned());
                 }
             }

@@ -12,7 +12,9 @@ pub fn value(value: &Value) -> String {
     match value {
         Value::Null => "(none)".to_owned(),
         // The shortest digits that give the same number back, without a fraction that is zero.
-        Value::Number(n) if n.is_f64() => n.as_f64().map_or_else(|| n.to_string(), |f| f.to_string()),
+        Value::Number(n) if n.is_f64() => {
+            n.as_f64().map_or_else(|| n.to_string(), |f| f.to_string())
+        }
         other => plain_text(other),
     }
 }
@@ -28,8 +30,15 @@ fn cell(v: &Value) -> String {
 /// A compact table; columns of numbers are aligned to the right.
 pub fn table(names: &[String], rows: &[Vec<Value>]) -> String {
     let numeric = |column: usize| {
-        let is_number = |v: &Value| v.is_number() || v.as_str().is_some_and(|t| !t.is_empty() && t.parse::<f64>().is_ok());
-        let known = rows.iter().filter_map(|r| r.get(column)).filter(|v| !v.is_null());
+        let is_number = |v: &Value| {
+            v.is_number()
+                || v.as_str()
+                    .is_some_and(|t| !t.is_empty() && t.parse::<f64>().is_ok())
+        };
+        let known = rows
+            .iter()
+            .filter_map(|r| r.get(column))
+            .filter(|v| !v.is_null());
         known.clone().count() > 0 && known.clone().all(is_number)
     };
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
@@ -49,8 +58,14 @@ mod tests {
 
     #[test]
     fn digits_stay_and_bars_cannot_break_the_table() {
-        let rows = vec![vec![json!("a|b\nc"), json!("12345678901234567890.10")], vec![json!(null), json!(2)]];
+        let rows = vec![
+            vec![json!("a|b\nc"), json!("12345678901234567890.10")],
+            vec![json!(null), json!(2)],
+        ];
         let text = table(&["name".into(), "total".into()], &rows);
-        assert_eq!(text, "| name | total |\n| --- | ---: |\n| a\\|b c | 12345678901234567890.10 |\n| (none) | 2 |\n");
+        assert_eq!(
+            text,
+            "| name | total |\n| --- | ---: |\n| a\\|b c | 12345678901234567890.10 |\n| (none) | 2 |\n"
+        );
     }
 }

@@ -21,19 +21,47 @@ pub enum Meta {
 /// Whether the question is about what there is, before any table is described.
 pub fn about_tables(question: &str) -> Option<Meta> {
     let tokens = tokenize(question);
-    let content: Vec<&Token> = tokens.iter().filter(|t| !is_filler(&t.norm) && !is_request(&t.norm)).collect();
-    let all_tables = content.iter().all(|t| matches!(t.stem.as_str(), "table" | "view" | "dataset" | "datasource" | "and" | "data" | "catalog"));
-    let says_tables = tokens.iter().any(|t| matches!(t.norm.as_str(), "tables" | "views" | "datasets" | "datasources" | "catalog"));
+    let content: Vec<&Token> = tokens
+        .iter()
+        .filter(|t| !is_filler(&t.norm) && !is_request(&t.norm))
+        .collect();
+    let all_tables = content.iter().all(|t| {
+        matches!(
+            t.stem.as_str(),
+            "table" | "view" | "dataset" | "datasource" | "and" | "data" | "catalog"
+        )
+    });
+    let says_tables = tokens.iter().any(|t| {
+        matches!(
+            t.norm.as_str(),
+            "tables" | "views" | "datasets" | "datasources" | "catalog"
+        )
+    });
     if all_tables && says_tables {
         return Some(Meta::Tables);
     }
-    let data = tokens.iter().any(|t| t.norm == "data" || t.norm == "database");
+    let data = tokens
+        .iter()
+        .any(|t| t.norm == "data" || t.norm == "database");
     if content.is_empty() && data && !tokens.iter().any(|t| operator_of(t)) {
         return Some(Meta::Tables);
     }
-    let help = ["help", "examples", "example"].iter().any(|w| tokens.iter().any(|t| t.norm == *w)) && content.len() <= 1;
-    let able = ["what can you do", "what can i ask", "what do you know", "who are you", "what can you answer"];
-    let text = tokens.iter().map(|t| t.norm.as_str()).collect::<Vec<_>>().join(" ");
+    let help = ["help", "examples", "example"]
+        .iter()
+        .any(|w| tokens.iter().any(|t| t.norm == *w))
+        && content.len() <= 1;
+    let able = [
+        "what can you do",
+        "what can i ask",
+        "what do you know",
+        "who are you",
+        "what can you answer",
+    ];
+    let text = tokens
+        .iter()
+        .map(|t| t.norm.as_str())
+        .collect::<Vec<_>>()
+        .join(" ");
     (help || able.iter().any(|a| text.contains(a)) || content.is_empty()).then_some(Meta::Help)
 }
 
@@ -42,14 +70,30 @@ fn operator_of(token: &Token) -> bool {
 }
 
 fn is_request(norm: &str) -> bool {
-    ["show", "list", "available", "display", "describe", "exist", "every", "names", "name", "contain", "number"].contains(&norm)
+    [
+        "show",
+        "list",
+        "available",
+        "display",
+        "describe",
+        "exist",
+        "every",
+        "names",
+        "name",
+        "contain",
+        "number",
+    ]
+    .contains(&norm)
 }
 
 /// "describe orders", "which columns does orders have?"
 pub fn about_columns(question: &str, catalog: &Catalog, names: &Names) -> Option<Meta> {
     let tokens = tokenize(question);
     let asks = tokens.iter().any(|t| {
-        matches!(t.norm.as_str(), "describe" | "columns" | "fields" | "structure" | "schema" | "explain" | "attributes")
+        matches!(
+            t.norm.as_str(),
+            "describe" | "columns" | "fields" | "structure" | "schema" | "explain" | "attributes"
+        )
     });
     if !asks {
         return None;
@@ -57,11 +101,27 @@ pub fn about_columns(question: &str, catalog: &Catalog, names: &Names) -> Option
     let mentions = crate::mentions::read(&tokens, catalog, names, None);
     let other = |m: &Mention| {
         let word = m.text.to_lowercase();
-        !matches!(word.as_str(), "describe" | "columns" | "fields" | "structure" | "schema" | "explain" | "attributes" | "tables")
+        !matches!(
+            word.as_str(),
+            "describe"
+                | "columns"
+                | "fields"
+                | "structure"
+                | "schema"
+                | "explain"
+                | "attributes"
+                | "tables"
+        )
     };
-    let rest: Vec<&Mention> = mentions.iter().filter(|m| other(m) && !matches!(m.what, What::Op(_))).collect();
+    let rest: Vec<&Mention> = mentions
+        .iter()
+        .filter(|m| other(m) && !matches!(m.what, What::Op(_)))
+        .collect();
     match rest.as_slice() {
-        [one] => one.tables().max_by_key(|(_, s)| *s).map(|(t, _)| Meta::Describe(t)),
+        [one] => one
+            .tables()
+            .max_by_key(|(_, s)| *s)
+            .map(|(t, _)| Meta::Describe(t)),
         _ => None,
     }
 }
@@ -75,9 +135,22 @@ pub fn tables_text(found: &[Found], truncated: bool) -> String {
         n => format!("There are {n} tables and views:\n\n"),
     };
     for table in found {
-        let name = if several { format!("{}.{}", table.datasource, table.table) } else { table.table.clone() };
-        let rows = table.row_count.filter(|n| *n > 0).map(|n| format!(" ({n} rows)")).unwrap_or_default();
-        let words = table.description.as_deref().filter(|d| !d.is_empty()).map(|d| format!(": {d}")).unwrap_or_default();
+        let name = if several {
+            format!("{}.{}", table.datasource, table.table)
+        } else {
+            table.table.clone()
+        };
+        let rows = table
+            .row_count
+            .filter(|n| *n > 0)
+            .map(|n| format!(" ({n} rows)"))
+            .unwrap_or_default();
+        let words = table
+            .description
+            .as_deref()
+            .filter(|d| !d.is_empty())
+            .map(|d| format!(": {d}"))
+            .unwrap_or_default();
         text += &format!("- `{name}`{rows}{words}\n");
     }
     text
@@ -85,21 +158,41 @@ pub fn tables_text(found: &[Found], truncated: bool) -> String {
 
 /// The columns of one table.
 pub fn columns_text(catalog: &Catalog, table: &Table) -> String {
-    let words = if table.description.is_empty() { String::new() } else { format!(": {}", table.description) };
-    let rows = table.row_count.filter(|n| *n > 0).map(|n| format!(" ({n} rows)")).unwrap_or_default();
-    let mut text = format!("`{}`{rows}{words}\n\n| column | type | description |\n| --- | --- | --- |\n", table.name);
+    let words = if table.description.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", table.description)
+    };
+    let rows = table
+        .row_count
+        .filter(|n| *n > 0)
+        .map(|n| format!(" ({n} rows)"))
+        .unwrap_or_default();
+    let mut text = format!(
+        "`{}`{rows}{words}\n\n| column | type | description |\n| --- | --- | --- |\n",
+        table.name
+    );
     for (at, column) in table.columns.iter().enumerate() {
         let mut notes = Vec::new();
         if table.primary_key.contains(&at) {
             notes.push("primary key".to_owned());
         }
-        for key in table.foreign_keys.iter().filter(|k| k.columns.contains(&at)) {
+        for key in table
+            .foreign_keys
+            .iter()
+            .filter(|k| k.columns.contains(&at))
+        {
             notes.push(format!("refers to {}", catalog.table(key.target).name));
         }
         if !column.description.is_empty() {
             notes.push(column.description.clone());
         }
-        text += &format!("| {} | {} | {} |\n", column.name, column.native_type, notes.join("; ").replace('|', "\\|").replace('\n', " "));
+        text += &format!(
+            "| {} | {} | {} |\n",
+            column.name,
+            column.native_type,
+            notes.join("; ").replace('|', "\\|").replace('\n', " ")
+        );
     }
     text
 }

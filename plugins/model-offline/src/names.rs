@@ -54,16 +54,27 @@ const SYNONYM: i32 = 25;
 impl Names {
     /// Reads the names of a catalog.
     pub fn of(catalog: &Catalog) -> Self {
-        let mut names = Self { forms: Vec::new(), values: Vec::new() };
+        let mut names = Self {
+            forms: Vec::new(),
+            values: Vec::new(),
+        };
         for (at, table) in catalog.tables.iter().enumerate() {
             let view = if table.is_view() { 6 } else { 0 };
             for (stems, score) in table_forms(&table.name) {
-                names.forms.push(Form { stems, target: Target::Table(at), score: score - view });
+                names.forms.push(Form {
+                    stems,
+                    target: Target::Table(at),
+                    score: score - view,
+                });
             }
             for column in 0..table.columns.len() {
                 let place = ColumnRef { table: at, column };
                 for (stems, score) in column_forms(table, column) {
-                    names.forms.push(Form { stems, target: Target::Column(place), score: score - view });
+                    names.forms.push(Form {
+                        stems,
+                        target: Target::Column(place),
+                        score: score - view,
+                    });
                 }
                 names.add_values(table, place);
             }
@@ -80,11 +91,16 @@ impl Names {
         for value in &column.common_values {
             let mut ways = vec![(value.clone(), value.chars().count() <= 2)];
             if is_country {
-                ways.extend(countries::other_names(value).into_iter().map(|n| (n.to_owned(), false)));
+                ways.extend(
+                    countries::other_names(value)
+                        .into_iter()
+                        .map(|n| (n.to_owned(), false)),
+                );
             }
             for (way, exact) in ways {
                 let tokens = tokenize(&way);
-                let plain = !tokens.is_empty() && tokens.iter().all(|t| t.kind == TokenKind::Word) || tokens.len() > 1;
+                let plain = !tokens.is_empty() && tokens.iter().all(|t| t.kind == TokenKind::Word)
+                    || tokens.len() > 1;
                 let filler = tokens.len() == 1 && is_filler(&tokens[0].norm) && !exact;
                 if plain && !filler {
                     self.values.push(ValueForm {
@@ -101,7 +117,11 @@ impl Names {
 
     /// The longest phrase at `at` that means something: its number of tokens, and every meaning, best first.
     pub fn find(&self, tokens: &[Token], at: usize) -> Option<(usize, Vec<Hit>)> {
-        let words = tokens[at..].iter().take(LONGEST).take_while(|t| t.kind != TokenKind::Symbol).count();
+        let words = tokens[at..]
+            .iter()
+            .take(LONGEST)
+            .take_while(|t| t.kind != TokenKind::Symbol)
+            .count();
         (1..=words).rev().find_map(|length| {
             let hits = self.exactly(&tokens[at..at + length]);
             (!hits.is_empty()).then_some((length, hits))
@@ -111,14 +131,39 @@ impl Names {
     fn exactly(&self, phrase: &[Token]) -> Vec<Hit> {
         let mut hits: Vec<Hit> = Vec::new();
         for form in self.forms.iter().filter(|f| f.stems.len() == phrase.len()) {
-            let same = form.stems.iter().zip(phrase).all(|(s, t)| *s == t.stem || *s == t.norm);
-            let akin = || form.stems.iter().zip(phrase).all(|(s, t)| canonical(s) == canonical(&t.stem));
-            let score = if same { form.score } else if akin() { form.score - SYNONYM } else { continue };
-            push_best(&mut hits, Hit { target: form.target.clone(), score });
+            let same = form
+                .stems
+                .iter()
+                .zip(phrase)
+                .all(|(s, t)| *s == t.stem || *s == t.norm);
+            let akin = || {
+                form.stems
+                    .iter()
+                    .zip(phrase)
+                    .all(|(s, t)| canonical(s) == canonical(&t.stem))
+            };
+            let score = if same {
+                form.score
+            } else if akin() {
+                form.score - SYNONYM
+            } else {
+                continue;
+            };
+            push_best(
+                &mut hits,
+                Hit {
+                    target: form.target.clone(),
+                    score,
+                },
+            );
         }
         for form in self.values.iter().filter(|f| f.norms.len() == phrase.len()) {
             let score = if form.exact {
-                if phrase[0].text == form.value { 90 } else { continue }
+                if phrase[0].text == form.value {
+                    90
+                } else {
+                    continue;
+                }
             } else if form.norms.iter().zip(phrase).all(|(n, t)| *n == t.norm) {
                 90
             } else if form.stems.iter().zip(phrase).all(|(n, t)| *n == t.stem) {
@@ -126,7 +171,13 @@ impl Names {
             } else {
                 continue;
             };
-            push_best(&mut hits, Hit { target: Target::Value(form.column, form.value.clone()), score });
+            push_best(
+                &mut hits,
+                Hit {
+                    target: Target::Value(form.column, form.value.clone()),
+                    score,
+                },
+            );
         }
         hits.sort_by_key(|h| -h.score);
         hits
@@ -161,25 +212,39 @@ fn column_forms(table: &Table, column: usize) -> Vec<(Vec<String>, i32)> {
     if stems.len() > 1 && (stems[0] == "is" || stems[0] == "has") {
         stems.remove(0);
     }
-    if source.kind == Kind::Date && stems.len() > 1 && stems.last().is_some_and(|s| s == "at" || s == "on") {
+    if source.kind == Kind::Date
+        && stems.len() > 1
+        && stems.last().is_some_and(|s| s == "at" || s == "on")
+    {
         stems.pop();
     }
     // "shipped" may be a status; the column `shipped_on` is the weaker reading.
-    forms.push((stems.clone(), if source.kind == Kind::Date { 80 } else { 98 }));
+    forms.push((
+        stems.clone(),
+        if source.kind == Kind::Date { 80 } else { 98 },
+    ));
     if table.is_view() {
         return forms;
     }
     if stems.len() > 1 && stems[0] == table_head {
         forms.push((stems[1..].to_vec(), 95));
     } else {
-        forms.push((std::iter::once(table_head).chain(stems.iter().cloned()).collect(), 103));
+        forms.push((
+            std::iter::once(table_head)
+                .chain(stems.iter().cloned())
+                .collect(),
+            103,
+        ));
     }
     let head = stems.last().cloned().unwrap_or_default();
     let empty_head = ["id", "at", "on", "by", "key"].contains(&head.as_str());
     for dropped in (1..stems.len()).take_while(|_| !empty_head) {
         forms.push((stems[dropped..].to_vec(), 80 - 5 * dropped as i32));
     }
-    let drops_head = ["code", "name", "eur", "usd", "gbp", "cent", "pct", "percent", "iso"].contains(&head.as_str())
+    let drops_head = [
+        "code", "name", "eur", "usd", "gbp", "cent", "pct", "percent", "iso",
+    ]
+    .contains(&head.as_str())
         || (head == "amount" && stems[0] == "total");
     if stems.len() > 1 && drops_head {
         forms.push((stems[..stems.len() - 1].to_vec(), 68));

@@ -34,15 +34,26 @@ pub struct View<'a> {
 impl View<'_> {
     fn weight(&self, table: usize, score: i32) -> Option<i32> {
         let distance = i32::try_from(self.reach.distance(table)?).unwrap_or(i32::MAX);
-        let bonus = if self.mentioned.contains(&table) { MENTIONED } else { 0 };
+        let bonus = if self.mentioned.contains(&table) {
+            MENTIONED
+        } else {
+            0
+        };
         let gaps = i32::try_from(self.reach.gaps(self.catalog, table)).unwrap_or(i32::MAX);
         Some(score - STEP * distance - GAP * gaps + bonus)
     }
 
     /// The column that a mention means, among those that `fits` accepts.
-    pub fn column(&self, mention: &Mention, fits: impl Fn(ColumnRef) -> bool) -> Result<ColumnRef, Problem> {
+    pub fn column(
+        &self,
+        mention: &Mention,
+        fits: impl Fn(ColumnRef) -> bool,
+    ) -> Result<ColumnRef, Problem> {
         let choices = mention.hits.iter().filter_map(|h| match h.target {
-            Target::Column(c) if fits(c) => Some(Choice { target: c, weight: self.weight(c.table, h.score)? }),
+            Target::Column(c) if fits(c) => Some(Choice {
+                target: c,
+                weight: self.weight(c.table, h.score)?,
+            }),
             _ => None,
         });
         self.best(mention, choices.collect(), |c| self.catalog.label(c))
@@ -50,20 +61,36 @@ impl View<'_> {
 
     /// The table that a mention means.
     pub fn table(&self, mention: &Mention) -> Result<usize, Problem> {
-        let tables = mention.tables().filter_map(|(t, score)| Some(Choice { target: t, weight: self.weight(t, score)? }));
-        self.best(mention, tables.collect(), |t| self.catalog.table(t).name.clone())
+        let tables = mention.tables().filter_map(|(t, score)| {
+            Some(Choice {
+                target: t,
+                weight: self.weight(t, score)?,
+            })
+        });
+        self.best(mention, tables.collect(), |t| {
+            self.catalog.table(t).name.clone()
+        })
     }
 
     /// The column and value that a mention means.
-    pub fn value(&self, mention: &Mention, hint: Option<&Mention>) -> Result<(ColumnRef, String), Problem> {
-        let hinted = |c: ColumnRef| hint.is_none_or(|m| m.hits.iter().any(|h| h.target == Target::Column(c)));
+    pub fn value(
+        &self,
+        mention: &Mention,
+        hint: Option<&Mention>,
+    ) -> Result<(ColumnRef, String), Problem> {
+        let hinted = |c: ColumnRef| {
+            hint.is_none_or(|m| m.hits.iter().any(|h| h.target == Target::Column(c)))
+        };
         let values = mention.hits.iter().filter_map(|h| match &h.target {
-            Target::Value(c, v) if hinted(*c) => {
-                Some(Choice { target: (*c, v.clone()), weight: self.weight(c.table, h.score)? })
-            }
+            Target::Value(c, v) if hinted(*c) => Some(Choice {
+                target: (*c, v.clone()),
+                weight: self.weight(c.table, h.score)?,
+            }),
             _ => None,
         });
-        self.best(mention, values.collect(), |(c, v)| format!("{} = {v}", self.catalog.label(c)))
+        self.best(mention, values.collect(), |(c, v)| {
+            format!("{} = {v}", self.catalog.label(c))
+        })
     }
 
     /// A table or a column, for grouping.
@@ -74,7 +101,10 @@ impl View<'_> {
                 Target::Column(c) => c.table,
                 Target::Value(..) => return None,
             };
-            Some(Choice { target: h.target.clone(), weight: self.weight(table, h.score)? })
+            Some(Choice {
+                target: h.target.clone(),
+                weight: self.weight(table, h.score)?,
+            })
         });
         self.best(mention, choices.collect(), |t| match t {
             Target::Table(t) => self.catalog.table(t).name.clone(),
@@ -82,15 +112,27 @@ impl View<'_> {
         })
     }
 
-    fn best<T: Clone>(&self, mention: &Mention, choices: Vec<Choice<T>>, label: impl Fn(T) -> String) -> Result<T, Problem> {
+    fn best<T: Clone>(
+        &self,
+        mention: &Mention,
+        choices: Vec<Choice<T>>,
+        label: impl Fn(T) -> String,
+    ) -> Result<T, Problem> {
         let Some(top) = choices.iter().map(|c| c.weight).max() else {
-            return Err(Problem::Unrelated(mention.text.clone(), self.catalog.table(self.reach.base).name.clone()));
+            return Err(Problem::Unrelated(
+                mention.text.clone(),
+                self.catalog.table(self.reach.base).name.clone(),
+            ));
         };
         let mut best = choices.iter().filter(|c| c.weight == top);
         match (best.next(), best.next()) {
             (Some(only), None) => Ok(only.target.clone()),
             _ => {
-                let all = choices.iter().filter(|c| c.weight == top).map(|c| label(c.target.clone())).collect();
+                let all = choices
+                    .iter()
+                    .filter(|c| c.weight == top)
+                    .map(|c| label(c.target.clone()))
+                    .collect();
                 Err(Problem::Ambiguous(mention.text.clone(), all))
             }
         }
@@ -109,8 +151,21 @@ pub fn label_columns(table: &Table) -> Vec<usize> {
     if let (Some(first), Some(last)) = (position("first_name"), position("last_name")) {
         return vec![first, last];
     }
-    let wanted = ["company_name", "company", "username", "code", "sku", "email", "order_number", "number"];
-    wanted.iter().find_map(|n| position(n)).map(|at| vec![at]).unwrap_or_else(|| table.primary_key.clone())
+    let wanted = [
+        "company_name",
+        "company",
+        "username",
+        "code",
+        "sku",
+        "email",
+        "order_number",
+        "number",
+    ];
+    wanted
+        .iter()
+        .find_map(|n| position(n))
+        .map(|at| vec![at])
+        .unwrap_or_else(|| table.primary_key.clone())
 }
 
 /// The date that says when a row came to be. Several with the same claim: none.
@@ -119,7 +174,13 @@ pub fn date_column(table: &Table) -> Option<usize> {
     let rank = |at: usize| {
         let stems = name_stems(&table.columns[at].name);
         let has = |w: &str| stems.iter().any(|s| s == w);
-        if ["birth", "birthday", "updated", "modified", "deleted", "expiry", "expire", "valid", "due"].iter().any(|w| has(w)) {
+        if [
+            "birth", "birthday", "updated", "modified", "deleted", "expiry", "expire", "valid",
+            "due",
+        ]
+        .iter()
+        .any(|w| has(w))
+        {
             return 0;
         }
         if has(&head) || stems.first().is_some_and(|s| s.starts_with(&head)) {
@@ -128,13 +189,17 @@ pub fn date_column(table: &Table) -> Option<usize> {
             4
         } else if has("created") || has("registered") || has("joined") || has("signup") {
             3
-        } else if stems.iter().any(|s| head.starts_with(s.trim_end_matches("ed").trim_end_matches("pp")) && s.len() > 3) {
+        } else if stems.iter().any(|s| {
+            head.starts_with(s.trim_end_matches("ed").trim_end_matches("pp")) && s.len() > 3
+        }) {
             2
         } else {
             1
         }
     };
-    let dates: Vec<usize> = (0..table.columns.len()).filter(|c| table.columns[*c].kind == Kind::Date).collect();
+    let dates: Vec<usize> = (0..table.columns.len())
+        .filter(|c| table.columns[*c].kind == Kind::Date)
+        .collect();
     let top = dates.iter().map(|c| rank(*c)).max().filter(|r| *r > 0)?;
     let mut best = dates.iter().filter(|c| rank(**c) == top);
     match (best.next(), best.next()) {
@@ -151,7 +216,10 @@ pub fn concept_column(table: &Table, concept: &str) -> Option<usize> {
         }
         let stems = name_stems(&table.columns[at].name);
         let is = |w: &str| stems.iter().any(|s| s == w || canonical(s) == w);
-        let other = ["tax", "discount", "shipping", "cost", "refund", "sub", "subtotal", "net", "compare", "old", "min", "max"];
+        let other = [
+            "tax", "discount", "shipping", "cost", "refund", "sub", "subtotal", "net", "compare",
+            "old", "min", "max",
+        ];
         if !is(concept) || stems.iter().any(|s| other.contains(&s.as_str())) {
             0
         } else if stems.len() == 1 || stems.iter().any(|s| s == "grand") {
@@ -162,7 +230,10 @@ pub fn concept_column(table: &Table, concept: &str) -> Option<usize> {
             2
         }
     };
-    let top = (0..table.columns.len()).map(rank).max().filter(|r| *r > 0)?;
+    let top = (0..table.columns.len())
+        .map(rank)
+        .max()
+        .filter(|r| *r > 0)?;
     let mut best = (0..table.columns.len()).filter(|c| rank(*c) == top);
     match (best.next(), best.next()) {
         (Some(only), None) => Some(only),

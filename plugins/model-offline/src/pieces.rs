@@ -2,7 +2,9 @@
 
 /// Words with the blanks behind them; together they are the text.
 pub fn pieces(text: &str) -> Vec<String> {
-    text.split_inclusive([' ', '\n']).map(str::to_owned).collect()
+    text.split_inclusive([' ', '\n'])
+        .map(str::to_owned)
+        .collect()
 }
 
 #[cfg(test)]

@@ -29,24 +29,38 @@ impl Problem {
     pub fn sentence(&self) -> String {
         match self {
             Self::Unknown(words) => {
-                let list = words.iter().map(|w| format!("\"{w}\"")).collect::<Vec<_>>().join(", ");
+                let list = words
+                    .iter()
+                    .map(|w| format!("\"{w}\""))
+                    .collect::<Vec<_>>()
+                    .join(", ");
                 format!(
                     "I did not understand {list}: I find no table, column or known value for it, and I will not \
                      answer a question with parts of it left out."
                 )
             }
             Self::Ambiguous(words, choices) => {
-                let list = choices.iter().map(|c| format!("`{c}`")).collect::<Vec<_>>().join(", ");
-                format!("\"{words}\" can mean several things here: {list}. Please say which one you mean.")
+                let list = choices
+                    .iter()
+                    .map(|c| format!("`{c}`"))
+                    .collect::<Vec<_>>()
+                    .join(", ");
+                format!(
+                    "\"{words}\" can mean several things here: {list}. Please say which one you mean."
+                )
             }
             Self::Unrelated(words, base) => format!(
                 "I found no single way from `{base}` to \"{words}\" over the foreign keys, so I cannot combine them."
             ),
             Self::Date(words, trouble) => match trouble {
                 DateTrouble::NoToday => {
-                    format!("I was not told today's date, so I cannot work out \"{words}\". Please write the dates out.")
+                    format!(
+                        "I was not told today's date, so I cannot work out \"{words}\". Please write the dates out."
+                    )
                 }
-                DateTrouble::NoYear => format!("\"{words}\" needs a year, as in \"March 2024\" or \"Q1 2024\"."),
+                DateTrouble::NoYear => {
+                    format!("\"{words}\" needs a year, as in \"March 2024\" or \"Q1 2024\".")
+                }
                 DateTrouble::NoSuchDay => format!("\"{words}\" is not a day of the calendar."),
             },
             Self::Unsupported(sentence) => sentence.clone(),

@@ -32,7 +32,9 @@ impl Reach {
         for _ in 0..FARTHEST {
             let mut next = Vec::new();
             for way in &edge {
-                let at = way.last().map_or(base, |s| catalog.table(s.from).foreign_keys[s.key].target);
+                let at = way
+                    .last()
+                    .map_or(base, |s| catalog.table(s.from).foreign_keys[s.key].target);
                 for key in 0..catalog.table(at).foreign_keys.len() {
                     let target = catalog.table(at).foreign_keys[key].target;
                     let known = ways.get(&target).and_then(|w| w.first()).map(Vec::len);
@@ -58,9 +60,13 @@ impl Reach {
     pub fn gaps(&self, catalog: &Catalog, table: usize) -> usize {
         let empty = |s: &&Step| {
             let source = catalog.table(s.from);
-            source.foreign_keys[s.key].columns.iter().any(|c| source.columns[*c].nullable)
+            source.foreign_keys[s.key]
+                .columns
+                .iter()
+                .any(|c| source.columns[*c].nullable)
         };
-        self.way(table).map_or(0, |way| way.iter().filter(empty).count())
+        self.way(table)
+            .map_or(0, |way| way.iter().filter(empty).count())
     }
 
     /// The one shortest way to a table.
@@ -74,7 +80,9 @@ impl Reach {
 
 /// The tables that refer to `table` over a key of one column: the referring table and the index of its key.
 pub fn children(catalog: &Catalog, table: usize) -> Vec<Step> {
-    let keys = |from: usize| (0..catalog.table(from).foreign_keys.len()).map(move |key| Step { from, key });
+    let keys = |from: usize| {
+        (0..catalog.table(from).foreign_keys.len()).map(move |key| Step { from, key })
+    };
     (0..catalog.tables.len())
         .filter(|from| *from != table)
         .flat_map(keys)

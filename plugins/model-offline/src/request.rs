@@ -6,16 +6,31 @@ use crate::turn::{Step, Turn, today};
 
 /// Reads a request. What follows the last question of the user are the steps taken for it.
 pub fn turn(request: &Request) -> Turn {
-    let texts = |role: Role| request.messages.iter().filter(move |m| m.role == role).map(text);
+    let texts = |role: Role| {
+        request
+            .messages
+            .iter()
+            .filter(move |m| m.role == role)
+            .map(text)
+    };
     let mut questions: Vec<String> = texts(Role::User).filter(|t| !t.trim().is_empty()).collect();
-    let last = request.messages.iter().rposition(|m| m.role == Role::User).map_or(0, |at| at + 1);
+    let last = request
+        .messages
+        .iter()
+        .rposition(|m| m.role == Role::User)
+        .map_or(0, |at| at + 1);
     let may_call = request.tool_choice != "none";
     Turn {
         today: texts(Role::System).find_map(|t| today(&t)),
         question: questions.pop().unwrap_or_default(),
         earlier: questions,
         steps: steps(&request.messages[last..]),
-        tools: request.tools.iter().filter(|_| may_call).map(|t| t.name.clone()).collect(),
+        tools: request
+            .tools
+            .iter()
+            .filter(|_| may_call)
+            .map(|t| t.name.clone())
+            .collect(),
     }
 }
 
@@ -32,7 +47,9 @@ fn steps(messages: &[Message]) -> Vec<Step> {
     let parts = || messages.iter().flat_map(|m| &m.parts);
     parts()
         .filter_map(|part| {
-            let Part::ToolCall(call) = part else { return None };
+            let Part::ToolCall(call) = part else {
+                return None;
+            };
             let result = parts().find_map(|p| match p {
                 Part::ToolResult(result) if result.call_id == call.id => Some(result),
                 _ => None,
@@ -54,17 +71,34 @@ mod tests {
 
     #[test]
     fn the_last_question_and_what_was_done_for_it() {
-        let call = Part::ToolCall(ToolCall { id: "call_1".into(), name: "search_catalog".into(), arguments: "{}".into() });
-        let result = Part::ToolResult(ToolResult { call_id: "call_1".into(), content: "[]".into(), is_error: false });
+        let call = Part::ToolCall(ToolCall {
+            id: "call_1".into(),
+            name: "search_catalog".into(),
+            arguments: "{}".into(),
+        });
+        let result = Part::ToolResult(ToolResult {
+            call_id: "call_1".into(),
+            content: "[]".into(),
+            is_error: false,
+        });
         let read = turn(&Request::new(vec![
             Message::text(Role::System, "You are sales.\nToday is 2026-11-20."),
             Message::text(Role::User, "How many orders?"),
             Message::text(Role::Assistant, "There are 3."),
             Message::text(Role::User, "and in 2024?"),
-            Message { role: Role::Assistant, parts: vec![call] },
-            Message { role: Role::Tool, parts: vec![result] },
+            Message {
+                role: Role::Assistant,
+                parts: vec![call],
+            },
+            Message {
+                role: Role::Tool,
+                parts: vec![result],
+            },
         ]));
-        assert_eq!((read.question.as_str(), read.earlier.len(), read.steps.len()), ("and in 2024?", 1, 1));
+        assert_eq!(
+            (read.question.as_str(), read.earlier.len(), read.steps.len()),
+            ("and in 2024?", 1, 1)
+        );
         assert_eq!(read.today.map(|d| d.to_string()), Some("2026-11-20".into()));
     }
 }

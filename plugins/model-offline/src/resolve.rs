@@ -17,7 +17,11 @@ const MOST_GROUPS: u64 = 100;
 const LISTED_ROWS: u64 = 20;
 
 /// Finds the query for a question, or says why there is none.
-pub fn resolve(catalog: &Catalog, mentions: &[Mention], settled: &Settled) -> Result<Plan, Problem> {
+pub fn resolve(
+    catalog: &Catalog,
+    mentions: &[Mention],
+    settled: &Settled,
+) -> Result<Plan, Problem> {
     let readings = readings(catalog, mentions, settled)?;
     let mut best: Vec<(i32, Plan)> = Vec::new();
     let mut first_problem = None;
@@ -36,7 +40,9 @@ pub fn resolve(catalog: &Catalog, mentions: &[Mention], settled: &Settled) -> Re
     match best.as_slice() {
         [] => Err(first_problem.unwrap_or(Problem::NothingAsked)),
         [(a, one), (b, other), ..] if a == b && one.base != other.base => {
-            let names = [one, other].map(|p| catalog.table(p.base).name.clone()).to_vec();
+            let names = [one, other]
+                .map(|p| catalog.table(p.base).name.clone())
+                .to_vec();
             Err(Problem::Ambiguous(one.title.clone(), names))
         }
         [(_, plan), ..] => Ok(plan.clone()),
@@ -50,24 +56,45 @@ struct Reading {
     cost: i32,
 }
 
-fn readings(catalog: &Catalog, mentions: &[Mention], settled: &Settled) -> Result<Vec<Reading>, Problem> {
+fn readings(
+    catalog: &Catalog,
+    mentions: &[Mention],
+    settled: &Settled,
+) -> Result<Vec<Reading>, Problem> {
     let sketch = &settled.sketch;
-    let with = |c: Candidate| Reading { base: c.base, cost: c.cost, measure: Some(c) };
+    let with = |c: Candidate| Reading {
+        base: c.base,
+        cost: c.cost,
+        measure: Some(c),
+    };
     if let Some((table, latest)) = settled.dated {
         let found = mentions[table].tables().filter_map(|(t, s)| {
-            measures::dated(catalog, t, latest).map(|c| Reading { cost: 100 - s, ..with(c) })
+            measures::dated(catalog, t, latest).map(|c| Reading {
+                cost: 100 - s,
+                ..with(c)
+            })
         });
         let found: Vec<Reading> = found.collect();
         return if found.is_empty() {
-            Err(Problem::unsupported(format!("I find no date that says when \"{}\" came to be.", mentions[table].text)))
+            Err(Problem::unsupported(format!(
+                "I find no date that says when \"{}\" came to be.",
+                mentions[table].text
+            )))
         } else {
             Ok(found)
         };
     }
     if let Some(ask) = sketch.ask {
-        return Ok(measures::candidates(catalog, mentions, ask, sketch)?.into_iter().map(with).collect());
+        return Ok(measures::candidates(catalog, mentions, ask, sketch)?
+            .into_iter()
+            .map(with)
+            .collect());
     }
-    let tables: Vec<(usize, i32)> = sketch.plain.iter().flat_map(|p| mentions[*p].tables()).collect();
+    let tables: Vec<(usize, i32)> = sketch
+        .plain
+        .iter()
+        .flat_map(|p| mentions[*p].tables())
+        .collect();
     if !sketch.groups.is_empty() {
         if let Some(figure) = sketch.plain.iter().find(|p| !mentions[**p].is_table()) {
             return Err(Problem::unsupported(format!(
@@ -75,19 +102,42 @@ fn readings(catalog: &Catalog, mentions: &[Mention], settled: &Settled) -> Resul
                 mentions[*figure].text
             )));
         }
-        let tables = if tables.is_empty() { group_tables(mentions, sketch) } else { tables };
-        return Ok(tables.iter().flat_map(|(t, s)| measures::counts_of(catalog, *t, 100 - s)).map(with).collect());
+        let tables = if tables.is_empty() {
+            group_tables(mentions, sketch)
+        } else {
+            tables
+        };
+        return Ok(tables
+            .iter()
+            .flat_map(|(t, s)| measures::counts_of(catalog, *t, 100 - s))
+            .map(with)
+            .collect());
     }
-    let columns = sketch.plain.iter().chain(sketch.tests.iter().filter_map(|t| t.name.as_ref())).flat_map(|p| &mentions[*p].hits);
+    let columns = sketch
+        .plain
+        .iter()
+        .chain(sketch.tests.iter().filter_map(|t| t.name.as_ref()))
+        .flat_map(|p| &mentions[*p].hits);
     let owners = columns.filter_map(|h| match h.target {
         Target::Column(c) => Some((c.table, h.score)),
         _ => None,
     });
-    let tables = if tables.is_empty() { owners.collect() } else { tables };
+    let tables = if tables.is_empty() {
+        owners.collect()
+    } else {
+        tables
+    };
     if tables.is_empty() {
         return Err(Problem::NothingAsked);
     }
-    Ok(tables.into_iter().map(|(base, s)| Reading { base, measure: None, cost: 100 - s }).collect())
+    Ok(tables
+        .into_iter()
+        .map(|(base, s)| Reading {
+            base,
+            measure: None,
+            cost: 100 - s,
+        })
+        .collect())
 }
 
 /// "most common status": the table is that of the column.
@@ -119,11 +169,18 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn new(catalog: &'a Catalog, mentions: &'a [Mention], settled: &'a Settled, reading: &Reading) -> Self {
+    fn new(
+        catalog: &'a Catalog,
+        mentions: &'a [Mention],
+        settled: &'a Settled,
+        reading: &Reading,
+    ) -> Self {
         let sketch = &settled.sketch;
         let asked = sketch.ask.map(Ask::mention);
         let names = sketch.plain.iter().copied().chain(asked);
-        let mentioned = names.flat_map(|m| mentions[m].tables().map(|(t, _)| t)).collect();
+        let mentioned = names
+            .flat_map(|m| mentions[m].tables().map(|(t, _)| t))
+            .collect();
         Self {
             catalog,
             mentions,
@@ -156,7 +213,10 @@ impl<'a> Builder<'a> {
         let joins = self.joins()?;
         let limit = self.limit(reading.measure.is_some());
         let having = self.sketch.having.as_ref().zip(reading.measure.as_ref());
-        let count_groups = self.settled.count_groups.then(|| rank_noun.replace(' ', "_"));
+        let count_groups = self
+            .settled
+            .count_groups
+            .then(|| rank_noun.replace(' ', "_"));
         let shape = match (&reading.measure, self.sketch.rank) {
             _ if count_groups.is_some() => Shape::Single,
             (_, Some(rank)) if rank.by != RankBy::Key => Shape::Ranking(rank.descending),
@@ -183,19 +243,31 @@ impl<'a> Builder<'a> {
             count_groups,
             shape,
             title,
-            noun: if rank_noun.is_empty() { self.catalog.table(base).name.replace('_', " ") } else { rank_noun },
+            noun: if rank_noun.is_empty() {
+                self.catalog.table(base).name.replace('_', " ")
+            } else {
+                rank_noun
+            },
             rank_title,
             notes: self.notes,
         })
     }
 
     fn view(&self) -> View<'_> {
-        View { catalog: self.catalog, reach: &self.reach, mentioned: &self.mentioned }
+        View {
+            catalog: self.catalog,
+            reach: &self.reach,
+            mentioned: &self.mentioned,
+        }
     }
 
     fn output(&mut self, expr: Expr, name: String) {
         let taken = self.outputs.iter().filter(|o| o.name == name).count();
-        let name = if taken == 0 { name } else { format!("{name}_{}", taken + 1) };
+        let name = if taken == 0 {
+            name
+        } else {
+            format!("{name}_{}", taken + 1)
+        };
         self.outputs.push(Output { expr, name });
     }
 
@@ -207,7 +279,11 @@ impl<'a> Builder<'a> {
                 Group::Bucket(unit) => {
                     let date = conditions::date_of(&self.view(), None, unit.name())?;
                     self.touched.push(date.table);
-                    self.notes.push(format!("the {} is that of `{}`", unit.name(), self.catalog.label(date)));
+                    self.notes.push(format!(
+                        "the {} is that of `{}`",
+                        unit.name(),
+                        self.catalog.label(date)
+                    ));
                     self.groups.push(Expr::Bucket(*unit, date));
                     self.output(Expr::Bucket(*unit, date), unit.name().to_owned());
                     nouns.push(unit.name().to_owned());
@@ -230,7 +306,11 @@ impl<'a> Builder<'a> {
     fn column_noun(&self, c: ColumnRef) -> String {
         let name = self.catalog.column(c).name.replace('_', " ");
         let plain = matches!(name.as_str(), "name" | "title" | "type" | "code");
-        if plain { self.singular(c.table) + " " + &name } else { name }
+        if plain {
+            self.singular(c.table) + " " + &name
+        } else {
+            name
+        }
     }
 
     fn singular(&self, table: usize) -> String {
@@ -261,16 +341,29 @@ impl<'a> Builder<'a> {
     }
 
     /// Tables and columns without a role must still be part of the query, or the question is not answered.
-    fn account_for_plain(&mut self, base: usize, reading: &Reading, conditions: &mut Vec<Condition>) -> Result<(), Problem> {
+    fn account_for_plain(
+        &mut self,
+        base: usize,
+        reading: &Reading,
+        conditions: &mut Vec<Condition>,
+    ) -> Result<(), Problem> {
         for plain in &self.sketch.plain {
             let mention = &self.mentions[*plain];
             if !mention.is_table() {
                 if reading.measure.is_some() {
-                    return Err(Problem::unsupported(format!("I do not see what to do with \"{}\" in that question.", mention.text)));
+                    return Err(Problem::unsupported(format!(
+                        "I do not see what to do with \"{}\" in that question.",
+                        mention.text
+                    )));
                 }
                 continue;
             }
-            if mention.tables().any(|(t, _)| t == base) || reading.measure.as_ref().is_some_and(|m| mention.tables().any(|(t, _)| Some(t) == m.counts)) {
+            if mention.tables().any(|(t, _)| t == base)
+                || reading
+                    .measure
+                    .as_ref()
+                    .is_some_and(|m| mention.tables().any(|(t, _)| Some(t) == m.counts))
+            {
                 continue;
             }
             let table = self.view().table(mention)?;
@@ -285,7 +378,13 @@ impl<'a> Builder<'a> {
     fn require_row_of(&mut self, table: usize, conditions: &mut Vec<Condition>) {
         self.touched.push(table);
         if let Some(key) = self.catalog.table(table).primary_key.first() {
-            conditions.push(Condition::Null(ColumnRef { table, column: *key }, false));
+            conditions.push(Condition::Null(
+                ColumnRef {
+                    table,
+                    column: *key,
+                },
+                false,
+            ));
         }
     }
 
@@ -302,58 +401,107 @@ impl<'a> Builder<'a> {
             false => vec![(measure.expr.clone(), descending)],
         };
         // Equal figures need an order of their own, so that the same question has the same answer.
-        order.extend(self.outputs.iter().filter(|o| o.expr != measure.expr).map(|o| (o.expr.clone(), false)));
+        order.extend(
+            self.outputs
+                .iter()
+                .filter(|o| o.expr != measure.expr)
+                .map(|o| (o.expr.clone(), false)),
+        );
         (order, measure.title.clone())
     }
 
     fn mixed_currencies(&mut self, base: usize) {
         let mixed = self.catalog.table(base).columns.iter().find(|c| {
-            c.name.to_lowercase().contains("currency") && c.distinct_count.unwrap_or(c.common_values.len() as u64) > 1
+            c.name.to_lowercase().contains("currency")
+                && c.distinct_count.unwrap_or(c.common_values.len() as u64) > 1
         });
-        if let Some(column) = mixed.filter(|_| self.sketch.ask.is_some_and(|a| !matches!(a, Ask::Count(_)))) {
-            self.notes.push(format!("amounts of every `{}` are taken together as they are", column.name));
+        if let Some(column) =
+            mixed.filter(|_| self.sketch.ask.is_some_and(|a| !matches!(a, Ask::Count(_))))
+        {
+            self.notes.push(format!(
+                "amounts of every `{}` are taken together as they are",
+                column.name
+            ));
         }
     }
 
     /// Chooses the columns of a listing.
     fn add_rows(&mut self, base: usize) -> Result<(Vec<(Expr, bool)>, String), Problem> {
         let source = self.catalog.table(base);
-        let place = |column: usize| ColumnRef { table: base, column };
-        let plain: Vec<usize> = self.sketch.plain.iter().copied().filter(|p| !self.mentions[*p].is_table()).collect();
-        let ranked = self.sketch.rank.map(|rank| self.rank_column(base, rank)).transpose()?.flatten();
+        let place = |column: usize| ColumnRef {
+            table: base,
+            column,
+        };
+        let plain: Vec<usize> = self
+            .sketch
+            .plain
+            .iter()
+            .copied()
+            .filter(|p| !self.mentions[*p].is_table())
+            .collect();
+        let ranked = self
+            .sketch
+            .rank
+            .map(|rank| self.rank_column(base, rank))
+            .transpose()?
+            .flatten();
         if plain.is_empty() {
             let shown: Vec<usize> = if ranked.is_some() {
                 label_columns(source)
             } else {
-                (0..source.columns.len()).filter(|c| source.columns[*c].kind != Kind::Other).collect()
+                (0..source.columns.len())
+                    .filter(|c| source.columns[*c].kind != Kind::Other)
+                    .collect()
             };
             for column in shown {
-                self.output(Expr::Column(place(column)), source.columns[column].name.clone());
+                self.output(
+                    Expr::Column(place(column)),
+                    source.columns[column].name.clone(),
+                );
             }
-        } else if self.sketch.tests.iter().any(|t| matches!(t.test, crate::sketch::Test::Text(_) | crate::sketch::Test::Value(_))) {
+        } else if self.sketch.tests.iter().any(|t| {
+            matches!(
+                t.test,
+                crate::sketch::Test::Text(_) | crate::sketch::Test::Value(_)
+            )
+        }) {
             for column in label_columns(source) {
-                self.output(Expr::Column(place(column)), source.columns[column].name.clone());
+                self.output(
+                    Expr::Column(place(column)),
+                    source.columns[column].name.clone(),
+                );
             }
         }
         for mention in plain {
             let column = self.view().column(&self.mentions[mention], |_| true)?;
             self.touched.push(column.table);
             if !self.outputs.iter().any(|o| o.expr == Expr::Column(column)) {
-                self.output(Expr::Column(column), self.catalog.column(column).name.clone());
+                self.output(
+                    Expr::Column(column),
+                    self.catalog.column(column).name.clone(),
+                );
             }
         }
         let mut order = Vec::new();
         let mut title = String::new();
         if let Some((column, descending)) = ranked {
             if !self.outputs.iter().any(|o| o.expr == Expr::Column(column)) {
-                self.output(Expr::Column(column), self.catalog.column(column).name.clone());
+                self.output(
+                    Expr::Column(column),
+                    self.catalog.column(column).name.clone(),
+                );
             }
             self.touched.push(column.table);
             order.push((Expr::Column(column), descending));
             title = self.catalog.column(column).name.replace('_', " ");
         }
         if !self.sketch.distinct {
-            order.extend(source.primary_key.iter().map(|k| (Expr::Column(place(*k)), false)));
+            order.extend(
+                source
+                    .primary_key
+                    .iter()
+                    .map(|k| (Expr::Column(place(*k)), false)),
+            );
         }
         Ok((order, title))
     }
@@ -361,9 +509,18 @@ impl<'a> Builder<'a> {
     fn rank_column(&self, base: usize, rank: Rank) -> Result<Option<(ColumnRef, bool)>, Problem> {
         let source = self.catalog.table(base);
         let noun = measures::plural(source);
-        let missing = |what: &str| Problem::unsupported(format!("I find no {what} in `{noun}` to put them in order by."));
+        let missing = |what: &str| {
+            Problem::unsupported(format!(
+                "I find no {what} in `{noun}` to put them in order by."
+            ))
+        };
         let own = |column: Option<usize>, what: &str| {
-            column.map(|column| ColumnRef { table: base, column }).ok_or_else(|| missing(what))
+            column
+                .map(|column| ColumnRef {
+                    table: base,
+                    column,
+                })
+                .ok_or_else(|| missing(what))
         };
         let column = match rank.by {
             RankBy::Key | RankBy::Measure => return Ok(None),
@@ -393,7 +550,9 @@ impl<'a> Builder<'a> {
             let tables = self.touched.iter().copied().chain([self.reach.base]);
             let known = tables.map(|t| self.catalog.table(t)).any(|t| {
                 says(&t.description)
-                    || t.columns.iter().any(|c| says(&c.name) || says(&c.description) || c.common_values == [*code])
+                    || t.columns.iter().any(|c| {
+                        says(&c.name) || says(&c.description) || c.common_values == [*code]
+                    })
             });
             if !known {
                 return Err(Problem::unsupported(format!(
@@ -412,14 +571,20 @@ impl<'a> Builder<'a> {
         for table in &self.touched {
             let Some(way) = self.reach.way(*table) else {
                 let name = self.catalog.table(*table).name.clone();
-                return Err(Problem::Unrelated(name, self.catalog.table(self.reach.base).name.clone()));
+                return Err(Problem::Unrelated(
+                    name,
+                    self.catalog.table(self.reach.base).name.clone(),
+                ));
             };
             for step in way {
                 let target = self.catalog.table(step.from).foreign_keys[step.key].target;
                 if !joins.contains(step) {
                     if tables.contains(&target) {
                         let name = self.catalog.table(target).name.clone();
-                        return Err(Problem::Unrelated(name, self.catalog.table(self.reach.base).name.clone()));
+                        return Err(Problem::Unrelated(
+                            name,
+                            self.catalog.table(self.reach.base).name.clone(),
+                        ));
                     }
                     joins.push(*step);
                     tables.push(target);
@@ -430,8 +595,13 @@ impl<'a> Builder<'a> {
     }
 
     fn limit(&self, measured: bool) -> u64 {
-        let ranked = self.sketch.rank.is_some_and(|r| r.by != RankBy::Key && !matches!(r.by, RankBy::Column(_)) || self.sketch.limit.is_some());
-        let by_column = self.sketch.rank.is_some_and(|r| matches!(r.by, RankBy::Column(_)));
+        let ranked = self.sketch.rank.is_some_and(|r| {
+            r.by != RankBy::Key && !matches!(r.by, RankBy::Column(_)) || self.sketch.limit.is_some()
+        });
+        let by_column = self
+            .sketch
+            .rank
+            .is_some_and(|r| matches!(r.by, RankBy::Column(_)));
         if ranked {
             ranking_limit(self.sketch, self.mentions)
         } else if measured {

@@ -8,7 +8,11 @@ use crate::sketch::{Ask, Group, RankBy, Sketch};
 use crate::vocabulary::{Aggregate, Operator as Op};
 
 /// A sketch whose ask, groups and plain mentions have their final roles.
-pub fn settle(catalog: &Catalog, mentions: &[Mention], mut sketch: Sketch) -> Result<Settled, Problem> {
+pub fn settle(
+    catalog: &Catalog,
+    mentions: &[Mention],
+    mut sketch: Sketch,
+) -> Result<Settled, Problem> {
     let mut count_groups = false;
     if sketch.when {
         return when(mentions, sketch);
@@ -19,26 +23,48 @@ pub fn settle(catalog: &Catalog, mentions: &[Mention], mut sketch: Sketch) -> Re
     }
     if let Some(rank) = sketch.rank {
         match rank.by {
-            RankBy::Measure if sketch.ask.is_some() => entity_to_group(&mut sketch, catalog, mentions)?,
-            RankBy::Measure if sketch.groups.is_empty() => return Err(rank_by_what(mentions, &sketch)),
-            RankBy::Column(column) if sketch.ask.is_none() && (sketch.plain.is_empty() || !sketch.groups.is_empty()) => {
+            RankBy::Measure if sketch.ask.is_some() => {
+                entity_to_group(&mut sketch, catalog, mentions)?
+            }
+            RankBy::Measure if sketch.groups.is_empty() => {
+                return Err(rank_by_what(mentions, &sketch));
+            }
+            RankBy::Column(column)
+                if sketch.ask.is_none()
+                    && (sketch.plain.is_empty() || !sketch.groups.is_empty()) =>
+            {
                 // "what is the highest price", with no word of what has it.
-                let function = if rank.descending { Aggregate::Max } else { Aggregate::Min };
+                let function = if rank.descending {
+                    Aggregate::Max
+                } else {
+                    Aggregate::Min
+                };
                 sketch.ask = Some(Ask::Aggregate(function, column));
                 sketch.rank = None;
             }
-            RankBy::Column(column) if is_rating(catalog, &mentions[column]) && sketch.ask.is_none() => {
+            RankBy::Column(column)
+                if is_rating(catalog, &mentions[column]) && sketch.ask.is_none() =>
+            {
                 sketch.ask = Some(Ask::Rated(column));
-                sketch.rank = Some(crate::sketch::Rank { by: RankBy::Measure, ..rank });
+                sketch.rank = Some(crate::sketch::Rank {
+                    by: RankBy::Measure,
+                    ..rank
+                });
                 entity_to_group(&mut sketch, catalog, mentions)?;
             }
             _ if sketch.ask.is_some() && sketch.groups.is_empty() => {
-                return Err(Problem::unsupported("I cannot tell what to put in order there: rows, or one figure?"));
+                return Err(Problem::unsupported(
+                    "I cannot tell what to put in order there: rows, or one figure?",
+                ));
             }
             _ => {}
         }
     }
-    Ok(Settled { sketch, count_groups, dated: None })
+    Ok(Settled {
+        sketch,
+        count_groups,
+        dated: None,
+    })
 }
 
 /// The sketch after all roles are given.
@@ -52,13 +78,23 @@ pub struct Settled {
 }
 
 fn when(mentions: &[Mention], mut sketch: Sketch) -> Result<Settled, Problem> {
-    let table = sketch.plain.iter().copied().find(|p| mentions[*p].is_table());
+    let table = sketch
+        .plain
+        .iter()
+        .copied()
+        .find(|p| mentions[*p].is_table());
     match (table, sketch.rank.take()) {
         (Some(table), Some(rank)) if rank.by == RankBy::Recency => {
             sketch.plain.retain(|p| *p != table);
-            Ok(Settled { sketch, count_groups: false, dated: Some((table, rank.descending)) })
+            Ok(Settled {
+                sketch,
+                count_groups: false,
+                dated: Some((table, rank.descending)),
+            })
         }
-        _ => Err(Problem::unsupported("For \"when\" I can give the first or the last date of a table: \"when was the last order?\".")),
+        _ => Err(Problem::unsupported(
+            "For \"when\" I can give the first or the last date of a table: \"when was the last order?\".",
+        )),
     }
 }
 
@@ -72,7 +108,9 @@ fn grouped_condition(sketch: &mut Sketch, mentions: &[Mention]) -> Result<bool, 
         return Ok(false);
     }
     let Some(entity) = sketch.plain.iter().position(|p| mentions[*p].is_table()) else {
-        return Err(Problem::unsupported("I cannot tell what the condition on a total or a number is about."));
+        return Err(Problem::unsupported(
+            "I cannot tell what the condition on a total or a number is about.",
+        ));
     };
     let entity = sketch.plain.remove(entity);
     sketch.groups.push(Group::Name(entity));
@@ -80,7 +118,11 @@ fn grouped_condition(sketch: &mut Sketch, mentions: &[Mention]) -> Result<bool, 
 }
 
 /// The first plain mention that is a thing, not a figure, is what a ranking ranks.
-fn entity_to_group(sketch: &mut Sketch, catalog: &Catalog, mentions: &[Mention]) -> Result<(), Problem> {
+fn entity_to_group(
+    sketch: &mut Sketch,
+    catalog: &Catalog,
+    mentions: &[Mention],
+) -> Result<(), Problem> {
     if !sketch.groups.is_empty() {
         return Ok(());
     }
@@ -90,7 +132,9 @@ fn entity_to_group(sketch: &mut Sketch, catalog: &Catalog, mentions: &[Mention])
     };
     let Some(entity) = sketch.plain.iter().position(|p| !numeric(&mentions[*p])) else {
         // "highest revenue" alone is just the revenue of … nothing that could be compared.
-        return Err(Problem::unsupported("I cannot tell what to rank: name it, as in \"which product has the highest revenue\"."));
+        return Err(Problem::unsupported(
+            "I cannot tell what to rank: name it, as in \"which product has the highest revenue\".",
+        ));
     };
     let entity = sketch.plain.remove(entity);
     sketch.groups.push(Group::Name(entity));
@@ -98,7 +142,10 @@ fn entity_to_group(sketch: &mut Sketch, catalog: &Catalog, mentions: &[Mention])
 }
 
 fn rank_by_what(mentions: &[Mention], sketch: &Sketch) -> Problem {
-    let thing = sketch.plain.first().map_or("rows", |p| mentions[*p].text.as_str());
+    let thing = sketch
+        .plain
+        .first()
+        .map_or("rows", |p| mentions[*p].text.as_str());
     Problem::unsupported(format!(
         "The question does not say by what to rank the {thing}. Try \"top 5 {thing} by revenue\" or \"by number of …\"."
     ))
@@ -106,20 +153,34 @@ fn rank_by_what(mentions: &[Mention], sketch: &Sketch) -> Problem {
 
 fn is_rating(catalog: &Catalog, mention: &Mention) -> bool {
     mention.hits.iter().any(|h| match h.target {
-        Target::Column(c) => crate::pick::concept_column(catalog.table(c.table), "rating") == Some(c.column),
+        Target::Column(c) => {
+            crate::pick::concept_column(catalog.table(c.table), "rating") == Some(c.column)
+        }
         _ => false,
     })
 }
 
 /// How many rows a ranking shows when the question gives no number: one for "which customer", five for "top customers".
 pub fn ranking_limit(sketch: &Sketch, mentions: &[Mention]) -> u64 {
-    let several = |m: &Mention| m.text.to_lowercase().ends_with('s') && m.text.to_lowercase() != crate::words::stem(&m.text.to_lowercase());
+    let several = |m: &Mention| {
+        m.text.to_lowercase().ends_with('s')
+            && m.text.to_lowercase() != crate::words::stem(&m.text.to_lowercase())
+    };
     let entity = match sketch.groups.first() {
         Some(Group::Name(m)) => Some(*m),
         Some(Group::Bucket(_)) => None,
         None => sketch.plain.first().copied(),
     };
-    let top = mentions.iter().any(|m| matches!(m.what, What::Op(Op::Top(_) | Op::BestSelling | Op::Rated(_) | Op::Priced(_) | Op::Recent(_))));
-    let default = if top && entity.is_some_and(|e| several(&mentions[e])) { 5 } else { 1 };
+    let top = mentions.iter().any(|m| {
+        matches!(
+            m.what,
+            What::Op(Op::Top(_) | Op::BestSelling | Op::Rated(_) | Op::Priced(_) | Op::Recent(_))
+        )
+    });
+    let default = if top && entity.is_some_and(|e| several(&mentions[e])) {
+        5
+    } else {
+        1
+    };
     sketch.limit.unwrap_or(default).clamp(1, 1000)
 }

@@ -78,14 +78,25 @@ impl Scan<'_> {
                 if matches!(self.pending, Pending::Like(_)) {
                     self.pending = Pending::Nothing;
                 }
-                let is_text = self.last.is_some_and(|l| self.column_kind(l) == Some(Kind::Text));
-                let name = if is_text { self.take_column_before() } else { None };
+                let is_text = self
+                    .last
+                    .is_some_and(|l| self.column_kind(l) == Some(Kind::Text));
+                let name = if is_text {
+                    self.take_column_before()
+                } else {
+                    None
+                };
                 self.test(name, test, &mention.text);
                 Ok(1)
             }
             What::Period(period) => {
-                let dated = |m: usize| self.columns(m).any(|c| self.catalog.column(c).kind == Kind::Date);
-                let name = self.last.filter(|m| !self.mentions[*m].is_table() && dated(*m));
+                let dated = |m: usize| {
+                    self.columns(m)
+                        .any(|c| self.catalog.column(c).kind == Kind::Date)
+                };
+                let name = self
+                    .last
+                    .filter(|m| !self.mentions[*m].is_table() && dated(*m));
                 self.sketch.plain.retain(|p| Some(*p) != name);
                 self.test(name, Test::Period(*period), &mention.text);
                 Ok(1)
@@ -112,11 +123,23 @@ impl Scan<'_> {
         let next = self.mentions.get(at + 1).map(|m| &m.what);
         let takes_next = matches!(
             next,
-            Some(What::Name | What::Op(Op::Revenue | Op::Units | Op::Count | Op::Aggregate(_) | Op::Distinct | Op::Rows))
+            Some(
+                What::Name
+                    | What::Op(
+                        Op::Revenue
+                            | Op::Units
+                            | Op::Count
+                            | Op::Aggregate(_)
+                            | Op::Distinct
+                            | Op::Rows
+                    )
+            )
         );
         let named_column = mention.hits.iter().any(|h| match h.target {
             Target::Column(c) => {
-                h.score >= 95 && self.catalog.column(c).is_numeric() && !self.catalog.table(c.table).is_view()
+                h.score >= 95
+                    && self.catalog.column(c).is_numeric()
+                    && !self.catalog.table(c.table).is_view()
             }
             _ => false,
         });
@@ -129,7 +152,10 @@ impl Scan<'_> {
     }
 
     fn operator(&mut self, at: usize, op: Op) -> Result<usize, Problem> {
-        let keeps_last = matches!(op, Op::And | Op::Or | Op::Not | Op::Compare(..) | Op::Between | Op::Like(_) | Op::Empty);
+        let keeps_last = matches!(
+            op,
+            Op::And | Op::Or | Op::Not | Op::Compare(..) | Op::Between | Op::Like(_) | Op::Empty
+        );
         let last = self.last;
         if !keeps_last {
             self.last = None;
@@ -137,7 +163,9 @@ impl Scan<'_> {
         match op {
             Op::Count => self.aggregate(at, Pending::Count)?,
             Op::HowMuch => self.pending = Pending::Aggregate(Aggregate::Sum),
-            Op::Aggregate(Aggregate::Sum) if !self.mentions[at].text.to_lowercase().starts_with("sum") => {
+            Op::Aggregate(Aggregate::Sum)
+                if !self.mentions[at].text.to_lowercase().starts_with("sum") =>
+            {
                 self.aggregate(at, Pending::Total)?;
             }
             Op::Aggregate(f) => self.aggregate(at, Pending::Aggregate(f))?,
@@ -152,7 +180,10 @@ impl Scan<'_> {
             Op::Top(descending) => self.rank(descending, RankBy::Measure),
             Op::First(first) => self.first(at, first),
             Op::Most(descending) => {
-                let counts = matches!(self.mentions[at].text.to_lowercase().as_str(), "most" | "fewest" | "least");
+                let counts = matches!(
+                    self.mentions[at].text.to_lowercase().as_str(),
+                    "most" | "fewest" | "least"
+                );
                 self.take_limit();
                 self.pending = Pending::Most(descending, counts);
             }
@@ -193,11 +224,16 @@ impl Scan<'_> {
             Op::Empty => {
                 let name = self.take_column_before();
                 match name.or(last) {
-                    Some(name) => self.test(Some(name), Test::Null, &self.mentions[at].text.clone()),
+                    Some(name) => {
+                        self.test(Some(name), Test::Null, &self.mentions[at].text.clone())
+                    }
                     None => self.unknown.push(self.mentions[at].text.clone()),
                 }
             }
-            Op::Currency(code) => self.sketch.currencies.push((code, self.mentions[at].text.clone())),
+            Op::Currency(code) => self
+                .sketch
+                .currencies
+                .push((code, self.mentions[at].text.clone())),
         }
         Ok(1)
     }
@@ -205,12 +241,24 @@ impl Scan<'_> {
     /// A function is named; after "by" or "highest" it is the measure of a ranking.
     fn aggregate(&mut self, at: usize, next: Pending) -> Result<(), Problem> {
         match self.pending {
-            Pending::Aggregate(Aggregate::Sum) | Pending::Total | Pending::Nothing | Pending::With | Pending::Count => {}
+            Pending::Aggregate(Aggregate::Sum)
+            | Pending::Total
+            | Pending::Nothing
+            | Pending::With
+            | Pending::Count => {}
             Pending::Group(true) | Pending::Sorted => {
                 let descending = self.sketch.rank.is_none_or(|r| r.descending);
-                self.sketch.rank = Some(Rank { descending, by: RankBy::Measure });
+                self.sketch.rank = Some(Rank {
+                    descending,
+                    by: RankBy::Measure,
+                });
             }
-            Pending::Most(descending, _) => self.sketch.rank = Some(Rank { descending, by: RankBy::Measure }),
+            Pending::Most(descending, _) => {
+                self.sketch.rank = Some(Rank {
+                    descending,
+                    by: RankBy::Measure,
+                })
+            }
             _ => {
                 return Err(Problem::unsupported(format!(
                     "I cannot work out \"{}\" over another calculation in one question.",
@@ -225,9 +273,17 @@ impl Scan<'_> {
     /// Revenue and units need no column: the measure is named.
     fn measure(&mut self, ask: Ask) -> Result<(), Problem> {
         match self.pending {
-            Pending::Most(descending, _) => self.sketch.rank = Some(Rank { descending, by: RankBy::Measure }),
+            Pending::Most(descending, _) => {
+                self.sketch.rank = Some(Rank {
+                    descending,
+                    by: RankBy::Measure,
+                })
+            }
             Pending::Group(true) | Pending::Sorted if self.sketch.rank.is_none() => {
-                self.sketch.rank = Some(Rank { descending: true, by: RankBy::Measure });
+                self.sketch.rank = Some(Rank {
+                    descending: true,
+                    by: RankBy::Measure,
+                });
             }
             Pending::Aggregate(f) if f != Aggregate::Sum => {
                 return Err(Problem::unsupported(format!(
@@ -247,8 +303,14 @@ impl Scan<'_> {
         match self.sketch.ask {
             // "how many products have an average rating above 4": the second is a condition, if a number follows.
             Some(first) if self.compares_next(ask.mention()) && self.sketch.having.is_none() => {
-                let Ask::Count(_) = first else { return Err(two_measures()) };
-                self.sketch.having = Some(Having { ask, comparison: Comparison::Equal, number: String::new() });
+                let Ask::Count(_) = first else {
+                    return Err(two_measures());
+                };
+                self.sketch.having = Some(Having {
+                    ask,
+                    comparison: Comparison::Equal,
+                    number: String::new(),
+                });
             }
             Some(_) => return Err(two_measures()),
             None => self.sketch.ask = Some(ask),
@@ -257,7 +319,10 @@ impl Scan<'_> {
     }
 
     fn compares_next(&self, at: usize) -> bool {
-        matches!(self.mentions.get(at + 1).map(|m| &m.what), Some(What::Op(Op::Compare(..))))
+        matches!(
+            self.mentions.get(at + 1).map(|m| &m.what),
+            Some(What::Op(Op::Compare(..)))
+        )
     }
 
     fn rank(&mut self, descending: bool, by: RankBy) {
@@ -267,9 +332,19 @@ impl Scan<'_> {
     }
 
     fn first(&mut self, at: usize, first: bool) {
-        let number_next = matches!(self.mentions.get(at + 1).map(|m| &m.what), Some(What::Number(_)));
-        let rows_next = self.mentions[at + 1..].iter().take(2).any(|m| m.what == What::Op(Op::Rows));
-        let by = if first && (number_next || rows_next) { RankBy::Key } else { RankBy::Recency };
+        let number_next = matches!(
+            self.mentions.get(at + 1).map(|m| &m.what),
+            Some(What::Number(_))
+        );
+        let rows_next = self.mentions[at + 1..]
+            .iter()
+            .take(2)
+            .any(|m| m.what == What::Op(Op::Rows));
+        let by = if first && (number_next || rows_next) {
+            RankBy::Key
+        } else {
+            RankBy::Recency
+        };
         self.sketch.listing |= by == RankBy::Key;
         self.rank(!first, by);
     }
@@ -288,7 +363,9 @@ impl Scan<'_> {
     }
 
     fn number(&mut self, at: usize) -> Result<usize, Problem> {
-        let What::Number(number) = self.mentions[at].what.clone() else { return Ok(1) };
+        let What::Number(number) = self.mentions[at].what.clone() else {
+            return Ok(1);
+        };
         let before = at.checked_sub(1).map(|i| &self.mentions[i]);
         match self.pending {
             Pending::Compare(comparison, price) => self.compared(at, comparison, price, number),
@@ -297,7 +374,9 @@ impl Scan<'_> {
                 Ok(1)
             }
             Pending::Between(Some(first)) => {
-                let What::Number(low) = self.mentions[first].what.clone() else { return Ok(1) };
+                let What::Number(low) = self.mentions[first].what.clone() else {
+                    return Ok(1);
+                };
                 self.pending = Pending::Nothing;
                 let words = format!("between {low} and {number}");
                 let name = self.take_column_before();
@@ -305,13 +384,20 @@ impl Scan<'_> {
                 Ok(1)
             }
             _ => {
-                let after_rank = matches!(before.map(|b| &b.what), Some(What::Op(Op::Top(_) | Op::First(_))));
+                let after_rank = matches!(
+                    before.map(|b| &b.what),
+                    Some(What::Op(Op::Top(_) | Op::First(_)))
+                );
                 let after_column = self.last.is_some_and(|l| l + 1 == at && self.is_numeric(l));
                 if let Some(n) = self.whole_number(at).filter(|_| after_rank) {
                     self.sketch.limit = Some(n);
                 } else if after_column {
                     let name = self.take_column_before();
-                    self.test(name, Test::Compare(Comparison::Equal, number.clone()), &number);
+                    self.test(
+                        name,
+                        Test::Compare(Comparison::Equal, number.clone()),
+                        &number,
+                    );
                 } else {
                     self.hold(at);
                 }
@@ -327,17 +413,32 @@ impl Scan<'_> {
     }
 
     /// "price over 100", "more than 5 orders", "average rating above 4", "orders over 100".
-    fn compared(&mut self, at: usize, comparison: Comparison, price: bool, number: String) -> Result<usize, Problem> {
+    fn compared(
+        &mut self,
+        at: usize,
+        comparison: Comparison,
+        price: bool,
+        number: String,
+    ) -> Result<usize, Problem> {
         self.pending = Pending::Nothing;
         let words = format!("{} {number}", self.mentions[at - 1].text);
-        let ask_before = self.sketch.ask.or(self.sketch.having.as_ref().map(|h| h.ask));
+        let ask_before = self
+            .sketch
+            .ask
+            .or(self.sketch.having.as_ref().map(|h| h.ask));
         if let Some(having) = self.sketch.having.as_mut().filter(|h| h.number.is_empty()) {
             (having.comparison, having.number) = (comparison, number);
             return Ok(1);
         }
-        if let Some(ask) = ask_before.filter(|a| Some(a.mention()) == self.last && !matches!(a, Ask::Count(_))) {
+        if let Some(ask) =
+            ask_before.filter(|a| Some(a.mention()) == self.last && !matches!(a, Ask::Count(_)))
+        {
             self.sketch.ask = None;
-            self.sketch.having = Some(Having { ask, comparison, number });
+            self.sketch.having = Some(Having {
+                ask,
+                comparison,
+                number,
+            });
             return Ok(1);
         }
         if let Some(name) = self.last.filter(|l| self.is_numeric(*l)) {
@@ -346,15 +447,26 @@ impl Scan<'_> {
             return Ok(1);
         }
         let next = at + 1;
-        let following = self.mentions.get(next).filter(|m| m.follows && !price && self.sketch.having.is_none());
+        let following = self
+            .mentions
+            .get(next)
+            .filter(|m| m.follows && !price && self.sketch.having.is_none());
         match following.map(|m| (&m.what, m.is_table())) {
             Some((What::Name, true)) => {
-                self.sketch.having = Some(Having { ask: Ask::Count(next), comparison, number });
+                self.sketch.having = Some(Having {
+                    ask: Ask::Count(next),
+                    comparison,
+                    number,
+                });
                 self.settle(false);
                 Ok(2)
             }
             Some((What::Op(Op::Units), _)) if !self.is_really_a_name(next, Op::Units) => {
-                self.sketch.having = Some(Having { ask: Ask::Units(next), comparison, number });
+                self.sketch.having = Some(Having {
+                    ask: Ask::Units(next),
+                    comparison,
+                    number,
+                });
                 self.settle(false);
                 Ok(2)
             }
@@ -371,21 +483,32 @@ impl Scan<'_> {
 
     fn test(&mut self, name: Option<usize>, test: Test, words: &str) {
         let negated = self.negated.take().is_some();
-        self.sketch.tests.push(TestAsk { name, test, negated, words: words.to_owned() });
+        self.sketch.tests.push(TestAsk {
+            name,
+            test,
+            negated,
+            words: words.to_owned(),
+        });
     }
 
     /// The column mentioned just before a condition belongs to it.
     fn take_column_before(&mut self) -> Option<usize> {
-        let name = self.last.take().filter(|l| self.column_kind(*l).is_some() && self.sketch.plain.contains(l))?;
+        let name = self
+            .last
+            .take()
+            .filter(|l| self.column_kind(*l).is_some() && self.sketch.plain.contains(l))?;
         self.sketch.plain.retain(|p| *p != name);
         Some(name)
     }
 
     fn columns(&self, at: usize) -> impl Iterator<Item = ColumnRef> {
-        self.mentions[at].hits.iter().filter_map(|h| match h.target {
-            Target::Column(c) => Some(c),
-            _ => None,
-        })
+        self.mentions[at]
+            .hits
+            .iter()
+            .filter_map(|h| match h.target {
+                Target::Column(c) => Some(c),
+                _ => None,
+            })
     }
 
     fn column_kind(&self, at: usize) -> Option<Kind> {
@@ -396,21 +519,34 @@ impl Scan<'_> {
     }
 
     fn is_numeric(&self, at: usize) -> bool {
-        !self.mentions[at].is_table() && self.columns(at).any(|c| self.catalog.column(c).is_numeric())
+        !self.mentions[at].is_table()
+            && self
+                .columns(at)
+                .any(|c| self.catalog.column(c).is_numeric())
     }
 
     fn name(&mut self, at: usize) -> Result<usize, Problem> {
         let mention = &self.mentions[at];
         if self.held.is_some() && self.is_numeric(at) {
             // "5 stars"
-            let number = self.held.take().map(|h| self.mentions[h].text.clone()).unwrap_or_default();
-            self.test(Some(at), Test::Compare(Comparison::Equal, number.clone()), &number);
+            let number = self
+                .held
+                .take()
+                .map(|h| self.mentions[h].text.clone())
+                .unwrap_or_default();
+            self.test(
+                Some(at),
+                Test::Compare(Comparison::Equal, number.clone()),
+                &number,
+            );
             return Ok(1);
         }
         let is_value = mention.has_value()
             && !self.is_date_of_period(at)
-            && (mention.value_score() > mention.name_score() || self.last.is_some_and(|l| self.values_fit(l, at)));
-        let is_flag = self.column_kind(at) == Some(Kind::Boolean) && !matches!(self.pending, Pending::Group(_));
+            && (mention.value_score() > mention.name_score()
+                || self.last.is_some_and(|l| self.values_fit(l, at)));
+        let is_flag = self.column_kind(at) == Some(Kind::Boolean)
+            && !matches!(self.pending, Pending::Group(_));
         if is_value {
             let words = mention.text.clone();
             let name = self.last.filter(|l| self.values_fit(*l, at));
@@ -431,14 +567,23 @@ impl Scan<'_> {
 
     /// "shipped in 2024" is about the day of shipping, though "shipped" is a status too.
     fn is_date_of_period(&self, at: usize) -> bool {
-        let dated = self.columns(at).any(|c| self.catalog.column(c).kind == Kind::Date);
-        dated && matches!(self.mentions.get(at + 1).map(|m| &m.what), Some(What::Period(_)))
+        let dated = self
+            .columns(at)
+            .any(|c| self.catalog.column(c).kind == Kind::Date);
+        dated
+            && matches!(
+                self.mentions.get(at + 1).map(|m| &m.what),
+                Some(What::Period(_))
+            )
     }
 
     /// Whether the mention at `at` names a value of the column at `column`.
     fn values_fit(&self, column: usize, at: usize) -> bool {
         let columns: Vec<ColumnRef> = self.columns(column).collect();
-        self.mentions[at].hits.iter().any(|h| matches!(&h.target, Target::Value(c, _) if columns.contains(c)))
+        self.mentions[at]
+            .hits
+            .iter()
+            .any(|h| matches!(&h.target, Target::Value(c, _) if columns.contains(c)))
     }
 
     fn name_in_role(&mut self, at: usize) -> Result<usize, Problem> {
@@ -452,9 +597,12 @@ impl Scan<'_> {
             Pending::Total => self.ask(Ask::Aggregate(Aggregate::Sum, at))?,
             Pending::Aggregate(f) => self.ask(Ask::Aggregate(f, at))?,
             Pending::Group(by) => {
-                let measure = by && self.sketch.ask.is_none() && self.is_numeric(at) && !self.is_key(at);
+                let measure =
+                    by && self.sketch.ask.is_none() && self.is_numeric(at) && !self.is_key(at);
                 match &mut self.sketch.rank {
-                    Some(rank) if measure && rank.by == RankBy::Measure => rank.by = RankBy::Column(at),
+                    Some(rank) if measure && rank.by == RankBy::Measure => {
+                        rank.by = RankBy::Column(at)
+                    }
                     _ => {
                         self.sketch.groups.push(Group::Name(at));
                         group = true;
@@ -463,18 +611,30 @@ impl Scan<'_> {
             }
             Pending::Most(descending, counts) => {
                 if table && counts {
-                    self.sketch.rank = Some(Rank { descending, by: RankBy::Measure });
+                    self.sketch.rank = Some(Rank {
+                        descending,
+                        by: RankBy::Measure,
+                    });
                     self.ask(Ask::Count(at))?;
                 } else if table {
-                    self.sketch.rank = Some(Rank { descending, by: RankBy::Amount });
+                    self.sketch.rank = Some(Rank {
+                        descending,
+                        by: RankBy::Amount,
+                    });
                     self.sketch.plain.push(at);
                 } else {
-                    self.sketch.rank = Some(Rank { descending, by: RankBy::Column(at) });
+                    self.sketch.rank = Some(Rank {
+                        descending,
+                        by: RankBy::Column(at),
+                    });
                 }
             }
             Pending::Sorted => {
                 let descending = self.sketch.rank.is_some_and(|r| r.descending);
-                self.sketch.rank = Some(Rank { descending, by: RankBy::Column(at) });
+                self.sketch.rank = Some(Rank {
+                    descending,
+                    by: RankBy::Column(at),
+                });
             }
             Pending::Common if table => {
                 self.ask(Ask::Units(at))?;
@@ -485,7 +645,12 @@ impl Scan<'_> {
                 let test = if table { Test::NoRows } else { Test::Null };
                 self.test(Some(at), test, &self.mentions[at].text.clone());
             }
-            Pending::With if !table && !self.sketch.listing && self.sketch.ask.is_some() && !self.condition_next(at) => {
+            Pending::With
+                if !table
+                    && !self.sketch.listing
+                    && self.sketch.ask.is_some()
+                    && !self.condition_next(at) =>
+            {
                 self.test(Some(at), Test::NotNull, &self.mentions[at].text.clone());
             }
             _ => {
@@ -507,12 +672,14 @@ impl Scan<'_> {
                 m.what,
                 What::Op(Op::Compare(..) | Op::Between | Op::Like(_) | Op::Empty | Op::Not)
             );
-            op || matches!(m.what, What::Number(_) | What::Text(_) | What::Period(_)) || m.has_value()
+            op || matches!(m.what, What::Number(_) | What::Text(_) | What::Period(_))
+                || m.has_value()
         })
     }
 
     fn is_key(&self, at: usize) -> bool {
-        self.columns(at).any(|c| self.catalog.table(c.table).is_key(c.column))
+        self.columns(at)
+            .any(|c| self.catalog.table(c.table).is_key(c.column))
     }
 
     fn settle(&mut self, group: bool) {
@@ -538,11 +705,17 @@ impl Scan<'_> {
             Pending::Compare(..) | Pending::Between(_) => Some("which number to compare with"),
             Pending::Like(_) => Some("the text to look for, in quotes"),
         };
-        let half_having = self.sketch.having.as_ref().is_some_and(|h| h.number.is_empty());
+        let half_having = self
+            .sketch
+            .having
+            .as_ref()
+            .is_some_and(|h| h.number.is_empty());
         match incomplete.or(half_having.then_some("which number to compare with")) {
             // "what are the total sales" ends in its measure; "which products were sold" needs no more.
             Some(missing) if !(self.pending == Pending::Count && self.sketch.ask.is_some()) => {
-                Err(Problem::unsupported(format!("The question does not say {missing}, as far as I can tell.")))
+                Err(Problem::unsupported(format!(
+                    "The question does not say {missing}, as far as I can tell."
+                )))
             }
             _ => Ok(self.sketch),
         }
@@ -550,5 +723,7 @@ impl Scan<'_> {
 }
 
 fn two_measures() -> Problem {
-    Problem::unsupported("I can work out one figure at a time, and that question asks for two. Please ask for each.")
+    Problem::unsupported(
+        "I can work out one figure at a time, and that question asks for two. Please ask for each.",
+    )
 }

@@ -23,7 +23,11 @@ impl Ask {
     /// The mention that says it.
     pub fn mention(self) -> usize {
         match self {
-            Self::Count(m) | Self::Aggregate(_, m) | Self::Revenue(m) | Self::Units(m) | Self::Rated(m) => m,
+            Self::Count(m)
+            | Self::Aggregate(_, m)
+            | Self::Revenue(m)
+            | Self::Units(m)
+            | Self::Rated(m) => m,
         }
     }
 }

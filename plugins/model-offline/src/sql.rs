@@ -8,7 +8,12 @@ use crate::vocabulary::{Aggregate, Comparison, Place};
 
 /// Writes one SELECT statement.
 pub fn write(catalog: &Catalog, plan: &Plan, qualified: bool) -> String {
-    Writer { catalog, dialect: catalog.table(plan.base).dialect, qualified }.plan(plan)
+    Writer {
+        catalog,
+        dialect: catalog.table(plan.base).dialect,
+        qualified,
+    }
+    .plan(plan)
 }
 
 struct Writer<'a> {
@@ -20,7 +25,11 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn plan(&self, plan: &Plan) -> String {
-        let mut sql = format!("SELECT {}{}", if plan.distinct { "DISTINCT " } else { "" }, self.outputs(plan));
+        let mut sql = format!(
+            "SELECT {}{}",
+            if plan.distinct { "DISTINCT " } else { "" },
+            self.outputs(plan)
+        );
         sql += &format!("\nFROM {}", self.table(plan.base));
         for step in &plan.joins {
             sql += &self.join(*step, plan.keep_unmatched);
@@ -34,12 +43,24 @@ impl Writer<'_> {
             sql += &format!("\nGROUP BY {}", groups.join(", "));
         }
         if let Some((expr, comparison, number)) = &plan.having {
-            sql += &format!("\nHAVING {} {} {number}", self.expr(expr), sign(*comparison));
+            sql += &format!(
+                "\nHAVING {} {} {number}",
+                self.expr(expr),
+                sign(*comparison)
+            );
         }
         if let Some(name) = &plan.count_groups {
-            return format!("SELECT COUNT(*) AS {}\nFROM (\n{sql}\n) AS {}", self.dialect.name(name), self.dialect.name("groups"));
+            return format!(
+                "SELECT COUNT(*) AS {}\nFROM (\n{sql}\n) AS {}",
+                self.dialect.name(name),
+                self.dialect.name("groups")
+            );
         }
-        let order: Vec<String> = plan.order.iter().map(|(e, descending)| self.order(plan, e, *descending)).collect();
+        let order: Vec<String> = plan
+            .order
+            .iter()
+            .map(|(e, descending)| self.order(plan, e, *descending))
+            .collect();
         if !order.is_empty() {
             sql += &format!("\nORDER BY {}", order.join(", "));
         }
@@ -61,7 +82,11 @@ impl Writer<'_> {
             _ => self.expr(expr),
         };
         let direction = if descending { " DESC" } else { "" };
-        let nulls = if descending && self.dialect == Dialect::Postgres { " NULLS LAST" } else { "" };
+        let nulls = if descending && self.dialect == Dialect::Postgres {
+            " NULLS LAST"
+        } else {
+            ""
+        };
         format!("{text}{direction}{nulls}")
     }
 
@@ -76,18 +101,45 @@ impl Writer<'_> {
 
     fn join(&self, step: Step, keep_unmatched: bool) -> String {
         let key = &self.catalog.table(step.from).foreign_keys[step.key];
-        let nullable = key.columns.iter().any(|c| self.catalog.table(step.from).columns[*c].nullable);
-        let kind = if keep_unmatched && nullable { "LEFT JOIN" } else { "JOIN" };
-        let pairs = key.columns.iter().zip(&key.target_columns).map(|(own, other)| {
-            let own = self.column(ColumnRef { table: step.from, column: *own });
-            format!("{} = {own}", self.column(ColumnRef { table: key.target, column: *other }))
-        });
-        format!("\n{kind} {} ON {}", self.table(key.target), pairs.collect::<Vec<_>>().join(" AND "))
+        let nullable = key
+            .columns
+            .iter()
+            .any(|c| self.catalog.table(step.from).columns[*c].nullable);
+        let kind = if keep_unmatched && nullable {
+            "LEFT JOIN"
+        } else {
+            "JOIN"
+        };
+        let pairs = key
+            .columns
+            .iter()
+            .zip(&key.target_columns)
+            .map(|(own, other)| {
+                let own = self.column(ColumnRef {
+                    table: step.from,
+                    column: *own,
+                });
+                format!(
+                    "{} = {own}",
+                    self.column(ColumnRef {
+                        table: key.target,
+                        column: *other
+                    })
+                )
+            });
+        format!(
+            "\n{kind} {} ON {}",
+            self.table(key.target),
+            pairs.collect::<Vec<_>>().join(" AND ")
+        )
     }
 
     fn column(&self, at: ColumnRef) -> String {
         let table = self.dialect.name(&self.catalog.table(at.table).name);
-        format!("{table}.{}", self.dialect.name(&self.catalog.column(at).name))
+        format!(
+            "{table}.{}",
+            self.dialect.name(&self.catalog.column(at).name)
+        )
     }
 
     fn expr(&self, expr: &Expr) -> String {
@@ -116,9 +168,15 @@ impl Writer<'_> {
     fn amount(&self, amount: &Amount) -> String {
         match amount {
             Amount::Column(c) => self.column(*c),
-            Amount::Product { quantity, price, discount } => {
+            Amount::Product {
+                quantity,
+                price,
+                discount,
+            } => {
                 let product = format!("{} * {}", self.column(*quantity), self.column(*price));
-                let Some((column, discount)) = discount else { return product };
+                let Some((column, discount)) = discount else {
+                    return product;
+                };
                 let column = format!("COALESCE({}, 0)", self.column(*column));
                 match discount {
                     Discount::Share => format!("{product} * (1 - {column})"),
@@ -137,7 +195,12 @@ impl Writer<'_> {
                 match (list.as_slice(), negated) {
                     ([one], false) => format!("{} = {one}", self.column(*column)),
                     ([one], true) => format!("{} <> {one}", self.column(*column)),
-                    _ => format!("{} {}IN ({})", self.column(*column), not(*negated), list.join(", ")),
+                    _ => format!(
+                        "{} {}IN ({})",
+                        self.column(*column),
+                        not(*negated),
+                        list.join(", ")
+                    ),
                 }
             }
             Condition::Equals(columns, text, negated) => {
@@ -147,35 +210,71 @@ impl Writer<'_> {
                 format!("LOWER({left}) {sign} LOWER({})", self.dialect.text(text))
             }
             Condition::Like(column, place, text, negated) => {
-                let escaped = text.replace('!', "!!").replace('%', "!%").replace('_', "!_");
+                let escaped = text
+                    .replace('!', "!!")
+                    .replace('%', "!%")
+                    .replace('_', "!_");
                 let pattern = match place {
                     Place::Inside => format!("%{escaped}%"),
                     Place::Start => format!("{escaped}%"),
                     Place::End => format!("%{escaped}"),
                 };
                 let pattern = self.dialect.text(&pattern);
-                format!("LOWER({}) {}LIKE LOWER({pattern}) ESCAPE '!'", self.column(*column), not(*negated))
+                format!(
+                    "LOWER({}) {}LIKE LOWER({pattern}) ESCAPE '!'",
+                    self.column(*column),
+                    not(*negated)
+                )
             }
             Condition::Compare(column, comparison, number, negated) => {
                 let test = format!("{} {} {number}", self.column(*column), sign(*comparison));
-                if *negated { format!("NOT ({test})") } else { test }
+                if *negated {
+                    format!("NOT ({test})")
+                } else {
+                    test
+                }
             }
             Condition::Between(column, low, high, negated) => {
-                format!("{} {}BETWEEN {low} AND {high}", self.column(*column), not(*negated))
+                format!(
+                    "{} {}BETWEEN {low} AND {high}",
+                    self.column(*column),
+                    not(*negated)
+                )
             }
-            Condition::Truth(column, value) => format!("{} = {}", self.column(*column), self.dialect.truth(*value)),
+            Condition::Truth(column, value) => {
+                format!("{} = {}", self.column(*column), self.dialect.truth(*value))
+            }
             Condition::Period(column, period, negated) => {
-                let from = period.from.map(|d| format!("{} >= {}", self.column(*column), self.dialect.date(d)));
-                let to = period.to.map(|d| format!("{} < {}", self.column(*column), self.dialect.date(d)));
+                let from = period
+                    .from
+                    .map(|d| format!("{} >= {}", self.column(*column), self.dialect.date(d)));
+                let to = period
+                    .to
+                    .map(|d| format!("{} < {}", self.column(*column), self.dialect.date(d)));
                 let both = from.into_iter().chain(to).collect::<Vec<_>>().join(" AND ");
-                if *negated { format!("NOT ({both})") } else { both }
+                if *negated {
+                    format!("NOT ({both})")
+                } else {
+                    both
+                }
             }
-            Condition::Null(column, null) => format!("{} IS {}NULL", self.column(*column), not(!*null)),
+            Condition::Null(column, null) => {
+                format!("{} IS {}NULL", self.column(*column), not(!*null))
+            }
             Condition::NoRows(step) => {
                 let key = &self.catalog.table(step.from).foreign_keys[step.key];
-                let own = self.column(ColumnRef { table: step.from, column: key.columns[0] });
-                let other = self.column(ColumnRef { table: key.target, column: key.target_columns[0] });
-                format!("NOT EXISTS (SELECT 1 FROM {} WHERE {own} = {other})", self.table(step.from))
+                let own = self.column(ColumnRef {
+                    table: step.from,
+                    column: key.columns[0],
+                });
+                let other = self.column(ColumnRef {
+                    table: key.target,
+                    column: key.target_columns[0],
+                });
+                format!(
+                    "NOT EXISTS (SELECT 1 FROM {} WHERE {own} = {other})",
+                    self.table(step.from)
+                )
             }
         }
     }

@@ -88,12 +88,18 @@ impl Turn {
 
 /// Calls the search.
 pub fn search(query: &str) -> Action {
-    Action::Call { tool: SEARCH, arguments: json!({"query": query, "limit": 100}).to_string() }
+    Action::Call {
+        tool: SEARCH,
+        arguments: json!({"query": query, "limit": 100}).to_string(),
+    }
 }
 
 /// Calls for the description of tables.
 pub fn describe(tables: &[String]) -> Action {
-    Action::Call { tool: DESCRIBE, arguments: json!({"tables": tables}).to_string() }
+    Action::Call {
+        tool: DESCRIBE,
+        arguments: json!({"tables": tables}).to_string(),
+    }
 }
 
 /// Runs a statement.
@@ -102,12 +108,18 @@ pub fn run(datasource: &str, sql: &str, rows: u64) -> Action {
     if !datasource.is_empty() {
         arguments["datasource"] = Value::from(datasource);
     }
-    Action::Call { tool: RUN, arguments: arguments.to_string() }
+    Action::Call {
+        tool: RUN,
+        arguments: arguments.to_string(),
+    }
 }
 
 /// The message of an error that a tool gave.
 pub fn error_message(content: &str) -> String {
     let parsed: Option<Value> = serde_json::from_str(content).ok();
-    let message = parsed.as_ref().and_then(|v| v.pointer("/error/message")).and_then(Value::as_str);
+    let message = parsed
+        .as_ref()
+        .and_then(|v| v.pointer("/error/message"))
+        .and_then(Value::as_str);
     message.unwrap_or("the tool gave no reason").to_owned()
 }

@@ -48,7 +48,9 @@ pub enum Action {
 pub fn today(system: &str) -> Option<Date> {
     let mut words = system.split_whitespace();
     while let Some(word) = words.next() {
-        if word.eq_ignore_ascii_case("today") && words.next().is_some_and(|w| w.eq_ignore_ascii_case("is")) {
+        if word.eq_ignore_ascii_case("today")
+            && words.next().is_some_and(|w| w.eq_ignore_ascii_case("is"))
+        {
             let date = words.next()?.trim_matches(|c: char| !c.is_ascii_digit());
             return date.get(..10)?.parse().ok();
         }

@@ -12,12 +12,20 @@ use crate::words::{Token, tokenize};
 use crate::{resolve, roles, scan};
 
 /// Finds the query that answers the question.
-pub fn understand(catalog: &Catalog, question: &str, earlier: &[String], today: Option<Date>) -> Result<Plan, Problem> {
+pub fn understand(
+    catalog: &Catalog,
+    question: &str,
+    earlier: &[String],
+    today: Option<Date>,
+) -> Result<Plan, Problem> {
     let names = Names::of(catalog);
     let read = |text: &str| {
         let tokens = tokenize(text);
         let start = follow_up_words(&tokens);
-        (start > 0, mentions::read(&tokens[start..], catalog, &names, today))
+        (
+            start > 0,
+            mentions::read(&tokens[start..], catalog, &names, today),
+        )
     };
     let (marked, mut all) = read(question);
     let mut before = earlier.iter().rev();
@@ -25,7 +33,9 @@ pub fn understand(catalog: &Catalog, question: &str, earlier: &[String], today: 
     while follows {
         let Some(previous) = before.next() else { break };
         if marked && !is_fragment(&all) && all.iter().any(is_plain_name) {
-            return Err(Problem::unsupported("I cannot tell what of the question before still holds. Please ask the whole question."));
+            return Err(Problem::unsupported(
+                "I cannot tell what of the question before still holds. Please ask the whole question.",
+            ));
         }
         let (again, old) = read(previous);
         follows = again || is_fragment(&old);
@@ -42,9 +52,21 @@ fn plan(catalog: &Catalog, mentions: &[Mention]) -> Result<Plan, Problem> {
 
 /// How many words at the start only say that the question goes on from the one before.
 fn follow_up_words(tokens: &[Token]) -> usize {
-    let starts = |phrase: &[&str]| phrase.iter().enumerate().all(|(i, w)| tokens.get(i).is_some_and(|t| t.norm == *w));
-    let markers: [&[&str]; 7] =
-        [&["and", "what", "about"], &["and", "how", "about"], &["what", "about"], &["how", "about"], &["and"], &["same"], &["now"]];
+    let starts = |phrase: &[&str]| {
+        phrase
+            .iter()
+            .enumerate()
+            .all(|(i, w)| tokens.get(i).is_some_and(|t| t.norm == *w))
+    };
+    let markers: [&[&str]; 7] = [
+        &["and", "what", "about"],
+        &["and", "how", "about"],
+        &["what", "about"],
+        &["how", "about"],
+        &["and"],
+        &["same"],
+        &["now"],
+    ];
     markers.iter().find(|m| starts(m)).map_or(0, |m| m.len())
 }
 
@@ -59,7 +81,8 @@ fn is_fragment(mentions: &[Mention]) -> bool {
                 What::Name => grouped || (m.has_value() && m.value_score() >= m.name_score()),
                 _ => false,
             };
-            grouped = matches!(m.what, What::Op(Op::By | Op::Each)) || (grouped && matches!(m.what, What::Op(Op::And)));
+            grouped = matches!(m.what, What::Op(Op::By | Op::Each))
+                || (grouped && matches!(m.what, What::Op(Op::And)));
             fits
         })
 }
@@ -71,8 +94,12 @@ fn is_plain_name(mention: &Mention) -> bool {
 /// The old question with what the new one replaces taken out: a period for a period, a value for a value of the same
 /// column, groups for groups.
 fn combined(old: Vec<Mention>, new: Vec<Mention>) -> Vec<Mention> {
-    let new_period = new.iter().any(|m| matches!(m.what, What::Period(_) | What::BadPeriod(_)));
-    let new_groups = new.iter().any(|m| matches!(m.what, What::Bucket(..) | What::Op(Op::By | Op::Each)));
+    let new_period = new
+        .iter()
+        .any(|m| matches!(m.what, What::Period(_) | What::BadPeriod(_)));
+    let new_groups = new
+        .iter()
+        .any(|m| matches!(m.what, What::Bucket(..) | What::Op(Op::By | Op::Each)));
     let new_values: Vec<_> = new.iter().flat_map(values).collect();
     let mut kept: Vec<Mention> = Vec::new();
     let mut in_group = false;
@@ -91,7 +118,10 @@ fn combined(old: Vec<Mention>, new: Vec<Mention>) -> Vec<Mention> {
             kept.push(mention);
         }
     }
-    kept.extend(new.into_iter().map(|m| Mention { follows: false, ..m }));
+    kept.extend(new.into_iter().map(|m| Mention {
+        follows: false,
+        ..m
+    }));
     kept
 }
 

@@ -30,8 +30,17 @@ pub struct Token {
 
 impl Token {
     fn new(kind: TokenKind, text: &str, norm: String) -> Self {
-        let stem = if kind == TokenKind::Word { stem(&norm) } else { norm.clone() };
-        Self { text: text.to_owned(), norm, stem, kind }
+        let stem = if kind == TokenKind::Word {
+            stem(&norm)
+        } else {
+            norm.clone()
+        };
+        Self {
+            text: text.to_owned(),
+            norm,
+            stem,
+            kind,
+        }
     }
 }
 
@@ -43,7 +52,10 @@ pub fn tokenize(text: &str) -> Vec<Token> {
     while at < chars.len() {
         let c = chars[at];
         if let Some(end) = quoted_end(&chars, at) {
-            let inner = chars[at + 1..end].iter().collect::<String>().replace("''", "'");
+            let inner = chars[at + 1..end]
+                .iter()
+                .collect::<String>()
+                .replace("''", "'");
             tokens.push(Token::new(TokenKind::Quoted, &inner, inner.to_lowercase()));
             at = end + 1;
         } else if c.is_alphanumeric() {
@@ -129,7 +141,10 @@ fn push_word(tokens: &mut Vec<Token>, word: &str) {
         // "don't", "weren't": the negation must not get lost.
         tokens.push(Token::new(TokenKind::Word, base, base.to_owned()));
         tokens.push(Token::new(TokenKind::Word, word, "not".to_owned()));
-    } else if let Some(base) = lower.strip_suffix("'s").or_else(|| lower.strip_suffix("'re")) {
+    } else if let Some(base) = lower
+        .strip_suffix("'s")
+        .or_else(|| lower.strip_suffix("'re"))
+    {
         let text: String = word.chars().take(base.chars().count()).collect();
         push_word(tokens, &text);
     } else if lower.contains(['-', '_', '/', '&']) && !lower.contains('@') {
@@ -144,8 +159,27 @@ fn push_word(tokens: &mut Vec<Token>, word: &str) {
 /// Reads `1,000`, `12.50`, `10k`, `2m` or a small number word as exact digits.
 pub fn number(word: &str) -> Option<String> {
     const WORDS: [&str; 21] = [
-        "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-        "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
+        "zero",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+        "thirteen",
+        "fourteen",
+        "fifteen",
+        "sixteen",
+        "seventeen",
+        "eighteen",
+        "nineteen",
+        "twenty",
     ];
     if let Some(n) = WORDS.iter().position(|w| *w == word) {
         return Some(n.to_string());
@@ -165,7 +199,9 @@ pub fn number(word: &str) -> Option<String> {
     let whole = parts.next().filter(|s| all_digits(s))?;
     match (parts.next(), parts.next()) {
         (None, _) => Some(format!("{whole}{zeros}")),
-        (Some(fraction), None) if zeros.is_empty() && all_digits(fraction) => Some(format!("{whole}.{fraction}")),
+        (Some(fraction), None) if zeros.is_empty() && all_digits(fraction) => {
+            Some(format!("{whole}.{fraction}"))
+        }
         _ => None,
     }
 }
@@ -173,7 +209,9 @@ pub fn number(word: &str) -> Option<String> {
 fn date_literal(word: &str) -> Option<String> {
     let plain = word.replace('/', "-");
     let lengths: Vec<usize> = plain.split('-').map(str::len).collect();
-    let digits = plain.split('-').all(|p| p.bytes().all(|b| b.is_ascii_digit()));
+    let digits = plain
+        .split('-')
+        .all(|p| p.bytes().all(|b| b.is_ascii_digit()));
     (digits && (lengths == [4, 2] || lengths == [4, 2, 2])).then_some(plain)
 }
 
@@ -217,7 +255,11 @@ pub fn name_stems(name: &str) -> Vec<String> {
         }
         previous = c;
     }
-    words.iter().filter(|w| !w.is_empty()).map(|w| stem(w)).collect()
+    words
+        .iter()
+        .filter(|w| !w.is_empty())
+        .map(|w| stem(w))
+        .collect()
 }
 
 #[cfg(test)]
@@ -230,8 +272,14 @@ mod tests {
 
     #[test]
     fn splits_words_numbers_quotes_and_signs() {
-        assert_eq!(norms("What's the price >= 1,000.50?"), ["what", "the", "price", ">=", "1000.50"]);
-        assert_eq!(norms("orders of 'Anna O'Neil' since 2024-05-01"), ["orders", "of", "anna o'neil", "since", "2024-05-01"]);
+        assert_eq!(
+            norms("What's the price >= 1,000.50?"),
+            ["what", "the", "price", ">=", "1000.50"]
+        );
+        assert_eq!(
+            norms("orders of 'Anna O'Neil' since 2024-05-01"),
+            ["orders", "of", "anna o'neil", "since", "2024-05-01"]
+        );
         assert_eq!(norms("weren't paid"), ["were", "not", "paid"]);
         assert_eq!(norms("top five, 10k"), ["top", "5", ",", "10000"]);
     }
@@ -239,8 +287,14 @@ mod tests {
     #[test]
     fn stems_are_singular() {
         for (plural, singular) in [
-            ("categories", "category"), ("addresses", "address"), ("statuses", "status"), ("boxes", "box"),
-            ("orders", "order"), ("status", "status"), ("prices", "price"), ("warehouses", "warehouse"),
+            ("categories", "category"),
+            ("addresses", "address"),
+            ("statuses", "status"),
+            ("boxes", "box"),
+            ("orders", "order"),
+            ("status", "status"),
+            ("prices", "price"),
+            ("warehouses", "warehouse"),
         ] {
             assert_eq!(stem(plural), singular);
         }

@@ -19,7 +19,10 @@ fn out_of_reach_is_admitted() {
         ("Delete all orders", "Delete"),
         ("top 5 customers", "by what to rank"),
         ("How many orders in March?", "year"),
-        ("What is the average number of orders per customer?", "number of"),
+        (
+            "What is the average number of orders per customer?",
+            "number of",
+        ),
         ("What is the weather in Paris?", "weather"),
         ("revenue per warehouse", "warehouse"),
         ("Who are our best customers?", "best"),
@@ -30,7 +33,10 @@ fn out_of_reach_is_admitted() {
         ("growth of revenue per year", "growth"),
     ] {
         let answer = shop.ask(question);
-        if !answer.text.contains(named) || answer.text.contains("**") || answer.text.contains("---:") {
+        if !answer.text.contains(named)
+            || answer.text.contains("**")
+            || answer.text.contains("---:")
+        {
             wrong.push(format!("{question}: {answer:#?}"));
         }
     }
@@ -43,7 +49,10 @@ fn no_digit_of_an_answer_is_made_up() {
     let answer = shop.ask("How many orders were placed in 1999?");
     assert!(answer.text.contains("**0**"), "{answer:?}");
     let answer = shop.ask("What was the revenue in 1999?");
-    assert!(answer.text.contains("There is no total revenue") && !answer.text.contains("**"), "{answer:?}");
+    assert!(
+        answer.text.contains("There is no total revenue") && !answer.text.contains("**"),
+        "{answer:?}"
+    );
 }
 
 #[test]

@@ -26,9 +26,14 @@ pub struct Answer {
 impl Host {
     pub fn shop() -> Self {
         let db = Connection::open_in_memory().unwrap();
-        db.execute_batch(include_str!("../../fixture/shop.sql")).unwrap();
+        db.execute_batch(include_str!("../../fixture/shop.sql"))
+            .unwrap();
         let comments = json!({"order_items.discount": "Taken off the line, in euros", "orders.total": "Sum of the lines, in euros"});
-        Self { db, dialect: "sqlite", comments }
+        Self {
+            db,
+            dialect: "sqlite",
+            comments,
+        }
     }
 
     /// Asks one question; every tool call is answered from the database.
@@ -42,7 +47,9 @@ impl Host {
             earlier: earlier.iter().map(|q| (*q).to_owned()).collect(),
             question: question.to_owned(),
             steps: Vec::new(),
-            tools: ["search_catalog", "describe_tables", "run_sql"].map(str::to_owned).to_vec(),
+            tools: ["search_catalog", "describe_tables", "run_sql"]
+                .map(str::to_owned)
+                .to_vec(),
         };
         let mut sql = Vec::new();
         for _ in 0..10 {
@@ -52,7 +59,12 @@ impl Host {
                     let given: Value = serde_json::from_str(&arguments).unwrap();
                     sql.extend(given["sql"].as_str().map(str::to_owned));
                     let (content, failed) = self.tool(tool, &given);
-                    turn.steps.push(Step { tool: tool.to_owned(), arguments, content, failed });
+                    turn.steps.push(Step {
+                        tool: tool.to_owned(),
+                        arguments,
+                        content,
+                        failed,
+                    });
                 }
             }
         }
@@ -62,7 +74,10 @@ impl Host {
     /// Every value of the first column of a statement, as text.
     pub fn column(&self, sql: &str) -> Vec<String> {
         let rows = self.rows(sql).unwrap_or_else(|e| panic!("{e}: {sql}"));
-        rows.1.iter().map(|r| crate::markdown::value(&r[0])).collect()
+        rows.1
+            .iter()
+            .map(|r| crate::markdown::value(&r[0]))
+            .collect()
     }
 
     /// The one value of a statement, as text.
@@ -74,15 +89,25 @@ impl Host {
         match tool {
             "search_catalog" => {
                 let tables: Vec<Value> = self.tables().iter().map(|t| json!({"datasource": "shop", "table": format!("main.{t}"), "columns": []})).collect();
-                (json!({"tables": tables, "truncated": false}).to_string(), false)
+                (
+                    json!({"tables": tables, "truncated": false}).to_string(),
+                    false,
+                )
             }
             "describe_tables" => (self.catalog().to_string(), false),
             _ => match self.rows(given["sql"].as_str().unwrap()) {
                 Ok((names, rows)) => {
-                    let columns: Vec<Value> = names.iter().map(|n| json!({"name": n, "type": "any"})).collect();
+                    let columns: Vec<Value> = names
+                        .iter()
+                        .map(|n| json!({"name": n, "type": "any"}))
+                        .collect();
                     (json!({"columns": columns, "row_count": rows.len(), "rows": rows, "truncated": false}).to_string(), false)
                 }
-                Err(error) => (json!({"error": {"code": "sql_invalid", "message": error.to_string()}}).to_string(), true),
+                Err(error) => (
+                    json!({"error": {"code": "sql_invalid", "message": error.to_string()}})
+                        .to_string(),
+                    true,
+                ),
             },
         }
     }
@@ -99,12 +124,18 @@ impl Host {
 
     fn table(&self, table: &str) -> Value {
         let columns: Vec<Value> = self
-            .maps(&format!("SELECT name, type, \"notnull\", pk FROM pragma_table_info('{table}')"))
+            .maps(&format!(
+                "SELECT name, type, \"notnull\", pk FROM pragma_table_info('{table}')"
+            ))
             .iter()
             .map(|c| self.describe_column(table, c))
             .collect();
-        let key = self.column(&format!("SELECT name FROM pragma_table_info('{table}') WHERE pk > 0 ORDER BY pk"));
-        let view = self.one(&format!("SELECT type FROM sqlite_master WHERE name = '{table}'")) == "view";
+        let key = self.column(&format!(
+            "SELECT name FROM pragma_table_info('{table}') WHERE pk > 0 ORDER BY pk"
+        ));
+        let view = self.one(&format!(
+            "SELECT type FROM sqlite_master WHERE name = '{table}'"
+        )) == "view";
         json!({
             "datasource": "shop", "dialect": self.dialect, "table": format!("main.{table}"),
             "type": if view { "VIEW" } else { "TABLE" }, "description": "", "columns": columns, "primary_key": key,
@@ -115,9 +146,14 @@ impl Host {
 
     fn describe_column(&self, table: &str, column: &Map<String, Value>) -> Value {
         let name = column["name"].as_str().unwrap();
-        let common = format!("SELECT CAST({name} AS TEXT) FROM {table} WHERE {name} IS NOT NULL GROUP BY 1 ORDER BY count(*) DESC LIMIT 10");
+        let common = format!(
+            "SELECT CAST({name} AS TEXT) FROM {table} WHERE {name} IS NOT NULL GROUP BY 1 ORDER BY count(*) DESC LIMIT 10"
+        );
         let end = |f: &str| self.one(&format!("SELECT CAST({f}({name}) AS TEXT) FROM {table}"));
-        let distinct = self.one(&format!("SELECT count(DISTINCT {name}) FROM {table}")).parse::<u64>().unwrap();
+        let distinct = self
+            .one(&format!("SELECT count(DISTINCT {name}) FROM {table}"))
+            .parse::<u64>()
+            .unwrap();
         json!({
             "name": name, "type": column["type"], "nullable": column["notnull"] == json!(0) && column["pk"] == json!(0),
             "description": self.comments.get(format!("{table}.{name}")),
@@ -140,14 +176,22 @@ impl Host {
 
     fn maps(&self, sql: &str) -> Vec<Map<String, Value>> {
         let (names, rows) = self.rows(sql).unwrap();
-        rows.into_iter().map(|r| names.iter().cloned().zip(r).collect()).collect()
+        rows.into_iter()
+            .map(|r| names.iter().cloned().zip(r).collect())
+            .collect()
     }
 
     pub fn rows(&self, sql: &str) -> rusqlite::Result<(Vec<String>, Vec<Vec<Value>>)> {
         let mut statement = self.db.prepare(sql)?;
-        let names: Vec<String> = statement.column_names().iter().map(|n| (*n).to_owned()).collect();
+        let names: Vec<String> = statement
+            .column_names()
+            .iter()
+            .map(|n| (*n).to_owned())
+            .collect();
         let cells = |row: &Row<'_>| (0..names.len()).map(|i| row.get_ref(i).map(cell)).collect();
-        let rows = statement.query_map([], cells)?.collect::<rusqlite::Result<_>>()?;
+        let rows = statement
+            .query_map([], cells)?
+            .collect::<rusqlite::Result<_>>()?;
         Ok((names, rows))
     }
 }

@@ -38,7 +38,10 @@ fn postgres() {
 fn mysql() {
     let text = statement("How many orders in 2024 by week", "mysql");
     assert!(text.contains("DATE_FORMAT(DATE_SUB(`orders`.`ordered_at`, INTERVAL WEEKDAY(`orders`.`ordered_at`) DAY), '%Y-%m-%d')"), "{text}");
-    assert!(text.contains("`orders`.`ordered_at` >= '2024-01-01'"), "{text}");
+    assert!(
+        text.contains("`orders`.`ordered_at` >= '2024-01-01'"),
+        "{text}"
+    );
 }
 
 #[test]
