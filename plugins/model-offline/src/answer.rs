@@ -95,15 +95,15 @@ fn groups(catalog: &Catalog, plan: &Plan, rows: &Rows) -> String {
 
 fn listing(catalog: &Catalog, plan: &Plan, rows: &Rows) -> String {
     let found = conditions_of(catalog, plan);
-    if let [row] = rows.rows.as_slice() {
-        if let [value] = row.as_slice() {
-            return format!(
-                "The only row of {}{found} has {} **{}**.",
-                plan.title,
-                rows.columns[0].name,
-                markdown::value(value)
-            );
-        }
+    if let [row] = rows.rows.as_slice()
+        && let [value] = row.as_slice()
+    {
+        return format!(
+            "The only row of {}{found} has {} **{}**.",
+            plan.title,
+            rows.columns[0].name,
+            markdown::value(value)
+        );
     }
     format!(
         "{} of {}{found}:\n\n{}{}",

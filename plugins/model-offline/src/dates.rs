@@ -19,11 +19,11 @@ pub struct Period {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DateTrouble {
     /// A relative date, and the host did not say what day it is.
-    NoToday,
+    TodayUnknown,
     /// A month or quarter without its year.
-    NoYear,
+    YearMissing,
     /// No such day.
-    NoSuchDay,
+    ImpossibleDay,
 }
 
 /// The words read, or what is wrong with them.
@@ -129,7 +129,7 @@ fn days(from: Option<Date>, length: Span) -> Result<Period, DateTrouble> {
     if to.is_some() {
         Ok(Period { from, to })
     } else {
-        Err(DateTrouble::NoSuchDay)
+        Err(DateTrouble::ImpossibleDay)
     }
 }
 
@@ -175,7 +175,7 @@ fn month_at(tokens: &[Token], at: usize) -> Option<i8> {
     let near_number = number_at(tokens, at + 1)
         .or_else(|| year_at(tokens, at + 1).map(i32::from))
         .is_some();
-    let position = MONTHS.iter().position(|m| full(&m))?;
+    let position = MONTHS.iter().position(|m| full(m))?;
     (norm != "may" || near_number || word.text == "May").then_some(position as i8 + 1)
 }
 
@@ -194,7 +194,7 @@ fn read_month(tokens: &[Token], at: usize) -> Option<Read> {
         let year_place = skip(skip(at + 1) + 1);
         return Some(match year_at(tokens, year_place) {
             Some(year) => (year_place + 1 - at, one_day(year, month, day)),
-            None => (skip(at + 1) + 1 - at, Err(DateTrouble::NoYear)),
+            None => (skip(at + 1) + 1 - at, Err(DateTrouble::YearMissing)),
         });
     }
     let month = month_at(tokens, at)?;
@@ -209,10 +209,10 @@ fn read_month(tokens: &[Token], at: usize) -> Option<Read> {
         let year_place = skip(at + 2);
         return Some(match year_at(tokens, year_place) {
             Some(year) => (year_place + 1 - at, one_day(year, month, day)),
-            None => (2, Err(DateTrouble::NoYear)),
+            None => (2, Err(DateTrouble::YearMissing)),
         });
     }
-    Some((1, Err(DateTrouble::NoYear)))
+    Some((1, Err(DateTrouble::YearMissing)))
 }
 
 fn one_day(year: i16, month: i8, day: i32) -> Result<Period, DateTrouble> {
@@ -258,7 +258,7 @@ fn read_quarter(tokens: &[Token], at: usize) -> Option<Read> {
     );
     match year_at(tokens, at + used + of) {
         Some(year) => Some((used + of + 1, quarter_of(year, quarter))),
-        None => Some((used, Err(DateTrouble::NoYear))),
+        None => Some((used, Err(DateTrouble::YearMissing))),
     }
 }
 
@@ -278,7 +278,7 @@ fn read_relative(tokens: &[Token], at: usize, today: Option<Date>) -> Option<Rea
         return Some((
             1,
             if today.is_none() {
-                Err(DateTrouble::NoToday)
+                Err(DateTrouble::TodayUnknown)
             } else {
                 days(start, 1.day())
             },
@@ -294,7 +294,7 @@ fn read_relative(tokens: &[Token], at: usize, today: Option<Date>) -> Option<Rea
     let unit = unit_of(&tokens.get(unit_place)?.stem)?;
     let used = unit_place + 1 - at;
     let Some(today) = today else {
-        return Some((used, Err(DateTrouble::NoToday)));
+        return Some((used, Err(DateTrouble::TodayUnknown)));
     };
     Some((used, relative(today, unit, back, count)))
 }
@@ -322,11 +322,11 @@ fn relative(today: Date, unit: Unit, back: i32, count: Option<i32>) -> Result<Pe
     };
     let tomorrow = today
         .checked_add(1.day())
-        .map_err(|_| DateTrouble::NoSuchDay)?;
+        .map_err(|_| DateTrouble::ImpossibleDay)?;
     if let Some(count) = count {
         let from = tomorrow
             .checked_sub(length(count))
-            .map_err(|_| DateTrouble::NoSuchDay)?;
+            .map_err(|_| DateTrouble::ImpossibleDay)?;
         return Ok(Period {
             from: Some(from),
             to: Some(tomorrow),
@@ -341,7 +341,7 @@ fn relative(today: Date, unit: Unit, back: i32, count: Option<i32>) -> Result<Pe
     };
     let start = first
         .and_then(|f| f.checked_sub(length(back)))
-        .map_err(|_| DateTrouble::NoSuchDay)?;
+        .map_err(|_| DateTrouble::ImpossibleDay)?;
     days(Some(start), length(1))
 }
 
@@ -413,11 +413,11 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_said() {
-        assert_eq!(read("in March"), Some((2, "NoYear".into())));
-        assert_eq!(read("on 2024-02-30"), Some((2, "NoSuchDay".into())));
+        assert_eq!(read("in March"), Some((2, "YearMissing".into())));
+        assert_eq!(read("on 2024-02-30"), Some((2, "ImpossibleDay".into())));
         assert_eq!(
             read_period(&tokenize("last year"), 0, None),
-            Some((2, Err(DateTrouble::NoToday)))
+            Some((2, Err(DateTrouble::TodayUnknown)))
         );
         for text in ["orders", "may I", "in Germany", "last order", "2500 orders"] {
             assert_eq!(read(text), None, "{text}");

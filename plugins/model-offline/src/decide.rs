@@ -55,10 +55,6 @@ fn next(turn: &Turn) -> Result<Action, String> {
 }
 
 /// All tables where there are few, else those that the question's words find. The error is the call to make.
-#[expect(
-    clippy::type_complexity,
-    reason = "a call or the tables, and the text of an early end"
-)]
 fn searched(turn: &Turn) -> Result<Result<(Vec<Found>, bool), Action>, String> {
     let uses = turn.uses(SEARCH);
     let Some(first) = uses.first() else {

@@ -43,7 +43,7 @@ pub fn about_tables(question: &str) -> Option<Meta> {
     let data = tokens
         .iter()
         .any(|t| t.norm == "data" || t.norm == "database");
-    if content.is_empty() && data && !tokens.iter().any(|t| operator_of(t)) {
+    if content.is_empty() && data && !tokens.iter().any(operator_of) {
         return Some(Meta::Tables);
     }
     let help = ["help", "examples", "example"]

@@ -53,15 +53,15 @@ impl Problem {
                 "I found no single way from `{base}` to \"{words}\" over the foreign keys, so I cannot combine them."
             ),
             Self::Date(words, trouble) => match trouble {
-                DateTrouble::NoToday => {
+                DateTrouble::TodayUnknown => {
                     format!(
                         "I was not told today's date, so I cannot work out \"{words}\". Please write the dates out."
                     )
                 }
-                DateTrouble::NoYear => {
+                DateTrouble::YearMissing => {
                     format!("\"{words}\" needs a year, as in \"March 2024\" or \"Q1 2024\".")
                 }
-                DateTrouble::NoSuchDay => format!("\"{words}\" is not a day of the calendar."),
+                DateTrouble::ImpossibleDay => format!("\"{words}\" is not a day of the calendar."),
             },
             Self::Unsupported(sentence) => sentence.clone(),
             Self::NothingAsked => "I found no table or column in that question.".to_owned(),

@@ -248,10 +248,10 @@ pub fn name_stems(name: &str) -> Vec<String> {
         if boundary && words.last().is_some_and(|w| !w.is_empty()) {
             words.push(String::new());
         }
-        if c.is_alphanumeric() {
-            if let Some(last) = words.last_mut() {
-                last.extend(c.to_lowercase());
-            }
+        if c.is_alphanumeric()
+            && let Some(last) = words.last_mut()
+        {
+            last.extend(c.to_lowercase());
         }
         previous = c;
     }
