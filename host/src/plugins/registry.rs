@@ -1,26 +1,144 @@
-//! The plugins of this host: which of them serve.
+//! The plugins of this host: which are installed, and which of them serve.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::PathBuf,
+    sync::Arc,
+};
 
-use super::{Connector, Model};
+use futures_util::future::join_all;
+use serde::Serialize;
+
+use super::{
+    Connector, Model, PluginKind,
+    package::{self, Package, Refusal, version_order},
+    policy::Policy,
+    settings::PluginSettings,
+    wasm::{Loaded, Loader, Runtime},
+};
 use crate::error::{Code, Error, Result};
 
-/// The plugins that serve, by engine and by name.
+/// Where plugins come from and what they run under.
+pub struct Sources {
+    /// Directory with `*.wasm`; one that does not exist is empty.
+    pub plugins_dir: PathBuf,
+    /// Directory for compiled code; none compiles at every start.
+    pub cache_dir: Option<PathBuf>,
+    /// The host's secret, from which the key that seals compiled code is derived.
+    pub secret: [u8; 32],
+    /// Limits.
+    pub settings: PluginSettings,
+    /// What plugins may reach at all.
+    pub policy: Arc<dyn Policy>,
+}
+
+/// One file of the plugins directory.
+#[derive(Clone, Debug, Serialize)]
+pub struct Installed {
+    /// Path of the file.
+    pub file: PathBuf,
+    /// What the manifest says, when it could be read.
+    #[serde(flatten)]
+    pub about: Option<About>,
+    /// Whether it serves.
+    #[serde(flatten)]
+    pub status: Status,
+}
+
+/// What there is to know of a plugin.
+#[derive(Clone, Debug, Serialize)]
+pub struct About {
+    /// `connector-sqlite`
+    pub name: String,
+    /// For people: `SQLite`.
+    pub title: String,
+    /// Version of the plugin.
+    pub version: String,
+    /// Connector or model.
+    pub kind: PluginKind,
+    /// Engines that it serves or would serve.
+    pub engines: Vec<String>,
+    /// SHA-256 of the file, in hex.
+    pub digest: String,
+}
+
+/// Whether a plugin serves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "status", content = "reason", rename_all = "lowercase")]
+pub enum Status {
+    /// It serves.
+    Active,
+    /// Another one serves in its place.
+    Inactive(String),
+    /// It cannot be used.
+    Refused(String),
+}
+
+/// The plugins that serve, by engine and by name. Does not change while the host runs.
 #[derive(Default)]
 pub struct Registry {
     /// By every engine name, aliases included.
     connectors: BTreeMap<String, Arc<dyn Connector>>,
     models: BTreeMap<String, Arc<dyn Model>>,
+    installed: Vec<Installed>,
+    runtime: Option<Arc<Runtime>>,
 }
 
 impl Registry {
-    /// A registry of plugins that are already there.
+    /// Reads, verifies and loads every file of the plugins directory, in parallel. A file that cannot be used
+    /// is reported in [`Registry::installed`] and harms nobody else.
+    ///
+    /// # Errors
+    ///
+    /// When the runtime itself cannot be set up, for example because the address space is limited.
+    pub async fn load(sources: Sources) -> Result<Self> {
+        let Sources {
+            plugins_dir,
+            cache_dir,
+            secret,
+            settings,
+            policy,
+        } = sources;
+        let max_bytes = settings.max_package_bytes;
+        let scan = tokio::task::spawn_blocking(move || package::scan(&plugins_dir, max_bytes));
+        let runtime = Runtime::new(settings, policy).map_err(|error| {
+            Error::new(
+                Code::Internal,
+                "the plugin runtime cannot be set up; lower plugins.max_instances, or lift the limit on the process's address space",
+            )
+            .with_source(format!("{error:#}"))
+        })?;
+        let loader = Arc::new(Loader::new(Arc::clone(&runtime), cache_dir, &secret));
+        let found = scan.await.map_err(Error::internal)?;
+        let loads = found.into_iter().map(|(file, package)| {
+            let loader = Arc::clone(&loader);
+            async move {
+                let package = match package {
+                    Ok(package) => Arc::new(package),
+                    Err(refusal) => return Candidate::refused(file, None, &refusal),
+                };
+                let about = about(&package);
+                match loader.load(package).await {
+                    Ok(loaded) => Candidate {
+                        file,
+                        about: Some(about),
+                        loaded: Ok(loaded),
+                    },
+                    Err(refusal) => Candidate::refused(file, Some(about), &refusal),
+                }
+            }
+        });
+        let mut registry = Self::choose(join_all(loads).await);
+        registry.runtime = Some(runtime);
+        registry.report();
+        Ok(registry)
+    }
+
+    /// A registry of plugins that are already there; for tests and tools.
     pub fn of(connectors: Vec<Arc<dyn Connector>>, models: Vec<Arc<dyn Model>>) -> Self {
         let mut registry = Self::default();
         for connector in connectors {
-            for engine in connector.manifest().engines.clone() {
-                registry.connectors.insert(engine, Arc::clone(&connector));
-            }
+            registry.claim(&connector);
         }
         for model in models {
             registry.models.insert(model.manifest().name.clone(), model);
@@ -28,13 +146,96 @@ impl Registry {
         registry
     }
 
+    /// Who serves what follows from the files alone, so a restart never changes it: of one plugin the highest
+    /// version, and of several plugins for one engine the first by file name.
+    fn choose(candidates: Vec<Candidate>) -> Self {
+        let mut best: HashMap<String, usize> = HashMap::new();
+        for (index, candidate) in candidates.iter().enumerate() {
+            if let (Some(about), Ok(_)) = (&candidate.about, &candidate.loaded) {
+                let order = |index: usize| {
+                    let about = candidates.get(index).and_then(|one| one.about.as_ref());
+                    about.and_then(|about| version_order(&about.version))
+                };
+                let chosen = best.entry(about.name.clone()).or_insert(index);
+                if order(index) > order(*chosen) {
+                    *chosen = index;
+                }
+            }
+        }
+        let mut registry = Self::default();
+        for (index, candidate) in candidates.into_iter().enumerate() {
+            let is_best = candidate
+                .about
+                .as_ref()
+                .is_some_and(|about| best.get(&about.name) == Some(&index));
+            let status = match candidate.loaded {
+                Err(reason) => Status::Refused(reason),
+                Ok(_) if !is_best => Status::Inactive(
+                    "another file has this plugin in a higher or the same version".to_owned(),
+                ),
+                Ok(Loaded::Model(model)) => {
+                    registry.models.insert(model.manifest().name.clone(), model);
+                    Status::Active
+                }
+                Ok(Loaded::Connector(connector)) => match registry.claim(&connector) {
+                    true => Status::Active,
+                    false => Status::Inactive("another plugin serves its engines".to_owned()),
+                },
+            };
+            registry.installed.push(Installed {
+                file: candidate.file,
+                about: candidate.about,
+                status,
+            });
+        }
+        registry
+    }
+
+    /// Takes the engines that nobody serves yet; whether there was one.
+    fn claim(&mut self, connector: &Arc<dyn Connector>) -> bool {
+        let engines = connector.manifest().engines.clone();
+        let mut claimed = false;
+        for engine in engines {
+            self.connectors.entry(engine).or_insert_with(|| {
+                claimed = true;
+                Arc::clone(connector)
+            });
+        }
+        claimed
+    }
+
+    fn report(&self) {
+        for plugin in &self.installed {
+            let file = plugin.file.display();
+            match &plugin.status {
+                Status::Active => tracing::info!(%file, "plugin active"),
+                Status::Inactive(reason) => tracing::info!(%file, reason, "plugin inactive"),
+                Status::Refused(reason) => tracing::warn!(%file, reason, "plugin refused"),
+            }
+        }
+    }
+
+    /// Every file of the plugins directory, by name.
+    pub fn installed(&self) -> &[Installed] {
+        &self.installed
+    }
+
     /// The active connectors, each once, by the name of their first engine.
     pub fn connectors(&self) -> Vec<Arc<dyn Connector>> {
-        let main = |(engine, connector): &(&String, &Arc<dyn Connector>)| {
-            connector.manifest().engines.first() == Some(engine)
+        let is_main = |(engine, connector): &(&String, &Arc<dyn Connector>)| {
+            let served = connector.manifest().engines.iter();
+            let mine = served.into_iter().find(|name| {
+                self.connectors
+                    .get(*name)
+                    .is_some_and(|one| Arc::ptr_eq(one, connector))
+            });
+            mine == Some(engine)
         };
-        let connectors = self.connectors.iter().filter(main);
-        connectors.map(|(_, one)| Arc::clone(one)).collect()
+        self.connectors
+            .iter()
+            .filter(is_main)
+            .map(|(_, connector)| Arc::clone(connector))
+            .collect()
     }
 
     /// The active models, by name.
@@ -42,41 +243,99 @@ impl Registry {
         self.models.values().cloned().collect()
     }
 
-    /// The connector of an engine that a caller names.
-    ///
-    /// # Errors
-    /// `engine_not_found`
+    /// The connector of an engine that a caller names; `engine_not_found` lists those there are.
     pub fn engine(&self, engine: &str) -> Result<Arc<dyn Connector>> {
-        let missing = || {
+        self.connectors.get(engine).cloned().ok_or_else(|| {
             Error::new(
                 Code::EngineNotFound,
-                format!("there is no engine '{engine}'"),
+                format!(
+                    "there is no engine `{}`; there are: {}",
+                    shown(engine),
+                    self.engine_names()
+                ),
             )
             .param("engine")
-        };
-        self.connectors.get(engine).cloned().ok_or_else(missing)
+        })
     }
 
-    /// The connector of an existing datasource.
-    ///
-    /// # Errors
-    /// `no_plugin`
+    /// The connector of an existing datasource; `no_plugin` when its plugin is gone.
     pub fn connector(&self, engine: &str) -> Result<Arc<dyn Connector>> {
-        let missing = || {
+        self.connectors.get(engine).cloned().ok_or_else(|| {
             Error::new(
                 Code::NoPlugin,
-                format!("no plugin serves the engine '{engine}'"),
+                format!(
+                    "no plugin serves the engine `{}`; put one into the plugins directory; served are: {}",
+                    shown(engine),
+                    self.engine_names()
+                ),
             )
-        };
-        self.connectors.get(engine).cloned().ok_or_else(missing)
+        })
     }
 
-    /// The model plugin of that name.
-    ///
-    /// # Errors
-    /// `no_plugin`
+    /// The model plugin of that name; `no_plugin` lists those there are.
     pub fn model(&self, name: &str) -> Result<Arc<dyn Model>> {
-        let missing = || Error::new(Code::NoPlugin, format!("there is no model plugin '{name}'"));
-        self.models.get(name).cloned().ok_or_else(missing)
+        self.models.get(name).cloned().ok_or_else(|| {
+            let names: Vec<&str> = self.models.keys().map(String::as_str).collect();
+            Error::new(
+                Code::NoPlugin,
+                format!(
+                    "there is no model plugin `{}`; put it into the plugins directory; there are: {}",
+                    shown(name),
+                    listed(&names)
+                ),
+            )
+        })
+    }
+
+    /// Waits until every guest call and every cancellation under way is over.
+    pub async fn drain(&self) {
+        if let Some(runtime) = &self.runtime {
+            runtime.drain().await;
+        }
+    }
+
+    fn engine_names(&self) -> String {
+        let names: Vec<&str> = self.connectors.keys().map(String::as_str).collect();
+        listed(&names)
+    }
+}
+
+fn listed(names: &[&str]) -> String {
+    match names {
+        [] => String::from("none"),
+        names => names.join(", "),
+    }
+}
+
+fn shown(name: &str) -> String {
+    name.escape_debug().take(64).collect()
+}
+
+fn about(package: &Package) -> About {
+    let manifest = &package.manifest;
+    About {
+        name: manifest.name.clone(),
+        title: manifest.title.clone(),
+        version: manifest.version.clone(),
+        kind: manifest.kind,
+        engines: manifest.engines.clone(),
+        digest: package.digest.clone(),
+    }
+}
+
+/// A file on its way into the registry.
+struct Candidate {
+    file: PathBuf,
+    about: Option<About>,
+    loaded: Result<Loaded, String>,
+}
+
+impl Candidate {
+    fn refused(file: PathBuf, about: Option<About>, refusal: &Refusal) -> Self {
+        Self {
+            file,
+            about,
+            loaded: Err(refusal.to_string()),
+        }
     }
 }

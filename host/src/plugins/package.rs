@@ -1,0 +1,553 @@
+//! A plugin file: a component with its manifest, read and judged without running anything.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
+
+use sha2::{Digest, Sha256};
+
+use super::manifest::{CredentialScheme, Manifest, PluginKind, SECTION};
+
+/// Size of a manifest.
+const MAX_MANIFEST_BYTES: usize = 256 << 10;
+/// Versions of the WIT package that this host serves: `0.1.x`.
+const WIT_SERVED: (u32, u32) = (0, 1);
+/// WASI packages that every world may import, all in version 0.2.
+const WASI: [&str; 7] = [
+    "cli",
+    "clocks",
+    "filesystem",
+    "http",
+    "io",
+    "random",
+    "sockets",
+];
+/// Our own interfaces that a guest may import.
+const OURS: [&str; 4] = ["types", "catalog-types", "control", "log"];
+
+/// Why a file is no plugin that this host can serve: what is wrong, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal(String);
+
+impl Refusal {
+    /// A refusal with its reason.
+    pub fn new(reason: impl Into<String>) -> Self {
+        Self(reason.into())
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// A plugin file that was read and whose manifest is valid.
+#[derive(Clone)]
+pub struct Package {
+    /// What it says of itself.
+    pub manifest: Manifest,
+    /// SHA-256 of the whole file, in hex.
+    pub digest: String,
+    /// The component.
+    pub bytes: Vec<u8>,
+}
+
+impl Package {
+    /// Reads a file of at most `max_bytes`.
+    pub fn read(path: &Path, max_bytes: u64) -> Result<Self, Refusal> {
+        let cannot = |error: std::io::Error| Refusal(format!("cannot be read: {error}"));
+        let size = path.metadata().map_err(cannot)?.len();
+        if size > max_bytes {
+            return Err(Refusal(format!(
+                "is {size} bytes; plugins.max_package_bytes allows {max_bytes}"
+            )));
+        }
+        Self::parse(std::fs::read(path).map_err(cannot)?)
+    }
+
+    /// Takes a component apart as far as its manifest and its imports.
+    pub fn parse(bytes: Vec<u8>) -> Result<Self, Refusal> {
+        let manifest = manifest_of(&bytes)?;
+        check_imports(&bytes)?;
+        let digest = hex(&Sha256::digest(&bytes));
+        Ok(Self {
+            manifest,
+            digest,
+            bytes,
+        })
+    }
+}
+
+/// The `.wasm` files of a directory, by name, each read or refused. A directory that is not there is empty.
+pub fn scan(dir: &Path, max_bytes: u64) -> Vec<(PathBuf, Result<Package, Refusal>)> {
+    let Ok(entries) = std::fs::read_dir(dir) else {
+        return Vec::new();
+    };
+    let mut paths: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "wasm")
+        })
+        .collect();
+    paths.sort();
+    std::thread::scope(|scope| {
+        let reads: Vec<_> = paths
+            .iter()
+            .map(|path| scope.spawn(|| Package::read(path, max_bytes)))
+            .collect();
+        let results: Vec<_> = reads
+            .into_iter()
+            .map(|read| {
+                read.join()
+                    .unwrap_or_else(|_| Err(Refusal::new("could not be taken apart")))
+            })
+            .collect();
+        paths.iter().cloned().zip(results).collect()
+    })
+}
+
+/// Puts a manifest into a component, in place of one that is there. The result is a plugin that this host
+/// would install.
+pub fn pack(component: &[u8], manifest: &str) -> Result<Vec<u8>, Refusal> {
+    parse_manifest(manifest.as_bytes())?;
+    let mut packed = Vec::with_capacity(component.len() + manifest.len() + 64);
+    packed.extend_from_slice(component.get(..8).ok_or_else(not_a_component)?);
+    for section in sections(component)? {
+        if section.name() != Some(SECTION) {
+            packed.extend_from_slice(section.whole);
+        }
+    }
+    // A reader sees the same manifest whatever the author's white space, so it is stored without.
+    let value: serde_json::Value = serde_json::from_str(manifest).map_err(not_json)?;
+    let section = wasm_encoder::CustomSection {
+        name: SECTION.into(),
+        data: value.to_string().into_bytes().into(),
+    };
+    let mut addition = wasm_encoder::Component::new();
+    addition.section(&section);
+    packed.extend_from_slice(addition.as_slice().get(8..).unwrap_or_default());
+    Package::parse(packed.clone())?;
+    Ok(packed)
+}
+
+fn manifest_of(bytes: &[u8]) -> Result<Manifest, Refusal> {
+    let sections = sections(bytes)?;
+    let mut found = sections
+        .iter()
+        .filter(|section| section.name() == Some(SECTION));
+    let section = found.next().ok_or_else(|| {
+        Refusal(format!(
+            "has no section {SECTION}; add one with `mindhost plugin pack FILE --manifest manifest.json`"
+        ))
+    })?;
+    if found.next().is_some() {
+        return Err(Refusal(format!("has more than one section {SECTION}")));
+    }
+    parse_manifest(section.data())
+}
+
+fn parse_manifest(json: &[u8]) -> Result<Manifest, Refusal> {
+    if json.len() > MAX_MANIFEST_BYTES {
+        return Err(Refusal(format!(
+            "its manifest is {} bytes; {MAX_MANIFEST_BYTES} is the most",
+            json.len()
+        )));
+    }
+    let manifest: Manifest = serde_json::from_slice(json).map_err(not_json)?;
+    check_manifest(&manifest)?;
+    Ok(manifest)
+}
+
+fn not_json(error: serde_json::Error) -> Refusal {
+    Refusal(format!("its manifest cannot be read: {error}"))
+}
+
+fn check_manifest(manifest: &Manifest) -> Result<(), Refusal> {
+    check_wit_version(&manifest.wit)?;
+    let world = match manifest.kind {
+        PluginKind::Connector => "sql-connector",
+        PluginKind::Model => "model-provider",
+    };
+    if manifest.world != world {
+        return Err(Refusal(format!(
+            "is built for the world `{}`; this host serves `sql-connector` and `model-provider`, and its kind needs `{world}`",
+            manifest.world
+        )));
+    }
+    check_name("name", &manifest.name)?;
+    check_version(&manifest.version)?;
+    for engine in &manifest.engines {
+        check_name("engines", engine)?;
+    }
+    match manifest.kind {
+        PluginKind::Connector if manifest.engines.is_empty() => {
+            return Err(Refusal::new(
+                "its manifest names no engine; a connector needs `engines`",
+            ));
+        }
+        PluginKind::Connector if manifest.dialect.is_none() => {
+            return Err(Refusal::new(
+                "its manifest names no `dialect`; use `generic` if none fits",
+            ));
+        }
+        PluginKind::Model if !manifest.engines.is_empty() => {
+            return Err(Refusal::new(
+                "its manifest has `engines`, which only connectors have",
+            ));
+        }
+        _ => {}
+    }
+    check_schema(manifest)?;
+    check_properties(manifest)
+}
+
+/// The part of a version before the patch, as this host compares it.
+fn check_wit_version(wit: &str) -> Result<(), Refusal> {
+    let mut parts = wit.split('.').map(str::parse::<u32>);
+    let (Some(Ok(major)), Some(Ok(minor)), Some(Ok(_)), None) =
+        (parts.next(), parts.next(), parts.next(), parts.next())
+    else {
+        return Err(Refusal(format!(
+            "its manifest's `wit` is `{wit}`; write it like `0.1.0`"
+        )));
+    };
+    if (major, minor) == WIT_SERVED {
+        return Ok(());
+    }
+    let next = if (major, minor) > WIT_SERVED {
+        "install a newer Mindhost"
+    } else {
+        "rebuild the plugin with a newer SDK"
+    };
+    let (served_major, served_minor) = WIT_SERVED;
+    Err(Refusal(format!(
+        "needs WIT {major}.{minor}.x and this host serves {served_major}.{served_minor}.x; {next}"
+    )))
+}
+
+fn check_name(field: &str, name: &str) -> Result<(), Refusal> {
+    let inside = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
+    let valid = name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.len() <= 64
+        && name.chars().all(inside);
+    if valid {
+        return Ok(());
+    }
+    Err(Refusal(format!(
+        "its manifest's `{field}` has `{}`; use lower-case letters, digits, `-` and `_`, at most 64, a letter first",
+        name.escape_debug().take(80).collect::<String>()
+    )))
+}
+
+fn check_version(version: &str) -> Result<(), Refusal> {
+    if version_order(version).is_some() && version.len() <= 64 {
+        return Ok(());
+    }
+    Err(Refusal(format!(
+        "its manifest's `version` is `{}`; write it like `1.2.3` or `1.2.3-beta.1`",
+        version.escape_debug().take(80).collect::<String>()
+    )))
+}
+
+/// Numbers of a version in the order that compares them; a pre-release comes before its release.
+pub fn version_order(version: &str) -> Option<(u64, u64, u64, bool, String)> {
+    let (core, pre) = match version.split_once('-') {
+        Some((core, pre)) => (core, pre),
+        None => (version.split('+').next()?, ""),
+    };
+    let mut parts = core.split('.').map(str::parse::<u64>);
+    match (parts.next(), parts.next(), parts.next(), parts.next()) {
+        (Some(Ok(major)), Some(Ok(minor)), Some(Ok(patch)), None) => {
+            Some((major, minor, patch, pre.is_empty(), pre.to_owned()))
+        }
+        _ => None,
+    }
+}
+
+fn check_schema(manifest: &Manifest) -> Result<(), Refusal> {
+    let is_object = manifest
+        .connection_data
+        .get("type")
+        .and_then(|t| t.as_str())
+        == Some("object");
+    if !is_object {
+        return Err(Refusal::new(
+            "its manifest's `connection_data` must be a JSON schema of type object",
+        ));
+    }
+    jsonschema::validator_for(&manifest.connection_data)
+        .map(drop)
+        .map_err(|error| {
+            Refusal(format!(
+                "its manifest's `connection_data` is not a JSON schema: {error}"
+            ))
+        })
+}
+
+/// Every property that a grant or credential rule names must be in the schema: a right that hangs on a
+/// misspelt name would silently mean nothing.
+fn check_properties(manifest: &Manifest) -> Result<(), Refusal> {
+    let known = manifest.connection_data.get("properties");
+    let has = |name: &str| known.is_some_and(|known| known.get(name).is_some());
+    let network = manifest
+        .network
+        .iter()
+        .flat_map(|grant| [&grant.host, &grant.port]);
+    let http = manifest.http.iter().map(|grant| &grant.url);
+    let files = manifest.files.iter().map(|grant| &grant.path);
+    let credentials = manifest.credentials.iter().map(|rule| &rule.property);
+    let named = network.chain(http).chain(files).chain(credentials);
+    if let Some(missing) = named.into_iter().find(|name| !has(name)) {
+        return Err(Refusal(format!(
+            "its manifest names the property `{missing}`, which `connection_data` does not have"
+        )));
+    }
+    for rule in &manifest.credentials {
+        let needs_name = matches!(
+            rule.scheme,
+            CredentialScheme::Basic | CredentialScheme::Header | CredentialScheme::Query
+        );
+        if needs_name && rule.name.as_deref().unwrap_or_default().is_empty() {
+            return Err(Refusal(format!(
+                "its manifest's credential rule for `{}` needs a `name`",
+                rule.property
+            )));
+        }
+    }
+    let escaping = |suffix: &String| suffix.is_empty() || suffix.contains(['/', '\\', '\0']);
+    if manifest
+        .files
+        .iter()
+        .flat_map(|grant| &grant.siblings)
+        .any(escaping)
+    {
+        return Err(Refusal::new(
+            "its manifest's `siblings` must be suffixes of file names, like `-wal`",
+        ));
+    }
+    Ok(())
+}
+
+/// Refuses what imports anything beyond the agreed set, by name, before anything is compiled.
+fn check_imports(bytes: &[u8]) -> Result<(), Refusal> {
+    let mut depth = 0u32;
+    for payload in wasmparser::Parser::new(0).parse_all(bytes) {
+        let payload =
+            payload.map_err(|error| Refusal(format!("is not a valid component: {error}")))?;
+        match payload {
+            wasmparser::Payload::Version { encoding, .. }
+                if depth == 0 && encoding != wasmparser::Encoding::Component =>
+            {
+                return Err(not_a_component());
+            }
+            wasmparser::Payload::ModuleSection { .. }
+            | wasmparser::Payload::ComponentSection { .. } => depth += 1,
+            wasmparser::Payload::End(_) => depth = depth.saturating_sub(1),
+            wasmparser::Payload::ComponentImportSection(imports) if depth == 0 => {
+                for import in imports {
+                    let import = import
+                        .map_err(|error| Refusal(format!("is not a valid component: {error}")))?;
+                    check_import(import.name.name)?;
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn check_import(name: &str) -> Result<(), Refusal> {
+    let allowed = name
+        .strip_prefix("wasi:")
+        .and_then(|rest| rest.split_once('/'))
+        .is_some_and(|(package, rest)| {
+            WASI.contains(&package)
+                && rest
+                    .split_once('@')
+                    .is_some_and(|(_, v)| v.starts_with("0.2."))
+        })
+        || name
+            .strip_prefix("mindhost:plugin/")
+            .and_then(|rest| rest.split('@').next())
+            .is_some_and(|interface| OURS.contains(&interface));
+    if allowed {
+        return Ok(());
+    }
+    Err(Refusal(format!(
+        "imports `{}`, which no plugin gets; allowed are mindhost:plugin/log and /control, and of WASI 0.2 {}",
+        name.escape_debug().take(120).collect::<String>(),
+        WASI.join(", ")
+    )))
+}
+
+fn not_a_component() -> Refusal {
+    Refusal::new("is not a WebAssembly component; build it for wasm32-wasip2")
+}
+
+/// A section at the top level of a component.
+struct Section<'a> {
+    id: u8,
+    whole: &'a [u8],
+    content: &'a [u8],
+}
+
+impl<'a> Section<'a> {
+    fn name_and_data(&self) -> Option<(&'a str, &'a [u8])> {
+        if self.id != 0 {
+            return None;
+        }
+        let (len, rest) = leb128(self.content)?;
+        let (name, data) = rest.split_at_checked(len)?;
+        Some((std::str::from_utf8(name).ok()?, data))
+    }
+
+    fn name(&self) -> Option<&'a str> {
+        self.name_and_data().map(|(name, _)| name)
+    }
+
+    fn data(&self) -> &'a [u8] {
+        self.name_and_data().map_or(&[], |(_, data)| data)
+    }
+}
+
+/// Cuts a component into its top-level sections. What is nested stays whole, so a manifest of an inner
+/// component is never taken for that of the outer one.
+fn sections(bytes: &[u8]) -> Result<Vec<Section<'_>>, Refusal> {
+    const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
+    let mut rest = bytes.strip_prefix(COMPONENT).ok_or_else(not_a_component)?;
+    let mut sections = Vec::new();
+    while let Some((&id, after_id)) = rest.split_first() {
+        let section = leb128(after_id).and_then(|(len, content)| {
+            let (content, next) = content.split_at_checked(len)?;
+            let whole = rest.get(..rest.len() - next.len())?;
+            Some((Section { id, whole, content }, next))
+        });
+        let (section, next) =
+            section.ok_or_else(|| Refusal::new("is cut off in the middle of a section"))?;
+        sections.push(section);
+        rest = next;
+    }
+    Ok(sections)
+}
+
+fn leb128(bytes: &[u8]) -> Option<(usize, &[u8])> {
+    let mut value = 0u32;
+    for (index, byte) in bytes.iter().take(5).enumerate() {
+        value |= u32::from(byte & 0x7f).checked_shl(7 * index as u32)?;
+        if byte & 0x80 == 0 {
+            return Some((value as usize, bytes.get(index + 1..)?));
+        }
+    }
+    None
+}
+
+/// Lower-case hexadecimal.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    use fmt::Write as _;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    const EMPTY: &[u8] = b"\0asm\x0d\0\x01\0";
+
+    fn manifest() -> Value {
+        json!({
+            "kind": "connector", "name": "connector-x", "title": "X", "version": "1.0.0",
+            "wit": "0.1.0", "world": "sql-connector", "engines": ["x"], "dialect": "generic",
+            "connection_data": {"type": "object", "properties": {"host": {"type": "string"}}}
+        })
+    }
+
+    fn refusal(change: impl FnOnce(&mut Value)) -> String {
+        let mut manifest = manifest();
+        change(&mut manifest);
+        pack(EMPTY, &manifest.to_string()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn packing_twice_replaces_the_manifest() {
+        let once = pack(EMPTY, &manifest().to_string()).unwrap();
+        let mut second = manifest();
+        second["version"] = json!("2.0.0");
+        let twice = pack(&once, &second.to_string()).unwrap();
+        assert_eq!(Package::parse(twice).unwrap().manifest.version, "2.0.0");
+    }
+
+    #[test]
+    fn a_newer_contract_is_refused_with_both_ranges_and_the_next_step() {
+        let text = refusal(|manifest| manifest["wit"] = json!("0.2.0"));
+        assert_eq!(
+            text,
+            "needs WIT 0.2.x and this host serves 0.1.x; install a newer Mindhost"
+        );
+    }
+
+    #[test]
+    fn each_fault_of_a_manifest_is_named() {
+        assert!(refusal(|m| m["world"] = json!("scanner-connector")).contains("scanner-connector"));
+        assert!(refusal(|m| m["name"] = json!("Bad Name")).contains("`name`"));
+        assert!(refusal(|m| m["version"] = json!("one")).contains("`version`"));
+        assert!(refusal(|m| m["engines"] = json!([])).contains("`engines`"));
+        assert!(refusal(|m| m["root_access"] = json!(true)).contains("root_access"));
+        assert!(refusal(|m| m["files"] = json!([{"path": "pth"}])).contains("`pth`"));
+        assert!(
+            refusal(|m| m["connection_data"]["properties"]["host"]["type"] = json!("strnig"))
+                .contains("not a JSON schema")
+        );
+    }
+
+    #[test]
+    fn files_that_are_no_plugins_are_refused() {
+        let text = |bytes: &[u8]| {
+            Package::parse(bytes.to_vec())
+                .err()
+                .map(|refusal| refusal.to_string())
+        };
+        assert!(
+            text(b"\0asm\x01\0\0\0")
+                .unwrap()
+                .contains("not a WebAssembly component")
+        );
+        assert!(text(b"").unwrap().contains("not a WebAssembly component"));
+        assert!(text(EMPTY).unwrap().contains("mindhost plugin pack"));
+        let packed = pack(EMPTY, &manifest().to_string()).unwrap();
+        assert!(
+            text(&packed[..packed.len() - 3])
+                .unwrap()
+                .contains("cut off")
+        );
+    }
+
+    #[test]
+    fn imports_outside_the_agreed_set_are_refused_by_name() {
+        assert!(check_import("wasi:http/outgoing-handler@0.2.4").is_ok());
+        assert!(check_import("mindhost:plugin/log@0.1.0").is_ok());
+        for name in [
+            "wasi:http/types@0.3.0",
+            "wasi:nn/graph@0.2.0",
+            "mindhost:plugin/store@0.1.0",
+            "env",
+        ] {
+            assert!(check_import(name).unwrap_err().to_string().contains(name));
+        }
+    }
+
+    #[test]
+    fn releases_come_after_their_pre_releases() {
+        assert!(version_order("1.10.0") > version_order("1.9.0"));
+        assert!(version_order("1.0.0") > version_order("1.0.0-rc.1"));
+        assert_eq!(version_order("1.0"), None);
+    }
+}

@@ -1,0 +1,376 @@
+//! What the operator allows plugins to reach, before any datasource asks.
+//!
+//! A datasource's configuration names where its plugin may go; these rules say which of those names are
+//! acceptable at all. Both must agree (see `wasm/grants.rs`).
+
+use std::{
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket},
+    path::{Path, PathBuf},
+};
+
+use ipnet::IpNet;
+use serde::{Deserialize, Serialize};
+
+/// Where the rules of a workspace come from.
+pub trait Policy: Send + Sync {
+    /// Rules for network addresses.
+    fn egress(&self, workspace: &str) -> EgressRules;
+    /// Directories below which files of this workspace lie, most usual first.
+    fn file_roots(&self, workspace: &str) -> Vec<PathBuf>;
+    /// Addresses of the host itself (its listeners, its store): always refused. An unspecified address stands
+    /// for every address of this machine.
+    fn reserved(&self) -> Vec<SocketAddr>;
+}
+
+/// Rules that are the same for every workspace, with files in `<data dir>/files/<workspace>`.
+#[derive(Clone, Debug)]
+pub struct FixedPolicy {
+    /// Rules for network addresses.
+    pub egress: EgressRules,
+    /// The data directory; never a root itself.
+    pub data_dir: PathBuf,
+    /// Further directories that an operator granted to every workspace.
+    pub file_roots: Vec<PathBuf>,
+    /// Addresses of the host itself.
+    pub reserved: Vec<SocketAddr>,
+}
+
+impl Policy for FixedPolicy {
+    fn egress(&self, _workspace: &str) -> EgressRules {
+        self.egress.clone()
+    }
+
+    fn file_roots(&self, workspace: &str) -> Vec<PathBuf> {
+        let own = self.data_dir.join("files").join(workspace);
+        let granted = self.file_roots.iter();
+        std::iter::once(own)
+            .chain(granted.filter(|root| !holds(root, &self.data_dir)).cloned())
+            .collect()
+    }
+
+    fn reserved(&self) -> Vec<SocketAddr> {
+        self.reserved.clone()
+    }
+}
+
+/// Whether `root` is the data directory or lies above it: then it would expose the store and its keys.
+fn holds(root: &Path, data_dir: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    real(data_dir).starts_with(real(root))
+}
+
+/// Which addresses may be reached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct EgressRules {
+    /// 127.0.0.0/8 and ::1.
+    pub allow_loopback: bool,
+    /// 10/8, 172.16/12, 192.168/16, 100.64/10, fc00::/7: databases live there.
+    pub allow_private: bool,
+    /// `CIDR`, `CIDR:port` or `CIDR:*`, beyond the two switches. Never opens what is always refused.
+    pub allow: Vec<AddressRule>,
+    /// As `allow`; a match is refused whatever else says.
+    pub deny: Vec<AddressRule>,
+}
+
+impl Default for EgressRules {
+    fn default() -> Self {
+        Self {
+            allow_loopback: false,
+            allow_private: true,
+            allow: Vec::new(),
+            deny: Vec::new(),
+        }
+    }
+}
+
+impl EgressRules {
+    /// Says why an address may not be reached, or nothing if it may.
+    pub fn refusal(&self, address: SocketAddr, reserved: &[SocketAddr]) -> Option<String> {
+        let ip = address.ip().to_canonical();
+        let port = address.port();
+        if reserved.iter().any(|own| is_own(*own, ip, port)) {
+            return Some(format!("{ip}:{port} is an address of this server itself"));
+        }
+        if let Some(what) = never(ip) {
+            return Some(format!("{ip} is {what}, which is never allowed"));
+        }
+        if self.deny.iter().any(|rule| rule.matches(ip, port)) {
+            return Some(format!("{ip}:{port} is on the list egress.deny"));
+        }
+        if self.allow.iter().any(|rule| rule.matches(ip, port)) {
+            return None;
+        }
+        match Reach::of(ip) {
+            Reach::Loopback if !self.allow_loopback => Some(format!(
+                "{ip} is a loopback address; an operator can set egress.allow_loopback"
+            )),
+            Reach::Private if !self.allow_private => Some(format!(
+                "{ip} is a private address; an operator can set egress.allow_private"
+            )),
+            _ => None,
+        }
+    }
+}
+
+/// How far away an address is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// This machine.
+    Loopback,
+    /// A network that is not routed in public.
+    Private,
+    /// Everything else.
+    Public,
+}
+
+impl Reach {
+    /// The reach of an address; an IPv4-mapped IPv6 address counts as its IPv4 address.
+    pub fn of(ip: IpAddr) -> Self {
+        match ip.to_canonical() {
+            ip if ip.is_loopback() => Self::Loopback,
+            IpAddr::V4(v4) if v4.is_private() || is_shared(v4) => Self::Private,
+            IpAddr::V6(v6) if v6.is_unique_local() => Self::Private,
+            _ => Self::Public,
+        }
+    }
+}
+
+fn is_shared(ip: Ipv4Addr) -> bool {
+    let [a, b, ..] = ip.octets();
+    a == 100 && (64..128).contains(&b)
+}
+
+/// Addresses that no rule can open: nothing that a datasource needs lives there, and cloud metadata services
+/// hand out credentials.
+fn never(ip: IpAddr) -> Option<&'static str> {
+    const METADATA_V4: [Ipv4Addr; 3] = [
+        Ipv4Addr::new(100, 100, 100, 200),
+        Ipv4Addr::new(168, 63, 129, 16),
+        Ipv4Addr::new(192, 0, 0, 192),
+    ];
+    const METADATA_V6: [Ipv6Addr; 2] = [
+        Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254),
+        Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254),
+    ];
+    match ip {
+        IpAddr::V4(v4) => match v4 {
+            _ if v4.octets()[0] == 0 => Some("unspecified"),
+            _ if v4.is_link_local() => Some("a link-local or metadata address"),
+            _ if METADATA_V4.contains(&v4) => Some("a metadata address"),
+            _ if v4.is_multicast() => Some("a multicast address"),
+            _ if v4.octets()[0] >= 240 => Some("a reserved or broadcast address"),
+            _ => None,
+        },
+        IpAddr::V6(v6) => match v6 {
+            _ if v6.is_unspecified() => Some("unspecified"),
+            _ if v6.is_unicast_link_local() => Some("a link-local address"),
+            _ if METADATA_V6.contains(&v6) => Some("a metadata address"),
+            _ if v6.is_multicast() => Some("a multicast address"),
+            _ => embedded_v4(v6).and_then(|v4| never(IpAddr::V4(v4))),
+        },
+    }
+}
+
+/// The IPv4 address that a translated (NAT64) or tunnelled (6to4, compatible) address leads to.
+fn embedded_v4(ip: Ipv6Addr) -> Option<Ipv4Addr> {
+    let segments = ip.segments();
+    let join = |high: u16, low: u16| {
+        let [a, b] = high.to_be_bytes();
+        let [c, d] = low.to_be_bytes();
+        Ipv4Addr::new(a, b, c, d)
+    };
+    match segments {
+        [0x64, 0xff9b, 0, 0, 0, 0, high, low] => Some(join(high, low)),
+        [0x2002, high, low, ..] => Some(join(high, low)),
+        [0, 0, 0, 0, 0, 0, high, low] if high != 0 => Some(join(high, low)),
+        _ => None,
+    }
+}
+
+fn is_own(own: SocketAddr, ip: IpAddr, port: u16) -> bool {
+    if own.port() != port {
+        return false;
+    }
+    let own_ip = own.ip().to_canonical();
+    if own_ip.is_unspecified() {
+        return ip.is_loopback() || ip.is_unspecified() || is_local(ip);
+    }
+    own_ip == ip || (own_ip.is_loopback() && ip.is_loopback())
+}
+
+/// Whether an address belongs to this machine: only then can a socket be bound to it.
+fn is_local(ip: IpAddr) -> bool {
+    UdpSocket::bind((ip, 0)).is_ok()
+}
+
+/// One entry of `egress.allow` or `egress.deny`: `10.0.0.0/8`, `10.1.2.3:5432`, `[fd00::/8]:443`, `0.0.0.0/0:25`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct AddressRule {
+    net: IpNet,
+    port: Option<u16>,
+}
+
+impl AddressRule {
+    fn matches(&self, ip: IpAddr, port: u16) -> bool {
+        self.net.contains(&ip) && self.port.is_none_or(|own| own == port)
+    }
+}
+
+impl TryFrom<String> for AddressRule {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<AddressRule> for String {
+    fn from(rule: AddressRule) -> String {
+        match rule.port {
+            Some(port) => format!("[{}]:{port}", rule.net),
+            None => rule.net.to_string(),
+        }
+    }
+}
+
+impl std::str::FromStr for AddressRule {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (net, port) = split_port(text);
+        let net = net
+            .parse::<IpNet>()
+            .or_else(|_| net.parse::<IpAddr>().map(IpNet::from))
+            .map_err(|_| {
+                format!("`{text}` is not an address rule; write `10.0.0.0/8`, `10.1.2.3:5432` or `[fd00::/8]:443`")
+            })?;
+        let port = match port {
+            None | Some("*") => None,
+            Some(port) => Some(port.parse().map_err(|_| {
+                format!("`{port}` in `{text}` is not a port; write a number from 1 to 65535 or `*`")
+            })?),
+        };
+        Ok(Self { net, port })
+    }
+}
+
+/// Splits the port off `net:port` and `[net]:port`; an IPv6 network without brackets has no port.
+fn split_port(text: &str) -> (&str, Option<&str>) {
+    if let Some(inner) = text.strip_prefix('[') {
+        return match inner.split_once(']') {
+            Some((net, rest)) => (net, rest.strip_prefix(':')),
+            None => (text, None),
+        };
+    }
+    match text.split_once(':') {
+        Some((net, port)) if !port.contains(':') => (net, Some(port)),
+        _ => (text, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open() -> EgressRules {
+        EgressRules {
+            allow_loopback: true,
+            ..EgressRules::default()
+        }
+    }
+
+    fn refused(rules: &EgressRules, address: &str) -> bool {
+        rules.refusal(address.parse().unwrap(), &[]).is_some()
+    }
+
+    #[test]
+    fn metadata_and_link_local_addresses_are_refused_in_every_spelling() {
+        for address in [
+            "169.254.169.254:80",
+            "[::ffff:169.254.169.254]:80",
+            "[64:ff9b::169.254.169.254]:80",
+            "[2002:a9fe:a9fe::1]:80",
+            "[fe80::1]:80",
+            "[fd00:ec2::254]:80",
+            "100.100.100.200:80",
+            "0.0.0.0:5432",
+            "[::]:5432",
+            "224.0.0.1:1",
+            "255.255.255.255:1",
+            "[ff02::1]:1",
+        ] {
+            assert!(refused(&open(), address), "{address}");
+        }
+    }
+
+    #[test]
+    fn loopback_and_private_addresses_follow_their_switches() {
+        let closed = EgressRules {
+            allow_loopback: false,
+            allow_private: false,
+            ..EgressRules::default()
+        };
+        for address in [
+            "127.0.0.1:1",
+            "[::1]:1",
+            "[::ffff:127.0.0.1]:1",
+            "10.1.2.3:1",
+            "[fd12::1]:1",
+        ] {
+            assert!(refused(&closed, address), "{address}");
+            assert!(!refused(&open(), address), "{address}");
+        }
+        assert!(!refused(&closed, "93.184.216.34:443"));
+    }
+
+    #[test]
+    fn lists_open_and_close_single_ports() {
+        let rules = EgressRules {
+            allow_loopback: false,
+            allow_private: true,
+            allow: vec!["127.0.0.1:5432".parse().unwrap()],
+            deny: vec![
+                "10.0.0.0/8:22".parse().unwrap(),
+                "[fd00::/8]:*".parse().unwrap(),
+            ],
+        };
+        assert!(!refused(&rules, "127.0.0.1:5432"));
+        assert!(refused(&rules, "127.0.0.1:5433"));
+        assert!(refused(&rules, "10.9.9.9:22"));
+        assert!(!refused(&rules, "10.9.9.9:5432"));
+        assert!(refused(&rules, "[fd12::1]:443"));
+    }
+
+    #[test]
+    fn the_hosts_own_listener_is_refused_through_any_local_address() {
+        let reserved = ["0.0.0.0:8080".parse().unwrap()];
+        let why = |address: &str| open().refusal(address.parse().unwrap(), &reserved);
+        assert!(why("127.0.0.1:8080").is_some());
+        assert!(why("[::1]:8080").is_some());
+        assert!(why("127.0.0.1:8081").is_none());
+        assert!(why("93.184.216.34:8080").is_none());
+    }
+
+    #[test]
+    fn a_root_that_holds_the_data_directory_is_dropped() {
+        let dir = tempfile::tempdir().unwrap();
+        let data_dir = dir.path().join("data");
+        std::fs::create_dir(&data_dir).unwrap();
+        let policy = FixedPolicy {
+            egress: EgressRules::default(),
+            file_roots: vec![
+                dir.path().to_path_buf(),
+                data_dir.clone(),
+                dir.path().join("other"),
+            ],
+            data_dir: data_dir.clone(),
+            reserved: Vec::new(),
+        };
+        assert_eq!(
+            policy.file_roots("w"),
+            [data_dir.join("files/w"), dir.path().join("other")]
+        );
+    }
+}

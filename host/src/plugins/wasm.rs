@@ -1,0 +1,21 @@
+//! Plugins as WebAssembly components: the only place that names wasmtime.
+
+pub mod bindings;
+mod connector;
+mod convert;
+mod engine;
+mod errors;
+mod files;
+mod grants;
+mod http;
+mod instance;
+mod limits;
+mod loader;
+mod model;
+mod pool;
+mod roots;
+mod sockets;
+mod state;
+
+pub use engine::Runtime;
+pub use loader::{Loaded, Loader};

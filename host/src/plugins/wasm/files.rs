@@ -1,0 +1,348 @@
+//! Files for guests: the granted file and its siblings, read-only, and nothing beside them.
+//!
+//! Every function of `wasi:filesystem` is listed here, so that one added later does not compile until
+//! somebody has decided about it. What takes a path is checked; what takes an open file passes, because a
+//! guest can only hold files that came through here.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use wasmtime::component::{HasData, Linker, Resource};
+use wasmtime_wasi::{
+    filesystem::{Descriptor, Dir, WasiFilesystemCtxView, WasiFilesystemView},
+    p2::{
+        DynInputStream, DynOutputStream, FsError, FsResult, ReaddirIterator,
+        bindings::filesystem::{
+            preopens,
+            types::{
+                self, Advice, DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntry,
+                ErrorCode, Filesize, HostDescriptor, HostDirectoryEntryStream, MetadataHashValue,
+                NewTimestamp, OpenFlags, PathFlags,
+            },
+        },
+    },
+};
+
+use super::{grants::Grants, state::State};
+
+/// Replaces WASI's own file system.
+pub fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    types::add_to_linker::<State, Files>(linker, view)?;
+    preopens::add_to_linker::<State, Files>(linker, view)
+}
+
+fn view(state: &mut State) -> FileView<'_> {
+    FileView {
+        grants: Arc::clone(&state.grants),
+        inner: state.filesystem(),
+    }
+}
+
+/// One directory that a guest sees.
+pub struct FileGrant {
+    /// Where the guest finds it: `/data`.
+    pub mount: String,
+    /// The open directory. It is never looked up by name again.
+    pub dir: Dir,
+    /// The names that exist in it; everything below it when absent.
+    pub names: Option<Vec<String>>,
+}
+
+impl FileGrant {
+    fn allows(&self, path: &str) -> bool {
+        let path = path.strip_prefix("./").unwrap_or(path);
+        self.names
+            .as_ref()
+            .is_none_or(|names| names.iter().any(|name| name == path))
+    }
+}
+
+struct Files;
+
+impl HasData for Files {
+    type Data<'a> = FileView<'a>;
+}
+
+struct FileView<'a> {
+    grants: Arc<Grants>,
+    inner: WasiFilesystemCtxView<'a>,
+}
+
+/// The entries of a granted directory of which only some exist. WASI's own type cannot be made outside its
+/// crate; the guest only ever holds a number.
+struct Listing(VecDeque<DirectoryEntry>);
+
+type Fd = Resource<Descriptor>;
+type Entries = Resource<ReaddirIterator>;
+
+fn listing(stream: &Entries) -> Resource<Listing> {
+    match stream.owned() {
+        true => Resource::new_own(stream.rep()),
+        false => Resource::new_borrow(stream.rep()),
+    }
+}
+
+/// A second handle on a descriptor that a delegated call will take.
+fn same(fd: &Fd) -> Fd {
+    Resource::new_borrow(fd.rep())
+}
+
+impl FileView<'_> {
+    /// The grant that a directory is the mount of; a directory below a mount has none of its own, and can
+    /// only have come from a grant for everything below.
+    fn grant(&self, fd: &Fd) -> FsResult<Option<&FileGrant>> {
+        let Descriptor::Dir(dir) = self.inner.table.get(fd)? else {
+            return Ok(None);
+        };
+        let is_mount = |grant: &&FileGrant| Arc::ptr_eq(&grant.dir.dir, &dir.dir);
+        Ok(self.grants.files().iter().find(is_mount))
+    }
+
+    fn check(&self, fd: &Fd, path: &str) -> FsResult<()> {
+        let Some(grant) = self.grant(fd)? else {
+            return Ok(());
+        };
+        if grant.allows(path) {
+            return Ok(());
+        }
+        if path.contains('/') || path == ".." {
+            self.grants.deny(format!(
+                "the plugin asked for the file `{}`, which its configuration does not name",
+                path.escape_debug().take(200).collect::<String>()
+            ));
+            return Err(ErrorCode::NotPermitted.into());
+        }
+        Err(ErrorCode::NoEntry.into())
+    }
+
+    /// As [`Self::check`], for what only looks: the mount itself may be looked at.
+    fn check_look(&self, fd: &Fd, path: &str) -> FsResult<()> {
+        match path {
+            "" | "." => Ok(()),
+            _ => self.check(fd, path),
+        }
+    }
+
+    /// Links in a mount of single files are not followed: the grant is for the file, not for where it points.
+    fn follow(&self, fd: &Fd, flags: PathFlags) -> FsResult<PathFlags> {
+        Ok(match self.grant(fd)? {
+            Some(grant) if grant.names.is_some() => PathFlags::empty(),
+            _ => flags,
+        })
+    }
+}
+
+fn read_only<T>() -> FsResult<T> {
+    Err(ErrorCode::ReadOnly.into())
+}
+
+impl preopens::Host for FileView<'_> {
+    fn get_directories(&mut self) -> wasmtime::Result<Vec<(Fd, String)>> {
+        let grants = Arc::clone(&self.grants);
+        grants
+            .files()
+            .iter()
+            .map(|grant| {
+                let fd = self.inner.table.push(Descriptor::Dir(grant.dir.clone()))?;
+                Ok((fd, grant.mount.clone()))
+            })
+            .collect()
+    }
+}
+
+impl types::Host for FileView<'_> {
+    fn convert_error_code(&mut self, error: FsError) -> wasmtime::Result<ErrorCode> {
+        self.inner.convert_error_code(error)
+    }
+
+    fn filesystem_error_code(
+        &mut self,
+        error: Resource<wasmtime::Error>,
+    ) -> wasmtime::Result<Option<ErrorCode>> {
+        self.inner.filesystem_error_code(error)
+    }
+}
+
+impl HostDescriptor for FileView<'_> {
+    async fn open_at(
+        &mut self,
+        fd: Fd,
+        path_flags: PathFlags,
+        path: String,
+        open_flags: OpenFlags,
+        flags: DescriptorFlags,
+    ) -> FsResult<Fd> {
+        self.check(&fd, &path)?;
+        let path_flags = self.follow(&fd, path_flags)?;
+        self.inner
+            .open_at(fd, path_flags, path, open_flags, flags)
+            .await
+    }
+
+    async fn stat_at(
+        &mut self,
+        fd: Fd,
+        path_flags: PathFlags,
+        path: String,
+    ) -> FsResult<DescriptorStat> {
+        self.check_look(&fd, &path)?;
+        let path_flags = self.follow(&fd, path_flags)?;
+        self.inner.stat_at(fd, path_flags, path).await
+    }
+
+    async fn metadata_hash_at(
+        &mut self,
+        fd: Fd,
+        path_flags: PathFlags,
+        path: String,
+    ) -> FsResult<MetadataHashValue> {
+        self.check_look(&fd, &path)?;
+        let path_flags = self.follow(&fd, path_flags)?;
+        self.inner.metadata_hash_at(fd, path_flags, path).await
+    }
+
+    async fn readlink_at(&mut self, fd: Fd, path: String) -> FsResult<String> {
+        self.check(&fd, &path)?;
+        self.inner.readlink_at(fd, path).await
+    }
+
+    async fn read_directory(&mut self, fd: Fd) -> FsResult<Entries> {
+        let Some(names) = self.grant(&fd)?.and_then(|grant| grant.names.clone()) else {
+            return self.inner.read_directory(fd).await;
+        };
+        let mut entries = VecDeque::new();
+        for name in names {
+            let stat = self
+                .inner
+                .stat_at(same(&fd), PathFlags::empty(), name.clone());
+            if let Ok(stat) = stat.await {
+                let type_ = stat.type_;
+                entries.push_back(DirectoryEntry { type_, name });
+            }
+        }
+        let stream = self.inner.table.push(Listing(entries))?;
+        Ok(Resource::new_own(stream.rep()))
+    }
+
+    async fn create_directory_at(&mut self, _: Fd, _: String) -> FsResult<()> {
+        read_only()
+    }
+
+    async fn set_times_at(
+        &mut self,
+        _: Fd,
+        _: PathFlags,
+        _: String,
+        _: NewTimestamp,
+        _: NewTimestamp,
+    ) -> FsResult<()> {
+        read_only()
+    }
+
+    async fn link_at(&mut self, _: Fd, _: PathFlags, _: String, _: Fd, _: String) -> FsResult<()> {
+        read_only()
+    }
+
+    async fn remove_directory_at(&mut self, _: Fd, _: String) -> FsResult<()> {
+        read_only()
+    }
+
+    async fn rename_at(&mut self, _: Fd, _: String, _: Fd, _: String) -> FsResult<()> {
+        read_only()
+    }
+
+    async fn symlink_at(&mut self, _: Fd, _: String, _: String) -> FsResult<()> {
+        read_only()
+    }
+
+    async fn unlink_file_at(&mut self, _: Fd, _: String) -> FsResult<()> {
+        read_only()
+    }
+
+    async fn set_size(&mut self, _: Fd, _: Filesize) -> FsResult<()> {
+        read_only()
+    }
+
+    async fn set_times(&mut self, _: Fd, _: NewTimestamp, _: NewTimestamp) -> FsResult<()> {
+        read_only()
+    }
+
+    async fn write(&mut self, _: Fd, _: Vec<u8>, _: Filesize) -> FsResult<Filesize> {
+        read_only()
+    }
+
+    fn write_via_stream(&mut self, _: Fd, _: Filesize) -> FsResult<Resource<DynOutputStream>> {
+        read_only()
+    }
+
+    fn append_via_stream(&mut self, _: Fd) -> FsResult<Resource<DynOutputStream>> {
+        read_only()
+    }
+
+    fn read_via_stream(&mut self, fd: Fd, offset: Filesize) -> FsResult<Resource<DynInputStream>> {
+        self.inner.read_via_stream(fd, offset)
+    }
+
+    async fn read(&mut self, fd: Fd, len: Filesize, offset: Filesize) -> FsResult<(Vec<u8>, bool)> {
+        self.inner.read(fd, len, offset).await
+    }
+
+    async fn advise(
+        &mut self,
+        fd: Fd,
+        offset: Filesize,
+        len: Filesize,
+        how: Advice,
+    ) -> FsResult<()> {
+        self.inner.advise(fd, offset, len, how).await
+    }
+
+    async fn sync_data(&mut self, fd: Fd) -> FsResult<()> {
+        self.inner.sync_data(fd).await
+    }
+
+    async fn sync(&mut self, fd: Fd) -> FsResult<()> {
+        self.inner.sync(fd).await
+    }
+
+    async fn get_flags(&mut self, fd: Fd) -> FsResult<DescriptorFlags> {
+        self.inner.get_flags(fd).await
+    }
+
+    async fn get_type(&mut self, fd: Fd) -> FsResult<DescriptorType> {
+        self.inner.get_type(fd).await
+    }
+
+    async fn stat(&mut self, fd: Fd) -> FsResult<DescriptorStat> {
+        self.inner.stat(fd).await
+    }
+
+    async fn is_same_object(&mut self, a: Fd, b: Fd) -> wasmtime::Result<bool> {
+        self.inner.is_same_object(a, b).await
+    }
+
+    async fn metadata_hash(&mut self, fd: Fd) -> FsResult<MetadataHashValue> {
+        self.inner.metadata_hash(fd).await
+    }
+
+    fn drop(&mut self, fd: Fd) -> wasmtime::Result<()> {
+        HostDescriptor::drop(&mut self.inner, fd)
+    }
+}
+
+impl HostDirectoryEntryStream for FileView<'_> {
+    async fn read_directory_entry(&mut self, stream: Entries) -> FsResult<Option<DirectoryEntry>> {
+        if let Ok(listing) = self.inner.table.get_mut(&listing(&stream)) {
+            return Ok(listing.0.pop_front());
+        }
+        self.inner.read_directory_entry(stream).await
+    }
+
+    fn drop(&mut self, stream: Entries) -> wasmtime::Result<()> {
+        let ours = listing(&stream);
+        if self.inner.table.get(&ours).is_ok() {
+            self.inner.table.delete(ours)?;
+            return Ok(());
+        }
+        HostDirectoryEntryStream::drop(&mut self.inner, stream)
+    }
+}

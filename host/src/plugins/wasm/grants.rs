@@ -1,0 +1,351 @@
+//! The one place that decides what an instance may reach.
+//!
+//! Input: what the plugin's manifest says a property means, what the datasource's configuration has in that
+//! property, and what the operator's rules allow. Output: [`Grants`], which `state`, `sockets`, `files` and
+//! `http` ask and never widen.
+
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use serde_json::{Map, Value};
+use wasmtime_wasi::filesystem::{Dir, FsPerms, OpenMode};
+
+use super::{
+    files::FileGrant,
+    http::HttpGrant,
+    roots,
+    state::{cut, lock},
+};
+use crate::{
+    error::{Blame, Code, Error, Result},
+    plugins::{
+        Target,
+        manifest::{CredentialScheme, FileGrant as FileRule, Manifest},
+        policy::{EgressRules, Policy},
+        redact::Redactor,
+        settings::PluginSettings,
+    },
+};
+
+/// How long the host waits for a name server.
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What one connection (or one provider) may reach.
+pub struct Grants {
+    config: String,
+    sockets: Vec<SocketGrant>,
+    files: Vec<FileGrant>,
+    http: Option<HttpGrant>,
+    redactor: Redactor,
+    /// The server that was connected to, so that `cancel` reaches the same one.
+    connected: Mutex<Option<SocketAddr>>,
+    denial: Mutex<Option<String>>,
+}
+
+/// One host and port, with the addresses that the host resolved and found acceptable.
+struct SocketGrant {
+    name: String,
+    port: u16,
+    addresses: Vec<IpAddr>,
+}
+
+impl Grants {
+    /// No rights at all: for asking a plugin to describe itself.
+    pub fn none() -> Arc<Self> {
+        Arc::new(Self::empty(String::from("{}"), Redactor::default()))
+    }
+
+    fn empty(config: String, redactor: Redactor) -> Self {
+        Self {
+            config,
+            sockets: Vec::new(),
+            files: Vec::new(),
+            http: None,
+            redactor,
+            connected: Mutex::default(),
+            denial: Mutex::default(),
+        }
+    }
+
+    /// Derives the rights of a target. Resolves names and opens directories, but connects to nothing.
+    pub async fn derive(
+        manifest: &Manifest,
+        target: &Target,
+        policy: &Arc<dyn Policy>,
+        settings: &PluginSettings,
+    ) -> Result<Arc<Self>> {
+        let data = &target.connection_data;
+        let egress = policy.egress(&target.workspace);
+        let reserved = policy.reserved();
+        let mut visible = (**data).clone();
+        for rule in &manifest.credentials {
+            if rule.scheme != CredentialScheme::GuestHeld {
+                visible.remove(&rule.property);
+            }
+        }
+        let mut grants = Self::empty(
+            String::new(),
+            Redactor::new(&manifest.connection_data, data),
+        );
+        for rule in &manifest.network {
+            let name = text(data, &rule.host);
+            if !name.is_empty() {
+                let port = port(data, &rule.port, rule.default_port)?;
+                let granted = resolve(&name, port, &egress, &reserved).await?;
+                grants.sockets.push(granted);
+            }
+        }
+        if !manifest.files.is_empty() {
+            let roots = policy.file_roots(&target.workspace);
+            let (files, rewritten) = open_files(manifest.files.clone(), visible, roots).await?;
+            grants.files = files;
+            visible = rewritten;
+        }
+        if !manifest.http.is_empty() {
+            let http = HttpGrant::derive(manifest, data, egress, reserved, settings)?;
+            grants.http = Some(http);
+        }
+        grants.config = Value::Object(visible).to_string();
+        Ok(Arc::new(grants))
+    }
+
+    /// The configuration as the guest gets it.
+    pub fn config(&self) -> &str {
+        &self.config
+    }
+
+    /// Takes this target's secrets out of a text.
+    pub fn redactor(&self) -> &Redactor {
+        &self.redactor
+    }
+
+    /// Whether any TCP destination is granted.
+    pub fn uses_sockets(&self) -> bool {
+        !self.sockets.is_empty()
+    }
+
+    /// Whether any file is granted; such guests run on threads that may block.
+    pub fn uses_files(&self) -> bool {
+        !self.files.is_empty()
+    }
+
+    /// The granted directories.
+    pub fn files(&self) -> &[FileGrant] {
+        &self.files
+    }
+
+    /// The granted HTTP origins.
+    pub fn http(&self) -> Option<&HttpGrant> {
+        self.http.as_ref()
+    }
+
+    /// Whether a TCP connection to this address may be opened; remembers why not.
+    pub fn may_connect(&self, address: SocketAddr) -> bool {
+        let ip = address.ip().to_canonical();
+        let granted =
+            |grant: &SocketGrant| grant.port == address.port() && grant.addresses.contains(&ip);
+        let allowed = self.sockets.iter().any(granted);
+        match allowed {
+            true => *lock(&self.connected) = Some(SocketAddr::new(ip, address.port())),
+            false => self.deny(format!(
+                "the plugin tried to reach {ip}:{}, which its configuration does not name",
+                address.port()
+            )),
+        }
+        allowed
+    }
+
+    /// The addresses of a granted name, the one that was connected to first; none for any other name.
+    pub fn lookup(&self, name: &str) -> Option<Vec<IpAddr>> {
+        let wanted = plain_name(name);
+        let grant = self.sockets.iter().find(|grant| grant.name == wanted);
+        let Some(grant) = grant else {
+            self.deny(format!(
+                "the plugin looked up `{}`, which its configuration does not name",
+                cut(name, 200).escape_debug()
+            ));
+            return None;
+        };
+        let pinned = lock(&self.connected).map(|address| address.ip());
+        Some(match pinned.filter(|ip| grant.addresses.contains(ip)) {
+            Some(ip) => vec![ip],
+            None => grant.addresses.clone(),
+        })
+    }
+
+    /// Remembers why something was refused, for the error that the caller gets.
+    pub fn deny(&self, why: String) {
+        tracing::info!(why, "refused a plugin");
+        lock(&self.denial).get_or_insert(why);
+    }
+
+    /// Takes what was refused last.
+    pub fn take_denial(&self) -> Option<String> {
+        lock(&self.denial).take()
+    }
+}
+
+/// An error for what the rules do not allow.
+pub fn not_allowed(why: impl std::fmt::Display) -> Error {
+    Error::new(
+        Code::ConnectionFailed,
+        format!("not allowed by the server's egress rules: {why}"),
+    )
+    .blamed(Blame::Host)
+}
+
+async fn resolve(
+    name: &str,
+    port: u16,
+    egress: &EgressRules,
+    reserved: &[SocketAddr],
+) -> Result<SocketGrant> {
+    let found = addresses(name, port).await?;
+    let mut refusal = None;
+    let addresses: Vec<IpAddr> = found
+        .into_iter()
+        .filter(
+            |ip| match egress.refusal(SocketAddr::new(*ip, port), reserved) {
+                None => true,
+                Some(why) => {
+                    refusal = Some(why);
+                    false
+                }
+            },
+        )
+        .collect();
+    match (addresses.is_empty(), refusal) {
+        (true, Some(why)) => Err(not_allowed(why)),
+        (true, None) => Err(unresolved(name)),
+        (false, _) => Ok(SocketGrant {
+            name: plain_name(name),
+            port,
+            addresses,
+        }),
+    }
+}
+
+/// Every address of a name or of a literal, in the resolver's order, in their canonical form.
+pub async fn addresses(name: &str, port: u16) -> Result<Vec<IpAddr>> {
+    if let Some(ip) = literal(name) {
+        return Ok(vec![ip]);
+    }
+    if name.starts_with('/') {
+        return Err(Error::new(
+            Code::ConnectionFailed,
+            "a Unix socket cannot be used; give a host name or an address",
+        ));
+    }
+    let lookup = tokio::net::lookup_host((plain_name(name), port));
+    match tokio::time::timeout(LOOKUP_TIMEOUT, lookup).await {
+        Ok(Ok(found)) => {
+            let mut addresses = Vec::new();
+            for ip in found.map(|address| address.ip().to_canonical()) {
+                if !addresses.contains(&ip) {
+                    addresses.push(ip);
+                }
+            }
+            Ok(addresses)
+        }
+        Ok(Err(error)) => Err(unresolved(name).with_source(error)),
+        Err(_) => Err(unresolved(name)),
+    }
+}
+
+/// The address that a host name spells out, with or without brackets.
+pub fn literal(name: &str) -> Option<IpAddr> {
+    let bare = name
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'));
+    let ip: IpAddr = bare.unwrap_or(name).parse().ok()?;
+    Some(ip.to_canonical())
+}
+
+fn unresolved(name: &str) -> Error {
+    Error::new(
+        Code::UpstreamUnreachable,
+        format!(
+            "the host name `{}` cannot be resolved; check its spelling and the server's name service",
+            cut(name, 255).escape_debug()
+        ),
+    )
+    .blamed(Blame::Upstream)
+}
+
+/// Host names compare without case and without the dot of the root.
+fn plain_name(name: &str) -> String {
+    name.trim_end_matches('.').to_ascii_lowercase()
+}
+
+/// A property as text; numbers too, because people write ports both ways.
+pub fn text(data: &Map<String, Value>, property: &str) -> String {
+    match data.get(property) {
+        Some(Value::String(text)) => text.trim().to_owned(),
+        Some(Value::Number(number)) => number.to_string(),
+        _ => String::new(),
+    }
+}
+
+fn port(data: &Map<String, Value>, property: &str, default: u16) -> Result<u16> {
+    let text = text(data, property);
+    if text.is_empty() {
+        return Ok(default);
+    }
+    text.parse().ok().filter(|port| *port != 0).ok_or_else(|| {
+        Error::new(
+            Code::InvalidConnectionData,
+            format!("`{property}` must be a number from 1 to 65535"),
+        )
+        .param(format!("connection_data.{property}"))
+    })
+}
+
+async fn open_files(
+    rules: Vec<FileRule>,
+    visible: Map<String, Value>,
+    roots: Vec<std::path::PathBuf>,
+) -> Result<(Vec<FileGrant>, Map<String, Value>)> {
+    let open = move || {
+        let mut visible = visible;
+        let mut files = Vec::new();
+        for rule in &rules {
+            let path = text(&visible, &rule.path);
+            if path.is_empty() {
+                continue;
+            }
+            let (grant, inside) = open_file(rule, &path, &roots, files.len())?;
+            visible.insert(rule.path.clone(), Value::String(inside));
+            files.push(grant);
+        }
+        Ok((files, visible))
+    };
+    tokio::task::spawn_blocking(open)
+        .await
+        .map_err(Error::internal)?
+}
+
+fn open_file(
+    rule: &FileRule,
+    path: &str,
+    roots: &[std::path::PathBuf],
+    index: usize,
+) -> Result<(FileGrant, String)> {
+    let located = roots::locate(roots, path, rule.kind)?;
+    let mount = match index {
+        0 => String::from("/data"),
+        index => format!("/data{index}"),
+    };
+    let inside = match &located.name {
+        Some(name) => format!("{mount}/{name}"),
+        None => mount.clone(),
+    };
+    let names = located.name.map(|name| {
+        let siblings = rule.siblings.iter().map(|suffix| format!("{name}{suffix}"));
+        std::iter::once(name.clone()).chain(siblings).collect()
+    });
+    let dir = Dir::new(located.dir, FsPerms::ReadOnly, OpenMode::READ, true);
+    Ok((FileGrant { mount, dir, names }, inside))
+}

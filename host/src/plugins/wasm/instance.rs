@@ -1,0 +1,232 @@
+//! One instance of a plugin, and the one way to call it.
+//!
+//! A call runs in a task of its own that owns the instance. So it ends in order even when nobody waits for it
+//! any more: the guest is told to stop, the engine is told to stop, and after a grace period the instance is
+//! dropped.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use tokio::{
+    runtime::Handle,
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::Instant,
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use wasmtime::{Store, Trap, UpdateDeadline};
+use wasmtime_wasi::I32Exit;
+
+use super::{
+    engine::Runtime,
+    grants::Grants,
+    limits::{Exceeded, Limiter},
+    state::{GuestLog, State},
+};
+use crate::{
+    error::{Blame, Code, Error, Result},
+    plugins::Call,
+};
+
+/// The future of one call into a guest.
+pub type GuestFuture<'a, R> = BoxFuture<'a, wasmtime::Result<R>>;
+
+/// What can be instantiated: the pre-linked component of one world.
+pub trait World: Clone + Send + Sync + 'static {
+    /// The typed exports.
+    type Guest: Send + Sync + 'static;
+    /// Makes an instance in a store.
+    fn instantiate<'a>(&'a self, store: &'a mut Store<State>) -> GuestFuture<'a, Self::Guest>;
+}
+
+/// An instance with its store.
+pub struct Instance<G> {
+    store: Store<State>,
+    guest: G,
+    runtime: Arc<Runtime>,
+    _place: OwnedSemaphorePermit,
+}
+
+/// Stops what a call runs in the engine; started when the call must end early.
+pub type OnStop = Box<dyn FnOnce() + Send>;
+
+/// The end of a call: its result, and the instance if it can be used again.
+pub type Ended<R, G> = (Result<R>, Option<Box<Instance<G>>>);
+
+impl<G: Send + Sync + 'static> Instance<G> {
+    /// Instantiates a component within the bounds of a call. `place` counts it.
+    pub async fn start<W: World<Guest = G>>(
+        runtime: &Arc<Runtime>,
+        world: &W,
+        grants: &Arc<Grants>,
+        log: &Arc<GuestLog>,
+        place: OwnedSemaphorePermit,
+        call: &Call,
+    ) -> Result<Box<Self>> {
+        let limiter = Limiter::new(
+            Arc::clone(&runtime.memory),
+            runtime.settings.max_memory_bytes,
+        );
+        let state = State::new(Arc::clone(grants), limiter, Arc::clone(log));
+        let mut store = Store::new(&runtime.engine, state);
+        store.limiter(|state| &mut state.limiter);
+        store.set_epoch_deadline(1);
+        // Yielding lets the task that polls the guest see its timers; see `drive`.
+        store.epoch_deadline_callback(|_| Ok(UpdateDeadline::Yield(1)));
+        // A component may run code when it is instantiated, so this is bounded like any other call.
+        let started = tokio::select! {
+            started = world.instantiate(&mut store) => started,
+            () = call.cancel.cancelled() => return Err(cancelled()),
+            () = tokio::time::sleep_until(call.deadline) => return Err(timed_out()),
+        };
+        match started {
+            Ok(guest) => Ok(Box::new(Self {
+                store,
+                guest,
+                runtime: Arc::clone(runtime),
+                _place: place,
+            })),
+            Err(error) => Err(fault(&store, &error)),
+        }
+    }
+
+    /// Where the background work of this host is counted.
+    pub fn tasks(&self) -> TaskTracker {
+        self.runtime.tasks.clone()
+    }
+
+    /// Runs one call. The instance comes back only when the guest returned; after a trap, a timeout or a
+    /// cancellation it is gone.
+    pub async fn run<R, F>(
+        self: Box<Self>,
+        call: &Call,
+        on_stop: Option<OnStop>,
+        f: F,
+    ) -> Ended<R, G>
+    where
+        R: Send + 'static,
+        F: for<'a> FnOnce(&'a mut Store<State>, &'a G) -> GuestFuture<'a, R> + Send + 'static,
+    {
+        let tasks = self.runtime.tasks.clone();
+        let blocking = self.store.data().grants.uses_files();
+        let stop = call.cancel.child_token();
+        // Dropping this future, because the client left, stops the call as if it had been cancelled.
+        let _stop_on_drop = stop.clone().drop_guard();
+        let work = self.drive(call.deadline, stop, on_stop, f);
+        let task = match blocking {
+            true => {
+                let handle = Handle::current();
+                tasks.spawn_blocking(move || handle.block_on(work))
+            }
+            false => tasks.spawn(work),
+        };
+        match task.await {
+            Ok(ended) => ended,
+            Err(error) => (Err(Error::internal(error)), None),
+        }
+    }
+
+    async fn drive<R, F>(
+        mut self: Box<Self>,
+        deadline: Instant,
+        stop: CancellationToken,
+        on_stop: Option<OnStop>,
+        f: F,
+    ) -> Ended<R, G>
+    where
+        F: for<'a> FnOnce(&'a mut Store<State>, &'a G) -> GuestFuture<'a, R>,
+    {
+        let control = Arc::clone(&self.store.data().control);
+        let grace = self.runtime.settings.cancel_grace();
+        control.begin(deadline);
+        self.store.set_epoch_deadline(1);
+        let mut running = f(&mut self.store, &self.guest);
+        let early = tokio::select! {
+            biased;
+            () = stop.cancelled() => cancelled(),
+            result = &mut running => {
+                drop(running);
+                return match result {
+                    Ok(value) => (Ok(value), Some(self)),
+                    Err(error) => (Err(fault(&self.store, &error)), None),
+                };
+            }
+            () = tokio::time::sleep_until(deadline) => timed_out(),
+        };
+        control.stop();
+        if let Some(on_stop) = on_stop {
+            on_stop();
+        }
+        // What it returns now is too late; the time is for taking leave of the engine.
+        let _ = tokio::time::timeout(grace, running).await;
+        (Err(early), None)
+    }
+}
+
+/// A place for one more instance, waited for until the call ends.
+pub async fn place(places: &Arc<Semaphore>, call: &Call) -> Result<OwnedSemaphorePermit> {
+    let wait = Arc::clone(places).acquire_owned();
+    tokio::select! {
+        permit = wait => permit.map_err(Error::internal),
+        () = call.cancel.cancelled() => Err(cancelled()),
+        () = tokio::time::sleep_until(call.deadline) => Err(overloaded(
+            "all plugin instances of this server are busy; try again, or let the operator raise plugins.max_instances",
+        )),
+    }
+}
+
+/// The server is at a limit.
+pub fn overloaded(message: impl Into<String>) -> Error {
+    Error::new(Code::Overloaded, message)
+        .blamed(Blame::Host)
+        .retry_after(std::time::Duration::from_secs(1))
+}
+
+/// The caller wants no result any more.
+pub fn cancelled() -> Error {
+    Error::new(Code::Cancelled, "the call was cancelled")
+}
+
+fn timed_out() -> Error {
+    Error::new(
+        Code::Timeout,
+        "the time limit ran out; simplify the statement or raise the time limit",
+    )
+}
+
+/// The plugin did not keep the contract.
+pub fn violation(what: impl std::fmt::Display) -> Error {
+    Error::new(
+        Code::PluginError,
+        format!("the plugin broke its contract: {what}"),
+    )
+    .blamed(Blame::Plugin)
+}
+
+/// Says in a few words why a guest ended. The backtrace is for the log.
+fn fault(store: &Store<State>, error: &wasmtime::Error) -> Error {
+    let state = store.data();
+    let why = match state.limiter.exceeded() {
+        Some(Exceeded::Instance) => "it ran out of memory (plugins.max_memory_bytes)",
+        Some(Exceeded::Total) => {
+            return overloaded(
+                "all plugins together ran out of memory (plugins.max_total_memory_bytes)",
+            );
+        }
+        Some(Exceeded::Table) => "it wanted too large a table",
+        None => match error.downcast_ref::<Trap>() {
+            Some(Trap::StackOverflow) => "its stack overflowed",
+            Some(Trap::UnreachableCodeReached) => "it panicked",
+            Some(Trap::Interrupt | Trap::OutOfFuel) => "it ran out of time",
+            Some(_) => "it trapped",
+            None if error.downcast_ref::<I32Exit>().is_some() => "it tried to exit",
+            None => "it gave something that cannot be taken over",
+        },
+    };
+    let detail = state.log.redacted(&format!("{error:?}"));
+    tracing::warn!(
+        plugin = state.log.plugin(),
+        detail,
+        "a plugin failed: {why}"
+    );
+    Error::new(Code::PluginError, format!("the plugin failed: {why}")).blamed(Blame::Plugin)
+}

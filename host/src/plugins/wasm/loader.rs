@@ -1,0 +1,278 @@
+//! From a package to something that can be instantiated: compile once, keep the result, trust it only when
+//! its seal is ours.
+
+use std::{
+    fs,
+    io::Write as _,
+    os::unix::fs::OpenOptionsExt as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use hkdf::Hkdf;
+use hmac::{Hmac, Mac as _};
+use sha2::{Digest as _, Sha256};
+use tokio_util::sync::CancellationToken;
+use wasmtime::component::Component;
+
+use super::{
+    bindings::{model::ModelProviderPre, sql::SqlConnectorPre},
+    connector::WasmConnector,
+    engine::Runtime,
+    grants::Grants,
+    instance::{GuestFuture, Instance, World},
+    model::WasmModel,
+    state::{GuestLog, State},
+};
+use crate::plugins::{
+    Call, Connector, Manifest, Model, PluginKind,
+    package::{Package, Refusal, hex},
+    redact::Redactor,
+};
+
+/// How long a plugin may take to say what it is.
+const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Length of the seal in front of a cached file.
+const SEAL: usize = 32;
+
+/// A plugin that can serve.
+#[derive(Clone)]
+pub enum Loaded {
+    /// A connector.
+    Connector(Arc<dyn Connector>),
+    /// A model.
+    Model(Arc<dyn Model>),
+}
+
+/// Compiles packages, or takes them from the cache.
+pub struct Loader {
+    runtime: Arc<Runtime>,
+    cache: Option<PathBuf>,
+    key: [u8; 32],
+}
+
+impl Loader {
+    /// A loader that keeps compiled code in `cache`, sealed with a key of `secret`. Without a directory
+    /// everything is compiled anew.
+    pub fn new(runtime: Arc<Runtime>, cache: Option<PathBuf>, secret: &[u8; 32]) -> Self {
+        let mut key = [0; 32];
+        // Cannot fail: 32 bytes are within what HKDF-SHA256 gives.
+        let _ =
+            Hkdf::<Sha256>::new(None, secret).expand(b"mindhost compiled plugin cache", &mut key);
+        Self {
+            runtime,
+            cache,
+            key,
+        }
+    }
+
+    /// Makes a package ready to serve. New code is asked to describe itself first, and what it says must be
+    /// what its manifest says.
+    pub async fn load(self: &Arc<Self>, package: Arc<Package>) -> Result<Loaded, Refusal> {
+        let loader = Arc::clone(self);
+        let taken = Arc::clone(&package);
+        let compiled = tokio::task::spawn_blocking(move || loader.component(&taken))
+            .await
+            .map_err(|_| Refusal::new("could not be compiled"))??;
+        let pre = self
+            .runtime
+            .linker
+            .instantiate_pre(&compiled.component)
+            .map_err(|error| Refusal::new(format!("does not fit this host: {error:#}")))?;
+        let misfit = |error: wasmtime::Error| {
+            Refusal::new(format!(
+                "does not export its world `{}`: {error:#}",
+                package.manifest.world
+            ))
+        };
+        let loaded = match package.manifest.kind {
+            PluginKind::Connector => {
+                let world = SqlConnectorPre::new(pre).map_err(misfit)?;
+                if compiled.fresh {
+                    self.check_description(&world, &package, |store, guest| {
+                        let connector = guest.mindhost_plugin_connector();
+                        Box::pin(async move { connector.call_describe(store).await })
+                    })
+                    .await?;
+                }
+                self.connector(world, &package)
+            }
+            PluginKind::Model => {
+                let world = ModelProviderPre::new(pre).map_err(misfit)?;
+                if compiled.fresh {
+                    self.check_description(&world, &package, |store, guest| {
+                        let model = guest.mindhost_plugin_model();
+                        Box::pin(async move { model.call_describe(store).await })
+                    })
+                    .await?;
+                }
+                self.model(world, &package)
+            }
+        };
+        if compiled.fresh {
+            self.keep(compiled.component, &package.digest).await;
+        }
+        Ok(loaded)
+    }
+
+    fn connector(&self, world: SqlConnectorPre<State>, package: &Package) -> Loaded {
+        Loaded::Connector(Arc::new(WasmConnector::new(
+            &self.runtime,
+            world,
+            package.manifest.clone(),
+            package.digest.clone(),
+        )))
+    }
+
+    fn model(&self, world: ModelProviderPre<State>, package: &Package) -> Loaded {
+        Loaded::Model(Arc::new(WasmModel::new(
+            &self.runtime,
+            world,
+            package.manifest.clone(),
+            package.digest.clone(),
+        )))
+    }
+
+    async fn check_description<W: World>(
+        &self,
+        world: &W,
+        package: &Package,
+        describe: impl for<'a> FnOnce(
+            &'a mut wasmtime::Store<State>,
+            &'a W::Guest,
+        ) -> GuestFuture<'a, String>
+        + Send
+        + 'static,
+    ) -> Result<(), Refusal> {
+        let failed =
+            |error: crate::error::Error| Refusal::new(format!("cannot describe itself: {error}"));
+        let call = Call::new(DESCRIBE_TIMEOUT, CancellationToken::new());
+        let runtime = &self.runtime;
+        let place = runtime.place(&call).await.map_err(failed)?;
+        let log = GuestLog::new(&package.manifest.name, "describe", Redactor::default(), 20);
+        let instance = Instance::start(runtime, world, &Grants::none(), &log, place, &call)
+            .await
+            .map_err(failed)?;
+        let (described, _) = instance.run(&call, None, describe).await;
+        let described: Manifest =
+            serde_json::from_str(&described.map_err(failed)?).map_err(|error| {
+                Refusal::new(format!(
+                    "describes itself in a way that cannot be read: {error}"
+                ))
+            })?;
+        match described == package.manifest {
+            true => Ok(()),
+            false => Err(Refusal::new(
+                "describes itself differently than its manifest does; pack the manifest that it was built with",
+            )),
+        }
+    }
+
+    fn component(&self, package: &Package) -> Result<Compiled, Refusal> {
+        if let Some(component) = self.cached(&package.digest) {
+            return Ok(Compiled {
+                component,
+                fresh: false,
+            });
+        }
+        tracing::info!(plugin = package.manifest.name, "compiling");
+        let component = Component::from_binary(&self.runtime.engine, &package.bytes)
+            .map_err(|error| Refusal::new(format!("cannot be compiled: {error:#}")))?;
+        Ok(Compiled {
+            component,
+            fresh: true,
+        })
+    }
+
+    /// The name says what the code was made from, with what and for what: none of it can be mixed up.
+    fn path(&self, digest: &str) -> Option<PathBuf> {
+        use std::hash::{Hash as _, Hasher as _};
+        let mut engine = std::collections::hash_map::DefaultHasher::new();
+        self.runtime
+            .engine
+            .precompile_compatibility_hash()
+            .hash(&mut engine);
+        let name = format!("{digest}-{:016x}.cwasm", engine.finish());
+        Some(self.cache.as_ref()?.join(name))
+    }
+
+    fn cached(&self, digest: &str) -> Option<Component> {
+        let path = self.path(digest)?;
+        let file = fs::read(&path).ok()?;
+        let (seal, code) = file.split_at_checked(SEAL)?;
+        let sealed = self.seal(&path, code)?.verify_slice(seal).is_ok();
+        if !sealed {
+            tracing::warn!(path = %path.display(), "compiled code with a wrong seal is thrown away");
+            return None;
+        }
+        // SAFETY: `deserialize` runs whatever machine code it is given. These bytes came out of this
+        // program: they carry a MAC under a key that only the host has, over them and over their name, which
+        // holds the digest of the component and the configuration of the engine.
+        #[allow(unsafe_code, reason = "the one place; see the comment above")]
+        let component = unsafe { Component::deserialize(&self.runtime.engine, code) };
+        component
+            .inspect_err(
+                |error| tracing::info!(%error, "compiled code does not fit and is made anew"),
+            )
+            .ok()
+    }
+
+    fn seal(&self, path: &Path, code: &[u8]) -> Option<Hmac<Sha256>> {
+        let mut seal = Hmac::<Sha256>::new_from_slice(&self.key).ok()?;
+        let name = Sha256::digest(path.file_name()?.as_encoded_bytes());
+        seal.update(&name);
+        seal.update(code);
+        Some(seal)
+    }
+
+    /// Writes compiled code beside its final name first: a half-written file is never taken for a whole one.
+    /// A cache that cannot be written costs time at the next start and nothing else.
+    async fn keep(self: &Arc<Self>, component: Component, digest: &str) {
+        let Some(path) = self.path(digest) else {
+            return;
+        };
+        let loader = Arc::clone(self);
+        let written = tokio::task::spawn_blocking(move || loader.write(&component, &path)).await;
+        if let Ok(Err(error)) = written {
+            tracing::warn!(%error, "compiled code could not be kept");
+        }
+    }
+
+    fn write(
+        &self,
+        component: &Component,
+        path: &Path,
+    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        let code = component.serialize()?;
+        let seal = self
+            .seal(path, &code)
+            .ok_or("no seal")?
+            .finalize()
+            .into_bytes();
+        let dir = path.parent().ok_or("no directory")?;
+        fs::create_dir_all(dir)?;
+        let mut suffix = [0; 8];
+        getrandom::fill(&mut suffix).map_err(|error| error.to_string())?;
+        let draft = path.with_extension(hex(&suffix));
+        let mut file = fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&draft)?;
+        let written = file
+            .write_all(&seal)
+            .and_then(|()| file.write_all(&code))
+            .and_then(|()| fs::rename(&draft, path));
+        if written.is_err() {
+            let _ = fs::remove_file(&draft);
+        }
+        Ok(written?)
+    }
+}
+
+struct Compiled {
+    component: Component,
+    /// Made just now: the plugin was never asked to describe itself.
+    fresh: bool,
+}

@@ -1,0 +1,113 @@
+//! Name look-up for guests: only granted names, answered from what the host resolved and checked.
+//!
+//! Connecting itself is checked in `state.rs`, by the address check that every socket call passes.
+
+use std::{net::IpAddr, sync::Arc, vec};
+
+use wasmtime::component::{HasData, Linker, Resource};
+use wasmtime_wasi::{
+    p2::{
+        DynPollable, Network, Pollable, SocketError,
+        bindings::sockets::{
+            ip_name_lookup::{self, ResolveAddressStream},
+            network::{self, ErrorCode, IpAddress},
+        },
+        subscribe,
+    },
+    sockets::{WasiSocketsCtxView, WasiSocketsView},
+};
+
+use super::{grants::Grants, state::State};
+
+/// Replaces WASI's own name look-up.
+pub fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    ip_name_lookup::add_to_linker::<State, Names>(linker, |state| NameView {
+        grants: Arc::clone(&state.grants),
+        inner: state.sockets(),
+    })
+}
+
+struct Names;
+
+impl HasData for Names {
+    type Data<'a> = NameView<'a>;
+}
+
+struct NameView<'a> {
+    grants: Arc<Grants>,
+    inner: WasiSocketsCtxView<'a>,
+}
+
+/// The answer to one look-up; complete from the start, because the host resolved the name before the call.
+struct Answer(vec::IntoIter<IpAddr>);
+
+#[wasmtime_wasi::async_trait]
+impl Pollable for Answer {
+    async fn ready(&mut self) {}
+}
+
+/// WASI's stream type cannot be made outside its crate. In the table lies an [`Answer`]; the guest only ever
+/// holds its number.
+fn answer(stream: &Resource<ResolveAddressStream>) -> Resource<Answer> {
+    match stream.owned() {
+        true => Resource::new_own(stream.rep()),
+        false => Resource::new_borrow(stream.rep()),
+    }
+}
+
+impl network::Host for NameView<'_> {
+    fn convert_error_code(&mut self, error: SocketError) -> wasmtime::Result<ErrorCode> {
+        self.inner.convert_error_code(error)
+    }
+
+    fn network_error_code(
+        &mut self,
+        error: Resource<wasmtime::Error>,
+    ) -> wasmtime::Result<Option<ErrorCode>> {
+        self.inner.network_error_code(error)
+    }
+}
+
+impl network::HostNetwork for NameView<'_> {
+    fn drop(&mut self, network: Resource<Network>) -> wasmtime::Result<()> {
+        network::HostNetwork::drop(&mut self.inner, network)
+    }
+}
+
+impl ip_name_lookup::Host for NameView<'_> {
+    fn resolve_addresses(
+        &mut self,
+        network: Resource<Network>,
+        name: String,
+    ) -> Result<Resource<ResolveAddressStream>, SocketError> {
+        self.inner.table.get(&network)?;
+        let addresses = self
+            .grants
+            .lookup(&name)
+            .ok_or(SocketError::from(ErrorCode::AccessDenied))?;
+        let answer = self.inner.table.push(Answer(addresses.into_iter()))?;
+        Ok(Resource::new_own(answer.rep()))
+    }
+}
+
+impl ip_name_lookup::HostResolveAddressStream for NameView<'_> {
+    fn resolve_next_address(
+        &mut self,
+        stream: Resource<ResolveAddressStream>,
+    ) -> Result<Option<IpAddress>, SocketError> {
+        let next = self.inner.table.get_mut(&answer(&stream))?.0.next();
+        Ok(next.map(IpAddress::from))
+    }
+
+    fn subscribe(
+        &mut self,
+        stream: Resource<ResolveAddressStream>,
+    ) -> wasmtime::Result<Resource<DynPollable>> {
+        subscribe(self.inner.table, answer(&stream))
+    }
+
+    fn drop(&mut self, stream: Resource<ResolveAddressStream>) -> wasmtime::Result<()> {
+        self.inner.table.delete(answer(&stream))?;
+        Ok(())
+    }
+}

@@ -1,0 +1,311 @@
+//! What a store holds beside the guest: its WASI context, its limits, the word to stop, its log.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use wasmtime::component::{HasSelf, Linker, Resource, ResourceTable};
+use wasmtime_wasi::{
+    WasiCtx, WasiCtxView, WasiView,
+    cli::{IsTerminal, StdoutStream},
+    p2::{DynPollable, OutputStream, Pollable, StreamResult, subscribe},
+    sockets::SocketAddrUse,
+};
+use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
+
+use super::{
+    bindings::{control, log},
+    grants::Grants,
+    http::Sender,
+    limits::Limiter,
+};
+use crate::plugins::redact::Redactor;
+
+/// The data of a store.
+pub struct State {
+    wasi: WasiCtx,
+    http: WasiHttpCtx,
+    table: ResourceTable,
+    sender: Sender,
+    pub(super) grants: Arc<Grants>,
+    pub(super) limiter: Limiter,
+    pub(super) control: Arc<Control>,
+    pub(super) log: Arc<GuestLog>,
+}
+
+impl State {
+    /// A state that can reach what `grants` names and nothing else: no environment, no arguments, no input.
+    pub fn new(grants: Arc<Grants>, limiter: Limiter, log: Arc<GuestLog>) -> Self {
+        let mut wasi = WasiCtx::builder();
+        let sockets = Arc::clone(&grants);
+        wasi.allow_tcp(grants.uses_sockets())
+            .allow_udp(false)
+            .allow_ip_name_lookup(false)
+            .allow_blocking_current_thread(grants.uses_files())
+            .socket_addr_check(move |address, reason| {
+                let allowed = match reason {
+                    SocketAddrUse::TcpConnect => sockets.may_connect(address),
+                    SocketAddrUse::TcpBind => address.ip().is_unspecified() && address.port() == 0,
+                    _ => false,
+                };
+                Box::pin(std::future::ready(allowed))
+            })
+            .max_random_size(1 << 20)
+            .stdout(LineLog(Arc::clone(&log)))
+            .stderr(LineLog(Arc::clone(&log)));
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(10_000);
+        Self {
+            wasi: wasi.build(),
+            http: WasiHttpCtx::new(),
+            table,
+            sender: Sender::new(Arc::clone(&grants)),
+            grants,
+            limiter,
+            control: Arc::new(Control::default()),
+            log,
+        }
+    }
+}
+
+impl WasiView for State {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        WasiCtxView {
+            ctx: &mut self.wasi,
+            table: &mut self.table,
+        }
+    }
+}
+
+impl WasiHttpView for State {
+    fn http(&mut self) -> WasiHttpCtxView<'_> {
+        WasiHttpCtxView {
+            hooks: &mut self.sender,
+            table: &mut self.table,
+            ctx: &mut self.http,
+        }
+    }
+}
+
+/// Adds our own imports: `control` and `log`.
+pub fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    control::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
+    log::add_to_linker::<_, HasSelf<State>>(linker, |state| state)
+}
+
+/// The host's word on the call that is running.
+#[derive(Default)]
+pub struct Control {
+    deadline: Mutex<Option<Instant>>,
+    stop: CancellationToken,
+}
+
+impl Control {
+    /// Sets the end of the next call.
+    pub fn begin(&self, deadline: Instant) {
+        *lock(&self.deadline) = Some(deadline);
+    }
+
+    /// Tells the guest to end the call early. There is no way back: the instance is not used again.
+    pub fn stop(&self) {
+        self.stop.cancel();
+    }
+
+    fn remaining(&self) -> Duration {
+        lock(&self.deadline).map_or(Duration::ZERO, |end| {
+            end.saturating_duration_since(Instant::now())
+        })
+    }
+}
+
+struct Stopped(CancellationToken);
+
+#[wasmtime_wasi::async_trait]
+impl Pollable for Stopped {
+    async fn ready(&mut self) {
+        self.0.cancelled().await;
+    }
+}
+
+impl control::Host for State {
+    fn remaining_ms(&mut self) -> wasmtime::Result<u64> {
+        Ok(u64::try_from(self.control.remaining().as_millis()).unwrap_or(u64::MAX))
+    }
+
+    fn is_cancelled(&mut self) -> wasmtime::Result<bool> {
+        Ok(self.control.stop.is_cancelled())
+    }
+
+    fn cancelled(&mut self) -> wasmtime::Result<Resource<DynPollable>> {
+        let stopped = self.table.push(Stopped(self.control.stop.clone()))?;
+        subscribe(&mut self.table, stopped)
+    }
+}
+
+impl log::Host for State {
+    fn log(&mut self, level: log::Level, message: String) -> wasmtime::Result<()> {
+        self.log.line(level, &message);
+        Ok(())
+    }
+}
+
+/// The log of one instance: redacted, cut and limited in rate.
+pub struct GuestLog {
+    plugin: String,
+    target: String,
+    redactor: Redactor,
+    max_lines: u32,
+    window: Mutex<Window>,
+}
+
+struct Window {
+    start: Instant,
+    lines: u32,
+}
+
+impl GuestLog {
+    /// Longest line, in bytes.
+    const MAX_LINE: usize = 2_048;
+
+    /// A log for a plugin that serves a target, by their names.
+    pub fn new(plugin: &str, target: &str, redactor: Redactor, max_lines: u32) -> Arc<Self> {
+        Arc::new(Self {
+            plugin: plugin.to_owned(),
+            target: target.to_owned(),
+            redactor,
+            max_lines,
+            window: Mutex::new(Window {
+                start: Instant::now(),
+                lines: 0,
+            }),
+        })
+    }
+
+    /// Name of the plugin.
+    pub fn plugin(&self) -> &str {
+        &self.plugin
+    }
+
+    /// A text without the target's secrets.
+    pub fn redacted(&self, text: &str) -> String {
+        self.redactor.redact(text)
+    }
+
+    fn line(&self, level: log::Level, message: &str) {
+        if !self.admit() {
+            return;
+        }
+        let message = self.redactor.redact(cut(message, Self::MAX_LINE));
+        let message = message.escape_debug().to_string();
+        let (plugin, target) = (self.plugin.as_str(), self.target.as_str());
+        match level {
+            log::Level::Debug => tracing::debug!(plugin, target, "{message}"),
+            log::Level::Info => tracing::info!(plugin, target, "{message}"),
+            log::Level::Warn => tracing::warn!(plugin, target, "{message}"),
+            log::Level::Error => tracing::error!(plugin, target, "{message}"),
+        }
+    }
+
+    /// Whether one more line fits into this second; says once a second how many did not.
+    fn admit(&self) -> bool {
+        let mut window = lock(&self.window);
+        if window.start.elapsed() >= Duration::from_secs(1) {
+            let dropped = window.lines.saturating_sub(self.max_lines);
+            if dropped > 0 {
+                let (plugin, target) = (self.plugin.as_str(), self.target.as_str());
+                tracing::warn!(plugin, target, dropped, "the plugin logs too much");
+            }
+            *window = Window {
+                start: Instant::now(),
+                lines: 0,
+            };
+        }
+        window.lines = window.lines.saturating_add(1);
+        window.lines <= self.max_lines
+    }
+}
+
+/// Standard output and error of a guest, a line at a time into its log. A panic message comes this way.
+struct LineLog(Arc<GuestLog>);
+
+impl IsTerminal for LineLog {
+    fn is_terminal(&self) -> bool {
+        false
+    }
+}
+
+impl StdoutStream for LineLog {
+    fn async_stream(&self) -> Box<dyn tokio::io::AsyncWrite + Send + Sync> {
+        Box::new(tokio::io::sink())
+    }
+
+    fn p2_stream(&self) -> Box<dyn OutputStream> {
+        Box::new(LineStream {
+            log: Arc::clone(&self.0),
+            line: Vec::new(),
+        })
+    }
+}
+
+struct LineStream {
+    log: Arc<GuestLog>,
+    line: Vec<u8>,
+}
+
+impl LineStream {
+    fn emit(&mut self) {
+        if !self.line.is_empty() {
+            let line = String::from_utf8_lossy(&self.line);
+            self.log.line(log::Level::Info, &line);
+            self.line.clear();
+        }
+    }
+}
+
+impl Drop for LineStream {
+    fn drop(&mut self) {
+        self.emit();
+    }
+}
+
+#[wasmtime_wasi::async_trait]
+impl Pollable for LineStream {
+    async fn ready(&mut self) {}
+}
+
+#[wasmtime_wasi::async_trait]
+impl OutputStream for LineStream {
+    fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
+        for &byte in &bytes {
+            if byte == b'\n' {
+                self.emit();
+            } else if self.line.len() < GuestLog::MAX_LINE {
+                self.line.push(byte);
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> StreamResult<()> {
+        Ok(())
+    }
+
+    fn check_write(&mut self) -> StreamResult<usize> {
+        Ok(64 << 10)
+    }
+}
+
+/// The text up to `max` bytes, cut between characters.
+pub fn cut(text: &str, max: usize) -> &str {
+    text.get(..text.floor_char_boundary(max))
+        .unwrap_or_default()
+}
+
+/// A lock that a panic elsewhere does not poison: the data are valid after every statement.
+pub fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
