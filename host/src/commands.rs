@@ -3,6 +3,7 @@
 mod doctor;
 mod keys;
 mod open;
+mod plugins;
 mod serve;
 
 use std::process::ExitCode;

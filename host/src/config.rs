@@ -11,6 +11,8 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use serde::Deserialize;
 
+use crate::plugins::{PluginSettings, policy::AddressRule};
+
 pub use load::{ConfigError, DEFAULTS};
 pub use values::{LogFormat, Secret, Switch, Synchronous};
 
@@ -94,6 +96,9 @@ pub struct Secrets {
 pub struct Plugins {
     /// Empty means `cache` in the data directory.
     pub cache_dir: PathBuf,
+    /// Limits of the runtime.
+    #[serde(flatten)]
+    pub limits: PluginSettings,
 }
 
 /// What plugins may reach.
@@ -105,9 +110,9 @@ pub struct Egress {
     /// Private addresses.
     pub allow_private: bool,
     /// `CIDR:port`; if not empty, nothing else.
-    pub allow: Vec<String>,
+    pub allow: Vec<AddressRule>,
     /// `CIDR:port`; never.
-    pub deny: Vec<String>,
+    pub deny: Vec<AddressRule>,
 }
 
 /// What file engines may read.
@@ -210,6 +215,14 @@ impl Config {
 
     /// Where compiled plugins are kept.
     pub fn plugin_cache_dir(&self) -> PathBuf {
+        match self.plugins.cache_dir.as_os_str().is_empty() {
+            true => self.data_dir.join("cache"),
+            false => self.plugins.cache_dir.clone(),
+        }
+    }
+
+    /// Where compiled plugins are kept.
+    pub fn cache_dir(&self) -> PathBuf {
         match self.plugins.cache_dir.as_os_str().is_empty() {
             true => self.data_dir.join("cache"),
             false => self.plugins.cache_dir.clone(),

@@ -7,7 +7,6 @@ use mindhost::{
     api::{self, AppState},
     auth::keys,
     config::Config,
-    plugins::registry::Registry,
     secrets::{self, SecretKey},
     telemetry,
 };
@@ -17,7 +16,10 @@ use tokio::{
     time::timeout,
 };
 
-use super::open::{self, Opened};
+use super::{
+    open::{self, Opened},
+    plugins,
+};
 
 /// How long stopped work may take to store how it ended.
 const HALT: Duration = Duration::from_secs(2);
@@ -28,7 +30,14 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     let opened = open::store(&config).await?;
     let key = SecretKey::load(&config.key_file(), &opened.store).await?;
     first_key(&config, &opened).await?;
-    let registry = Arc::new(Registry::default());
+    let listener = TcpListener::bind(config.listen).await.with_context(|| {
+        format!(
+            "cannot listen on {}; is another server running there?",
+            config.listen
+        )
+    })?;
+    let address = listener.local_addr()?;
+    let registry = Arc::new(plugins::load(&config, &opened.store, &key, address).await?);
     let state = AppState::new(
         config.clone(),
         opened.store,
@@ -37,13 +46,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
         &opened.workspace,
     )
     .await?;
-    let listener = TcpListener::bind(config.listen).await.with_context(|| {
-        format!(
-            "cannot listen on {}; is another server running there?",
-            config.listen
-        )
-    })?;
-    let url = format!("http://{}", listener.local_addr()?);
+    let url = format!("http://{address}");
     tracing::info!(url, "listening");
     println!("Mindhost listens on {url}");
     until_signal(listener, state).await

@@ -41,9 +41,10 @@ impl Policy for FixedPolicy {
     }
 
     fn file_roots(&self, workspace: &str) -> Vec<PathBuf> {
-        let own = self.data_dir.join("files").join(workspace);
+        let is_plain = !matches!(workspace, "" | "." | "..") && !workspace.contains(['/', '\\']);
+        let own = is_plain.then(|| self.data_dir.join("files").join(workspace));
         let granted = self.file_roots.iter();
-        std::iter::once(own)
+        own.into_iter()
             .chain(granted.filter(|root| !holds(root, &self.data_dir)).cloned())
             .collect()
     }
@@ -67,9 +68,10 @@ pub struct EgressRules {
     pub allow_loopback: bool,
     /// 10/8, 172.16/12, 192.168/16, 100.64/10, fc00::/7: databases live there.
     pub allow_private: bool,
-    /// `CIDR`, `CIDR:port` or `CIDR:*`, beyond the two switches. Never opens what is always refused.
+    /// If not empty, only what matches may be reached, whatever the two switches say. Never opens what is
+    /// always refused.
     pub allow: Vec<AddressRule>,
-    /// As `allow`; a match is refused whatever else says.
+    /// A match is refused whatever else says.
     pub deny: Vec<AddressRule>,
 }
 
@@ -98,8 +100,9 @@ impl EgressRules {
         if self.deny.iter().any(|rule| rule.matches(ip, port)) {
             return Some(format!("{ip}:{port} is on the list egress.deny"));
         }
-        if self.allow.iter().any(|rule| rule.matches(ip, port)) {
-            return None;
+        if !self.allow.is_empty() {
+            let listed = self.allow.iter().any(|rule| rule.matches(ip, port));
+            return (!listed).then(|| format!("{ip}:{port} is not on the list egress.allow"));
         }
         match Reach::of(ip) {
             Reach::Loopback if !self.allow_loopback => Some(format!(
@@ -330,7 +333,10 @@ mod tests {
         let rules = EgressRules {
             allow_loopback: false,
             allow_private: true,
-            allow: vec!["127.0.0.1:5432".parse().unwrap()],
+            allow: vec![
+                "127.0.0.1:5432".parse().unwrap(),
+                "10.0.0.0/8".parse().unwrap(),
+            ],
             deny: vec![
                 "10.0.0.0/8:22".parse().unwrap(),
                 "[fd00::/8]:*".parse().unwrap(),
@@ -341,6 +347,7 @@ mod tests {
         assert!(refused(&rules, "10.9.9.9:22"));
         assert!(!refused(&rules, "10.9.9.9:5432"));
         assert!(refused(&rules, "[fd12::1]:443"));
+        assert!(refused(&rules, "93.184.216.34:443"));
     }
 
     #[test]

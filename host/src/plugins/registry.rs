@@ -24,8 +24,8 @@ pub struct Sources {
     pub plugins_dir: PathBuf,
     /// Directory for compiled code; none compiles at every start.
     pub cache_dir: Option<PathBuf>,
-    /// The host's secret, from which the key that seals compiled code is derived.
-    pub secret: [u8; 32],
+    /// The key that seals compiled code, derived from the host's secret for this purpose alone.
+    pub seal_key: [u8; 32],
     /// Limits.
     pub settings: PluginSettings,
     /// What plugins may reach at all.
@@ -95,7 +95,7 @@ impl Registry {
         let Sources {
             plugins_dir,
             cache_dir,
-            secret,
+            seal_key,
             settings,
             policy,
         } = sources;
@@ -108,7 +108,7 @@ impl Registry {
             )
             .with_source(format!("{error:#}"))
         })?;
-        let loader = Arc::new(Loader::new(Arc::clone(&runtime), cache_dir, &secret));
+        let loader = Arc::new(Loader::new(Arc::clone(&runtime), cache_dir, seal_key));
         let found = scan.await.map_err(Error::internal)?;
         let loads = found.into_iter().map(|(file, package)| {
             let loader = Arc::clone(&loader);

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// The `[plugins]` section of the configuration. Sizes are bytes, times are milliseconds.
+/// The limits in the `[plugins]` section of the configuration. Sizes are bytes, times are milliseconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 pub struct PluginSettings {
     /// Linear memory of one instance. A connector streams, so 512 MiB is far above what it needs; a guest that
     /// asks for more is ended.

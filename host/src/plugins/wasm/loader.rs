@@ -10,7 +10,6 @@ use std::{
     time::Duration,
 };
 
-use hkdf::Hkdf;
 use hmac::{Hmac, Mac as _};
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
@@ -53,13 +52,9 @@ pub struct Loader {
 }
 
 impl Loader {
-    /// A loader that keeps compiled code in `cache`, sealed with a key of `secret`. Without a directory
-    /// everything is compiled anew.
-    pub fn new(runtime: Arc<Runtime>, cache: Option<PathBuf>, secret: &[u8; 32]) -> Self {
-        let mut key = [0; 32];
-        // Cannot fail: 32 bytes are within what HKDF-SHA256 gives.
-        let _ =
-            Hkdf::<Sha256>::new(None, secret).expand(b"mindhost compiled plugin cache", &mut key);
+    /// A loader that keeps compiled code in `cache`, sealed with `key`. Without a directory everything is
+    /// compiled anew.
+    pub fn new(runtime: Arc<Runtime>, cache: Option<PathBuf>, key: [u8; 32]) -> Self {
         Self {
             runtime,
             cache,

@@ -43,6 +43,9 @@ impl World for ModelProviderPre<State> {
     }
 }
 
+/// The grants of a provider, with the fingerprint of the configuration that they were derived from.
+type Kept = ([u8; 32], Arc<Grants>);
+
 /// A model plugin that is ready to serve.
 pub struct WasmModel(Arc<Shared>);
 
@@ -52,7 +55,7 @@ struct Shared {
     manifest: Manifest,
     digest: String,
     /// The grants of each provider live on, because its HTTP connections hang on them.
-    kept: Mutex<HashMap<String, ([u8; 32], Arc<Grants>)>>,
+    kept: Mutex<HashMap<String, Kept>>,
 }
 
 impl WasmModel {
