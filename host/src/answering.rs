@@ -37,9 +37,12 @@ use crate::{
     minds::{Mind, Minds},
     plugins::registry::Registry,
     providers::Providers,
-    results::Results,
+    results::{Results, stored::StoredResults},
     store::Store,
 };
+
+/// Rows that a `sql_query` gives at once, by default and at most.
+pub const MAX_INLINE_ROWS: u64 = 10_000;
 
 /// What a caller asks.
 #[derive(Debug, Default)]
@@ -87,6 +90,8 @@ pub struct Parts {
     pub catalog: Arc<Catalog>,
     /// Statements.
     pub results: Results,
+    /// Statements of messages.
+    pub stored_results: StoredResults,
     /// Bounds.
     pub settings: config::Answering,
     /// The tasks that a shutdown waits for.
@@ -191,6 +196,34 @@ impl Answering {
                     format!("there is no response '{id}'"),
                 )
             })
+    }
+
+    /// As [`Self::get`], with the rows of a `sql_query` read again: they are not kept.
+    ///
+    /// # Errors
+    /// `response_not_found`; what the Mind no longer allows; what the engine says.
+    pub async fn get_whole(&self, caller: &Caller, id: Uuid) -> Result<ResponseRecord> {
+        let mut record = self.get(caller, id).await?;
+        if record.status != ResponseStatus::Completed || !record.output.is_empty() {
+            return Ok(record);
+        }
+        let parts = &self.0.parts;
+        let Some(message) = parts.conversations.answer_of(id).await? else {
+            return Ok(record);
+        };
+        let Some(conversation) = record.conversation_id.filter(|_| message.sql.is_some()) else {
+            return Ok(record);
+        };
+        let stored = parts
+            .stored_results
+            .find(caller, conversation, message.id)
+            .await?;
+        let page = parts
+            .stored_results
+            .page(&stored, MAX_INLINE_ROWS, 0)
+            .await?;
+        record.output = vec![run::query_item(&message, page)?];
+        Ok(record)
     }
 
     /// Removes a response that has ended; one under way is cancelled first.

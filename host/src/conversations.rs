@@ -248,6 +248,14 @@ impl Conversations {
         Ok((messages, more))
     }
 
+    /// The answer that a response added, if it is kept.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn answer_of(&self, response: Uuid) -> Result<Option<Message>> {
+        store::answer_of(&self.store, response).await
+    }
+
     /// One message.
     ///
     /// # Errors

@@ -97,7 +97,7 @@ pub async fn query(
                     format!("The query gave {} rows.", page.total),
                 )
             };
-            let item = raw(&QueryResult::new(&message, page));
+            let item = query_item(&message, page);
             complete(&inner, log, &prepared, record, item, &[message]).await;
         }
         Err(error) => fail(&inner, log, record, error).await,
@@ -237,7 +237,7 @@ async fn keep(
             &prepared.mind.name,
         )
         .await?;
-        // The rows are not stored with the response: they are read again when somebody asks.
+        // The rows are not stored with the response: they are read again when somebody asks for it.
         let kept = ResponseRecord {
             output: Vec::new(),
             ..record.clone()
@@ -274,8 +274,16 @@ async fn keep_failure(inner: &Inner, record: &ResponseRecord) -> Result<()> {
     Ok(tx.commit().await?)
 }
 
+/// An output item of type `query_result`, from a page of its statement.
+///
+/// # Errors
+/// Never for checked batches.
+pub fn query_item(message: &Message, page: Page) -> Result<Arc<RawValue>> {
+    raw(&QueryResult::new(message, page))
+}
+
 /// An output item of type `message`.
-pub fn message_item(message: &Message) -> serde_json::Value {
+fn message_item(message: &Message) -> serde_json::Value {
     json!({
         "type": "message",
         "id": message.id,

@@ -181,8 +181,15 @@ impl Toolbox<'_> {
         let arguments: DescribeTables = parse(tool_call)?;
         let names: Vec<String> = arguments.tables.into_iter().take(20).collect();
         let described = self.catalog.describe(&self.access.view, &names).await?;
+        let mut tables = serde_json::to_value(described).map_err(Error::internal)?;
+        for table in tables.as_array_mut().into_iter().flatten() {
+            let dialect = table["datasource"]
+                .as_str()
+                .and_then(|name| self.access.dialect_of(name));
+            table["dialect"] = json!(dialect);
+        }
         let message = names.join(", ");
-        Ok((json!({"tables": described}), None, message))
+        Ok((json!({"tables": tables}), None, message))
     }
 
     async fn run_sql(&self, tool_call: &ToolCall, call: &Call) -> Result<Given> {

@@ -5,13 +5,10 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::{
-    answering::{Ask, SqlQuery},
+    answering::{Ask, MAX_INLINE_ROWS, SqlQuery},
     conversations::{Author, Message},
     error::{Code, Error, Result},
 };
-
-/// Rows that `sql_query` gives at once, by default and at most.
-const MAX_INLINE_ROWS: u64 = 10_000;
 
 /// The fields that matter here. Others of OpenAI's API are accepted and have no effect.
 #[derive(Debug, Deserialize)]

@@ -53,7 +53,7 @@ pub async fn get(
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<Response> {
-    let record = answering.get(&caller, response_id(&id)?).await?;
+    let record = answering.get_whole(&caller, response_id(&id)?).await?;
     Ok(axum::Json(ResponseObject::new(&record)).into_response())
 }
 

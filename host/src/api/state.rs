@@ -121,6 +121,7 @@ impl AppState {
             registry: registry.clone(),
             catalog: catalog.clone(),
             results,
+            stored_results: stored_results.clone(),
             settings: config.answering.clone(),
             tasks: shutdown.tasks.clone(),
             ending: shutdown.token.clone(),

@@ -161,6 +161,18 @@ pub async fn message(store: &Store, conversation: Uuid, id: Uuid) -> Result<Opti
     row.as_ref().map(message_of).transpose()
 }
 
+/// The message of the assistant that a response added.
+pub async fn answer_of(store: &Store, response: Uuid) -> Result<Option<Message>> {
+    let query = format!(
+        "SELECT {MESSAGE_COLUMNS} FROM messages WHERE response_id = $1 AND role = 'assistant'"
+    );
+    let row = sqlx::query(sqlx::AssertSqlSafe(query))
+        .bind(response.to_string())
+        .fetch_optional(store.pool())
+        .await?;
+    row.as_ref().map(message_of).transpose()
+}
+
 fn message_of(row: &AnyRow) -> Result<Message> {
     let id: String = row.try_get("id")?;
     let content: Vec<TextPart> = store::json(row.try_get("content")?)?;

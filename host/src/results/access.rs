@@ -49,6 +49,15 @@ impl Access {
             .collect()
     }
 
+    /// The dialect of one of them.
+    pub fn dialect_of(&self, name: &str) -> Option<Dialect> {
+        self.scope
+            .datasources
+            .iter()
+            .find(|one| one.name == name)
+            .map(|one| one.dialect)
+    }
+
     /// Whether rows of every datasource here may go to a model vendor.
     pub fn sends_rows(&self) -> bool {
         self.sources.iter().all(|source| source.send_rows)
