@@ -71,7 +71,9 @@ impl ConnectionData {
     /// # Errors
     /// `InvalidConfig`, which names the field and never its value.
     pub(crate) fn parse(config: &Config) -> Result<Self> {
-        let data: Self = config.parse()?;
+        let mut data: Self = config.parse()?;
+        // The host grants the destination without the blanks around it.
+        data.host = data.host.trim().to_owned();
         data.port()?;
         for (name, value) in [
             ("host", &data.host),

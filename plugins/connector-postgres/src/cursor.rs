@@ -76,8 +76,8 @@ impl Cursor {
         session.wire.flush()?;
         session.settle()?;
         let fields = match describe(session, (began, timeout))? {
-            Some(fields) => fields,
-            None => return Err(no_rows(session)),
+            Some(fields) if !fields.is_empty() => fields,
+            _ => return Err(no_columns(session)),
         };
         let types = resolve(session, &fields)?;
         let kinds: Vec<Kind> = types.iter().map(|found| found.kind).collect();
@@ -248,8 +248,9 @@ fn field_descriptions(body: &RowDescriptionBody) -> Result<Vec<FieldDescription>
         .map_err(|_| malformed("a description of columns"))
 }
 
-/// A statement without columns has run (or copies, which breaks the rhythm of the protocol): not a query.
-fn no_rows(session: &mut Session) -> Error {
+/// A statement without columns has run (or copies, which breaks the rhythm of the protocol): not a query. The host
+/// has no use for `SELECT FROM t` either.
+fn no_columns(session: &mut Session) -> Error {
     session.leave_unread(1);
     let ended = if session.in_snapshot() {
         Ok(())

@@ -20,6 +20,8 @@ use crate::wire::Wire;
 
 /// No statement of the connector's own may take longer.
 const CATALOG_TIMEOUT: Duration = Duration::from_secs(300);
+/// A session that nobody used for longer may be gone without its client knowing.
+const STALE_AFTER: Duration = Duration::from_secs(1);
 /// The server counts milliseconds in a signed 32-bit number.
 const MAX_TIMEOUT_MS: u128 = i32::MAX as u128;
 
@@ -42,6 +44,8 @@ pub(crate) struct Session {
     /// Answers that are still to be read, each up to its ReadyForQuery.
     unread: u32,
     snapshot: Snapshot,
+    /// When the server last answered.
+    heard: Instant,
 }
 
 /// One row of a statement of the connector's own, as text.
@@ -94,6 +98,7 @@ impl Session {
             settings,
             unread: 0,
             snapshot: Snapshot::None,
+            heard: Instant::now(),
         })
     }
 
@@ -129,7 +134,8 @@ impl Session {
         self.wire.flush()
     }
 
-    /// Puts the start of a snapshot into the output; it travels with its first statement.
+    /// Puts the start of a snapshot into the output; it travels with its first statement. Only a session that was idle
+    /// is tried first: the host can replace a dead one before the snapshot, and not within it.
     pub(crate) fn begin_snapshot(&mut self, timeout: Duration) -> Result<()> {
         let (settings, idle) = (&self.settings, milliseconds(timeout));
         let sql = format!(
@@ -137,6 +143,10 @@ impl Session {
              SET LOCAL idle_in_transaction_session_timeout TO {idle}"
         );
         self.simple(&sql)?;
+        if self.heard.elapsed() > STALE_AFTER {
+            self.wire.flush()?;
+            self.settle()?;
+        }
         self.snapshot = Snapshot::Open;
         Ok(())
     }
@@ -170,6 +180,7 @@ impl Session {
         let mut failure = None;
         while self.unread > unread {
             let frame = self.wire.next()?;
+            self.heard = Instant::now();
             match frame.tag {
                 backend::READY_FOR_QUERY_TAG => self.unread -= 1,
                 backend::ERROR_RESPONSE_TAG => {

@@ -1,6 +1,6 @@
 //! How statements run: one flight, bounded portions, cancellation, timeouts, snapshots, and nothing left behind.
 
-#![allow(clippy::unwrap_used, missing_docs, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "tests")]
 
 mod support;
 
@@ -172,6 +172,12 @@ fn errors_have_kind_code_and_position() {
             "",
             None,
         ),
+        (
+            "SELECT FROM public.t",
+            ErrorKind::InvalidStatement,
+            "",
+            None,
+        ),
         ("SELECT '\0'", ErrorKind::InvalidStatement, "", None),
     ] {
         let error = error(&mut postgres, sql);
@@ -317,6 +323,21 @@ fn a_snapshot_sees_one_state() {
     assert_eq!(query(&mut postgres, count).unwrap().1, [[Value::Int64(2)]]);
 }
 
+/// A session that was idle is tried before the snapshot, while the host can still take another.
+#[test]
+fn a_dead_session_begins_no_snapshot() {
+    let mut postgres = connect();
+    let (_, rows) = query(&mut postgres, "SELECT pg_backend_pid()").unwrap();
+    let pid = pid(&rows);
+    Server::shared().psql(&format!(
+        "SELECT pg_terminate_backend({pid}, 5000), pg_sleep(1.1)"
+    ));
+    let error = postgres
+        .begin_snapshot(Duration::from_secs(60))
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ConnectionLost);
+}
+
 #[test]
 fn an_error_ends_the_snapshot_and_nothing_else() {
     let mut postgres = connect();
@@ -380,13 +401,18 @@ fn a_server_that_dies_is_a_lost_connection() {
 fn a_backend_that_is_terminated_is_a_lost_connection() {
     let mut postgres = connect();
     let (_, rows) = query(&mut postgres, "SELECT pg_backend_pid()").unwrap();
-    let [[Value::Int64(pid)]] = rows.iter().map(Vec::as_slice).collect::<Vec<_>>()[..] else {
-        unreachable!()
-    };
+    let pid = pid(&rows);
     Server::shared().psql(&format!("SELECT pg_terminate_backend({pid}, 5000)"));
     let error = error(&mut postgres, "SELECT 1");
     assert_eq!(error.kind(), ErrorKind::ConnectionLost);
     assert!(!error.is_connection_usable());
+}
+
+fn pid(rows: &[Vec<Value>]) -> i64 {
+    match rows[0][0] {
+        Value::Int64(pid) => pid,
+        ref other => panic!("{other:?} is no process"),
+    }
 }
 
 /// Waits until a count is not zero.
