@@ -12,6 +12,8 @@ mod sample;
 mod search;
 mod statistics;
 mod store;
+#[cfg(test)]
+mod tests;
 mod types;
 
 use std::{
@@ -27,13 +29,12 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use self::{names::Names, runs::Runner, store::CatalogStore};
 use crate::{
     config,
-    datasources::{Datasource, Datasources},
+    datasources::Datasources,
     error::{Code, Error, Result},
     plugins::{Call, Connector, TableRef, Target},
     store::Store,
 };
 
-pub use runs::Statuses;
 pub use search::{Described, Found, View, ViewSource};
 pub use statistics::{Statistics, StoredStatistics};
 pub use types::{
@@ -70,15 +71,6 @@ pub struct Source<'a> {
     pub workspace: &'a str,
     /// Id.
     pub id: &'a str,
-}
-
-impl<'a> From<&'a Datasource> for Source<'a> {
-    fn from(datasource: &'a Datasource) -> Self {
-        Self {
-            workspace: &datasource.workspace_id,
-            id: &datasource.id,
-        }
-    }
 }
 
 /// Which tables of a catalog to show.
@@ -168,16 +160,17 @@ impl Catalog {
     /// When the store fails.
     pub async fn status(&self, datasource_id: &str) -> Result<Status> {
         let ids = [datasource_id.to_owned()];
-        Ok(self.statuses(&ids).await?.of([datasource_id]))
+        let runs = self.store.newest_runs(&ids).await?;
+        Ok(runs::status(&runs.iter().collect::<Vec<_>>()))
     }
 
-    /// How far the catalogs of several datasources have got.
+    /// How far the catalogs of several datasources have got, taken together: the least finished one counts.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn statuses(&self, datasource_ids: &[String]) -> Result<Statuses> {
+    pub async fn status_of(&self, datasource_ids: &[String]) -> Result<Status> {
         let runs = self.store.newest_runs(datasource_ids).await?;
-        Ok(Statuses::new(runs))
+        Ok(runs::status_of_several(datasource_ids, &runs))
     }
 
     /// Stores which tables a datasource has. Called when it is made or pointed elsewhere.

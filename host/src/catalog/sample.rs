@@ -120,26 +120,10 @@ async fn first_count(
         let Some(batch) = connection.next(1, call).await? else {
             break;
         };
-        found = match batch {
-            Batch::Rows(rows) => match rows.first().and_then(|row| row.first()) {
-                Some(Value::Int64(count)) => u64::try_from(*count).ok(),
-                Some(Value::Uint64(count)) => Some(*count),
-                _ => None,
-            },
-            Batch::Arrow(batch) => {
-                let counts = batch
-                    .columns()
-                    .first()
-                    .and_then(|one| one.as_any().downcast_ref::<Int64Array>());
-                let count = counts
-                    .filter(|counts| !counts.is_empty())
-                    .map(|counts| counts.value(0));
-                count.and_then(|count| u64::try_from(count).ok())
-            }
-        };
+        found = batch.integer(0, 0);
     }
     connection.close(call).await?;
-    Ok(found)
+    Ok(found.and_then(|count| u64::try_from(count).ok()))
 }
 
 /// The columns under way.
@@ -201,18 +185,16 @@ impl Reading {
     }
 
     fn add(&mut self, schema: &[Column], batch: &Batch, rows: usize) -> Result<()> {
+        self.bytes += batch.bytes();
         match batch {
             Batch::Rows(all) => {
                 for row in all.iter().take(rows) {
                     for (tally, value) in self.tallies.iter_mut().zip(row) {
-                        let cell = of_value(value);
-                        self.bytes += cell.map_or(1, Cell::size);
-                        tally.add(cell);
+                        tally.add(of_value(value));
                     }
                 }
             }
             Batch::Arrow(batch) => {
-                self.bytes += batch.get_array_memory_size();
                 self.add_arrow(schema, &batch.slice(0, rows))?;
             }
         }

@@ -4,6 +4,8 @@
 //! run writes is fenced: it lands only while the run is active and claimed by the host that writes.
 
 mod edit;
+#[cfg(test)]
+pub mod fixture;
 mod read;
 mod runs;
 mod write;
