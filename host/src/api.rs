@@ -1,6 +1,7 @@
 //! The HTTP API: one plain list of routes, and what every request passes through.
 
 mod ask;
+mod catalog;
 mod conversations;
 mod datasources;
 mod engines;
@@ -21,7 +22,7 @@ use std::{io, net::SocketAddr};
 use axum::{
     Router, ServiceExt,
     extract::{DefaultBodyLimit, Request, connect_info::IntoMakeServiceWithConnectInfo},
-    routing::{delete, get, post},
+    routing::{delete, get, patch, post},
 };
 use tokio::net::TcpListener;
 use tower::Layer;
@@ -44,6 +45,24 @@ fn routes() -> Router<AppState> {
                 .put(datasources::update)
                 .patch(datasources::update)
                 .delete(datasources::delete),
+        )
+        .route(
+            "/datasources/{name}/catalog",
+            get(catalog::get).delete(catalog::delete_all),
+        )
+        .route(
+            "/datasources/{name}/catalog/refresh",
+            post(catalog::refresh),
+        )
+        .route("/datasources/{name}/catalog/tables", post(catalog::load))
+        .route("/datasources/{name}/catalog/cancel", post(catalog::cancel))
+        .route(
+            "/datasources/{name}/catalog/tables/{table_name}",
+            patch(catalog::describe_table).delete(catalog::delete_table),
+        )
+        .route(
+            "/datasources/{name}/catalog/tables/{table_name}/columns/{column_name}",
+            patch(catalog::describe_column),
         )
         .route("/providers", get(providers::list).post(providers::create))
         .route(

@@ -29,12 +29,13 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use self::{names::Names, runs::Runner, store::CatalogStore};
 use crate::{
     config,
-    datasources::Datasources,
+    datasources::{Datasource, Datasources},
     error::{Code, Error, Result},
     plugins::{Call, Connector, TableRef, Target},
     store::Store,
 };
 
+pub use runs::Statuses;
 pub use search::{Described, Found, View, ViewSource};
 pub use statistics::{Statistics, StoredStatistics};
 pub use types::{
@@ -71,6 +72,15 @@ pub struct Source<'a> {
     pub workspace: &'a str,
     /// Id.
     pub id: &'a str,
+}
+
+impl<'a> From<&'a Datasource> for Source<'a> {
+    fn from(datasource: &'a Datasource) -> Self {
+        Self {
+            workspace: &datasource.workspace_id,
+            id: &datasource.id,
+        }
+    }
 }
 
 /// Which tables of a catalog to show.
@@ -160,17 +170,16 @@ impl Catalog {
     /// When the store fails.
     pub async fn status(&self, datasource_id: &str) -> Result<Status> {
         let ids = [datasource_id.to_owned()];
-        let runs = self.store.newest_runs(&ids).await?;
-        Ok(runs::status(&runs.iter().collect::<Vec<_>>()))
+        Ok(self.statuses(&ids).await?.of([datasource_id]))
     }
 
-    /// How far the catalogs of several datasources have got, taken together: the least finished one counts.
+    /// How far the catalogs of several datasources have got.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn status_of(&self, datasource_ids: &[String]) -> Result<Status> {
+    pub async fn statuses(&self, datasource_ids: &[String]) -> Result<Statuses> {
         let runs = self.store.newest_runs(datasource_ids).await?;
-        Ok(runs::status_of_several(datasource_ids, &runs))
+        Ok(Statuses::new(runs))
     }
 
     /// Stores which tables a datasource has. Called when it is made or pointed elsewhere.

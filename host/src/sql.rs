@@ -5,6 +5,15 @@
 pub mod csv;
 pub mod guard;
 pub mod json;
+mod lexical;
+mod names;
+mod paging;
+mod rules;
 pub mod schema;
+mod sqlite;
+mod walk;
+
+#[cfg(test)]
+mod tests;
 
 pub use guard::{Guarded, Paged, Scope, ScopeDatasource, ScopeTable, guard};

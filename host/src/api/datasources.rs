@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::extract::{Json, Path, Query, friendly, present};
 use crate::{
     auth::{Caller, Role},
-    catalog::{Catalog, Source},
+    catalog::Catalog,
     datasources::{
         Changes, Datasource, Datasources, NewDatasource, Saved, Settings, SettingsChange,
     },
@@ -119,13 +119,7 @@ pub(super) async fn create(
     };
     let check = query.check_connection.unwrap_or(true);
     let saved = datasources.create(&caller, new, check).await?;
-    if let Err(error) = store_tables(&catalog, &saved).await {
-        // A datasource without its table list would be half of what was asked for.
-        datasources
-            .delete(&caller, &saved.datasource.name, true)
-            .await?;
-        return Err(error);
-    }
+    keep_tables(&catalog, &saved).await?;
     Ok((
         StatusCode::CREATED,
         axum::Json(shown(&caller, saved.datasource)),
@@ -156,8 +150,20 @@ pub(super) async fn update(
     };
     let check = query.check_connection.unwrap_or(true);
     let saved = datasources.update(&caller, &name, changes, check).await?;
-    store_tables(&catalog, &saved).await?;
+    keep_tables(&catalog, &saved).await?;
     Ok(axum::Json(shown(&caller, saved.datasource)))
+}
+
+/// The test of the connection saw the tables: the catalog shows them from the beginning.
+async fn keep_tables(catalog: &Catalog, saved: &Saved) -> Result<()> {
+    match &saved.tables {
+        Some(tables) => {
+            catalog
+                .table_list_stored((&saved.datasource).into(), tables)
+                .await
+        }
+        None => Ok(()),
+    }
 }
 
 /// `GET /datasources`
@@ -198,18 +204,6 @@ pub(super) async fn delete(
 ) -> Result<StatusCode> {
     datasources.delete(&caller, &name, query.cascade).await?;
     Ok(StatusCode::NO_CONTENT)
-}
-
-/// Keeps the table list that the test of the connection saw.
-async fn store_tables(catalog: &Catalog, saved: &Saved) -> Result<()> {
-    let Some(tables) = &saved.tables else {
-        return Ok(());
-    };
-    let source = Source {
-        workspace: &saved.datasource.workspace_id,
-        id: &saved.datasource.id,
-    };
-    catalog.table_list_stored(source, tables).await
 }
 
 /// The shown form, its connection tested where that is wanted. A failed test is part of the answer; a fault of ours

@@ -12,7 +12,7 @@ use self::entries::{Entry, Resolver};
 use super::extract::{Json, Path, Query};
 use crate::{
     auth::{Caller, Compat, Role},
-    catalog::Status,
+    catalog::{Catalog, Source, Status, Statuses},
     error::Result,
     minds::{Changes, Mind, MindDatasource, Minds, NewMind},
 };
@@ -55,17 +55,18 @@ pub(super) struct Shown {
     provider: String,
     model_name: String,
     parameters: Map<String, Value>,
-    /// Of the catalogs of its datasources, taken together.
-    status: Status,
     created_at: String,
     updated_at: String,
     modified_at: String,
+    /// How far the catalogs of its datasources have got.
+    status: Status,
 }
 
 /// `POST /minds`
 pub(super) async fn create(
     caller: Caller,
     State(minds): State<Arc<Minds>>,
+    State(catalog): State<Arc<Catalog>>,
     State(resolver): State<Resolver>,
     Json(body): Json<Create>,
 ) -> Result<axum::Json<Shown>> {
@@ -78,24 +79,26 @@ pub(super) async fn create(
         parameters: body.parameters.unwrap_or_default(),
     };
     let mind = minds.create(&caller, new).await?;
-    resolver.load_missing(&mind).await;
-    shown(&caller, &resolver, mind).await.map(axum::Json)
+    start_missing(&catalog, &mind).await?;
+    let statuses = statuses(&catalog, std::slice::from_ref(&mind)).await?;
+    Ok(axum::Json(shown(&caller, mind, &statuses)))
 }
 
 /// `PUT /minds/{name}`
 pub(super) async fn update(
     caller: Caller,
     State(minds): State<Arc<Minds>>,
+    State(catalog): State<Arc<Catalog>>,
     State(resolver): State<Resolver>,
     Path(name): Path<String>,
     Json(body): Json<Update>,
 ) -> Result<axum::Json<Shown>> {
     caller.require(Role::Editor)?;
-    let is_new_list = body.datasources.is_some();
     let datasources = match body.datasources {
         Some(entries) => Some(resolver.resolve(&caller, entries).await?),
         None => None,
     };
+    let has_new_tables = datasources.is_some();
     let changes = Changes {
         name: body.name,
         datasources,
@@ -104,39 +107,39 @@ pub(super) async fn update(
         parameters: body.parameters,
     };
     let mind = minds.update(&caller, &name, changes).await?;
-    if is_new_list {
-        resolver.load_missing(&mind).await;
+    if has_new_tables {
+        start_missing(&catalog, &mind).await?;
     }
-    shown(&caller, &resolver, mind).await.map(axum::Json)
+    let statuses = statuses(&catalog, std::slice::from_ref(&mind)).await?;
+    Ok(axum::Json(shown(&caller, mind, &statuses)))
 }
 
 /// `GET /minds`
 pub(super) async fn list(
     caller: Caller,
     State(minds): State<Arc<Minds>>,
-    State(resolver): State<Resolver>,
+    State(catalog): State<Arc<Catalog>>,
     Query(filter): Query<Filter>,
 ) -> Result<axum::Json<Vec<Shown>>> {
     let mut all = minds.list(&caller).await?;
     if let Some(is_demo) = filter.is_demo {
         all.retain(|mind| mind.is_demo() == is_demo);
     }
-    let mut listed = Vec::with_capacity(all.len());
-    for mind in all {
-        listed.push(shown(&caller, &resolver, mind).await?);
-    }
-    Ok(axum::Json(listed))
+    let statuses = statuses(&catalog, &all).await?;
+    let shown = all.into_iter().map(|mind| shown(&caller, mind, &statuses));
+    Ok(axum::Json(shown.collect()))
 }
 
 /// `GET /minds/{name}`
 pub(super) async fn get(
     caller: Caller,
     State(minds): State<Arc<Minds>>,
-    State(resolver): State<Resolver>,
+    State(catalog): State<Arc<Catalog>>,
     Path(name): Path<String>,
 ) -> Result<axum::Json<Shown>> {
     let mind = minds.get(&caller, &name).await?;
-    shown(&caller, &resolver, mind).await.map(axum::Json)
+    let statuses = statuses(&catalog, std::slice::from_ref(&mind)).await?;
+    Ok(axum::Json(shown(&caller, mind, &statuses)))
 }
 
 /// `DELETE /minds/{name}`. A body is ignored: some clients send `{}`.
@@ -149,15 +152,46 @@ pub(super) async fn delete(
     Ok(axum::Json(json!({"name": name, "deleted": true})))
 }
 
-async fn shown(caller: &Caller, resolver: &Resolver, mind: Mind) -> Result<Shown> {
+/// What was never loaded of the Mind's tables is loaded in the background.
+async fn start_missing(catalog: &Catalog, mind: &Mind) -> Result<()> {
+    for datasource in &mind.datasources {
+        let source = Source {
+            workspace: &mind.workspace_id,
+            id: &datasource.id,
+        };
+        catalog
+            .start_missing(source, datasource.tables.as_deref())
+            .await?;
+    }
+    Ok(())
+}
+
+async fn statuses(catalog: &Catalog, minds: &[Mind]) -> Result<Statuses> {
+    let mut ids: Vec<String> = minds
+        .iter()
+        .flat_map(|mind| {
+            mind.datasources
+                .iter()
+                .map(|datasource| datasource.id.clone())
+        })
+        .collect();
+    ids.sort_unstable();
+    ids.dedup();
+    catalog.statuses(&ids).await
+}
+
+fn shown(caller: &Caller, mind: Mind, statuses: &Statuses) -> Shown {
+    let status = statuses.of(mind
+        .datasources
+        .iter()
+        .map(|datasource| datasource.id.as_str()));
     let with_tables: Vec<Value> = mind.datasources.iter().map(with_tables).collect();
     let datasources = match caller.compat {
         Some(Compat::MindsSdk) => with_tables.clone(),
         None => mind.datasources.iter().map(|one| json!(one.name)).collect(),
     };
     let updated_at = http_date(mind.updated_at);
-    Ok(Shown {
-        status: resolver.status(&mind).await?,
+    Shown {
         name: mind.name,
         datasources,
         datasource_tables: with_tables,
@@ -171,7 +205,8 @@ async fn shown(caller: &Caller, resolver: &Resolver, mind: Mind) -> Result<Shown
         created_at: http_date(mind.created_at),
         modified_at: updated_at.clone(),
         updated_at,
-    })
+        status,
+    }
 }
 
 fn with_tables(datasource: &MindDatasource) -> Value {

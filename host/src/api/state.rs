@@ -99,6 +99,7 @@ impl AppState {
             shutdown.token.clone(),
             shutdown.tasks.clone(),
         ));
+        catalog.start().await?;
         let conversations = Conversations::new(store.clone());
         let results = Results::new(
             registry.clone(),

@@ -255,64 +255,68 @@ impl Drop for UnderWay<'_> {
     }
 }
 
-/// How far one datasource has got; `runs` are its active ones and the newest, newest first.
-pub fn status(runs: &[&Run]) -> Status {
-    let active = runs.iter().filter(|run| run.status.is_active()).count();
-    let Some(newest) = runs.first() else {
-        return Status {
-            overall_status: RunStatus::NotStarted,
-            progress: 0.0,
-            message: "the catalog was never loaded; POST …/catalog/refresh loads it".into(),
-            active_flow_runs: 0,
-        };
-    };
-    let message = match newest.status {
-        _ if newest.cancel_requested && newest.status.is_active() => "stopping".into(),
-        RunStatus::Pending => "waiting for its turn".into(),
-        RunStatus::Loading if newest.whole && !newest.listed => "listing the tables".into(),
-        RunStatus::Loading => format!("loaded {} of {} tables", newest.done, newest.total),
-        _ => newest.message.clone(),
-    };
-    Status {
-        overall_status: newest.status,
-        progress: newest.progress(),
-        message,
-        active_flow_runs: u32::try_from(active).unwrap_or(u32::MAX),
-    }
+/// How far the catalogs of some datasources have got.
+#[derive(Clone, Debug)]
+pub struct Statuses {
+    /// Active runs and the newest of each datasource, newest first.
+    runs: Vec<Run>,
 }
 
-/// How far several datasources have got together: what is under way counts first, then what went wrong.
-pub fn status_of_several(datasource_ids: &[String], runs: &[Run]) -> Status {
-    let each: Vec<Status> = datasource_ids
-        .iter()
-        .map(|id| {
-            status(
-                &runs
-                    .iter()
-                    .filter(|run| &run.datasource_id == id)
-                    .collect::<Vec<_>>(),
-            )
-        })
-        .collect();
-    let telling = each
-        .iter()
-        .min_by_key(|status| match status.overall_status {
-            RunStatus::Loading => 0,
-            RunStatus::Pending => 1,
-            RunStatus::Failed => 2,
-            RunStatus::Cancelled => 3,
-            RunStatus::NotStarted => 4,
-            RunStatus::Completed => 5,
-        });
-    let Some(telling) = telling else {
-        return status(&[]);
-    };
-    #[allow(clippy::cast_precision_loss, reason = "a Mind has few datasources")]
-    let progress = each.iter().map(|status| status.progress).sum::<f64>() / each.len() as f64;
-    Status {
-        overall_status: telling.overall_status,
-        progress,
-        message: telling.message.clone(),
-        active_flow_runs: each.iter().map(|status| status.active_flow_runs).sum(),
+impl Statuses {
+    pub(super) fn new(runs: Vec<Run>) -> Self {
+        Self { runs }
+    }
+
+    /// Of these together: what is under way tells, else what went wrong, else what was never begun.
+    pub fn of<'a>(&self, datasource_ids: impl IntoIterator<Item = &'a str>) -> Status {
+        let each: Vec<Status> = datasource_ids.into_iter().map(|id| self.one(id)).collect();
+        let telling = each
+            .iter()
+            .min_by_key(|status| match status.overall_status {
+                RunStatus::Loading => 0,
+                RunStatus::Pending => 1,
+                RunStatus::Failed => 2,
+                RunStatus::Cancelled => 3,
+                RunStatus::NotStarted => 4,
+                RunStatus::Completed => 5,
+            });
+        let Some(telling) = telling else {
+            return self.one("");
+        };
+        #[allow(clippy::cast_precision_loss, reason = "a Mind has few datasources")]
+        let progress = each.iter().map(|status| status.progress).sum::<f64>() / each.len() as f64;
+        Status {
+            overall_status: telling.overall_status,
+            progress,
+            message: telling.message.clone(),
+            active_flow_runs: each.iter().map(|status| status.active_flow_runs).sum(),
+        }
+    }
+
+    fn one(&self, datasource_id: &str) -> Status {
+        let of_it = |run: &&Run| run.datasource_id == datasource_id;
+        let mut runs = self.runs.iter().filter(of_it);
+        let active = runs.clone().filter(|run| run.status.is_active()).count();
+        let Some(newest) = runs.next() else {
+            return Status {
+                overall_status: RunStatus::NotStarted,
+                progress: 0.0,
+                message: "the catalog was never loaded; POST …/catalog/refresh loads it".into(),
+                active_flow_runs: 0,
+            };
+        };
+        let message = match newest.status {
+            _ if newest.cancel_requested && newest.status.is_active() => "stopping".into(),
+            RunStatus::Pending => "waiting for its turn".into(),
+            RunStatus::Loading if newest.whole && !newest.listed => "listing the tables".into(),
+            RunStatus::Loading => format!("loaded {} of {} tables", newest.done, newest.total),
+            _ => newest.message.clone(),
+        };
+        Status {
+            overall_status: newest.status,
+            progress: newest.progress(),
+            message,
+            active_flow_runs: u32::try_from(active).unwrap_or(u32::MAX),
+        }
     }
 }

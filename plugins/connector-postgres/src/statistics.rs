@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use mindhost_sdk::{ColumnStatistics, Result, StatisticsOptions, TableRef};
+use mindhost_sdk::{ColumnStatistics, ErrorKind, Result, StatisticsOptions, TableRef};
 
 use crate::array::{literal, values};
 use crate::session::{Session, TextRow};
@@ -65,8 +65,12 @@ pub(crate) fn statistics(
         return Ok(None);
     }
     let mut statistics: Vec<ColumnStatistics> = found.iter().map(column).collect();
-    add_extremes(session, &found, &mut statistics)?;
-    Ok(Some(statistics))
+    match add_extremes(session, &found, &mut statistics) {
+        Ok(()) => Ok(Some(statistics)),
+        // A value that its type no longer takes, as of a domain whose check came later: let the host read rows.
+        Err(error) if error.kind() == ErrorKind::InvalidStatement => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 fn read(row: &TextRow<'_>) -> Found {
@@ -133,10 +137,9 @@ fn add_extremes(
         let (native_type, mut parts) = (&column.native_type, Vec::new());
         for array in arrays {
             parameters.push(array.as_str());
-            parts.push(format!(
-                "SELECT unnest(${}::text::{native_type}[])",
-                parameters.len()
-            ));
+            // Value by value: an array of arrays is no type that a text could be cast to.
+            let array = format!("unnest(${}::text[])", parameters.len());
+            parts.push(format!("SELECT v::{native_type} FROM {array} a (v)"));
         }
         if parts.is_empty() {
             continue;
@@ -148,8 +151,8 @@ fn add_extremes(
         // Writing into a string cannot fail.
         _ = write!(
             sql,
-            "{union}SELECT {index}::text, (SELECT v::text FROM ({values}) s (v) ORDER BY v LIMIT 1), \
-             (SELECT v::text FROM ({values}) s (v) ORDER BY v DESC LIMIT 1)"
+            "{union}SELECT {index}::text, (SELECT s.v::text FROM ({values}) s (v) ORDER BY s.v LIMIT 1), \
+             (SELECT s.v::text FROM ({values}) s (v) ORDER BY s.v DESC LIMIT 1)"
         );
     }
     if sql.is_empty() {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use connector_postgres::Postgres;
 use mindhost_sdk::control::stand_in;
-use mindhost_sdk::{BatchLimits, Connector, ErrorKind, Statement, Value};
+use mindhost_sdk::{BatchLimits, Connector, ErrorKind, Statement, Value, testing};
 use serde_json::json;
 use support::{LIMITS, Server, connect, data, error, query, run};
 
@@ -54,7 +54,7 @@ fn batches_keep_to_their_limits() {
         let Some(batch) = postgres.next(&mut cursor, limits).unwrap() else {
             break;
         };
-        let rows = support::values(&columns, batch).len();
+        let rows = testing::rows(&batch, &columns).unwrap().len();
         assert!(
             rows <= limits.max_rows as usize
                 && rows * 1000 <= (limits.max_bytes as usize).max(1000),

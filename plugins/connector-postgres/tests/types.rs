@@ -4,7 +4,7 @@
 
 mod support;
 
-use mindhost_sdk::{Batch, Connector, DataType, Statement, Value};
+use mindhost_sdk::{Batch, Connector, DataType, Statement, Value, testing};
 use support::{LIMITS, Server, connect, query};
 
 const TYPES: &str = "
@@ -304,7 +304,7 @@ fn a_value_that_a_type_cannot_hold_makes_its_batch_rows() {
     };
     while let Some(batch) = postgres.next(&mut cursor, limits).unwrap() {
         forms.push(matches!(batch, Batch::Arrow(_)));
-        rows.extend(support::values(&columns, batch));
+        rows.extend(testing::rows(&batch, &columns).unwrap());
     }
     assert!(postgres.close(cursor).unwrap());
     assert_eq!(forms, [true, false, true]);

@@ -11,10 +11,11 @@ use serde::{
 use crate::{
     api::AppState,
     auth::Caller,
-    catalog::{Catalog, Source, Status},
-    datasources::Datasources,
+    catalog::Catalog,
+    datasources::{Datasource, Datasources},
     error::{Code, Error, Result},
-    minds::{Mind, MindDatasource},
+    minds::MindDatasource,
+    plugins::TableRef,
 };
 
 /// A datasource with all its tables, or with some.
@@ -103,25 +104,9 @@ impl Resolver {
                     .param(format!("datasources[{index}]")),
                 _ => error,
             })?;
-        let param = format!("datasources[{index}].tables");
-        let source = Source {
-            workspace: &caller.workspace,
-            id: &datasource.id,
-        };
         let tables = match entry.tables {
             None => None,
-            Some(names) if names.is_empty() => {
-                let message =
-                    format!("`{param}` is empty; name at least one table, or leave it out for all");
-                return Err(Error::invalid(param, message));
-            }
-            Some(names) => {
-                let found = self.catalog.resolve(source, &names).await;
-                let mut tables = found.map_err(|error| error.param(param))?;
-                tables.sort();
-                tables.dedup();
-                Some(tables)
-            }
+            Some(names) => Some(self.tables(&datasource, index, &names).await?),
         };
         Ok(MindDatasource {
             id: datasource.id,
@@ -130,30 +115,22 @@ impl Resolver {
         })
     }
 
-    /// Starts loading what was never loaded of a Mind's tables. The Mind is there whether that works or not, so a
-    /// failure is only logged: the caller can refresh the catalog.
-    pub(crate) async fn load_missing(&self, mind: &Mind) {
-        for datasource in &mind.datasources {
-            let source = Source {
-                workspace: &mind.workspace_id,
-                id: &datasource.id,
-            };
-            let started = self
-                .catalog
-                .start_missing(source, datasource.tables.as_deref())
-                .await;
-            if let Err(error) = started {
-                tracing::warn!(%error, datasource = datasource.name, "the catalog is not being loaded");
-            }
+    async fn tables(
+        &self,
+        datasource: &Datasource,
+        index: usize,
+        names: &[String],
+    ) -> Result<Vec<TableRef>> {
+        let param = format!("datasources[{index}].tables");
+        if names.is_empty() {
+            let message =
+                format!("`{param}` is empty; name at least one table, or leave it out for all");
+            return Err(Error::invalid(param, message));
         }
-    }
-
-    /// How far the catalogs of a Mind's datasources have got, taken together.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub(crate) async fn status(&self, mind: &Mind) -> Result<Status> {
-        let ids: Vec<_> = mind.datasources.iter().map(|one| one.id.clone()).collect();
-        self.catalog.status_of(&ids).await
+        let found = self.catalog.resolve(datasource.into(), names).await;
+        let mut tables = found.map_err(|error| error.param(param))?;
+        tables.sort_unstable();
+        tables.dedup();
+        Ok(tables)
     }
 }

@@ -12,7 +12,7 @@ pub mod server;
 
 use connector_postgres::Postgres;
 use mindhost_sdk::{
-    Batch, BatchLimits, Column, Config, Connector, Error, Result, Statement, Value,
+    BatchLimits, Column, Config, Connector, Error, Result, Statement, Value, testing,
 };
 use serde_json::{Value as Json, json};
 
@@ -56,7 +56,7 @@ pub fn run(
     let mut rows = Vec::new();
     let outcome = loop {
         match postgres.next(&mut cursor, LIMITS) {
-            Ok(Some(batch)) => rows.extend(values(&columns, batch)),
+            Ok(Some(batch)) => rows.extend(testing::rows(&batch, &columns).unwrap()),
             Ok(None) => break Ok(()),
             Err(error) => break Err(error),
         }
@@ -68,60 +68,4 @@ pub fn run(
 /// The error of a statement.
 pub fn error(postgres: &mut Postgres, sql: &str) -> Error {
     query(postgres, sql).expect_err(sql)
-}
-
-/// The rows of a batch of either form.
-pub fn values(columns: &[Column], batch: Batch) -> Vec<Vec<Value>> {
-    match batch {
-        Batch::Rows(rows) => rows,
-        Batch::Arrow(bytes) => arrow_values(columns, &bytes),
-    }
-}
-
-fn arrow_values(columns: &[Column], bytes: &[u8]) -> Vec<Vec<Value>> {
-    let mut reader = arrow_ipc::reader::StreamReader::try_new(bytes, None).unwrap();
-    let batch = reader.next().unwrap().unwrap();
-    let row = |row| {
-        let cells = columns.iter().zip(batch.columns());
-        cells
-            .map(|(column, array)| cell(column.data_type, array, row))
-            .collect()
-    };
-    (0..batch.num_rows()).map(row).collect()
-}
-
-fn cell(data_type: mindhost_sdk::DataType, array: &arrow_array::ArrayRef, row: usize) -> Value {
-    use arrow_array::cast::AsArray;
-    use arrow_array::types::{
-        Date32Type, Float64Type, Int64Type, Time64MicrosecondType, TimestampMicrosecondType,
-        UInt64Type,
-    };
-    use mindhost_sdk::DataType;
-    if array.is_null(row) {
-        return Value::Null;
-    }
-    match data_type {
-        DataType::Boolean => Value::Boolean(array.as_boolean().value(row)),
-        DataType::Int64 => Value::Int64(array.as_primitive::<Int64Type>().value(row)),
-        DataType::Uint64 => Value::Uint64(array.as_primitive::<UInt64Type>().value(row)),
-        DataType::Float64 => Value::Float64(array.as_primitive::<Float64Type>().value(row)),
-        DataType::Decimal => Value::Decimal(array.as_string::<i32>().value(row).into()),
-        DataType::Text => Value::Text(array.as_string::<i32>().value(row).into()),
-        DataType::Json => Value::Json(array.as_string::<i32>().value(row).into()),
-        DataType::Bytes => Value::Bytes(array.as_binary::<i32>().value(row).into()),
-        DataType::Date => Value::Date(array.as_primitive::<Date32Type>().value(row)),
-        DataType::Time => Value::Time(
-            array
-                .as_primitive::<Time64MicrosecondType>()
-                .value(row)
-                .cast_unsigned(),
-        ),
-        DataType::Timestamp => {
-            Value::Timestamp(array.as_primitive::<TimestampMicrosecondType>().value(row))
-        }
-        DataType::TimestampUtc => {
-            Value::TimestampUtc(array.as_primitive::<TimestampMicrosecondType>().value(row))
-        }
-        DataType::Any => panic!("type any has no Arrow form"),
-    }
 }

@@ -1,0 +1,443 @@
+//! `/datasources/{datasource_name}/catalog`
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    extract::{FromRef, State},
+    http::StatusCode,
+};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    AppState,
+    extract::{Json, Path, Query, present},
+};
+use crate::{
+    auth::{Caller, Role},
+    catalog::{
+        Catalog, Column, DescriptionSource, Filter, ForeignKey, Mode, PrimaryKeyColumn, Started,
+        Status, StoredStatistics, Table, TableStatus,
+    },
+    datasources::{Datasource, Datasources},
+    error::{Code, Error, Result},
+    minds::Minds,
+    plugins::TableRef,
+    store::timestamp,
+};
+
+const MAX_DESCRIPTION: usize = 10_000;
+const MAX_WAIT: u64 = 600;
+
+/// `?mind=&search=`
+#[derive(Debug, Deserialize)]
+pub(super) struct Show {
+    mind: Option<String>,
+    search: Option<String>,
+}
+
+/// `?wait=`: seconds.
+#[derive(Debug, Deserialize)]
+pub(super) struct Wait {
+    wait: Option<u64>,
+}
+
+/// The body of `POST …/refresh`; none at all refreshes everything.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Refresh {
+    table_names: Option<Vec<String>>,
+    mode: Option<Mode>,
+}
+
+/// The body of `POST …/tables`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Load {
+    table_names: Vec<String>,
+}
+
+/// The body of both `PATCH`: null clears, absent is refused.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Describe {
+    #[serde(default, deserialize_with = "present")]
+    description: Option<Option<String>>,
+}
+
+/// A catalog, of spec 2.2.
+#[derive(Debug, Serialize)]
+pub(super) struct ShownCatalog {
+    datasource: Summary,
+    total_tables: usize,
+    status: Status,
+    tables: Vec<ShownTable>,
+}
+
+/// A datasource in a catalog, of spec 2.1.
+#[derive(Debug, Serialize)]
+struct Summary {
+    id: String,
+    name: String,
+    description: String,
+    engine: String,
+    created_at: jiff::Timestamp,
+    modified_at: jiff::Timestamp,
+}
+
+/// A table, of spec 2.3.
+#[derive(Debug, Serialize)]
+pub(super) struct ShownTable {
+    name: String,
+    schema: String,
+    description: Option<String>,
+    source_description: Option<String>,
+    description_source: DescriptionSource,
+    #[serde(rename = "type")]
+    kind: String,
+    row_count: u64,
+    row_count_known: bool,
+    status: TableStatus,
+    /// Why the last load failed.
+    error: Option<String>,
+    /// Whether it vanished from the source.
+    missing: bool,
+    loaded_at: Option<jiff::Timestamp>,
+    columns: Vec<ShownColumn>,
+    primary_key_constraints: Vec<PrimaryKeyColumn>,
+    foreign_key_constraints: Vec<ForeignKey>,
+}
+
+/// A column, of spec 2.4.
+#[derive(Debug, Serialize)]
+pub(super) struct ShownColumn {
+    name: String,
+    data_type: String,
+    description: Option<String>,
+    source_description: Option<String>,
+    description_source: DescriptionSource,
+    default_value: Option<String>,
+    is_nullable: bool,
+    statistics: StoredStatistics,
+}
+
+/// What every handler here needs.
+#[derive(Clone)]
+pub(super) struct Parts {
+    catalog: Arc<Catalog>,
+    datasources: Arc<Datasources>,
+    minds: Arc<Minds>,
+}
+
+impl FromRef<AppState> for Parts {
+    fn from_ref(state: &AppState) -> Self {
+        Self {
+            catalog: state.catalog.clone(),
+            datasources: state.datasources.clone(),
+            minds: state.minds.clone(),
+        }
+    }
+}
+
+/// `GET …/catalog`
+pub(super) async fn get(
+    caller: Caller,
+    State(parts): State<Parts>,
+    Path(name): Path<String>,
+    Query(query): Query<Show>,
+) -> Result<axum::Json<ShownCatalog>> {
+    let datasource = parts.datasources.get(&caller, &name).await?;
+    let selection = match &query.mind {
+        Some(mind) => parts.of_mind(&caller, &datasource, mind).await?,
+        None => parts.of_caller(&caller, &datasource).await?,
+    };
+    parts.show(datasource, selection, query.search).await
+}
+
+/// `POST …/catalog/refresh`
+pub(super) async fn refresh(
+    caller: Caller,
+    State(parts): State<Parts>,
+    Path(name): Path<String>,
+    Query(query): Query<Wait>,
+    body: Option<Json<Refresh>>,
+) -> Result<axum::Json<ShownCatalog>> {
+    caller.require(Role::Editor)?;
+    let patience = patience(query.wait)?;
+    let body = body.map(|Json(body)| body).unwrap_or_default();
+    check_names(body.table_names.as_deref())?;
+    let datasource = parts.datasources.get(&caller, &name).await?;
+    let mode = body.mode.unwrap_or(Mode::All);
+    let names = body.table_names.as_deref();
+    let started = parts
+        .catalog
+        .refresh((&datasource).into(), mode, names)
+        .await?;
+    parts
+        .show_after(&caller, datasource, &started, patience)
+        .await
+}
+
+/// `POST …/catalog/tables`
+pub(super) async fn load(
+    caller: Caller,
+    State(parts): State<Parts>,
+    Path(name): Path<String>,
+    Query(query): Query<Wait>,
+    Json(body): Json<Load>,
+) -> Result<axum::Json<ShownCatalog>> {
+    caller.require(Role::Editor)?;
+    let patience = patience(query.wait)?;
+    check_names(Some(&body.table_names))?;
+    let datasource = parts.datasources.get(&caller, &name).await?;
+    let started = parts
+        .catalog
+        .load_tables((&datasource).into(), &body.table_names)
+        .await?;
+    parts
+        .show_after(&caller, datasource, &started, patience)
+        .await
+}
+
+/// `POST …/catalog/cancel`
+pub(super) async fn cancel(
+    caller: Caller,
+    State(parts): State<Parts>,
+    Path(name): Path<String>,
+    Query(query): Query<Wait>,
+) -> Result<axum::Json<ShownCatalog>> {
+    caller.require(Role::Editor)?;
+    let patience = patience(query.wait)?;
+    let datasource = parts.datasources.get(&caller, &name).await?;
+    let stopped = parts.catalog.cancel((&datasource).into()).await?;
+    parts
+        .show_after(&caller, datasource, &stopped, patience)
+        .await
+}
+
+/// `PATCH …/catalog/tables/{table_name}`
+pub(super) async fn describe_table(
+    caller: Caller,
+    State(parts): State<Parts>,
+    Path((name, table)): Path<(String, String)>,
+    Json(body): Json<Describe>,
+) -> Result<axum::Json<ShownTable>> {
+    caller.require(Role::Editor)?;
+    let text = description(body)?;
+    let datasource = parts.datasources.get(&caller, &name).await?;
+    let source = (&datasource).into();
+    let table = parts
+        .catalog
+        .describe_table(source, &table, text.as_deref())
+        .await?;
+    Ok(axum::Json(table.into()))
+}
+
+/// `PATCH …/catalog/tables/{table_name}/columns/{column_name}`
+pub(super) async fn describe_column(
+    caller: Caller,
+    State(parts): State<Parts>,
+    Path((name, table, column)): Path<(String, String, String)>,
+    Json(body): Json<Describe>,
+) -> Result<axum::Json<ShownColumn>> {
+    caller.require(Role::Editor)?;
+    let text = description(body)?;
+    let datasource = parts.datasources.get(&caller, &name).await?;
+    let source = (&datasource).into();
+    let column = parts
+        .catalog
+        .describe_column(source, &table, &column, text.as_deref())
+        .await?;
+    Ok(axum::Json(column.into()))
+}
+
+/// `DELETE …/catalog/tables/{table_name}`
+pub(super) async fn delete_table(
+    caller: Caller,
+    State(parts): State<Parts>,
+    Path((name, table)): Path<(String, String)>,
+) -> Result<StatusCode> {
+    caller.require(Role::Editor)?;
+    let datasource = parts.datasources.get(&caller, &name).await?;
+    parts
+        .catalog
+        .delete_table((&datasource).into(), &table)
+        .await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// `DELETE …/catalog`
+pub(super) async fn delete_all(
+    caller: Caller,
+    State(parts): State<Parts>,
+    Path(name): Path<String>,
+) -> Result<StatusCode> {
+    caller.require(Role::Editor)?;
+    let datasource = parts.datasources.get(&caller, &name).await?;
+    parts.catalog.delete_all((&datasource).into()).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+impl Parts {
+    /// The tables that a Mind has of the datasource; `None` means all.
+    async fn of_mind(
+        &self,
+        caller: &Caller,
+        datasource: &Datasource,
+        mind: &str,
+    ) -> Result<Option<Vec<TableRef>>> {
+        let mind = self.minds.get(caller, mind).await?;
+        let entry = mind
+            .datasources
+            .into_iter()
+            .find(|one| one.id == datasource.id);
+        let missing = || {
+            let message = format!(
+                "the Mind '{}' has no datasource '{}'",
+                mind.name, datasource.name
+            );
+            Error::new(Code::DatasourceNotInMind, message).param("mind")
+        };
+        Ok(entry.ok_or_else(missing)?.tables)
+    }
+
+    /// The tables that the caller may see; `None` means all. A key that is limited to Minds sees theirs.
+    async fn of_caller(
+        &self,
+        caller: &Caller,
+        datasource: &Datasource,
+    ) -> Result<Option<Vec<TableRef>>> {
+        if caller.minds.is_none() {
+            return Ok(None);
+        }
+        let mut tables = Vec::new();
+        let minds = self.minds.list(caller).await?;
+        for entry in minds.into_iter().flat_map(|mind| mind.datasources) {
+            match entry.tables {
+                _ if entry.id != datasource.id => {}
+                Some(some) => tables.extend(some),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(tables))
+    }
+
+    async fn show_after(
+        &self,
+        caller: &Caller,
+        datasource: Datasource,
+        started: &Started,
+        patience: Duration,
+    ) -> Result<axum::Json<ShownCatalog>> {
+        self.catalog.wait(started, patience).await?;
+        let selection = self.of_caller(caller, &datasource).await?;
+        self.show(datasource, selection, None).await
+    }
+
+    async fn show(
+        &self,
+        datasource: Datasource,
+        selection: Option<Vec<TableRef>>,
+        search: Option<String>,
+    ) -> Result<axum::Json<ShownCatalog>> {
+        let filter = Filter {
+            selection: selection.as_deref(),
+            search: search.as_deref(),
+        };
+        let shown = self.catalog.show((&datasource).into(), filter).await?;
+        Ok(axum::Json(ShownCatalog {
+            total_tables: shown.tables.len(),
+            tables: shown.tables.into_iter().map(ShownTable::from).collect(),
+            status: shown.status,
+            datasource: datasource.into(),
+        }))
+    }
+}
+
+fn patience(wait: Option<u64>) -> Result<Duration> {
+    match wait.unwrap_or(0) {
+        seconds @ 0..=MAX_WAIT => Ok(Duration::from_secs(seconds)),
+        _ => Err(Error::invalid(
+            "wait",
+            format!("`wait` may be at most {MAX_WAIT} seconds"),
+        )),
+    }
+}
+
+fn check_names(names: Option<&[String]>) -> Result<()> {
+    match names {
+        Some([]) => Err(Error::invalid(
+            "table_names",
+            "`table_names` is empty; name at least one table (POST …/catalog/refresh without it takes all)",
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn description(body: Describe) -> Result<Option<String>> {
+    let absent = "`description` is missing; send a text, or null to clear it";
+    let text = body
+        .description
+        .ok_or_else(|| Error::invalid("description", absent))?;
+    let Some(text) = text else { return Ok(None) };
+    if text.chars().count() > MAX_DESCRIPTION {
+        let message = "`description` may have at most 10,000 characters";
+        return Err(Error::invalid("description", message));
+    }
+    if text.contains('\0') {
+        return Err(Error::invalid(
+            "description",
+            "`description` must not contain NUL",
+        ));
+    }
+    Ok(Some(text))
+}
+
+impl From<Datasource> for Summary {
+    fn from(datasource: Datasource) -> Self {
+        Self {
+            id: datasource.id,
+            name: datasource.name,
+            description: datasource.description,
+            engine: datasource.engine,
+            created_at: datasource.created_at,
+            modified_at: datasource.modified_at,
+        }
+    }
+}
+
+impl From<Table> for ShownTable {
+    fn from(table: Table) -> Self {
+        Self {
+            name: table.table.name,
+            schema: table.table.schema,
+            description: table.description.text,
+            source_description: table.description.in_source,
+            description_source: table.description.source,
+            kind: table.kind,
+            row_count: table.row_count.unwrap_or(0),
+            row_count_known: table.row_count.is_some(),
+            status: table.status,
+            error: table.error,
+            missing: table.missing,
+            loaded_at: table.loaded_at.map(timestamp),
+            columns: table.columns.into_iter().map(ShownColumn::from).collect(),
+            primary_key_constraints: table.primary_key,
+            foreign_key_constraints: table.foreign_keys,
+        }
+    }
+}
+
+impl From<Column> for ShownColumn {
+    fn from(column: Column) -> Self {
+        Self {
+            name: column.name,
+            data_type: column.data_type,
+            description: column.description.text,
+            source_description: column.description.in_source,
+            description_source: column.description.source,
+            default_value: column.default_value,
+            is_nullable: column.nullable,
+            statistics: column.statistics,
+        }
+    }
+}

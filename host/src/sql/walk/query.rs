@@ -1,0 +1,372 @@
+//! Queries, their clauses and CTEs.
+
+use sqlparser::{
+    ast::{
+        Cte, Distinct, ExcludeSelectItem, Fetch, GroupByExpr, GroupByWithModifier, LimitClause,
+        NamedWindowDefinition, NamedWindowExpr, Offset, OrderBy, OrderByExpr, OrderByKind, Query,
+        Select, SelectFlavor, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, SetQuantifier,
+        Spanned, Top, TopQuantity, Values, WildcardAdditionalOptions, With,
+    },
+    tokenizer::Location,
+};
+
+use super::Walk;
+use crate::{
+    error::{Code, Result},
+    plugins::Dialect,
+};
+
+impl Walk<'_> {
+    pub(super) fn query(&mut self, query: &mut Query) -> Result<()> {
+        let Query {
+            with,
+            body,
+            order_by,
+            limit_clause,
+            fetch,
+            locks,
+            for_clause,
+            settings,
+            format_clause,
+            pipe_operators,
+        } = query;
+        if !locks.is_empty() {
+            return Err(self.error(
+                Code::SqlNotReadOnly,
+                "FOR UPDATE and FOR SHARE lock rows; remove the clause",
+                Location::empty(),
+            ));
+        }
+        self.none(for_clause.as_ref(), "FOR XML, FOR JSON or FOR BROWSE")?;
+        self.none(settings.as_ref(), "SETTINGS")?;
+        self.none(format_clause.as_ref(), "FORMAT")?;
+        self.empty(pipe_operators, "a pipe operator")?;
+
+        let outer = self.ctes.len();
+        if let Some(with) = with {
+            self.with(with)?;
+        }
+        self.set_expr(body)?;
+        if let Some(order_by) = order_by {
+            self.order_by(order_by)?;
+        }
+        if let Some(limit) = limit_clause {
+            self.limit(limit)?;
+        }
+        if let Some(fetch) = fetch {
+            self.fetch(fetch)?;
+        }
+        self.ctes.truncate(outer);
+        Ok(())
+    }
+
+    /// Brings the names of a WITH into scope just as far as the engine does. A name that were in scope here and not
+    /// there would be looked up as a table by the engine, unseen by the guard.
+    fn with(&mut self, with: &mut With) -> Result<()> {
+        let With {
+            with_token: _,
+            recursive,
+            cte_tables,
+        } = with;
+        let names: Vec<_> = cte_tables
+            .iter()
+            .map(|cte| self.fold(&cte.alias.name))
+            .collect();
+        let whole_list = match self.rules.dialect {
+            Dialect::Sqlite => true,
+            Dialect::Postgresql => *recursive,
+            Dialect::Mysql | Dialect::Mssql | Dialect::Generic => false,
+        };
+        let itself = match self.rules.dialect {
+            Dialect::Mssql => true,
+            _ => *recursive,
+        };
+        if whole_list {
+            self.ctes.extend(names.iter().cloned());
+        }
+        for (cte, name) in cte_tables.iter_mut().zip(names) {
+            if whole_list {
+                self.cte(cte)?;
+            } else if itself {
+                self.ctes.push(name);
+                self.cte(cte)?;
+            } else {
+                self.cte(cte)?;
+                self.ctes.push(name);
+            }
+        }
+        Ok(())
+    }
+
+    fn cte(&mut self, cte: &mut Cte) -> Result<()> {
+        let Cte {
+            alias,
+            query,
+            from,
+            materialized: _,
+            closing_paren_token: _,
+        } = cte;
+        self.none(from.as_ref(), "FROM behind a CTE")?;
+        self.table_alias(alias)?;
+        self.query(query)
+    }
+
+    fn set_expr(&mut self, body: &mut SetExpr) -> Result<()> {
+        match body {
+            SetExpr::Select(select) => self.select(select),
+            SetExpr::Query(query) => self.query(query),
+            SetExpr::SetOperation {
+                left,
+                op: _,
+                set_quantifier,
+                right,
+            } => {
+                if !matches!(
+                    set_quantifier,
+                    SetQuantifier::All | SetQuantifier::Distinct | SetQuantifier::None
+                ) {
+                    return Err(self.unsupported("BY NAME", right.span().start));
+                }
+                self.set_expr(left)?;
+                self.set_expr(right)
+            }
+            SetExpr::Values(values) => self.values(values),
+            SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_) => {
+                Err(self.error(
+                    Code::SqlNotReadOnly,
+                    "INSERT, UPDATE, DELETE and MERGE are not allowed, not even inside a WITH; write a SELECT",
+                    Location::empty(),
+                ))
+            }
+            SetExpr::Table(_) => Err(self.error(
+                Code::SqlNotSupported,
+                "TABLE is not supported; write SELECT * FROM and the name",
+                Location::empty(),
+            )),
+        }
+    }
+
+    fn values(&mut self, values: &mut Values) -> Result<()> {
+        let Values {
+            explicit_row: _,
+            value_keyword: _,
+            rows,
+        } = values;
+        for row in rows {
+            self.exprs(&mut row.content)?;
+        }
+        Ok(())
+    }
+
+    fn select(&mut self, select: &mut Select) -> Result<()> {
+        let Select {
+            select_token,
+            optimizer_hints,
+            distinct,
+            select_modifiers,
+            top,
+            top_before_distinct: _,
+            projection,
+            exclude,
+            into,
+            from,
+            lateral_views,
+            prewhere,
+            selection,
+            connect_by,
+            group_by,
+            cluster_by,
+            distribute_by,
+            sort_by,
+            having,
+            named_window,
+            qualify,
+            window_before_qualify: _,
+            value_table_mode,
+            flavor,
+        } = select;
+        // A hint is a comment, and no comment goes out.
+        optimizer_hints.clear();
+        if let Some(into) = into {
+            return Err(self.error(
+                Code::SqlNotReadOnly,
+                format!("{into} writes a table; remove it"),
+                select_token.0.span.start,
+            ));
+        }
+        self.none(select_modifiers.as_ref(), "a modifier behind SELECT")?;
+        self.none::<ExcludeSelectItem>(exclude.as_ref(), "EXCLUDE")?;
+        self.empty(lateral_views, "LATERAL VIEW")?;
+        self.none(prewhere.as_ref(), "PREWHERE")?;
+        self.empty(connect_by, "CONNECT BY")?;
+        self.empty(cluster_by, "CLUSTER BY")?;
+        self.empty(distribute_by, "DISTRIBUTE BY")?;
+        self.empty(sort_by, "SORT BY")?;
+        self.none(qualify.as_ref(), "QUALIFY")?;
+        self.none(value_table_mode.as_ref(), "AS STRUCT or AS VALUE")?;
+        if *flavor != SelectFlavor::Standard {
+            return Err(self.unsupported("FROM before SELECT", select_token.0.span.start));
+        }
+        // FROM comes first, so that the tables are known where columns name them.
+        for table in from {
+            self.table_with_joins(table)?;
+        }
+        if let Some(Distinct::On(exprs)) = distinct {
+            self.exprs(exprs)?;
+        }
+        if let Some(top) = top {
+            self.top(top)?;
+        }
+        for item in projection {
+            self.select_item(item)?;
+        }
+        if let Some(selection) = selection {
+            self.expr(selection)?;
+        }
+        self.group_by(group_by)?;
+        if let Some(having) = having {
+            self.expr(having)?;
+        }
+        named_window
+            .iter_mut()
+            .try_for_each(|window| self.named_window(window))
+    }
+
+    fn named_window(&mut self, window: &mut NamedWindowDefinition) -> Result<()> {
+        let NamedWindowDefinition(name, definition) = window;
+        self.ident(name)?;
+        match definition {
+            NamedWindowExpr::NamedWindow(other) => self.ident(other),
+            NamedWindowExpr::WindowSpec(spec) => self.window(spec),
+        }
+    }
+
+    fn select_item(&mut self, item: &mut SelectItem) -> Result<()> {
+        match item {
+            SelectItem::UnnamedExpr(expr) => self.expr(expr),
+            SelectItem::ExprWithAlias { expr, alias } => {
+                self.alias(alias)?;
+                self.expr(expr)
+            }
+            SelectItem::QualifiedWildcard(
+                SelectItemQualifiedWildcardKind::ObjectName(name),
+                options,
+            ) => {
+                self.wildcard(options)?;
+                self.qualifier(name)
+            }
+            SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::Expr(expr), options) => {
+                self.wildcard(options)?;
+                self.expr(expr)
+            }
+            SelectItem::Wildcard(options) => self.wildcard(options),
+            SelectItem::ExprWithAliases { expr, .. } => {
+                Err(self.unsupported("a list of aliases", expr.span().start))
+            }
+        }
+    }
+
+    pub(super) fn wildcard(&self, options: &WildcardAdditionalOptions) -> Result<()> {
+        let WildcardAdditionalOptions {
+            wildcard_token: _,
+            opt_ilike,
+            opt_exclude,
+            opt_except,
+            opt_replace,
+            opt_rename,
+            opt_alias,
+        } = options;
+        self.none(opt_ilike.as_ref(), "* ILIKE")?;
+        self.none(opt_exclude.as_ref(), "* EXCLUDE")?;
+        self.none(opt_except.as_ref(), "* EXCEPT")?;
+        self.none(opt_replace.as_ref(), "* REPLACE")?;
+        self.none(opt_rename.as_ref(), "* RENAME")?;
+        self.none(opt_alias.as_ref(), "an alias of *")
+    }
+
+    fn group_by(&mut self, group_by: &mut GroupByExpr) -> Result<()> {
+        let (exprs, modifiers) = match group_by {
+            GroupByExpr::Expressions(exprs, modifiers) => (exprs, modifiers),
+            GroupByExpr::All(_) => return Err(self.unsupported("GROUP BY ALL", Location::empty())),
+        };
+        self.exprs(exprs)?;
+        for modifier in modifiers {
+            match modifier {
+                GroupByWithModifier::Rollup | GroupByWithModifier::Cube => {}
+                GroupByWithModifier::GroupingSets(expr) => self.expr(expr)?,
+                GroupByWithModifier::Totals => {
+                    return Err(self.unsupported("WITH TOTALS", Location::empty()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn order_by(&mut self, order_by: &mut OrderBy) -> Result<()> {
+        let OrderBy { kind, interpolate } = order_by;
+        self.none(interpolate.as_ref(), "INTERPOLATE")?;
+        match kind {
+            OrderByKind::Expressions(exprs) => self.order_exprs(exprs),
+            OrderByKind::All(_) => Err(self.unsupported("ORDER BY ALL", Location::empty())),
+        }
+    }
+
+    pub(super) fn order_exprs(&mut self, exprs: &mut [OrderByExpr]) -> Result<()> {
+        for OrderByExpr {
+            expr,
+            options: _,
+            with_fill,
+        } in exprs
+        {
+            self.none(with_fill.as_ref(), "WITH FILL")?;
+            self.expr(expr)?;
+        }
+        Ok(())
+    }
+
+    fn limit(&mut self, limit: &mut LimitClause) -> Result<()> {
+        match limit {
+            LimitClause::LimitOffset {
+                limit,
+                offset,
+                limit_by,
+            } => {
+                self.empty(limit_by, "LIMIT BY")?;
+                if let Some(limit) = limit {
+                    self.expr(limit)?;
+                }
+                match offset {
+                    Some(Offset { value, rows: _ }) => self.expr(value),
+                    None => Ok(()),
+                }
+            }
+            LimitClause::OffsetCommaLimit { offset, limit } => {
+                self.expr(offset)?;
+                self.expr(limit)
+            }
+        }
+    }
+
+    fn fetch(&mut self, fetch: &mut Fetch) -> Result<()> {
+        let Fetch {
+            with_ties: _,
+            percent: _,
+            quantity,
+        } = fetch;
+        quantity
+            .as_mut()
+            .map_or(Ok(()), |quantity| self.expr(quantity))
+    }
+
+    fn top(&mut self, top: &mut Top) -> Result<()> {
+        let Top {
+            with_ties: _,
+            percent: _,
+            quantity,
+        } = top;
+        match quantity {
+            Some(TopQuantity::Expr(expr)) => self.expr(expr),
+            Some(TopQuantity::Constant(_)) | None => Ok(()),
+        }
+    }
+}
