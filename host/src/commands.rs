@@ -3,6 +3,7 @@
 mod doctor;
 mod keys;
 mod open;
+mod plugin;
 mod plugins;
 mod serve;
 
@@ -37,6 +38,9 @@ enum Command {
     /// Make, list and revoke API keys.
     #[command(subcommand)]
     Keys(keys::Keys),
+    /// List and pack plugins.
+    #[command(subcommand)]
+    Plugin(plugin::Plugin),
     /// Look for what is wrong with this installation, and say how to mend it. Changes nothing.
     Doctor,
     /// Print every setting with its default and its reason.
@@ -65,6 +69,7 @@ fn failed(error: &anyhow::Error) -> ExitCode {
 
 async fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
     match command {
+        Command::Plugin(plugin) => plugin::run(plugin).await?,
         Command::Doctor => return Ok(doctor::run(Config::load()).await),
         Command::Settings => print!("{DEFAULTS}"),
         Command::Serve => serve::run(Config::load()?).await?,

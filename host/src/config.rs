@@ -214,14 +214,6 @@ impl Config {
     }
 
     /// Where compiled plugins are kept.
-    pub fn plugin_cache_dir(&self) -> PathBuf {
-        match self.plugins.cache_dir.as_os_str().is_empty() {
-            true => self.data_dir.join("cache"),
-            false => self.plugins.cache_dir.clone(),
-        }
-    }
-
-    /// Where compiled plugins are kept.
     pub fn cache_dir(&self) -> PathBuf {
         match self.plugins.cache_dir.as_os_str().is_empty() {
             true => self.data_dir.join("cache"),

@@ -79,6 +79,7 @@ async fn examine(config: &Config, findings: &mut Vec<Finding>) {
         true => store(config, findings).await,
         false => findings.push(Note("store: will be made by the first start".to_owned())),
     }
+    findings.extend(super::plugin::examine(config).await);
 }
 
 fn data_dir(path: &Path) -> Finding {

@@ -35,14 +35,30 @@ pub(super) async fn load(
         file_roots: config.files.roots.clone(),
         reserved: reserved(config, listener).await,
     };
-    let sources = Sources {
+    Ok(Registry::load(sources(config, Some(key), policy)).await?)
+}
+
+/// Every plugin of the plugins directory, to look at: none of them may reach anything. Compiled code is kept only
+/// where there is a key already that can seal it.
+pub(super) async fn inspect(config: &Config) -> anyhow::Result<Registry> {
+    let policy = FixedPolicy {
+        egress: EgressRules::default(),
+        data_dir: config.data_dir.clone(),
+        file_roots: Vec::new(),
+        reserved: Vec::new(),
+    };
+    let key = SecretKey::read(&config.key_file())?;
+    Ok(Registry::load(sources(config, key.as_ref(), policy)).await?)
+}
+
+fn sources(config: &Config, key: Option<&SecretKey>, policy: FixedPolicy) -> Sources {
+    Sources {
         plugins_dir: config.plugins_dir.clone(),
-        cache_dir: Some(config.cache_dir()),
-        seal_key: key.derive("compiled plugins"),
+        cache_dir: key.is_some().then(|| config.cache_dir()),
+        seal_key: key.map_or([0; 32], |key| key.derive("compiled plugins")),
         settings: config.plugins.limits.clone(),
         policy: Arc::new(policy),
-    };
-    Ok(Registry::load(sources).await?)
+    }
 }
 
 /// The server's own addresses, which no plugin may reach: its listener, and its store when that is a server.
