@@ -175,7 +175,7 @@ fn month_at(tokens: &[Token], at: usize) -> Option<i8> {
     let near_number = number_at(tokens, at + 1)
         .or_else(|| year_at(tokens, at + 1).map(i32::from))
         .is_some();
-    let position = MONTHS.iter().position(|m| full(m))?;
+    let position = MONTHS.iter().position(full)?;
     (norm != "may" || near_number || word.text == "May").then_some(position as i8 + 1)
 }
 

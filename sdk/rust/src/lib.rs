@@ -37,6 +37,7 @@ mod config;
 mod connector;
 pub mod control;
 mod error;
+pub mod http;
 pub mod log;
 pub mod model;
 pub mod net;

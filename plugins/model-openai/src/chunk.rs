@@ -1,0 +1,148 @@
+//! What a vendor sends: pieces of a streamed completion, or a whole one.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+/// A piece of a stream, or, with `message` in place of `delta`, a whole completion.
+#[derive(Debug, Default, Deserialize)]
+pub struct Chunk {
+    /// One for each answer; only the first is read.
+    #[serde(default)]
+    pub choices: Option<Vec<Choice>>,
+    /// Token counts; in a stream with its last piece.
+    #[serde(default)]
+    pub usage: Option<Usage>,
+    /// An error in the middle of a stream.
+    #[serde(default)]
+    pub error: Option<Value>,
+}
+
+/// One answer.
+#[derive(Debug, Default, Deserialize)]
+pub struct Choice {
+    /// Which of several answers.
+    #[serde(default)]
+    pub index: Option<u32>,
+    /// The piece, or the whole.
+    #[serde(default, alias = "message")]
+    pub delta: Option<Delta>,
+    /// Set at the end.
+    #[serde(default)]
+    pub finish_reason: Option<String>,
+}
+
+/// What is added to the answer.
+#[derive(Debug, Default, Deserialize)]
+pub struct Delta {
+    /// Text.
+    #[serde(default)]
+    pub content: Option<Content>,
+    /// Text of a refusal.
+    #[serde(default)]
+    pub refusal: Option<String>,
+    /// Pieces of tool calls.
+    #[serde(default)]
+    pub tool_calls: Option<Vec<CallDelta>>,
+}
+
+/// Text, which some servers send in parts.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Content {
+    /// The usual form.
+    Text(String),
+    /// A list of parts; those of text count.
+    Parts(Vec<ContentPart>),
+}
+
+/// A part of a text.
+#[derive(Debug, Deserialize)]
+pub struct ContentPart {
+    /// The text, where it is one.
+    #[serde(default)]
+    pub text: Option<String>,
+}
+
+impl Content {
+    /// The text.
+    pub fn into_text(self) -> String {
+        match self {
+            Self::Text(text) => text,
+            Self::Parts(parts) => parts.into_iter().filter_map(|p| p.text).collect(),
+        }
+    }
+}
+
+/// A piece of a tool call.
+#[derive(Debug, Default, Deserialize)]
+pub struct CallDelta {
+    /// Which call it belongs to; a whole completion and some servers leave it out.
+    #[serde(default)]
+    pub index: Option<usize>,
+    /// Comes with the first piece.
+    #[serde(default)]
+    pub id: Option<String>,
+    /// Name and arguments.
+    #[serde(default)]
+    pub function: Option<FunctionDelta>,
+}
+
+/// A piece of a function's name and arguments.
+#[derive(Debug, Default, Deserialize)]
+pub struct FunctionDelta {
+    /// Comes with the first piece.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// JSON text, added to what came before; some servers send an object.
+    #[serde(default)]
+    pub arguments: Option<Value>,
+}
+
+/// Token counts.
+#[derive(Debug, Default, Deserialize)]
+pub struct Usage {
+    #[serde(default)]
+    prompt_tokens: Option<u64>,
+    #[serde(default)]
+    completion_tokens: Option<u64>,
+    #[serde(default)]
+    prompt_tokens_details: Option<PromptDetails>,
+    #[serde(default)]
+    completion_tokens_details: Option<CompletionDetails>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct PromptDetails {
+    #[serde(default)]
+    cached_tokens: Option<u64>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct CompletionDetails {
+    #[serde(default)]
+    reasoning_tokens: Option<u64>,
+}
+
+impl Usage {
+    /// The counts by the names of the contract.
+    pub fn counts(&self) -> Vec<(String, u64)> {
+        let cached = self
+            .prompt_tokens_details
+            .as_ref()
+            .and_then(|d| d.cached_tokens);
+        let reasoning = self
+            .completion_tokens_details
+            .as_ref()
+            .and_then(|d| d.reasoning_tokens);
+        let named = [
+            ("input", self.prompt_tokens),
+            ("output", self.completion_tokens),
+            ("cached-input", cached),
+            ("reasoning", reasoning),
+        ];
+        named
+            .into_iter()
+            .filter_map(|(name, count)| Some((name.to_owned(), count?)))
+            .collect()
+    }
+}

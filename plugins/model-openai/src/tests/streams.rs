@@ -1,0 +1,171 @@
+//! Streams of several servers.
+
+use mindhost_sdk::http::Response;
+use mindhost_sdk::model::{Event, StopReason, ToolCall};
+use mindhost_sdk::{Error, ErrorKind};
+
+use super::{config, events, question, read, stop, text};
+use crate::provider;
+
+const HELLO: &str = r#"data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}
+
+data: {"choices":[{"index":0,"delta":{"content":"Hel"}}]}
+
+data: {"choices":[{"index":0,"delta":{"content":"lo"}}]}
+
+"#;
+const END: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
+const USAGE: &str = "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":2,\
+                     \"prompt_tokens_details\":{\"cached_tokens\":3},\"completion_tokens_details\":{\"reasoning_tokens\":1}}}\n\n";
+
+#[test]
+fn text_usage_and_end() {
+    let events = events(&[HELLO, END, USAGE, "data: [DONE]\n\n"]).unwrap();
+    assert_eq!(text(&events), "Hello");
+    assert_eq!(stop(&events), Some((StopReason::End, "stop".into())));
+    let usage = |e: &Event| matches!(e, Event::Usage(counts) if counts.len() == 4 && counts[0] == ("input".to_owned(), 7));
+    assert!(events.iter().any(usage));
+}
+
+#[test]
+fn each_piece_is_handed_on_as_it_comes() {
+    let pieces = [HELLO, END].map(|p| Ok(p.as_bytes().to_vec())).to_vec();
+    let response = std::cell::RefCell::new(Some(Response::scripted(200, pieces)));
+    let send = move |_: &_| {
+        response
+            .borrow_mut()
+            .take()
+            .ok_or_else(|| Error::internal("asked twice"))
+    };
+    let mut completion = provider::start(&config(), &question(), &send).unwrap();
+    assert_eq!(text(&completion.next().unwrap().unwrap()), "Hello");
+    assert!(matches!(
+        completion.next().unwrap().unwrap().as_slice(),
+        [Event::Stop(_)]
+    ));
+    assert!(completion.next().unwrap().is_none());
+}
+
+#[test]
+fn comments_blank_lines_and_carriage_returns_are_nothing() {
+    let all = [": ping\n\n", HELLO, ": ping\n\n", END, "data: [DONE]\n\n"]
+        .concat()
+        .replace('\n', "\r\n");
+    assert_eq!(text(&events(&[&all]).unwrap()), "Hello");
+}
+
+#[test]
+fn two_calls_in_pieces() {
+    let events = events(&[
+        r#"data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"run_sql","arguments":""}}]}}]}"#,
+        "\n\n",
+        r#"data: {"choices":[{"delta":{"tool_calls":[{"index":1,"id":"b","function":{"name":"search","arguments":"{}"}},{"index":0,"function":{"arguments":"{\"sql\""}}]}}]}"#,
+        "\n\n",
+        r#"data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":":1}"}}]},"finish_reason":"tool_calls"}]}"#,
+        "\n\ndata: [DONE]\n\n",
+    ])
+    .unwrap();
+    let call = |id: &str, name: &str, arguments: &str| {
+        Event::ToolCall(ToolCall {
+            id: id.into(),
+            name: name.into(),
+            arguments: arguments.into(),
+        })
+    };
+    assert_eq!(
+        format!("{:?}", &events[..2]),
+        format!(
+            "{:?}",
+            [
+                call("a", "run_sql", "{\"sql\":1}"),
+                call("b", "search", "{}")
+            ]
+        )
+    );
+    assert_eq!(
+        stop(&events),
+        Some((StopReason::ToolCalls, "tool_calls".into()))
+    );
+}
+
+#[test]
+fn calls_without_index_or_id() {
+    let events = events(&[
+        r#"data: {"choices":[{"delta":{"tool_calls":[{"function":{"name":"f","arguments":{"x":1}}}]},"finish_reason":"stop"}]}"#,
+        "\n\ndata: [DONE]\n\n",
+    ])
+    .unwrap();
+    assert!(
+        matches!(&events[0], Event::ToolCall(c) if c.id == "call_0" && c.arguments == "{\"x\":1}"),
+        "{events:?}"
+    );
+    assert_eq!(stop(&events).map(|s| s.0), Some(StopReason::ToolCalls));
+}
+
+#[test]
+fn why_an_answer_ended() {
+    for (word, reason) in [
+        ("length", StopReason::Length),
+        ("content_filter", StopReason::Refused),
+        ("stop", StopReason::End),
+        ("insufficient_system_resource", StopReason::Other),
+    ] {
+        let end = END.replace("\"stop\"", &format!("\"{word}\""));
+        assert_eq!(
+            stop(&events(&[HELLO, &end]).unwrap()),
+            Some((reason, word.into()))
+        );
+    }
+    let refusal = "data: {\"choices\":[{\"delta\":{\"refusal\":\"No.\"}}]}\n\n";
+    let refused = events(&[refusal, END]).unwrap();
+    assert_eq!(
+        (text(&refused), stop(&refused).map(|s| s.0)),
+        ("No.".into(), Some(StopReason::Refused))
+    );
+}
+
+#[test]
+fn a_cut_stream_is_an_error_after_what_came() {
+    let pieces = vec![Ok(HELLO.as_bytes().to_vec()), Ok(b"data: {\"choi".to_vec())];
+    let response = std::cell::RefCell::new(Some(Response::scripted(200, pieces)));
+    let send = move |_: &_| {
+        response
+            .borrow_mut()
+            .take()
+            .ok_or_else(|| Error::internal("asked twice"))
+    };
+    let mut completion = provider::start(&config(), &question(), &send).unwrap();
+    assert_eq!(text(&completion.next().unwrap().unwrap()), "Hello");
+    let error = completion.next().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Upstream);
+    assert!(error.message().contains("cut off"), "{error}");
+}
+
+#[test]
+fn a_broken_connection_is_a_cut_but_not_after_the_end() {
+    let lost = || Err(Error::new(ErrorKind::ConnectionLost, "reset"));
+    let broken = read(Response::scripted(200, vec![Ok(HELLO.into()), lost()])).unwrap_err();
+    assert_eq!(broken.kind(), ErrorKind::Upstream);
+    let whole = read(Response::scripted(
+        200,
+        vec![Ok(HELLO.into()), Ok(END.into()), lost()],
+    ))
+    .unwrap();
+    assert_eq!(stop(&whole).map(|s| s.0), Some(StopReason::End));
+}
+
+#[test]
+fn a_server_that_does_not_stream() {
+    let body = r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"Hello","tool_calls":[{"id":"a","type":"function",
+        "function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}"#;
+    let response = Response::scripted(200, vec![Ok(body.into())])
+        .with_header("content-type", "application/json; charset=utf-8");
+    let events = read(response).unwrap();
+    assert_eq!(text(&events), "Hello");
+    assert!(
+        events
+            .iter()
+            .any(|e| matches!(e, Event::ToolCall(c) if c.name == "f"))
+    );
+    assert_eq!(stop(&events).map(|s| s.0), Some(StopReason::ToolCalls));
+}

@@ -1,0 +1,100 @@
+//! The parts of a URL that a request needs.
+
+use crate::error::{Error, Result};
+
+/// An absolute `http` or `https` URL in its parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Url {
+    /// Whether the connection is encrypted.
+    pub https: bool,
+    /// Host, and port where it is written.
+    pub authority: String,
+    /// From the first `/` on, with the query; never empty.
+    pub path_and_query: String,
+}
+
+impl Url {
+    /// Takes a URL apart.
+    ///
+    /// # Errors
+    /// `InvalidConfig` when it is not an absolute `http` or `https` URL, when it has a user or password in it (the
+    /// host adds credentials), and for blanks and control characters.
+    pub fn parse(text: &str) -> Result<Self> {
+        // The text may hold a password, so that no message repeats it.
+        let invalid = |what: &str| Error::invalid_config(format!("the URL {what}"));
+        if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
+            return Err(invalid("holds blanks or control characters"));
+        }
+        let (scheme, rest) = text
+            .split_once("://")
+            .ok_or_else(|| invalid("must start with http:// or https://"))?;
+        let https = match scheme.to_ascii_lowercase().as_str() {
+            "https" => true,
+            "http" => false,
+            _ => return Err(invalid("must start with http:// or https://")),
+        };
+        let rest = rest.split('#').next().unwrap_or_default();
+        let end = rest.find(['/', '?']).unwrap_or(rest.len());
+        let (authority, path) = rest.split_at(end);
+        if authority.is_empty() || authority.starts_with(':') {
+            return Err(invalid("names no host"));
+        }
+        if authority.contains('@') {
+            return Err(invalid(
+                "must not hold a user or password; the host adds credentials",
+            ));
+        }
+        let path_and_query = if path.starts_with('/') {
+            path.to_owned()
+        } else {
+            format!("/{path}")
+        };
+        Ok(Self {
+            https,
+            authority: authority.to_owned(),
+            path_and_query,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_fall_into_their_parts() {
+        let parts = |text: &str| {
+            Url::parse(text)
+                .map(|u| (u.https, u.authority, u.path_and_query))
+                .ok()
+        };
+        assert_eq!(
+            parts("https://api.example.org/v1/x?y=1#z"),
+            Some((true, "api.example.org".into(), "/v1/x?y=1".into()))
+        );
+        assert_eq!(
+            parts("http://localhost:8080"),
+            Some((false, "localhost:8080".into(), "/".into()))
+        );
+        assert_eq!(
+            parts("http://[::1]:80?q"),
+            Some((false, "[::1]:80".into(), "/?q".into()))
+        );
+        for text in [
+            "api.example.org",
+            "ftp://x/",
+            "https:///x",
+            "https://user:pw@x/",
+            "https://x/a b",
+            "https://x/\r\ny",
+        ] {
+            assert_eq!(parts(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_error_repeats_nothing_of_the_url() {
+        let error = Url::parse("https://user:s3cret@example.org/").unwrap_err();
+        assert!(!error.to_string().contains("s3cret"));
+    }
+}
