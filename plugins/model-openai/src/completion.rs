@@ -107,11 +107,11 @@ impl Completion {
         let asked = error
             .as_ref()
             .is_some_and(|e| matches!(e.kind(), ErrorKind::Cancelled));
-        if error.is_none() {
-            if let Some(rest) = self.parser.finish() {
-                // Half an event is what a cut leaves behind; the cut is told below.
-                let _ = self.assembly.data(&rest, events);
-            }
+        if error.is_none()
+            && let Some(rest) = self.parser.finish()
+        {
+            // Half an event is what a cut leaves behind; the cut is told below.
+            let _ = self.assembly.data(&rest, events);
         }
         if !asked && (self.assembly.is_finished() || self.assembly.is_closed()) {
             self.assembly.close(events);
