@@ -2,6 +2,7 @@
 //!
 //! [`guard`](guard::guard) is the only door through which a caller's or a model's SQL reaches an engine.
 
+mod cells;
 pub mod csv;
 pub mod guard;
 pub mod json;
@@ -11,8 +12,11 @@ mod paging;
 mod rules;
 pub mod schema;
 mod sqlite;
+mod text;
 mod walk;
 
+#[cfg(test)]
+mod encoder_tests;
 #[cfg(test)]
 mod tests;
 

@@ -605,8 +605,7 @@ impl Walk<'_> {
                 shorthand,
             } => {
                 let rest = [substring_from, substring_for];
-                let args = std::iter::once(take(expr))
-                    .chain(rest.into_iter().flatten().map(take));
+                let args = std::iter::once(take(expr)).chain(rest.into_iter().flatten().map(take));
                 (
                     if *shorthand { "substr" } else { "substring" },
                     args.collect(),
