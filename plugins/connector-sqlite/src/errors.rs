@@ -48,6 +48,12 @@ fn from_code(error: ffi::Error, message: String) -> Error {
         | ErrorCode::SchemaChanged => (ErrorKind::Upstream, false),
         _ => (ErrorKind::Internal, false),
     };
+    let message = match error.code {
+        ErrorCode::OutOfMemory => {
+            "the statement needs more memory than it may have; sort or group fewer rows".to_owned()
+        }
+        _ => message,
+    };
     Error::new(kind, message)
         .code(error.extended_code.to_string())
         .connection_usable(usable)

@@ -161,5 +161,5 @@ fn live_wal(path: &Path) -> Error {
          journal_mode=DELETE`, and try again",
         name(path)
     );
-    Error::unsupported(message)
+    Error::invalid_config(message)
 }

@@ -57,6 +57,11 @@ impl Watch {
         connection.execute_batch(
             "PRAGMA query_only = 1; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536;",
         )?;
+        // The limit is of the process, which is the connector's own only in the sandbox. There, growing beyond what the
+        // host allows ends the instance; staying below it gives the caller an error that says why.
+        if cfg!(target_family = "wasm") {
+            connection.execute_batch("PRAGMA hard_heap_limit = 402653184")?;
+        }
         let watch = self.clone();
         connection.authorizer(Some(move |context: AuthContext<'_>| {
             watch.authorize(&context)

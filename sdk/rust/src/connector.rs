@@ -2,6 +2,8 @@
 
 pub(crate) mod export;
 mod session;
+#[cfg(test)]
+mod tests;
 
 use std::time::Duration;
 

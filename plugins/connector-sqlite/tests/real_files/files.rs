@@ -142,7 +142,7 @@ fn a_snapshot_notices_a_change() {
 fn a_live_wal_is_refused_with_what_to_do() {
     let shop = Shop::new("PRAGMA journal_mode = WAL; CREATE TABLE t (v INTEGER);");
     let error = shop.open().err().unwrap();
-    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert_eq!(error.kind(), ErrorKind::InvalidConfig);
     assert!(
         error
             .message()
@@ -158,7 +158,7 @@ fn a_live_wal_is_refused_with_what_to_do() {
     shop.write("INSERT INTO t VALUES (1)");
     assert_eq!(
         rows(&mut sqlite, "SELECT v FROM t").unwrap_err().kind(),
-        ErrorKind::Unsupported
+        ErrorKind::InvalidConfig
     );
 }
 
@@ -185,7 +185,7 @@ fn a_wal_that_was_written_back_is_no_obstacle() {
         rows(&mut sqlite, "SELECT sum(v) FROM t")
             .unwrap_err()
             .kind(),
-        ErrorKind::Unsupported
+        ErrorKind::InvalidConfig
     );
     shop.write("PRAGMA wal_checkpoint(PASSIVE)");
     assert_eq!(
@@ -195,7 +195,7 @@ fn a_wal_that_was_written_back_is_no_obstacle() {
 
     // Without the index nothing proves that the log is done with.
     fs::remove_file(shop.directory.path().join("shop.db-shm")).unwrap();
-    assert_eq!(shop.open().err().unwrap().kind(), ErrorKind::Unsupported);
+    assert_eq!(shop.open().err().unwrap().kind(), ErrorKind::InvalidConfig);
 }
 
 #[test]

@@ -103,14 +103,11 @@ impl<T: Connector> Cursor<T> {
     }
 
     pub fn close(&self) -> Result<bool> {
-        let cursor = self
-            .cursor
-            .try_borrow_mut()
-            .map_err(|_| reentered())?
-            .take();
+        let mut slot = self.cursor.try_borrow_mut().map_err(|_| reentered())?;
         let mut connector = self.shared.connector()?;
+        let cursor = slot.take().ok_or_else(closed)?;
         self.shared.cursor_is_open.set(false);
-        connector.close(cursor.ok_or_else(closed)?)
+        connector.close(cursor)
     }
 
     fn with<R>(&self, call: impl FnOnce(&mut T, &mut T::Cursor) -> Result<R>) -> Result<R> {
