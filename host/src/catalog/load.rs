@@ -302,12 +302,6 @@ impl Engine<'_> {
     }
 
     async fn of_scan(&self, info: &TableInfo, call: &Call) -> Result<Sample> {
-        if info.columns.is_empty() {
-            return Ok(Sample {
-                statistics: HashMap::new(),
-                row_count: info.row_count,
-            });
-        }
         let dialect = self
             .connector
             .manifest()
