@@ -248,6 +248,7 @@ impl Running {
                 .env("MINDHOST_DATA_DIR", data)
                 .env("MINDHOST_ADMIN_KEY", ADMIN_KEY)
                 .env("MINDHOST_PLUGINS_DIR", build::plugins_dir())
+                .env("MINDHOST_PLUGINS__CACHE_DIR", shared.join("compiled"))
                 .env("MINDHOST_SECRETS__KEY_FILE", shared.join("secrets.key"))
                 .envs(
                     builder

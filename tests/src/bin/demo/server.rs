@@ -20,12 +20,12 @@ pub(crate) struct Server {
     pub(crate) startup: Duration,
 }
 
-/// Removes what an earlier demo left, except for the compiled plugins.
+/// Removes what an earlier demo left, except for the compiled plugins and the key that authenticates them.
 pub(crate) fn clear(data: &Path) -> Result<()> {
     for entry in std::fs::read_dir(data).into_iter().flatten() {
         let path = entry?.path();
         match path.is_dir() {
-            true if path.ends_with("compiled") => Ok(()),
+            _ if path.ends_with("cache") || path.ends_with("secrets.key") => Ok(()),
             true => std::fs::remove_dir_all(&path),
             false => std::fs::remove_file(&path),
         }
