@@ -5,6 +5,9 @@ set shell := ["bash", "-euo", "pipefail", "-c"]
 target := absolute_path(env("CARGO_TARGET_DIR", "target"))
 plugins := "connector-sqlite connector-postgres model-openai model-offline"
 
+# Components that only tests load.
+guests := `for guest in tests/guests/*/Cargo.toml; do [ ! -e "$guest" ] || printf 'guest-%s ' "$(basename "$(dirname "$guest")")"; done`
+
 # The newest client that the tests run unchanged.
 openai_python := "3.52.0"
 
@@ -17,7 +20,7 @@ demo *options: _setup-build (_binaries "--bins") _plugins
     @"{{ target }}/debug/demo" "$@"
 
 # Run all tests, against real databases.
-test *filter: setup (_binaries "--all-targets") _plugins
+test *filter: setup (_binaries "--all-targets") _plugins _guests
     cargo test --workspace --no-fail-fast -- {{ filter }}
 
 # What continuous integration runs.
@@ -37,7 +40,7 @@ bench: setup build
 # The server at target/release/mindhost and the plugins at target/plugins.
 build: _setup-build
     cargo build --release -p mindhost
-    @just _pack release
+    @just _components release plugins plugins {{ plugins }}
 
 # The plugins alone, packed with their manifests.
 plugins: _setup-build (_binaries "--bins") _plugins
@@ -49,16 +52,22 @@ setup: _setup-build _setup-tests
 _binaries targets:
     cargo build --workspace {{ targets }}
 
-_plugins: (_pack "debug")
+_plugins: (_components "debug" "plugins" "plugins" plugins)
 
-_pack profile:
-    cargo build --profile plugin --target wasm32-wasip2 {{ prepend("-p ", plugins) }}
-    @mkdir -p "{{ target }}/plugins"
-    @for plugin in {{ plugins }}; do \
+_guests: (_components "debug" "tests/guests" "guests" guests)
+
+# Builds components and packs each with its manifest into a folder of the target folder.
+_components profile source folder *packages:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    [ -n "{{ trim(packages) }}" ] || exit 0
+    cargo build --profile plugin --target wasm32-wasip2 {{ prepend("-p ", packages) }}
+    mkdir -p "{{ target }}/{{ folder }}"
+    for package in {{ packages }}; do
         "{{ target }}/{{ profile }}/mindhost" plugin pack \
-            "{{ target }}/wasm32-wasip2/plugin/${plugin//-/_}.wasm" \
-            --manifest "plugins/$plugin/manifest.json" \
-            --output "{{ target }}/plugins/$plugin.wasm"; \
+            "{{ target }}/wasm32-wasip2/plugin/${package//-/_}.wasm" \
+            --manifest "{{ source }}/${package#guest-}/manifest.json" \
+            --output "{{ target }}/{{ folder }}/$package.wasm"
     done
 
 # The wasm target, a C compiler that knows it, and curl.

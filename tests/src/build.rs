@@ -40,6 +40,17 @@ pub fn plugins_dir() -> PathBuf {
     existing(target_dir().join("plugins"), "just plugins")
 }
 
+/// A component that only tests load, from `tests/guests/<name>`.
+///
+/// # Panics
+/// When it is missing.
+pub fn guest(name: &str) -> PathBuf {
+    existing(
+        target_dir().join(format!("guests/guest-{name}.wasm")),
+        "just test",
+    )
+}
+
 /// The Python of the environment in which the unchanged clients are installed.
 ///
 /// # Panics

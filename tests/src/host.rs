@@ -46,6 +46,7 @@ struct Inner {
 pub struct Builder {
     environment: Vec<(String, String)>,
     files: Vec<(PathBuf, Vec<u8>)>,
+    plugins: Vec<PathBuf>,
 }
 
 impl Builder {
@@ -64,12 +65,38 @@ impl Builder {
         self
     }
 
+    /// Installs one more plugin, such as [`build::guest`].
+    #[must_use]
+    pub fn plugin(mut self, path: impl Into<PathBuf>) -> Self {
+        self.plugins.push(path.into());
+        self
+    }
+
     /// Starts it and waits until it is ready.
     ///
     /// # Panics
     /// When it does not become ready; the panic shows its log.
     pub async fn start(self) -> Host {
         blocking(move || self.start_blocking()).await
+    }
+
+    /// Those of the build; with more of them, a folder that links to all.
+    fn plugins_dir(&self, data: &Path) -> PathBuf {
+        let usual = build::plugins_dir();
+        if self.plugins.is_empty() {
+            return usual;
+        }
+        let folder = data.join("plugins");
+        std::fs::create_dir_all(&folder).expect("a folder for plugins");
+        let built = std::fs::read_dir(usual).expect("the plugins of the build");
+        let built = built.map(|entry| entry.expect("a plugin of the build").path());
+        for path in built.chain(self.plugins.iter().cloned()) {
+            let link = folder.join(path.file_name().expect("a file"));
+            if !link.exists() {
+                std::os::unix::fs::symlink(path, link).expect("a link to a plugin");
+            }
+        }
+        folder
     }
 
     fn start_blocking(self) -> Host {
@@ -247,7 +274,7 @@ impl Running {
                 .env("MINDHOST_LISTEN", "127.0.0.1:0")
                 .env("MINDHOST_DATA_DIR", data)
                 .env("MINDHOST_ADMIN_KEY", ADMIN_KEY)
-                .env("MINDHOST_PLUGINS_DIR", build::plugins_dir())
+                .env("MINDHOST_PLUGINS_DIR", builder.plugins_dir(data))
                 .env("MINDHOST_PLUGINS__CACHE_DIR", shared.join("compiled"))
                 .env("MINDHOST_SECRETS__KEY_FILE", shared.join("secrets.key"))
                 .envs(

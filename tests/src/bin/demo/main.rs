@@ -58,11 +58,9 @@ fn run(once: bool) -> Result<()> {
         files.display()
     ));
 
+    screen.fact("starting mindhost serve; its first start compiles the plugins …");
     let mut server = Server::start(&data, once)?;
-    screen.fact(&format!(
-        "started mindhost serve, ready after {} ms",
-        server.startup.as_millis()
-    ));
+    screen.fact(&format!("ready after {} ms", server.startup.as_millis()));
     let (url, key) = (server.url.clone(), server.key.clone());
     screen.shell(&[&format!("export URL={url}"), &format!("export KEY={key}")]);
 
@@ -131,7 +129,7 @@ fn leave_running(screen: &Screen, server: &mut Server, data: &std::path::Path) -
         &format!("export URL={} KEY={}", server.url, server.key),
         &curl::post_line(
             "/responses",
-            r#"{"model": "analyst", "input": "Which 5 customers spent the most in 2024?"}"#,
+            r#"{"model": "analyst", "input": "Average order total per channel"}"#,
         ),
     ]);
     server.wait_for_end()

@@ -102,7 +102,8 @@ impl Screen {
     }
 
     pub(crate) fn dim(&self, text: &str) {
-        self.result(&self.paint(DIM, text));
+        text.lines()
+            .for_each(|line| self.result(&self.paint(DIM, line)));
     }
 
     /// Rows below their names, in columns.

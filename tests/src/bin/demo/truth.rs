@@ -51,8 +51,18 @@ fn value(value: ValueRef<'_>) -> Value {
         ValueRef::Null => Value::Null,
         ValueRef::Integer(number) => json!(number),
         ValueRef::Real(number) => json!(number),
-        ValueRef::Text(text) => json!(String::from_utf8_lossy(text)),
+        ValueRef::Text(text) => json!(iso(&String::from_utf8_lossy(text))),
         ValueRef::Blob(bytes) => json!(format!("{} bytes", bytes.len())),
+    }
+}
+
+/// A timestamp as the API writes it, any other text as it is.
+fn iso(text: &str) -> String {
+    match text.as_bytes() {
+        [date @ .., b' ', _, _, b':', _, _, b':', _, _] if date.len() == 10 => {
+            text.replacen(' ', "T", 1)
+        }
+        _ => text.to_owned(),
     }
 }
 
@@ -91,6 +101,12 @@ pub(crate) fn says(text: &str, rows: &[Vec<Value>]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn timestamps_are_compared_as_the_api_writes_them() {
+        assert_eq!(iso("2023-01-05 05:35:06"), "2023-01-05T05:35:06");
+        assert_eq!(iso("2 o'clock"), "2 o'clock");
+    }
 
     #[test]
     fn numbers_are_compared_as_numbers() {
