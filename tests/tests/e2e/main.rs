@@ -9,5 +9,12 @@
 )]
 
 mod clients;
+mod commands;
+mod datasources;
+mod errors;
 mod fixture;
 mod health;
+mod keys;
+mod minds;
+mod providers;
+mod stores;

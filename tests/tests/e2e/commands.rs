@@ -1,0 +1,161 @@
+//! The command line: what scripts and service managers rely on.
+
+use std::{
+    os::unix::fs::PermissionsExt,
+    process::{Command, Output},
+};
+
+use mindhost_tests::{Host, build};
+
+fn mindhost(host: &Host, args: &[&str], vars: &[(&str, &str)]) -> Output {
+    Command::new(build::host_binary())
+        .args(args)
+        .current_dir(host.data_dir())
+        .env("MINDHOST_DATA_DIR", host.data_dir())
+        .env("MINDHOST_PLUGINS_DIR", build::plugins_dir())
+        .env(
+            "MINDHOST_SECRETS__KEY_FILE",
+            host.data_dir().join("secrets.key"),
+        )
+        .envs(vars.iter().copied())
+        .output()
+        .unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A host with a secret key of its own, so that the commands can be pointed at its whole installation.
+async fn own_key() -> Host {
+    let host = Host::builder().env("MINDHOST_SECRETS__KEY_FILE", "secrets.key");
+    host.start().await
+}
+
+#[tokio::test]
+async fn keys_made_on_the_command_line_work_at_once() {
+    let host = own_key().await;
+    let made = mindhost(
+        &host,
+        &["keys", "create", "script", "--role", "editor"],
+        &[],
+    );
+    assert!(made.status.success(), "{}", stderr(&made));
+    let text = stdout(&made).trim().to_owned();
+    host.get("/minds").key(&text).await.expect_status(200);
+
+    let listed = stdout(&mindhost(&host, &["keys", "list"], &[]));
+    let line = listed
+        .lines()
+        .find(|line| line.ends_with("script"))
+        .unwrap();
+    assert!(line.contains("editor") && line.contains("valid"), "{line}");
+    assert!(!listed.contains(&text));
+    let id = line.split_whitespace().next().unwrap();
+    assert!(
+        mindhost(&host, &["keys", "revoke", id], &[])
+            .status
+            .success()
+    );
+    let listed = stdout(&mindhost(&host, &["keys", "list"], &[]));
+    assert!(listed.contains("revoked"), "{listed}");
+}
+
+#[tokio::test]
+async fn doctor_finds_what_is_wrong_and_says_how_to_mend_it() {
+    let host = own_key().await;
+    let check = |vars: &[(&str, &str)], found: &str, success: bool| {
+        let output = mindhost(&host, &["doctor"], vars);
+        assert_eq!(output.status.success(), success, "{}", stdout(&output));
+        assert!(
+            stdout(&output).contains(found),
+            "{found}: {}",
+            stdout(&output)
+        );
+        if !success {
+            assert!(stdout(&output).contains("mend: "), "{}", stdout(&output));
+        }
+    };
+    let mode = |mode| {
+        let dir = host.data_dir();
+        std::fs::set_permissions(dir, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    mode(0o700);
+    check(&[], "is that of the store", true);
+    check(&[], "connector-sqlite", true);
+    check(&[], "'offline'", true);
+    check(
+        &[("MINDHOST_LISTENN", "x")],
+        "did you mean `listen`?",
+        false,
+    );
+    check(
+        &[("MINDHOST_PLUGINS_DIR", "/nothing")],
+        "there is no directory /nothing",
+        false,
+    );
+    check(
+        &[("MINDHOST_DATABASE_URL", "postgres://u:secret@127.0.0.1:1/d")],
+        "cannot be opened",
+        false,
+    );
+    check(
+        &[("MINDHOST_SECRETS__KEY_FILE", "other.key")],
+        "is not the one",
+        false,
+    );
+    mode(0o755);
+    check(&[], "chmod 700", false);
+}
+
+#[tokio::test]
+async fn a_store_refuses_a_start_with_another_secret_key() {
+    let host = own_key().await;
+    assert!(host.shut_down().await);
+    let other = [
+        ("MINDHOST_SECRETS__KEY_FILE", "other.key"),
+        ("MINDHOST_LISTEN", "127.0.0.1:0"),
+    ];
+    let output = mindhost(&host, &["serve"], &other);
+    assert!(!output.status.success());
+    assert!(
+        stderr(&output).contains("other.key is not the one"),
+        "{}",
+        stderr(&output)
+    );
+    assert!(!host.data_dir().join("other.key").exists());
+}
+
+#[tokio::test]
+async fn the_first_start_without_a_key_leaves_one_in_a_private_file() {
+    let host = Host::builder().env("MINDHOST_ADMIN_KEY", "").start().await;
+    let file = host.data_dir().join("admin.key");
+    assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    let key = std::fs::read_to_string(&file).unwrap().trim().to_owned();
+    assert!(!host.log().contains(&key));
+    host.get("/keys").key(&key).await.expect_status(200);
+    host.restart().await;
+    host.get("/keys").key(&key).await.expect_status(200);
+    let again = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(again.trim(), key, "a later start makes no other key");
+}
+
+#[test]
+fn settings_are_printed_with_their_reasons_and_wrong_ones_are_refused() {
+    let run = |args: &[&str], var: (&str, &str)| {
+        Command::new(build::host_binary())
+            .args(args)
+            .env(var.0, var.1)
+            .output()
+            .unwrap()
+    };
+    let printed = stdout(&run(&["settings"], ("MINDHOST_X_UNUSED", "")));
+    assert!(printed.contains("\n[server]\n") && printed.contains("\nbody_limit = "));
+    let refused = run(&["serve"], ("MINDHOST_SQL__STATEMENT_TIMEOUT", "soon"));
+    assert!(!refused.status.success());
+    assert!(stderr(&refused).contains("\"30s\""), "{}", stderr(&refused));
+}
