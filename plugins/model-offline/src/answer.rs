@@ -9,6 +9,9 @@ use crate::vocabulary::Comparison;
 
 /// Writes the answer to a question from its query and the result.
 pub fn write(catalog: &Catalog, plan: &Plan, rows: &Rows) -> String {
+    if rows.rows_withheld || (rows.rows.is_empty() && rows.row_count > 0) {
+        return withheld(rows);
+    }
     let body = match plan.shape {
         Shape::Single => single(catalog, plan, rows),
         _ if rows.rows.is_empty() => format!("No row matches{}.", conditions_of(catalog, plan)),
@@ -25,6 +28,18 @@ pub fn write(catalog: &Catalog, plan: &Plan, rows: &Rows) -> String {
         "{}\n\nHow I read it: {}.",
         body.trim_end(),
         notes.join("; ")
+    )
+}
+
+/// Without the rows there is nothing to say about them; an empty list must not be taken for an empty result.
+fn withheld(rows: &Rows) -> String {
+    let count = match rows.row_count {
+        1 => "one row".to_owned(),
+        n => format!("{n} rows"),
+    };
+    format!(
+        "The query ran and gave {count}, but the rows were not shown to me, as the datasource's setting `send_rows` may ask for. \
+         Read them from the result of this answer."
     )
 }
 

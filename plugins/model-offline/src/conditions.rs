@@ -2,6 +2,7 @@
 
 use crate::catalog::{ColumnRef, Kind};
 use crate::mentions::Mention;
+use crate::names::Target;
 use crate::pick::{View, concept_column, date_column, label_columns};
 use crate::plan::Condition;
 use crate::problem::Problem;
@@ -221,7 +222,23 @@ fn single_label(view: &View<'_>, words: &str) -> Result<ColumnRef, Problem> {
 fn no_rows(hint: Option<&Mention>, view: &View<'_>) -> Result<Resolved, Problem> {
     let mention = hint.ok_or(Problem::NothingAsked)?;
     let base = view.reach.base;
-    let named: Vec<usize> = mention.tables().map(|(t, _)| t).collect();
+    let columns = || {
+        mention.hits.iter().filter_map(|h| match h.target {
+            Target::Column(c) if view.catalog.column(c).kind == Kind::Date => Some(c),
+            _ => None,
+        })
+    };
+    if let Some(own) = columns().find(|c| c.table == base) {
+        return Ok(Resolved {
+            condition: Condition::Null(own, true),
+            note: None,
+        });
+    }
+    let named: Vec<usize> = mention
+        .tables()
+        .map(|(t, _)| t)
+        .chain(columns().map(|c| c.table))
+        .collect();
     let steps: Vec<_> = children(view.catalog, base)
         .into_iter()
         .filter(|s| named.contains(&s.from))
@@ -276,6 +293,12 @@ pub fn date_of(view: &View<'_>, hint: Option<&Mention>, words: &str) -> Result<C
         "I find no single date of `{}` to which \"{words}\" could apply.",
         view.catalog.table(view.reach.base).name
     )))
+}
+
+/// Whether a test says what must not be. Over the rows that refer to a thing it would say something else: a customer with
+/// an order that is not of 2024 may well have one of 2024.
+pub fn excludes(ask: &TestAsk) -> bool {
+    ask.negated || matches!(ask.test, Test::Null | Test::NoRows)
 }
 
 /// Whether the base's rows are parts of that table's: its key is part of theirs (the lines of an order).

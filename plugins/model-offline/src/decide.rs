@@ -146,8 +146,14 @@ fn query(turn: &Turn, catalog: &Catalog) -> Result<Action, String> {
 /// Unknown words may be rare values: the tables are asked once.
 fn look_up(turn: &Turn, catalog: &Catalog, words: Vec<String>) -> Result<Action, String> {
     let admit = |problem: &Problem| Err(admission::text(catalog, problem));
+    let mut sought = words.clone();
+    sought.extend(
+        names_in(&turn.question)
+            .into_iter()
+            .filter(|name| words.iter().any(|w| name.contains(w))),
+    );
     let Some((datasource, statement)) =
-        lookup::statement(catalog, &words).filter(|_| turn.offers(RUN))
+        lookup::statement(catalog, &sought).filter(|_| turn.offers(RUN))
     else {
         return admit(&Problem::Unknown(words));
     };
@@ -165,6 +171,25 @@ fn look_up(turn: &Turn, catalog: &Catalog, words: Vec<String>) -> Result<Action,
         Ok(plan) => run(turn, &learned, &plan),
         Err(problem) => admit(&problem),
     }
+}
+
+/// Words in a row that start with a capital: "Blue Mug" is one name, though "Mug" alone means something else.
+fn names_in(question: &str) -> Vec<String> {
+    let mut names: Vec<Vec<String>> = vec![Vec::new()];
+    for token in tokenize(question) {
+        let capital = token
+            .text
+            .starts_with(|c: char| c.is_uppercase() || c.is_ascii_digit());
+        match names.last_mut() {
+            Some(name) if capital => name.push(token.text),
+            _ => names.push(Vec::new()),
+        }
+    }
+    names
+        .into_iter()
+        .filter(|n| n.len() > 1)
+        .map(|n| n.join(" "))
+        .collect()
 }
 
 /// Runs the query; when it is refused, once more with plain table names; then says what stands in the way.

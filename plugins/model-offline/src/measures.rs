@@ -39,7 +39,7 @@ pub fn candidates(
 ) -> Result<Vec<Candidate>, Problem> {
     let mention = &mentions[ask.mention()];
     let found = match ask {
-        Ask::Count(_) if sketch.sold => sold(catalog, mention),
+        Ask::Count(_) if sketch.sold.is_some() => sold(catalog, mention),
         Ask::Count(_) => counts(catalog, mention, sketch.distinct),
         Ask::Aggregate(function, _) => aggregates(catalog, mention, function),
         Ask::Revenue(_) => revenue(catalog),

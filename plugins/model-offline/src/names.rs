@@ -226,15 +226,21 @@ fn column_forms(table: &Table, column: usize) -> Vec<(Vec<String>, i32)> {
     if table.is_view() {
         return forms;
     }
+    // "customers registered" is not a name, but "order date" is one.
+    let participle = stems.len() + 1 == name_stems(&source.name).len() && source.kind == Kind::Date;
     if stems.len() > 1 && stems[0] == table_head {
         forms.push((stems[1..].to_vec(), 95));
-    } else {
+    } else if !participle {
         forms.push((
             std::iter::once(table_head)
                 .chain(stems.iter().cloned())
                 .collect(),
             103,
         ));
+    }
+    // `delivery_address_id` is "delivery address": a role that the referenced table's name alone does not say.
+    if stems.len() > 2 && stems.last().is_some_and(|s| s == "id") {
+        forms.push((stems[..stems.len() - 1].to_vec(), 90));
     }
     let head = stems.last().cloned().unwrap_or_default();
     let empty_head = ["id", "at", "on", "by", "key"].contains(&head.as_str());

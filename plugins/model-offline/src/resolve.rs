@@ -1,16 +1,19 @@
 //! From the shape of a question to a query: tries each reading, keeps the best that accounts for every word.
 
-use crate::catalog::{Catalog, ColumnRef, Kind};
+mod figures;
+mod rows;
+
+use crate::catalog::{Catalog, ColumnRef};
 use crate::conditions;
 use crate::measures::{self, Candidate};
 use crate::mentions::Mention;
 use crate::names::Target;
-use crate::pick::{View, concept_column, date_column, label_columns};
+use crate::pick::View;
 use crate::plan::{Condition, Expr, Output, Plan, Shape};
 use crate::problem::Problem;
 use crate::reach::{Reach, Step};
 use crate::roles::{Settled, ranking_limit};
-use crate::sketch::{Ask, Group, Rank, RankBy, Sketch};
+use crate::sketch::{Ask, Group, RankBy, Sketch, Test};
 
 /// Groups shown at most, and rows when a listing says no number.
 const MOST_GROUPS: u64 = 100;
@@ -197,6 +200,7 @@ impl<'a> Builder<'a> {
 
     fn build(mut self, reading: &Reading) -> Result<Plan, Problem> {
         let base = reading.base;
+        self.refuse_exclusion_over_many(reading)?;
         let mut conditions = Vec::new();
         for test in conditions::merged(self.sketch, self.mentions, &self.view())? {
             self.touched.extend(conditions::tables(&test.condition));
@@ -253,6 +257,26 @@ impl<'a> Builder<'a> {
         })
     }
 
+    /// What is counted through the rows that refer to it can be asked what it has, not what it lacks.
+    fn refuse_exclusion_over_many(&self, reading: &Reading) -> Result<(), Problem> {
+        let through = reading.measure.as_ref().is_some_and(|m| m.counts.is_some())
+            || self.sketch.having.is_some();
+        // "no orders in 2024": what follows may belong to the orders that are not there.
+        let tests = &self.sketch.tests;
+        let lacking = tests.iter().rposition(|t| t.test == Test::NoRows);
+        let followed = lacking.is_some_and(|at| at + 1 < tests.len());
+        match tests
+            .iter()
+            .find(|t| (through || followed) && conditions::excludes(t))
+        {
+            Some(test) => Err(Problem::unsupported(format!(
+                "I can count what has something in another table, but not what lacks it under a condition, as in \"{}\" here.",
+                test.words
+            ))),
+            None => Ok(()),
+        }
+    }
+
     fn view(&self) -> View<'_> {
         View {
             catalog: self.catalog,
@@ -269,75 +293,6 @@ impl<'a> Builder<'a> {
             format!("{name}_{}", taken + 1)
         };
         self.outputs.push(Output { expr, name });
-    }
-
-    /// Adds what is grouped by, and says what a group is.
-    fn add_groups(&mut self) -> Result<String, Problem> {
-        let mut nouns = Vec::new();
-        for group in &self.sketch.groups {
-            match group {
-                Group::Bucket(unit) => {
-                    let date = conditions::date_of(&self.view(), None, unit.name())?;
-                    self.touched.push(date.table);
-                    self.notes.push(format!(
-                        "the {} is that of `{}`",
-                        unit.name(),
-                        self.catalog.label(date)
-                    ));
-                    self.groups.push(Expr::Bucket(*unit, date));
-                    self.output(Expr::Bucket(*unit, date), unit.name().to_owned());
-                    nouns.push(unit.name().to_owned());
-                }
-                Group::Name(m) => match self.view().table_or_column(&self.mentions[*m])? {
-                    Target::Table(table) => nouns.push(self.group_by_table(table)),
-                    Target::Column(c) | Target::Value(c, _) => {
-                        self.touched.push(c.table);
-                        self.groups.push(Expr::Column(c));
-                        let name = self.catalog.column(c).name.clone();
-                        nouns.push(self.column_noun(c));
-                        self.output(Expr::Column(c), name);
-                    }
-                },
-            }
-        }
-        Ok(nouns.join(" and "))
-    }
-
-    fn column_noun(&self, c: ColumnRef) -> String {
-        let name = self.catalog.column(c).name.replace('_', " ");
-        let plain = matches!(name.as_str(), "name" | "title" | "type" | "code");
-        if plain {
-            self.singular(c.table) + " " + &name
-        } else {
-            name
-        }
-    }
-
-    fn singular(&self, table: usize) -> String {
-        crate::words::name_stems(&self.catalog.table(table).name).join(" ")
-    }
-
-    /// Rows of a table are told apart by its key and shown by their name: two of one name stay two.
-    fn group_by_table(&mut self, table: usize) -> String {
-        self.touched.push(table);
-        let source = self.catalog.table(table);
-        let place = |column: usize| ColumnRef { table, column };
-        for key in &source.primary_key {
-            self.groups.push(Expr::Column(place(*key)));
-        }
-        let noun = self.singular(table);
-        let labels: Vec<ColumnRef> = label_columns(source).into_iter().map(place).collect();
-        for label in &labels {
-            if !self.groups.contains(&Expr::Column(*label)) {
-                self.groups.push(Expr::Column(*label));
-            }
-        }
-        match labels.as_slice() {
-            [one] => self.output(Expr::Column(*one), noun.replace(' ', "_")),
-            [] => {}
-            _ => self.output(Expr::Words(labels), noun.replace(' ', "_")),
-        }
-        noun
     }
 
     /// Tables and columns without a role must still be part of the query, or the question is not answered.
@@ -386,182 +341,6 @@ impl<'a> Builder<'a> {
                 false,
             ));
         }
-    }
-
-    fn add_measure(&mut self, measure: &Candidate) -> (Vec<(Expr, bool)>, String) {
-        self.notes.extend(measure.note.clone());
-        self.mixed_currencies(measure.base);
-        let grouped_by_time = matches!(self.groups.first(), Some(Expr::Bucket(..)));
-        self.output(measure.expr.clone(), measure.name.clone());
-        let descending = self.sketch.rank.is_none_or(|r| r.descending);
-        let ranked = self.sketch.rank.is_some() || self.sketch.having.is_some();
-        let mut order = match self.groups.is_empty() {
-            true => Vec::new(),
-            false if grouped_by_time && !ranked => Vec::new(),
-            false => vec![(measure.expr.clone(), descending)],
-        };
-        // Equal figures need an order of their own, so that the same question has the same answer.
-        order.extend(
-            self.outputs
-                .iter()
-                .filter(|o| o.expr != measure.expr)
-                .map(|o| (o.expr.clone(), false)),
-        );
-        (order, measure.title.clone())
-    }
-
-    fn mixed_currencies(&mut self, base: usize) {
-        let mixed = self.catalog.table(base).columns.iter().find(|c| {
-            c.name.to_lowercase().contains("currency")
-                && c.distinct_count.unwrap_or(c.common_values.len() as u64) > 1
-        });
-        if let Some(column) =
-            mixed.filter(|_| self.sketch.ask.is_some_and(|a| !matches!(a, Ask::Count(_))))
-        {
-            self.notes.push(format!(
-                "amounts of every `{}` are taken together as they are",
-                column.name
-            ));
-        }
-    }
-
-    /// Chooses the columns of a listing.
-    fn add_rows(&mut self, base: usize) -> Result<(Vec<(Expr, bool)>, String), Problem> {
-        let source = self.catalog.table(base);
-        let place = |column: usize| ColumnRef {
-            table: base,
-            column,
-        };
-        let plain: Vec<usize> = self
-            .sketch
-            .plain
-            .iter()
-            .copied()
-            .filter(|p| !self.mentions[*p].is_table())
-            .collect();
-        let ranked = self
-            .sketch
-            .rank
-            .map(|rank| self.rank_column(base, rank))
-            .transpose()?
-            .flatten();
-        if plain.is_empty() {
-            let shown: Vec<usize> = if ranked.is_some() {
-                label_columns(source)
-            } else {
-                (0..source.columns.len())
-                    .filter(|c| source.columns[*c].kind != Kind::Other)
-                    .collect()
-            };
-            for column in shown {
-                self.output(
-                    Expr::Column(place(column)),
-                    source.columns[column].name.clone(),
-                );
-            }
-        } else if self.sketch.tests.iter().any(|t| {
-            matches!(
-                t.test,
-                crate::sketch::Test::Text(_) | crate::sketch::Test::Value(_)
-            )
-        }) {
-            for column in label_columns(source) {
-                self.output(
-                    Expr::Column(place(column)),
-                    source.columns[column].name.clone(),
-                );
-            }
-        }
-        for mention in plain {
-            let column = self.view().column(&self.mentions[mention], |_| true)?;
-            self.touched.push(column.table);
-            if !self.outputs.iter().any(|o| o.expr == Expr::Column(column)) {
-                self.output(
-                    Expr::Column(column),
-                    self.catalog.column(column).name.clone(),
-                );
-            }
-        }
-        let mut order = Vec::new();
-        let mut title = String::new();
-        if let Some((column, descending)) = ranked {
-            if !self.outputs.iter().any(|o| o.expr == Expr::Column(column)) {
-                self.output(
-                    Expr::Column(column),
-                    self.catalog.column(column).name.clone(),
-                );
-            }
-            self.touched.push(column.table);
-            order.push((Expr::Column(column), descending));
-            title = self.catalog.column(column).name.replace('_', " ");
-        }
-        if !self.sketch.distinct {
-            order.extend(
-                source
-                    .primary_key
-                    .iter()
-                    .map(|k| (Expr::Column(place(*k)), false)),
-            );
-        }
-        Ok((order, title))
-    }
-
-    fn rank_column(&self, base: usize, rank: Rank) -> Result<Option<(ColumnRef, bool)>, Problem> {
-        let source = self.catalog.table(base);
-        let noun = measures::plural(source);
-        let missing = |what: &str| {
-            Problem::unsupported(format!(
-                "I find no {what} in `{noun}` to put them in order by."
-            ))
-        };
-        let own = |column: Option<usize>, what: &str| {
-            column
-                .map(|column| ColumnRef {
-                    table: base,
-                    column,
-                })
-                .ok_or_else(|| missing(what))
-        };
-        let column = match rank.by {
-            RankBy::Key | RankBy::Measure => return Ok(None),
-            RankBy::Recency => own(date_column(source), "single date")?,
-            RankBy::Price => own(concept_column(source, "price"), "price")?,
-            RankBy::Amount => own(concept_column(source, "amount"), "amount")?,
-            RankBy::Column(m) => {
-                let column = self.view().column(&self.mentions[m], |_| true)?;
-                if self.catalog.table(column.table).is_view() && column.table != base {
-                    return Err(missing(&self.mentions[m].text));
-                }
-                column
-            }
-        };
-        Ok(Some((column, rank.descending)))
-    }
-
-    /// A currency that the question names must be one that the catalog names too.
-    fn currencies(&self) -> Result<(), Problem> {
-        for (code, words) in &self.sketch.currencies {
-            let names: &[&str] = match *code {
-                "EUR" => &["eur", "euro", "€"],
-                "USD" => &["usd", "dollar", "$"],
-                _ => &["gbp", "pound", "£"],
-            };
-            let says = |text: &str| names.iter().any(|n| text.to_lowercase().contains(n));
-            let tables = self.touched.iter().copied().chain([self.reach.base]);
-            let known = tables.map(|t| self.catalog.table(t)).any(|t| {
-                says(&t.description)
-                    || t.columns.iter().any(|c| {
-                        says(&c.name) || says(&c.description) || c.common_values == [*code]
-                    })
-            });
-            if !known {
-                return Err(Problem::unsupported(format!(
-                    "The catalog does not say that these amounts are in \"{words}\", so I cannot tell. Leave the currency out to \
-                     compare the stored numbers."
-                )));
-            }
-        }
-        Ok(())
     }
 
     /// The foreign keys to follow, each once, nearest first.

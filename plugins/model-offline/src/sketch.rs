@@ -123,8 +123,8 @@ pub struct Sketch {
     pub ask: Option<Ask>,
     /// Only different values count.
     pub distinct: bool,
-    /// Only things that were sold count.
-    pub sold: bool,
+    /// The mention by which only things that were sold count.
+    pub sold: Option<usize>,
     /// The order.
     pub rank: Option<Rank>,
     /// How many rows were asked for.

@@ -59,7 +59,14 @@ pub struct Rows {
     /// Names of the columns.
     pub columns: Vec<FoundColumn>,
     /// One list of values a row.
+    #[serde(default)]
     pub rows: Vec<Vec<Value>>,
+    /// How many rows the whole result has, where the host says so.
+    #[serde(default)]
+    pub row_count: u64,
+    /// Whether the datasource's settings keep the rows from models.
+    #[serde(default)]
+    pub rows_withheld: bool,
     /// Whether rows were left out.
     #[serde(default)]
     pub truncated: bool,

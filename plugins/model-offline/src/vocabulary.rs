@@ -106,6 +106,8 @@ pub enum Operator {
     Empty,
     /// A currency; it must agree with the catalog.
     Currency(&'static str),
+    /// "new": rows of the period that the question names.
+    New,
     /// "descending" and "ascending".
     Direction(bool),
 }
@@ -268,12 +270,19 @@ const PHRASES: &[(&str, Op)] = &[
     ("never", Op::Without),
     ("have never", Op::Without),
     ("with", Op::With),
+    ("have a", Op::With),
+    ("has a", Op::With),
+    ("have an", Op::With),
+    ("has an", Op::With),
+    ("new", Op::New),
     ("and", Op::And),
     (",", Op::And),
     ("or", Op::Or),
     ("when", Op::When),
     ("sold", Op::Sold),
-    ("sell", Op::Sold),
+    ("did we sell", Op::Sold),
+    ("spent", Op::Revenue),
+    ("spend", Op::Revenue),
     ("bought", Op::Sold),
     ("purchased", Op::Sold),
     ("units sold", Op::Units),
@@ -292,7 +301,6 @@ const PHRASES: &[(&str, Op)] = &[
     ("sales amount", Op::Revenue),
     ("containing", Op::Like(Place::Inside)),
     ("contains", Op::Like(Place::Inside)),
-    ("contain", Op::Like(Place::Inside)),
     ("starting with", Op::Like(Place::Start)),
     ("start with", Op::Like(Place::Start)),
     ("starts with", Op::Like(Place::Start)),
@@ -493,6 +501,7 @@ pub fn is_soft_filler(norm: &str) -> bool {
         "using",
         "use",
         "took",
+        "sell",
     ];
     VERBS.contains(&norm)
 }

@@ -215,6 +215,130 @@ fn single_figures() {
             "How many products have a name starting with 'Product 1'?",
             "SELECT count(*) FROM products WHERE name LIKE 'Product 1%'",
         ),
+        (
+            "What was the total revenue in 2024?",
+            "SELECT sum(total) FROM orders WHERE ordered_at LIKE '2024%'",
+        ),
+        (
+            "What is the average rating of reviews?",
+            "SELECT round(avg(rating), 2) FROM reviews",
+        ),
+        (
+            "How many reviews does the product Blue Mug have?",
+            "SELECT count(*) FROM reviews WHERE product_id = 3",
+        ),
+        (
+            "How many orders have no delivery address?",
+            "SELECT count(*) FROM orders WHERE delivery_address_id IS NULL",
+        ),
+        (
+            "How many orders contain the product 'Blue Mug'?",
+            "SELECT count(DISTINCT order_id) FROM order_items WHERE product_id = 3",
+        ),
+        (
+            "how many customers ordered in 2024",
+            "SELECT count(DISTINCT customer_id) FROM orders WHERE ordered_at LIKE '2024%'",
+        ),
+        (
+            "What is the average price of products in the category Mugs?",
+            "SELECT round(avg(price), 2) FROM products WHERE category_id = 5",
+        ),
+        (
+            "How many products are in category Books?",
+            "SELECT count(*) FROM products WHERE category_id = 1",
+        ),
+        (
+            "How many business customers are there?",
+            "SELECT count(*) FROM customers WHERE segment = 'business'",
+        ),
+        (
+            "How many newsletter customers are there",
+            "SELECT count(*) FROM customers WHERE newsletter = 1",
+        ),
+        (
+            "How many customers registered in 2023?",
+            "SELECT count(*) FROM customers WHERE registered_at LIKE '2023%'",
+        ),
+        (
+            "How many customers never ordered?",
+            "SELECT count(*) FROM customers WHERE id NOT IN (SELECT customer_id FROM orders)",
+        ),
+        (
+            "How many shipments were never delivered?",
+            "SELECT count(*) FROM shipments WHERE delivered_on IS NULL",
+        ),
+        (
+            "How many new customers did we get in 2023?",
+            "SELECT count(*) FROM customers WHERE registered_at LIKE '2023%'",
+        ),
+        (
+            "how many customers registered before 2023",
+            "SELECT count(*) FROM customers WHERE registered_at < '2023-01-01'",
+        ),
+        (
+            "what is the average shipping fee",
+            "SELECT round(avg(shipping_fee), 2) FROM orders",
+        ),
+        (
+            "what's the total amount paid by wallet in 2023",
+            "SELECT sum(amount) FROM payments WHERE method = 'wallet' AND paid_at LIKE '2023%'",
+        ),
+        (
+            "How many returns were there in 2024?",
+            "SELECT count(*) FROM returns WHERE returned_on LIKE '2024%'",
+        ),
+        (
+            "How many payments were made by card?",
+            "SELECT count(*) FROM payments WHERE method = 'card'",
+        ),
+        (
+            "What is the maximum order total?",
+            "SELECT max(total) FROM orders",
+        ),
+        (
+            "revenue from the app in 2023",
+            "SELECT sum(total) FROM orders WHERE channel = 'app' AND ordered_at LIKE '2023%'",
+        ),
+        (
+            "How many orders with a total of more than 200 were placed in 2023?",
+            "SELECT count(*) FROM orders WHERE total > 200 AND ordered_at LIKE '2023%'",
+        ),
+        (
+            "how many orders were cancelled or returned",
+            "SELECT count(*) FROM orders WHERE status IN ('cancelled', 'returned')",
+        ),
+        (
+            "How many orders were not cancelled in 2024?",
+            "SELECT count(*) FROM orders WHERE status <> 'cancelled' AND ordered_at LIKE '2024%'",
+        ),
+        (
+            "How many addresses are in Köln?",
+            "SELECT count(*) FROM addresses WHERE city = 'Köln'",
+        ),
+        (
+            "Please tell me how many products we sell",
+            "SELECT count(*) FROM products",
+        ),
+        (
+            "How many different products were ordered in 2024?",
+            "SELECT count(DISTINCT product_id) FROM order_items JOIN orders ON orders.id = order_id WHERE ordered_at LIKE '2024%'",
+        ),
+        (
+            "How many orders in the last 30 days?",
+            "SELECT count(*) FROM orders WHERE ordered_at >= '2024-10-22' AND ordered_at < '2024-11-21'",
+        ),
+        (
+            "How many orders were placed in Q1 2024?",
+            "SELECT count(*) FROM orders WHERE ordered_at >= '2024-01-01' AND ordered_at < '2024-04-01'",
+        ),
+        (
+            "How many reviews have a comment?",
+            "SELECT count(*) FROM reviews WHERE comment IS NOT NULL",
+        ),
+        (
+            "How many reviews have no comment?",
+            "SELECT count(*) FROM reviews WHERE comment IS NULL",
+        ),
     ] {
         let answer = shop.ask(question);
         let expected = format!("**{}**", shop.one(reference));
@@ -358,6 +482,86 @@ fn rows_of_figures() {
         (
             "shipments per carrier in 2024",
             "SELECT carrier, count(*) FROM shipments WHERE shipped_on LIKE '2024%' GROUP BY 1 ORDER BY 2 DESC",
+        ),
+        (
+            "Top 5 countries by number of customers",
+            "SELECT country, count(*) FROM customers GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 5",
+        ),
+        (
+            "Which 3 products sold the most units?",
+            "SELECT p.name, sum(quantity) FROM order_items JOIN products p ON p.id = product_id GROUP BY p.id ORDER BY 2 DESC, 1 LIMIT 3",
+        ),
+        (
+            "Which product sold the most?",
+            "SELECT p.name, sum(quantity) FROM order_items JOIN products p ON p.id = product_id GROUP BY p.id ORDER BY 2 DESC, 1 LIMIT 1",
+        ),
+        (
+            "Which country has the most customers?",
+            "SELECT country, count(*) FROM customers GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 1",
+        ),
+        (
+            "Which customer spent the most?",
+            "SELECT c.name, sum(total) FROM orders JOIN customers c ON c.id = customer_id GROUP BY c.id ORDER BY 2 DESC, 1 LIMIT 1",
+        ),
+        (
+            "What are the 5 most recent orders?",
+            "SELECT id, ordered_at FROM orders ORDER BY ordered_at DESC, id LIMIT 5",
+        ),
+        (
+            "largest order in 2023",
+            "SELECT id, total FROM orders WHERE ordered_at LIKE '2023%' ORDER BY total DESC, id LIMIT 1",
+        ),
+        (
+            "How many orders did each customer segment place?",
+            "SELECT segment, count(*) FROM orders JOIN customers c ON c.id = customer_id GROUP BY 1 ORDER BY 2 DESC",
+        ),
+        (
+            "average order value by channel",
+            "SELECT channel, round(avg(total), 2) FROM orders GROUP BY 1 ORDER BY 2 DESC",
+        ),
+        (
+            "products that cost less than 20",
+            "SELECT id, category_id, sku, name, price, weight_kg, introduced_on, discontinued FROM products WHERE price < 20 ORDER BY id",
+        ),
+        (
+            "Which products have an average rating above 3?",
+            "SELECT p.name, round(avg(rating), 2) FROM reviews JOIN products p ON p.id = product_id GROUP BY p.id HAVING avg(rating) > 3 ORDER BY 2 DESC, 1",
+        ),
+        (
+            "customers by country",
+            "SELECT country, count(*) FROM customers GROUP BY 1 ORDER BY 2 DESC, 1",
+        ),
+        (
+            "What are the top 3 categories by revenue in 2024?",
+            "SELECT g.name, round(sum(quantity * unit_price - discount), 2) FROM order_items JOIN orders o ON o.id = order_id JOIN products p ON p.id = product_id JOIN categories g ON g.id = category_id WHERE ordered_at LIKE '2024%' GROUP BY g.id ORDER BY 2 DESC, 1 LIMIT 3",
+        ),
+        (
+            "total payments by method",
+            "SELECT method, count(*) FROM payments GROUP BY 1 ORDER BY 2 DESC",
+        ),
+        (
+            "sum of payments by method",
+            "SELECT method, sum(amount) FROM payments GROUP BY 1 ORDER BY 2 DESC",
+        ),
+        (
+            "How many reviews per rating?",
+            "SELECT rating, count(*) FROM reviews GROUP BY 1 ORDER BY 2 DESC, 1",
+        ),
+        (
+            "Number of new customers per year",
+            "SELECT strftime('%Y', registered_at), count(*) FROM customers GROUP BY 1 ORDER BY 1",
+        ),
+        (
+            "lowest rated products",
+            "SELECT p.name, round(avg(rating), 2) FROM reviews JOIN products p ON p.id = product_id GROUP BY p.id ORDER BY 2, 1 LIMIT 5",
+        ),
+        (
+            "Which month of 2023 had the fewest orders?",
+            "SELECT strftime('%Y-%m', ordered_at), count(*) FROM orders WHERE ordered_at LIKE '2023%' GROUP BY 1 ORDER BY 2, 1 LIMIT 1",
+        ),
+        (
+            "Which carrier has the most shipments?",
+            "SELECT carrier, count(*) FROM shipments GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 1",
         ),
     ] {
         let answer = shop.ask(question);
