@@ -166,6 +166,35 @@ fn nothing_is_left_over() {
 }
 
 #[test]
+fn the_readme_shows_the_plugin_that_is_built() {
+    let root = workspace_dir();
+    let readme = text(&root.join("README.md")).expect("README.md");
+    let example = text(&root.join("sdk/rust/examples/model-echo/lib.rs")).expect("the example");
+    // Its first line says what the file is; the README says it in prose.
+    let code = example.split_once("\n\n").map_or("", |(_, code)| code);
+    assert!(
+        readme.contains(code),
+        "copy sdk/rust/examples/model-echo/lib.rs into README.md"
+    );
+}
+
+#[test]
+fn each_plugin_says_what_it_takes() {
+    let files = files();
+    let has = |path: String| files.iter().any(|file| file.path == path);
+    let plugins = files.iter().filter_map(|file| {
+        file.path
+            .strip_prefix("plugins/")?
+            .strip_suffix("/Cargo.toml")
+    });
+    let silent = plugins.filter(|plugin| !has(format!("plugins/{plugin}/README.md")));
+    nothing(
+        silent.map(str::to_owned).collect(),
+        "a plugin without a README.md that says its connection_data, types and limits:",
+    );
+}
+
+#[test]
 fn nothing_is_committed_that_a_run_has_made() {
     let endings = [
         ".db",
