@@ -53,9 +53,10 @@ impl Watch {
         ] {
             connection.set_limit(limit, value)?;
         }
-        // The sandbox has no directory for temporary files, so sorting stays in memory.
+        // The sandbox has no directory for temporary files, so sorting stays in memory. A page that is read again costs a
+        // call out of the sandbox, hence the large cache; it grows with what is read.
         connection.execute_batch(
-            "PRAGMA query_only = 1; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536;",
+            "PRAGMA query_only = 1; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -131072;",
         )?;
         // The limit is of the process, which is the connector's own only in the sandbox. There, growing beyond what the
         // host allows ends the instance; staying below it gives the caller an error that says why.
