@@ -3,17 +3,19 @@
 use std::time::{Duration, Instant};
 
 use fallible_iterator::FallibleIterator;
-use mindhost_sdk::{Batch, BatchBuilder, BatchLimits, Column, Error, Result, Statement};
+use mindhost_sdk::{Batch, BatchBuilder, BatchLimits, Column, Error, ErrorKind, Result, Statement};
 use postgres_protocol::Oid;
 use postgres_protocol::message::backend::{self, Message, RowDescriptionBody};
 
-use crate::decode::RowDecoder;
+use crate::decode::{Form, RowDecoder};
 use crate::error::malformed;
 use crate::session::Session;
-use crate::types::{Kind, Type, look_up};
+use crate::types::{Kind, Type, has_binary, is_dear, look_up};
 
 /// The rows of the first portion: a small answer ends in the first flight.
-const FIRST_ROWS: u32 = 512;
+const FIRST_ROWS: u32 = 1024;
+/// A first portion that took no longer may be asked for again in a cheaper format.
+const CHEAP: Duration = Duration::from_millis(20);
 /// The portions grow from the first size to the second, in bytes, so that a reader who stops early costs little and
 /// one who goes on seldom waits.
 const FIRST_BYTES: usize = 64 << 10;
@@ -65,37 +67,46 @@ impl Cursor {
             let message = "the statement holds a NUL character, which PostgreSQL does not allow";
             return Err(Error::invalid_statement(message));
         }
-        let (began, timeout) = (Instant::now(), statement.timeout);
+        let began = Instant::now();
         let max_cell = usize::try_from(statement.max_cell_bytes).unwrap_or(usize::MAX);
         // The text of bytes is twice their size, and a row has more cells than one.
         session
             .wire
             .set_max_row(max_cell.saturating_mul(2).saturating_add(16 << 20));
-        session.begin(timeout)?;
-        session.request("", &statement.text, &[], FIRST_ROWS.cast_signed())?;
-        session.wire.flush()?;
-        session.settle()?;
-        let fields = match describe(session, (began, timeout))? {
-            Some(fields) if !fields.is_empty() => fields,
-            _ => return Err(no_columns(session)),
+        // Zero asks for all rows, in which case the server may use parallel workers.
+        let first_rows = if answers_one_row(&statement.text) {
+            0
+        } else {
+            FIRST_ROWS
         };
-        let types = resolve(session, &fields)?;
-        let kinds: Vec<Kind> = types.iter().map(|found| found.kind).collect();
-        let columns: Vec<Column> = fields
-            .iter()
-            .zip(types)
-            .map(|(field, found)| {
-                Column::new(&field.name, found.kind.data_type()).native_type(found.name)
-            })
-            .collect();
+        let fields = start(session, statement, first_rows, began)?;
+        let first = prepare(session, &fields)?;
+        let types = types(session, &fields);
+        let binary = first == First::DearAndMoreToCome && began.elapsed() <= CHEAP;
+        let form = |(field, found): (&FieldDescription, &Type)| Form {
+            kind: found.kind,
+            binary: binary && has_binary(field.oid),
+        };
+        let forms: Vec<Form> = fields.iter().zip(&types).map(form).collect();
+        if binary {
+            start_again(session, &forms)?;
+        }
+        let column = |(field, found): (&FieldDescription, Type)| {
+            Column::new(&field.name, found.kind.data_type()).native_type(found.name)
+        };
+        let columns: Vec<Column> = fields.iter().zip(types).map(column).collect();
         Ok(Self {
-            decoder: RowDecoder::new(kinds, max_cell),
+            decoder: RowDecoder::new(forms, max_cell),
             batch: BatchBuilder::new(columns.clone()),
             columns,
             began,
-            timeout,
+            timeout: statement.timeout,
             asked: 1,
-            expected: FIRST_ROWS,
+            expected: if first_rows == 0 {
+                u32::MAX
+            } else {
+                first_rows
+            },
             received: 0,
             next_expected: 0,
             portion_bytes: FIRST_BYTES,
@@ -142,7 +153,7 @@ impl Cursor {
                         break;
                     }
                 }
-                backend::PORTAL_SUSPENDED_TAG => {}
+                backend::PORTAL_SUSPENDED_TAG | backend::BIND_COMPLETE_TAG => {}
                 backend::COMMAND_COMPLETE_TAG => self.state = State::Complete,
                 backend::ERROR_RESPONSE_TAG => {
                     let error = frame.server_error()?;
@@ -195,12 +206,57 @@ impl Cursor {
     }
 }
 
+/// Whether a statement looks like an aggregate over everything, such as the host's own counts.
+///
+/// PostgreSQL runs a statement in parallel workers only when all rows are asked for at once; then the timeout also
+/// counts while the reader pauses. A wrong guess costs no more than that: memory is bounded by the transport.
+fn answers_one_row(sql: &str) -> bool {
+    const AGGREGATES: [&str; 5] = ["count", "sum", "avg", "min", "max"];
+    let has = |word: &str| {
+        sql.as_bytes()
+            .windows(word.len())
+            .any(|part| part.eq_ignore_ascii_case(word.as_bytes()))
+    };
+    let mut words = sql
+        .split(|character: char| !character.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty());
+    let is_aggregate = words
+        .next()
+        .is_some_and(|word| word.eq_ignore_ascii_case("select"))
+        && words.next().is_some_and(|word| {
+            AGGREGATES
+                .iter()
+                .any(|aggregate| word.eq_ignore_ascii_case(aggregate))
+        });
+    is_aggregate
+        && !["group", "over", "union", "except", "intersect"]
+            .iter()
+            .any(|word| has(word))
+}
+
 /// Reads what is left of the answers. An error of the server's among them is the end that is wanted.
 fn drain(session: &mut Session, time: Duration) -> bool {
     session.wire.set_deadline(Some(Instant::now() + time));
     let drained = session.settle();
     session.wire.set_deadline(None);
     drained.map_or_else(|error| error.is_connection_usable(), |()| true)
+}
+
+/// Sends the whole of the first flight, and reads to the description of the columns.
+fn start(
+    session: &mut Session,
+    statement: &Statement,
+    first_rows: u32,
+    began: Instant,
+) -> Result<Vec<FieldDescription>> {
+    session.begin(statement.timeout)?;
+    session.request("", &statement.text, &[], first_rows.cast_signed())?;
+    session.wire.flush()?;
+    session.settle_before_answer()?;
+    match describe(session, (began, statement.timeout))? {
+        Some(fields) if !fields.is_empty() => Ok(fields),
+        _ => Err(no_columns(session)),
+    }
 }
 
 /// A column as the server describes it.
@@ -218,7 +274,10 @@ fn describe(
     loop {
         let frame = session.wire.next()?;
         match frame.tag {
-            backend::PARSE_COMPLETE_TAG | backend::BIND_COMPLETE_TAG => {}
+            // The statement's own, and those of the transaction's start.
+            backend::PARSE_COMPLETE_TAG
+            | backend::BIND_COMPLETE_TAG
+            | backend::COMMAND_COMPLETE_TAG => {}
             backend::ROW_DESCRIPTION_TAG => {
                 return match frame.message()? {
                     Message::RowDescription(body) => field_descriptions(&body).map(Some),
@@ -262,37 +321,114 @@ fn no_columns(session: &mut Session) -> Error {
         .connection_usable(usable)
 }
 
-/// The types of the columns. Those not met before are asked for, while the first rows wait in memory.
-fn resolve(session: &mut Session, fields: &[FieldDescription]) -> Result<Vec<Type>> {
+/// What is known of the first portion when its rows are decoded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum First {
+    /// It waits in memory, there are more rows after it, and the texts of some columns are dear to write.
+    DearAndMoreToCome,
+    Other,
+}
+
+/// Reads the first portion into memory where that serves a purpose: to look up types that were not met before, and
+/// to see whether columns whose text is dear to write are worth asking for anew.
+fn prepare(session: &mut Session, fields: &[FieldDescription]) -> Result<First> {
+    let is_unknown =
+        |field: &&FieldDescription| session.types.get(field.oid, field.modifier).is_none();
     let unknown: Vec<Oid> = fields
         .iter()
-        .filter(|field| session.types.get(field.oid, field.modifier).is_none())
+        .filter(is_unknown)
         .map(|field| field.oid)
         .collect();
-    if !unknown.is_empty() && session.wire.read_ahead(READ_AHEAD)? {
-        let rows = session.wire.take_replay();
-        let found = if is_failed(&rows) {
-            Ok(())
-        } else {
-            look_up(session, &unknown)
-        };
-        session.wire.put_replay(rows);
-        found?;
+    let is_any_dear = fields.iter().any(|field| is_dear(field.oid));
+    let is_ahead = if !unknown.is_empty() {
+        session.wire.read_ahead(READ_AHEAD)?
+    } else if is_any_dear {
+        read_what_is_quick(session)?
+    } else {
+        false
+    };
+    if !is_ahead {
+        return Ok(First::Other);
     }
+    let rows = session.wire.take_replay();
+    let found = if unknown.is_empty() || is_failed(&rows) {
+        Ok(())
+    } else {
+        look_up(session, &unknown)
+    };
+    let first = if is_any_dear && is_suspended(&rows) {
+        First::DearAndMoreToCome
+    } else {
+        First::Other
+    };
+    session.wire.put_replay(rows);
+    found.map(|()| first)
+}
+
+/// The first portion, if it arrives at once. Rows that take their time are handed on as they come.
+fn read_what_is_quick(session: &mut Session) -> Result<bool> {
+    session.wire.set_deadline(Some(Instant::now() + CHEAP));
+    let ahead = session.wire.read_ahead(READ_AHEAD);
+    session.wire.set_deadline(None);
+    match ahead {
+        Err(error) if error.kind() == ErrorKind::Timeout => Ok(false),
+        ahead => ahead,
+    }
+}
+
+/// Starts the statement again from its first row, none of which was handed on, with these forms. That costs the
+/// server what the first portion did, and saves it the writing of texts for all the others.
+fn start_again(session: &mut Session, forms: &[Form]) -> Result<()> {
+    drop(session.wire.take_replay());
+    let formats: Vec<i16> = forms.iter().map(|form| i16::from(form.binary)).collect();
+    session.request_again(&formats, FIRST_ROWS.cast_signed())
+}
+
+fn types(session: &Session, fields: &[FieldDescription]) -> Vec<Type> {
     let unnamed = || Type {
         kind: Kind::Text,
         name: "unknown".into(),
     };
-    let types = fields.iter().map(|field| {
-        session
-            .types
-            .get(field.oid, field.modifier)
-            .unwrap_or_else(unnamed)
-    });
-    Ok(types.collect())
+    fields
+        .iter()
+        .map(|field| {
+            session
+                .types
+                .get(field.oid, field.modifier)
+                .unwrap_or_else(unnamed)
+        })
+        .collect()
+}
+
+/// Whether messages end with a portal that has more rows, in a transaction that goes on.
+fn is_suspended(messages: &[u8]) -> bool {
+    messages.ends_with(b"s\0\0\0\x04Z\0\0\0\x05T")
 }
 
 /// Whether the transaction has failed, by the status in the ReadyForQuery at the end.
 fn is_failed(messages: &[u8]) -> bool {
     messages.last() == Some(&b'E')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::answers_one_row;
+
+    #[test]
+    fn an_aggregate_over_everything_answers_one_row() {
+        for (sql, expected) in [
+            (
+                "SELECT count(*) FROM (SELECT * FROM shop.orders) AS q",
+                true,
+            ),
+            ("select max(a), min(b) from t", true),
+            ("SELECT count(*) FROM t GROUP BY a", false),
+            ("SELECT sum(a) OVER (ORDER BY b) FROM t", false),
+            ("SELECT country, count(*) FROM t", false),
+            ("SELECT * FROM t", false),
+            ("", false),
+        ] {
+            assert_eq!(answers_one_row(sql), expected, "{sql}");
+        }
+    }
 }

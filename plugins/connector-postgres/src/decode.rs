@@ -1,25 +1,33 @@
-//! Rows of the text format, straight from the input buffer into a batch.
+//! Rows, straight from the input buffer into a batch. Every column may be text, and some may be binary.
 
 use mindhost_sdk::{BatchBuilder, Error, ErrorKind, Result};
 
-use crate::array;
 use crate::error::malformed;
 use crate::session::not_utf8;
 use crate::time;
 use crate::types::Kind;
+use crate::{array, binary};
+
+/// How the cells of a column arrive.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Form {
+    pub(crate) kind: Kind,
+    /// In the binary format; else as text.
+    pub(crate) binary: bool,
+}
 
 /// Turns rows of one schema into batches. Its buffers are reused from row to row.
 pub(crate) struct RowDecoder {
-    kinds: Vec<Kind>,
+    columns: Vec<Form>,
     max_cell: usize,
     text: String,
     bytes: Vec<u8>,
 }
 
 impl RowDecoder {
-    pub(crate) fn new(kinds: Vec<Kind>, max_cell: usize) -> Self {
+    pub(crate) fn new(columns: Vec<Form>, max_cell: usize) -> Self {
         Self {
-            kinds,
+            columns,
             max_cell,
             text: String::new(),
             bytes: Vec::new(),
@@ -33,10 +41,10 @@ impl RowDecoder {
     #[inline]
     pub(crate) fn append(&mut self, body: &[u8], batch: &mut BatchBuilder) -> Result<()> {
         let (count, mut rest) = body.split_first_chunk::<2>().ok_or_else(malformed_row)?;
-        if usize::from(u16::from_be_bytes(*count)) != self.kinds.len() {
+        if usize::from(u16::from_be_bytes(*count)) != self.columns.len() {
             return Err(malformed_row());
         }
-        for index in 0..self.kinds.len() {
+        for index in 0..self.columns.len() {
             let (length, after) = rest.split_first_chunk::<4>().ok_or_else(malformed_row)?;
             rest = after;
             let length = i32::from_be_bytes(*length);
@@ -60,7 +68,11 @@ impl RowDecoder {
         if cell.len() > self.max_cell {
             self.check_size(index, cell, batch)?;
         }
-        match self.kinds[index] {
+        let Form { kind, binary } = self.columns[index];
+        if binary {
+            return binary::append(kind, cell, &mut self.text, batch);
+        }
+        match kind {
             Kind::Integer => batch.append_i64(integer(cell).ok_or_else(malformed_row)?),
             Kind::Text => batch.append_text(utf8(cell)?),
             Kind::Decimal => batch.append_decimal(utf8(cell)?),
@@ -103,7 +115,8 @@ impl RowDecoder {
     /// The text of bytes is twice their size.
     #[cold]
     fn check_size(&self, index: usize, cell: &[u8], batch: &BatchBuilder) -> Result<()> {
-        let size = if self.kinds[index] == Kind::Bytes {
+        let Form { kind, binary } = self.columns[index];
+        let size = if kind == Kind::Bytes && !binary {
             cell.len().saturating_sub(2) / 2
         } else {
             cell.len()
@@ -150,7 +163,7 @@ fn integer(text: &[u8]) -> Option<i64> {
     }
 }
 
-fn malformed_row() -> Error {
+pub(crate) fn malformed_row() -> Error {
     malformed("a row")
 }
 
@@ -160,6 +173,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    fn text(kind: Kind) -> Form {
+        Form {
+            kind,
+            binary: false,
+        }
+    }
 
     fn row(cells: &[Option<&[u8]>]) -> Vec<u8> {
         let mut body = (cells.len() as u16).to_be_bytes().to_vec();
@@ -182,7 +202,7 @@ mod tests {
             max_rows: 1,
             max_bytes: 1 << 20,
         });
-        RowDecoder::new(vec![kind, Kind::Text], max_cell)
+        RowDecoder::new(vec![text(kind), text(Kind::Text)], max_cell)
             .append(&row(&[Some(cell), None]), &mut batch)?;
         match batch.finish()? {
             Some(Batch::Rows(mut rows)) => Ok(rows.remove(0).remove(0)),
@@ -253,7 +273,7 @@ mod tests {
         fn any_body_is_read_or_refused(body: Vec<u8>) {
             let mut batch = BatchBuilder::new(vec![Column::new("a", DataType::Text)]);
             batch.start(BatchLimits { max_rows: 1, max_bytes: 1 << 20 });
-            let _ = RowDecoder::new(vec![Kind::Text], 100).append(&body, &mut batch);
+            let _ = RowDecoder::new(vec![text(Kind::Text)], 100).append(&body, &mut batch);
         }
     }
 }

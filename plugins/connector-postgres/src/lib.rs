@@ -7,6 +7,7 @@
 
 mod array;
 mod auth;
+mod binary;
 mod catalog;
 mod config;
 mod connector;

@@ -39,8 +39,10 @@ pub(crate) struct Session {
     pub(crate) cancel: CancelKey,
     pub(crate) version: String,
     pub(crate) types: TypeCache,
-    /// Set in each transaction, when a connection pool stands between.
-    settings: String,
+    /// A connection pool stands between: what a session is set to does not last beyond the transaction.
+    pooled: bool,
+    /// The session's `statement_timeout` in milliseconds, 0 until it is set.
+    timeout: u128,
     /// Answers that are still to be read, each up to its ReadyForQuery.
     unread: u32,
     snapshot: Snapshot,
@@ -84,18 +86,13 @@ impl Session {
             version,
             pooled,
         } = handshake::connect(data)?;
-        let mut settings = String::new();
-        if pooled {
-            for (name, value) in SETTINGS {
-                settings.push_str(&format!("SET LOCAL {name} TO '{value}';"));
-            }
-        }
         Ok(Self {
             wire,
             cancel,
             version,
             types: TypeCache::default(),
-            settings,
+            pooled,
+            timeout: 0,
             unread: 0,
             snapshot: Snapshot::None,
             heard: Instant::now(),
@@ -112,19 +109,42 @@ impl Session {
         self.snapshot == Snapshot::Failed
     }
 
-    /// Puts the start of a statement's transaction into the output: its own, unless a snapshot is open.
+    /// Puts the start of a statement's transaction into the output: its own, unless a snapshot is open. The request
+    /// must follow, and its answer tells also how this went.
     pub(crate) fn begin(&mut self, timeout: Duration) -> Result<()> {
-        let limit = format!("SET LOCAL statement_timeout TO {}", milliseconds(timeout));
+        let timeout = milliseconds(timeout);
         match self.snapshot {
-            Snapshot::None => {
-                let sql = format!("BEGIN TRANSACTION READ ONLY;{}{limit}", self.settings);
-                self.simple(&sql)
+            Snapshot::None if !self.pooled => {
+                if self.timeout != timeout {
+                    self.timeout = timeout;
+                    self.simple(&format!("SET statement_timeout TO {timeout}"))?;
+                }
+                self.step("BEGIN TRANSACTION READ ONLY")
             }
-            Snapshot::Open => self.simple(&limit),
+            Snapshot::None => {
+                self.step("BEGIN TRANSACTION READ ONLY")?;
+                for (name, value) in SETTINGS {
+                    self.step(&format!("SET LOCAL {name} TO '{value}'"))?;
+                }
+                self.step(&format!("SET LOCAL statement_timeout TO {timeout}"))
+            }
+            Snapshot::Open => self.step(&format!("SET LOCAL statement_timeout TO {timeout}")),
             Snapshot::Failed => Err(Error::invalid_statement(
                 "an earlier error ended the snapshot that this statement belongs to",
             )),
         }
+    }
+
+    /// Puts a statement without result into the output, as the first part of a request: the server goes on to the
+    /// next part without an answer being sent, and skips all of the request when this fails.
+    fn step(&mut self, sql: &str) -> Result<()> {
+        let output = &mut self.wire.output;
+        let nul = |_| Error::internal("a setting holds a NUL");
+        let parameters: [&str; 0] = [];
+        frontend::parse("", sql, [], output).map_err(nul)?;
+        frontend::bind("", "", [], parameters, |_, _| Ok(IsNull::Yes), [], output)
+            .map_err(|_| Error::internal("a statement has no parameters"))?;
+        frontend::execute("", 0, output).map_err(nul)
     }
 
     /// Sends the end of a statement's own transaction, and does not wait for the answer. Never a COMMIT: some
@@ -137,11 +157,14 @@ impl Session {
     /// Puts the start of a snapshot into the output; it travels with its first statement. Only a session that was idle
     /// is tried first: the host can replace a dead one before the snapshot, and not within it.
     pub(crate) fn begin_snapshot(&mut self, timeout: Duration) -> Result<()> {
-        let (settings, idle) = (&self.settings, milliseconds(timeout));
-        let sql = format!(
-            "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;{settings}\
-             SET LOCAL idle_in_transaction_session_timeout TO {idle}"
+        let mut sql = format!(
+            "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;\
+             SET LOCAL idle_in_transaction_session_timeout TO {}",
+            milliseconds(timeout)
         );
+        if self.pooled {
+            sql.extend(SETTINGS.map(|(name, value)| format!(";SET LOCAL {name} TO '{value}'")));
+        }
         self.simple(&sql)?;
         if self.heard.elapsed() > STALE_AFTER {
             self.wire.flush()?;
@@ -196,6 +219,15 @@ impl Session {
         failure.map_or(Ok(()), |error| Err(error.into_error(None)))
     }
 
+    /// As [`Session::settle`], between a request and its answer: after an error that answer is left unread too.
+    pub(crate) fn settle_before_answer(&mut self) -> Result<()> {
+        let settled = self.settle();
+        match settled {
+            Err(error) if error.is_connection_usable() => Err(self.abandon(error, 1)),
+            settled => settled,
+        }
+    }
+
     /// Puts a whole extended request into the output: up to `max_rows` rows of one statement, all if 0.
     ///
     /// `name` names statement and portal; empty for the one whose cursor stays open.
@@ -231,6 +263,23 @@ impl Session {
         Ok(())
     }
 
+    /// Starts the statement of the open portal anew, with a format for each column, and asks for its first rows.
+    pub(crate) fn request_again(&mut self, formats: &[i16], max_rows: i32) -> Result<()> {
+        let output = &mut self.wire.output;
+        let parameters: [&str; 0] = [];
+        let bound = frontend::bind(
+            "",
+            "",
+            [],
+            parameters,
+            |_, _| Ok(IsNull::Yes),
+            formats.iter().copied(),
+            output,
+        );
+        bound.map_err(|_| malformed("a description of columns"))?;
+        self.request_more(max_rows)
+    }
+
     /// Asks for up to `max_rows` further rows of the open portal.
     pub(crate) fn request_more(&mut self, max_rows: i32) -> Result<()> {
         frontend::execute("", max_rows, &mut self.wire.output)
@@ -249,10 +298,15 @@ impl Session {
         statement: (Instant, Duration),
     ) -> Error {
         let error = error.into_error(Some(statement));
-        if !error.is_connection_usable() {
-            return error;
+        match error.is_connection_usable() {
+            true => self.abandon(error, 1 + further),
+            false => error,
         }
-        self.unread += 1 + further;
+    }
+
+    /// Leaves a statement whose transaction has failed, with so many answers still to come.
+    fn abandon(&mut self, error: Error, answers: u32) -> Error {
+        self.unread += answers;
         let ended = match self.snapshot {
             Snapshot::None => self.rollback(),
             Snapshot::Open | Snapshot::Failed => {
@@ -274,7 +328,7 @@ impl Session {
         self.begin(timeout)?;
         self.request("", sql, parameters, 0)?;
         self.wire.flush()?;
-        self.settle()?;
+        self.settle_before_answer()?;
         self.answer((Instant::now(), timeout), &mut each)?;
         if self.in_snapshot() {
             Ok(())
@@ -304,7 +358,10 @@ impl Session {
             let frame = self.wire.next()?;
             match frame.tag {
                 backend::DATA_ROW_TAG => match frame.message()? {
-                    Message::DataRow(body) => each(&text_row(&body)?)?,
+                    // What follows stays unread, so the session ends with such an error.
+                    Message::DataRow(body) => text_row(&body)
+                        .and_then(|row| each(&row))
+                        .map_err(|error| error.connection_usable(false))?,
                     _ => return Err(malformed("a row")),
                 },
                 backend::ERROR_RESPONSE_TAG => {

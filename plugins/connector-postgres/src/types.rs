@@ -177,6 +177,17 @@ impl TypeCache {
     }
 }
 
+/// Whether cells of this type may be asked for in the binary format.
+pub(crate) fn has_binary(oid: Oid) -> bool {
+    // Not `oid`, which is unsigned, nor `real`, whose shortest text is its value.
+    matches!(oid, 16 | 20 | 21 | 23) || is_dear(oid)
+}
+
+/// Whether the server takes much longer to write the type as text than as binary.
+pub(crate) fn is_dear(oid: Oid) -> bool {
+    matches!(oid, 17 | 701 | 1082 | 1083 | 1114 | 1184)
+}
+
 /// For a type of the users' own: text, unless it is an array. An array of a domain holds what the domain is based on.
 const LOOK_UP: &str = "
     SELECT t.oid::text, pg_catalog.format_type(t.oid, NULL), e.typdelim::text,

@@ -155,25 +155,27 @@ impl Wire {
     }
 
     /// Moves the messages up to and including the next ReadyForQuery into memory, so that another request can be
-    /// answered before they are decoded. False, with nothing lost, when they are larger than `limit`.
+    /// answered before they are decoded. False, with nothing lost, when they are larger than `limit`; nothing is lost
+    /// either when waiting for them fails.
     pub(crate) fn read_ahead(&mut self, limit: usize) -> Result<bool> {
         let mut ahead = Vec::new();
-        loop {
-            let (tag, length) = self.locate()?;
+        let outcome = loop {
+            let (tag, length) = match self.locate() {
+                Ok(located) => located,
+                Err(error) => break Err(error),
+            };
             if ahead.len() + length > limit {
-                self.replay = ahead;
-                self.replayed = 0;
-                return Ok(false);
+                break Ok(false);
             }
             let from = self.start;
-            ahead.extend_from_slice(&self.input[from..from + HEADER + length]);
             self.start += HEADER + length;
+            ahead.extend_from_slice(&self.input[from..self.start]);
             if tag == backend::READY_FOR_QUERY_TAG {
-                self.replay = ahead;
-                self.replayed = 0;
-                return Ok(true);
+                break Ok(true);
             }
-        }
+        };
+        self.put_replay(ahead);
+        outcome
     }
 
     /// Puts the messages that were read ahead aside while another request is answered.

@@ -23,7 +23,7 @@ fn with_timeout(sql: &str, timeout: Duration) -> Statement {
 fn answers_of_any_size_arrive_whole() {
     let mut postgres = connect();
     // Around the bounds of the first portion and of its half.
-    for count in [0, 1, 256, 257, 258, 511, 512, 513, 1024, 100_000] {
+    for count in [0, 1, 512, 513, 514, 1023, 1024, 1025, 2048, 100_000] {
         let sql = format!("SELECT i, 'row ' || i AS name FROM generate_series(1, {count}) i");
         let (_, rows) = query(&mut postgres, &sql).unwrap();
         assert_eq!(rows.len(), count, "{count}");
@@ -90,13 +90,13 @@ fn a_cursor_may_be_closed_at_any_time() {
 #[test]
 fn closing_stops_what_still_runs() {
     let mut postgres = connect();
-    let sql = "SELECT CASE WHEN i > 1000 THEN pg_sleep(60)::text ELSE '' END FROM generate_series(1, 2000) i";
+    let sql = "SELECT CASE WHEN i > 1500 THEN pg_sleep(60)::text ELSE '' END FROM generate_series(1, 3000) i";
     let mut cursor = postgres.query(&Statement::new(sql)).unwrap();
     postgres
         .next(
             &mut cursor,
             BatchLimits {
-                max_rows: 512,
+                max_rows: 1000,
                 ..LIMITS
             },
         )

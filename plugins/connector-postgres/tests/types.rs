@@ -288,6 +288,56 @@ fn null_is_null_in_every_type() {
     assert!(rows[0].iter().all(|value| *value == Value::Null));
 }
 
+/// Large answers come in the binary format where that is cheaper for the server; nobody should see that.
+#[test]
+fn large_answers_hold_the_same_values_as_small_ones() {
+    let mut postgres = connect();
+    for expression in [
+        "true",
+        "'-32768'::int2",
+        "-2147483648",
+        "'-9223372036854775808'::int8",
+        "4294967295::oid",
+        "0.1::float4",
+        "0.1::float8",
+        "'NaN'::float8 = 'NaN'",
+        "'-Infinity'::float8",
+        "'\\x00ff10'::bytea",
+        "''::bytea",
+        "date '2024-02-29'",
+        "date '0001-01-01'",
+        "date '9999-12-31'",
+        "date '10000-01-01'",
+        "date 'infinity'",
+        "date '-infinity'",
+        "date '0044-03-15 BC'",
+        "date '4713-01-01 BC'",
+        "time '23:59:59.999999'",
+        "time '24:00'",
+        "timestamp '1969-12-31 23:59:59.123456'",
+        "timestamp '9999-12-31 23:59:59.999999'",
+        "timestamp '-infinity'",
+        "timestamp '294276-12-31 23:59:59.5'",
+        "timestamp '4713-01-01 00:00:00 BC'",
+        "timestamptz '2024-02-29 12:00:00+05:30'",
+        "timestamptz 'infinity'",
+        "timestamptz '0044-03-15 10:00:00Z BC'",
+        "NULL::timestamp",
+    ] {
+        let (_, small) = query(&mut postgres, &format!("SELECT {expression} AS v")).unwrap();
+        // The dates make the answer one that is worth the other format.
+        let sql =
+            format!("SELECT {expression} AS v, date '2024-01-01' FROM generate_series(1, 3000)");
+        let (_, large) = query(&mut postgres, &sql).unwrap();
+        assert_eq!(large.len(), 3000);
+        assert!(
+            large.iter().all(|row| row[0] == small[0][0]),
+            "{expression}: {:?}",
+            large[0]
+        );
+    }
+}
+
 /// Only the batch with the infinity travels as rows.
 #[test]
 fn a_value_that_a_type_cannot_hold_makes_its_batch_rows() {

@@ -116,11 +116,9 @@ impl io::Write for TcpStream {
     }
 }
 
-/// How long a wait may still take: until the stream's own deadline or the end of the call, whichever is sooner.
+/// How long a wait may still take: until the stream's own deadline or the end of the call, whichever is sooner. The
+/// implementations look for a cancellation while they wait.
 fn wait_limit(deadline: Option<Instant>) -> Result<Duration, Stopped> {
-    if crate::control::is_cancelled() {
-        return Err(Stopped::Cancelled);
-    }
     let call = crate::control::remaining();
     let limit = deadline.map_or(call, |deadline| {
         call.min(deadline.saturating_duration_since(Instant::now()))

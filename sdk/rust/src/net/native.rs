@@ -71,6 +71,9 @@ fn patiently(
                     io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
                 ) =>
             {
+                if crate::control::is_cancelled() {
+                    return Err(Stopped::Cancelled.into());
+                }
                 wait_limit(deadline)?;
             }
             done => return done,
