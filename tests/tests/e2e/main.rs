@@ -10,6 +10,7 @@
 
 mod clients;
 mod commands;
+mod conversations;
 mod datasources;
 mod errors;
 mod fixture;
@@ -17,4 +18,6 @@ mod health;
 mod keys;
 mod minds;
 mod providers;
+mod responses;
+mod sql;
 mod stores;

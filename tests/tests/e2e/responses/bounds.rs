@@ -1,0 +1,92 @@
+//! The bounds of an answer: each ends it with an error that says which one it was.
+
+use mindhost_tests::{Host, Mind, ScriptedModel, Turn};
+use serde_json::json;
+
+use super::SHOP;
+
+async fn bounded(turns: Vec<Turn>, setting: (&str, &str)) -> (Host, Mind, ScriptedModel) {
+    let host = Host::builder().env(setting.0, setting.1).start().await;
+    host.sqlite("shop", SHOP).await.load().await;
+    let model = ScriptedModel::start(turns).await;
+    host.scripted_provider("scripted", &model).await;
+    let mind = host
+        .mind("told")
+        .datasource("shop")
+        .provider("scripted")
+        .create()
+        .await;
+    (host, mind, model)
+}
+
+fn call(sql: &str) -> Turn {
+    Turn::call("run_sql", json!({"sql": sql}))
+}
+
+#[tokio::test]
+async fn too_many_tool_calls_end_the_answer() {
+    let turns = vec![call("SELECT 1"); 4];
+    let (_host, mind, model) = bounded(turns, ("MINDHOST_ANSWERING__TOOL_CALLS", "3")).await;
+    let error = mind
+        .ask("How many?")
+        .await
+        .expect_error(502, "answer_failed");
+    assert!(
+        error["message"].as_str().unwrap().contains("3 tool calls"),
+        "{error}"
+    );
+    assert_eq!(model.asked().len(), 4);
+}
+
+#[tokio::test]
+async fn too_many_repairs_end_the_answer() {
+    let turns = vec![call("DROP TABLE orders"); 4];
+    let (_host, mind, _model) = bounded(turns, ("MINDHOST_ANSWERING__REPAIRS", "2")).await;
+    let error = mind
+        .ask("How many?")
+        .await
+        .expect_error(502, "answer_failed");
+    assert!(
+        error["message"]
+            .as_str()
+            .unwrap()
+            .contains("refused or failed"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn too_many_tokens_end_the_answer() {
+    let turns = vec![call("SELECT 1"); 2];
+    let (_host, mind, _model) = bounded(turns, ("MINDHOST_ANSWERING__TOKENS", "1")).await;
+    let error = mind
+        .ask("How many?")
+        .await
+        .expect_error(502, "answer_failed");
+    assert!(
+        error["message"].as_str().unwrap().contains("tokens"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn too_much_time_ends_the_answer() {
+    let turns = vec![Turn::text("Let me think").and_hang()];
+    let (_host, mind, model) = bounded(turns, ("MINDHOST_ANSWERING__WALL_CLOCK", "1s")).await;
+    mind.ask("How many?").await.expect_error(504, "timeout");
+    model.wait_for_abandoned(1).await;
+}
+
+#[tokio::test]
+async fn a_vendor_that_refuses_is_named_without_its_key() {
+    for (status, code, answer) in [
+        (401, "upstream_error", 502),
+        (429, "rate_limit_exceeded", 429),
+        (500, "upstream_error", 502),
+    ] {
+        let turns = vec![Turn::error(status, "no luck today")];
+        let (_host, mind, _model) = bounded(turns, ("MINDHOST_ANSWERING__REPAIRS", "3")).await;
+        let error = mind.ask("How many?").await.expect_error(answer, code);
+        assert!(!error.to_string().contains("sk-scripted"), "{error}");
+    }
+}

@@ -1,0 +1,105 @@
+//! Bad input: the documented refusal, and nothing changed.
+
+use serde_json::{Value, json};
+
+use super::shop;
+
+#[tokio::test]
+async fn bad_input_names_the_parameter() {
+    let (host, _mind) = shop().await;
+    let cases = [
+        (json!({"input": "x"}), "model"),
+        (json!({"model": "", "input": "x"}), "model"),
+        (json!({"model": "sales"}), "input"),
+        (json!({"model": "sales", "input": ""}), "input"),
+        (json!({"model": "sales", "input": []}), "input"),
+        (
+            json!({"model": "sales", "input": [{"role": "robot", "content": "x"}]}),
+            "input[0].role",
+        ),
+        (
+            json!({"model": "sales", "tools": [{"type": "web_search"}]}),
+            "tools[0].type",
+        ),
+        (
+            json!({"model": "sales", "tools": [{"type": "sql_query"}]}),
+            "tools[0].query",
+        ),
+        (
+            json!({"model": "sales", "tools": [{"type": "sql_query", "query": 7}]}),
+            "tools[0].query",
+        ),
+    ];
+    for (body, param) in cases {
+        let error = host
+            .post("/responses", body.clone())
+            .await
+            .expect_error(400, "invalid_parameter");
+        assert_eq!(error["param"], param, "{body}");
+    }
+}
+
+#[tokio::test]
+async fn a_field_of_the_wrong_type_is_an_invalid_body() {
+    let (host, _mind) = shop().await;
+    for body in [
+        json!({"model": 7, "input": "x"}),
+        json!({"model": "sales", "input": "x", "stream": "yes"}),
+        json!([]),
+    ] {
+        host.post("/responses", body)
+            .await
+            .expect_error(400, "invalid_body");
+    }
+    let post = || host.api(reqwest::Method::POST, "/responses");
+    post()
+        .header("content-type", "application/json")
+        .body("{\"model\":")
+        .await
+        .expect_error(400, "invalid_body");
+    post()
+        .header("content-type", "text/plain")
+        .body("hello")
+        .await
+        .expect_error(415, "unsupported_media_type");
+    host.api(reqwest::Method::PUT, "/responses")
+        .json(&json!({}))
+        .await
+        .expect_error(405, "method_not_allowed");
+}
+
+#[tokio::test]
+async fn what_does_not_exist_is_not_found() {
+    let (host, _mind) = shop().await;
+    host.post("/responses", json!({"model": "nobody", "input": "x"}))
+        .await
+        .expect_error(404, "mind_not_found");
+    let missing = "0190aaaa-0000-7000-8000-000000000000";
+    for conversation in [
+        json!(missing),
+        json!(format!("conv_{missing}")),
+        json!({"id": missing}),
+        json!("nonsense"),
+    ] {
+        let body = json!({"model": "sales", "input": "x", "conversation": conversation});
+        host.post("/responses", body)
+            .await
+            .expect_error(404, "conversation_not_found");
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_of_another_mind_is_refused() {
+    let (host, mind) = shop().await;
+    host.mind("other").datasource("shop").create().await;
+    let response = mind.sql("SELECT 1").await.expect_status(200).json();
+    let conversation = response["conversation"]["id"].clone();
+    let body = json!({"model": "other", "input": "x", "conversation": conversation});
+    host.post("/responses", body)
+        .await
+        .expect_error(400, "conversation_of_another_mind");
+    let both: Value = json!({"model": "sales", "input": "x", "conversation": conversation, "previous_response_id": response["id"]});
+    host.post("/responses", both)
+        .await
+        .expect_error(400, "invalid_parameter");
+}

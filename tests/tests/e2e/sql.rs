@@ -1,0 +1,154 @@
+//! The guard's lists of statements against the real engines: what must pass gives what the engine's own client
+//! gives, what must not is refused and changes nothing.
+
+mod compare;
+
+use mindhost_tests::{Host, Mind, Postgres, PostgresDatabase};
+use serde_json::Value;
+
+const TABLES: [&str; 7] = [
+    "customers",
+    "orders",
+    "order_items",
+    "products",
+    "categories",
+    "Order Notes",
+    "order_totals",
+];
+
+const POSTGRES_FIXTURE: &str = include_str!("../../sql/fixture.postgresql.sql");
+const SQLITE_FIXTURE: &str = include_str!("../../sql/fixture.sqlite.sql");
+
+/// A statement of a list, with the code that it must be refused with.
+struct Listed {
+    text: String,
+    code: Option<String>,
+}
+
+/// Reads a list; `tests/sql/README.md` describes the form.
+fn list(file: &str) -> Vec<Listed> {
+    let mut statements = Vec::new();
+    let (mut text, mut code) = (String::new(), None);
+    for line in file.lines() {
+        if let Some(expected) = line.strip_prefix("-- expect:") {
+            code = Some(expected.trim().to_owned());
+        } else if line.trim() == ";;" {
+            statements.push(Listed {
+                text: std::mem::take(&mut text),
+                code: code.clone(),
+            });
+        } else if !line.starts_with("-- #") {
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    statements
+}
+
+async fn mind_over(host: &Host, schema: &str) -> Mind {
+    let tables = TABLES.map(|table| format!("{schema}.{table}"));
+    host.mind("guarded")
+        .tables("shop", &tables.each_ref().map(String::as_str))
+        .direct_queries()
+        .create()
+        .await
+}
+
+async fn on_sqlite() -> (Host, Mind) {
+    let host = Host::start().await;
+    host.sqlite("shop", SQLITE_FIXTURE).await.load().await;
+    let mind = mind_over(&host, "main").await;
+    (host, mind)
+}
+
+async fn on_postgres() -> (Host, Mind, PostgresDatabase) {
+    let database = Postgres::shared().database(POSTGRES_FIXTURE).await;
+    let host = Host::start().await;
+    host.postgres("shop", &database).await.load().await;
+    let mind = mind_over(&host, "public").await;
+    (host, mind, database)
+}
+
+#[tokio::test]
+async fn sqlite_gives_what_its_own_client_gives() {
+    let (host, mind) = on_sqlite().await;
+    let direct = rusqlite::Connection::open(host.files_dir().join("shop.db")).unwrap();
+    let statements = list(include_str!("../../sql/legitimate/sqlite.sql"));
+    assert!(statements.len() >= 60);
+    for statement in statements {
+        let result = mind.query(&statement.text).await;
+        compare::with_sqlite(&direct, &statement.text, &result);
+    }
+}
+
+#[tokio::test]
+async fn postgresql_gives_what_its_own_client_gives() {
+    let (_host, mind, database) = on_postgres().await;
+    let direct = database.client().await;
+    direct
+        .batch_execute("SET TimeZone TO 'UTC'; SET extra_float_digits TO 3")
+        .await
+        .unwrap();
+    let statements = list(include_str!("../../sql/legitimate/postgresql.sql"));
+    assert!(statements.len() >= 60);
+    for statement in statements {
+        let result = mind.query(&statement.text).await;
+        compare::with_postgres(&direct, &statement.text, &result).await;
+    }
+}
+
+#[tokio::test]
+async fn attacks_on_sqlite_are_refused_and_change_nothing() {
+    let (host, mind) = on_sqlite().await;
+    let file = host.files_dir().join("shop.db");
+    let before = std::fs::read(&file).unwrap();
+    check_refused(&mind, include_str!("../../sql/attacks/sqlite.sql")).await;
+    assert_eq!(std::fs::read(&file).unwrap(), before);
+}
+
+#[tokio::test]
+async fn attacks_on_postgresql_are_refused_and_change_nothing() {
+    let (_host, mind, database) = on_postgres().await;
+    let before = everything_in(&database).await;
+    check_refused(&mind, include_str!("../../sql/attacks/postgresql.sql")).await;
+    assert_eq!(everything_in(&database).await, before);
+}
+
+async fn check_refused(mind: &Mind, file: &str) {
+    let statements = list(file);
+    assert!(statements.len() >= 60);
+    for statement in statements {
+        let reply = mind.sql(&statement.text).await;
+        let body: Value = reply.json();
+        assert_eq!(reply.status, 400, "{}\n{body}", statement.text);
+        assert_eq!(
+            body["error"]["code"].as_str(),
+            statement.code.as_deref(),
+            "{}\n{body}",
+            statement.text
+        );
+    }
+}
+
+/// Every row of every table, large objects and sequences included.
+async fn everything_in(database: &PostgresDatabase) -> Vec<String> {
+    let client = database.client().await;
+    let tables = "SELECT format('SELECT %L, t::text FROM %I.%I t ORDER BY 2', oid::regclass, relnamespace::regnamespace, relname)
+        FROM pg_class WHERE relkind IN ('r', 'S') AND relnamespace::regnamespace::text IN ('public', 'audit') ORDER BY 1";
+    let mut queries: Vec<String> =
+        vec!["SELECT 'lo', oid::text FROM pg_largeobject_metadata ORDER BY 2".into()];
+    for row in client.query(tables, &[]).await.unwrap() {
+        queries.push(row.get(0));
+    }
+    let mut seen = Vec::new();
+    for query in queries {
+        for row in client.query(&query, &[]).await.unwrap() {
+            seen.push(format!(
+                "{}: {}",
+                row.get::<_, String>(0),
+                row.get::<_, String>(1)
+            ));
+        }
+    }
+    seen
+}

@@ -1,0 +1,157 @@
+//! Whether a `query_result` holds the rows that the engine's own client gives.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use rusqlite::types::ValueRef;
+use serde_json::Value;
+use tokio_postgres::{Client, SimpleQueryMessage};
+
+/// Rows as text, one form for both sides. Sorted unless the statement orders them.
+fn check_rows(statement: &str, mut ours: Vec<Vec<String>>, mut theirs: Vec<Vec<String>>) {
+    if !statement.to_uppercase().contains("ORDER BY") {
+        ours.sort();
+        theirs.sort();
+    }
+    assert_eq!(ours, theirs, "{statement}");
+}
+
+/// Against SQLite itself.
+pub fn with_sqlite(direct: &rusqlite::Connection, statement: &str, result: &Value) {
+    let kinds = kinds(result);
+    let mut prepared = direct.prepare(statement).unwrap();
+    let mut rows = prepared.query([]).unwrap();
+    let mut theirs = Vec::new();
+    while let Some(row) = rows.next().unwrap() {
+        let cells = kinds.iter().enumerate();
+        theirs.push(
+            cells
+                .map(|(column, kind)| sqlite_text(row.get_ref_unwrap(column), kind))
+                .collect(),
+        );
+    }
+    check_rows(statement, texts(result), theirs);
+}
+
+fn sqlite_text(value: ValueRef<'_>, kind: &str) -> String {
+    match value {
+        ValueRef::Null => "<null>".into(),
+        ValueRef::Integer(number) => number.to_string(),
+        ValueRef::Real(number) => float(number),
+        ValueRef::Text(text) => {
+            let text = String::from_utf8(text.to_vec()).unwrap();
+            match kind {
+                "json" => canonical(&serde_json::from_str(&text).unwrap()),
+                "timestamp" => text.replace(' ', "T"),
+                _ => text,
+            }
+        }
+        ValueRef::Blob(bytes) => STANDARD.encode(bytes),
+    }
+}
+
+/// Against PostgreSQL's own text output.
+pub async fn with_postgres(direct: &Client, statement: &str, result: &Value) {
+    let types: Vec<(String, String)> = result["column_types"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|column| {
+            (
+                column["type"].as_str().unwrap().into(),
+                column["native_type"].as_str().unwrap().into(),
+            )
+        })
+        .collect();
+    let mut theirs = Vec::new();
+    for message in direct
+        .simple_query(statement)
+        .await
+        .unwrap_or_else(|error| panic!("{statement}: {error:?}"))
+    {
+        if let SimpleQueryMessage::Row(row) = message {
+            let mut cells = Vec::new();
+            for (column, (kind, native)) in types.iter().enumerate() {
+                cells.push(match row.get(column) {
+                    None => "<null>".into(),
+                    Some(text) => postgres_text(direct, text, kind, native).await,
+                });
+            }
+            theirs.push(cells);
+        }
+    }
+    check_rows(statement, texts(result), theirs);
+}
+
+/// The text that a cell must have in our answer.
+async fn postgres_text(direct: &Client, text: &str, kind: &str, native: &str) -> String {
+    match kind {
+        "boolean" => if text == "t" { "1" } else { "0" }.into(),
+        "float64" => text.parse().map_or_else(|_| text.into(), float),
+        "bytes" => {
+            let hex = text.strip_prefix("\\x").unwrap();
+            let bytes = (0..hex.len())
+                .step_by(2)
+                .map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap());
+            STANDARD.encode(bytes.collect::<Vec<_>>())
+        }
+        "timestamp" => text.replace(' ', "T"),
+        "timestamp-utc" => text.replace(' ', "T").replace("+00", "Z"),
+        "json" if native.ends_with("[]") => {
+            let query = format!("SELECT to_json($1::text::{native})::text");
+            let row = direct.query_one(&query, &[&text]).await.unwrap();
+            canonical(&serde_json::from_str(row.get(0)).unwrap())
+        }
+        "json" => canonical(&serde_json::from_str(text).unwrap()),
+        _ => text.to_owned(),
+    }
+}
+
+fn kinds(result: &Value) -> Vec<&str> {
+    let columns = result["column_types"].as_array().unwrap().iter();
+    columns
+        .map(|column| column["type"].as_str().unwrap())
+        .collect()
+}
+
+fn texts(result: &Value) -> Vec<Vec<String>> {
+    let kinds = kinds(result);
+    let cell = |(value, kind): (&Value, &&str)| match value {
+        Value::Null => "<null>".to_owned(),
+        other if *kind == "json" => canonical(other),
+        Value::Bool(truth) => u8::from(*truth).to_string(),
+        Value::Number(number) if number.is_f64() => float(number.as_f64().unwrap()),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let rows = result["data"].as_array().unwrap().iter();
+    rows.map(|row| {
+        let cells = row.as_array().unwrap().iter().zip(&kinds);
+        cells.map(cell).collect()
+    })
+    .collect()
+}
+
+/// Numbers without their form, so that 1 and 1.0 are the same.
+fn float(number: f64) -> String {
+    format!("{number}")
+}
+
+/// JSON without its form: keys sorted, numbers as texts.
+fn canonical(value: &Value) -> String {
+    match value {
+        Value::Object(fields) => {
+            let mut fields: Vec<String> = fields
+                .iter()
+                .map(|(name, value)| format!("{name:?}:{}", canonical(value)))
+                .collect();
+            fields.sort();
+            format!("{{{}}}", fields.join(","))
+        }
+        Value::Array(items) => format!(
+            "[{}]",
+            items.iter().map(canonical).collect::<Vec<_>>().join(",")
+        ),
+        Value::String(text) => format!("{text:?}"),
+        Value::Number(number) => number.as_f64().map_or_else(|| number.to_string(), float),
+        other => other.to_string(),
+    }
+}
