@@ -12,6 +12,7 @@ mod health;
 mod keys;
 mod middleware;
 mod minds;
+mod models;
 mod providers;
 mod response_object;
 mod responses;
@@ -77,6 +78,8 @@ fn routes() -> Router<AppState> {
             "/minds/{name}",
             get(minds::get).put(minds::update).delete(minds::delete),
         )
+        .route("/models", get(models::list))
+        .route("/models/{name}", get(models::get))
         .route("/responses", post(responses::create))
         .route(
             "/responses/{id}",

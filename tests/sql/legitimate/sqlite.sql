@@ -24,7 +24,7 @@ FROM orders ORDER BY id
 ;;
 SELECT 1
 ;;
-SELECT 'it''s', '', 'two '' '''' quotes', 'back\slash', '\', '\''', "no column, so a text"
+SELECT 'it''s', '', 'two '' '''' quotes', 'back\slash', '\', '\'''
 ;;
 SELECT - -1, +1, - (-2), 5 - -3, 7 % 3, 7 / 2, 7.0 / 2, 1e3, .5, ~1, 1 << 4, 255 & 15, 1 | 2, 0x1F, X'1F', x'ab'
 ;;

@@ -133,8 +133,11 @@ async fn check_refused(mind: &Mind, file: &str) {
 /// Every row of every table, large objects and sequences included.
 async fn everything_in(database: &PostgresDatabase) -> Vec<String> {
     let client = database.client().await;
-    let tables = "SELECT format('SELECT %L, t::text FROM %I.%I t ORDER BY 2', oid::regclass, relnamespace::regnamespace, relname)
-        FROM pg_class WHERE relkind IN ('r', 'S') AND relnamespace::regnamespace::text IN ('public', 'audit') ORDER BY 1";
+    let tables = "SELECT format(
+            CASE relkind WHEN 'S' THEN 'SELECT %L, last_value::text FROM %I.%I' ELSE 'SELECT %L, t::text FROM %I.%I t ORDER BY 2' END,
+            oid::regclass, relnamespace::regnamespace, relname)
+        FROM pg_class
+        WHERE relkind IN ('r', 'S') AND relnamespace::regnamespace::text IN ('public', 'audit') ORDER BY 1";
     let mut queries: Vec<String> =
         vec!["SELECT 'lo', oid::text FROM pg_largeobject_metadata ORDER BY 2".into()];
     for row in client.query(tables, &[]).await.unwrap() {

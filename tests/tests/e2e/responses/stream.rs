@@ -5,8 +5,11 @@ use serde_json::{Value, json};
 
 use super::shop;
 
+/// The names in order; several deltas in a row, as the model happened to cut them, count as one.
 fn names(events: &[mindhost_tests::Event]) -> Vec<&str> {
-    events.iter().map(|event| event.name.as_str()).collect()
+    let mut names: Vec<&str> = events.iter().map(|event| event.name.as_str()).collect();
+    names.dedup();
+    names
 }
 
 #[tokio::test]
@@ -29,7 +32,6 @@ async fn words_stream_in_the_documented_order() {
             "response.output_item.added",
             "response.content_part.added",
             "response.output_text.delta",
-            "response.output_text.delta",
             "response.output_text.done",
             "response.content_part.done",
             "response.output_item.done",
@@ -44,8 +46,7 @@ async fn words_stream_in_the_documented_order() {
     assert_eq!(events[0].data["response"]["output"], json!([]));
     assert_eq!(events[1].data["response"]["status"], "in_progress");
     let delta = &events[4].data;
-    assert_eq!(delta["delta"], "There are ");
-    assert_eq!(delta["response"]["delta"], "There are ");
+    assert_eq!(delta["response"]["delta"], delta["delta"]);
     assert_eq!(delta["response"]["item_id"], delta["item_id"]);
     assert_eq!(
         (
@@ -55,7 +56,11 @@ async fn words_stream_in_the_documented_order() {
         ),
         (&json!(0), &json!(0), &json!([]))
     );
-    let done = &events[9].data["response"];
+    let deltas = events
+        .iter()
+        .filter_map(|event| event.data["delta"].as_str());
+    assert_eq!(deltas.collect::<String>(), "There are three.");
+    let done = &events[events.len() - 1].data["response"];
     assert_eq!(done["status"], "completed");
     assert_eq!(done["id"], events[0].data["response"]["id"]);
     assert_eq!(done["output"][0]["content"][0]["text"], "There are three.");
@@ -197,7 +202,11 @@ async fn a_response_is_cancelled_on_request() {
         .expect_status(200)
         .json();
     assert_eq!(cancelled["status"], "cancelled");
-    assert_eq!(names(&stream.all().await), ["error", "response.failed"]);
+    let rest = stream.all().await;
+    assert!(
+        names(&rest).ends_with(&["error", "response.failed"]),
+        "{rest:?}"
+    );
 }
 
 #[tokio::test]

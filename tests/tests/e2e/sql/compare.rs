@@ -93,15 +93,30 @@ async fn postgres_text(direct: &Client, text: &str, kind: &str, native: &str) ->
                 .map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap());
             STANDARD.encode(bytes.collect::<Vec<_>>())
         }
-        "timestamp" => text.replace(' ', "T"),
-        "timestamp-utc" => text.replace(' ', "T").replace("+00", "Z"),
+        "time" => micros(text),
+        "timestamp" => micros(&text.replace(' ', "T")),
+        "timestamp-utc" => micros(&text.replace(' ', "T").replace("+00", "")) + "Z",
         "json" if native.ends_with("[]") => {
-            let query = format!("SELECT to_json($1::text::{native})::text");
+            // Exact numbers keep every digit as texts.
+            let exact = if native.starts_with("numeric") {
+                "::text[]"
+            } else {
+                ""
+            };
+            let query = format!("SELECT to_json($1::text::{native}{exact})::text");
             let row = direct.query_one(&query, &[&text]).await.unwrap();
             canonical(&serde_json::from_str(row.get(0)).unwrap())
         }
         "json" => canonical(&serde_json::from_str(text).unwrap()),
         _ => text.to_owned(),
+    }
+}
+
+/// Fractions of a second with six digits, as our answers have them.
+fn micros(text: &str) -> String {
+    match text.split_once('.') {
+        Some((whole, fraction)) => format!("{whole}.{fraction:0<6}"),
+        None => text.to_owned(),
     }
 }
 
