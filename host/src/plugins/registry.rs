@@ -1,7 +1,7 @@
 //! The plugins of this host: which are installed, and which of them serve.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     path::PathBuf,
     sync::Arc,
 };
@@ -17,6 +17,9 @@ use super::{
     wasm::{Loaded, Loader, Runtime},
 };
 use crate::error::{Code, Error, Result};
+
+/// Why one of two files of one plugin does not serve.
+const SAME: &str = "another file has this plugin in a higher or the same version";
 
 /// Where plugins come from and what they run under.
 pub struct Sources {
@@ -110,14 +113,24 @@ impl Registry {
         })?;
         let loader = Arc::new(Loader::new(Arc::clone(&runtime), cache_dir, seal_key));
         let found = scan.await.map_err(Error::internal)?;
+        let mut digests = HashSet::new();
         let loads = found.into_iter().map(|(file, package)| {
             let loader = Arc::clone(&loader);
+            let digest = package.as_ref().ok().map(|package| package.digest.clone());
+            let is_copy = digest.is_some_and(|digest| !digests.insert(digest));
             async move {
                 let package = match package {
                     Ok(package) => Arc::new(package),
                     Err(refusal) => return Candidate::refused(file, None, &refusal),
                 };
                 let about = about(&package);
+                if is_copy {
+                    return Candidate {
+                        file,
+                        about: Some(about),
+                        loaded: Err(Status::Inactive(SAME.to_owned())),
+                    };
+                }
                 match loader.load(package).await {
                     Ok(loaded) => Candidate {
                         file,
@@ -169,10 +182,8 @@ impl Registry {
                 .as_ref()
                 .is_some_and(|about| best.get(&about.name) == Some(&index));
             let status = match candidate.loaded {
-                Err(reason) => Status::Refused(reason),
-                Ok(_) if !is_best => Status::Inactive(
-                    "another file has this plugin in a higher or the same version".to_owned(),
-                ),
+                Err(status) => status,
+                Ok(_) if !is_best => Status::Inactive(SAME.to_owned()),
                 Ok(Loaded::Model(model)) => {
                     registry.models.insert(model.manifest().name.clone(), model);
                     Status::Active
@@ -327,7 +338,8 @@ fn about(package: &Package) -> About {
 struct Candidate {
     file: PathBuf,
     about: Option<About>,
-    loaded: Result<Loaded, String>,
+    /// The plugin, or what became of it.
+    loaded: Result<Loaded, Status>,
 }
 
 impl Candidate {
@@ -335,7 +347,7 @@ impl Candidate {
         Self {
             file,
             about,
-            loaded: Err(refusal.to_string()),
+            loaded: Err(Status::Refused(refusal.to_string())),
         }
     }
 }

@@ -97,6 +97,7 @@ impl Connector for WasmConnector {
             live: Some(live),
             cursor: None,
             reused,
+            snapshot: false,
             _place: place,
         }))
     }
@@ -230,6 +231,8 @@ struct WasmConnection {
     cursor: Option<Cursor>,
     /// Came from the pool and was not used since: it may have broken while it lay there.
     reused: bool,
+    /// Inside a snapshot: the next user must not see it.
+    snapshot: bool,
     _place: OwnedSemaphorePermit,
 }
 
@@ -237,7 +240,7 @@ struct WasmConnection {
 struct Cursor {
     handle: ResourceAny,
     key: Option<Vec<u8>>,
-    columns: Arc<[Column]>,
+    schema: convert::Schema,
 }
 
 /// What a guest function gives: its result, or the error it reports.
@@ -274,11 +277,8 @@ impl WasmConnection {
                 f(store, exports.connection(), exports.cursor(), connection)
             })
             .await;
-        let reported = result?;
-        let usable = reported
-            .as_ref()
-            .err()
-            .is_none_or(|error| error.connection_usable);
+        // An instance comes back with an error only from a call that had ended before it began.
+        let usable = !matches!(&result, Ok(Err(error)) if !error.connection_usable);
         if let Some(instance) = instance.filter(|_| usable) {
             self.live = Some(Live {
                 instance,
@@ -287,7 +287,7 @@ impl WasmConnection {
                 grants,
             });
         }
-        Ok(reported)
+        result
     }
 
     /// A call that delivers nothing before it succeeds, so that it may be repeated on a new connection when
@@ -415,17 +415,25 @@ impl Connection for WasmConnection {
 
     async fn begin_snapshot(&mut self, timeout: Duration, call: &Call) -> Result<bool> {
         let timeout = millis(timeout);
-        self.call(call, move |store, connection, _, handle| {
-            Box::pin(async move { connection.call_begin_snapshot(store, handle, timeout).await })
-        })
-        .await
+        // Set before it is known whether it began: a failure may leave one behind.
+        self.snapshot = true;
+        self.snapshot = self
+            .call(call, move |store, connection, _, handle| {
+                Box::pin(
+                    async move { connection.call_begin_snapshot(store, handle, timeout).await },
+                )
+            })
+            .await?;
+        Ok(self.snapshot)
     }
 
     async fn end_snapshot(&mut self, call: &Call) -> Result<()> {
         self.call(call, |store, connection, _, handle| {
             Box::pin(async move { connection.call_end_snapshot(store, handle).await })
         })
-        .await
+        .await?;
+        self.snapshot = false;
+        Ok(())
     }
 
     async fn query(&mut self, statement: &Statement, call: &Call) -> Result<Arc<[Column]>> {
@@ -442,12 +450,13 @@ impl Connection for WasmConnection {
                 Box::pin(start(store, connection, cursor, handle, statement))
             })
             .await?;
-        let checked = convert::columns(columns, &self.shared.runtime.settings);
-        let columns = self.accept(checked)?;
+        let checked = convert::Schema::new(columns, &self.shared.runtime.settings);
+        let schema = self.accept(checked)?;
+        let columns = Arc::clone(&schema.columns);
         self.cursor = Some(Cursor {
             handle,
             key,
-            columns: Arc::clone(&columns),
+            schema,
         });
         Ok(columns)
     }
@@ -466,7 +475,7 @@ impl Connection for WasmConnection {
                     )
                 })
                 .await;
-            let batch = match self.accept(reported)? {
+            let batch = match reported? {
                 Ok(Some(batch)) => batch,
                 Ok(None) => return Ok(None),
                 Err(error) => {
@@ -475,7 +484,7 @@ impl Connection for WasmConnection {
                     return Err(error);
                 }
             };
-            let checked = convert::batch(batch, &cursor.columns, max_rows, settings);
+            let checked = convert::batch(batch, &cursor.schema, max_rows, settings);
             let batch = self.accept(checked)?;
             // An empty batch means nothing yet. The deadline of the call bounds how often it may say so.
             if batch.rows() > 0 {
@@ -550,6 +559,7 @@ impl Drop for WasmConnection {
             return;
         };
         match self.cursor.take() {
+            None if self.snapshot => live.retire(),
             None => self.pool.put(live),
             // Left in the middle of a result: the engine is told to stop, and the instance goes.
             Some(cursor) => {

@@ -178,22 +178,63 @@ pub fn statistics(
 }
 
 /// The schema of a cursor.
-pub fn columns(columns: Vec<types::Column>, settings: &PluginSettings) -> Result<Arc<[Column]>> {
-    if columns.is_empty() || columns.len() > settings.max_columns as usize {
-        return Err(violation(format_args!(
-            "a result of {} columns",
-            columns.len()
-        )));
-    }
-    let columns = each(columns, |column| {
-        Ok(Column {
-            name: name(column.name)?,
-            data_type: data_type(column.data_type),
-            native_type: name(column.native_type)?,
-            nullable: column.nullable,
+#[derive(Clone)]
+pub struct Schema {
+    /// As the rest of the host sees it.
+    pub columns: Arc<[Column]>,
+    /// Columns whose engine does not enforce their type, so that any kind of value may stand in them.
+    dynamic: Arc<[bool]>,
+}
+
+impl Schema {
+    /// Checks what a cursor gave.
+    pub fn new(columns: Vec<types::Column>, settings: &PluginSettings) -> Result<Self> {
+        if columns.is_empty() || columns.len() > settings.max_columns as usize {
+            return Err(violation(format_args!(
+                "a result of {} columns",
+                columns.len()
+            )));
+        }
+        let is_dynamic = |column: &types::Column| {
+            let mark = |(name, value): &(String, String)| name == "dynamic" && value == "true";
+            column.extra.iter().any(mark)
+        };
+        let dynamic = columns.iter().map(is_dynamic).collect();
+        let columns = each(columns, |column| {
+            Ok(Column {
+                name: name(column.name)?,
+                data_type: data_type(column.data_type),
+                native_type: name(column.native_type)?,
+                nullable: column.nullable,
+            })
+        })?;
+        Ok(Self {
+            columns: columns.into(),
+            dynamic,
         })
-    })?;
-    Ok(columns.into())
+    }
+
+    fn accepts(&self, index: usize, value: &Value) -> bool {
+        let declared = self.columns.get(index).map(|column| column.data_type);
+        let natural = match value {
+            Value::Null | Value::Other(_) => return true,
+            Value::Boolean(_) => DataType::Boolean,
+            Value::Int64(_) => DataType::Int64,
+            Value::Uint64(_) => DataType::Uint64,
+            Value::Float64(_) => DataType::Float64,
+            Value::Decimal(_) => DataType::Decimal,
+            Value::Text(_) => DataType::Text,
+            Value::Bytes(_) => DataType::Bytes,
+            Value::Date(_) => DataType::Date,
+            Value::Time(_) => DataType::Time,
+            Value::Timestamp(_) => DataType::Timestamp,
+            Value::TimestampUtc(_) => DataType::TimestampUtc,
+            Value::Json(_) => DataType::Json,
+        };
+        declared == Some(natural)
+            || declared == Some(DataType::Any)
+            || self.dynamic.get(index).copied().unwrap_or_default()
+    }
 }
 
 fn data_type(guest: types::DataType) -> DataType {
@@ -217,16 +258,14 @@ fn data_type(guest: types::DataType) -> DataType {
 /// One batch, of at most `max_rows` rows.
 pub fn batch(
     batch: types::Batch,
-    columns: &[Column],
+    schema: &Schema,
     max_rows: u32,
     settings: &PluginSettings,
 ) -> Result<Batch> {
     match batch {
-        types::Batch::Rows(rows) => {
-            rows_batch(rows, columns.len(), max_rows, settings).map(Batch::Rows)
-        }
+        types::Batch::Rows(rows) => rows_batch(rows, schema, max_rows, settings).map(Batch::Rows),
         types::Batch::Arrow(bytes) => {
-            let batch = arrow::decode(bytes, columns, settings)?;
+            let batch = arrow::decode(bytes, &schema.columns, settings)?;
             match batch.num_rows() <= max_rows as usize {
                 true => Ok(Batch::Arrow(batch)),
                 false => Err(too_many(batch.num_rows(), max_rows)),
@@ -243,13 +282,14 @@ fn too_many(rows: usize, max_rows: u32) -> Error {
 
 fn rows_batch(
     rows: Vec<Vec<types::Value>>,
-    width: usize,
+    schema: &Schema,
     max_rows: u32,
     settings: &PluginSettings,
 ) -> Result<Vec<Vec<Value>>> {
     if rows.len() > max_rows as usize {
         return Err(too_many(rows.len(), max_rows));
     }
+    let width = schema.columns.len();
     let single = rows.len() == 1;
     let mut bytes = 0usize;
     let rows = each(rows, |row| {
@@ -259,8 +299,13 @@ fn rows_batch(
                 row.len()
             )));
         }
+        let mut index = 0;
         each(row, |guest| {
             let (value, size) = value(guest, settings.max_cell_bytes as usize)?;
+            if !schema.accepts(index, &value) {
+                return Err(violation("a value of another type than its column's"));
+            }
+            index += 1;
             bytes += size;
             Ok(value)
         })
@@ -366,7 +411,38 @@ mod tests {
     }
 
     fn rows(rows: Vec<Vec<types::Value>>) -> Result<Vec<Vec<Value>>> {
-        rows_batch(rows, 1, 2, &settings())
+        rows_of(types::DataType::Any, Vec::new(), rows)
+    }
+
+    fn rows_of(
+        data_type: types::DataType,
+        extra: Vec<(String, String)>,
+        rows: Vec<Vec<types::Value>>,
+    ) -> Result<Vec<Vec<Value>>> {
+        let column = types::Column {
+            name: String::from("c"),
+            data_type,
+            native_type: String::new(),
+            nullable: true,
+            extra,
+        };
+        rows_batch(
+            rows,
+            &Schema::new(vec![column], &settings())?,
+            2,
+            &settings(),
+        )
+    }
+
+    #[test]
+    fn a_value_has_the_type_of_its_column_unless_its_engine_does_not_enforce_types() {
+        let text = || vec![vec![types::Value::Text("one".into())]];
+        let int = types::DataType::Int64;
+        let dynamic = vec![("dynamic".to_owned(), "true".to_owned())];
+        assert!(rows_of(int, Vec::new(), text()).is_err());
+        assert!(rows_of(int, dynamic, text()).is_ok());
+        assert!(rows_of(int, Vec::new(), vec![vec![types::Value::Other("∞".into())]]).is_ok());
+        assert!(rows_of(int, Vec::new(), vec![vec![types::Value::Null]]).is_ok());
     }
 
     #[test]

@@ -135,6 +135,13 @@ impl<G: Send + Sync + 'static> Instance<G> {
     where
         F: for<'a> FnOnce(&'a mut Store<State>, &'a G) -> GuestFuture<'a, R>,
     {
+        // Nothing has begun, so nothing has to be wound up and the instance stays good.
+        if stop.is_cancelled() {
+            return (Err(cancelled()), Some(self));
+        }
+        if Instant::now() >= deadline {
+            return (Err(timed_out()), Some(self));
+        }
         let control = Arc::clone(&self.store.data().control);
         let grace = self.runtime.settings.cancel_grace();
         control.begin(deadline);

@@ -42,7 +42,7 @@ pub struct Live {
 
 impl Live {
     /// Closes the connection in the background: the guest may take leave of the engine first.
-    fn retire(self) {
+    pub fn retire(self) {
         let Self {
             instance,
             connection,

@@ -1,0 +1,140 @@
+//! What a component may import, and what becomes of one that imports more.
+
+use mindhost::plugins::{package::pack, registry::Status};
+use serde_json::{Value, json};
+
+use crate::fixture::{Sandbox, guest, settings};
+
+/// What an interface can reach, and so which test of `reach.rs` must hold it.
+#[derive(Debug, PartialEq)]
+enum Capable {
+    Nothing,
+    Sockets,
+    Paths,
+    Http,
+}
+
+/// Everything that a guest may import. An interface that is added here is one that somebody has classified.
+const OFFERED: &[(&str, Capable)] = &[
+    ("wasi:io/error@0.2.6", Capable::Nothing),
+    ("wasi:io/poll@0.2.6", Capable::Nothing),
+    ("wasi:io/streams@0.2.6", Capable::Nothing),
+    ("wasi:cli/environment@0.2.6", Capable::Nothing),
+    ("wasi:cli/exit@0.2.6", Capable::Nothing),
+    ("wasi:cli/stdin@0.2.6", Capable::Nothing),
+    ("wasi:cli/stdout@0.2.6", Capable::Nothing),
+    ("wasi:cli/stderr@0.2.6", Capable::Nothing),
+    ("wasi:cli/terminal-input@0.2.6", Capable::Nothing),
+    ("wasi:cli/terminal-output@0.2.6", Capable::Nothing),
+    ("wasi:cli/terminal-stdin@0.2.6", Capable::Nothing),
+    ("wasi:cli/terminal-stdout@0.2.6", Capable::Nothing),
+    ("wasi:cli/terminal-stderr@0.2.6", Capable::Nothing),
+    ("wasi:clocks/monotonic-clock@0.2.6", Capable::Nothing),
+    ("wasi:clocks/wall-clock@0.2.6", Capable::Nothing),
+    ("wasi:random/random@0.2.6", Capable::Nothing),
+    ("wasi:random/insecure@0.2.6", Capable::Nothing),
+    ("wasi:random/insecure-seed@0.2.6", Capable::Nothing),
+    ("wasi:filesystem/types@0.2.6", Capable::Paths),
+    ("wasi:filesystem/preopens@0.2.6", Capable::Paths),
+    ("wasi:sockets/network@0.2.6", Capable::Nothing),
+    ("wasi:sockets/instance-network@0.2.6", Capable::Nothing),
+    ("wasi:sockets/ip-name-lookup@0.2.6", Capable::Sockets),
+    ("wasi:sockets/tcp@0.2.6", Capable::Sockets),
+    ("wasi:sockets/tcp-create-socket@0.2.6", Capable::Sockets),
+    ("wasi:sockets/udp@0.2.6", Capable::Sockets),
+    ("wasi:sockets/udp-create-socket@0.2.6", Capable::Sockets),
+    ("wasi:http/types@0.2.6", Capable::Http),
+    ("wasi:http/outgoing-handler@0.2.6", Capable::Http),
+    ("mindhost:plugin/control@0.1.0", Capable::Nothing),
+    ("mindhost:plugin/log@0.1.0", Capable::Nothing),
+];
+
+/// Interfaces that exist elsewhere in the world and that no guest gets.
+const WITHHELD: &[&str] = &[
+    "wasi:http/incoming-handler@0.2.6",
+    "wasi:cli/run@0.2.6",
+    "wasi:clocks/timezone@0.2.6",
+    "wasi:sockets/types@0.3.0",
+    "wasi:filesystem/types@0.3.0",
+    "wasi:http/handler@0.3.0",
+    "wasi:keyvalue/store@0.2.0",
+    "wasi:config/store@0.2.0",
+    "wasi:nn/graph@0.2.0",
+    "wasi:tls/types@0.2.0",
+    "mindhost:plugin/store@0.1.0",
+];
+
+fn manifest(name: &str) -> String {
+    let (_, manifest) = guest("memory");
+    let mut manifest: Value = serde_json::from_str(&manifest).unwrap();
+    manifest["name"] = json!(name);
+    manifest["engines"] = json!([name]);
+    manifest.to_string()
+}
+
+/// Why a component that imports one interface and exports nothing is refused.
+async fn refusals(interfaces: &[&str]) -> Vec<String> {
+    let dir = tempfile::tempdir().unwrap();
+    let mut reasons = vec![String::new(); interfaces.len()];
+    for (index, interface) in interfaces.iter().enumerate() {
+        let text = format!("(component (import \"{interface}\" (instance)))");
+        let wasm = wat::parse_str(text).unwrap();
+        let name = format!("import-{index:02}");
+        match pack(&wasm, &manifest(&name)) {
+            Ok(packed) => Sandbox::add(dir.path(), &name, &packed),
+            Err(refusal) => reasons[index] = refusal.to_string(),
+        }
+    }
+    let sandbox = Sandbox::load(dir, settings()).await;
+    for installed in sandbox.registry.installed() {
+        let stem = installed.file.file_stem().unwrap().to_str().unwrap();
+        let index: usize = stem.strip_prefix("import-").unwrap().parse().unwrap();
+        match &installed.status {
+            Status::Refused(reason) => reasons[index].clone_from(reason),
+            other => panic!("{stem} is {other:?}"),
+        }
+    }
+    reasons
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_interface_of_the_agreed_set_is_offered() {
+    let names: Vec<&str> = OFFERED.iter().map(|(name, _)| *name).collect();
+    for (name, reason) in names.iter().zip(refusals(&names).await) {
+        // Its import is satisfied; what is missing is the world that it should export.
+        assert!(
+            reason.contains("does not export its world"),
+            "{name}: {reason}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_else_is_offered() {
+    for (name, reason) in WITHHELD.iter().zip(refusals(WITHHELD).await) {
+        assert!(
+            reason.contains("which no plugin gets") || reason.contains("does not fit this host"),
+            "{name}: {reason}"
+        );
+    }
+}
+
+#[test]
+fn each_way_out_of_the_sandbox_is_known() {
+    let capable = |what: Capable| OFFERED.iter().filter(|(_, one)| *one == what).count();
+    assert_eq!(
+        capable(Capable::Paths),
+        2,
+        "each needs its case in files.rs and reach.rs"
+    );
+    assert_eq!(
+        capable(Capable::Sockets),
+        5,
+        "each needs its case in sockets.rs and reach.rs"
+    );
+    assert_eq!(
+        capable(Capable::Http),
+        2,
+        "each needs its case in http.rs and reach.rs"
+    );
+}

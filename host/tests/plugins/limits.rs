@@ -1,0 +1,174 @@
+//! Guests that do not end, take too much, or fall over.
+
+use std::time::Duration;
+
+use mindhost::{
+    error::{Blame, Code},
+    plugins::{Call, PluginSettings},
+};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::fixture::{Sandbox, brief, check_fault, only_row, settings, soon, statement, target};
+
+/// Every function of a connection and its cursor, in an order in which each is reached.
+const FUNCTIONS: [&str; 12] = [
+    "open",
+    "cancel-key",
+    "check",
+    "tables",
+    "describe-tables",
+    "statistics",
+    "begin-snapshot",
+    "end-snapshot",
+    "query",
+    "schema",
+    "cursor-cancel-key",
+    "next",
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_endless_loop_ends_with_the_deadline_in_every_function() {
+    let sandbox = Sandbox::new().await;
+    for at in FUNCTIONS {
+        let error = sandbox.outcome("loop", at, &brief()).await.expect_err(at);
+        assert_eq!(error.code(), Code::Timeout, "{at}: {error}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_guest_that_sleeps_in_the_host_ends_with_the_deadline_too() {
+    let sandbox = Sandbox::new().await;
+    for at in ["open", "check", "query", "next"] {
+        let error = sandbox.outcome("sleep", at, &brief()).await.expect_err(at);
+        assert_eq!(error.code(), Code::Timeout, "{at}: {error}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cursor_that_cannot_be_closed_costs_its_connection_and_no_more() {
+    let sandbox = Sandbox::new().await;
+    for mode in ["loop", "trap", "error"] {
+        let data = json!({"mode": mode, "at": "close"});
+        let call = Call::new(Duration::from_secs(2), CancellationToken::new());
+        sandbox.outcome_of(data, "close", &call).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancel_function_that_never_returns_is_given_up() {
+    let sandbox = Sandbox::new().await;
+    let data = json!({"mode": "loop", "at": "cancel"});
+    let mut connection = sandbox.connect(data, &soon()).await.unwrap();
+    connection.query(&statement(), &soon()).await.unwrap();
+    // Dropped with an open cursor: the statement is cancelled in the background.
+    drop(connection);
+    let drained = tokio::time::timeout(Duration::from_secs(60), sandbox.registry.drain());
+    drained.await.expect("cancelling has an end");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cancelling_a_call_ends_it() {
+    let sandbox = Sandbox::new().await;
+    let data = json!({"mode": "sleep", "at": "next"});
+    let mut connection = sandbox.connect(data, &soon()).await.unwrap();
+    connection.query(&statement(), &soon()).await.unwrap();
+    let call = soon();
+    let cancel = call.cancel.clone();
+    let (result, ()) = tokio::join!(connection.next(1, &call), async { cancel.cancel() });
+    assert_eq!(result.unwrap_err().code(), Code::Cancelled);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_that_leaves_ends_the_guest() {
+    let sandbox = Sandbox::new().await;
+    let data = json!({"mode": "loop", "at": "query"});
+    let mut connection = sandbox.connect(data, &soon()).await.unwrap();
+    let (statement, call) = (statement(), soon());
+    let left = tokio::time::timeout(
+        Duration::from_millis(50),
+        connection.query(&statement, &call),
+    );
+    assert!(left.await.is_err());
+    drop(connection);
+    // Drained before the call's own deadline: leaving was what ended it.
+    let drained = tokio::time::timeout(Duration::from_secs(30), sandbox.registry.drain());
+    drained.await.expect("the guest was ended");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_guest_that_falls_over_is_to_blame_and_says_little() {
+    let sandbox = Sandbox::new().await;
+    for (mode, words) in [
+        ("memory", "out of memory"),
+        ("stack", "stack overflowed"),
+        ("trap", "panicked"),
+        ("panic", "panicked"),
+        ("exit", "exit"),
+        ("resources", "plugin failed"),
+    ] {
+        for at in ["open", "check", "next"] {
+            let error = sandbox.failure(mode, at).await;
+            check_fault(&error, Code::PluginError, words);
+            assert_eq!(error.blame(), Some(Blame::Plugin));
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_guests_together_have_a_memory_limit() {
+    let sandbox = Sandbox::with(PluginSettings {
+        max_total_memory_bytes: 16 << 20,
+        ..settings()
+    })
+    .await;
+    let error = sandbox.failure("memory", "check").await;
+    check_fault(&error, Code::Overloaded, "all plugins together");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_decent_guest_beside_a_hostile_one_is_undisturbed() {
+    let sandbox = Sandbox::new().await;
+    let call = brief();
+    let hostile = sandbox.outcome("loop", "check", &call);
+    let decent = async {
+        for _ in 0..20 {
+            let mut connection = sandbox.connect(json!({}), &soon()).await?;
+            only_row(&mut *connection).await?;
+        }
+        Ok::<_, mindhost::error::Error>(())
+    };
+    let (hostile, decent) = tokio::join!(hostile, decent);
+    assert_eq!(hostile.unwrap_err().code(), Code::Timeout);
+    decent.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_waits_for_a_connection_for_ever() {
+    let sandbox = Sandbox::new().await;
+    let target = target(json!({}));
+    let hostile = sandbox.hostile();
+    let _first = hostile.connect(&target, &soon()).await.unwrap();
+    let second = hostile.connect(&target, &soon()).await.unwrap();
+    let third = hostile.connect(&target, &brief()).await.err().unwrap();
+    check_fault(&third, Code::Overloaded, "max_connections");
+    assert!(third.retry_delay().is_some());
+    drop(second);
+    hostile.connect(&target, &soon()).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_idle_connection_makes_room_for_another_target() {
+    let sandbox = Sandbox::with(PluginSettings {
+        max_instances: 1,
+        ..settings()
+    })
+    .await;
+    for _ in 0..3 {
+        let mut connection = sandbox.connect(json!({}), &soon()).await.unwrap();
+        only_row(&mut *connection).await.unwrap();
+    }
+    let _held = sandbox.connect(json!({}), &soon()).await.unwrap();
+    let error = sandbox.connect(json!({}), &brief()).await.err().unwrap();
+    check_fault(&error, Code::Overloaded, "max_instances");
+}

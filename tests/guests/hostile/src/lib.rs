@@ -1,0 +1,7 @@
+//! A connector that breaks the contract in the way that its configuration says: `mode` is what it does wrong, `at`
+//! the function in which it does. Everywhere else it is a decent connector with one table of one row.
+
+#[cfg(target_family = "wasm")]
+mod component;
+#[cfg(target_family = "wasm")]
+mod reach;
