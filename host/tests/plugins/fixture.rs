@@ -36,6 +36,7 @@ pub fn settings() -> PluginSettings {
     PluginSettings {
         max_instances: 8,
         max_memory_bytes: 64 << 20,
+        max_batch_bytes: 4 << 20,
         cancel_grace_ms: 100,
         cancel_timeout_ms: 300,
         ..PluginSettings::default()
@@ -46,9 +47,8 @@ pub fn guest(name: &str) -> (Vec<u8>, String) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
     let wasm = target.join(format!("wasm32-wasip2/plugin/guest_{name}.wasm"));
-    let wasm = std::fs::read(&wasm).unwrap_or_else(|error| {
-        panic!("{}: {error}; build it with `just test`", wasm.display())
-    });
+    let wasm = std::fs::read(&wasm)
+        .unwrap_or_else(|error| panic!("{}: {error}; build it with `just test`", wasm.display()));
     let manifest = root.join(format!("tests/guests/{name}/manifest.json"));
     (wasm, std::fs::read_to_string(manifest).unwrap())
 }

@@ -129,7 +129,7 @@ async fn arrow_data_beside_one_plain_batch_are_refused() {
     arrow_fault(
         &sandbox,
         stream(&[one_column(Arc::new(dictionary))]),
-        "dictionary",
+        "no record batch",
     )
     .await;
     arrow_fault(&sandbox, stream(&[many]), "11 rows where at most 10").await;

@@ -2,6 +2,13 @@
 //!
 //! The guests are in `tests/guests`; `just test` builds them.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a fixture that cannot do its work fails the test with the reason"
+)]
+
 mod fixture;
 mod imports;
 mod lies;

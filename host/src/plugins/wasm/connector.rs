@@ -1,36 +1,30 @@
 //! The traits `Connector` and `Connection` over components of the world `sql-connector`.
 
-use std::{sync::Arc, time::Duration};
+mod connection;
+
+use std::sync::Arc;
 
 use async_trait::async_trait;
-use tokio::{sync::OwnedSemaphorePermit, time::Instant};
 use tokio_util::sync::CancellationToken;
-use wasmtime::{Store, component::ResourceAny};
+use wasmtime::Store;
 
+use self::connection::WasmConnection;
 use super::{
     bindings::{
-        catalog_types, connector as guest,
         sql::{SqlConnector, SqlConnectorPre},
         types,
     },
-    convert,
     engine::Runtime,
     errors::{self, Phase},
     grants::Grants,
-    instance::{GuestFuture, Instance, OnStop, World, cancelled},
-    pool::{Live, Pool, Pools},
+    instance::{self, GuestFuture, Instance, OnStop, World, cancelled},
+    pool::{Live, Pools},
     state::{GuestLog, State},
 };
 use crate::{
-    error::{Error, Result},
-    plugins::{
-        Batch, Call, Column, ColumnStatistics, Connection, Connector, Manifest, ServerInfo,
-        Statement, StatisticsOptions, TableInfo, TableRef, Target,
-    },
+    error::{Code, Error, Result},
+    plugins::{Call, Connection, Connector, Manifest, Target},
 };
-
-/// How long the end of a cursor may take.
-const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl World for SqlConnectorPre<State> {
     type Guest = SqlConnector;
@@ -90,16 +84,9 @@ impl Connector for WasmConnector {
             Some(live) => live,
             None => self.0.open(target, call).await?,
         };
-        Ok(Box::new(WasmConnection {
-            shared: Arc::clone(&self.0),
-            target: target.clone(),
-            pool,
-            live: Some(live),
-            cursor: None,
-            reused,
-            snapshot: false,
-            _place: place,
-        }))
+        Ok(Box::new(WasmConnection::new(
+            &self.0, target, pool, live, reused, place,
+        )))
     }
 
     async fn forget(&self, target_id: &str) {
@@ -186,7 +173,7 @@ impl Shared {
             self.runtime.settings.cancel_timeout(),
             CancellationToken::new(),
         );
-        let place = super::instance::place(&self.runtime.cancel_places, &call).await?;
+        let place = instance::place(&self.runtime.cancel_places, &call).await?;
         let log = self.log("cancel", grants);
         let instance =
             Instance::start(&self.runtime, &self.world, grants, &log, place, &call).await?;
@@ -216,360 +203,7 @@ fn gone() -> Error {
 
 fn unresolved_in_time() -> Error {
     Error::new(
-        crate::error::Code::Timeout,
+        Code::Timeout,
         "the host name could not be resolved within the time limit; check the server's name service",
     )
-}
-
-/// A connection that was taken from its pool.
-struct WasmConnection {
-    shared: Arc<Shared>,
-    target: Target,
-    pool: Arc<Pool>,
-    /// Absent while a call runs and after one that did not come back.
-    live: Option<Live>,
-    cursor: Option<Cursor>,
-    /// Came from the pool and was not used since: it may have broken while it lay there.
-    reused: bool,
-    /// Inside a snapshot: the next user must not see it.
-    snapshot: bool,
-    _place: OwnedSemaphorePermit,
-}
-
-#[derive(Clone)]
-struct Cursor {
-    handle: ResourceAny,
-    key: Option<Vec<u8>>,
-    schema: convert::Schema,
-}
-
-/// What a guest function gives: its result, or the error it reports.
-type Reported<R> = std::result::Result<R, types::Error>;
-
-impl WasmConnection {
-    /// Calls the guest once; keeps the connection if it can be used again.
-    async fn once<R, F>(&mut self, call: &Call, f: F) -> Result<Reported<R>>
-    where
-        R: Send + 'static,
-        F: for<'a> FnOnce(
-                &'a mut Store<State>,
-                guest::GuestConnection<'a>,
-                guest::GuestCursor<'a>,
-                ResourceAny,
-            ) -> GuestFuture<'a, Reported<R>>
-            + Send
-            + 'static,
-    {
-        let live = self.live.take().ok_or_else(gone)?;
-        let key = self.cursor.as_ref().and_then(|cursor| cursor.key.as_ref());
-        let on_stop = self
-            .shared
-            .canceller(key.or(live.key.as_ref()), &live.grants);
-        let Live {
-            instance,
-            connection,
-            key,
-            grants,
-        } = live;
-        let (result, instance) = instance
-            .run(call, on_stop, move |store, guest| {
-                let exports = guest.mindhost_plugin_connector();
-                f(store, exports.connection(), exports.cursor(), connection)
-            })
-            .await;
-        // An instance comes back with an error only from a call that had ended before it began.
-        let usable = !matches!(&result, Ok(Err(error)) if !error.connection_usable);
-        if let Some(instance) = instance.filter(|_| usable) {
-            self.live = Some(Live {
-                instance,
-                connection,
-                key,
-                grants,
-            });
-        }
-        result
-    }
-
-    /// A call that delivers nothing before it succeeds, so that it may be repeated on a new connection when
-    /// the pooled one turns out to be dead.
-    async fn call<R, F>(&mut self, call: &Call, f: F) -> Result<R>
-    where
-        R: Send + 'static,
-        F: for<'a> Fn(
-                &'a mut Store<State>,
-                guest::GuestConnection<'a>,
-                guest::GuestCursor<'a>,
-                ResourceAny,
-            ) -> GuestFuture<'a, Reported<R>>
-            + Clone
-            + Send
-            + 'static,
-    {
-        if self.cursor.is_some() {
-            return Err(Error::internal("a cursor is open on this connection"));
-        }
-        let reused = std::mem::take(&mut self.reused);
-        let grants = self.live.as_ref().map(|live| Arc::clone(&live.grants));
-        let error = match self.once(call, f.clone()).await? {
-            Ok(value) => return Ok(value),
-            Err(error) => error,
-        };
-        let stale = reused && error.kind == types::ErrorKind::ConnectionLost;
-        if !stale {
-            let grants = grants.unwrap_or_else(Grants::none);
-            return Err(self.shared.error(error, Phase::Using, &grants));
-        }
-        let live = self.shared.open(&self.target, call).await?;
-        let grants = Arc::clone(&live.grants);
-        self.live = Some(live);
-        let again = self.once(call, f).await?;
-        again.map_err(|error| self.shared.error(error, Phase::Using, &grants))
-    }
-
-    /// Checks what came back; a guest that broke the contract loses its instance.
-    fn accept<R>(&mut self, checked: Result<R>) -> Result<R> {
-        if checked.is_err() {
-            self.live = None;
-            self.cursor = None;
-        }
-        checked
-    }
-
-    fn grants(&self) -> Arc<Grants> {
-        let live = self.live.as_ref();
-        live.map_or_else(Grants::none, |live| Arc::clone(&live.grants))
-    }
-}
-
-#[async_trait]
-impl Connection for WasmConnection {
-    fn digest(&self) -> &str {
-        &self.shared.digest
-    }
-
-    async fn check(&mut self, call: &Call) -> Result<ServerInfo> {
-        let info = self
-            .call(call, |store, connection, _, handle| {
-                Box::pin(async move { connection.call_check(store, handle).await })
-            })
-            .await?;
-        Ok(convert::server_info(info, &self.grants()))
-    }
-
-    async fn tables(&mut self, call: &Call) -> Result<Vec<TableRef>> {
-        let tables = self
-            .call(call, |store, connection, _, handle| {
-                Box::pin(async move { connection.call_tables(store, handle).await })
-            })
-            .await?;
-        let checked = convert::table_refs(tables, &self.shared.runtime.settings);
-        self.accept(checked)
-    }
-
-    async fn describe_tables(
-        &mut self,
-        tables: &[TableRef],
-        call: &Call,
-    ) -> Result<Vec<TableInfo>> {
-        let asked: Vec<_> = tables.iter().map(convert::to_table_ref).collect();
-        let infos = self
-            .call(call, move |store, connection, _, handle| {
-                let asked = asked.clone();
-                Box::pin(
-                    async move { connection.call_describe_tables(store, handle, &asked).await },
-                )
-            })
-            .await?;
-        let checked = convert::tables(infos, tables, &self.shared.runtime.settings);
-        self.accept(checked)
-    }
-
-    async fn statistics(
-        &mut self,
-        table: &TableRef,
-        options: &StatisticsOptions,
-        call: &Call,
-    ) -> Result<Option<Vec<ColumnStatistics>>> {
-        let table = convert::to_table_ref(table);
-        let asked = catalog_types::StatisticsOptions {
-            columns: options.columns.clone(),
-            max_rows: options.max_rows,
-            max_ms: millis(options.max_time),
-            extra: Vec::new(),
-        };
-        let statistics = self
-            .call(call, move |store, connection, _, handle| {
-                let (table, asked) = (table.clone(), asked.clone());
-                Box::pin(async move {
-                    connection
-                        .call_statistics(store, handle, &table, &asked)
-                        .await
-                })
-            })
-            .await?;
-        let checked = statistics
-            .map(|statistics| convert::statistics(statistics, &options.columns))
-            .transpose();
-        self.accept(checked)
-    }
-
-    async fn begin_snapshot(&mut self, timeout: Duration, call: &Call) -> Result<bool> {
-        let timeout = millis(timeout);
-        // Set before it is known whether it began: a failure may leave one behind.
-        self.snapshot = true;
-        self.snapshot = self
-            .call(call, move |store, connection, _, handle| {
-                Box::pin(
-                    async move { connection.call_begin_snapshot(store, handle, timeout).await },
-                )
-            })
-            .await?;
-        Ok(self.snapshot)
-    }
-
-    async fn end_snapshot(&mut self, call: &Call) -> Result<()> {
-        self.call(call, |store, connection, _, handle| {
-            Box::pin(async move { connection.call_end_snapshot(store, handle).await })
-        })
-        .await?;
-        self.snapshot = false;
-        Ok(())
-    }
-
-    async fn query(&mut self, statement: &Statement, call: &Call) -> Result<Arc<[Column]>> {
-        let statement = guest::Statement {
-            text: statement.text.clone(),
-            id: statement.id.clone(),
-            timeout_ms: millis(statement.timeout),
-            max_cell_bytes: u64::from(self.shared.runtime.settings.max_cell_bytes),
-            extra: Vec::new(),
-        };
-        let (handle, key, columns) = self
-            .call(call, move |store, connection, cursor, handle| {
-                let statement = statement.clone();
-                Box::pin(start(store, connection, cursor, handle, statement))
-            })
-            .await?;
-        let checked = convert::Schema::new(columns, &self.shared.runtime.settings);
-        let schema = self.accept(checked)?;
-        let columns = Arc::clone(&schema.columns);
-        self.cursor = Some(Cursor {
-            handle,
-            key,
-            schema,
-        });
-        Ok(columns)
-    }
-
-    async fn next(&mut self, max_rows: u32, call: &Call) -> Result<Option<Batch>> {
-        let cursor = self.cursor.clone().ok_or_else(gone)?;
-        let grants = self.grants();
-        let shared = Arc::clone(&self.shared);
-        let settings = &shared.runtime.settings;
-        let (handle, max_bytes) = (cursor.handle, settings.batch_bytes);
-        loop {
-            let reported = self
-                .once(call, move |store, _, cursor, _| {
-                    Box::pin(
-                        async move { cursor.call_next(store, handle, max_rows, max_bytes).await },
-                    )
-                })
-                .await;
-            let batch = match reported? {
-                Ok(Some(batch)) => batch,
-                Ok(None) => return Ok(None),
-                Err(error) => {
-                    let error = shared.error(error, Phase::Using, &grants);
-                    self.close(call).await?;
-                    return Err(error);
-                }
-            };
-            let checked = convert::batch(batch, &cursor.schema, max_rows, settings);
-            let batch = self.accept(checked)?;
-            // An empty batch means nothing yet. The deadline of the call bounds how often it may say so.
-            if batch.rows() > 0 {
-                return Ok(Some(batch));
-            }
-        }
-    }
-
-    async fn close(&mut self, call: &Call) -> Result<()> {
-        let Some(cursor) = self.cursor.take() else {
-            return Ok(());
-        };
-        if self.live.is_none() {
-            return Ok(());
-        }
-        let soon = Call {
-            deadline: call.deadline.min(Instant::now() + CLOSE_TIMEOUT),
-            cancel: call.cancel.clone(),
-        };
-        let handle = cursor.handle;
-        let closed = self
-            .once(&soon, move |store, _, cursor, _| {
-                Box::pin(async move {
-                    let closed = cursor.call_close(&mut *store, handle).await?;
-                    handle.resource_drop_async(store).await?;
-                    Ok(closed)
-                })
-            })
-            .await;
-        // The rows are delivered; a cursor that cannot be closed costs its connection, not the answer.
-        if !matches!(closed, Ok(Ok(true))) {
-            self.live = None;
-        }
-        Ok(())
-    }
-}
-
-/// Runs a statement up to its schema. A cursor without a schema is closed at once.
-async fn start(
-    store: &mut Store<State>,
-    connection: guest::GuestConnection<'_>,
-    cursor: guest::GuestCursor<'_>,
-    handle: ResourceAny,
-    statement: guest::Statement,
-) -> wasmtime::Result<Reported<(ResourceAny, Option<Vec<u8>>, Vec<types::Column>)>> {
-    let opened = match connection
-        .call_query(&mut *store, handle, &statement)
-        .await?
-    {
-        Ok(opened) => opened,
-        Err(error) => return Ok(Err(error)),
-    };
-    let key = cursor.call_cancel_key(&mut *store, opened).await?;
-    match cursor.call_schema(&mut *store, opened).await? {
-        Ok(columns) => Ok(Ok((opened, key, columns))),
-        Err(mut error) => {
-            let closed = cursor.call_close(&mut *store, opened).await?;
-            opened.resource_drop_async(store).await?;
-            error.connection_usable &= matches!(closed, Ok(true));
-            Ok(Err(error))
-        }
-    }
-}
-
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
-}
-
-impl Drop for WasmConnection {
-    fn drop(&mut self) {
-        let Some(live) = self.live.take() else {
-            return;
-        };
-        match self.cursor.take() {
-            None if self.snapshot => live.retire(),
-            None => self.pool.put(live),
-            // Left in the middle of a result: the engine is told to stop, and the instance goes.
-            Some(cursor) => {
-                let key = cursor.key.as_ref().or(live.key.as_ref());
-                if let Some(stop) = self.shared.canceller(key, &live.grants)
-                    && tokio::runtime::Handle::try_current().is_ok()
-                {
-                    stop();
-                }
-            }
-        }
-    }
 }

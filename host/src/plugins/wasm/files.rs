@@ -171,6 +171,19 @@ impl HostDescriptor for FileView<'_> {
         open_flags: OpenFlags,
         flags: DescriptorFlags,
     ) -> FsResult<Fd> {
+        if let ("" | ".", Some(grant)) = (path.as_str(), self.grant(&fd)?)
+            && grant.names.is_some()
+        {
+            // The mount itself, as the same directory: another handle on it would have no grant to check.
+            let writes = DescriptorFlags::WRITE | DescriptorFlags::MUTATE_DIRECTORY;
+            if open_flags.intersects(OpenFlags::CREATE | OpenFlags::TRUNCATE)
+                || flags.intersects(writes)
+            {
+                return read_only();
+            }
+            let again = Descriptor::Dir(grant.dir.clone());
+            return Ok(self.inner.table.push(again)?);
+        }
         self.check(&fd, &path)?;
         let path_flags = self.follow(&fd, path_flags)?;
         self.inner

@@ -1,10 +1,14 @@
 //! One instance of a plugin, and the one way to call it.
 //!
-//! A call runs in a task of its own that owns the instance. So it ends in order even when nobody waits for it
-//! any more: the guest is told to stop, the engine is told to stop, and after a grace period the instance is
-//! dropped.
+//! The future of a call owns the instance, and goes on in the background when nobody waits for it any more. So it
+//! always ends in order: the guest is told to stop, the engine is told to stop, and after a grace period the
+//! instance is dropped.
 
-use std::sync::Arc;
+use std::{
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
 
 use futures_util::future::BoxFuture;
 use tokio::{
@@ -112,13 +116,12 @@ impl<G: Send + Sync + 'static> Instance<G> {
         // Dropping this future, because the client left, stops the call as if it had been cancelled.
         let _stop_on_drop = stop.clone().drop_guard();
         let work = self.drive(call.deadline, stop, on_stop, f);
-        let task = match blocking {
-            true => {
-                let handle = Handle::current();
-                tasks.spawn_blocking(move || handle.block_on(work))
-            }
-            false => tasks.spawn(work),
-        };
+        if !blocking {
+            let work = Box::pin(tasks.track_future(work));
+            return Detaching(Some(work)).await;
+        }
+        let handle = Handle::current();
+        let task = tasks.spawn_blocking(move || handle.block_on(work));
         match task.await {
             Ok(ended) => ended,
             Err(error) => (Err(Error::internal(error)), None),
@@ -166,6 +169,32 @@ impl<G: Send + Sync + 'static> Instance<G> {
         // What it returns now is too late; the time is for taking leave of the engine.
         let _ = tokio::time::timeout(grace, running).await;
         (Err(early), None)
+    }
+}
+
+/// A call that its caller polls, without the cost of a task, and that goes on in a task of its own when the
+/// caller lets go of it.
+struct Detaching<T: Send + 'static>(Option<BoxFuture<'static, T>>);
+
+impl<T: Send + 'static> Future for Detaching<T> {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
+        let Some(work) = self.0.as_mut() else {
+            return Poll::Pending;
+        };
+        let ended = ready!(work.as_mut().poll(cx));
+        self.0 = None;
+        Poll::Ready(ended)
+    }
+}
+
+impl<T: Send + 'static> Drop for Detaching<T> {
+    fn drop(&mut self) {
+        // Without a runtime there is nobody to wind the call up; the instance is dropped as it is.
+        if let (Some(work), Ok(handle)) = (self.0.take(), Handle::try_current()) {
+            handle.spawn(work);
+        }
     }
 }
 
@@ -222,6 +251,10 @@ fn fault(store: &Store<State>, error: &wasmtime::Error) -> Error {
         Some(Exceeded::Table) => "it wanted too large a table",
         None => match error.downcast_ref::<Trap>() {
             Some(Trap::StackOverflow) => "its stack overflowed",
+            // The stack of most languages lies in linear memory and runs out of its bounds.
+            Some(Trap::MemoryOutOfBounds) => {
+                "its stack overflowed, or it used memory that it does not have"
+            }
             Some(Trap::UnreachableCodeReached) => "it panicked",
             Some(Trap::Interrupt | Trap::OutOfFuel) => "it ran out of time",
             Some(_) => "it trapped",

@@ -273,7 +273,7 @@ impl GuestCursor for Running {
             "type" => vec![vec![Value::Text(String::from("one"))]],
             "time" => vec![vec![Value::Time(u64::MAX)]],
             "cell" => vec![vec![Value::Other("x".repeat(20 << 20))]],
-            "batch" => vec![vec![Value::Other("x".repeat(1 << 20))]; 60],
+            "batch" => vec![vec![Value::Other("x".repeat(1 << 20))]; max_rows as usize],
             _ if self.1.replace(true) => return Ok(None),
             _ => vec![one()],
         };

@@ -78,7 +78,8 @@ fn http(authority: &str) -> String {
     let request = OutgoingRequest::new(Fields::new());
     let set = request
         .set_scheme(Some(&Scheme::Http))
-        .and_then(|()| request.set_authority(Some(authority)));
+        .and_then(|()| request.set_authority(Some(authority)))
+        .and_then(|()| request.set_path_with_query(Some("/")));
     if set.is_err() {
         return String::from("refused: invalid");
     }

@@ -11,6 +11,7 @@ use arrow_buffer::Buffer;
 use arrow_ipc::{Endianness, MessageHeader, MetadataVersion, Precision, TimeUnit as IpcUnit, Type};
 use arrow_schema::{DataType as Physical, Field, Schema, TimeUnit};
 
+use super::rows::{DAY, cell_size, is_decimal, is_json};
 use crate::{
     error::Result,
     plugins::{Column, DataType, settings::PluginSettings, wasm::instance::violation},
@@ -274,8 +275,8 @@ fn check_values(data_type: DataType, values: &dyn Array, max_cell: usize) -> Res
             let text = values.as_string::<i32>();
             check_cells(text.value_offsets(), max_cell)?;
             let (valid, what): (fn(&str) -> bool, _) = match data_type {
-                DataType::Decimal => (super::is_decimal, "a decimal that is not a number"),
-                _ => (super::is_json, "a JSON value that is not JSON"),
+                DataType::Decimal => (is_decimal, "a decimal that is not a number"),
+                _ => (is_json, "a JSON value that is not JSON"),
             };
             match text.iter().flatten().all(valid) {
                 true => Ok(()),
@@ -284,8 +285,7 @@ fn check_values(data_type: DataType, values: &dyn Array, max_cell: usize) -> Res
         }
         DataType::Time => {
             let times = values.as_primitive::<arrow_array::types::Time64MicrosecondType>();
-            let in_day =
-                |micros: i64| u64::try_from(micros).is_ok_and(|micros| micros < super::DAY);
+            let in_day = |micros: i64| u64::try_from(micros).is_ok_and(|micros| micros < DAY);
             match times.iter().flatten().all(in_day) {
                 true => Ok(()),
                 false => Err(violation("a time of day beyond the day")),
@@ -305,7 +305,7 @@ fn check_cells(offsets: &[i32], max: usize) -> Result<()> {
         .map(|pair| (pair[1] - pair[0]) as usize)
         .max()
         .unwrap_or_default();
-    super::cell_size(largest, max).map(drop)
+    cell_size(largest, max).map(drop)
 }
 
 #[cfg(test)]

@@ -1,0 +1,217 @@
+//! The HTTP client of one target: it resolves names by itself and checks every address.
+
+use std::{
+    future::Future,
+    net::{IpAddr, SocketAddr},
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use hyper_rustls::{ConfigBuilderExt as _, HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::{
+    client::legacy::{
+        self,
+        connect::{HttpConnector, dns::Name},
+    },
+    rt::{TokioExecutor, TokioTimer},
+};
+use wasmtime_wasi_http::{Error as HttpError, WasiBody};
+
+use super::{super::grants::addresses, Origin};
+use crate::{
+    error::{Error, Result},
+    plugins::{
+        policy::{EgressRules, Reach},
+        settings::PluginSettings,
+    },
+};
+
+/// A client that reaches only what its resolver allows.
+pub type Client = legacy::Client<HttpsConnector<HttpConnector<Resolver>>, WasiBody>;
+
+/// A client that keeps its connections for the next request.
+pub fn client(resolver: Resolver, settings: &PluginSettings) -> Result<Client> {
+    let mut tcp = HttpConnector::new_with_resolver(resolver);
+    tcp.enforce_http(false);
+    tcp.set_nodelay(true);
+    tcp.set_connect_timeout(Some(Duration::from_millis(settings.connect_timeout_ms)));
+    let https = HttpsConnectorBuilder::new()
+        .with_tls_config(tls()?)
+        .https_or_http()
+        .enable_http1()
+        .wrap_connector(tcp);
+    Ok(legacy::Client::builder(TokioExecutor::new())
+        .pool_idle_timeout(Duration::from_millis(settings.idle_timeout_ms))
+        .pool_max_idle_per_host(32)
+        .pool_timer(TokioTimer::new())
+        .build(https))
+}
+
+fn tls() -> Result<rustls::ClientConfig> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    Ok(rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(Error::internal)?
+        .with_webpki_roots()
+        .with_no_client_auth())
+}
+
+/// What an address must be before anything is sent to it.
+pub struct Rules {
+    /// The operator's rules.
+    pub egress: EgressRules,
+    /// Addresses of the host itself.
+    pub reserved: Vec<SocketAddr>,
+    /// Whether requests carry a credential.
+    pub confidential: bool,
+}
+
+impl Rules {
+    /// Checks one address of an origin. A credential goes out only where nobody in between can read it: over
+    /// TLS, or on a network of one's own.
+    pub fn check(&self, ip: IpAddr, origin: &Origin) -> Result<(), Refused> {
+        let address = SocketAddr::new(ip, origin.port);
+        if let Some(why) = self.egress.refusal(address, &self.reserved) {
+            return Err(Refused(why));
+        }
+        if self.confidential && !origin.tls && Reach::of(ip) == Reach::Public {
+            return Err(Refused(format!(
+                "the credential of this provider would go to {} unencrypted; use an https URL",
+                origin.host
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// Why a request was not sent; travels through hyper's errors back to the sender.
+#[derive(Debug)]
+pub struct Refused(pub String);
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// Resolves names for the client and checks every address, each time a connection is opened.
+#[derive(Clone)]
+pub struct Resolver {
+    /// The granted origins.
+    pub origins: Arc<[Origin]>,
+    /// What their addresses must be.
+    pub rules: Arc<Rules>,
+}
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+impl tower::Service<Name> for Resolver {
+    type Response = std::vec::IntoIter<SocketAddr>;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, name: Name) -> Self::Future {
+        let Self { origins, rules } = self.clone();
+        Box::pin(async move {
+            let mut allowed = Vec::new();
+            let mut refusal = None;
+            for ip in addresses(name.as_str(), 0).await? {
+                // The name says nothing of the port, so an address must do for every granted one.
+                let mut named = origins.iter().filter(|one| one.host == name.as_str());
+                match named.try_for_each(|origin| rules.check(ip, origin)) {
+                    Ok(()) => allowed.push(SocketAddr::new(ip, 0)),
+                    Err(why) => refusal = Some(why),
+                }
+            }
+            match refusal {
+                Some(why) if allowed.is_empty() => Err(why.into()),
+                _ => Ok(allowed.into_iter()),
+            }
+        })
+    }
+}
+
+/// How a request failed.
+pub enum Failure {
+    /// The guest asked for what it may not have.
+    Refused(String),
+    /// Everything else, in WASI's words.
+    Http(HttpError),
+}
+
+impl From<HttpError> for Failure {
+    fn from(error: HttpError) -> Self {
+        Self::Http(error)
+    }
+}
+
+impl From<Refused> for Failure {
+    fn from(Refused(why): Refused) -> Self {
+        Self::Refused(why)
+    }
+}
+
+/// Finds the cause in the chain of a client error.
+pub fn failure(error: &legacy::Error) -> Failure {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if let Some(Refused(why)) = error.downcast_ref() {
+            return Failure::Refused(why.clone());
+        }
+        if let Some(error) = error.downcast_ref::<Error>() {
+            tracing::debug!(%error, "name not resolved");
+            return HttpError::DnsError {
+                rcode: None,
+                info_code: None,
+            }
+            .into();
+        }
+        if let Some(tls) = error.downcast_ref::<rustls::Error>() {
+            return match tls {
+                rustls::Error::InvalidCertificate(_) => HttpError::TlsCertificateError.into(),
+                _ => HttpError::TlsProtocolError.into(),
+            };
+        }
+        if let Some(io) = error.downcast_ref::<std::io::Error>()
+            && let Some(error) = io_failure(io)
+        {
+            return error.into();
+        }
+        cause = error.source();
+    }
+    match error.is_connect() {
+        true => HttpError::DestinationUnavailable.into(),
+        false => HttpError::HttpResponseIncomplete.into(),
+    }
+}
+
+/// What an I/O error says by itself; an error that only wraps another says nothing.
+fn io_failure(error: &std::io::Error) -> Option<HttpError> {
+    if let Some(inner) = error.get_ref()
+        && let Some(tls) = inner.downcast_ref::<rustls::Error>()
+    {
+        return Some(match tls {
+            rustls::Error::InvalidCertificate(_) => HttpError::TlsCertificateError,
+            _ => HttpError::TlsProtocolError,
+        });
+    }
+    Some(match error.kind() {
+        std::io::ErrorKind::ConnectionRefused => HttpError::ConnectionRefused,
+        std::io::ErrorKind::TimedOut => HttpError::ConnectionTimeout,
+        std::io::ErrorKind::ConnectionReset
+        | std::io::ErrorKind::BrokenPipe
+        | std::io::ErrorKind::UnexpectedEof => HttpError::ConnectionTerminated,
+        std::io::ErrorKind::HostUnreachable | std::io::ErrorKind::NetworkUnreachable => {
+            HttpError::DestinationUnavailable
+        }
+        _ => return None,
+    })
+}

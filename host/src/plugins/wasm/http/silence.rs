@@ -1,0 +1,61 @@
+//! A time limit on silence.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use http_body::{Body, Frame};
+use tokio::time::{Instant, Sleep};
+use wasmtime_wasi_http::Error as HttpError;
+
+/// A body that fails when it stays silent for too long.
+pub struct Silence<B> {
+    body: B,
+    limit: Duration,
+    timer: Pin<Box<Sleep>>,
+}
+
+impl<B> Silence<B> {
+    /// Fails the body once it has said nothing for `limit`.
+    pub fn watch(body: B, limit: Duration) -> Self {
+        Self {
+            body,
+            limit,
+            timer: Box::pin(tokio::time::sleep(limit)),
+        }
+    }
+}
+
+impl<B> Body for Silence<B>
+where
+    B: Body<Data = Bytes, Error = hyper::Error> + Unpin,
+{
+    type Data = Bytes;
+    type Error = HttpError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, HttpError>>> {
+        match Pin::new(&mut self.body).poll_frame(cx) {
+            Poll::Ready(frame) => {
+                let next = Instant::now() + self.limit;
+                self.timer.as_mut().reset(next);
+                Poll::Ready(frame.map(|frame| frame.map_err(HttpError::from)))
+            }
+            Poll::Pending => self
+                .timer
+                .as_mut()
+                .poll(cx)
+                .map(|()| Some(Err(HttpError::ConnectionReadTimeout))),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+}
