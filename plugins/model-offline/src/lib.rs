@@ -19,6 +19,7 @@ mod measures;
 mod mentions;
 mod meta;
 mod names;
+mod phrases;
 mod pick;
 mod pieces;
 mod plan;
