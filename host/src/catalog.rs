@@ -31,7 +31,7 @@ use crate::{
     config,
     datasources::{Datasource, Datasources},
     error::{Code, Error, Result},
-    plugins::{Call, Connector, TableRef, Target},
+    plugins::{Connector, TableRef, Target},
     store::Store,
 };
 
@@ -147,6 +147,8 @@ impl Catalog {
     /// # Errors
     /// When the store fails.
     pub async fn show(&self, source: Source<'_>, filter: Filter<'_>) -> Result<Shown> {
+        // First the status: a run that is over by then has left nothing for the tables to come.
+        let status = self.status(source.id).await?;
         let mut tables = self.store.tables(source.id).await?;
         if let Some(selection) = filter.selection {
             let selection: HashSet<&TableRef> = selection.iter().collect();
@@ -158,10 +160,7 @@ impl Catalog {
             let search = search.to_lowercase();
             tables.retain(|table| search::mentions(table, &search));
         }
-        Ok(Shown {
-            tables,
-            status: self.status(source.id).await?,
-        })
+        Ok(Shown { tables, status })
     }
 
     /// How far the catalog of one datasource has got.
@@ -425,8 +424,7 @@ impl Catalog {
             Err(error) if error.code() == Code::UnknownTable => {}
             decided => return decided,
         }
-        let call = Call::new(self.runner.list_timeout(), CancellationToken::new());
-        match self.runner.list(source, &call).await {
+        match self.runner.list(source).await {
             Ok(listed) => {
                 self.store
                     .store_list(source.workspace, source.id, &listed)

@@ -22,6 +22,9 @@ use crate::{
 /// Tables that an engine is asked to describe at once.
 const DESCRIBED_AT_ONCE: usize = 50;
 
+/// Tables of so few rows are read whole without a second thought.
+const SMALL: u64 = 10_000;
+
 /// How the work on a run ended.
 #[derive(Debug)]
 pub enum Ended {
@@ -169,7 +172,12 @@ impl Engine<'_> {
     ) -> Result<Option<HashMap<TableRef, TableInfo>>, Stop> {
         let call = self.call();
         // An engine that cannot be connected fails the run, not table after table.
-        let mut connection = self.connector.connect(self.target, &call).await?;
+        let mut connection = match self.connector.connect(self.target, &call).await {
+            Err(error) if is_passing(&error) && !call.cancel.is_cancelled() => {
+                self.connector.connect(self.target, &call).await?
+            }
+            connected => connected?,
+        };
         let tables: Vec<TableRef> = entries.iter().map(|(_, table)| table.clone()).collect();
         match connection.describe_tables(&tables, &call).await {
             Ok(described) => Ok(Some(
@@ -250,7 +258,8 @@ impl Engine<'_> {
             }
         };
         let Some(info) = info else { return Ok(None) };
-        if let Some(statistics) = self.of_engine(&mut *connection, &info, &call).await? {
+        let of_engine = self.of_engine(&mut *connection, &info, &call).await?;
+        if let Some(statistics) = of_engine.filter(|known| is_enough(&info, known)) {
             return Ok(Some(Loaded {
                 row_count: info.row_count,
                 statistics,
@@ -314,6 +323,15 @@ impl Engine<'_> {
         let mut connection = self.connector.connect(self.target, call).await?;
         sample::scan(&mut *connection, dialect, info, bounds, call).await
     }
+}
+
+/// Whether the engine's statistics are worth more than a look of our own. Of small tables they often leave a
+/// column without any value, and looking is cheap and exact there.
+fn is_enough(info: &TableInfo, known: &HashMap<String, Statistics>) -> bool {
+    let says_nothing = |one: &Statistics| {
+        one.null_percentage < 100.0 && one.max_value.is_empty() && one.most_common_values.is_none()
+    };
+    info.row_count.is_none_or(|rows| rows > SMALL) || !known.values().any(says_nothing)
 }
 
 /// Whether the same may well work a moment later: a connection that broke, a plugin that was just replaced.

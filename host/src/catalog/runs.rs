@@ -124,15 +124,12 @@ impl Runner {
         Ok(())
     }
 
-    /// How long listing the tables of a datasource may take.
-    pub fn list_timeout(&self) -> Duration {
-        self.settings.check_timeout
-    }
-
     /// The tables that a datasource has now.
-    pub async fn list(&self, source: Source<'_>, call: &Call) -> Result<Vec<TableRef>> {
+    pub async fn list(&self, source: Source<'_>) -> Result<Vec<TableRef>> {
+        let call = Call::new(self.settings.check_timeout, self.stop.child_token());
         let (connector, target) = self.engines.engine(source.workspace, source.id).await?;
-        connector.connect(&target, call).await?.tables(call).await
+        let mut connection = connector.connect(&target, &call).await?;
+        connection.tables(&call).await
     }
 
     async fn look_for_work(self: &Arc<Self>) {

@@ -7,7 +7,6 @@ use serde::Serialize;
 use super::{
     Catalog,
     names::{self, Names},
-    statistics::Statistics,
     types::{Column, Table},
 };
 use crate::{error::Result, plugins::TableRef};
@@ -370,12 +369,6 @@ fn described_table(source: &ViewSource, table: Table) -> Result<Described> {
 }
 
 fn described_column(column: Column, send_values: bool) -> Result<DescribedColumn> {
-    let Statistics {
-        most_common_values,
-        min_value,
-        max_value,
-        ..
-    } = column.statistics.read()?;
     let statistics = column.statistics.read()?;
     let known = statistics.distinct_values_count > 0 || !statistics.estimated;
     let shown = |value: String| (send_values && !value.is_empty()).then_some(value);
@@ -384,9 +377,9 @@ fn described_column(column: Column, send_values: bool) -> Result<DescribedColumn
         data_type: column.data_type,
         nullable: column.nullable,
         description: column.description.text,
-        common_values: most_common_values.filter(|_| send_values),
-        min: shown(min_value),
-        max: shown(max_value),
+        common_values: statistics.most_common_values.filter(|_| send_values),
+        min: shown(statistics.min_value),
+        max: shown(statistics.max_value),
         distinct_count: known.then_some(statistics.distinct_values_count),
         null_percentage: statistics.null_percentage,
     })

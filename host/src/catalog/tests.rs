@@ -9,7 +9,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use self::scripted::{Engine, Only, Scripted};
 use super::{
-    Catalog, Filter, Mode, RunStatus, Shown, Source, Started, Table, TableStatus, store::fixture,
+    Catalog, Filter, Mode, RunStatus, Shown, Source, Started, Table, TableStatus, View, ViewSource,
+    store::fixture,
 };
 use crate::{config::Config, plugins::TableRef, store::Store};
 
@@ -84,6 +85,19 @@ impl Setup {
         Source {
             workspace: &self.workspace,
             id: &self.datasource,
+        }
+    }
+
+    /// All of it, as a Mind sees it.
+    fn view(&self, send_values: bool) -> View {
+        let source = ViewSource {
+            id: self.datasource.clone(),
+            name: "shop".into(),
+            tables: None,
+            send_values,
+        };
+        View {
+            sources: vec![source],
         }
     }
 

@@ -328,4 +328,41 @@ on_both_stores! {
         let filter = Filter { selection: Some(&selection), search: None };
         assert_eq!(setup.catalog.show(setup.source(), filter).await.unwrap().tables.len(), 1);
     }
+
+    async fn a_model_finds_tables_by_words_best_first(postgres) {
+        let setup = Setup::new(postgres, &["customer_orders", "people", "order_items"]).await;
+        setup.refreshed(Mode::All, None).await;
+        setup.catalog.describe_table(setup.source(), "people", Some("Our customers")).await.unwrap();
+        let names = async |words: &str| {
+            let found = setup.catalog.search(&setup.view(true), words, 10).await.unwrap();
+            found.tables.into_iter().map(|table| table.name).collect::<Vec<_>>()
+        };
+        assert_eq!(names("Which customers are there?").await, ["main.customer_orders", "main.people"]);
+        assert_eq!(names("items").await, ["main.order_items"]);
+        assert_eq!(names("weather").await.len(), 3, "all of them when nothing fits");
+        assert_eq!(names("").await.len(), 3);
+        let one = setup.catalog.search(&setup.view(true), "", 1).await.unwrap();
+        assert_eq!((one.tables.len(), one.total_tables), (1, 3));
+    }
+
+    async fn a_model_is_told_tables_in_detail_and_values_only_where_they_may_leave(postgres) {
+        let setup = Setup::new(postgres, &["a"]).await;
+        setup.refreshed(Mode::All, None).await;
+        for name in ["a", "main.a", "shop.a", "shop.main.a"] {
+            let described = setup.catalog.describe(&setup.view(true), &[name.to_owned()]).await.unwrap();
+            let json = serde_json::to_value(&described[0]).unwrap();
+            assert_eq!((&json["name"], &json["type"]), (&"main.a".into(), &"TABLE".into()));
+            assert_eq!(json["columns"][1]["common_values"], serde_json::json!(["a"]));
+            assert_eq!(json["columns"][0]["max"], "2");
+            assert_eq!(json["foreign_keys"][0]["referenced_columns"], serde_json::json!(["key"]));
+        }
+        let kept = setup.catalog.describe(&setup.view(false), &["a".to_owned()]).await.unwrap();
+        let json = serde_json::to_value(&kept[0]).unwrap();
+        for value in ["common_values", "min", "max"] {
+            assert_eq!(json["columns"][1].get(value), None, "{value}");
+        }
+        assert_eq!(json["columns"][1]["distinct_count"], 1);
+        let unknown = setup.catalog.describe(&setup.view(true), &["b".to_owned()]).await.unwrap_err();
+        assert_eq!(unknown.code(), Code::UnknownTable);
+    }
 }
