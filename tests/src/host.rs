@@ -2,6 +2,7 @@
 
 use std::{
     path::{Path, PathBuf},
+    process::{Command, Stdio},
     sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -157,6 +158,14 @@ impl Host {
         log(self.data_dir())
     }
 
+    /// `mindhost {args}` on the same installation: the environment is that of this server.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(build::host_binary());
+        command.args(args).current_dir(self.data_dir());
+        environment(&mut command, &self.0.builder, self.data_dir(), &SHARED);
+        command
+    }
+
     /// Kills it (`kill -9`), as a power cut would, and leaves it dead until [`Host::restart`].
     pub async fn kill(&self) {
         self.running().process.kill();
@@ -260,33 +269,35 @@ impl Running {
             .expect("a log");
         let errors = output.try_clone().expect("the log once more");
         let mut process = spawn(build::host_binary(), |command| {
-            command
-                .arg("serve")
-                .current_dir(data)
-                .stdin(std::process::Stdio::null());
+            command.arg("serve").current_dir(data).stdin(Stdio::null());
             command.stdout(output).stderr(errors);
-            for (name, _) in std::env::vars_os() {
-                if name.to_string_lossy().starts_with("MINDHOST_") {
-                    command.env_remove(name);
-                }
-            }
-            command
-                .env("MINDHOST_LISTEN", "127.0.0.1:0")
-                .env("MINDHOST_DATA_DIR", data)
-                .env("MINDHOST_ADMIN_KEY", ADMIN_KEY)
-                .env("MINDHOST_PLUGINS_DIR", builder.plugins_dir(data))
-                .env("MINDHOST_PLUGINS__CACHE_DIR", shared.join("compiled"))
-                .env("MINDHOST_SECRETS__KEY_FILE", shared.join("secrets.key"))
-                .envs(
-                    builder
-                        .environment
-                        .iter()
-                        .map(|(name, value)| (name, value)),
-                );
+            environment(command, builder, data, shared);
         });
         let url = ready::wait(&mut process, || log(data).split_off(before));
         Self { process, url }
     }
+}
+
+/// The environment of a server: nothing of the caller's settings, everything that the tests share, then its own.
+fn environment(command: &mut Command, builder: &Builder, data: &Path, shared: &Path) {
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("MINDHOST_") {
+            command.env_remove(name);
+        }
+    }
+    command
+        .env("MINDHOST_LISTEN", "127.0.0.1:0")
+        .env("MINDHOST_DATA_DIR", data)
+        .env("MINDHOST_ADMIN_KEY", ADMIN_KEY)
+        .env("MINDHOST_PLUGINS_DIR", builder.plugins_dir(data))
+        .env("MINDHOST_PLUGINS__CACHE_DIR", shared.join("compiled"))
+        .env("MINDHOST_SECRETS__KEY_FILE", shared.join("secrets.key"));
+    command.envs(
+        builder
+            .environment
+            .iter()
+            .map(|(name, value)| (name, value)),
+    );
 }
 
 /// Runs what waits for a process beside the test, and passes its panic on as it is.

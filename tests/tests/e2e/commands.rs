@@ -8,18 +8,8 @@ use std::{
 use mindhost_tests::{Host, build};
 
 fn mindhost(host: &Host, args: &[&str], vars: &[(&str, &str)]) -> Output {
-    Command::new(build::host_binary())
-        .args(args)
-        .current_dir(host.data_dir())
-        .env("MINDHOST_DATA_DIR", host.data_dir())
-        .env("MINDHOST_PLUGINS_DIR", build::plugins_dir())
-        .env(
-            "MINDHOST_SECRETS__KEY_FILE",
-            host.data_dir().join("secrets.key"),
-        )
-        .envs(vars.iter().copied())
-        .output()
-        .unwrap()
+    let mut command = host.command(args);
+    command.envs(vars.iter().copied()).output().unwrap()
 }
 
 fn stdout(output: &Output) -> String {
@@ -30,15 +20,9 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// A host with a secret key of its own, so that the commands can be pointed at its whole installation.
-async fn own_key() -> Host {
-    let host = Host::builder().env("MINDHOST_SECRETS__KEY_FILE", "secrets.key");
-    host.start().await
-}
-
 #[tokio::test]
 async fn keys_made_on_the_command_line_work_at_once() {
-    let host = own_key().await;
+    let host = Host::start().await;
     let made = mindhost(
         &host,
         &["keys", "create", "script", "--role", "editor"],
@@ -67,7 +51,7 @@ async fn keys_made_on_the_command_line_work_at_once() {
 
 #[tokio::test]
 async fn doctor_finds_what_is_wrong_and_says_how_to_mend_it() {
-    let host = own_key().await;
+    let host = Host::start().await;
     let check = |vars: &[(&str, &str)], found: &str, success: bool| {
         let output = mindhost(&host, &["doctor"], vars);
         assert_eq!(output.status.success(), success, "{}", stdout(&output));
@@ -114,7 +98,7 @@ async fn doctor_finds_what_is_wrong_and_says_how_to_mend_it() {
 
 #[tokio::test]
 async fn a_store_refuses_a_start_with_another_secret_key() {
-    let host = own_key().await;
+    let host = Host::start().await;
     assert!(host.shut_down().await);
     let other = [
         ("MINDHOST_SECRETS__KEY_FILE", "other.key"),
