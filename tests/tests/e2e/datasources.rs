@@ -1,5 +1,7 @@
 //! `/datasources` and `/engines`
 
+mod catalog;
+
 use mindhost_tests::{Host, Postgres, Value, json};
 
 use crate::stores;
