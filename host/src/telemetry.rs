@@ -30,5 +30,10 @@ pub fn start(log: &Log) -> Result<(), String> {
             )
             .try_init(),
     }
-    .map_err(|e| e.to_string())
+    .map_err(|e| e.to_string())?;
+    // A panic is a line of the log like any other, with the request that it belongs to.
+    std::panic::set_hook(Box::new(
+        |panic| tracing::error!(%panic, "a part of the server panicked"),
+    ));
+    Ok(())
 }

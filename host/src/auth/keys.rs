@@ -24,7 +24,8 @@ pub struct Key {
     pub prefix: String,
     /// What it may do.
     pub role: Role,
-    /// Ids of the Minds that it is limited to; null means all.
+    /// Ids of the Minds that it is limited to; `None` means all. Shown as names.
+    #[serde(skip)]
     pub minds: Option<Vec<String>>,
     /// Shapes of answers.
     pub compat: Option<Compat>,

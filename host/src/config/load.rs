@@ -69,7 +69,7 @@ pub(super) fn load(
     Ok(figment.extract()?)
 }
 
-fn layer(provider: &impl Provider) -> Result<Dict, figment::Error> {
+fn layer(provider: &impl Provider) -> Result<Dict, ConfigError> {
     Ok(provider
         .data()?
         .remove(&Profile::Default)
