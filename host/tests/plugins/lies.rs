@@ -107,6 +107,43 @@ fn one_column(array: ArrayRef) -> RecordBatch {
     RecordBatch::try_from_iter([("n", array)]).unwrap()
 }
 
+/// A stream whose batch says that its body is compressed.
+fn compressed() -> Vec<u8> {
+    let empty = one_column(Arc::new(Int64Array::from(Vec::<i64>::new())));
+    let plain = stream(&[empty]);
+    let schema_length = 8 + u32::from_le_bytes(plain[4..8].try_into().unwrap()) as usize;
+    let mut bytes = plain[..schema_length].to_vec();
+
+    let mut builder = flatbuffers::FlatBufferBuilder::new();
+    let args = arrow_ipc::BodyCompressionArgs::default();
+    let compression = arrow_ipc::BodyCompression::create(&mut builder, &args);
+    let nodes = builder.create_vector(&[arrow_ipc::FieldNode::new(0, 0)]);
+    let buffers = builder.create_vector(&[arrow_ipc::Buffer::new(0, 0); 2]);
+    let args = arrow_ipc::RecordBatchArgs {
+        nodes: Some(nodes),
+        buffers: Some(buffers),
+        compression: Some(compression),
+        ..Default::default()
+    };
+    let batch = arrow_ipc::RecordBatch::create(&mut builder, &args);
+    let args = arrow_ipc::MessageArgs {
+        version: arrow_ipc::MetadataVersion::V5,
+        header_type: arrow_ipc::MessageHeader::RecordBatch,
+        header: Some(batch.as_union_value()),
+        ..Default::default()
+    };
+    let message = arrow_ipc::Message::create(&mut builder, &args);
+    builder.finish(message, None);
+    let mut metadata = builder.finished_data().to_vec();
+    metadata.resize(metadata.len().next_multiple_of(8), 0);
+
+    bytes.extend([0xff; 4]);
+    bytes.extend((metadata.len() as u32).to_le_bytes());
+    bytes.extend(metadata);
+    bytes.extend([0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
+    bytes
+}
+
 async fn arrow_fault(sandbox: &Sandbox, bytes: Vec<u8>, words: &str) {
     let data = json!({"mode": "arrow", "at": "next", "arrow": bytes});
     let error = sandbox.outcome_of(data, "next", &soon()).await.unwrap_err();
@@ -123,6 +160,7 @@ async fn arrow_data_beside_one_plain_batch_are_refused() {
     let mut trailing = stream(std::slice::from_ref(&good));
     trailing.extend([0; 8]);
 
+    arrow_fault(&sandbox, compressed(), "compressed").await;
     arrow_fault(&sandbox, trailing, "trailing bytes").await;
     arrow_fault(&sandbox, stream(&[good.clone(), good]), "second batch").await;
     arrow_fault(&sandbox, stream(&[text]), "another schema").await;

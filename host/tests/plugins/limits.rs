@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use mindhost::{
     error::{Blame, Code},
-    plugins::{Call, PluginSettings},
+    plugins::{Call, PluginSettings, package::pack, registry::Status},
 };
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::fixture::{Sandbox, brief, check_fault, only_row, settings, soon, statement, target};
+use crate::fixture::{
+    Sandbox, brief, check_fault, guest, only_row, settings, soon, statement, target,
+};
 
 /// Every function of a connection and its cursor, in an order in which each is reached.
 const FUNCTIONS: [&str; 12] = [
@@ -171,4 +173,23 @@ async fn an_idle_connection_makes_room_for_another_target() {
     let _held = sandbox.connect(json!({}), &soon()).await.unwrap();
     let error = sandbox.connect(json!({}), &brief()).await.err().unwrap();
     check_fault(&error, Code::Overloaded, "max_instances");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plugin_that_never_ends_to_describe_itself_is_refused() {
+    let (mut wasm, manifest) = guest("hostile");
+    let mark = b"describe:quietly";
+    let at = wasm
+        .windows(mark.len())
+        .position(|bytes| bytes == mark)
+        .unwrap();
+    wasm[at..at + mark.len()].copy_from_slice(b"describe:forever");
+    let dir = tempfile::tempdir().unwrap();
+    Sandbox::add(dir.path(), "hostile", &pack(&wasm, &manifest).unwrap());
+    let sandbox = Sandbox::load(dir, settings()).await;
+    let status = &sandbox.registry.installed()[0].status;
+    assert!(
+        matches!(status, Status::Refused(why) if why.contains("cannot describe itself")),
+        "{status:?}"
+    );
 }

@@ -182,3 +182,15 @@ async fn a_guest_has_no_environment_no_arguments_and_no_input() {
             .starts_with("refused")
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_guest_uses_up_the_handles_of_the_process() {
+    let sandbox = Sandbox::new().await;
+    let network = json!({"host": "localhost", "port": 5432});
+    assert_eq!(attempt(&sandbox, "sockets", "", network).await, "made: 64");
+    let files = json!({"path": "own.db"});
+    let held = attempt(&sandbox, "files", "/data/own.db", files.clone()).await;
+    assert_eq!(held, "opened: 63", "the connection holds one more");
+    let closed = attempt(&sandbox, "file-by-file", "/data/own.db", files).await;
+    assert_eq!(closed, "opened: 1000");
+}

@@ -134,3 +134,19 @@ async fn compiled_code_that_was_tampered_with_is_made_anew() {
     std::fs::write(&file, b"").unwrap();
     load().await.unwrap();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replaced_file_gets_a_new_connection() {
+    let sandbox = Sandbox::new().await;
+    let target =
+        target(json!({"mode": "size", "at": "check", "target": "/data/own.db", "path": "own.db"}));
+    let hostile = sandbox.hostile();
+    let mut before = hostile.connect(&target, &soon()).await.unwrap();
+    assert_eq!(before.check(&soon()).await.unwrap().product, "3 bytes");
+    drop(before);
+    let file = sandbox.dir.path().join("data/files/default/own.db");
+    std::fs::write(file.with_extension("new"), "longer").unwrap();
+    std::fs::rename(file.with_extension("new"), &file).unwrap();
+    let mut after = hostile.connect(&target, &soon()).await.unwrap();
+    assert_eq!(after.check(&soon()).await.unwrap().product, "6 bytes");
+}

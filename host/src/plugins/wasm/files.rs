@@ -22,7 +22,12 @@ use wasmtime_wasi::{
     },
 };
 
-use super::{grants::Grants, state::State};
+use super::{
+    grants::Grants,
+    limits::Handles,
+    roots::{self, Identity},
+    state::State,
+};
 
 /// Replaces WASI's own file system.
 pub fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
@@ -33,6 +38,7 @@ pub fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
 fn view(state: &mut State) -> FileView<'_> {
     FileView {
         grants: Arc::clone(&state.grants),
+        handles: Arc::clone(&state.handles),
         inner: state.filesystem(),
     }
 }
@@ -43,11 +49,19 @@ pub struct FileGrant {
     pub mount: String,
     /// The open directory. It is never looked up by name again.
     pub dir: Dir,
-    /// The names that exist in it; everything below it when absent.
+    /// The names that exist in it, the file itself first; everything below it when absent.
     pub names: Option<Vec<String>>,
+    /// Which file it was when it was granted.
+    pub identity: Option<Identity>,
 }
 
 impl FileGrant {
+    /// Whether the name still belongs to the file that was granted.
+    pub fn is_current(&self) -> bool {
+        let name = self.names.as_ref().and_then(|names| names.first());
+        name.is_none_or(|name| roots::identity(&self.dir.dir, name) == self.identity)
+    }
+
     fn allows(&self, path: &str) -> bool {
         let path = path.strip_prefix("./").unwrap_or(path);
         self.names
@@ -64,6 +78,7 @@ impl HasData for Files {
 
 struct FileView<'a> {
     grants: Arc<Grants>,
+    handles: Arc<Handles>,
     inner: WasiFilesystemCtxView<'a>,
 }
 
@@ -186,9 +201,17 @@ impl HostDescriptor for FileView<'_> {
         }
         self.check(&fd, &path)?;
         let path_flags = self.follow(&fd, path_flags)?;
-        self.inner
+        if !self.handles.take_file() {
+            return Err(ErrorCode::InsufficientMemory.into());
+        }
+        let opened = self
+            .inner
             .open_at(fd, path_flags, path, open_flags, flags)
-            .await
+            .await;
+        if opened.is_err() {
+            self.handles.give_file();
+        }
+        opened
     }
 
     async fn stat_at(
@@ -338,7 +361,16 @@ impl HostDescriptor for FileView<'_> {
     }
 
     fn drop(&mut self, fd: Fd) -> wasmtime::Result<()> {
-        HostDescriptor::drop(&mut self.inner, fd)
+        // Mounts are the grant's own and were not counted.
+        let counted = match self.inner.table.get(&fd)? {
+            Descriptor::File(_) => true,
+            Descriptor::Dir(_) => matches!(self.grant(&fd), Ok(None)),
+        };
+        HostDescriptor::drop(&mut self.inner, fd)?;
+        if counted {
+            self.handles.give_file();
+        }
+        Ok(())
     }
 }
 

@@ -132,6 +132,12 @@ impl Grants {
         !self.files.is_empty()
     }
 
+    /// Whether the granted files are still the ones that were opened. A replaced file needs a new connection:
+    /// the old one goes on reading what was there before.
+    pub fn is_current(&self) -> bool {
+        self.files.iter().all(FileGrant::is_current)
+    }
+
     /// The granted directories.
     pub fn files(&self) -> &[FileGrant] {
         &self.files
@@ -347,5 +353,11 @@ fn open_file(
         std::iter::once(name.clone()).chain(siblings).collect()
     });
     let dir = Dir::new(located.dir, FsPerms::ReadOnly, OpenMode::READ, true);
-    Ok((FileGrant { mount, dir, names }, inside))
+    let grant = FileGrant {
+        mount,
+        dir,
+        names,
+        identity: located.identity,
+    };
+    Ok((grant, inside))
 }

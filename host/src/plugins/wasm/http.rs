@@ -11,6 +11,7 @@ use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};
 use http::{HeaderName, Request, Response, Uri, uri::Scheme};
 use http_body_util::BodyExt as _;
 use serde_json::{Map, Value};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use wasmtime_wasi_http::{
     DEFAULT_FORBIDDEN_HEADERS, Error as HttpError, ForbiddenHeaderFilter, RequestOptions, WasiBody,
     WasiHttpHooks,
@@ -26,6 +27,9 @@ use crate::{
     error::{Code, Error, Result},
     plugins::{manifest::Manifest, policy::EgressRules, settings::PluginSettings},
 };
+
+/// Exchanges that one instance may have under way at once; each may hold a connection.
+const MAX_EXCHANGES: usize = 8;
 
 type HttpResult<T> = std::result::Result<T, HttpError>;
 type Exchange = (
@@ -110,6 +114,7 @@ impl HttpGrant {
         &self,
         mut request: Request<WasiBody>,
         options: Option<RequestOptions>,
+        slot: OwnedSemaphorePermit,
     ) -> Result<Exchange, Failure> {
         let origin = Origin::of(request.uri()).ok_or(HttpError::HttpRequestUriInvalid)?;
         if !self.origins.contains(&origin) {
@@ -135,7 +140,7 @@ impl HttpGrant {
             .await
             .map_err(|_| HttpError::ConnectionReadTimeout)?
             .map_err(|error| client::failure(&error))?;
-        let response = response.map(|body| Silence::watch(body, silence).boxed_unsync());
+        let response = response.map(|body| Silence::watch(body, silence, slot).boxed_unsync());
         Ok((response, Box::new(std::future::ready(Ok(())))))
     }
 }
@@ -165,12 +170,17 @@ fn origin(property: &str, url: &str) -> Result<Origin> {
 /// The hooks of one store.
 pub struct Sender {
     grants: Arc<Grants>,
+    /// Exchanges that may be under way at once.
+    slots: Arc<Semaphore>,
 }
 
 impl Sender {
     /// A sender that serves what `grants` names.
     pub fn new(grants: Arc<Grants>) -> Self {
-        Self { grants }
+        Self {
+            grants,
+            slots: Arc::new(Semaphore::new(MAX_EXCHANGES)),
+        }
     }
 }
 
@@ -197,6 +207,7 @@ impl WasiHttpHooks for Sender {
         _sent: Box<dyn Future<Output = HttpResult<()>> + Send>,
     ) -> Box<dyn Future<Output = HttpResult<Exchange>> + Send> {
         let grants = Arc::clone(&self.grants);
+        let slots = Arc::clone(&self.slots);
         Box::new(async move {
             let Some(http) = grants.http() else {
                 grants.deny(
@@ -204,7 +215,10 @@ impl WasiHttpHooks for Sender {
                 );
                 return Err(HttpError::HttpRequestDenied);
             };
-            match http.send(request, options).await {
+            // The wait ends with the call: the future goes with the instance.
+            let slot = slots.acquire_owned().await;
+            let slot = slot.map_err(|_| HttpError::ConnectionLimitReached)?;
+            match http.send(request, options, slot).await {
                 Ok(exchange) => Ok(exchange),
                 Err(Failure::Http(error)) => Err(error),
                 Err(Failure::Refused(why)) => {

@@ -2,7 +2,7 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicU64, Ordering},
+    atomic::{AtomicU32, AtomicU64, Ordering},
 };
 
 use wasmtime::ResourceLimiter;
@@ -28,6 +28,43 @@ impl MemoryBudget {
         self.used
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, grown)
             .is_ok()
+    }
+}
+
+/// Handles of the operating system that one instance holds. Without a limit one guest could use up those of
+/// the whole process.
+#[derive(Debug, Default)]
+pub struct Handles {
+    sockets: AtomicU32,
+    files: AtomicU32,
+}
+
+impl Handles {
+    /// Sockets that an instance may make in its life: one connection, tried at several addresses.
+    const MAX_SOCKETS: u32 = 64;
+    /// Files that an instance may have open at once.
+    const MAX_FILES: u32 = 64;
+
+    /// Whether one more socket may be made.
+    pub fn take_socket(&self) -> bool {
+        self.sockets.fetch_add(1, Ordering::Relaxed) < Self::MAX_SOCKETS
+    }
+
+    /// Whether one more file may be opened; [`Self::give_file`] gives it back.
+    pub fn take_file(&self) -> bool {
+        let more = |open: u32| (open < Self::MAX_FILES).then_some(open + 1);
+        let taken = self
+            .files
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        taken.is_ok()
+    }
+
+    /// A file was closed.
+    pub fn give_file(&self) {
+        let less = |open: u32| Some(open.saturating_sub(1));
+        let _ = self
+            .files
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
     }
 }
 

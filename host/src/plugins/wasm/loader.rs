@@ -31,7 +31,7 @@ use crate::plugins::{
 };
 
 /// How long a plugin may take to say what it is.
-const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(10);
+const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Length of the seal in front of a cached file.
 const SEAL: usize = 32;
 

@@ -97,7 +97,13 @@ impl Pool {
 
     /// The connection that was used last: the others may then grow old and be closed.
     pub fn take(&self) -> Option<Live> {
-        lock(&self.idle).pop().map(|(_, live)| live)
+        loop {
+            let (_, live) = lock(&self.idle).pop()?;
+            match live.grants.is_current() {
+                true => return Some(live),
+                false => live.retire(),
+            }
+        }
     }
 
     /// Gives a connection back for the next use.

@@ -6,7 +6,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{FileType, Mode, OFlags, fstat, open, openat, statat},
+    fs::{AtFlags, FileType, Mode, OFlags, open, openat, statat},
     io::Errno,
 };
 
@@ -21,6 +21,17 @@ pub struct Located {
     pub dir: File,
     /// The file in it; none when the directory itself was asked for.
     pub name: Option<String>,
+    /// Which file that is now.
+    pub identity: Option<Identity>,
+}
+
+/// Device and inode: they change when a file is replaced by another one of its name.
+pub type Identity = (u64, u64);
+
+/// Which file has a name in a directory now; none when there is no such file.
+pub fn identity(dir: &File, name: &str) -> Option<Identity> {
+    let stat = statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    Some((stat.st_dev, stat.st_ino))
 }
 
 /// Opens what `path` names below the first root that has it. No step follows a link, so nothing that somebody
@@ -87,7 +98,7 @@ fn descend(root: &Path, steps: &[String], kind: FileKind) -> Result<Located, Err
         dir = openat(&dir, step.as_str(), flags | OFlags::NOFOLLOW, Mode::empty())?;
     }
     if let Some(name) = last {
-        let stat = statat(&dir, name.as_str(), rustix::fs::AtFlags::SYMLINK_NOFOLLOW)?;
+        let stat = statat(&dir, name.as_str(), AtFlags::SYMLINK_NOFOLLOW)?;
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => {}
             FileType::Symlink => return Err(Errno::LOOP),
@@ -95,10 +106,11 @@ fn descend(root: &Path, steps: &[String], kind: FileKind) -> Result<Located, Err
             _ => return Err(Errno::INVAL),
         }
     }
-    fstat(&dir)?;
+    let dir = File::from(dir);
     Ok(Located {
-        dir: File::from(dir),
+        identity: last.and_then(|name| identity(&dir, name)),
         name: last.cloned(),
+        dir,
     })
 }
 

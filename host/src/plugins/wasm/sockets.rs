@@ -1,4 +1,5 @@
-//! Name look-up for guests: only granted names, answered from what the host resolved and checked.
+//! Name look-up for guests: only granted names, answered from what the host resolved and checked. And a limit on
+//! the sockets that one instance makes.
 //!
 //! Connecting itself is checked in `state.rs`, by the address check that every socket call passes.
 
@@ -7,34 +8,42 @@ use std::{net::IpAddr, sync::Arc, vec};
 use wasmtime::component::{HasData, Linker, Resource};
 use wasmtime_wasi::{
     p2::{
-        DynPollable, Network, Pollable, SocketError,
+        DynPollable, Network, Pollable, SocketError, TcpSocket,
         bindings::sockets::{
             ip_name_lookup::{self, ResolveAddressStream},
-            network::{self, ErrorCode, IpAddress},
+            network::{self, ErrorCode, IpAddress, IpAddressFamily},
+            tcp_create_socket,
         },
         subscribe,
     },
     sockets::{WasiSocketsCtxView, WasiSocketsView},
 };
 
-use super::{grants::Grants, state::State};
+use super::{grants::Grants, limits::Handles, state::State};
 
-/// Replaces WASI's own name look-up.
+/// Replaces WASI's own name look-up, and counts the sockets that are made.
 pub fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
-    ip_name_lookup::add_to_linker::<State, Names>(linker, |state| NameView {
+    ip_name_lookup::add_to_linker::<State, Sockets>(linker, view)?;
+    tcp_create_socket::add_to_linker::<State, Sockets>(linker, view)
+}
+
+fn view(state: &mut State) -> SocketView<'_> {
+    SocketView {
         grants: Arc::clone(&state.grants),
+        handles: Arc::clone(&state.handles),
         inner: state.sockets(),
-    })
+    }
 }
 
-struct Names;
+struct Sockets;
 
-impl HasData for Names {
-    type Data<'a> = NameView<'a>;
+impl HasData for Sockets {
+    type Data<'a> = SocketView<'a>;
 }
 
-struct NameView<'a> {
+struct SocketView<'a> {
     grants: Arc<Grants>,
+    handles: Arc<Handles>,
     inner: WasiSocketsCtxView<'a>,
 }
 
@@ -55,7 +64,7 @@ fn answer(stream: &Resource<ResolveAddressStream>) -> Resource<Answer> {
     }
 }
 
-impl network::Host for NameView<'_> {
+impl network::Host for SocketView<'_> {
     fn convert_error_code(&mut self, error: SocketError) -> wasmtime::Result<ErrorCode> {
         self.inner.convert_error_code(error)
     }
@@ -68,13 +77,25 @@ impl network::Host for NameView<'_> {
     }
 }
 
-impl network::HostNetwork for NameView<'_> {
+impl network::HostNetwork for SocketView<'_> {
     fn drop(&mut self, network: Resource<Network>) -> wasmtime::Result<()> {
         network::HostNetwork::drop(&mut self.inner, network)
     }
 }
 
-impl ip_name_lookup::Host for NameView<'_> {
+impl tcp_create_socket::Host for SocketView<'_> {
+    fn create_tcp_socket(
+        &mut self,
+        family: IpAddressFamily,
+    ) -> Result<Resource<TcpSocket>, SocketError> {
+        match self.handles.take_socket() {
+            true => self.inner.create_tcp_socket(family),
+            false => Err(ErrorCode::NewSocketLimit.into()),
+        }
+    }
+}
+
+impl ip_name_lookup::Host for SocketView<'_> {
     fn resolve_addresses(
         &mut self,
         network: Resource<Network>,
@@ -90,7 +111,7 @@ impl ip_name_lookup::Host for NameView<'_> {
     }
 }
 
-impl ip_name_lookup::HostResolveAddressStream for NameView<'_> {
+impl ip_name_lookup::HostResolveAddressStream for SocketView<'_> {
     fn resolve_next_address(
         &mut self,
         stream: Resource<ResolveAddressStream>,

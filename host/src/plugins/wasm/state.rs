@@ -21,9 +21,12 @@ use super::{
     bindings::{control, log},
     grants::Grants,
     http::Sender,
-    limits::Limiter,
+    limits::{Handles, Limiter},
 };
 use crate::plugins::redact::Redactor;
+
+/// Resources of the host (streams, pollables, headers, …) that an instance may hold at once.
+const MAX_RESOURCES: usize = 4_096;
 
 /// The data of a store.
 pub struct State {
@@ -33,6 +36,7 @@ pub struct State {
     sender: Sender,
     pub(super) grants: Arc<Grants>,
     pub(super) limiter: Limiter,
+    pub(super) handles: Arc<Handles>,
     pub(super) control: Arc<Control>,
     pub(super) log: Arc<GuestLog>,
 }
@@ -58,7 +62,7 @@ impl State {
             .stdout(LineLog(Arc::clone(&log)))
             .stderr(LineLog(Arc::clone(&log)));
         let mut table = ResourceTable::new();
-        table.set_max_capacity(10_000);
+        table.set_max_capacity(MAX_RESOURCES);
         Self {
             wasi: wasi.build(),
             http: WasiHttpCtx::new(),
@@ -66,6 +70,7 @@ impl State {
             sender: Sender::new(Arc::clone(&grants)),
             grants,
             limiter,
+            handles: Arc::default(),
             control: Arc::new(Control::default()),
             log,
         }

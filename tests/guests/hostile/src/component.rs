@@ -1,6 +1,6 @@
 //! The exports, on the raw bindings: the SDK would not let an author do most of this.
 
-use std::cell::Cell;
+use std::{cell::Cell, fs};
 
 use mindhost_sdk::{
     Batch, Column, DataType, ServerInfo, Table, TableColumn, TableRef, Value,
@@ -136,6 +136,9 @@ fn lost() -> Error {
     }
 }
 
+/// `describe` gets no configuration, so a test that wants it to misbehave changes these bytes in the component.
+static DESCRIBE: [u8; 16] = *b"describe:quietly";
+
 pub(crate) struct Hostile;
 
 impl Guest for Hostile {
@@ -147,18 +150,25 @@ impl Guest for Hostile {
     }
 
     fn describe() -> String {
+        if std::hint::black_box(&DESCRIBE).ends_with(b"forever") {
+            loop {
+                std::hint::black_box(0);
+            }
+        }
         include_str!("../manifest.json").to_owned()
     }
 }
 
-/// The configuration, and whether the connection was used.
-pub(crate) struct Opened(Plan, Cell<bool>);
+/// The configuration, whether the connection was used, and the file that it names.
+pub(crate) struct Opened(Plan, Cell<bool>, Option<fs::File>);
 
 impl GuestConnection for Opened {
     fn open(config: Config) -> Result<Connection> {
         let plan = Plan::of(&config);
         plan.act("open")?;
-        Ok(Connection::new(Opened(plan, Cell::new(false))))
+        // Held open, as an engine holds its file.
+        let file = fs::File::open(&plan.target).ok();
+        Ok(Connection::new(Opened(plan, Cell::new(false), file)))
     }
 
     fn cancel_key(&self) -> Option<Vec<u8>> {
@@ -173,6 +183,10 @@ impl GuestConnection for Opened {
         }
         let product = match self.0.mode_at("check") {
             "long-text" => "x".repeat(64 << 20),
+            "size" => {
+                let metadata = self.2.as_ref().and_then(|file| file.metadata().ok());
+                format!("{} bytes", metadata.map_or(0, |metadata| metadata.len()))
+            }
             "giant-text" => "x".repeat(200 << 20),
             _ => String::from("Hostile"),
         };

@@ -11,7 +11,10 @@ use wasip2::{
         outgoing_handler,
         types::{Fields, OutgoingRequest, Scheme},
     },
-    sockets::{instance_network::instance_network, ip_name_lookup::resolve_addresses},
+    sockets::{
+        instance_network::instance_network, ip_name_lookup::resolve_addresses,
+        network::IpAddressFamily, tcp_create_socket::create_tcp_socket,
+    },
 };
 
 use crate::component::Plan;
@@ -55,6 +58,18 @@ pub(crate) fn attempt(mode: &str, plan: &Plan) -> Option<String> {
             std::env::vars().count(),
             std::env::args().count()
         ),
+        "sockets" => {
+            let made = (0..1_000).map_while(|_| create_tcp_socket(IpAddressFamily::Ipv4).ok());
+            format!("made: {}", made.collect::<Vec<_>>().len())
+        }
+        "files" => {
+            let opened = (0..1_000).map_while(|_| fs::File::open(target).ok());
+            format!("opened: {}", opened.collect::<Vec<_>>().len())
+        }
+        "file-by-file" => {
+            let opened = (0..1_000).map_while(|_| fs::File::open(target).ok().map(drop));
+            format!("opened: {}", opened.count())
+        }
         "stdin" => outcome(
             std::io::stdin()
                 .read(&mut [0; 1])

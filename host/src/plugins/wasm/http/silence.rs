@@ -9,7 +9,10 @@ use std::{
 
 use bytes::Bytes;
 use http_body::{Body, Frame};
-use tokio::time::{Instant, Sleep};
+use tokio::{
+    sync::OwnedSemaphorePermit,
+    time::{Instant, Sleep},
+};
 use wasmtime_wasi_http::Error as HttpError;
 
 /// A body that fails when it stays silent for too long.
@@ -17,15 +20,18 @@ pub struct Silence<B> {
     body: B,
     limit: Duration,
     timer: Pin<Box<Sleep>>,
+    /// Counts the exchange until the guest is through with it.
+    _slot: OwnedSemaphorePermit,
 }
 
 impl<B> Silence<B> {
     /// Fails the body once it has said nothing for `limit`.
-    pub fn watch(body: B, limit: Duration) -> Self {
+    pub fn watch(body: B, limit: Duration, slot: OwnedSemaphorePermit) -> Self {
         Self {
             body,
             limit,
             timer: Box::pin(tokio::time::sleep(limit)),
+            _slot: slot,
         }
     }
 }

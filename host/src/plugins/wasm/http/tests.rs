@@ -59,7 +59,8 @@ async fn get(grant: &HttpGrant, url: &str) -> Result<u16, Failure> {
         .map_err(HttpError::from)
         .boxed_unsync();
     let request = Request::get(url).body(body).unwrap();
-    let (response, _) = grant.send(request, None).await?;
+    let slot = Arc::new(Semaphore::new(1)).acquire_owned().await.unwrap();
+    let (response, _) = grant.send(request, None, slot).await?;
     Ok(response.status().as_u16())
 }
 
