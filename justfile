@@ -34,12 +34,14 @@ check: setup
     just demo --once
 
 # Print the benchmarks, as ratios to native clients.
-bench: setup build
-    cargo run --release -p mindhost-tests --bin bench
+[positional-arguments]
+bench *parts: setup build
+    cargo build --release --workspace --bins
+    @"{{ target }}/release/bench" "$@"
 
 # The server at target/release/mindhost and the plugins at target/plugins.
 build: _setup-build
-    cargo build --release -p mindhost
+    cargo build --release --workspace --bin mindhost
     @just _components release plugins plugins {{ plugins }}
 
 # The plugins alone, packed with their manifests.

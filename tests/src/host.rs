@@ -190,6 +190,11 @@ impl Host {
         status.is_some_and(|status| status.success())
     }
 
+    /// The id of its process.
+    pub fn pid(&self) -> u32 {
+        self.running().process.id()
+    }
+
     /// Sends a signal to the process.
     pub fn signal(&self, signal: Signal) {
         self.running().process.signal(signal);

@@ -1,0 +1,207 @@
+//! The sandbox against the same connector compiled natively: a scan of the table, and a point query.
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use mindhost::plugins::{
+    self, Call, Target,
+    policy::{EgressRules, FixedPolicy},
+    registry::{Registry, Sources},
+};
+use mindhost_sdk::{BatchLimits, Config, Connector as Guest};
+use mindhost_tests::build;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    data,
+    pairs::{Bar, PAIRS, quartiles, report, seconds, shown},
+};
+
+const POINTS: u32 = 300;
+const LIMITS: BatchLimits = BatchLimits {
+    max_rows: 8192,
+    max_bytes: 1 << 20,
+};
+
+/// Runs all of it.
+pub async fn run() {
+    let dir = tempfile::tempdir().unwrap();
+    let files = dir.path().join("files/default");
+    std::fs::create_dir_all(&files).unwrap();
+    rusqlite::Connection::open(files.join("facts.db"))
+        .unwrap()
+        .execute_batch(&data::sqlite())
+        .unwrap();
+    let registry = registry(dir.path()).await;
+    let postgres = data::postgres().await.connection_data();
+    let sqlite = json!({"path": "facts.db"});
+    let native = json!({"path": files.join("facts.db")});
+    compare::<connector_postgres::Postgres>(&registry, "postgres", &postgres, &postgres, "public")
+        .await;
+    compare::<connector_sqlite::Sqlite>(&registry, "sqlite", &sqlite, &native, "main").await;
+    first_connection(&registry, &sqlite).await;
+}
+
+async fn registry(data_dir: &Path) -> Registry {
+    Registry::load(Sources {
+        plugins_dir: build::plugins_dir(),
+        cache_dir: None,
+        seal_key: [7; 32],
+        settings: plugins::PluginSettings::default(),
+        policy: Arc::new(FixedPolicy {
+            egress: EgressRules {
+                allow_loopback: true,
+                ..EgressRules::default()
+            },
+            data_dir: data_dir.to_owned(),
+            file_roots: Vec::new(),
+            reserved: Vec::new(),
+        }),
+    })
+    .await
+    .unwrap()
+}
+
+async fn compare<G: Guest>(
+    registry: &Registry,
+    engine: &'static str,
+    ours: &Value,
+    theirs: &Value,
+    schema: &str,
+) {
+    let connector = registry.connector(engine).unwrap();
+    let target = target(engine, ours);
+    let scan = data::SCAN.replace("FROM facts", &format!("FROM {schema}.facts"));
+    let point = format!("{scan} WHERE id = 77777");
+    let (mut scans, mut points) = (Vec::new(), Vec::new());
+    for pair in 0..=PAIRS {
+        let through = seconds(sandboxed(&*connector, &target, &scan, 1, data::ROWS)).await;
+        let direct = seconds(natively::<G>(theirs.clone(), scan.clone(), 1, data::ROWS)).await;
+        let through_point = seconds(sandboxed(&*connector, &target, &point, POINTS, 1)).await;
+        let direct_point = seconds(natively::<G>(theirs.clone(), point.clone(), POINTS, 1)).await;
+        // The first pair warms everything up.
+        if pair > 0 {
+            scans.push((through, direct));
+            points.push((through_point, direct_point));
+        }
+    }
+    let bar = |name| Bar {
+        name,
+        aim: 1.15,
+        bar: 1.3,
+    };
+    let is_postgres = engine == "postgres";
+    report(
+        &bar(if is_postgres {
+            "scan 1M x 8, PostgreSQL, sandbox/native"
+        } else {
+            "scan 1M x 8, SQLite, sandbox/native"
+        }),
+        &scans,
+    );
+    report(
+        &bar(if is_postgres {
+            "300 point queries, PostgreSQL, sandbox/native"
+        } else {
+            "300 point queries, SQLite, sandbox/native"
+        }),
+        &points,
+    );
+    let rate = data::ROWS as f64 / quartiles(scans.iter().map(|pair| pair.0).collect())[1];
+    println!(
+        "{:<46} {:.2} M rows/s",
+        format!("  scan through the sandbox, {engine}"),
+        rate / 1e6
+    );
+}
+
+fn target(engine: &str, connection_data: &Value) -> Target {
+    Target {
+        id: engine.to_owned(),
+        workspace: "default".to_owned(),
+        name: engine.to_owned(),
+        connection_data: Arc::new(connection_data.as_object().unwrap().clone()),
+        max_connections: 4,
+    }
+}
+
+async fn sandboxed(
+    connector: &dyn plugins::Connector,
+    target: &Target,
+    sql: &str,
+    times: u32,
+    rows: u64,
+) {
+    for _ in 0..times {
+        let call = Call::new(Duration::from_secs(300), CancellationToken::new());
+        let mut connection = connector.connect(target, &call).await.unwrap();
+        let statement = plugins::Statement {
+            text: sql.to_owned(),
+            id: "bench".to_owned(),
+            timeout: Duration::from_secs(300),
+        };
+        connection.query(&statement, &call).await.unwrap();
+        let mut seen = 0;
+        while let Some(batch) = connection.next(LIMITS.max_rows, &call).await.unwrap() {
+            seen += batch.rows() as u64;
+        }
+        connection.close(&call).await.unwrap();
+        assert_eq!(seen, rows);
+    }
+}
+
+/// The same client without a sandbox. What it gives is decoded too, as the host would.
+async fn natively<G: Guest>(connection_data: Value, sql: String, times: u32, rows: u64) {
+    tokio::task::spawn_blocking(move || {
+        let mut guest = G::open(&Config::from_json(connection_data.to_string())).unwrap();
+        for _ in 0..times {
+            let mut cursor = guest
+                .query(&mindhost_sdk::Statement::new(sql.as_str()))
+                .unwrap();
+            guest.schema(&mut cursor).unwrap();
+            let mut seen = 0;
+            while let Some(batch) = guest.next(&mut cursor, LIMITS).unwrap() {
+                seen += decoded_rows(batch);
+            }
+            guest.close(cursor).unwrap();
+            assert_eq!(seen, rows);
+        }
+    })
+    .await
+    .unwrap();
+}
+
+fn decoded_rows(batch: mindhost_sdk::Batch) -> u64 {
+    match batch {
+        mindhost_sdk::Batch::Rows(rows) => rows.len() as u64,
+        mindhost_sdk::Batch::Arrow(bytes) => {
+            let reader = arrow_ipc::reader::StreamReader::try_new(bytes.as_slice(), None).unwrap();
+            reader.map(|batch| batch.unwrap().num_rows() as u64).sum()
+        }
+    }
+}
+
+/// What a new instance costs with everything that belongs to it: grants, store, opening the file.
+async fn first_connection(registry: &Registry, connection_data: &Value) {
+    let connector = registry.connector("sqlite").unwrap();
+    let mut times = Vec::new();
+    for number in 0..PAIRS * 3 {
+        let target = Target {
+            id: format!("new-{number}"),
+            ..target("sqlite", connection_data)
+        };
+        let call = Call::new(Duration::from_secs(60), CancellationToken::new());
+        times.push(
+            seconds(async { connector.connect(&target, &call).await.map(drop).unwrap() }).await,
+        );
+        connector.forget(&target.id).await;
+    }
+    let [low, median, high] = quartiles(times);
+    println!(
+        "{:<46} {} ({} to {})",
+        "new instance with an open SQLite file",
+        shown(median),
+        shown(low),
+        shown(high)
+    );
+}

@@ -1,0 +1,227 @@
+//! The server over HTTP: exports, pages, small queries, start-up.
+
+use std::time::{Duration, Instant};
+
+use futures_util::{StreamExt, future::join_all};
+use mindhost_tests::{Host, Mind, PostgresDatabase};
+use serde_json::json;
+
+use super::{
+    data,
+    pairs::{Bar, PAIRS, quartiles, report, seconds, shown},
+};
+
+/// Clients at the same time, and how long they ask.
+const CLIENTS: usize = 16;
+const ASKING: Duration = Duration::from_secs(5);
+
+/// Runs all of it.
+pub async fn run() {
+    let database = data::postgres().await;
+    let host = Host::start().await;
+    host.postgres("facts", &database).await.load().await;
+    let mind = host
+        .mind("bench")
+        .datasource("facts")
+        .direct_queries()
+        .create()
+        .await;
+    export(&host, &mind, &database).await;
+    page(&host, &mind).await;
+    requests(&host, &mind).await;
+    start(&host).await;
+}
+
+async fn message(mind: &Mind, sql: &str) -> String {
+    let tool = json!({"type": "sql_query", "query": sql, "max_inline_rows": 1});
+    let body = json!({"model": mind.name, "tools": [tool]});
+    let response = mind
+        .host()
+        .post("/responses", body)
+        .await
+        .expect_status(200)
+        .json();
+    let conversation = response["conversation"]["id"].as_str().unwrap();
+    format!(
+        "/conversations/{conversation}/items/{}",
+        response["output"][0]["id"].as_str().unwrap()
+    )
+}
+
+/// The whole table as CSV against `psql \copy`; memory and the first byte on the way.
+async fn export(host: &Host, mind: &Mind, database: &PostgresDatabase) {
+    let path = format!("{}/export", message(mind, data::SCAN).await);
+    let mut pairs = Vec::new();
+    let mut firsts = Vec::new();
+    let mut before = 0;
+    for pair in 0..=PAIRS {
+        if pair == 1 {
+            before = resident(host);
+        }
+        let began = Instant::now();
+        let mut bytes = host.get(&path).open().await.bytes_stream();
+        let mut lines = 0;
+        let mut first = None;
+        while let Some(piece) = bytes.next().await {
+            first.get_or_insert_with(|| began.elapsed().as_secs_f64());
+            lines += piece.unwrap().iter().filter(|byte| **byte == b'\n').count() as u64;
+        }
+        let ours = began.elapsed().as_secs_f64();
+        assert_eq!(lines, data::ROWS + 1);
+        let theirs = seconds(copy(database)).await;
+        if pair > 0 {
+            pairs.push((ours, theirs));
+            firsts.push(first.unwrap());
+        }
+    }
+    report(
+        &Bar {
+            name: "CSV export of 1M rows, ours/psql \\copy",
+            aim: 1.0 / 0.9,
+            bar: 2.0,
+        },
+        &pairs,
+    );
+    let rate = data::ROWS as f64 / quartiles(pairs.iter().map(|pair| pair.0).collect())[1];
+    println!("{:<46} {:.2} M rows/s", "  export", rate / 1e6);
+    let [low, median, high] = quartiles(firsts);
+    println!(
+        "{:<46} {} ({} to {}); bar 50 ms",
+        "  first byte of an export",
+        shown(median),
+        shown(low),
+        shown(high)
+    );
+    let growth = peak(host).saturating_sub(before);
+    println!(
+        "{:<46} {} KiB over the resident {} KiB; bar 65536 KiB",
+        "  peak memory growth while exporting", growth, before
+    );
+}
+
+async fn copy(database: &PostgresDatabase) {
+    let connection = database.connection_data();
+    let text = |name: &str| {
+        connection[name]
+            .as_str()
+            .map_or_else(|| connection[name].to_string(), str::to_owned)
+    };
+    let status = tokio::process::Command::new("psql")
+        .args([
+            "-h",
+            &text("host"),
+            "-p",
+            &text("port"),
+            "-U",
+            &text("user"),
+            "-d",
+            &text("database"),
+            "-q",
+            "-X",
+        ])
+        .env("PGPASSWORD", text("password"))
+        .args([
+            "-c",
+            &format!(
+                "\\copy ({}) to '/dev/null' with (format csv, header)",
+                data::SCAN
+            ),
+        ])
+        .status()
+        .await
+        .unwrap();
+    assert!(status.success());
+}
+
+/// A page of 10,000 rows, whole request.
+async fn page(host: &Host, mind: &Mind) {
+    let tool = json!({"type": "sql_query", "query": format!("{} WHERE id <= 10000 ORDER BY id", data::SCAN)});
+    let body = json!({"model": mind.name, "tools": [tool]});
+    let mut times = Vec::new();
+    for _ in 0..PAIRS * 3 {
+        times.push(
+            seconds(async {
+                host.post("/responses", body.clone())
+                    .await
+                    .expect_status(200)
+            })
+            .await,
+        );
+    }
+    let [low, median, high] = quartiles(times);
+    println!(
+        "{:<46} {:.2} M rows/s, {} ({} to {}); aim 1 M rows/s",
+        "page of 10,000 rows x 8",
+        10_000.0 / median / 1e6,
+        shown(median),
+        shown(low),
+        shown(high)
+    );
+}
+
+/// One-row statements from several clients.
+async fn requests(host: &Host, mind: &Mind) {
+    let tool = json!({"type": "sql_query", "query": "SELECT id, note FROM facts WHERE id = 77777"});
+    let body = json!({"model": mind.name, "tools": [tool]});
+    let until = Instant::now() + ASKING;
+    let client = || async {
+        let mut times = Vec::new();
+        while Instant::now() < until {
+            times.push(
+                seconds(async {
+                    host.post("/responses", body.clone())
+                        .await
+                        .expect_status(200)
+                })
+                .await,
+            );
+        }
+        times
+    };
+    let times: Vec<f64> = join_all((0..CLIENTS).map(|_| client())).await.concat();
+    let count = times.len() as f64;
+    let [low, median, high] = quartiles(times);
+    println!(
+        "{:<46} {:.0} requests/s, {} ({} to {})",
+        "one-row sql_query, stored, 16 clients",
+        count / ASKING.as_secs_f64(),
+        shown(median),
+        shown(low),
+        shown(high)
+    );
+}
+
+/// From the start of the process until it is ready, plugins compiled before.
+async fn start(host: &Host) {
+    let mut times = Vec::new();
+    for _ in 0..PAIRS {
+        host.kill().await;
+        times.push(seconds(host.restart()).await);
+    }
+    let [low, median, high] = quartiles(times);
+    println!(
+        "{:<46} {} ({} to {}); aim 300 ms",
+        "start until ready, cached plugins",
+        shown(median),
+        shown(low),
+        shown(high)
+    );
+}
+
+fn resident(host: &Host) -> u64 {
+    status(host, "VmRSS:")
+}
+
+fn peak(host: &Host) -> u64 {
+    status(host, "VmHWM:")
+}
+
+/// A figure of the server's process in KiB.
+fn status(host: &Host, name: &str) -> u64 {
+    let text = std::fs::read_to_string(format!("/proc/{}/status", host.pid())).unwrap();
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix(name))
+        .unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
