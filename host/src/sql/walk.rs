@@ -8,6 +8,7 @@ mod call;
 mod expr;
 mod from;
 mod literal;
+mod operators;
 mod query;
 mod types;
 

@@ -4,4 +4,5 @@ mod figures;
 mod honesty;
 mod host;
 mod phrasing;
+mod rows;
 mod statements;
