@@ -351,7 +351,7 @@ on_both_stores! {
         for name in ["a", "main.a", "shop.a", "shop.main.a"] {
             let described = setup.catalog.describe(&setup.view(true), &[name.to_owned()]).await.unwrap();
             let json = serde_json::to_value(&described[0]).unwrap();
-            assert_eq!((&json["name"], &json["type"]), (&"main.a".into(), &"TABLE".into()));
+            assert_eq!((&json["table"], &json["type"]), (&"main.a".into(), &"TABLE".into()));
             assert_eq!(json["columns"][1]["common_values"], serde_json::json!(["a"]));
             assert_eq!(json["columns"][0]["max"], "2");
             assert_eq!(json["foreign_keys"][0]["referenced_columns"], serde_json::json!(["key"]));
