@@ -4,6 +4,7 @@
 
 mod cells;
 pub mod csv;
+mod dialect;
 pub mod guard;
 pub mod json;
 mod lexical;
@@ -17,6 +18,8 @@ mod walk;
 
 #[cfg(test)]
 mod encoder_tests;
+#[cfg(test)]
+mod guard_tests;
 #[cfg(test)]
 mod tests;
 

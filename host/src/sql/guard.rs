@@ -12,6 +12,7 @@ use sqlparser::{
 };
 
 use super::{
+    dialect::Counted,
     lexical::{self, Source},
     paging::Plan,
     rules::Rules,
@@ -277,7 +278,8 @@ enum Unparsed {
 
 fn parse(tokens: Vec<TokenWithSpan>, rules: &Rules) -> Result<Query, Unparsed> {
     let options = ParserOptions::new().with_unescape(rules.unescapes());
-    let statements = Parser::new(rules.parser())
+    let dialect = Counted::new(rules.parser(), tokens.len());
+    let statements = Parser::new(&dialect)
         .with_options(options)
         .with_recursion_limit(RECURSION)
         .with_tokens_with_locations(tokens)

@@ -1,6 +1,9 @@
 //! What is checked on the text itself: before it is parsed, and once more before it goes out.
 
-use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerError, Whitespace};
+use sqlparser::{
+    keywords::Keyword,
+    tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerError, Whitespace},
+};
 
 use super::rules::Rules;
 use crate::{
@@ -15,8 +18,12 @@ pub(super) const MAX_BYTES: usize = 256 * 1024;
 /// every level of an operator chain takes two of them.
 const MAX_RUN: usize = 4_000;
 
-/// Brackets that may be open at once. The parser looks at some brackets twice, so that time grows with depth.
+/// Brackets that may be open at once.
 const MAX_NESTING: usize = 48;
+
+/// Brackets around tables that may be open at once. The parser tries two readings of each, so that a mistake within
+/// them takes it twice as long for each. (What it tries twice elsewhere is counted, see [`super::dialect`].)
+const MAX_TABLE_NESTING: usize = 12;
 
 /// The caller's text, for positions.
 pub(super) struct Source<'a> {
@@ -126,38 +133,77 @@ fn single(source: &Source<'_>, tokens: &[TokenWithSpan]) -> Result<()> {
     }
 }
 
+/// One bracket that is open.
+#[derive(Default)]
+struct Open {
+    /// Tokens since the last comma in it.
+    run: usize,
+    /// Whether it may stand around a table.
+    table: bool,
+}
+
+/// Refuses what the parser would go too deep into, or too often through.
 fn depth(source: &Source<'_>, tokens: &[TokenWithSpan]) -> Result<()> {
-    let mut open: Vec<usize> = vec![0];
-    let mut total = 0;
+    let mut open = vec![Open::default()];
+    let mut run = 0;
+    let mut before: Option<&Token> = None;
     for token in tokens {
-        match token.token {
+        match &token.token {
             Token::Whitespace(_) => continue,
-            Token::LParen | Token::LBracket | Token::LBrace => open.push(0),
+            Token::LParen | Token::LBracket | Token::LBrace => {
+                let table = around_table(before, open.last());
+                open.push(Open { run: 0, table });
+            }
             Token::RParen | Token::RBracket | Token::RBrace if open.len() > 1 => {
-                total -= open.pop().unwrap_or_default();
+                run -= open.pop().map_or(0, |closed| closed.run);
             }
             Token::Comma => {
-                if let Some(run) = open.last_mut() {
-                    total -= std::mem::take(run);
-                }
+                run -= open
+                    .last_mut()
+                    .map_or(0, |last| std::mem::take(&mut last.run))
             }
             _ => {
-                if let Some(run) = open.last_mut() {
-                    *run += 1;
-                    total += 1;
+                run += 1;
+                if let Some(last) = open.last_mut() {
+                    last.run += 1;
                 }
             }
         }
-        if total > MAX_RUN || open.len() > MAX_NESTING {
+        let tables = open.iter().filter(|open| open.table).count();
+        let repeated =
+            is_keyword(Some(&token.token), &[Keyword::INTERVAL]) && before == Some(&token.token);
+        if run > MAX_RUN || open.len() > MAX_NESTING || tables > MAX_TABLE_NESTING || repeated {
             return Err(Error::new(
                 Code::SqlNotSupported,
                 "the statement is nested too deeply or chains too many operators; simplify it, \
-                 for example with IN (…) in place of many ORs",
+                 for example with IN (…) in place of many ORs, or WITH in place of subqueries in subqueries",
             )
             .position(source.position(token.span.start)));
         }
+        before = Some(&token.token);
     }
     Ok(())
+}
+
+/// Whether a bracket behind this token may stand around a table or a subquery in FROM.
+fn around_table(before: Option<&Token>, outer: Option<&Open>) -> bool {
+    match before {
+        Some(Token::Comma) => true,
+        Some(Token::LParen) => outer.is_some_and(|outer| outer.table),
+        other => is_keyword(
+            other,
+            &[
+                Keyword::FROM,
+                Keyword::JOIN,
+                Keyword::LATERAL,
+                Keyword::APPLY,
+            ],
+        ),
+    }
+}
+
+fn is_keyword(token: Option<&Token>, keywords: &[Keyword]) -> bool {
+    matches!(token, Some(Token::Word(word)) if keywords.contains(&word.keyword))
 }
 
 /// Looks at the text that is about to go out, knowing nothing of the tree it came from: no comment, no second

@@ -36,7 +36,7 @@ fn cases(list: &'static str) -> Vec<Case> {
     cases
 }
 
-fn datasource(name: &str, dialect: Dialect) -> ScopeDatasource {
+pub(super) fn datasource(name: &str, dialect: Dialect) -> ScopeDatasource {
     let schema = if dialect == Dialect::Sqlite {
         "main"
     } else {
@@ -61,7 +61,7 @@ fn datasource(name: &str, dialect: Dialect) -> ScopeDatasource {
     }
 }
 
-fn table(schema: &str, name: &str) -> ScopeTable {
+pub(super) fn table(schema: &str, name: &str) -> ScopeTable {
     ScopeTable {
         table: TableRef {
             schema: schema.to_owned(),
@@ -71,7 +71,7 @@ fn table(schema: &str, name: &str) -> ScopeTable {
     }
 }
 
-fn shop(dialect: Dialect) -> Scope {
+pub(super) fn shop(dialect: Dialect) -> Scope {
     Scope {
         datasources: vec![datasource("shop", dialect)],
     }

@@ -1,0 +1,195 @@
+//! A dialect that counts what the parser does.
+//!
+//! The parser tries some constructs in one reading and then in another. Within each other, they take it twice as long
+//! for each level, so that a hundred characters can keep it busy for hours. Every reading begins at a prefix, and there
+//! it asks its dialect: one that has been asked too often ends the parse.
+
+use std::{any::TypeId, cell::Cell, iter::Peekable, str::Chars};
+
+use sqlparser::{
+    ast::{Expr, Ident, ObjectNamePart},
+    dialect::{Dialect, Precedence},
+    keywords::Keyword,
+    parser::{Parser, ParserError},
+};
+
+/// Prefixes that any statement may have read.
+const PREFIXES: usize = 10_000;
+
+/// Prefixes more for each token.
+const PREFIXES_A_TOKEN: usize = 10;
+
+/// Another dialect, for one parse.
+#[derive(Debug)]
+pub(super) struct Counted {
+    inner: &'static dyn Dialect,
+    left: Cell<usize>,
+}
+
+impl Counted {
+    /// For a statement of so many tokens.
+    pub fn new(inner: &'static dyn Dialect, tokens: usize) -> Self {
+        let left = Cell::new(PREFIXES + PREFIXES_A_TOKEN * tokens);
+        Self { inner, left }
+    }
+}
+
+macro_rules! like_inner {
+    ($($name:ident)*) => {
+        $(fn $name(&self) -> bool { self.inner.$name() })*
+    };
+}
+
+/// All that bears on queries is passed on. What is left out belongs to statements that the guard refuses, save one
+/// thing: arguments that are named by an expression (`json_object('key': value)`), for which every argument is read
+/// twice.
+impl Dialect for Counted {
+    fn parse_prefix(&self, parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
+        match self.left.get().checked_sub(1) {
+            Some(left) => self.left.set(left),
+            None => return Some(Err(ParserError::RecursionLimitExceeded)),
+        }
+        self.inner.parse_prefix(parser)
+    }
+
+    fn parse_infix(
+        &self,
+        parser: &mut Parser,
+        expr: &Expr,
+        precedence: u8,
+    ) -> Option<Result<Expr, ParserError>> {
+        self.inner.parse_infix(parser, expr, precedence)
+    }
+
+    fn dialect(&self) -> TypeId {
+        self.inner.dialect()
+    }
+
+    fn is_delimited_identifier_start(&self, ch: char) -> bool {
+        self.inner.is_delimited_identifier_start(ch)
+    }
+
+    fn is_nested_delimited_identifier_start(&self, ch: char) -> bool {
+        self.inner.is_nested_delimited_identifier_start(ch)
+    }
+
+    fn peek_nested_delimited_identifier_quotes(
+        &self,
+        chars: Peekable<Chars<'_>>,
+    ) -> Option<(char, Option<char>)> {
+        self.inner.peek_nested_delimited_identifier_quotes(chars)
+    }
+
+    fn identifier_quote_style(&self, identifier: &str) -> Option<char> {
+        self.inner.identifier_quote_style(identifier)
+    }
+
+    fn is_identifier_start(&self, ch: char) -> bool {
+        self.inner.is_identifier_start(ch)
+    }
+
+    fn is_identifier_part(&self, ch: char) -> bool {
+        self.inner.is_identifier_part(ch)
+    }
+
+    fn is_custom_operator_part(&self, ch: char) -> bool {
+        self.inner.is_custom_operator_part(ch)
+    }
+
+    fn get_next_precedence(&self, parser: &Parser) -> Option<Result<u8, ParserError>> {
+        self.inner.get_next_precedence(parser)
+    }
+
+    fn get_next_precedence_default(&self, parser: &Parser) -> Result<u8, ParserError> {
+        self.inner.get_next_precedence_default(parser)
+    }
+
+    fn prec_value(&self, precedence: Precedence) -> u8 {
+        self.inner.prec_value(precedence)
+    }
+
+    fn prec_unknown(&self) -> u8 {
+        self.inner.prec_unknown()
+    }
+
+    fn is_reserved_for_identifier(&self, keyword: Keyword) -> bool {
+        self.inner.is_reserved_for_identifier(keyword)
+    }
+
+    fn get_reserved_keywords_for_select_item_operator(&self) -> &[Keyword] {
+        self.inner.get_reserved_keywords_for_select_item_operator()
+    }
+
+    fn is_column_alias(&self, keyword: &Keyword, parser: &mut Parser) -> bool {
+        self.inner.is_column_alias(keyword, parser)
+    }
+
+    fn is_select_item_alias(&self, explicit: bool, keyword: &Keyword, parser: &mut Parser) -> bool {
+        self.inner.is_select_item_alias(explicit, keyword, parser)
+    }
+
+    fn is_table_factor(&self, keyword: &Keyword, parser: &mut Parser) -> bool {
+        self.inner.is_table_factor(keyword, parser)
+    }
+
+    fn is_table_alias(&self, keyword: &Keyword, parser: &mut Parser) -> bool {
+        self.inner.is_table_alias(keyword, parser)
+    }
+
+    fn is_table_factor_alias(
+        &self,
+        explicit: bool,
+        keyword: &Keyword,
+        parser: &mut Parser,
+    ) -> bool {
+        self.inner.is_table_factor_alias(explicit, keyword, parser)
+    }
+
+    fn is_identifier_generating_function_name(
+        &self,
+        ident: &Ident,
+        parts: &[ObjectNamePart],
+    ) -> bool {
+        self.inner
+            .is_identifier_generating_function_name(ident, parts)
+    }
+
+    fn supports_named_fn_args_with_expr_name(&self) -> bool {
+        false
+    }
+
+    like_inner!(
+        allow_extract_custom allow_extract_single_quotes convert_type_before_value ignores_wildcard_escapes
+        require_interval_qualifier requires_single_line_comment_whitespace support_map_literal_syntax
+        supports_array_join_syntax supports_array_typedef_with_brackets supports_array_typedef_without_element_type
+        supports_bang_not_operator supports_binary_kw_as_cast supports_bitwise_shift_operators
+        supports_boolean_literals supports_comma_separated_trim supports_comment_optimizer_hint supports_connect_by
+        supports_cross_join_constraint supports_cte_without_as supports_dictionary_syntax
+        supports_dollar_as_money_prefix supports_dollar_placeholder supports_double_ampersand_operator
+        supports_empty_projections supports_eq_alias_assignment supports_extract_comma_syntax
+        supports_factorial_operator supports_filter_during_aggregation supports_from_first_select
+        supports_from_trailing_commas supports_geometric_types supports_group_by_expr supports_group_by_with_modifier
+        supports_in_empty_list supports_interpolate supports_interval_options supports_lambda_functions
+        supports_left_associative_joins_without_parens supports_limit_by supports_limit_comma
+        supports_long_type_as_bigint supports_map_literal_with_angle_brackets supports_match_against
+        supports_match_recognize supports_multiline_comment_hints supports_named_fn_args_with_assignment_operator
+        supports_named_fn_args_with_colon_operator supports_named_fn_args_with_eq_operator
+        supports_named_fn_args_with_rarrow_operator supports_nested_comments supports_notnull_operator
+        supports_numeric_literal_underscores supports_numeric_prefix supports_object_name_double_dot_notation
+        supports_order_by_all supports_outer_join_operator supports_parens_around_table_factor supports_partiql
+        supports_partition_by_after_order_by supports_pipe_operator supports_prewhere
+        supports_projection_trailing_commas supports_quote_delimited_string supports_select_exclude
+        supports_select_expr_star supports_select_format supports_select_item_multi_column_alias
+        supports_select_modifiers supports_select_wildcard_except supports_select_wildcard_exclude
+        supports_select_wildcard_ilike supports_select_wildcard_rename supports_select_wildcard_replace
+        supports_select_wildcard_with_alias supports_semantic_view_table_factor supports_settings
+        supports_string_escape_constant supports_string_literal_backslash_escape
+        supports_string_literal_concatenation supports_string_literal_concatenation_with_newline
+        supports_struct_literal supports_subquery_as_function_arg supports_table_hints
+        supports_table_sample_before_alias supports_table_versioning supports_top_before_distinct
+        supports_trailing_commas supports_triple_quoted_string supports_try_convert supports_unicode_string_literal
+        supports_user_host_grantee supports_values_as_table_factor supports_window_clause_named_window_reference
+        supports_window_function_null_treatment_arg supports_with_fill supports_within_after_array_aggregation
+        supports_xml_expressions supports_data_type_signed_suffix supports_end_transaction_modifier
+    );
+}
