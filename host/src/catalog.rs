@@ -1,8 +1,8 @@
 //! The catalog: which tables a datasource has, their columns, keys and statistics, and the runs that load them.
 //!
 //! Reading never waits for an engine: it shows what is stored. Loading is the work of *runs*, which are stored,
-//! survive a crash and are worked off in the background ([`runs`]). What a request comes to is decided in
-//! [`plan`], without any database; what a run does is in [`load`].
+//! survive a crash and are worked off in the background (`runs`). What a request comes to is decided in
+//! `plan`, without any database; what a run does is in `load`.
 
 mod load;
 mod names;

@@ -1,7 +1,7 @@
 //! The guard: one read-only statement over the tables of a Mind, or a refusal that says why.
 //!
 //! What goes out is never the caller's text. It is parsed, every node is checked and rewritten to a form that means
-//! one thing only ([`walk`](super::walk)), printed, looked at as plain text ([`lexical`](super::lexical)), parsed
+//! one thing only (`walk`), printed, looked at as plain text (`lexical`), parsed
 //! again, and compared. So the engine reads what the guard has seen, whatever comments, quotes, escapes or settings
 //! are used to tell them apart.
 
