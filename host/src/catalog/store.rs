@@ -40,9 +40,12 @@ impl CatalogStore {
     }
 
     /// Waits until no other request decides about runs of this datasource. SQLite has one writer anyway.
+    ///
+    /// Locks are always taken in the order datasource, runs, tables, and this one does not stop others from adding
+    /// rows that refer to the datasource: so no two transactions wait for each other.
     async fn lock_datasource(&self, tx: &mut Tx, datasource_id: &str) -> sqlx::Result<()> {
         if self.store.backend() == Backend::Postgres {
-            sqlx::query("SELECT id FROM datasources WHERE id = $1 FOR UPDATE")
+            sqlx::query("SELECT id FROM datasources WHERE id = $1 FOR NO KEY UPDATE")
                 .bind(datasource_id)
                 .fetch_optional(&mut **tx)
                 .await?;

@@ -140,6 +140,16 @@ pub(super) async fn delete(store: &Store, datasource: &Datasource, cascade: bool
             return Err(Error::new(Code::InUse, message));
         }
     }
+    // In the order in which the catalog takes its locks, so that a run under way and this never wait for each other.
+    for sql in [
+        "UPDATE datasources SET modified_at = modified_at WHERE id = $1",
+        "DELETE FROM catalog_runs WHERE datasource_id = $1",
+    ] {
+        sqlx::query(sql)
+            .bind(&datasource.id)
+            .execute(&mut *tx)
+            .await?;
+    }
     let done = sqlx::query("DELETE FROM datasources WHERE id = $1")
         .bind(&datasource.id)
         .execute(&mut *tx)

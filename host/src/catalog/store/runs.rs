@@ -191,22 +191,21 @@ impl CatalogStore {
         error: Option<&str>,
     ) -> Result<()> {
         let mut tx = self.store.begin().await?;
+        let lock = match self.store.backend() {
+            Backend::Postgres => "FOR UPDATE",
+            Backend::Sqlite => "",
+        };
         let sql = format!(
-            "UPDATE catalog_runs SET status = $1, finished_at = $2, claimed_by = NULL \
-             WHERE id = $3 AND claimed_by = $4 AND {ACTIVE} RETURNING total, done"
+            "SELECT total, done FROM catalog_runs WHERE id = $1 AND claimed_by = $2 AND {ACTIVE} {lock}"
         );
         let row = query(sql)
-            .bind(status.as_str())
-            .bind(now())
             .bind(run.id.clone())
             .bind(host.to_owned())
             .fetch_optional(&mut *tx)
             .await?;
         let Some(row) = row else { return Ok(()) };
-        let (total, done) = (row.try_get(0)?, row.try_get(1)?);
-        end_tables(&mut tx, &run.id, status, error).await?;
-        let message = message_of(&mut tx, &run.id, status, error, total, done).await?;
-        set_message(&mut tx, &run.id, &message).await?;
+        let counts = (row.try_get(0)?, row.try_get(1)?);
+        end_run(&mut tx, &run.id, status, error, counts).await?;
         forget_old(&mut tx, &run.datasource_id).await?;
         Ok(tx.commit().await?)
     }
@@ -230,20 +229,16 @@ impl CatalogStore {
             .execute(&mut *tx)
             .await?;
         for run in &active {
-            let ended = sqlx::query(
-                "UPDATE catalog_runs SET status = 'CANCELLED', finished_at = $1 \
-                 WHERE id = $2 AND claimed_by IS NULL RETURNING total, done",
-            )
-            .bind(now())
-            .bind(&run.id)
-            .fetch_optional(&mut *tx)
-            .await?;
-            if let Some(row) = ended {
-                end_tables(&mut tx, &run.id, RunStatus::Cancelled, None).await?;
-                let (total, done) = (row.try_get(0)?, row.try_get(1)?);
-                let message =
-                    message_of(&mut tx, &run.id, RunStatus::Cancelled, None, total, done).await?;
-                set_message(&mut tx, &run.id, &message).await?;
+            let sql = format!(
+                "SELECT total, done FROM catalog_runs WHERE id = $1 AND claimed_by IS NULL AND {ACTIVE}"
+            );
+            let unclaimed = query(sql)
+                .bind(run.id.clone())
+                .fetch_optional(&mut *tx)
+                .await?;
+            if let Some(row) = unclaimed {
+                let counts = (row.try_get(0)?, row.try_get(1)?);
+                end_run(&mut tx, &run.id, RunStatus::Cancelled, None, counts).await?;
             }
         }
         tx.commit().await?;
@@ -298,17 +293,29 @@ async fn insert_run(
     Ok(())
 }
 
-async fn end_tables(
+/// Ends a run whose row this transaction has locked. `counts`: tables in all, and those that are done.
+async fn end_run(
     tx: &mut Tx,
     run_id: &str,
     status: RunStatus,
     error: Option<&str>,
+    counts: (i64, i64),
 ) -> Result<()> {
     sqlx::query(
         "UPDATE catalog_tables SET status = $1, error = $2 WHERE run_id = $3 AND status IN ('PENDING', 'LOADING')",
     )
     .bind(status.as_str())
     .bind(error)
+    .bind(run_id)
+    .execute(&mut **tx)
+    .await?;
+    let message = message_of(tx, run_id, status, error, counts).await?;
+    sqlx::query(
+        "UPDATE catalog_runs SET status = $1, message = $2, finished_at = $3, claimed_by = NULL WHERE id = $4",
+    )
+    .bind(status.as_str())
+    .bind(message)
+    .bind(now())
     .bind(run_id)
     .execute(&mut **tx)
     .await?;
@@ -321,8 +328,7 @@ async fn message_of(
     run_id: &str,
     status: RunStatus,
     error: Option<&str>,
-    total: i64,
-    done: i64,
+    (total, done): (i64, i64),
 ) -> Result<String> {
     if let Some(error) = error {
         return Ok(format!("failed: {error}"));
@@ -360,15 +366,6 @@ async fn message_of(
         rows.len(),
         reasons.join("; ")
     ))
-}
-
-async fn set_message(tx: &mut Tx, run_id: &str, message: &str) -> Result<()> {
-    sqlx::query("UPDATE catalog_runs SET message = $1 WHERE id = $2")
-        .bind(message)
-        .bind(run_id)
-        .execute(&mut **tx)
-        .await?;
-    Ok(())
 }
 
 async fn forget_old(tx: &mut Tx, datasource_id: &str) -> Result<()> {
