@@ -356,7 +356,7 @@ impl Inner {
                     "this key has {limit} answers under way, as many as it may; wait for one to end"
                 ),
             )
-            .retry_after(std::time::Duration::from_secs(1)));
+            .with_retry_after(std::time::Duration::from_secs(1)));
         }
         running.insert(
             id,

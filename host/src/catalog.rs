@@ -117,17 +117,17 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// Over a store and the engines; nothing runs yet. Runs end early when `stop` is cancelled, and are resumed
+    /// Over a store and the engines; nothing runs yet. Runs end early when `ending` is cancelled, and are resumed
     /// at the next start, here or elsewhere; `tasks` counts what is under way.
     pub fn new(
         store: Store,
         engines: Arc<dyn Engines>,
         settings: config::Catalog,
-        stop: CancellationToken,
+        ending: CancellationToken,
         tasks: TaskTracker,
     ) -> Self {
         let store = CatalogStore::new(store);
-        let runner = Runner::new(store.clone(), engines, settings, stop, tasks);
+        let runner = Runner::new(store.clone(), engines, settings, ending, tasks);
         Self {
             store,
             runner: Arc::new(runner),

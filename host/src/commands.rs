@@ -1,10 +1,11 @@
 //! The commands of `mindhost`.
 
 mod doctor;
+mod finding;
 mod keys;
+mod load_plugins;
 mod open;
 mod plugin;
-mod plugins;
 mod serve;
 
 use std::process::ExitCode;

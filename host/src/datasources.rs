@@ -97,7 +97,7 @@ pub struct Datasources {
     registry: Arc<Registry>,
     check_timeout: Duration,
     max_connections: u32,
-    shutdown: CancellationToken,
+    ending: CancellationToken,
     /// Names of workspaces by id; they never change.
     workspaces: RwLock<HashMap<String, String>>,
 }
@@ -109,7 +109,7 @@ impl Datasources {
         key: SecretKey,
         registry: Arc<Registry>,
         config: &Config,
-        shutdown: CancellationToken,
+        ending: CancellationToken,
     ) -> Self {
         Self {
             store,
@@ -117,7 +117,7 @@ impl Datasources {
             registry,
             check_timeout: config.catalog.check_timeout,
             max_connections: config.sql.max_connections,
-            shutdown,
+            ending,
             workspaces: RwLock::default(),
         }
     }
@@ -312,7 +312,7 @@ impl Datasources {
             return Ok(None);
         }
         let target = self.target(datasource).await?;
-        check::tables(connector, &target, self.check_timeout, &self.shutdown)
+        check::tables(connector, &target, self.check_timeout, &self.ending)
             .await
             .map(Some)
     }

@@ -216,7 +216,7 @@ struct Inner {
     blame: Option<Blame>,
     position: Option<u32>,
     retry_after: Option<Duration>,
-    upstream_code: Option<String>,
+    engine_code: Option<String>,
     source: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
 
@@ -230,7 +230,7 @@ impl Error {
             blame: None,
             position: None,
             retry_after: None,
-            upstream_code: None,
+            engine_code: None,
             source: None,
         }))
     }
@@ -266,23 +266,23 @@ impl Error {
 
     /// Where in the SQL text, in characters from 1.
     #[must_use]
-    pub fn position(mut self, position: impl Into<Option<u32>>) -> Self {
+    pub fn with_position(mut self, position: impl Into<Option<u32>>) -> Self {
         self.0.position = position.into();
         self
     }
 
     /// When to come back.
     #[must_use]
-    pub fn retry_after(mut self, delay: impl Into<Option<Duration>>) -> Self {
+    pub fn with_retry_after(mut self, delay: impl Into<Option<Duration>>) -> Self {
         self.0.retry_after = delay.into();
         self
     }
 
     /// The engine's or vendor's own code: an SQLSTATE, an HTTP status.
     #[must_use]
-    pub fn upstream_code(mut self, code: impl Into<String>) -> Self {
+    pub fn with_engine_code(mut self, code: impl Into<String>) -> Self {
         let code = code.into();
-        self.0.upstream_code = (!code.is_empty()).then_some(code);
+        self.0.engine_code = (!code.is_empty()).then_some(code);
         self
     }
 
@@ -322,18 +322,18 @@ impl Error {
     }
 
     /// Where in the SQL text, in characters from 1.
-    pub fn sql_position(&self) -> Option<u32> {
+    pub fn position(&self) -> Option<u32> {
         self.0.position
     }
 
     /// When to come back.
-    pub fn retry_delay(&self) -> Option<Duration> {
+    pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after
     }
 
     /// The engine's or vendor's own code.
     pub fn engine_code(&self) -> Option<&str> {
-        self.0.upstream_code.as_deref()
+        self.0.engine_code.as_deref()
     }
 }
 

@@ -99,7 +99,7 @@ pub struct Providers {
     key: SecretKey,
     registry: Arc<Registry>,
     check_timeout: Duration,
-    shutdown: CancellationToken,
+    ending: CancellationToken,
 }
 
 impl Providers {
@@ -109,14 +109,14 @@ impl Providers {
         key: SecretKey,
         registry: Arc<Registry>,
         config: &Config,
-        shutdown: CancellationToken,
+        ending: CancellationToken,
     ) -> Self {
         Self {
             store,
             key,
             registry,
             check_timeout: config.catalog.check_timeout,
-            shutdown,
+            ending,
         }
     }
 
@@ -312,7 +312,7 @@ impl Providers {
 
     async fn ask(&self, model: &Arc<dyn Model>, provider: &Provider) -> Result<()> {
         let target = self.target(provider).await?;
-        let cancel = self.shutdown.child_token();
+        let cancel = self.ending.child_token();
         let _guard = cancel.clone().drop_guard();
         let call = Call::new(self.check_timeout, cancel);
         model

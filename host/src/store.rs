@@ -76,7 +76,7 @@ impl From<sqlx::Error> for Error {
             sqlx::Error::PoolTimedOut => {
                 Error::new(Code::Overloaded, "the store is busy; try again in a moment")
                     .blamed(Blame::Host)
-                    .retry_after(std::time::Duration::from_secs(1))
+                    .with_retry_after(std::time::Duration::from_secs(1))
             }
             other => Error::internal(other),
         }

@@ -246,5 +246,5 @@ fn told(error: &Error) -> Value {
     } else {
         error.code().as_str()
     };
-    json!({"error": {"code": code, "message": error.message(), "position": error.sql_position()}})
+    json!({"error": {"code": code, "message": error.message(), "position": error.position()}})
 }

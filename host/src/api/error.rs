@@ -52,7 +52,7 @@ pub fn object(error: &Error) -> Value {
     if let Some(blame) = error.blame() {
         object["blame"] = json!(blame);
     }
-    if let Some(position) = error.sql_position() {
+    if let Some(position) = error.position() {
         object["position"] = json!(position);
     }
     if let Some(code) = error.engine_code() {
@@ -83,7 +83,7 @@ impl IntoResponse for Error {
                 .headers_mut()
                 .insert(header::WWW_AUTHENTICATE, bearer);
         }
-        if let Some(delay) = self.retry_delay() {
+        if let Some(delay) = self.retry_after() {
             let seconds = delay.as_secs_f64().ceil() as u64;
             response
                 .headers_mut()

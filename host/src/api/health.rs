@@ -19,7 +19,7 @@ pub(super) async fn readyz(
     State(store): State<Store>,
     State(shutdown): State<Shutdown>,
 ) -> Result<Json<Value>> {
-    if shutdown.token.is_cancelled() {
+    if shutdown.ending.is_cancelled() {
         return Err(Error::new(Code::Overloaded, "the server is shutting down").blamed(Blame::Host));
     }
     store.ping().await.map_err(|error| {

@@ -53,7 +53,7 @@ pub struct AppState {
 #[derive(Clone, Debug, Default)]
 pub struct Shutdown {
     /// Cancelled when the server shall end: nothing new begins.
-    pub token: CancellationToken,
+    pub ending: CancellationToken,
     /// Cancelled when the time to finish is over: what still runs stops and stores how it ended.
     pub halt: CancellationToken,
     /// Everything that runs beside the requests: answers, catalog runs.
@@ -80,14 +80,14 @@ impl AppState {
             key.clone(),
             registry.clone(),
             &config,
-            shutdown.token.clone(),
+            shutdown.ending.clone(),
         );
         let providers = Arc::new(Providers::new(
             store.clone(),
             key,
             registry.clone(),
             &config,
-            shutdown.token.clone(),
+            shutdown.ending.clone(),
         ));
         providers.ensure_builtin(workspace).await?;
         let datasources = Arc::new(datasources);
@@ -96,7 +96,7 @@ impl AppState {
             store.clone(),
             datasources.clone(),
             config.catalog.clone(),
-            shutdown.token.clone(),
+            shutdown.ending.clone(),
             shutdown.tasks.clone(),
         ));
         catalog.start().await?;
@@ -125,7 +125,7 @@ impl AppState {
             stored_results: stored_results.clone(),
             settings: config.answering.clone(),
             tasks: shutdown.tasks.clone(),
-            ending: shutdown.token.clone(),
+            ending: shutdown.ending.clone(),
             halt: shutdown.halt.clone(),
         });
         Ok(Self {

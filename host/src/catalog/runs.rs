@@ -47,7 +47,7 @@ pub struct Runner {
     settings: config::Catalog,
     /// Names this process among the hosts of the store.
     host: String,
-    stop: CancellationToken,
+    ending: CancellationToken,
     tasks: TaskTracker,
     work: Notify,
     ended: watch::Sender<()>,
@@ -56,12 +56,12 @@ pub struct Runner {
 }
 
 impl Runner {
-    /// Does nothing until started. Work ends when `stop` is cancelled, and is counted in `tasks`.
+    /// Does nothing until started. Work ends when `ending` is cancelled, and is counted in `tasks`.
     pub fn new(
         store: CatalogStore,
         engines: Arc<dyn Engines>,
         settings: config::Catalog,
-        stop: CancellationToken,
+        ending: CancellationToken,
         tasks: TaskTracker,
     ) -> Self {
         Self {
@@ -69,7 +69,7 @@ impl Runner {
             engines,
             settings,
             host: new_id(),
-            stop,
+            ending,
             tasks,
             work: Notify::new(),
             ended: watch::Sender::new(()),
@@ -85,8 +85,8 @@ impl Runner {
         }
         let runner = self.clone();
         self.tasks.spawn(async move {
-            let stop = runner.stop.clone();
-            stop.run_until_cancelled(runner.look_for_work()).await;
+            let ending = runner.ending.clone();
+            ending.run_until_cancelled(runner.look_for_work()).await;
         });
         Ok(())
     }
@@ -118,7 +118,7 @@ impl Runner {
                 _ = ended.changed() => {}
                 () = sleep(GLANCE) => {}
                 () = sleep_until(deadline) => {}
-                () = self.stop.cancelled() => break,
+                () = self.ending.cancelled() => break,
             }
         }
         Ok(())
@@ -126,7 +126,7 @@ impl Runner {
 
     /// The tables that a datasource has now.
     pub async fn list(&self, source: Source<'_>) -> Result<Vec<TableRef>> {
-        let call = Call::new(self.settings.check_timeout, self.stop.child_token());
+        let call = Call::new(self.settings.check_timeout, self.ending.child_token());
         let (connector, target) = self.engines.engine(source.workspace, source.id).await?;
         let mut connection = connector.connect(&target, &call).await?;
         connection.tables(&call).await
@@ -157,7 +157,7 @@ impl Runner {
     }
 
     async fn work_on(self: Arc<Self>, run: Run, _place: OwnedSemaphorePermit) {
-        let cancel = self.stop.child_token();
+        let cancel = self.ending.child_token();
         let _under_way = UnderWay::enter(&self, &run.id, &cancel);
         tracing::info!(
             run = run.id,
@@ -204,7 +204,7 @@ impl Runner {
                 tracing::info!(run = run.id, "catalog run was taken away or deleted");
                 return Ok(());
             }
-            Ended::Cancelled if self.stop.is_cancelled() => {
+            Ended::Cancelled if self.ending.is_cancelled() => {
                 return self.store.release(&run.id, &self.host).await;
             }
             Ended::Cancelled => (RunStatus::Cancelled, None),

@@ -21,7 +21,7 @@ struct Setup {
     store: Store,
     engine: Arc<Engine>,
     catalog: Catalog,
-    stop: CancellationToken,
+    ending: CancellationToken,
     tasks: TaskTracker,
     workspace: String,
     datasource: String,
@@ -51,13 +51,13 @@ impl Setup {
                 },
             );
         }
-        let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
-        let catalog = catalog(&store, &engine, &stop, &tasks);
+        let (ending, tasks) = (CancellationToken::new(), TaskTracker::new());
+        let catalog = catalog(&store, &engine, &ending, &tasks);
         let setup = Self {
             store,
             engine,
             catalog,
-            stop,
+            ending,
             tasks,
             workspace,
             datasource,
@@ -73,11 +73,11 @@ impl Setup {
 
     /// Ends the work as a server that shuts down does, and gives a new catalog that works on.
     async fn restart(&mut self) {
-        self.stop.cancel();
+        self.ending.cancel();
         self.tasks.close();
         self.tasks.wait().await;
-        (self.stop, self.tasks) = (CancellationToken::new(), TaskTracker::new());
-        self.catalog = catalog(&self.store, &self.engine, &self.stop, &self.tasks);
+        (self.ending, self.tasks) = (CancellationToken::new(), TaskTracker::new());
+        self.catalog = catalog(&self.store, &self.engine, &self.ending, &self.tasks);
         self.catalog.start().await.unwrap();
     }
 
@@ -146,7 +146,7 @@ impl Setup {
 fn catalog(
     store: &Store,
     engine: &Arc<Engine>,
-    stop: &CancellationToken,
+    ending: &CancellationToken,
     tasks: &TaskTracker,
 ) -> Catalog {
     let settings = Config::from_env([]).unwrap().catalog;
@@ -154,7 +154,7 @@ fn catalog(
         store.clone(),
         Arc::new(Only(engine.clone())),
         settings,
-        stop.clone(),
+        ending.clone(),
         tasks.clone(),
     )
 }

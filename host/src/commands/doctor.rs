@@ -9,26 +9,10 @@ use mindhost::{
     store::{DEFAULT_WORKSPACE, Migrations, Store},
 };
 
-/// What was found out about one thing.
-pub(super) enum Finding {
-    /// It is as it should be.
-    Good(String),
-    /// It works, but the operator should know.
-    Note(String),
-    /// It keeps the server from working; what to do.
-    Bad { what: String, mend: String },
-}
-
-use Finding::{Bad, Good, Note};
-
-impl Finding {
-    pub(super) fn bad(what: impl Into<String>, mend: impl Into<String>) -> Self {
-        Bad {
-            what: what.into(),
-            mend: mend.into(),
-        }
-    }
-}
+use super::{
+    finding::Finding::{self, Bad, Good, Note},
+    plugin,
+};
 
 pub(super) async fn run(config: Result<Config, ConfigError>) -> ExitCode {
     let mut findings = Vec::new();
@@ -79,7 +63,7 @@ async fn examine(config: &Config, findings: &mut Vec<Finding>) {
         true => store(config, findings).await,
         false => findings.push(Note("store: will be made by the first start".to_owned())),
     }
-    findings.extend(super::plugin::examine(config).await);
+    findings.extend(plugin::examine(config).await);
 }
 
 fn data_dir(path: &Path) -> Finding {

@@ -12,7 +12,7 @@ use mindhost::{
     },
 };
 
-use super::{doctor::Finding, plugins};
+use super::{finding::Finding, load_plugins};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Plugin {
@@ -35,7 +35,7 @@ pub(super) async fn run(command: Plugin) -> anyhow::Result<()> {
     match command {
         Plugin::List => {
             let config = Config::load()?;
-            let registry = plugins::inspect(&config).await?;
+            let registry = load_plugins::inspect(&config).await?;
             if registry.installed().is_empty() {
                 println!("there is no plugin in {}", config.plugins_dir.display());
             }
@@ -69,7 +69,7 @@ pub(super) async fn examine(config: &Config) -> Vec<Finding> {
             "set plugins_dir to where the .wasm files are; without plugins nothing can be connected",
         )];
     }
-    let registry = match plugins::inspect(config).await {
+    let registry = match load_plugins::inspect(config).await {
         Ok(registry) => registry,
         Err(error) => {
             return vec![Finding::bad(

@@ -17,8 +17,8 @@ use tokio::{
 };
 
 use super::{
+    load_plugins,
     open::{self, Opened},
-    plugins,
 };
 
 /// How long stopped work may take to store how it ended.
@@ -37,7 +37,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
         )
     })?;
     let address = listener.local_addr()?;
-    let registry = Arc::new(plugins::load(&config, &opened.store, &key, address).await?);
+    let registry = Arc::new(load_plugins::load(&config, &opened.store, &key, address).await?);
     let state = AppState::new(
         config.clone(),
         opened.store,
@@ -58,7 +58,7 @@ async fn until_signal(listener: TcpListener, state: AppState) -> anyhow::Result<
         signal(SignalKind::terminate())?,
         signal(SignalKind::interrupt())?,
     );
-    let token = state.shutdown.token.clone();
+    let token = state.shutdown.ending.clone();
     let ending = token.clone().cancelled_owned();
     let server = api::serve(listener, state.clone(), ending);
     tokio::pin!(server);

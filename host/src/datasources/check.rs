@@ -14,10 +14,10 @@ pub(super) async fn tables(
     connector: &Arc<dyn Connector>,
     target: &Target,
     timeout: Duration,
-    shutdown: &CancellationToken,
+    ending: &CancellationToken,
 ) -> Result<Vec<TableRef>> {
     // Cancelled when the request is dropped, too: nobody wants the answer then.
-    let cancel = shutdown.child_token();
+    let cancel = ending.child_token();
     let _guard = cancel.clone().drop_guard();
     let call = Call::new(timeout, cancel);
     let seen = async {
@@ -42,7 +42,7 @@ pub(crate) fn failed(error: Error) -> Error {
     }
     let mut failed = Error::new(Code::ConnectionFailed, error.message())
         .param("connection_data")
-        .upstream_code(error.engine_code().unwrap_or_default());
+        .with_engine_code(error.engine_code().unwrap_or_default());
     if let Some(blame) = error.blame() {
         failed = failed.blamed(blame);
     }

@@ -21,7 +21,7 @@ pub struct StoredResults {
     results: Results,
     conversations: Conversations,
     minds: Arc<Minds>,
-    shutdown: CancellationToken,
+    halt: CancellationToken,
 }
 
 /// SQL of a message that its caller may run, with what its Mind may see now.
@@ -38,13 +38,13 @@ impl StoredResults {
         results: Results,
         conversations: Conversations,
         minds: Arc<Minds>,
-        shutdown: CancellationToken,
+        halt: CancellationToken,
     ) -> Self {
         Self {
             results,
             conversations,
             minds,
-            shutdown,
+            halt,
         }
     }
 
@@ -97,7 +97,7 @@ impl StoredResults {
     /// As for any statement.
     pub async fn page(&self, statement: &StoredStatement, limit: u64, offset: u64) -> Result<Page> {
         // Dropped with the request when the client leaves, which cancels the statement.
-        let cancel = self.shutdown.child_token();
+        let cancel = self.halt.child_token();
         let call = Call::new(self.results.longest(), cancel);
         self.results
             .page(&statement.access, &statement.sql, limit, offset, &call)
@@ -110,11 +110,7 @@ impl StoredResults {
     /// As for any statement, until the stream begins.
     pub async fn export(&self, statement: &StoredStatement) -> Result<Export> {
         self.results
-            .export(
-                &statement.access,
-                &statement.sql,
-                self.shutdown.child_token(),
-            )
+            .export(&statement.access, &statement.sql, self.halt.child_token())
             .await
     }
 }

@@ -186,7 +186,7 @@ fn guard_as(source: &Source<'_>, scope: &Scope, rules: &'static Rules) -> Result
                     schema.value
                 ),
             )
-            .position(source.position(schema.span.start)));
+            .with_position(source.position(schema.span.start)));
         }
     }
     let mut tables: Vec<TableRef> = Vec::new();
@@ -262,7 +262,7 @@ fn begins_with_select(source: &Source<'_>, tokens: &[TokenWithSpan]) -> Result<(
                         word.value
                     ),
                 )
-                .position(source.position(token.span.start)))
+                .with_position(source.position(token.span.start)))
             }
             _ => Ok(()),
         },
@@ -330,7 +330,7 @@ fn syntax(source: &Source<'_>, rules: &Rules, error: &Unparsed) -> Error {
             rules.title()
         ),
     )
-    .position(location.and_then(|location| source.position(location)))
+    .with_position(location.and_then(|location| source.position(location)))
 }
 
 /// Reads `3, Column: 14`.

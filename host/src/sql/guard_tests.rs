@@ -266,7 +266,7 @@ fn an_unknown_table_gets_similar_names_of_the_scope_only() {
         error.message(),
         "`custommers` is not a table of this Mind; similar ones are: public.customers"
     );
-    assert_eq!(error.sql_position(), Some(20));
+    assert_eq!(error.position(), Some(20));
     let error = refused(r#"SELECT * FROM "Order Note""#, &scope);
     assert!(
         error.message().ends_with(r#"public."Order Notes""#),
@@ -286,11 +286,11 @@ fn an_unknown_table_gets_similar_names_of_the_scope_only() {
 fn a_syntax_error_has_its_place_in_characters() {
     let error = refused("SELECT 'ü',\n  ,", &shop(Dialect::Postgresql));
     assert_eq!(
-        (error.code(), error.sql_position()),
+        (error.code(), error.position()),
         (Code::SqlSyntax, Some(15))
     );
     let error = refused("SELECT pg_sleep(1)", &shop(Dialect::Postgresql));
-    assert_eq!(error.sql_position(), Some(8));
+    assert_eq!(error.position(), Some(8));
 }
 
 #[test]

@@ -47,7 +47,7 @@ impl<'a> Source<'a> {
                 Code::SqlSyntax,
                 "the statement contains a NUL character; remove it",
             )
-            .position(position(at)));
+            .with_position(position(at)));
         }
         Ok(Self { text })
     }
@@ -96,7 +96,7 @@ pub(super) fn tokens(source: &Source<'_>, rules: &Rules) -> Result<Vec<TokenWith
                 error.message
             ),
         )
-        .position(source.position(error.location))
+        .with_position(source.position(error.location))
     })?;
     single(source, &tokens)?;
     depth(source, &tokens)?;
@@ -128,7 +128,7 @@ fn single(source: &Source<'_>, tokens: &[TokenWithSpan]) -> Result<()> {
             Code::SqlNotSingle,
             "only one statement is accepted; remove what follows the semicolon",
         )
-        .position(source.position(second.span.start))),
+        .with_position(source.position(second.span.start))),
         None => Ok(()),
     }
 }
@@ -178,7 +178,7 @@ fn depth(source: &Source<'_>, tokens: &[TokenWithSpan]) -> Result<()> {
                 "the statement is nested too deeply or chains too many operators; simplify it, \
                  for example with IN (…) in place of many ORs, or WITH in place of subqueries in subqueries",
             )
-            .position(source.position(token.span.start)));
+            .with_position(source.position(token.span.start)));
         }
         before = Some(&token.token);
     }

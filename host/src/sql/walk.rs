@@ -79,7 +79,7 @@ impl<'a> Walk<'a> {
     }
 
     fn error(&self, code: Code, message: impl Into<String>, at: Location) -> Error {
-        Error::new(code, message).position(self.source.position(at))
+        Error::new(code, message).with_position(self.source.position(at))
     }
 
     /// The refusal of something that the guard does not know to be harmless.

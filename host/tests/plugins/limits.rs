@@ -154,7 +154,7 @@ async fn nobody_waits_for_a_connection_for_ever() {
     let second = hostile.connect(&target, &soon()).await.unwrap();
     let third = hostile.connect(&target, &brief()).await.err().unwrap();
     check_fault(&third, Code::Overloaded, "max_connections");
-    assert!(third.retry_delay().is_some());
+    assert!(third.retry_after().is_some());
     drop(second);
     hostile.connect(&target, &soon()).await.unwrap();
 }

@@ -231,7 +231,7 @@ on_both_stores! {
         setup.catalog.delete_all(setup.source()).await.unwrap();
         setup.engine.open_gate();
         setup.tasks.close();
-        setup.stop.cancel();
+        setup.ending.cancel();
         setup.tasks.wait().await;
         let shown = setup.shown().await;
         assert_eq!(shown.status.overall_status, RunStatus::NotStarted);

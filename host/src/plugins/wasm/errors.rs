@@ -45,9 +45,9 @@ pub fn convert(error: types::Error, phase: Phase, grants: &Grants, max_message: 
     let retry = error.retry_after_ms.map(Duration::from_millis);
     Error::new(code, message)
         .blamed(blame)
-        .position(error.position.filter(|position| *position > 0))
-        .retry_after(retry.map(|delay| delay.min(MAX_RETRY)))
-        .upstream_code(text(&error.code, grants, 64))
+        .with_position(error.position.filter(|position| *position > 0))
+        .with_retry_after(retry.map(|delay| delay.min(MAX_RETRY)))
+        .with_engine_code(text(&error.code, grants, 64))
 }
 
 fn code(kind: ErrorKind, phase: Phase) -> (Code, Blame) {
@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(error.code(), Code::SqlInvalid);
         assert_eq!(error.message(), "syntax error at \"FORM\"");
         assert_eq!(error.engine_code(), Some("42601"));
-        assert_eq!(error.sql_position(), Some(8));
+        assert_eq!(error.position(), Some(8));
     }
 
     #[test]

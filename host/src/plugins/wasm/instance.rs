@@ -214,7 +214,7 @@ pub async fn place(places: &Arc<Semaphore>, call: &Call) -> Result<OwnedSemaphor
 pub fn overloaded(message: impl Into<String>) -> Error {
     Error::new(Code::Overloaded, message)
         .blamed(Blame::Host)
-        .retry_after(std::time::Duration::from_secs(1))
+        .with_retry_after(std::time::Duration::from_secs(1))
 }
 
 /// The caller wants no result any more.

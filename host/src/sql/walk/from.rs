@@ -168,7 +168,7 @@ impl Walk<'_> {
                 return self.ident(only);
             }
             names::resolve(self.scope, &parts)
-                .map_err(|error| error.position(self.source.position(start)))?
+                .map_err(|error| error.with_position(self.source.position(start)))?
         };
         *name = ObjectName::from(vec![
             self.stored(&found.table.schema, start)?,
