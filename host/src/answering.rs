@@ -34,7 +34,7 @@ use crate::{
     config,
     conversations::{Author, Conversation, Conversations, Message, Window},
     error::{Code, Error, Result},
-    minds::{Mind, Minds},
+    minds::{self, Mind, Minds},
     plugins::registry::Registry,
     providers::Providers,
     results::{Results, stored::StoredResults},
@@ -261,7 +261,7 @@ impl Answering {
             .await
             .map_err(|error| error.param("model"))?;
         if ask.query.is_some() && !mind.allows_direct_queries() {
-            return Err(direct_queries_not_allowed(&mind));
+            return Err(minds::direct_queries_not_allowed(&mind));
         }
         let named = match (ask.conversation, ask.previous_response_id) {
             (Some(id), None) => Some(id),
@@ -307,7 +307,7 @@ impl Answering {
         };
         let name = conversation.mind_name.as_deref().unwrap_or("another Mind");
         if self.0.parts.minds.get_by_id(caller, bound).await?.is_none() {
-            return Err(mind_deleted(name));
+            return Err(minds::deleted(name));
         }
         Err(Error::new(
             Code::ConversationOfAnotherMind,
@@ -421,25 +421,6 @@ impl Drop for Place {
             .unwrap_or_else(PoisonError::into_inner)
             .remove(&self.id);
     }
-}
-
-/// For `sql_query`, and for stored SQL that came from it.
-pub fn direct_queries_not_allowed(mind: &Mind) -> Error {
-    Error::new(
-        Code::DirectQueriesNotAllowed,
-        format!("the Mind '{}' does not allow the sql_query tool; set its parameter allow_direct_queries to true", mind.name),
-    )
-    .param("tools")
-}
-
-/// For conversations whose Mind is gone.
-pub fn mind_deleted(name: &str) -> Error {
-    Error::new(
-        Code::MindDeleted,
-        format!(
-            "the Mind '{name}' of this conversation was deleted; its messages can still be read"
-        ),
-    )
 }
 
 fn record(caller: &Caller, prepared: &Prepared, ask: &Ask) -> ResponseRecord {

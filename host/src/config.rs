@@ -4,16 +4,18 @@
 //! it does not name does not exist: a typing error is refused with the nearest name. This is the only place that
 //! reads the environment.
 
+mod address;
 mod load;
+mod plugins;
 mod values;
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use serde::Deserialize;
 
-use crate::plugins::{PluginSettings, policy::AddressRule};
-
+pub use address::AddressRule;
 pub use load::{ConfigError, DEFAULTS};
+pub use plugins::PluginSettings;
 pub use values::{LogFormat, Secret, Switch, Synchronous};
 
 /// Every setting. `mindhost.default.toml` says what each is for.
@@ -203,6 +205,14 @@ impl Config {
     /// A setting that does not exist or has the wrong type, or a file that cannot be read.
     pub fn load() -> Result<Self, ConfigError> {
         load::load(std::env::vars())
+    }
+
+    /// The settings that hold when nothing is set.
+    ///
+    /// # Errors
+    /// None, as long as `mindhost.default.toml` names every setting.
+    pub fn defaults() -> Result<Self, ConfigError> {
+        load::load([])
     }
 
     /// The settings with this environment in place of the process's own.

@@ -142,6 +142,28 @@ pub fn changed(stored: &Clear, sent: Clear, rules: &Rules<'_>) -> Result<Clear> 
     Ok(merged)
 }
 
+/// The failure of a test of connection data. What the engine, the vendor or the network says is the answer to it; our
+/// own faults and the plugin's stay what they are.
+pub fn refused(error: Error) -> Error {
+    let ours = [
+        Code::PluginError,
+        Code::NoPlugin,
+        Code::Overloaded,
+        Code::Internal,
+        Code::Cancelled,
+    ];
+    if ours.contains(&error.code()) {
+        return error;
+    }
+    let mut failed = Error::new(Code::ConnectionFailed, error.message())
+        .param("connection_data")
+        .with_engine_code(error.engine_code().unwrap_or_default());
+    if let Some(blame) = error.blame() {
+        failed = failed.blamed(blame);
+    }
+    failed.with_source(error)
+}
+
 /// Absent, null and the same number as digits make no difference.
 fn same(old: Option<&Value>, new: Option<&Value>) -> bool {
     let text = |value: Option<&Value>| match value {

@@ -4,11 +4,7 @@ mod check;
 mod rules;
 mod store;
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, PoisonError, RwLock},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
@@ -18,13 +14,13 @@ use crate::{
     config::Config,
     connection_data::{self, Rules, Stored},
     error::{Code, Error, Result},
+    names,
     plugins::{Connector, TableRef, Target, registry::Registry},
     secrets::SecretKey,
     store::{Store, new_id, now, timestamp},
 };
 
-pub(crate) use check::failed as check_failed;
-pub use rules::{Settings, SettingsChange, check_name};
+pub use rules::{Settings, SettingsChange};
 
 const TABLE: &str = "datasources";
 
@@ -98,8 +94,6 @@ pub struct Datasources {
     check_timeout: Duration,
     max_connections: u32,
     ending: CancellationToken,
-    /// Names of workspaces by id; they never change.
-    workspaces: RwLock<HashMap<String, String>>,
 }
 
 impl Datasources {
@@ -118,7 +112,6 @@ impl Datasources {
             check_timeout: config.catalog.check_timeout,
             max_connections: config.sql.max_connections,
             ending,
-            workspaces: RwLock::default(),
         }
     }
 
@@ -129,7 +122,7 @@ impl Datasources {
     /// `name_taken`
     pub async fn create(&self, caller: &Caller, new: NewDatasource, check: bool) -> Result<Saved> {
         caller.require(Role::Editor)?;
-        check_name(&new.name)?;
+        names::check_datasource(&new.name)?;
         rules::check_description(&new.description)?;
         new.settings.check()?;
         if store::by_name(&self.store, &caller.workspace, &new.name)
@@ -188,7 +181,7 @@ impl Datasources {
             modified_at: timestamp(now()),
             ..old.clone()
         };
-        check_name(&changed.name)?;
+        names::check_datasource(&changed.name)?;
         rules::check_description(&changed.description)?;
         changed.settings.check()?;
         let mut tables = None;
@@ -271,7 +264,7 @@ impl Datasources {
         let max_connections = datasource.settings.max_connections;
         Ok(Target {
             id: datasource.id.clone(),
-            workspace: self.workspace_name(&datasource.workspace_id).await?,
+            workspace: self.store.workspace_name(&datasource.workspace_id).await?,
             name: datasource.name.clone(),
             connection_data: Arc::new(clear),
             max_connections: max_connections.unwrap_or(self.max_connections),
@@ -321,25 +314,6 @@ impl Datasources {
         self.registry
             .connector(engine)
             .map_err(|error| error.param("engine"))
-    }
-
-    async fn workspace_name(&self, id: &str) -> Result<String> {
-        let known = self
-            .workspaces
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(id)
-            .cloned();
-        if let Some(name) = known {
-            return Ok(name);
-        }
-        let name = self.store.workspace_name(id).await?;
-        let mut names = self
-            .workspaces
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
-        names.insert(id.to_owned(), name.clone());
-        Ok(name)
     }
 }
 

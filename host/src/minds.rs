@@ -10,12 +10,11 @@ use serde_json::{Map, Value};
 use crate::{
     auth::{Caller, Role},
     error::{Code, Error, Result},
+    names,
     plugins::TableRef,
     providers::Providers,
     store::{Store, new_id, now, timestamp},
 };
-
-pub use rules::is_name;
 
 /// A Mind.
 #[derive(Clone, Debug)]
@@ -120,7 +119,7 @@ impl Minds {
     /// `invalid_parameter`, `unknown_provider`, `unknown_datasource`, `name_taken`
     pub async fn create(&self, caller: &Caller, new: NewMind) -> Result<Mind> {
         caller.require(Role::Editor)?;
-        rules::check_name(&new.name)?;
+        names::check("Mind", &new.name)?;
         rules::check_parameters(&new.parameters)?;
         rules::check_model_name(new.model_name.as_deref())?;
         rules::check_datasources(&new.datasources)?;
@@ -153,7 +152,7 @@ impl Minds {
         caller.require(Role::Editor)?;
         let old = self.get(caller, name).await?;
         let new_name = changes.name.unwrap_or_else(|| old.name.clone());
-        rules::check_name(&new_name)?;
+        names::check("Mind", &new_name)?;
         rules::check_model_name(changes.model_name.as_deref())?;
         if let Some(parameters) = &changes.parameters {
             rules::check_parameters(parameters)?;
@@ -235,5 +234,24 @@ fn not_found(name: &str) -> Error {
     Error::new(
         Code::MindNotFound,
         format!("there is no Mind '{name}'; `GET /minds` lists those there are"),
+    )
+}
+
+/// For `sql_query`, and for stored SQL that came from it.
+pub fn direct_queries_not_allowed(mind: &Mind) -> Error {
+    Error::new(
+        Code::DirectQueriesNotAllowed,
+        format!("the Mind '{}' does not allow the sql_query tool; set its parameter allow_direct_queries to true", mind.name),
+    )
+    .param("tools")
+}
+
+/// For conversations whose Mind is gone.
+pub fn deleted(name: &str) -> Error {
+    Error::new(
+        Code::MindDeleted,
+        format!(
+            "the Mind '{name}' of this conversation was deleted; its messages can still be read"
+        ),
     )
 }

@@ -10,7 +10,6 @@ pub mod package;
 pub mod policy;
 mod redact;
 pub mod registry;
-pub mod settings;
 mod wasm;
 
 use std::{sync::Arc, time::Duration};
@@ -25,7 +24,6 @@ use crate::error::Result;
 pub use manifest::{Dialect, Manifest, Paging, PluginKind};
 pub use redact::{MASK, is_secret};
 pub use registry::Registry;
-pub use settings::PluginSettings;
 
 /// The bounds of one call: how long it may take, and the word to stop it.
 #[derive(Clone, Debug)]

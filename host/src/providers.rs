@@ -11,8 +11,8 @@ use crate::{
     auth::{Caller, Role},
     config::Config,
     connection_data::{self, Rules, Stored},
-    datasources::check_failed,
     error::{Code, Error, Result},
+    names,
     plugins::{Call, Model, Target, registry::Registry},
     secrets::SecretKey,
     store::{Store, new_id, now, timestamp},
@@ -135,7 +135,7 @@ impl Providers {
     /// `name_taken`
     pub async fn create(&self, caller: &Caller, new: NewProvider, check: bool) -> Result<Provider> {
         caller.require(Role::Admin)?;
-        check_name(&new.name)?;
+        names::check("provider", &new.name)?;
         if store::by_name(&self.store, &caller.workspace, &new.name)
             .await?
             .is_some()
@@ -193,7 +193,7 @@ impl Providers {
             modified_at: timestamp(now()),
             ..old.clone()
         };
-        check_name(&changed.name)?;
+        names::check("provider", &changed.name)?;
         if old.name == BUILTIN.0 && (changed.name != old.name || changed.plugin != old.plugin) {
             return Err(built_in());
         }
@@ -319,23 +319,13 @@ impl Providers {
             .check(&target, &call)
             .await
             .map(drop)
-            .map_err(check_failed)
+            .map_err(connection_data::refused)
     }
 
     fn model(&self, plugin: &str) -> Result<Arc<dyn Model>> {
         self.registry
             .model(plugin)
             .map_err(|error| error.param("plugin"))
-    }
-}
-
-fn check_name(name: &str) -> Result<()> {
-    match crate::minds::is_name(name) {
-        true => Ok(()),
-        false => Err(Error::invalid(
-            "name",
-            "the name of a provider begins with a letter, goes on with letters, digits, _ and -, and has at most 64 characters",
-        )),
     }
 }
 

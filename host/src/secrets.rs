@@ -16,7 +16,7 @@ use hkdf::Hkdf;
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
-pub use file::{KeyFileError, make_private_dir, write_private};
+pub use file::KeyFileError;
 
 const NONCE: usize = 24;
 const LENGTH: usize = 32;

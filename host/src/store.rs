@@ -8,6 +8,11 @@ mod facts;
 mod migrations;
 mod open;
 
+use std::{
+    collections::HashMap,
+    sync::{Arc, RwLock},
+};
+
 use sqlx::{Any, AnyPool, Transaction};
 use uuid::Uuid;
 
@@ -33,6 +38,8 @@ pub enum Backend {
 pub struct Store {
     pool: AnyPool,
     backend: Backend,
+    /// Names of workspaces by id; they never change.
+    workspace_names: Arc<RwLock<HashMap<String, String>>>,
 }
 
 /// A transaction that may write. Rolled back when dropped.

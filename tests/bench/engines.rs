@@ -47,7 +47,7 @@ async fn registry(data_dir: &Path) -> Registry {
         plugins_dir: build::plugins_dir(),
         cache_dir: None,
         seal_key: [7; 32],
-        settings: plugins::PluginSettings::default(),
+        settings: mindhost::config::Config::defaults().unwrap().plugins.limits,
         policy: Arc::new(FixedPolicy {
             egress: EgressRules {
                 allow_loopback: true,

@@ -2,11 +2,12 @@
 
 use std::{
     collections::HashMap,
-    sync::{PoisonError, RwLock},
+    sync::RwLock,
     time::{Duration, Instant},
 };
 
 use super::{Caller, Hash};
+use crate::locks;
 
 /// More keys than this at once are looked up each time.
 const LIMIT: usize = 10_000;
@@ -34,13 +35,13 @@ impl Cache {
     }
 
     pub fn get(&self, hash: &Hash) -> Option<Found> {
-        let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
+        let entries = locks::read(&self.entries);
         let (since, found) = entries.get(hash)?;
         (since.elapsed() < self.remembered).then(|| found.clone())
     }
 
     pub fn put(&self, hash: Hash, found: Found) {
-        let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = locks::write(&self.entries);
         if entries.len() >= LIMIT {
             entries.retain(|_, (since, _)| since.elapsed() < self.remembered);
         }
@@ -52,12 +53,12 @@ impl Cache {
     /// Whether the last use is older than `every` microseconds; if so it is now.
     pub fn mark_used(&self, hash: &Hash, now: i64, every: i64) -> bool {
         let due = |found: &Found| now - found.last_used_at >= every;
-        let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
+        let entries = locks::read(&self.entries);
         if !entries.get(hash).is_some_and(|(_, found)| due(found)) {
             return false;
         }
         drop(entries);
-        let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = locks::write(&self.entries);
         match entries.get_mut(hash) {
             Some((_, found)) if due(found) => {
                 found.last_used_at = now;
@@ -69,9 +70,6 @@ impl Cache {
 
     /// Forgets all; the next request of each key asks the store.
     pub fn clear(&self) {
-        self.entries
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
+        locks::write(&self.entries).clear();
     }
 }

@@ -6,7 +6,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -25,6 +25,7 @@ use super::{
 use crate::{
     config,
     error::Result,
+    locks::lock,
     plugins::{Call, TableRef},
     store::{new_id, now},
 };
@@ -98,10 +99,7 @@ impl Runner {
 
     /// Stops those of these runs that this host works on. Other hosts learn it when they next say that they live.
     pub fn cancel(&self, run_ids: &[String]) {
-        let under_way = self
-            .under_way
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let under_way = lock(&self.under_way);
         run_ids
             .iter()
             .filter_map(|id| under_way.get(id))
@@ -232,22 +230,14 @@ struct UnderWay<'a> {
 
 impl<'a> UnderWay<'a> {
     fn enter(runner: &'a Runner, run_id: &'a str, cancel: &CancellationToken) -> Self {
-        let mut under_way = runner
-            .under_way
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        under_way.insert(run_id.to_owned(), cancel.clone());
+        lock(&runner.under_way).insert(run_id.to_owned(), cancel.clone());
         Self { runner, run_id }
     }
 }
 
 impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
-        self.runner
-            .under_way
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(self.run_id);
+        lock(&self.runner.under_way).remove(self.run_id);
         self.runner.ended.send_replace(());
     }
 }

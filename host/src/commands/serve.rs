@@ -7,7 +7,8 @@ use mindhost::{
     api::{self, AppState},
     auth::keys,
     config::Config,
-    secrets::{self, SecretKey},
+    private,
+    secrets::SecretKey,
     telemetry,
 };
 use tokio::{
@@ -119,7 +120,7 @@ fn leave_in_file(path: &Path, text: &str) -> io::Result<()> {
         _ => {}
     }
     if let Some(parent) = path.parent() {
-        secrets::make_private_dir(parent)?;
+        private::make_dir(parent)?;
     }
-    secrets::write_private(path, format!("{text}\n").as_bytes())
+    private::write(path, format!("{text}\n").as_bytes())
 }

@@ -5,7 +5,8 @@ use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    error::{Code, Error, Result},
+    connection_data::refused,
+    error::Result,
     plugins::{Call, Connector, TableRef, Target},
 };
 
@@ -25,26 +26,5 @@ pub(super) async fn tables(
         connection.check(&call).await?;
         connection.tables(&call).await
     };
-    seen.await.map_err(failed)
-}
-
-/// What the engine or the network says is the answer to the test. Our own faults and the plugin's stay what they are.
-pub(crate) fn failed(error: Error) -> Error {
-    let ours = [
-        Code::PluginError,
-        Code::NoPlugin,
-        Code::Overloaded,
-        Code::Internal,
-        Code::Cancelled,
-    ];
-    if ours.contains(&error.code()) {
-        return error;
-    }
-    let mut failed = Error::new(Code::ConnectionFailed, error.message())
-        .param("connection_data")
-        .with_engine_code(error.engine_code().unwrap_or_default());
-    if let Some(blame) = error.blame() {
-        failed = failed.blamed(blame);
-    }
-    failed.with_source(error)
+    seen.await.map_err(refused)
 }

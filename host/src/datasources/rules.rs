@@ -107,21 +107,6 @@ impl SettingsChange {
     }
 }
 
-/// Refuses a name that is not `[A-Za-z][A-Za-z0-9_]{0,61}`: it must be usable in SQL without quoting.
-pub fn check_name(name: &str) -> Result<()> {
-    let mut bytes = name.bytes();
-    let fits = bytes.next().is_some_and(|b| b.is_ascii_alphabetic())
-        && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')
-        && name.len() <= 62;
-    match fits {
-        true => Ok(()),
-        false => Err(Error::invalid(
-            "name",
-            "the name of a datasource begins with a letter, goes on with letters, digits and _, and has at most 62 characters",
-        )),
-    }
-}
-
 pub(super) fn check_description(text: &str) -> Result<()> {
     match text.chars().count() <= MAX_DESCRIPTION {
         true => Ok(()),
@@ -129,20 +114,5 @@ pub(super) fn check_description(text: &str) -> Result<()> {
             "description",
             "`description` may have at most 10,000 characters",
         )),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_those_that_sql_takes_unquoted() {
-        for good in ["a", "Sales_2024", &"a".repeat(62)] {
-            assert!(check_name(good).is_ok(), "{good}");
-        }
-        for bad in ["", "1a", "_a", "a-b", "a.b", "ä", "a b", &"a".repeat(63)] {
-            assert!(check_name(bad).is_err(), "{bad}");
-        }
     }
 }

@@ -10,24 +10,6 @@ use crate::error::{Error, Result};
 /// Characters of an instruction; beyond that no model reads it anyway.
 const MAX_PROMPT: usize = 100_000;
 
-/// Whether it is `[A-Za-z][A-Za-z0-9_-]{0,63}`.
-pub fn is_name(name: &str) -> bool {
-    let mut bytes = name.bytes();
-    bytes.next().is_some_and(|b| b.is_ascii_alphabetic())
-        && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
-        && name.len() <= 64
-}
-
-pub(super) fn check_name(name: &str) -> Result<()> {
-    match is_name(name) {
-        true => Ok(()),
-        false => Err(Error::invalid(
-            "name",
-            "the name of a Mind begins with a letter, goes on with letters, digits, _ and -, and has at most 64 characters",
-        )),
-    }
-}
-
 pub(super) fn check_model_name(name: Option<&str>) -> Result<()> {
     match name.is_none_or(|name| name.chars().count() <= 256) {
         true => Ok(()),
@@ -115,15 +97,5 @@ mod tests {
             json!({"system_prompt": "x".repeat(100_001)}),
             Some("parameters.system_prompt"),
         );
-    }
-
-    #[test]
-    fn names_begin_with_a_letter_and_are_at_most_64_long() {
-        for good in ["a", "Sales-2024_x", &"a".repeat(64)] {
-            assert!(is_name(good), "{good}");
-        }
-        for bad in ["", "1a", "-a", "a.b", "ä", "a b", &"a".repeat(65)] {
-            assert!(!is_name(bad), "{bad}");
-        }
     }
 }

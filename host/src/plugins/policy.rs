@@ -8,8 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ipnet::IpNet;
-use serde::{Deserialize, Serialize};
+use crate::config::AddressRule;
 
 /// Where the rules of a workspace come from.
 pub trait Policy: Send + Sync {
@@ -61,8 +60,7 @@ fn holds(root: &Path, data_dir: &Path) -> bool {
 }
 
 /// Which addresses may be reached.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EgressRules {
     /// 127.0.0.0/8 and ::1.
     pub allow_loopback: bool,
@@ -205,72 +203,6 @@ fn is_own(own: SocketAddr, ip: IpAddr, port: u16) -> bool {
 /// Whether an address belongs to this machine: only then can a socket be bound to it.
 fn is_local(ip: IpAddr) -> bool {
     UdpSocket::bind((ip, 0)).is_ok()
-}
-
-/// One entry of `egress.allow` or `egress.deny`: `10.0.0.0/8`, `10.1.2.3:5432`, `[fd00::/8]:443`, `0.0.0.0/0:25`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct AddressRule {
-    net: IpNet,
-    port: Option<u16>,
-}
-
-impl AddressRule {
-    fn matches(&self, ip: IpAddr, port: u16) -> bool {
-        self.net.contains(&ip) && self.port.is_none_or(|own| own == port)
-    }
-}
-
-impl TryFrom<String> for AddressRule {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<AddressRule> for String {
-    fn from(rule: AddressRule) -> String {
-        match rule.port {
-            Some(port) => format!("[{}]:{port}", rule.net),
-            None => rule.net.to_string(),
-        }
-    }
-}
-
-impl std::str::FromStr for AddressRule {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (net, port) = split_port(text);
-        let net = net
-            .parse::<IpNet>()
-            .or_else(|_| net.parse::<IpAddr>().map(IpNet::from))
-            .map_err(|_| {
-                format!("`{text}` is not an address rule; write `10.0.0.0/8`, `10.1.2.3:5432` or `[fd00::/8]:443`")
-            })?;
-        let port = match port {
-            None | Some("*") => None,
-            Some(port) => Some(port.parse().map_err(|_| {
-                format!("`{port}` in `{text}` is not a port; write a number from 1 to 65535 or `*`")
-            })?),
-        };
-        Ok(Self { net, port })
-    }
-}
-
-/// Splits the port off `net:port` and `[net]:port`; an IPv6 network without brackets has no port.
-fn split_port(text: &str) -> (&str, Option<&str>) {
-    if let Some(inner) = text.strip_prefix('[') {
-        return match inner.split_once(']') {
-            Some((net, rest)) => (net, rest.strip_prefix(':')),
-            None => (text, None),
-        };
-    }
-    match text.split_once(':') {
-        Some((net, port)) if !port.contains(':') => (net, Some(port)),
-        _ => (text, None),
-    }
 }
 
 #[cfg(test)]

@@ -13,10 +13,12 @@ use super::{
     Connector, Model, PluginKind,
     package::{self, Package, Refusal, version_order},
     policy::Policy,
-    settings::PluginSettings,
     wasm::{Loaded, Loader, Runtime},
 };
-use crate::error::{Code, Error, Result};
+use crate::{
+    config::PluginSettings,
+    error::{Code, Error, Result},
+};
 
 /// Why one of two files of one plugin does not serve.
 const SAME: &str = "another file has this plugin in a higher or the same version";

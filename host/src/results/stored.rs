@@ -7,11 +7,10 @@ use uuid::Uuid;
 
 use super::{Access, Export, Page, Results};
 use crate::{
-    answering,
     auth::Caller,
     conversations::{Author, Conversations, SqlOrigin},
     error::{Code, Error, Result},
-    minds::Minds,
+    minds::{self, Minds},
     plugins::Call,
 };
 
@@ -77,11 +76,10 @@ impl StoredResults {
             Some(id) => self.minds.get_by_id(caller, id).await?,
             None => None,
         };
-        let mind = mind.ok_or_else(|| {
-            answering::mind_deleted(conversation.mind_name.as_deref().unwrap_or_default())
-        })?;
+        let mind = mind
+            .ok_or_else(|| minds::deleted(conversation.mind_name.as_deref().unwrap_or_default()))?;
         if sql.origin == SqlOrigin::SqlQuery && !mind.allows_direct_queries() {
-            return Err(answering::direct_queries_not_allowed(&mind));
+            return Err(minds::direct_queries_not_allowed(&mind));
         }
         let access = self.results.access(&mind).await?;
         Ok(StoredStatement {

@@ -1,17 +1,12 @@
 //! The file that holds the key, and its match with the store.
 
-use std::{
-    fs,
-    io::{self, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
-    path::Path,
-};
+use std::{fs, io, path::Path};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use zeroize::Zeroizing;
 
 use super::{LENGTH, SecretKey};
-use crate::{error::Result, store::Store};
+use crate::{error::Result, private, store::Store};
 
 const FACT: &str = "secret_key_check";
 const CHECK: &[u8] = b"mindhost";
@@ -128,10 +123,10 @@ impl SecretKey {
         let mut bytes = Zeroizing::new([0; LENGTH]);
         getrandom::fill(&mut *bytes).map_err(|e| failed(io::Error::other(e.to_string())))?;
         if let Some(parent) = path.parent() {
-            make_private_dir(parent).map_err(failed)?;
+            private::make_dir(parent).map_err(failed)?;
         }
         let text = Zeroizing::new(STANDARD.encode(*bytes) + "\n");
-        match write_private(path, text.as_bytes()) {
+        match private::write(path, text.as_bytes()) {
             Ok(()) => Ok(Self::new(*bytes)),
             // Another host made it at the same moment; that one counts.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -140,33 +135,6 @@ impl SecretKey {
             Err(error) => Err(failed(error)),
         }
     }
-}
-
-/// Makes a directory and its parents, readable for the owner only where they are new.
-pub fn make_private_dir(path: &Path) -> io::Result<()> {
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(path)
-}
-
-/// Writes a new file that only its owner may read. It appears whole or not at all; an existing one is not touched
-/// and is an error.
-pub fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(format!(".{}", crate::store::new_id()));
-    let unfinished = path.with_file_name(name);
-    let mut file = fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&unfinished)?;
-    let written = file
-        .write_all(content)
-        .and_then(|()| file.sync_all())
-        .and_then(|()| fs::hard_link(&unfinished, path));
-    fs::remove_file(&unfinished)?;
-    written
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Facts about the store itself, and its workspaces.
 
 use super::{Store, new_id, now};
-use crate::error::Result;
+use crate::{error::Result, locks};
 
 impl Store {
     /// A stored fact.
@@ -55,14 +55,18 @@ impl Store {
         )
     }
 
-    /// The name of a workspace.
+    /// The name of a workspace. Asks once for each.
     pub async fn workspace_name(&self, id: &str) -> Result<String> {
-        Ok(
-            sqlx::query_scalar("SELECT name FROM workspaces WHERE id = $1")
-                .bind(id)
-                .fetch_one(self.pool())
-                .await?,
-        )
+        let known = locks::read(&self.workspace_names).get(id).cloned();
+        if let Some(name) = known {
+            return Ok(name);
+        }
+        let name: String = sqlx::query_scalar("SELECT name FROM workspaces WHERE id = $1")
+            .bind(id)
+            .fetch_one(self.pool())
+            .await?;
+        locks::write(&self.workspace_names).insert(id.to_owned(), name.clone());
+        Ok(name)
     }
 
     /// How many workspaces there are.

@@ -1,6 +1,6 @@
 //! Opens and migrates the store.
 
-use std::{cmp::Ordering, fs::OpenOptions, os::unix::fs::OpenOptionsExt, path::Path};
+use std::{cmp::Ordering, fs::OpenOptions, os::unix::fs::OpenOptionsExt, path::Path, sync::Arc};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use sqlx::{
@@ -78,7 +78,11 @@ impl Store {
             .connect(&url)
             .await
             .map_err(OpenError::Connect)?;
-        Ok(Self { pool, backend })
+        Ok(Self {
+            pool,
+            backend,
+            workspace_names: Arc::default(),
+        })
     }
 
     /// How the tables compare with what this program needs. Changes nothing.
@@ -116,7 +120,7 @@ fn sqlite_url(data_dir: &Path) -> Result<String, OpenError> {
         path: path.display().to_string(),
         source,
     };
-    crate::secrets::make_private_dir(data_dir).map_err(failed)?;
+    crate::private::make_dir(data_dir).map_err(failed)?;
     OpenOptions::new()
         .create(true)
         .append(true)

@@ -7,10 +7,10 @@ use std::{
 };
 
 use mindhost::{
+    config::{Config, PluginSettings},
     error::{Code, Error, Result},
     plugins::{
-        Batch, Call, Connection, Connector, PluginSettings, Statement, StatisticsOptions, TableRef,
-        Target,
+        Batch, Call, Connection, Connector, Statement, StatisticsOptions, TableRef, Target,
         package::pack,
         policy::{EgressRules, FixedPolicy},
         registry::{Registry, Sources},
@@ -37,9 +37,9 @@ pub fn settings() -> PluginSettings {
         max_instances: 8,
         max_memory_bytes: 64 << 20,
         max_batch_bytes: 4 << 20,
-        cancel_grace_ms: 100,
-        cancel_timeout_ms: 300,
-        ..PluginSettings::default()
+        cancel_grace: Duration::from_millis(100),
+        cancel_timeout: Duration::from_millis(300),
+        ..Config::defaults().unwrap().plugins.limits
     }
 }
 

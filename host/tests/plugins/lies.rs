@@ -59,7 +59,7 @@ async fn a_cursor_that_never_has_anything_ends_with_the_deadline() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn texts_are_cut_and_cannot_exhaust_the_host() {
-    let sandbox = Sandbox::with(mindhost::plugins::PluginSettings {
+    let sandbox = Sandbox::with(mindhost::config::PluginSettings {
         max_memory_bytes: 512 << 20,
         ..crate::fixture::settings()
     })

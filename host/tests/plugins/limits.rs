@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use mindhost::{
+    config::PluginSettings,
     error::{Blame, Code},
-    plugins::{Call, PluginSettings, package::pack, registry::Status},
+    plugins::{Call, package::pack, registry::Status},
 };
 use serde_json::json;
 use tokio_util::sync::CancellationToken;

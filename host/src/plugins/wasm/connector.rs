@@ -170,7 +170,7 @@ impl Shared {
 
     async fn cancel(&self, grants: &Arc<Grants>, key: Vec<u8>) -> Result<()> {
         let call = Call::new(
-            self.runtime.settings.cancel_timeout(),
+            self.runtime.settings.cancel_timeout,
             CancellationToken::new(),
         );
         let place = instance::place(&self.runtime.cancel_places, &call).await?;

@@ -11,16 +11,12 @@ use wasmtime::{
     Config, Engine, InstanceAllocationStrategy, PoolingAllocationConfig, component::Linker,
 };
 
-use super::{
-    files, instance,
-    limits::MemoryBudget,
-    pool::Pools,
-    sockets,
-    state::{State, lock},
-};
+use super::{files, instance, limits::MemoryBudget, pool::Pools, sockets, state::State};
 use crate::{
+    config::PluginSettings,
     error::Result,
-    plugins::{Call, policy::Policy, settings::PluginSettings},
+    locks::lock,
+    plugins::{Call, policy::Policy},
 };
 
 /// How often a running guest is interrupted, so that deadlines are kept and neighbours get their turn.
@@ -98,7 +94,7 @@ impl Runtime {
 
     /// Closes idle connections as they grow old, for as long as the runtime lives. Needs a tokio runtime.
     fn start_sweeping(self: &Arc<Self>) {
-        let max_age = self.settings.idle_timeout();
+        let max_age = self.settings.idle_timeout;
         let runtime = Arc::downgrade(self);
         let every = (max_age / 4).max(Duration::from_millis(100));
         tokio::spawn(async move {

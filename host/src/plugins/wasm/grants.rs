@@ -13,20 +13,16 @@ use std::{
 use serde_json::{Map, Value};
 use wasmtime_wasi::filesystem::{Dir, FsPerms, OpenMode};
 
-use super::{
-    files::FileGrant,
-    http::HttpGrant,
-    roots,
-    state::{cut, lock},
-};
+use super::{files::FileGrant, http::HttpGrant, roots, state::cut};
 use crate::{
+    config::PluginSettings,
     error::{Blame, Code, Error, Result},
+    locks::lock,
     plugins::{
         Target,
         manifest::{CredentialScheme, FileGrant as FileRule, Manifest},
         policy::{EgressRules, Policy},
         redact::Redactor,
-        settings::PluginSettings,
     },
 };
 

@@ -24,8 +24,9 @@ use self::{
 };
 use super::grants::{Grants, literal, not_allowed, text};
 use crate::{
+    config::PluginSettings,
     error::{Code, Error, Result},
-    plugins::{manifest::Manifest, policy::EgressRules, settings::PluginSettings},
+    plugins::{manifest::Manifest, policy::EgressRules},
 };
 
 /// Exchanges that one instance may have under way at once; each may hold a connection.
@@ -104,7 +105,7 @@ impl HttpGrant {
             forbidden: credentials::forbidden_headers(manifest),
             client: client::client(resolver, settings)?,
             credentials,
-            silence: Duration::from_millis(settings.http_idle_timeout_ms),
+            silence: settings.http_idle_timeout,
             origins,
             rules,
         })

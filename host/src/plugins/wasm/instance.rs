@@ -146,7 +146,7 @@ impl<G: Send + Sync + 'static> Instance<G> {
             return (Err(timed_out()), Some(self));
         }
         let control = Arc::clone(&self.store.data().control);
-        let grace = self.runtime.settings.cancel_grace();
+        let grace = self.runtime.settings.cancel_grace;
         control.begin(deadline);
         self.store.set_epoch_deadline(1);
         let mut running = f(&mut self.store, &self.guest);

@@ -18,10 +18,11 @@ use super::{
     grants::Grants,
     instance::{GuestFuture, Instance, World, cancelled, violation},
     pool::fingerprint,
-    state::{GuestLog, State, lock},
+    state::{GuestLog, State},
 };
 use crate::{
     error::{Code, Error, Result},
+    locks::lock,
     plugins::{
         Call, Completion, Manifest, Model, ModelEvent, ModelRequest, Part, Role, StopReason,
         Target, ToolCall,

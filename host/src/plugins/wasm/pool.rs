@@ -20,10 +20,10 @@ use super::{
     bindings::sql::SqlConnector,
     grants::Grants,
     instance::{Instance, cancelled, overloaded},
-    state::lock,
 };
 use crate::{
     error::{Error, Result},
+    locks::lock,
     plugins::{Call, Target},
 };
 

@@ -1,7 +1,7 @@
 //! What a store holds beside the guest: its WASI context, its limits, the word to stop, its log.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -23,7 +23,7 @@ use super::{
     http::Sender,
     limits::{Handles, Limiter},
 };
-use crate::plugins::redact::Redactor;
+use crate::{locks::lock, plugins::redact::Redactor};
 
 /// Resources of the host (streams, pollables, headers, …) that an instance may hold at once.
 const MAX_RESOURCES: usize = 4_096;
@@ -308,9 +308,4 @@ impl OutputStream for LineStream {
 pub fn cut(text: &str, max: usize) -> &str {
     text.get(..text.floor_char_boundary(max))
         .unwrap_or_default()
-}
-
-/// A lock that a panic elsewhere does not poison: the data are valid after every statement.
-pub fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

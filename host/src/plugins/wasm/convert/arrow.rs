@@ -13,8 +13,9 @@ use arrow_schema::{DataType as Physical, Field, Schema, TimeUnit};
 
 use super::rows::{DAY, cell_size, is_decimal, is_json};
 use crate::{
+    config::PluginSettings,
     error::Result,
-    plugins::{Column, DataType, settings::PluginSettings, wasm::instance::violation},
+    plugins::{Column, DataType, wasm::instance::violation},
 };
 
 /// A batch whose every value was checked against the schema of the cursor.
@@ -311,7 +312,7 @@ fn check_cells(offsets: &[i32], max: usize) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Code;
+    use crate::{config::Config, error::Code};
     use arrow_array::{Int64Array, StringArray};
     use arrow_ipc::writer::StreamWriter;
 
@@ -350,7 +351,11 @@ mod tests {
     }
 
     fn check(bytes: Vec<u8>) -> Result<RecordBatch> {
-        decode(bytes, &columns(), &PluginSettings::default())
+        decode(
+            bytes,
+            &columns(),
+            &Config::defaults().unwrap().plugins.limits,
+        )
     }
 
     fn refusal(bytes: Vec<u8>) -> String {

@@ -2,10 +2,10 @@
 
 use super::{MAX_TEXT, each, name, shortened};
 use crate::{
+    config::PluginSettings,
     error::{Code, Error, Result},
     plugins::{
         ColumnInfo, ColumnStatistics, ForeignKeyColumn, KeyColumn, TableInfo, TableRef,
-        settings::PluginSettings,
         wasm::{
             bindings::{catalog_types as catalog, types},
             instance::violation,

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::{arrow, each, name};
 use crate::{
+    config::PluginSettings,
     error::{Code, Error, Result},
     plugins::{
         Batch, Column, DataType, Value,
-        settings::PluginSettings,
         wasm::{bindings::types, instance::violation},
     },
 };
@@ -241,12 +241,13 @@ pub fn is_json(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Config;
 
     fn settings() -> PluginSettings {
         PluginSettings {
             max_cell_bytes: 8,
             max_columns: 2,
-            ..PluginSettings::default()
+            ..Config::defaults().unwrap().plugins.limits
         }
     }
 

@@ -21,11 +21,9 @@ use wasmtime_wasi_http::{Error as HttpError, WasiBody};
 
 use super::{super::grants::addresses, Origin};
 use crate::{
+    config::PluginSettings,
     error::{Error, Result},
-    plugins::{
-        policy::{EgressRules, Reach},
-        settings::PluginSettings,
-    },
+    plugins::policy::{EgressRules, Reach},
 };
 
 /// A client that reaches only what its resolver allows.
@@ -36,14 +34,14 @@ pub fn client(resolver: Resolver, settings: &PluginSettings) -> Result<Client> {
     let mut tcp = HttpConnector::new_with_resolver(resolver);
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
-    tcp.set_connect_timeout(Some(Duration::from_millis(settings.connect_timeout_ms)));
+    tcp.set_connect_timeout(Some(settings.connect_timeout));
     let https = HttpsConnectorBuilder::new()
         .with_tls_config(tls()?)
         .https_or_http()
         .enable_http1()
         .wrap_connector(tcp);
     Ok(legacy::Client::builder(TokioExecutor::new())
-        .pool_idle_timeout(Duration::from_millis(settings.idle_timeout_ms))
+        .pool_idle_timeout(settings.idle_timeout)
         .pool_max_idle_per_host(32)
         .pool_timer(TokioTimer::new())
         .build(https))

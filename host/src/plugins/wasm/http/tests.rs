@@ -7,6 +7,7 @@ use http::header;
 use serde_json::Value;
 
 use super::*;
+use crate::config::Config;
 use http_body_util::Full;
 use serde_json::json;
 use tokio::{
@@ -46,7 +47,7 @@ fn grant(credential: Value, url: &str, reserved: &[SocketAddr]) -> Result<HttpGr
         data.as_object().unwrap(),
         egress,
         reserved.to_vec(),
-        &PluginSettings::default(),
+        &Config::defaults().unwrap().plugins.limits,
     )
 }
 

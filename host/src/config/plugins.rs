@@ -1,12 +1,13 @@
-//! Limits of the plugin runtime, each with the reason for its default.
+//! Limits of the plugin runtime.
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-/// The limits in the `[plugins]` section of the configuration. Sizes are bytes, times are milliseconds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+use super::values::duration;
+
+/// The limits in the section `[plugins]`, where their defaults stand. Sizes are bytes.
+#[derive(Clone, Debug, Deserialize)]
 pub struct PluginSettings {
     /// Linear memory of one instance. A connector streams, so 512 MiB is far above what it needs; a guest that
     /// asks for more is ended.
@@ -33,56 +34,20 @@ pub struct PluginSettings {
     /// Lines that one instance may log in a second; what is above is counted and dropped.
     pub log_lines_per_second: u32,
     /// How long an ended call may take to wind up before its instance is dropped.
-    pub cancel_grace_ms: u64,
+    #[serde(deserialize_with = "duration")]
+    pub cancel_grace: Duration,
     /// How long `cancel` on a second connection may take.
-    pub cancel_timeout_ms: u64,
+    #[serde(deserialize_with = "duration")]
+    pub cancel_timeout: Duration,
     /// An idle connection is closed after this long.
-    pub idle_timeout_ms: u64,
+    #[serde(deserialize_with = "duration")]
+    pub idle_timeout: Duration,
     /// Time for TCP and TLS of an HTTP request, before the request itself.
-    pub connect_timeout_ms: u64,
+    #[serde(deserialize_with = "duration")]
+    pub connect_timeout: Duration,
     /// Silence in an HTTP answer after which it counts as broken.
-    pub http_idle_timeout_ms: u64,
+    #[serde(deserialize_with = "duration")]
+    pub http_idle_timeout: Duration,
     /// Size of a plugin file.
     pub max_package_bytes: u64,
-}
-
-impl Default for PluginSettings {
-    fn default() -> Self {
-        Self {
-            max_memory_bytes: 512 << 20,
-            max_total_memory_bytes: 4 << 30,
-            max_instances: 1_200,
-            batch_bytes: 1 << 20,
-            max_batch_bytes: 32 << 20,
-            max_cell_bytes: 16 << 20,
-            max_columns: 4_096,
-            max_tables: 100_000,
-            max_message_bytes: 4_096,
-            max_completion_bytes: 8 << 20,
-            log_lines_per_second: 50,
-            cancel_grace_ms: 500,
-            cancel_timeout_ms: 5_000,
-            idle_timeout_ms: 60_000,
-            connect_timeout_ms: 10_000,
-            http_idle_timeout_ms: 120_000,
-            max_package_bytes: 256 << 20,
-        }
-    }
-}
-
-impl PluginSettings {
-    /// How long an ended call may take to wind up.
-    pub fn cancel_grace(&self) -> Duration {
-        Duration::from_millis(self.cancel_grace_ms)
-    }
-
-    /// How long `cancel` may take.
-    pub fn cancel_timeout(&self) -> Duration {
-        Duration::from_millis(self.cancel_timeout_ms)
-    }
-
-    /// Age at which an idle connection is closed.
-    pub fn idle_timeout(&self) -> Duration {
-        Duration::from_millis(self.idle_timeout_ms)
-    }
 }
