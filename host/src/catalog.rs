@@ -32,6 +32,7 @@ use crate::{
     datasources::{Datasource, Datasources},
     error::{Code, Error, Result},
     plugins::{Connector, TableRef, Target},
+    sql::ScopeTable,
     store::Store,
 };
 
@@ -99,15 +100,6 @@ pub struct Shown {
     pub tables: Vec<Table>,
     /// Of the datasource.
     pub status: Status,
-}
-
-/// A table in reach of a statement.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InScope {
-    /// As the engine spells it.
-    pub table: TableRef,
-    /// Names of its columns; empty when it was not loaded yet.
-    pub columns: Vec<String>,
 }
 
 /// The catalogs of all datasources. Cheap to share; [`Catalog::start`] sets the runs going.
@@ -363,7 +355,7 @@ impl Catalog {
         &self,
         datasource_id: &str,
         selection: Option<&[TableRef]>,
-    ) -> Result<Vec<InScope>> {
+    ) -> Result<Vec<ScopeTable>> {
         let mut tables = self.store.tables(datasource_id).await?;
         let selection: Option<HashSet<&TableRef>> = selection.map(|tables| tables.iter().collect());
         tables.retain(|table| {
@@ -373,7 +365,7 @@ impl Catalog {
                     .is_none_or(|selection| selection.contains(&table.table))
         });
         let mut columns: HashMap<String, Vec<String>> = self.store.column_names(&tables).await?;
-        let in_scope = |table: Table| InScope {
+        let in_scope = |table: Table| ScopeTable {
             columns: columns.remove(&table.id).unwrap_or_default(),
             table: table.table,
         };

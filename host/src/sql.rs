@@ -13,7 +13,7 @@ mod paging;
 mod rules;
 pub mod schema;
 mod sqlite;
-mod text;
+pub(crate) mod text;
 mod walk;
 
 #[cfg(test)]

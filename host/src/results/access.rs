@@ -8,7 +8,7 @@ use crate::{
     error::{Code, Error, Result},
     minds::Mind,
     plugins::{Dialect, Target, registry::Registry},
-    sql::guard::{Guarded, Scope, ScopeDatasource, ScopeTable},
+    sql::guard::{Guarded, Scope, ScopeDatasource},
 };
 
 /// One datasource of the Mind, ready to be asked.
@@ -136,13 +136,7 @@ pub async fn load(
             id: datasource.id.clone(),
             name: datasource.name.clone(),
             dialect: manifest.dialect.unwrap_or(Dialect::Generic),
-            tables: tables
-                .into_iter()
-                .map(|one| ScopeTable {
-                    table: one.table,
-                    columns: one.columns,
-                })
-                .collect(),
+            tables,
             function_schemas: datasource.settings.function_schemas.clone(),
             paging: manifest.capabilities.paging,
         });

@@ -1,8 +1,10 @@
-//! The text forms of values, the same in JSON and CSV.
+//! The text forms of values, the same in JSON, CSV and the statistics of a catalog.
 //!
 //! Dates and times are ISO 8601. A year outside of 0 to 9999 has a sign and at least four digits, and the year before
 //! 1 is 0: `-0043-03-15` is the 15th of March of 44 BC. A fraction of a second has six digits or is absent. The code is
 //! its own because date libraries stop at the year 9999 or near it, and allocate.
+
+use std::fmt;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 
@@ -12,7 +14,7 @@ const DAY_MICROS: i64 = 86_400_000_000;
 const LONGEST: usize = 48;
 
 /// A short text on the stack.
-pub(super) struct Short {
+pub(crate) struct Short {
     bytes: [u8; LONGEST],
     length: usize,
 }
@@ -80,22 +82,28 @@ impl Short {
     }
 }
 
+impl fmt::Display for Short {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 /// `2024-02-29`, from days since 1970-01-01.
-pub(super) fn date(days: i32) -> Short {
+pub(crate) fn date(days: i32) -> Short {
     let mut text = Short::new();
     text.date(i64::from(days));
     text
 }
 
 /// `17:45:00.250000`, from microseconds since midnight.
-pub(super) fn time(micros: u64) -> Short {
+pub(crate) fn time(micros: u64) -> Short {
     let mut text = Short::new();
     text.time(micros);
     text
 }
 
 /// `2024-02-29T17:45:00`, from microseconds since 1970-01-01T00:00:00, with `Z` behind it when it is in UTC.
-pub(super) fn timestamp(micros: i64, utc: bool) -> Short {
+pub(crate) fn timestamp(micros: i64, utc: bool) -> Short {
     let mut text = Short::new();
     text.date(micros.div_euclid(DAY_MICROS));
     text.push(b'T');
@@ -126,7 +134,7 @@ fn civil(days: i64) -> (i64, u64, u64) {
 }
 
 /// What a number that is none is called.
-pub(super) fn special(number: f64) -> Option<&'static str> {
+pub(crate) fn special(number: f64) -> Option<&'static str> {
     if number.is_nan() {
         Some("NaN")
     } else if number.is_infinite() {

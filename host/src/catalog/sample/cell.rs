@@ -6,7 +6,7 @@ use std::{
     hash::{Hash, Hasher},
 };
 
-use jiff::{SignedDuration, Timestamp, civil};
+use crate::sql::text;
 
 /// A value that is not NULL.
 #[derive(Clone, Copy, Debug)]
@@ -64,17 +64,20 @@ impl<'a> Cell<'a> {
         })
     }
 
-    /// As people read it; `None` for what is never shown.
+    /// As it reads in answers; `None` for what is never shown.
     pub fn text(self) -> Option<Cow<'a, str>> {
         Some(match self {
             Cell::Decimal(text) | Cell::Text(text) => Cow::Borrowed(text),
             Cell::Boolean(value) => value.to_string().into(),
             Cell::Integer(value) => value.to_string().into(),
-            Cell::Float(value) => value.to_string().into(),
-            Cell::Date(days) => date(days).into(),
-            Cell::Time(micros) => time(micros).into(),
-            Cell::Timestamp(micros) => timestamp(micros).into(),
-            Cell::TimestampUtc(micros) => format!("{}Z", timestamp(micros)).into(),
+            Cell::Float(value) => match text::special(value) {
+                Some(name) => Cow::Borrowed(name),
+                None => value.to_string().into(),
+            },
+            Cell::Date(days) => text::date(days).to_string().into(),
+            Cell::Time(micros) => text::time(micros).to_string().into(),
+            Cell::Timestamp(micros) => text::timestamp(micros, false).to_string().into(),
+            Cell::TimestampUtc(micros) => text::timestamp(micros, true).to_string().into(),
             Cell::Bytes(_) | Cell::Json(_) => return None,
         })
     }
@@ -231,45 +234,6 @@ impl<'a> Parts<'a> {
     }
 }
 
-fn date(days: i32) -> String {
-    let day = civil::date(1970, 1, 1).checked_add(SignedDuration::from_hours(24 * i64::from(days)));
-    // Outside of the years that the calendar knows, the number is better than nothing.
-    day.map_or_else(
-        |_| format!("{days} days after 1970-01-01"),
-        |day| day.to_string(),
-    )
-}
-
-fn time(micros: u64) -> String {
-    let (seconds, micros) = (micros / 1_000_000, micros % 1_000_000);
-    let clock = format!(
-        "{:02}:{:02}:{:02}",
-        seconds / 3600,
-        seconds / 60 % 60,
-        seconds % 60
-    );
-    with_fraction(clock, micros)
-}
-
-fn timestamp(micros: i64) -> String {
-    match Timestamp::from_microsecond(micros) {
-        Ok(at) => {
-            let civil = jiff::tz::Offset::UTC.to_datetime(at);
-            civil.to_string()
-        }
-        Err(_) => format!("{micros} microseconds after 1970-01-01T00:00:00"),
-    }
-}
-
-fn with_fraction(clock: String, micros: u64) -> String {
-    match micros {
-        0 => clock,
-        _ => format!("{clock}.{micros:06}")
-            .trim_end_matches('0')
-            .to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -283,16 +247,17 @@ mod tests {
     fn values_read_as_in_answers() {
         check_text(Cell::Boolean(true), "true");
         check_text(Cell::Float(1.5), "1.5");
+        check_text(Cell::Float(f64::NEG_INFINITY), "-Infinity");
         check_text(Cell::Date(-1), "1969-12-31");
-        check_text(Cell::Time(3_723_050_000), "01:02:03.05");
+        check_text(Cell::Time(3_723_050_000), "01:02:03.050000");
         check_text(Cell::Timestamp(1_000_000), "1970-01-01T00:00:01");
-        check_text(Cell::TimestampUtc(1_500_000), "1970-01-01T00:00:01.5Z");
+        check_text(Cell::TimestampUtc(1_500_000), "1970-01-01T00:00:01.500000Z");
     }
 
     #[test]
-    fn times_that_the_calendar_does_not_know_still_read() {
-        assert!(Cell::Date(i32::MAX).text().is_some());
-        assert!(Cell::Timestamp(i64::MAX).text().is_some());
+    fn times_far_away_read_too() {
+        check_text(Cell::Date(i32::MAX), "+5881580-07-11");
+        check_text(Cell::Timestamp(i64::MIN), "-290308-12-21T19:59:05.224192");
     }
 
     #[test]
