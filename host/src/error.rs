@@ -154,8 +154,6 @@ codes! {
     ProviderNotFound = "provider_not_found", NotFound;
     /// There is no such key.
     KeyNotFound = "key_not_found", NotFound;
-    /// There is no such plugin.
-    PluginNotFound = "plugin_not_found", NotFound;
     /// The route does not take this method.
     MethodNotAllowed = "method_not_allowed", MethodNotAllowed;
     /// The name is taken.

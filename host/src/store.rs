@@ -10,6 +10,7 @@ mod open;
 
 use std::{
     collections::HashMap,
+    fmt::Write,
     sync::{Arc, RwLock},
 };
 
@@ -117,6 +118,20 @@ pub fn now() -> i64 {
 /// A stored time, to show.
 pub fn timestamp(micros: i64) -> jiff::Timestamp {
     jiff::Timestamp::from_microsecond(micros).unwrap_or_default()
+}
+
+/// Values that go into one statement; far below the limits of both databases on placeholders.
+pub const CHUNK: usize = 500;
+
+/// `$first, $first+1, …`
+pub fn placeholders(first: usize, count: usize) -> String {
+    let mut text = String::with_capacity(count * 6);
+    for number in first..first + count {
+        let comma = if number == first { "" } else { ", " };
+        // Writing to a string does not fail.
+        let _ = write!(text, "{comma}${number}");
+    }
+    text
 }
 
 /// Reads a JSON column.

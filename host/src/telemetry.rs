@@ -2,18 +2,27 @@
 
 use std::io::IsTerminal;
 
-use tracing_subscriber::{EnvFilter, fmt, prelude::*};
+use tracing_subscriber::{EnvFilter, filter::ParseError, fmt, prelude::*, util::TryInitError};
 
 use crate::config::{Log, LogFormat};
+
+/// Why logging cannot begin.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// The setting is no filter.
+    #[error("log.level: {0}; use a level such as \"info\" or \"info,mindhost=debug\"")]
+    Level(#[from] ParseError),
+    /// Somebody logs already in this process.
+    #[error(transparent)]
+    Started(#[from] TryInitError),
+}
 
 /// Starts logging to standard error. Standard output belongs to the commands.
 ///
 /// # Errors
 /// When `log.level` is no filter.
-pub fn start(log: &Log) -> Result<(), String> {
-    let filter = EnvFilter::builder().parse(&log.level).map_err(|e| {
-        format!("log.level: {e}; use a level such as \"info\" or \"info,mindhost=debug\"")
-    })?;
+pub fn start(log: &Log) -> Result<(), LogError> {
+    let filter = EnvFilter::builder().parse(&log.level)?;
     let registry = tracing_subscriber::registry().with(filter);
     let lines = fmt::layer()
         .with_writer(std::io::stderr)
@@ -29,8 +38,7 @@ pub fn start(log: &Log) -> Result<(), String> {
                     .with_span_list(false),
             )
             .try_init(),
-    }
-    .map_err(|e| e.to_string())?;
+    }?;
     // A panic is a line of the log like any other, with the request that it belongs to.
     std::panic::set_hook(Box::new(
         |panic| tracing::error!(%panic, "a part of the server panicked"),

@@ -10,17 +10,12 @@ mod read;
 mod runs;
 mod write;
 
-use std::fmt::Write as _;
-
 use sqlx::{Any, AssertSqlSafe, any::AnyArguments, query::Query};
 
-use crate::store::{Backend, Store, Tx};
+use crate::store::{Backend, Store, Tx, placeholders};
 
 pub use runs::Beat;
 pub use write::Loaded;
-
-/// Ids that go into one statement; far below the limits of both databases on placeholders.
-const CHUNK: usize = 500;
 
 /// The catalog's side of the store.
 #[derive(Clone, Debug)]
@@ -52,17 +47,6 @@ impl CatalogStore {
         }
         Ok(())
     }
-}
-
-/// `$first, $first+1, …`
-fn placeholders(first: usize, count: usize) -> String {
-    let mut text = String::with_capacity(count * 6);
-    for number in first..first + count {
-        let comma = if number == first { "" } else { ", " };
-        // Writing to a string does not fail.
-        let _ = write!(text, "{comma}${number}");
-    }
-    text
 }
 
 /// `($1, $2), ($3, $4), …`

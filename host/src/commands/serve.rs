@@ -26,7 +26,7 @@ use super::{
 const HALT: Duration = Duration::from_secs(2);
 
 pub(super) async fn run(config: Config) -> anyhow::Result<()> {
-    telemetry::start(&config.log).map_err(anyhow::Error::msg)?;
+    telemetry::start(&config.log)?;
     let config = Arc::new(config);
     let opened = open::store(&config).await?;
     let key = SecretKey::load(&config.key_file(), &opened.store).await?;

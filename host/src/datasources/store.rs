@@ -8,7 +8,9 @@ use super::{Datasource, not_found};
 use crate::{
     connection_data::Stored,
     error::{Code, Error, Result},
-    store::{AnyRow, Row, Store, is_referenced, is_taken, json, timestamp, to_json},
+    store::{
+        AnyRow, CHUNK, Row, Store, is_referenced, is_taken, json, placeholders, timestamp, to_json,
+    },
 };
 
 const COLUMNS: &str = "id, workspace_id, name, engine, description, connection_data, secrets, settings, created_at, modified_at";
@@ -57,12 +59,14 @@ async fn one(
 /// Ids of the datasources that some of these Minds use.
 pub(super) async fn used_by(store: &Store, minds: &[String]) -> Result<HashSet<String>> {
     let mut ids = HashSet::new();
-    for mind in minds {
-        let used =
-            sqlx::query_scalar("SELECT datasource_id FROM mind_datasources WHERE mind_id = $1")
-                .bind(mind)
-                .fetch_all(store.pool())
-                .await?;
+    for minds in minds.chunks(CHUNK) {
+        let sql = format!(
+            "SELECT DISTINCT datasource_id FROM mind_datasources WHERE mind_id IN ({})",
+            placeholders(1, minds.len())
+        );
+        let query = sqlx::query_scalar(AssertSqlSafe(sql)).persistent(false);
+        let query = minds.iter().fold(query, |query, mind| query.bind(mind));
+        let used: Vec<String> = query.fetch_all(store.pool()).await?;
         ids.extend(used);
     }
     Ok(ids)

@@ -1,7 +1,10 @@
 //! What a caller changes: descriptions, deletion.
 
-use super::{CHUNK, CatalogStore, placeholders, query, write};
-use crate::error::Result;
+use super::{CatalogStore, query, write};
+use crate::{
+    error::Result,
+    store::{CHUNK, placeholders},
+};
 
 impl CatalogStore {
     /// Sets the caller's description of a table; `None` clears it for good. False when the table is gone.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use sqlx::{Row, any::AnyRow};
 
-use super::{CHUNK, CatalogStore, placeholders, query};
+use super::{CatalogStore, query};
 use crate::{
     catalog::{
         StoredStatistics,
@@ -15,6 +15,7 @@ use crate::{
     },
     error::{Error, Result},
     plugins::TableRef,
+    store::{CHUNK, placeholders},
 };
 
 pub(super) const TABLE: &str = "id, schema_name, table_name, kind, source_description, description, \

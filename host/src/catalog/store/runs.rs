@@ -4,14 +4,14 @@ use std::collections::HashSet;
 
 use sqlx::{Row, any::AnyRow};
 
-use super::{CHUNK, CatalogStore, placeholders, query, read};
+use super::{CatalogStore, query, read};
 use crate::{
     catalog::{
         plan::{Plan, Start, plan},
         types::{Mode, Run, RunStatus, Table},
     },
     error::Result,
-    store::{Backend, Tx, new_id, now},
+    store::{Backend, CHUNK, Tx, new_id, now, placeholders},
 };
 
 const RUN: &str = "id, workspace_id, datasource_id, mode, status, whole, listed, total, done, message, cancel_requested";

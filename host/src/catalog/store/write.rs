@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use sqlx::Row;
 
-use super::{CHUNK, CatalogStore, placeholders, query, rows_of_placeholders, runs};
+use super::{CatalogStore, query, rows_of_placeholders, runs};
 use crate::{
     catalog::{
         Statistics,
@@ -13,7 +13,7 @@ use crate::{
     },
     error::Result,
     plugins::{TableInfo, TableRef},
-    store::{Tx, new_id, now, to_json},
+    store::{CHUNK, Tx, new_id, now, placeholders, to_json},
 };
 
 /// Everything that a run learnt about one table.
