@@ -28,6 +28,7 @@
 pub mod build;
 mod client;
 mod datasource;
+mod eventually;
 mod host;
 mod mind;
 mod model;
@@ -42,6 +43,7 @@ mod tidy;
 
 pub use client::{Reply, Request};
 pub use datasource::Datasource;
+pub use eventually::eventually;
 pub use host::{ADMIN_KEY, Builder, Host};
 pub use mind::{Mind, NewMind};
 pub use model::{Asked, Gate, ScriptedModel, Turn};

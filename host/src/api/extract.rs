@@ -283,18 +283,20 @@ mod tests {
 
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields)]
+    #[expect(
+        dead_code,
+        reason = "these bodies are refused, so nobody reads their fields"
+    )]
     struct Body {
-        #[allow(dead_code)]
         name: String,
-        #[allow(dead_code)]
         #[serde(default)]
         items: Vec<Item>,
     }
 
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields)]
+    #[expect(dead_code, reason = "as above")]
     struct Item {
-        #[allow(dead_code)]
         limit: u32,
     }
 

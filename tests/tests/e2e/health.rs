@@ -1,6 +1,6 @@
 //! `/healthz` and `/readyz`: for load balancers, without a key.
 
-use mindhost_tests::Host;
+use mindhost_tests::{Host, json};
 use reqwest::Method;
 
 #[tokio::test]
@@ -17,6 +17,15 @@ async fn they_need_no_key() {
 #[tokio::test]
 async fn a_killed_host_starts_again_on_its_data() {
     let host = Host::start().await;
+    let shop = host
+        .sqlite("shop", "CREATE TABLE item (id INTEGER PRIMARY KEY)")
+        .await;
+    host.mind("sales")
+        .datasource(&shop.name)
+        .direct_queries()
+        .create()
+        .await;
+    let made = host.get("/minds/sales").await.json();
     host.kill().await;
     assert!(
         host.request(Method::GET, "/healthz")
@@ -28,5 +37,13 @@ async fn a_killed_host_starts_again_on_its_data() {
     host.request(Method::GET, "/readyz")
         .await
         .expect_status(200);
+    assert_eq!(host.get("/minds/sales").await.json(), made);
+    let tool = json!({"type": "sql_query", "query": "SELECT count(*) FROM item"});
+    let answer = host
+        .post("/responses", json!({"model": "sales", "tools": [tool]}))
+        .await
+        .expect_status(200)
+        .json();
+    assert_eq!(answer["output"][0]["data"], json!([[0]]));
     assert!(host.shut_down().await, "{}", host.log());
 }

@@ -8,7 +8,7 @@ const SHOP: &str = "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT); \
                     CREATE TABLE sale (id INTEGER PRIMARY KEY, item INTEGER REFERENCES item (id));";
 
 #[tokio::test]
-async fn a_mind_has_every_field_of_the_specification() {
+async fn a_mind_shows_every_field() {
     for host in stores::both().await {
         host.sqlite("shop", SHOP).await;
         let body = json!({

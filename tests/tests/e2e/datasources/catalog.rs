@@ -5,9 +5,9 @@ mod fields;
 mod refused;
 mod runs;
 
-use std::time::Duration;
-
-use mindhost_tests::{Datasource, Host, Postgres, PostgresDatabase, Reply, Value, json};
+use mindhost_tests::{
+    Datasource, Host, Postgres, PostgresDatabase, Reply, Value, eventually, json,
+};
 use tokio_postgres::Client;
 
 /// A shop in SQLite.
@@ -21,9 +21,6 @@ const SHOP: &str = "
     INSERT INTO customer VALUES (1, 'Ada', 'Bern'), (2, 'Bob', 'Basel'), (3, 'Cleo', NULL), (4, 'Dan', 'Bern');
     INSERT INTO item VALUES (1, 1, 5.5, NULL), (1, 2, 20, NULL), (2, 1, -1, NULL);
 ";
-
-/// How often a test looks whether the catalog is as it expects.
-const POLL: Duration = Duration::from_millis(20);
 
 /// Posts to the catalog.
 async fn post(datasource: &Datasource, path: &str, body: Value) -> Reply {
@@ -49,19 +46,7 @@ fn column<'a>(table: &'a Value, name: &str) -> &'a Value {
 
 /// Reads the catalog until it is as expected.
 async fn until(datasource: &Datasource, expected: impl Fn(&Value) -> bool) -> Value {
-    let mut last = Value::Null;
-    let seen = tokio::time::timeout(Duration::from_secs(60), async {
-        loop {
-            last = datasource.catalog().await;
-            if expected(&last) {
-                return;
-            }
-            tokio::time::sleep(POLL).await;
-        }
-    });
-    let in_time = seen.await.is_ok();
-    assert!(in_time, "the catalog never was as expected: {last}");
-    last
+    eventually(async || datasource.catalog().await, expected).await
 }
 
 /// A PostgreSQL database in which the table `z` is locked as long as the client is kept, and `a` is not.

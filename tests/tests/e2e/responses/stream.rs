@@ -1,6 +1,6 @@
 //! Streams: the order of the events, and what each carries.
 
-use mindhost_tests::{Gate, ScriptedModel, Turn};
+use mindhost_tests::{Gate, ScriptedModel, Turn, eventually};
 use serde_json::{Value, json};
 
 use super::shop;
@@ -68,7 +68,7 @@ async fn words_stream_in_the_documented_order() {
 }
 
 #[tokio::test]
-async fn the_minimal_header_leaves_only_the_events_of_the_specification() {
+async fn the_minimal_header_leaves_only_the_four_kinds_that_carry_the_answer() {
     let (host, mind) = shop().await;
     let body = json!({"model": mind.name, "input": "How many customers are there?", "stream": true, "include": ["steps"]});
     let events = host
@@ -241,17 +241,10 @@ async fn an_answer_that_was_cut_by_a_kill_is_failed_after_the_restart() {
 
 /// Polls a response until it has ended.
 async fn status_once_ended(host: &mindhost_tests::Host, id: &str) -> String {
-    for _ in 0..600 {
-        let status = host
-            .get(&format!("/responses/{id}"))
-            .await
-            .expect_status(200)
-            .json()["status"]
-            .clone();
-        if status != "in_progress" && status != "created" {
-            return status.as_str().unwrap().to_owned();
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    }
-    panic!("the response did not end within half a minute");
+    let path = format!("/responses/{id}");
+    let ended = eventually(
+        async || host.get(&path).await.expect_status(200).json(),
+        |response| response["status"] != "in_progress" && response["status"] != "created",
+    );
+    ended.await["status"].as_str().unwrap().to_owned()
 }

@@ -1,4 +1,4 @@
-//! Every field of the specification's tables 2.1 to 2.6.
+//! Every field of a catalog: its datasource, status, tables, columns and statistics.
 
 use super::*;
 

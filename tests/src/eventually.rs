@@ -1,0 +1,30 @@
+//! Waiting for a condition that nothing announces.
+
+use std::{fmt::Debug, time::Duration};
+
+use tokio::time::{Instant, sleep};
+
+/// What a test waits for comes within this time.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How often it is looked at.
+const POLL: Duration = Duration::from_millis(20);
+
+/// Looks until what is seen is as expected, and gives it.
+///
+/// # Panics
+/// When it is not within a minute; says what was seen last.
+pub async fn eventually<T: Debug>(look: impl AsyncFn() -> T, expected: impl Fn(&T) -> bool) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let seen = look().await;
+        if expected(&seen) {
+            return seen;
+        }
+        assert!(
+            Instant::now() < deadline,
+            "still not as expected after {PATIENCE:?}: {seen:?}"
+        );
+        sleep(POLL).await;
+    }
+}
