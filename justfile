@@ -24,7 +24,7 @@ test *filter: setup (_binaries "--all-targets") _plugins _guests
     cargo test --workspace --no-fail-fast -- {{ filter }}
 
 # What continuous integration runs.
-check: setup
+check: setup _cargo-deny
     cargo fmt --all --check
     cargo clippy --workspace --all-targets -- -D warnings
     cargo clippy --profile plugin --target wasm32-wasip2 {{ prepend("-p ", plugins) }} -- -D warnings
@@ -33,6 +33,9 @@ check: setup
     RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" cargo doc --workspace --no-deps
     just test
     just demo --once
+
+_cargo-deny:
+    @command -v cargo-deny >/dev/null || cargo install --locked cargo-deny
 
 # Print the benchmarks, as ratios to native clients.
 [positional-arguments]

@@ -26,7 +26,9 @@ Settings come from a file named in MINDHOST_CONFIG and from MINDHOST_<NAME> or M
 environment wins. `mindhost settings` prints every setting with its default and its reason.
 
 Start here:
-  mindhost serve                                   the server; its first start makes a key and says where it is
+  mindhost serve                                   the server; its first start makes a key: shown on a terminal, else
+                                                   left in admin.key in the data directory
+  export KEY=$(cat mindhost-data/admin.key)        that key, or what the terminal showed
   curl -H \"Authorization: Bearer $KEY\" http://127.0.0.1:8080/api/v1/engines
   mindhost doctor                                  what is wrong with an installation, and how to mend it";
 

@@ -33,7 +33,7 @@ pub struct Mind {
     pub provider: String,
     /// The model that it asks for; empty when the plugin decides.
     pub model_name: String,
-    /// Of spec 2.8, and whatever else the caller keeps here.
+    /// `system_prompt`, `prompt_template`, `is_demo`, `allow_direct_queries`, and whatever else the caller keeps here.
     pub parameters: Map<String, Value>,
     /// When it was made.
     pub created_at: jiff::Timestamp,
@@ -82,7 +82,7 @@ pub struct NewMind {
     pub provider: Option<String>,
     /// `None` means the provider's default.
     pub model_name: Option<String>,
-    /// Of spec 2.8.
+    /// As [`Mind::parameters`].
     pub parameters: Map<String, Value>,
 }
 

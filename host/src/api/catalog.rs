@@ -64,7 +64,7 @@ pub(super) struct Describe {
     description: Option<Option<String>>,
 }
 
-/// A catalog, of spec 2.2.
+/// A catalog.
 #[derive(Debug, Serialize)]
 pub(super) struct ShownCatalog {
     datasource: Summary,
@@ -73,7 +73,7 @@ pub(super) struct ShownCatalog {
     tables: Vec<ShownTable>,
 }
 
-/// A datasource in a catalog, of spec 2.1.
+/// A datasource in a catalog: without what it is configured with.
 #[derive(Debug, Serialize)]
 struct Summary {
     id: String,
@@ -84,7 +84,7 @@ struct Summary {
     modified_at: jiff::Timestamp,
 }
 
-/// A table, of spec 2.3.
+/// A table of a catalog.
 #[derive(Debug, Serialize)]
 pub(super) struct ShownTable {
     name: String,
@@ -107,7 +107,7 @@ pub(super) struct ShownTable {
     foreign_key_constraints: Vec<ForeignKey>,
 }
 
-/// A column, of spec 2.4.
+/// A column of a table.
 #[derive(Debug, Serialize)]
 pub(super) struct ShownColumn {
     name: String,

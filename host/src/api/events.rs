@@ -20,7 +20,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
 /// Which events a client wants.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wanted {
-    /// Only the four kinds of the specification.
+    /// Only the four kinds that carry the answer: created, in progress, text delta, completed.
     pub minimal: bool,
     /// `response.mindhost.step` too.
     pub steps: bool,
@@ -57,7 +57,7 @@ struct Writer {
     sequence: u64,
 }
 
-/// A delta: OpenAI's fields at the top, the specification's under `response`.
+/// A delta: OpenAI's fields at the top, and the three that clients of ours read under `response`.
 #[derive(Serialize)]
 struct Delta<'a> {
     r#type: &'static str,
@@ -109,7 +109,7 @@ impl Writer {
         }
     }
 
-    /// The events around the text that the specification does not have, for OpenAI's clients.
+    /// The events around the text that only OpenAI's clients need.
     fn frame(&mut self, event: &Event) -> Vec<SseEvent> {
         let id = self.message_id;
         match event {

@@ -1,4 +1,4 @@
-//! The response object: the specification's fields, and those that OpenAI's clients parse.
+//! The response object: what our own clients read, and what OpenAI's clients need to parse it.
 
 use std::sync::Arc;
 

@@ -23,7 +23,8 @@ pub(crate) enum Keys {
         /// When it ends: 2027-01-31T00:00:00Z.
         #[arg(long)]
         expires_at: Option<jiff::Timestamp>,
-        /// A client that needs answers in its own shapes.
+        /// A client that reads some answers in another shape: with `minds-sdk`, Minds show their datasources as objects
+        /// with name and tables, in place of names.
         #[arg(long, value_enum)]
         compat: Option<Compat>,
     },
