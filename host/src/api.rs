@@ -24,6 +24,7 @@ use axum::{
     Router, ServiceExt,
     extract::{DefaultBodyLimit, Request, connect_info::IntoMakeServiceWithConnectInfo},
     routing::{delete, get, patch, post},
+    serve::ListenerExt,
 };
 use tokio::net::TcpListener;
 use tower::Layer;
@@ -117,6 +118,12 @@ pub async fn serve(
     state: AppState,
     ending: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
+    // Without Nagle's delay: an event that is written is an event that is sent.
+    let listener = listener.tap_io(|connection| {
+        if let Err(error) = connection.set_nodelay(true) {
+            tracing::debug!(%error, "could not set TCP_NODELAY");
+        }
+    });
     axum::serve(listener, service(state))
         .with_graceful_shutdown(ending)
         .await

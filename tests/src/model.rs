@@ -15,6 +15,7 @@ use axum::{
     http::HeaderMap,
     response::Response,
     routing::{get, post},
+    serve::ListenerExt,
 };
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
@@ -71,6 +72,10 @@ impl ScriptedModel {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("its address");
         let server = tokio::spawn(async move {
+            // As real vendors send: every event at once.
+            let listener = listener.tap_io(|connection| {
+                connection.set_nodelay(true).expect("a connection");
+            });
             axum::serve(listener, routes)
                 .await
                 .expect("the scripted model");

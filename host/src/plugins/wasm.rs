@@ -16,6 +16,7 @@ mod pool;
 mod roots;
 mod sockets;
 mod state;
+mod tcp;
 
 pub use engine::Runtime;
 pub use loader::{Loaded, Loader};

@@ -1,7 +1,7 @@
 //! Name look-up for guests: only granted names, answered from what the host resolved and checked. And a limit on
 //! the sockets that one instance makes.
 //!
-//! Connecting itself is checked in `state.rs`, by the address check that every socket call passes.
+//! Connecting itself is in `tcp.rs`.
 
 use std::{net::IpAddr, sync::Arc, vec};
 
@@ -12,19 +12,20 @@ use wasmtime_wasi::{
         bindings::sockets::{
             ip_name_lookup::{self, ResolveAddressStream},
             network::{self, ErrorCode, IpAddress, IpAddressFamily},
-            tcp_create_socket,
+            tcp, tcp_create_socket,
         },
         subscribe,
     },
     sockets::{WasiSocketsCtxView, WasiSocketsView},
 };
 
-use super::{grants::Grants, limits::Handles, state::State};
+use super::{grants::Grants, limits::Handles, state::State, tcp::Socket};
 
 /// Replaces WASI's own name look-up, and counts the sockets that are made.
 pub fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     ip_name_lookup::add_to_linker::<State, Sockets>(linker, view)?;
-    tcp_create_socket::add_to_linker::<State, Sockets>(linker, view)
+    tcp_create_socket::add_to_linker::<State, Sockets>(linker, view)?;
+    tcp::add_to_linker::<State, Sockets>(linker, view)
 }
 
 fn view(state: &mut State) -> SocketView<'_> {
@@ -41,10 +42,13 @@ impl HasData for Sockets {
     type Data<'a> = SocketView<'a>;
 }
 
-struct SocketView<'a> {
-    grants: Arc<Grants>,
+/// What the socket calls of one guest work on.
+pub struct SocketView<'a> {
+    /// What may be reached.
+    pub grants: Arc<Grants>,
     handles: Arc<Handles>,
-    inner: WasiSocketsCtxView<'a>,
+    /// Resources of the guest.
+    pub inner: WasiSocketsCtxView<'a>,
 }
 
 /// The answer to one look-up; complete from the start, because the host resolved the name before the call.
@@ -88,10 +92,14 @@ impl tcp_create_socket::Host for SocketView<'_> {
         &mut self,
         family: IpAddressFamily,
     ) -> Result<Resource<TcpSocket>, SocketError> {
-        match self.handles.take_socket() {
-            true => self.inner.create_tcp_socket(family),
-            false => Err(ErrorCode::NewSocketLimit.into()),
+        if !self.grants.uses_sockets() {
+            return Err(ErrorCode::AccessDenied.into());
         }
+        if !self.handles.take_socket() {
+            return Err(ErrorCode::NewSocketLimit.into());
+        }
+        let socket = self.inner.table.push(Socket::new(family))?;
+        Ok(Resource::new_own(socket.rep()))
     }
 }
 

@@ -13,7 +13,6 @@ use wasmtime_wasi::{
     WasiCtx, WasiCtxView, WasiView,
     cli::{IsTerminal, StdoutStream},
     p2::{DynPollable, OutputStream, Pollable, StreamResult, subscribe},
-    sockets::SocketAddrUse,
 };
 use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
@@ -45,19 +44,11 @@ impl State {
     /// A state that can reach what `grants` names and nothing else: no environment, no arguments, no input.
     pub fn new(grants: Arc<Grants>, limiter: Limiter, log: Arc<GuestLog>) -> Self {
         let mut wasi = WasiCtx::builder();
-        let sockets = Arc::clone(&grants);
-        wasi.allow_tcp(grants.uses_sockets())
+        // Sockets and name look-up are our own; what WASI itself would do stays refused.
+        wasi.allow_tcp(false)
             .allow_udp(false)
             .allow_ip_name_lookup(false)
             .allow_blocking_current_thread(grants.uses_files())
-            .socket_addr_check(move |address, reason| {
-                let allowed = match reason {
-                    SocketAddrUse::TcpConnect => sockets.may_connect(address),
-                    SocketAddrUse::TcpBind => address.ip().is_unspecified() && address.port() == 0,
-                    _ => false,
-                };
-                Box::pin(std::future::ready(allowed))
-            })
             .max_random_size(1 << 20)
             .stdout(LineLog(Arc::clone(&log)))
             .stderr(LineLog(Arc::clone(&log)));
