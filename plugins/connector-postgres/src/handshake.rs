@@ -11,7 +11,7 @@ use postgres_protocol::message::frontend;
 use crate::auth::Authentication;
 use crate::config::{ConnectionData, SslMode};
 use crate::error::transport;
-use crate::tls::{TlsSettings, server_end_point};
+use crate::tls::{Suites, TlsSettings, server_end_point};
 use crate::wire::{Transport, Wire};
 
 /// What every session is set to. The host sends fully qualified names, so the search path holds nothing that a
@@ -142,26 +142,44 @@ fn dial(
     encryption: Encryption,
     deadline: Instant,
 ) -> Result<Transport, Failure> {
+    match dial_offering(data, tls, encryption, deadline, TlsSettings::first_suites()) {
+        Err((_, true)) => dial_offering(data, tls, encryption, deadline, Suites::All),
+        done => done,
+    }
+    .map_err(|(failure, _)| failure)
+}
+
+/// As [`dial`]; the failure says whether other ciphers may help.
+fn dial_offering(
+    data: &ConnectionData,
+    tls: &TlsSettings,
+    encryption: Encryption,
+    deadline: Instant,
+    suites: Suites,
+) -> Result<Transport, (Failure, bool)> {
+    let plain = |error: Error| (Failure::from(error), false);
     let left = deadline.saturating_duration_since(Instant::now());
-    let mut socket = TcpStream::connect(&data.host, data.port()?, left)?;
+    let mut socket =
+        TcpStream::connect(&data.host, data.port().map_err(plain)?, left).map_err(plain)?;
     socket.set_deadline(Some(deadline));
     if encryption == Encryption::Plain {
         return Ok(Transport::Plain(socket));
     }
-    match ask_for_tls(&mut socket)? {
-        b'S' => {
-            let stream = tls.handshake(&data.host, socket).map_err(|error| {
-                let try_other = error.kind() == ErrorKind::Tls;
-                Failure { error, try_other }
-            })?;
-            Ok(Transport::Tls(Box::new(stream)))
-        }
+    match ask_for_tls(&mut socket).map_err(plain)? {
+        b'S' => match tls.handshake(&data.host, socket, suites) {
+            Ok(stream) => Ok(Transport::Tls(Box::new(stream))),
+            Err(failed) => {
+                let try_other = failed.error.kind() == ErrorKind::Tls;
+                let error = failed.error;
+                Err((Failure { error, try_other }, failed.try_all_suites))
+            }
+        },
         b'N' if encryption == Encryption::TlsIfOffered => Ok(Transport::Plain(socket)),
         b'N' => {
             let message = "the server does not offer TLS, which this sslmode requires";
-            Err(Error::new(ErrorKind::Tls, message).into())
+            Err(plain(Error::new(ErrorKind::Tls, message)))
         }
-        _ => Err(not_postgres().into()),
+        _ => Err(plain(not_postgres())),
     }
 }
 

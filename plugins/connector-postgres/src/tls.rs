@@ -7,7 +7,7 @@ use mindhost_sdk::{Error, ErrorKind, Result, net};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
 use rustls::crypto::{
-    WebPkiSupportedAlgorithms, ring, verify_tls12_signature, verify_tls13_signature,
+    CryptoProvider, WebPkiSupportedAlgorithms, ring, verify_tls12_signature, verify_tls13_signature,
 };
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
@@ -25,66 +25,126 @@ pub(crate) type TlsStream = StreamOwned<ClientConnection, TcpStream>;
 /// The certificates that one configuration trusts, and the client's own. Made before any connection, so that a
 /// mistake in them is an error of the configuration.
 pub(crate) struct TlsSettings {
-    client: Arc<ClientConfig>,
+    quick: Arc<ClientConfig>,
+    all: Arc<ClientConfig>,
+}
+
+/// The ciphers that a handshake offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Suites {
+    /// ChaCha20-Poly1305 alone. In a sandbox there are no AES instructions, and AES-GCM in plain code is several times
+    /// slower; servers choose it nevertheless when it is offered.
+    Quick,
+    /// All that are known, for servers that have no ChaCha20.
+    All,
+}
+
+/// A handshake that failed.
+pub(crate) struct HandshakeFailure {
+    /// What to say.
+    pub(crate) error: Error,
+    /// The server and this side may have had no cipher in common.
+    pub(crate) try_all_suites: bool,
+}
+
+impl From<Error> for HandshakeFailure {
+    fn from(error: Error) -> Self {
+        Self {
+            error,
+            try_all_suites: false,
+        }
+    }
 }
 
 impl TlsSettings {
     /// # Errors
     /// `InvalidConfig` when a certificate or key is not PEM, or the two do not belong together.
     pub(crate) fn new(data: &ConnectionData) -> Result<Self> {
-        let provider = Arc::new(ring::default_provider());
-        let verifier = Arc::new(Verifier::new(
-            data,
-            provider.signature_verification_algorithms,
-        )?);
-        let builder = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(|_| Error::internal("TLS has no protocol version in common with itself"))?
-            .dangerous()
-            .with_custom_certificate_verifier(verifier);
-        let client = match (&data.sslcert, &data.sslkey) {
-            (Some(certificate), Some(key)) => {
-                let chain = certificates("sslcert", certificate)?;
-                let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(|_| {
-                    Error::invalid_config(
-                        "`sslkey` in connection_data is not an unencrypted PEM key",
-                    )
-                })?;
-                builder.with_client_auth_cert(chain, key).map_err(|_| {
-                    Error::invalid_config(
-                        "`sslcert` and `sslkey` in connection_data do not belong together",
-                    )
-                })?
-            }
-            _ => builder.with_no_client_auth(),
-        };
+        let all = ring::default_provider();
+        let mut quick = all.clone();
+        quick
+            .cipher_suites
+            .retain(|suite| format!("{:?}", suite.suite()).contains("CHACHA20"));
         Ok(Self {
-            client: Arc::new(client),
+            quick: Arc::new(client(data, quick)?),
+            all: Arc::new(client(data, all)?),
         })
+    }
+
+    /// What to offer first: where there are AES instructions, everything.
+    pub(crate) fn first_suites() -> Suites {
+        match cfg!(target_family = "wasm") {
+            true => Suites::Quick,
+            false => Suites::All,
+        }
     }
 
     /// Speaks TLS on a socket whose server has agreed to.
     ///
     /// # Errors
     /// `Tls`, or what the transport says.
-    pub(crate) fn handshake(&self, host: &str, mut socket: TcpStream) -> Result<TlsStream> {
+    pub(crate) fn handshake(
+        &self,
+        host: &str,
+        mut socket: TcpStream,
+        suites: Suites,
+    ) -> Result<TlsStream, HandshakeFailure> {
         let name = ServerName::try_from(host.to_owned()).unwrap_or_else(|_| unnamed());
-        let mut connection = ClientConnection::new(Arc::clone(&self.client), name)
-            .map_err(|error| failed(&error))?;
+        let client = match suites {
+            Suites::Quick => &self.quick,
+            Suites::All => &self.all,
+        };
+        let mut connection =
+            ClientConnection::new(Arc::clone(client), name).map_err(|error| failed(&error))?;
         while connection.is_handshaking() {
             connection.complete_io(&mut socket).map_err(|error| {
                 match error.get_ref().and_then(|inner| inner.downcast_ref()) {
-                    Some(error) => failed(error),
+                    Some(error) => HandshakeFailure {
+                        error: failed(error),
+                        try_all_suites: suites == Suites::Quick && is_about_suites(error),
+                    },
                     None if net::error_kind(&error) == ErrorKind::ConnectionLost => Error::new(
                         ErrorKind::Tls,
                         "the server closed the connection during the TLS handshake",
-                    ),
-                    None => crate::error::transport(&error),
+                    )
+                    .into(),
+                    None => crate::error::transport(&error).into(),
                 }
             })?;
         }
         Ok(StreamOwned::new(connection, socket))
     }
+}
+
+fn is_about_suites(error: &rustls::Error) -> bool {
+    use rustls::AlertDescription::{HandshakeFailure, InsufficientSecurity};
+    matches!(
+        error,
+        rustls::Error::AlertReceived(HandshakeFailure | InsufficientSecurity)
+    )
+}
+
+fn client(data: &ConnectionData, provider: CryptoProvider) -> Result<ClientConfig> {
+    let provider = Arc::new(provider);
+    let verifier = Arc::new(Verifier::new(
+        data,
+        provider.signature_verification_algorithms,
+    )?);
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|_| Error::internal("TLS has no protocol version in common with itself"))?
+        .dangerous()
+        .with_custom_certificate_verifier(verifier);
+    let (Some(certificate), Some(key)) = (&data.sslcert, &data.sslkey) else {
+        return Ok(builder.with_no_client_auth());
+    };
+    let chain = certificates("sslcert", certificate)?;
+    let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(|_| {
+        Error::invalid_config("`sslkey` in connection_data is not an unencrypted PEM key")
+    })?;
+    builder.with_client_auth_cert(chain, key).map_err(|_| {
+        Error::invalid_config("`sslcert` and `sslkey` in connection_data do not belong together")
+    })
 }
 
 /// For hosts that are no valid DNS name: without server name indication, and matching no certificate.
