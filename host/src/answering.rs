@@ -20,12 +20,12 @@ use std::{
 };
 
 use jiff::Timestamp;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
 use self::{
-    events::{EventLog, EventReader},
+    events::{Event, EventLog, EventReader},
     record::{ResponseRecord, ResponseStatus, Usage},
 };
 use crate::{
@@ -153,7 +153,7 @@ impl Answering {
         let prepared = self.prepare(caller, &ask).await?;
         let log = EventLog::new(self.0.parts.halt.child_token());
         let record = record(caller, &prepared, &ask);
-        let place = self.0.take_place(record.id, caller, &log)?;
+        let place = self.0.take_place(&record, &log)?;
         let reader = log.reader(true);
         match ask.query {
             Some(query) => {
@@ -336,17 +336,12 @@ impl Answering {
 }
 
 impl Inner {
-    fn take_place(
-        self: &Arc<Self>,
-        id: Uuid,
-        caller: &Caller,
-        log: &Arc<EventLog>,
-    ) -> Result<Place> {
+    fn take_place(self: &Arc<Self>, record: &ResponseRecord, log: &Arc<EventLog>) -> Result<Place> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let limit = self.parts.settings.concurrent_per_key;
         if running
             .values()
-            .filter(|one| one.key_id == *caller.key_id)
+            .filter(|one| one.key_id == record.key_id)
             .count()
             >= limit
         {
@@ -359,17 +354,23 @@ impl Inner {
             .with_retry_after(std::time::Duration::from_secs(1)));
         }
         running.insert(
-            id,
+            record.id,
             Running {
-                key_id: caller.key_id.to_string(),
+                key_id: record.key_id.clone(),
                 log: log.clone(),
             },
         );
         Ok(Place {
-            id,
+            record: Arc::new(record.clone()),
             inner: self.clone(),
             log: log.clone(),
         })
+    }
+
+    /// Ids of the answers under way.
+    fn running_ids(&self) -> Vec<Uuid> {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.keys().copied().collect()
     }
 
     fn log_of(&self, id: Uuid) -> Option<Arc<EventLog>> {
@@ -408,7 +409,8 @@ impl Inner {
 
 /// A place among the answers under way, given back when dropped.
 struct Place {
-    id: Uuid,
+    /// The response as it was when it began.
+    record: Arc<ResponseRecord>,
     inner: Arc<Inner>,
     log: Arc<EventLog>,
 }
@@ -419,7 +421,17 @@ impl Drop for Place {
             .running
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .remove(&self.id);
+            .remove(&self.record.id);
+        // A task that panicked has told its readers nothing, and they would wait for ever.
+        if !self.log.has_ended() {
+            let error = Error::internal("an answer ended without a last event");
+            let mut record = ResponseRecord::clone(&self.record);
+            record.status = ResponseStatus::Failed;
+            record.completed_at = Some(Timestamp::now());
+            record.error = Some(json!({"code": error.code().as_str(), "message": error.message()}));
+            self.log
+                .push(Event::Failed(Arc::new(error), Arc::new(record)));
+        }
     }
 }
 

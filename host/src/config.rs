@@ -9,7 +9,7 @@ mod load;
 mod plugins;
 mod values;
 
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{net::SocketAddr, num::NonZeroU32, path::PathBuf, time::Duration};
 
 use serde::Deserialize;
 
@@ -181,7 +181,7 @@ pub struct Answering {
     /// Bytes of text in one answer.
     pub answer_bytes: usize,
     /// Rows that the model sees.
-    pub rows_for_model: u32,
+    pub rows_for_model: NonZeroU32,
     /// Earlier messages that the model sees.
     pub history: usize,
     /// Answers under way a key.

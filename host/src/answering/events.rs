@@ -93,6 +93,15 @@ impl EventLog {
         self.length.send_replace(length);
     }
 
+    /// Whether the last event was pushed.
+    pub fn has_ended(&self) -> bool {
+        self.events
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .last()
+            .is_some_and(Event::is_last)
+    }
+
     /// A reader that begins at the first event. While `owns` is true, dropping it before the end cancels the
     /// answer: nobody else waits for it.
     pub fn reader(self: &Arc<Self>, owns: bool) -> EventReader {

@@ -1,4 +1,4 @@
-//! Responses that a host left behind when it died.
+//! Responses that nobody works on any more: their host died, or could not store how they ended.
 
 use std::time::Duration;
 
@@ -35,19 +35,21 @@ async fn tend(inner: &Inner, patience: Duration) -> crate::error::Result<()> {
         "code": "internal_error",
         "message": "the server stopped while it made this answer; ask again",
     });
-    let before = crate::store::now() - i64::try_from(patience.as_micros()).unwrap_or(i64::MAX);
-    store::heartbeat(&inner.parts.store, &inner.host_id).await?;
+    let before =
+        |age: Duration| crate::store::now() - i64::try_from(age.as_micros()).unwrap_or(i64::MAX);
+    store::heartbeat(&inner.parts.store, &inner.running_ids()).await?;
     let found = store::fail_abandoned(
         &inner.parts.store,
         &inner.host_id,
-        before,
+        before(DEAD_AFTER),
+        before(patience),
         &error.to_string(),
     )
     .await?;
     if found > 0 {
         tracing::info!(
             responses = found,
-            "marked responses as failed that a stopped server left behind"
+            "marked responses as failed that nobody worked on any more"
         );
     }
     Ok(())

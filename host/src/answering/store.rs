@@ -107,29 +107,40 @@ pub async fn delete(store: &Store, id: Uuid) -> Result<()> {
     Ok(tx.commit().await?)
 }
 
-/// Says that this host still works on its responses.
-pub async fn heartbeat(store: &Store, host_id: &str) -> Result<()> {
-    sqlx::query(
-        "UPDATE responses SET heartbeat_at = $2 WHERE host_id = $1 AND completed_at IS NULL",
-    )
-    .bind(host_id)
-    .bind(store::now())
-    .execute(store.pool())
-    .await?;
-    Ok(())
+/// Says that somebody still works on these responses.
+pub async fn heartbeat(store: &Store, ids: &[Uuid]) -> Result<()> {
+    let mut tx = store.begin().await?;
+    for id in ids {
+        sqlx::query(
+            "UPDATE responses SET heartbeat_at = $2 WHERE id = $1 AND completed_at IS NULL",
+        )
+        .bind(id.to_string())
+        .bind(store::now())
+        .execute(&mut *tx)
+        .await?;
+    }
+    Ok(tx.commit().await?)
 }
 
-/// Marks responses as failed that nobody works on any more: those without a heartbeat since `before`. Returns
-/// how many there were.
-pub async fn fail_abandoned(store: &Store, host_id: &str, before: i64, error: &str) -> Result<u64> {
+/// Marks responses as failed that nobody works on any more: those of this host without a heartbeat since
+/// `own_before`, and those of others without one since `others_before`. Returns how many there were.
+pub async fn fail_abandoned(
+    store: &Store,
+    host_id: &str,
+    own_before: i64,
+    others_before: i64,
+    error: &str,
+) -> Result<u64> {
     let done = sqlx::query(
         "UPDATE responses SET status = 'failed', error = $1, completed_at = $2
-         WHERE completed_at IS NULL AND host_id <> $3 AND heartbeat_at < $4",
+         WHERE completed_at IS NULL
+           AND ((host_id = $3 AND heartbeat_at < $4) OR (host_id <> $3 AND heartbeat_at < $5))",
     )
     .bind(error)
     .bind(store::now())
     .bind(host_id)
-    .bind(before)
+    .bind(own_before)
+    .bind(others_before)
     .execute(store.pool())
     .await?;
     Ok(done.rows_affected())

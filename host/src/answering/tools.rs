@@ -3,6 +3,8 @@
 //! A model is a stranger: its arguments are parsed, its SQL goes through the same guard as a caller's, and
 //! what it did wrong is told back to it so that it can try again.
 
+use std::num::NonZeroU32;
+
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -25,7 +27,7 @@ pub struct Toolbox<'a> {
     /// What the Mind may see.
     pub access: &'a Access,
     /// Rows of a result that the model is shown at most.
-    pub max_rows: u32,
+    pub max_rows: NonZeroU32,
 }
 
 /// What a tool call came to.
@@ -44,8 +46,11 @@ pub struct Outcome {
     pub step: Step,
 }
 
+/// Rows that the model is shown when it does not say how many.
+const USUAL_ROWS: u32 = 50;
+
 /// The three tools, with JSON schemas of their arguments.
-pub fn offered() -> Vec<Tool> {
+pub fn offered(max_rows: NonZeroU32) -> Vec<Tool> {
     let tool = |name: &str, description: &str, parameters: Value| Tool {
         name: name.into(),
         description: description.into(),
@@ -74,7 +79,7 @@ pub fn offered() -> Vec<Tool> {
             json!({"type": "object", "properties": {
                 "datasource": {"type": "string"},
                 "sql": {"type": "string"},
-                "max_rows": {"type": "integer", "minimum": 1, "maximum": 100}
+                "max_rows": {"type": "integer", "minimum": 1, "maximum": max_rows}
             }, "required": ["sql"], "additionalProperties": false}),
         ),
     ]
@@ -195,7 +200,10 @@ impl Toolbox<'_> {
     async fn run_sql(&self, tool_call: &ToolCall, call: &Call) -> Result<Given> {
         let arguments: RunSql = parse(tool_call)?;
         let access = self.access.narrowed(arguments.datasource.as_deref())?;
-        let limit = arguments.max_rows.unwrap_or(50).clamp(1, self.max_rows);
+        let limit = arguments
+            .max_rows
+            .unwrap_or(USUAL_ROWS)
+            .clamp(1, self.max_rows.get());
         let page = self
             .results
             .page(&access, &arguments.sql, u64::from(limit), 0, call)

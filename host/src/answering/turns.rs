@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use super::{
     events::{Event, EventLog},
@@ -65,20 +65,26 @@ impl Turns<'_> {
     ///
     /// # Errors
     /// What model or database said, or `answer_failed` naming the bound that was met.
-    pub async fn run(mut self, mut messages: Vec<ModelMessage>) -> Result<Answer> {
-        let deadline = Instant::now() + self.bounds.wall_clock;
+    pub async fn run(mut self, messages: Vec<ModelMessage>) -> Result<Answer> {
         let call = Call {
-            deadline,
+            deadline: Instant::now() + self.bounds.wall_clock,
             cancel: self.log.cancel.clone(),
         };
+        match timeout_at(call.deadline, self.take_turns(messages, &call)).await {
+            Ok(Err(error)) if error.kind() == Kind::Timeout && call.remaining().is_zero() => {
+                Err(self.out_of_time().with_source(error))
+            }
+            Ok(made) => made,
+            Err(_) => Err(self.out_of_time()),
+        }
+    }
+
+    async fn take_turns(&mut self, mut messages: Vec<ModelMessage>, call: &Call) -> Result<Answer> {
         let mut answer = Answer::default();
         let mut calls_made = 0;
         let mut repairs = 0;
         loop {
-            let turn = self
-                .turn(&messages, &mut answer.text, &call)
-                .await
-                .map_err(|error| self.name_time(error, &call))?;
+            let turn = self.turn(&messages, &mut answer.text, call).await?;
             answer.usage.input_tokens += turn.usage.input_tokens;
             answer.usage.output_tokens += turn.usage.output_tokens;
             if turn.calls.is_empty() {
@@ -100,7 +106,7 @@ impl Turns<'_> {
             }
             messages.push(said(&turn));
             for tool_call in &turn.calls {
-                let outcome = self.toolbox.run(tool_call, &call).await?;
+                let outcome = self.toolbox.run(tool_call, call).await?;
                 self.log.push(Event::Step(Arc::new(outcome.step)));
                 repairs += u32::from(outcome.needs_repair);
                 if repairs > self.bounds.repairs {
@@ -125,7 +131,7 @@ impl Turns<'_> {
         let request = ModelRequest {
             model: self.model_name.to_owned(),
             messages: messages.to_vec(),
-            tools: tools::offered(),
+            tools: tools::offered(self.bounds.rows_for_model),
             tool_choice: "auto".into(),
             max_output_tokens: self.max_output_tokens,
             temperature: None,
@@ -196,19 +202,15 @@ impl Turns<'_> {
         Ok(answer)
     }
 
-    /// A time-out of a call at the end of the answer's own time is that bound, whatever was waited for.
-    fn name_time(&self, error: Error, call: &Call) -> Error {
-        if error.kind() == Kind::Timeout && call.remaining().is_zero() {
-            return Error::new(
-                Code::Timeout,
-                format!(
-                    "the answer took longer than {:?}; ask for less at once",
-                    self.bounds.wall_clock
-                ),
-            )
-            .with_source(error);
-        }
-        error
+    /// The end of the answer's own time, whatever was waited for.
+    fn out_of_time(&self) -> Error {
+        Error::new(
+            Code::Timeout,
+            format!(
+                "the answer took longer than {:?}; ask for less at once",
+                self.bounds.wall_clock
+            ),
+        )
     }
 }
 

@@ -72,24 +72,36 @@ async fn until_signal(listener: TcpListener, state: AppState) -> anyhow::Result<
     token.cancel();
     let grace = state.config.server.shutdown_grace;
     // Answers and exports have no other way to learn that the server ends: they finish or are halted.
-    let drained = timeout(grace, async {
-        let _ = server.await;
-        state.shutdown.tasks.close();
-        state.shutdown.tasks.wait().await;
-        state.auth.close().await;
-        state.store.close().await;
-    });
-    if drained.await.is_ok() {
-        tracing::info!("ended");
-        return Ok(());
-    }
-    tracing::warn!("the time to finish is over (server.shutdown_grace): stopping what still runs");
-    state.shutdown.halt.cancel();
     state.shutdown.tasks.close();
-    if timeout(HALT, state.shutdown.tasks.wait()).await.is_err() {
+    let ended = async {
+        let _ = server.await;
+        stopped(&state).await;
+    };
+    tokio::select! {
+        () = ended => {
+            tracing::info!("ended");
+            return Ok(());
+        }
+        () = tokio::time::sleep(grace) => {
+            tracing::warn!("the time to finish is over (server.shutdown_grace): stopping what still runs");
+        }
+        _ = terminate.recv() => tracing::warn!("asked again to end: stopping what still runs"),
+        _ = interrupt.recv() => tracing::warn!("asked again to end: stopping what still runs"),
+    }
+    state.shutdown.halt.cancel();
+    if timeout(HALT, stopped(&state)).await.is_err() {
         tracing::warn!("some work did not stop in time; the next start finds what it left");
     }
     Ok(())
+}
+
+/// Waits for the work beside the requests, for cancellations on their way to an engine, and for what is being
+/// written.
+async fn stopped(state: &AppState) {
+    state.shutdown.tasks.wait().await;
+    state.registry.drain().await;
+    state.auth.close().await;
+    state.store.close().await;
 }
 
 /// The first start makes a key: shown to whoever sits there, else left in a file for the owner of the process.
