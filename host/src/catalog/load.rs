@@ -14,9 +14,7 @@ use super::{
 use crate::{
     config,
     error::{Error, Kind, Result},
-    plugins::{
-        Call, Connection, Connector, Dialect, StatisticsOptions, TableInfo, TableRef, Target,
-    },
+    plugins::{Call, Connection, Connector, StatisticsOptions, TableInfo, TableRef, Target},
 };
 
 /// Tables that an engine is asked to describe at once.
@@ -311,17 +309,13 @@ impl Engine<'_> {
     }
 
     async fn of_scan(&self, info: &TableInfo, call: &Call) -> Result<Sample> {
-        let dialect = self
-            .connector
-            .manifest()
-            .dialect
-            .unwrap_or(Dialect::Generic);
         let bounds = Bounds {
             rows: self.loader.settings.sample_rows,
             time: self.loader.settings.sample_time,
         };
         let mut connection = self.connector.connect(self.target, call).await?;
-        sample::scan(&mut *connection, dialect, info, bounds, call).await
+        let manifest = self.connector.manifest();
+        sample::scan(&mut *connection, manifest, info, bounds, call).await
     }
 }
 

@@ -17,8 +17,8 @@ use super::Statistics;
 use crate::{
     error::{Error, Kind, Result},
     plugins::{
-        Batch, Call, Column, ColumnInfo, Connection, DataType, Dialect, Statement, TableInfo,
-        TableRef, Value,
+        Batch, Call, Column, ColumnInfo, Connection, DataType, Dialect, Paging, Statement,
+        TableInfo, TableRef, Value, manifest::Manifest,
     },
     store::new_id,
 };
@@ -55,11 +55,12 @@ pub struct Sample {
 /// What the engine says; cancelled.
 pub async fn scan(
     connection: &mut dyn Connection,
-    dialect: Dialect,
+    manifest: &Manifest,
     info: &TableInfo,
     bounds: Bounds,
     call: &Call,
 ) -> Result<Sample> {
+    let dialect = manifest.dialect.unwrap_or(Dialect::Generic);
     let table = qualified(dialect, &info.table);
     if info.columns.is_empty() {
         // A view that cannot be read has no columns either: counting tells, in the engine's own words.
@@ -70,12 +71,12 @@ pub async fn scan(
         });
     }
     let mut reading = Reading::new(&info.columns);
-    let text = select(
-        dialect,
-        &table,
-        &info.columns,
-        bounds.rows.saturating_add(1),
-    );
+    // An engine that knows no LIMIT is told to stop by closing its cursor.
+    let limit = match (manifest.capabilities.paging, dialect) {
+        (Paging::Sql, _) | (_, Dialect::Mssql) => Some(bounds.rows.saturating_add(1)),
+        (Paging::InMemory, _) => None,
+    };
+    let text = select(dialect, &table, &info.columns, limit);
     let statement = Statement {
         text,
         id: new_id(),
@@ -243,9 +244,9 @@ impl Reading {
     }
 }
 
-/// `SELECT columns FROM table`, limited. Of columns with bytes only whether they are NULL is asked: they may be
+/// `SELECT columns FROM table`, limited where the engine can. Of columns with bytes only whether they are NULL is asked: they may be
 /// large, and their values are never shown.
-fn select(dialect: Dialect, table: &str, columns: &[ColumnInfo], limit: u64) -> String {
+fn select(dialect: Dialect, table: &str, columns: &[ColumnInfo], limit: Option<u64>) -> String {
     let column = |column: &ColumnInfo| {
         let name = quote(dialect, &column.name);
         match holds_bytes(&column.native_type) {
@@ -254,9 +255,10 @@ fn select(dialect: Dialect, table: &str, columns: &[ColumnInfo], limit: u64) -> 
         }
     };
     let columns = columns.iter().map(column).collect::<Vec<_>>().join(", ");
-    match dialect {
-        Dialect::Mssql => format!("SELECT TOP ({limit}) {columns} FROM {table}"),
-        _ => format!("SELECT {columns} FROM {table} LIMIT {limit}"),
+    match (dialect, limit) {
+        (Dialect::Mssql, Some(limit)) => format!("SELECT TOP ({limit}) {columns} FROM {table}"),
+        (_, Some(limit)) => format!("SELECT {columns} FROM {table} LIMIT {limit}"),
+        (_, None) => format!("SELECT {columns} FROM {table}"),
     }
 }
 
