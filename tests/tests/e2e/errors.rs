@@ -131,9 +131,8 @@ async fn pages_of_foreign_origins_are_let_in_only_when_configured() {
     assert_eq!(origin("https://evil.example.com").await, "");
 }
 
-#[tokio::test]
-async fn a_fault_of_the_host_is_500_and_tells_nothing_of_itself() {
-    let host = Host::start().await;
+/// Takes tables of the store away under the running server.
+async fn break_store(host: &Host) {
     let store = host.data_dir().join("mindhost.db");
     let broken = tokio::task::spawn_blocking(move || {
         let store = rusqlite::Connection::open(store).unwrap();
@@ -144,10 +143,33 @@ async fn a_fault_of_the_host_is_500_and_tells_nothing_of_itself() {
             .unwrap();
     });
     broken.await.unwrap();
-    let reply = host.get("/minds").await;
-    let error = reply.expect_error(500, "internal_error");
-    assert_eq!(error["blame"], "host");
-    assert_eq!(error["type"], "server_error");
-    assert!(!reply.text().contains("no such table"), "{}", reply.text());
+}
+
+#[tokio::test]
+async fn a_fault_of_the_host_is_500_and_tells_nothing_of_itself() {
+    let (host, mind) = crate::responses::shop().await;
+    let response = mind.sql("SELECT 1").await.expect_status(200).json();
+    let message = format!(
+        "/conversations/{}/items/{}",
+        response["conversation"]["id"].as_str().unwrap(),
+        response["output"][0]["id"].as_str().unwrap()
+    );
+    break_store(&host).await;
+    for request in [
+        host.get("/minds"),
+        host.post(
+            "/responses",
+            json!({"model": "sales", "input": "How many?"}),
+        ),
+        host.get(&format!("{message}/result")),
+        host.get(&format!("{message}/export")),
+    ] {
+        let reply = request.await;
+        let error = reply.expect_error(500, "internal_error");
+        assert_eq!(error["blame"], "host");
+        assert_eq!(error["type"], "server_error");
+        assert!(!reply.text().contains("no such table"), "{}", reply.text());
+        assert!(host.log().contains(reply.header("x-request-id")));
+    }
     assert!(host.log().contains("no such table"), "{}", host.log());
 }

@@ -20,6 +20,7 @@ async fn a_killed_host_starts_again_on_its_data() {
     let shop = host
         .sqlite("shop", "CREATE TABLE item (id INTEGER PRIMARY KEY)")
         .await;
+    shop.load().await;
     host.mind("sales")
         .datasource(&shop.name)
         .direct_queries()

@@ -1,7 +1,9 @@
 //! `/responses`: SQL and words, checked field by field.
 
 mod bounds;
+mod in_memory;
 mod input;
+mod stopping;
 mod stream;
 mod words;
 
