@@ -39,8 +39,10 @@ _cargo-deny:
 
 # Print the benchmarks, as ratios to native clients.
 [positional-arguments]
-bench *parts: setup build
+bench *parts: setup
     cargo build --release --workspace --bins
+    @just _components release plugins plugins {{ plugins }}
+    @just _components release tests/guests guests {{ guests }}
     @"{{ target }}/release/bench" "$@"
 
 # The server at target/release/mindhost and the plugins at target/plugins.

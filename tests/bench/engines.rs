@@ -1,6 +1,10 @@
 //! The sandbox against the same connector compiled natively: a scan of the table, and a point query.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use mindhost::plugins::{
     self, Call, Target,
@@ -33,18 +37,51 @@ pub async fn run() {
         .execute_batch(&data::sqlite())
         .unwrap();
     let registry = registry(dir.path()).await;
-    let postgres = data::postgres().await.connection_data();
+    let mut postgres = data::postgres().await.connection_data();
+    postgres["sslmode"] = "disable".into();
+    let mut encrypted = postgres.clone();
+    encrypted["sslmode"] = "require".into();
     let sqlite = json!({"path": "facts.db"});
     let native = json!({"path": files.join("facts.db")});
     compare::<connector_postgres::Postgres>(&registry, "postgres", &postgres, &postgres, "public")
         .await;
+    println!("the same over TLS, for which a sandbox has no instructions of the processor:");
+    compare::<connector_postgres::Postgres>(
+        &registry, "postgres", &encrypted, &encrypted, "public",
+    )
+    .await;
     compare::<connector_sqlite::Sqlite>(&registry, "sqlite", &sqlite, &native, "main").await;
-    first_connection(&registry, &sqlite).await;
+    let sqlite_target = target("sqlite", &sqlite);
+    new_instances(
+        &registry,
+        &sqlite_target,
+        "new instance with an open SQLite file",
+    )
+    .await;
+    let memory_target = target("memory", &json!({"rows": 1}));
+    new_instances(
+        &registry,
+        &memory_target,
+        "new instance of a small connector",
+    )
+    .await;
+}
+
+/// The plugins of the build, and a connector that opens nothing.
+fn plugins_dir(dir: &Path) -> PathBuf {
+    let folder = dir.join("plugins");
+    std::fs::create_dir_all(&folder).unwrap();
+    let built = std::fs::read_dir(build::plugins_dir()).unwrap();
+    let built = built.map(|entry| entry.unwrap().path());
+    for path in built.chain([build::guest("memory")]) {
+        std::os::unix::fs::symlink(&path, folder.join(path.file_name().unwrap())).unwrap();
+    }
+    folder
 }
 
 async fn registry(data_dir: &Path) -> Registry {
     Registry::load(Sources {
-        plugins_dir: build::plugins_dir(),
+        plugins_dir: plugins_dir(data_dir),
         cache_dir: None,
         seal_key: [7; 32],
         settings: mindhost::config::Config::defaults().unwrap().plugins.limits,
@@ -181,25 +218,28 @@ fn decoded_rows(batch: mindhost_sdk::Batch) -> u64 {
     }
 }
 
-/// What a new instance costs with everything that belongs to it: grants, store, opening the file.
-async fn first_connection(registry: &Registry, connection_data: &Value) {
-    let connector = registry.connector("sqlite").unwrap();
+/// What a new instance costs with everything that belongs to it: grants, store, instantiation, `open`, and taking it
+/// away again.
+async fn new_instances(registry: &Registry, target: &Target, name: &str) {
+    let connector = registry.connector(&target.name).unwrap();
     let mut times = Vec::new();
-    for number in 0..PAIRS * 3 {
+    for number in 0..=PAIRS * 9 {
         let target = Target {
             id: format!("new-{number}"),
-            ..target("sqlite", connection_data)
+            ..target.clone()
         };
         let call = Call::new(Duration::from_secs(60), CancellationToken::new());
-        times.push(
-            seconds(async { connector.connect(&target, &call).await.map(drop).unwrap() }).await,
-        );
+        let took =
+            seconds(async { connector.connect(&target, &call).await.map(drop).unwrap() }).await;
+        // The first one warms everything up.
+        if number > 0 {
+            times.push(took);
+        }
         connector.forget(&target.id).await;
     }
     let [low, median, high] = quartiles(times);
     println!(
-        "{:<46} {} ({} to {})",
-        "new instance with an open SQLite file",
+        "{name:<46} {} ({} to {}); bar for the instance alone 100 µs",
         shown(median),
         shown(low),
         shown(high)
