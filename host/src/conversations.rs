@@ -200,21 +200,29 @@ impl Conversations {
 
     /// The caller's conversation.
     ///
+    /// A key that is limited to other Minds does not see it.
+    ///
     /// # Errors
     /// `conversation_not_found` when it does not exist for this caller.
     pub async fn get(&self, caller: &Caller, id: Uuid) -> Result<Conversation> {
+        let sees = |found: &Conversation| {
+            caller.may_read(&found.workspace_id, &found.key_id)
+                && found
+                    .mind_id
+                    .as_deref()
+                    .is_none_or(|mind| caller.sees_mind(mind))
+        };
         store::find(&self.store, id)
             .await?
-            .filter(|found| caller.may_read(&found.workspace_id, &found.key_id))
+            .filter(sees)
             .ok_or_else(|| not_found(id))
     }
 
     /// Deletes it with all its messages.
     ///
     /// # Errors
-    /// `conversation_not_found`.
-    pub async fn delete(&self, caller: &Caller, id: Uuid) -> Result<()> {
-        let conversation = self.get(caller, id).await?;
+    /// When the store fails.
+    pub async fn delete(&self, conversation: &Conversation) -> Result<()> {
         store::delete(&self.store, conversation.id).await
     }
 
@@ -265,6 +273,29 @@ impl Conversations {
             .await?
             .ok_or_else(|| no_message(id))
     }
+}
+
+/// Refuses to change what another key made: admins may read it, and no more.
+///
+/// # Errors
+/// `forbidden`
+pub fn require_owner(caller: &Caller, key_id: &str) -> Result<()> {
+    match *caller.key_id == *key_id {
+        true => Ok(()),
+        false => Err(Error::new(
+            Code::Forbidden,
+            "this belongs to another key, which alone may go on with it or change it; rotating that key hands it on",
+        )),
+    }
+}
+
+/// For a conversation that has another Mind than the one that is asked.
+pub fn of_another_mind(name: &str) -> Error {
+    Error::new(
+        Code::ConversationOfAnotherMind,
+        format!("this conversation belongs to the Mind '{name}'; ask that one, or leave `conversation` out"),
+    )
+    .param("conversation")
 }
 
 fn not_found(id: Uuid) -> Error {

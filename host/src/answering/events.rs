@@ -43,6 +43,16 @@ impl Event {
     pub fn is_last(&self) -> bool {
         matches!(self, Event::Completed(_) | Event::Failed(..))
     }
+
+    fn record(&self) -> Option<Arc<ResponseRecord>> {
+        match self {
+            Event::Created(record)
+            | Event::InProgress(record)
+            | Event::Completed(record)
+            | Event::Failed(_, record) => Some(record.clone()),
+            _ => None,
+        }
+    }
 }
 
 /// A step on the way to an answer, for those who asked to see them.
@@ -100,6 +110,14 @@ impl EventLog {
             .unwrap_or_else(PoisonError::into_inner)
             .last()
             .is_some_and(Event::is_last)
+    }
+
+    /// The response as the newest event that carries it has it.
+    pub fn record(&self) -> Option<Arc<ResponseRecord>> {
+        let events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        // Only the first two and the last can carry it, and there are many in between.
+        let candidates = [events.last(), events.get(1), events.first()];
+        candidates.into_iter().flatten().find_map(Event::record)
     }
 
     /// A reader that begins at the first event. While `owns` is true, dropping it before the end cancels the

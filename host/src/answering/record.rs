@@ -56,6 +56,16 @@ pub struct Usage {
     pub output_tokens: u64,
 }
 
+/// The bounds that the caller set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Limits {
+    /// Tokens that the model may write.
+    pub max_output_tokens: Option<u32>,
+    /// Rows that a `sql_query` gives at once.
+    pub max_inline_rows: Option<u64>,
+}
+
 /// One response.
 #[derive(Clone, Debug)]
 pub struct ResponseRecord {
@@ -85,6 +95,10 @@ pub struct ResponseRecord {
     pub instructions: Option<String>,
     /// The response that it continues.
     pub previous_response_id: Option<Uuid>,
+    /// The bounds that the caller set.
+    pub limits: Limits,
+    /// Whether the model stopped in the middle, at a limit of tokens.
+    pub is_cut: bool,
     /// When it was accepted.
     pub created_at: Timestamp,
     /// When it ended.

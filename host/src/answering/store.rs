@@ -17,8 +17,8 @@ pub async fn insert(tx: &mut Tx, record: &ResponseRecord, host_id: &str) -> Resu
     sqlx::query(
         "INSERT INTO responses
             (id, workspace_id, key_id, conversation_id, mind_id, mind_name, status, error, output, usage, metadata,
-             previous_response_id, instructions, background, host_id, heartbeat_at, created_at, completed_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)",
+             previous_response_id, instructions, background, limits, is_cut, host_id, heartbeat_at, created_at, completed_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)",
     )
     .bind(record.id.to_string())
     .bind(&record.workspace_id)
@@ -34,6 +34,8 @@ pub async fn insert(tx: &mut Tx, record: &ResponseRecord, host_id: &str) -> Resu
     .bind(record.previous_response_id.map(|id| id.to_string()))
     .bind(&record.instructions)
     .bind(0_i64)
+    .bind(store::to_json(&record.limits)?)
+    .bind(i64::from(record.is_cut))
     .bind(host_id)
     .bind(store::now())
     .bind(record.created_at.as_microsecond())
@@ -46,13 +48,15 @@ pub async fn insert(tx: &mut Tx, record: &ResponseRecord, host_id: &str) -> Resu
 /// Writes how a response ended.
 pub async fn finish(tx: &mut Tx, record: &ResponseRecord) -> Result<()> {
     sqlx::query(
-        "UPDATE responses SET status = $2, error = $3, output = $4, usage = $5, completed_at = $6 WHERE id = $1",
+        "UPDATE responses SET status = $2, error = $3, output = $4, usage = $5, is_cut = $6, completed_at = $7
+         WHERE id = $1",
     )
     .bind(record.id.to_string())
     .bind(record.status.as_str())
     .bind(record.error.as_ref().map(ToString::to_string))
     .bind(store::to_json(&record.output)?)
     .bind(store::to_json(&record.usage)?)
+    .bind(i64::from(record.is_cut))
     .bind(record.completed_at.map(|time| time.as_microsecond()))
     .execute(&mut **tx)
     .await?;
@@ -63,7 +67,7 @@ pub async fn finish(tx: &mut Tx, record: &ResponseRecord) -> Result<()> {
 pub async fn find(store: &Store, id: Uuid) -> Result<Option<ResponseRecord>> {
     let row = sqlx::query(
         "SELECT workspace_id, key_id, conversation_id, mind_id, mind_name, status, error, output, usage, metadata,
-                previous_response_id, instructions, created_at, completed_at
+                previous_response_id, instructions, limits, is_cut, created_at, completed_at
          FROM responses WHERE id = $1",
     )
     .bind(id.to_string())
@@ -87,6 +91,8 @@ pub async fn find(store: &Store, id: Uuid) -> Result<Option<ResponseRecord>> {
         metadata: store::json(row.try_get("metadata")?)?,
         instructions: row.try_get("instructions")?,
         previous_response_id: uuid(row.try_get("previous_response_id")?)?,
+        limits: store::json(row.try_get("limits")?)?,
+        is_cut: row.try_get::<i64, _>("is_cut")? != 0,
         created_at: store::timestamp(row.try_get("created_at")?),
         completed_at: completed_at.map(store::timestamp),
     }))

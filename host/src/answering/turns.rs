@@ -192,7 +192,7 @@ impl Turns<'_> {
             )
             .blamed(Blame::Upstream));
         }
-        if answer.text.is_empty() {
+        if answer.text.is_empty() && !answer.cut_short {
             return Err(Error::new(
                 Code::AnswerFailed,
                 "the model ended without an answer; ask again, or choose another model",

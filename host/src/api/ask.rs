@@ -1,5 +1,7 @@
 //! The body of `POST /responses`, read into what the Mind is asked.
 
+use std::num::NonZeroU32;
+
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -26,7 +28,7 @@ pub struct CreateResponse {
     tools: Option<Vec<Value>>,
     instructions: Option<String>,
     metadata: Option<Map<String, Value>>,
-    max_output_tokens: Option<u32>,
+    max_output_tokens: Option<NonZeroU32>,
     #[serde(default)]
     include: Option<Vec<String>>,
 }
@@ -86,7 +88,7 @@ impl CreateResponse {
             query,
             instructions: self.instructions,
             metadata: self.metadata.unwrap_or_default(),
-            max_output_tokens: self.max_output_tokens,
+            max_output_tokens: self.max_output_tokens.map(NonZeroU32::get),
         })
     }
 }

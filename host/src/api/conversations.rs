@@ -16,6 +16,7 @@ use super::{
     extract::{Json, Path, Query},
 };
 use crate::{
+    answering::Answering,
     auth::Caller,
     conversations::{Author, Conversation, Conversations, Message, Window},
     error::{Code, Error, Result},
@@ -65,12 +66,12 @@ pub async fn get(
 
 /// `DELETE /conversations/{id}`
 pub async fn delete(
-    State(conversations): State<Conversations>,
+    State(answering): State<Answering>,
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<axum::Json<Value>> {
     let id = conversation_id(&id)?;
-    conversations.delete(&caller, id).await?;
+    answering.delete_conversation(&caller, id).await?;
     Ok(axum::Json(
         json!({"id": id, "object": "conversation.deleted", "deleted": true}),
     ))

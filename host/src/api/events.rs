@@ -20,7 +20,8 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
 /// Which events a client wants.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wanted {
-    /// Only the four kinds that carry the answer: created, in progress, text delta, completed.
+    /// Only the four kinds that carry the answer: created, in progress, text delta, completed. Such a stream that
+    /// ends without the last of them failed; the stored response says why.
     pub minimal: bool,
     /// `response.mindhost.step` too.
     pub steps: bool,
@@ -95,6 +96,7 @@ impl Writer {
             Event::Completed(record) => {
                 self.whole("response.completed", ResponseObject::new(record))
             }
+            _ if self.wanted.minimal => Vec::new(),
             Event::Failed(cause, record) => {
                 let mut events = self.extra("error", error::stream_fields(cause));
                 events.extend(self.whole("response.failed", ResponseObject::new(record)));
@@ -104,7 +106,6 @@ impl Writer {
                 self.extra("response.mindhost.step", json!({"step": &**step}))
             }
             Event::Step(_) => Vec::new(),
-            _ if self.wanted.minimal => Vec::new(),
             other => self.frame(other),
         }
     }

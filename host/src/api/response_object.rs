@@ -49,7 +49,9 @@ impl<'a> ResponseObject<'a> {
             completed_at: record.completed_at.map(|time| time.as_second()),
             status: record.status.as_str(),
             error: record.error.as_ref(),
-            incomplete_details: None,
+            incomplete_details: record
+                .is_cut
+                .then(|| json!({"reason": "max_output_tokens"})),
             model: &record.mind_name,
             output: &record.output,
             conversation: record.conversation_id.map(|id| json!({"id": id})),
@@ -64,7 +66,7 @@ impl<'a> ResponseObject<'a> {
                 "total_tokens": usage.input_tokens + usage.output_tokens,
             }),
             background: false,
-            max_output_tokens: None,
+            max_output_tokens: record.limits.max_output_tokens,
             parallel_tool_calls: true,
             temperature: None,
             top_p: None,

@@ -4,7 +4,7 @@ use serde_json::json;
 use sqlx::{Row, any::AnyRow};
 use uuid::Uuid;
 
-use super::{Author, Conversation, Message, SqlOrigin, StoredSql};
+use super::{Author, Conversation, Message, SqlOrigin, StoredSql, not_found, of_another_mind};
 use crate::{
     error::{Error, Result},
     store::{self, Store, Tx},
@@ -30,17 +30,39 @@ pub async fn insert(tx: &mut Tx, conversation: &Conversation) -> Result<()> {
     Ok(())
 }
 
-/// Gives a conversation that has no Mind yet the one that first answers in it.
+/// Takes the row of a conversation until the end of the transaction, and gives it this Mind if it has none yet.
+///
+/// # Errors
+/// When it has another Mind, or was deleted.
 pub async fn bind_to_mind(tx: &mut Tx, id: Uuid, mind_id: &str, mind_name: &str) -> Result<()> {
-    sqlx::query(
-        "UPDATE conversations SET mind_id = $2, mind_name = $3 WHERE id = $1 AND mind_id IS NULL",
+    let done = sqlx::query(
+        "UPDATE conversations SET mind_id = $2, mind_name = COALESCE(mind_name, $3)
+         WHERE id = $1 AND (mind_id IS NULL OR mind_id = $2)",
     )
     .bind(id.to_string())
     .bind(mind_id)
     .bind(mind_name)
     .execute(&mut **tx)
     .await?;
-    Ok(())
+    if done.rows_affected() > 0 {
+        return Ok(());
+    }
+    let row = sqlx::query("SELECT mind_name FROM conversations WHERE id = $1")
+        .bind(id.to_string())
+        .fetch_optional(&mut **tx)
+        .await?
+        .ok_or_else(|| not_found(id))?;
+    let bound: Option<String> = row.try_get("mind_name")?;
+    Err(of_another_mind(bound.as_deref().unwrap_or_default()))
+}
+
+/// Takes the row of a conversation until the end of the transaction, so that nobody else writes to it meanwhile.
+async fn lock(tx: &mut Tx, id: Uuid) -> Result<bool> {
+    let done = sqlx::query("UPDATE conversations SET key_id = key_id WHERE id = $1")
+        .bind(id.to_string())
+        .execute(&mut **tx)
+        .await?;
+    Ok(done.rows_affected() > 0)
 }
 
 /// Adds messages behind those that are there.
@@ -99,6 +121,7 @@ pub async fn find(store: &Store, id: Uuid) -> Result<Option<Conversation>> {
 /// Removes a conversation and its messages; its responses stay as a record without it.
 pub async fn delete(store: &Store, id: Uuid) -> Result<()> {
     let mut tx = store.begin().await?;
+    lock(&mut tx, id).await?;
     for statement in [
         "UPDATE responses SET conversation_id = NULL WHERE conversation_id = $1",
         "DELETE FROM messages WHERE conversation_id = $1",

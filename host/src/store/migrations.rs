@@ -23,7 +23,7 @@ macro_rules! pair {
     };
 }
 
-const ALL: &[Pair] = &[pair!(1, "0001_initial")];
+const ALL: &[Pair] = &[pair!(1, "0001_initial"), pair!(2, "0002_response_limits")];
 
 /// The version of a store that is up to date.
 pub(super) fn newest() -> i64 {

@@ -1,9 +1,12 @@
 //! `/responses`: SQL and words, checked field by field.
 
 mod bounds;
+mod conversation;
 mod in_memory;
 mod input;
+mod running;
 mod stopping;
+mod stored;
 mod stream;
 mod words;
 

@@ -1,0 +1,116 @@
+//! What is stored of an answer, and when.
+//!
+//! An answer in words is stored when it begins, so that a crash leaves a trace of it, and again when it ends. SQL
+//! is stored when it ended, in one transaction: it is short, and most often all that happens in its
+//! conversation. Who writes to a conversation takes its row first, so that no two append at the same place and
+//! nothing is added to one that is being deleted.
+
+use super::{Inner, prepare::Prepared, record::ResponseRecord, store};
+use crate::{
+    conversations::{self, Message},
+    error::{Code, Result},
+    store::Tx,
+};
+
+/// Stores a response that begins, with what was asked.
+///
+/// # Errors
+/// When the conversation got another Mind or was deleted meanwhile; when the store fails.
+pub async fn open(inner: &Inner, prepared: &Prepared, record: &ResponseRecord) -> Result<()> {
+    let mut tx = inner.parts.store.begin().await?;
+    conversation(&mut tx, prepared, false).await?;
+    add(&mut tx, inner, prepared, record).await?;
+    Ok(tx.commit().await?)
+}
+
+/// Stores a completed response and its message. The rows of a query are not stored with it: they are read again
+/// when somebody asks for them.
+///
+/// # Errors
+/// As [`open`].
+pub async fn complete(
+    inner: &Inner,
+    prepared: &Prepared,
+    record: &ResponseRecord,
+    message: &Message,
+    is_open: bool,
+) -> Result<()> {
+    let mut tx = inner.parts.store.begin().await?;
+    conversation(&mut tx, prepared, is_open).await?;
+    let kept = match record.limits.max_inline_rows {
+        Some(_) => &ResponseRecord {
+            output: Vec::new(),
+            ..record.clone()
+        },
+        None => record,
+    };
+    match is_open {
+        true => store::finish(&mut tx, kept).await?,
+        false => add(&mut tx, inner, prepared, kept).await?,
+    }
+    conversations::append(
+        &mut tx,
+        &prepared.conversation,
+        Some(record.id),
+        std::slice::from_ref(message),
+    )
+    .await?;
+    Ok(tx.commit().await?)
+}
+
+/// Stores a response that failed or was cancelled, and what was asked. Where the conversation cannot take it any
+/// more, the response is stored without one.
+///
+/// # Errors
+/// When the store fails.
+pub async fn fail(
+    inner: &Inner,
+    prepared: &Prepared,
+    record: &mut ResponseRecord,
+    is_open: bool,
+) -> Result<()> {
+    let mut tx = inner.parts.store.begin().await?;
+    if is_open {
+        store::finish(&mut tx, record).await?;
+        return Ok(tx.commit().await?);
+    }
+    match conversation(&mut tx, prepared, false).await {
+        Ok(()) => add(&mut tx, inner, prepared, record).await?,
+        Err(error)
+            if matches!(
+                error.code(),
+                Code::ConversationOfAnotherMind | Code::ConversationNotFound
+            ) =>
+        {
+            record.conversation_id = None;
+            store::insert(&mut tx, record, &inner.host_id).await?;
+        }
+        Err(error) => return Err(error),
+    }
+    Ok(tx.commit().await?)
+}
+
+/// Adds the response and what was asked.
+async fn add(
+    tx: &mut Tx,
+    inner: &Inner,
+    prepared: &Prepared,
+    record: &ResponseRecord,
+) -> Result<()> {
+    store::insert(tx, record, &inner.host_id).await?;
+    conversations::append(tx, &prepared.conversation, Some(record.id), &prepared.input).await
+}
+
+/// Makes the conversation, or takes the row of the one that is there.
+async fn conversation(tx: &mut Tx, prepared: &Prepared, is_open: bool) -> Result<()> {
+    if prepared.is_new && !is_open {
+        return conversations::insert(tx, &prepared.conversation).await;
+    }
+    conversations::bind_to_mind(
+        tx,
+        prepared.conversation.id,
+        &prepared.mind.id,
+        &prepared.mind.name,
+    )
+    .await
+}
