@@ -265,9 +265,7 @@ impl Inner {
             None => store::find(&self.parts.store, id).await?,
         };
         found
-            .filter(|one| {
-                caller.may_read(&one.workspace_id, &one.key_id) && caller.sees_mind(&one.mind_id)
-            })
+            .filter(|one| caller.may_read(&one.workspace_id, &one.key_id, Some(&one.mind_id)))
             .ok_or_else(|| {
                 Error::new(
                     Code::ResponseNotFound,

@@ -6,6 +6,7 @@
 mod cache;
 pub mod keys;
 mod store;
+mod width;
 
 use std::{sync::Arc, time::Duration};
 
@@ -84,6 +85,8 @@ pub struct Caller {
     pub role: Role,
     /// Ids of the Minds that it may see; `None` means all.
     pub minds: Option<Arc<[String]>>,
+    /// When the key ends; `None` means never.
+    pub expires_at: Option<jiff::Timestamp>,
     /// Shapes of answers.
     pub compat: Option<Compat>,
 }
@@ -107,9 +110,30 @@ impl Caller {
         ))
     }
 
-    /// Whether it may read what a key of a workspace made: its own, and as an admin everything of the workspace.
-    pub fn may_read(&self, workspace: &str, key_id: &str) -> bool {
-        *self.workspace == *workspace && (*self.key_id == *key_id || self.role >= Role::Admin)
+    /// Refuses a caller that is limited to some Minds: what it wants reaches beyond them. `what` completes "your key
+    /// cannot".
+    ///
+    /// # Errors
+    /// `forbidden`
+    pub fn require_all_minds(&self, what: &str) -> Result<()> {
+        if self.minds.is_none() {
+            return Ok(());
+        }
+        Err(Error::new(
+            Code::Forbidden,
+            format!("your key is limited to some Minds, so it cannot {what}; use one that is not"),
+        ))
+    }
+
+    /// Whether it may read what a key of a workspace made with a Mind, or before it had one: its own, and as an
+    /// admin everything of the workspace, but never what belongs to a Mind that it does not see.
+    pub fn may_read(&self, workspace: &str, key_id: &str, mind_id: Option<&str>) -> bool {
+        let own = *self.key_id == *key_id;
+        let visible = match mind_id {
+            Some(mind_id) => self.sees_mind(mind_id),
+            None => own || self.minds.is_none(),
+        };
+        *self.workspace == *workspace && visible && (own || self.role >= Role::Admin)
     }
 
     /// Whether the key is not limited to other Minds.
@@ -148,6 +172,7 @@ impl Auth {
                 key_id: store::CONFIGURED_KEY.into(),
                 role: Role::Operator,
                 minds: None,
+                expires_at: None,
                 compat: None,
             };
             (hash(key), caller)
@@ -177,14 +202,16 @@ impl Auth {
         let found = match self.cache.get(&hash) {
             Some(found) => found,
             None => {
+                let asked = self.cache.generation();
                 let found = store::by_hash(&self.store, &hash)
                     .await?
                     .ok_or_else(unknown_key)?;
-                self.cache.put(hash, found.clone());
+                self.cache.put(asked, hash, found.clone());
                 found
             }
         };
-        if found.expires_at.is_some_and(|at| at <= now()) {
+        let ended = |at: jiff::Timestamp| at.as_microsecond() <= now();
+        if found.caller.expires_at.is_some_and(ended) {
             return Err(unknown_key());
         }
         if self.cache.mark_used(&hash, now(), USED_EVERY) {
@@ -231,6 +258,7 @@ mod tests {
             key_id: "k".into(),
             role: Role::Editor,
             minds: Some(vec!["m1".to_owned()].into()),
+            expires_at: None,
             compat: None,
         };
         assert!(caller.require(Role::User).is_ok());
@@ -240,5 +268,44 @@ mod tests {
             Code::Forbidden
         );
         assert!(caller.sees_mind("m1") && !caller.sees_mind("m2"));
+    }
+
+    #[test]
+    fn an_admin_reads_what_others_made_but_only_of_minds_that_it_sees() {
+        let all = Caller {
+            workspace: "w".into(),
+            key_id: "k".into(),
+            role: Role::Admin,
+            minds: None,
+            expires_at: None,
+            compat: None,
+        };
+        let some = Caller {
+            minds: Some(vec!["m1".to_owned()].into()),
+            ..all.clone()
+        };
+        let user = Caller {
+            role: Role::User,
+            ..all.clone()
+        };
+        let check = |caller: &Caller, owner: &str, mind: Option<&str>, expected: bool| {
+            let found = caller.may_read("w", owner, mind);
+            assert_eq!(found, expected, "{caller:?} {owner} {mind:?}");
+            assert!(!caller.may_read("another", owner, mind));
+        };
+        for (owner, mind) in [
+            ("k", None),
+            ("k", Some("m2")),
+            ("x", None),
+            ("x", Some("m2")),
+        ] {
+            check(&all, owner, mind, true);
+            check(&user, owner, mind, owner == "k");
+        }
+        check(&some, "x", Some("m1"), true);
+        check(&some, "x", Some("m2"), false);
+        check(&some, "x", None, false);
+        check(&some, "k", None, true);
+        check(&some, "k", Some("m2"), false);
     }
 }

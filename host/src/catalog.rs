@@ -73,6 +73,26 @@ pub struct Source<'a> {
     pub workspace: &'a str,
     /// Id.
     pub id: &'a str,
+    /// The tables that the one who asks may see and change; `None` means all. Others do not exist for him.
+    pub seen: Option<&'a [TableRef]>,
+}
+
+impl<'a> Source<'a> {
+    /// The same for someone who sees these tables alone.
+    #[must_use]
+    pub fn limited_to(self, seen: Option<&'a [TableRef]>) -> Self {
+        Self { seen, ..self }
+    }
+
+    fn require_all(self) -> Result<()> {
+        if self.seen.is_none() {
+            return Ok(());
+        }
+        Err(Error::new(
+            Code::Forbidden,
+            "your key sees some tables of this datasource only; name tables that it sees, or use a key that sees all",
+        ))
+    }
 }
 
 impl<'a> From<&'a Datasource> for Source<'a> {
@@ -80,6 +100,7 @@ impl<'a> From<&'a Datasource> for Source<'a> {
         Self {
             workspace: &datasource.workspace_id,
             id: &datasource.id,
+            seen: None,
         }
     }
 }
@@ -141,13 +162,17 @@ impl Catalog {
     pub async fn show(&self, source: Source<'_>, filter: Filter<'_>) -> Result<Shown> {
         // First the status: a run that is over by then has left nothing for the tables to come.
         let status = self.status(source.id).await?;
-        let mut tables = self.store.tables(source.id).await?;
+        let status = match source.seen {
+            None => status,
+            Some(_) => status.without_names(),
+        };
+        let mut tables = self.tables(source).await?;
         if let Some(selection) = filter.selection {
             let selection: HashSet<&TableRef> = selection.iter().collect();
             tables.retain(|table| selection.contains(&table.table));
         }
         let search = filter.search.map(str::trim).filter(|text| !text.is_empty());
-        self.store.fill(&mut tables).await?;
+        self.fill(source, &mut tables).await?;
         if let Some(search) = search {
             let search = search.to_lowercase();
             tables.retain(|table| search::mentions(table, &search));
@@ -196,8 +221,8 @@ impl Catalog {
     /// Starts a run, or joins those that do the same already. Gives what to wait for.
     ///
     /// # Errors
-    /// `unknown_table`, `ambiguous_table`, `mind_datasource_relationship_required`, `run_active`; or when the
-    /// store fails.
+    /// `unknown_table`, `ambiguous_table`, `mind_datasource_relationship_required`, `run_active`; `forbidden` without
+    /// names for someone who does not see all tables; or when the store fails.
     pub async fn refresh(
         &self,
         source: Source<'_>,
@@ -208,7 +233,12 @@ impl Catalog {
             self.require_mind(source).await?;
         }
         let asked = match names {
-            None => None,
+            None => {
+                source
+                    .require_all()
+                    .map_err(|error| error.param("table_names"))?;
+                None
+            }
             Some(names) => Some(self.ids_of(source, names).await?),
         };
         self.request(source, mode, asked.as_ref()).await
@@ -265,8 +295,9 @@ impl Catalog {
     /// Stops every run of a datasource, down to the engine. Without one nothing happens.
     ///
     /// # Errors
-    /// When the store fails.
+    /// `forbidden` for someone who does not see all tables; or when the store fails.
     pub async fn cancel(&self, source: Source<'_>) -> Result<Started> {
+        source.require_all()?;
         let runs = self.store.request_cancel(source.id).await?;
         self.runner.cancel(&runs);
         Ok(Started { runs })
@@ -278,7 +309,7 @@ impl Catalog {
     /// `table_not_found`, `ambiguous_table`; or when the store fails.
     pub async fn table(&self, source: Source<'_>, name: &str) -> Result<Table> {
         let mut table = [self.entry(source, name).await?];
-        self.store.fill(&mut table).await?;
+        self.fill(source, &mut table).await?;
         let [table] = table;
         Ok(table)
     }
@@ -339,8 +370,9 @@ impl Catalog {
     /// Deletes all that is stored of a datasource's tables, and its runs: it was never loaded then.
     ///
     /// # Errors
-    /// When the store fails.
+    /// `forbidden` for someone who does not see all tables; or when the store fails.
     pub async fn delete_all(&self, source: Source<'_>) -> Result<()> {
+        source.require_all()?;
         let runs = self.store.request_cancel(source.id).await?;
         self.runner.cancel(&runs);
         self.store.delete_all(source.id).await
@@ -396,8 +428,34 @@ impl Catalog {
         ))
     }
 
-    async fn entry(&self, source: Source<'_>, name: &str) -> Result<Table> {
+    /// The tables that the one who asks may see.
+    async fn tables(&self, source: Source<'_>) -> Result<Vec<Table>> {
         let mut tables = self.store.tables(source.id).await?;
+        if let Some(seen) = source.seen {
+            let seen: HashSet<&TableRef> = seen.iter().collect();
+            tables.retain(|table| seen.contains(&table.table));
+        }
+        Ok(tables)
+    }
+
+    /// Reads columns and keys. A foreign key to a table that the one who asks does not see is left out.
+    async fn fill(&self, source: Source<'_>, tables: &mut [Table]) -> Result<()> {
+        self.store.fill(tables).await?;
+        if let Some(seen) = source.seen {
+            let seen = |key: &ForeignKey| {
+                seen.iter().any(|table| {
+                    table.schema == key.referenced_schema && table.name == key.referenced_table
+                })
+            };
+            for table in tables {
+                table.foreign_keys.retain(seen);
+            }
+        }
+        Ok(())
+    }
+
+    async fn entry(&self, source: Source<'_>, name: &str) -> Result<Table> {
+        let mut tables = self.tables(source).await?;
         let refs: Vec<TableRef> = tables.iter().map(|table| table.table.clone()).collect();
         match Names::new(&refs).find(name)? {
             Some(index) => Ok(tables.swap_remove(index)),
@@ -411,9 +469,9 @@ impl Catalog {
     }
 
     async fn resolve_entries(&self, source: Source<'_>, wanted: &[String]) -> Result<Vec<Table>> {
-        let tables = self.store.tables(source.id).await?;
-        match pick(tables, wanted) {
-            Err(error) if error.code() == Code::UnknownTable => {}
+        match pick(self.tables(source).await?, wanted) {
+            // A new table is none of those that a limited key sees.
+            Err(error) if error.code() == Code::UnknownTable && source.seen.is_none() => {}
             decided => return decided,
         }
         match self.runner.list(source).await {

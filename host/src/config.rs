@@ -204,7 +204,7 @@ impl Config {
     /// # Errors
     /// A setting that does not exist or has the wrong type, or a file that cannot be read.
     pub fn load() -> Result<Self, ConfigError> {
-        load::load(std::env::vars())
+        load::load(load::texts(std::env::vars_os())?)
     }
 
     /// The settings that hold when nothing is set.

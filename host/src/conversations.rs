@@ -206,11 +206,7 @@ impl Conversations {
     /// `conversation_not_found` when it does not exist for this caller.
     pub async fn get(&self, caller: &Caller, id: Uuid) -> Result<Conversation> {
         let sees = |found: &Conversation| {
-            caller.may_read(&found.workspace_id, &found.key_id)
-                && found
-                    .mind_id
-                    .as_deref()
-                    .is_none_or(|mind| caller.sees_mind(mind))
+            caller.may_read(&found.workspace_id, &found.key_id, found.mind_id.as_deref())
         };
         store::find(&self.store, id)
             .await?

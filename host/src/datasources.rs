@@ -119,9 +119,10 @@ impl Datasources {
     ///
     /// # Errors
     /// `invalid_parameter`, `invalid_connection_data`, `secret_required`, `no_plugin`, `connection_failed`,
-    /// `name_taken`
+    /// `name_taken`; `forbidden` for a key that is limited to some Minds
     pub async fn create(&self, caller: &Caller, new: NewDatasource, check: bool) -> Result<Saved> {
         caller.require(Role::Editor)?;
+        caller.require_all_minds("connect another datasource")?;
         names::check_datasource(&new.name)?;
         rules::check_description(&new.description)?;
         new.settings.check()?;
@@ -165,6 +166,7 @@ impl Datasources {
     ) -> Result<Saved> {
         caller.require(Role::Editor)?;
         let old = self.get(caller, name).await?;
+        caller.require_all_minds("change a datasource: other Minds may use it too")?;
         if changes.engine.is_some_and(|engine| engine != old.engine) {
             let message = format!(
                 "the engine of a datasource cannot change (it is '{}'); make another datasource",
@@ -206,10 +208,12 @@ impl Datasources {
     /// Deletes a datasource. With `cascade` it is taken out of the Minds that use it.
     ///
     /// # Errors
-    /// `datasource_not_found`; `resource_in_use` with the Minds that use it.
+    /// `datasource_not_found`; `resource_in_use` with the Minds that use it; `forbidden` for a key that is limited to
+    /// some Minds.
     pub async fn delete(&self, caller: &Caller, name: &str, cascade: bool) -> Result<()> {
         caller.require(Role::Editor)?;
         let datasource = self.get(caller, name).await?;
+        caller.require_all_minds("delete a datasource: other Minds may use it too")?;
         store::delete(&self.store, &datasource, cascade).await?;
         if let Ok(connector) = self.registry.connector(&datasource.engine) {
             connector.forget(&datasource.id).await;

@@ -116,9 +116,11 @@ impl Minds {
     /// Makes a Mind.
     ///
     /// # Errors
-    /// `invalid_parameter`, `unknown_provider`, `unknown_datasource`, `name_taken`
+    /// `invalid_parameter`, `unknown_provider`, `unknown_datasource`, `name_taken`; `forbidden` for a key that is
+    /// limited to some Minds: it would not see the new one.
     pub async fn create(&self, caller: &Caller, new: NewMind) -> Result<Mind> {
         caller.require(Role::Editor)?;
+        caller.require_all_minds("make another Mind")?;
         names::check("Mind", &new.name)?;
         rules::check_parameters(&new.parameters)?;
         rules::check_model_name(new.model_name.as_deref())?;
@@ -218,6 +220,31 @@ impl Minds {
         found
             .filter(|mind| caller.sees_mind(&mind.id))
             .ok_or_else(|| not_found(name))
+    }
+
+    /// The tables of a datasource that the caller may see; `None` means all. A key that is limited to Minds sees
+    /// theirs.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn tables_seen(
+        &self,
+        caller: &Caller,
+        datasource_id: &str,
+    ) -> Result<Option<Vec<TableRef>>> {
+        if caller.minds.is_none() {
+            return Ok(None);
+        }
+        let mut seen = Vec::new();
+        let minds = self.list(caller).await?;
+        for datasource in minds.into_iter().flat_map(|mind| mind.datasources) {
+            match datasource.tables {
+                _ if datasource.id != datasource_id => {}
+                Some(tables) => seen.extend(tables),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(seen))
     }
 
     /// The Mind of that id, if there still is one that the caller may see.

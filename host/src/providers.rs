@@ -135,6 +135,7 @@ impl Providers {
     /// `name_taken`
     pub async fn create(&self, caller: &Caller, new: NewProvider, check: bool) -> Result<Provider> {
         caller.require(Role::Admin)?;
+        caller.require_all_minds("make a provider")?;
         names::check("provider", &new.name)?;
         if store::by_name(&self.store, &caller.workspace, &new.name)
             .await?
@@ -177,6 +178,7 @@ impl Providers {
     ) -> Result<Provider> {
         caller.require(Role::Admin)?;
         let old = self.get(caller, name).await?;
+        caller.require_all_minds("change a provider: other Minds may use it too")?;
         if old.is_default && changes.is_default == Some(false) {
             return Err(Error::invalid(
                 "default",
@@ -227,6 +229,7 @@ impl Providers {
     pub async fn delete(&self, caller: &Caller, name: &str) -> Result<()> {
         caller.require(Role::Admin)?;
         let provider = self.get(caller, name).await?;
+        caller.require_all_minds("delete a provider: other Minds may use it too")?;
         if provider.name == BUILTIN.0 {
             return Err(built_in());
         }

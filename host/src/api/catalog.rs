@@ -15,8 +15,8 @@ use super::{
 use crate::{
     auth::{Caller, Role},
     catalog::{
-        Catalog, Column, DescriptionSource, Filter, ForeignKey, Mode, PrimaryKeyColumn, Started,
-        Status, StoredStatistics, Table, TableStatus,
+        Catalog, Column, DescriptionSource, Filter, ForeignKey, Mode, PrimaryKeyColumn, Source,
+        Started, Status, StoredStatistics, Table, TableStatus,
     },
     datasources::{Datasource, Datasources},
     error::{Code, Error, Result},
@@ -145,12 +145,16 @@ pub(super) async fn get(
     Path(name): Path<String>,
     Query(query): Query<Show>,
 ) -> Result<axum::Json<ShownCatalog>> {
-    let datasource = parts.datasources.get(&caller, &name).await?;
+    let reach = parts.reach(&caller, &name).await?;
     let selection = match &query.mind {
-        Some(mind) => parts.of_mind(&caller, &datasource, mind).await?,
-        None => parts.of_caller(&caller, &datasource).await?,
+        Some(mind) => parts.of_mind(&caller, &reach.datasource, mind).await?,
+        None => None,
     };
-    parts.show(datasource, selection, query.search).await
+    let filter = Filter {
+        selection: selection.as_deref(),
+        search: query.search.as_deref(),
+    };
+    parts.show(reach, filter).await
 }
 
 /// `POST …/catalog/refresh`
@@ -165,16 +169,11 @@ pub(super) async fn refresh(
     let patience = patience(query.wait)?;
     let body = body.map(|Json(body)| body).unwrap_or_default();
     check_names(body.table_names.as_deref())?;
-    let datasource = parts.datasources.get(&caller, &name).await?;
+    let reach = parts.reach(&caller, &name).await?;
     let mode = body.mode.unwrap_or(Mode::All);
     let names = body.table_names.as_deref();
-    let started = parts
-        .catalog
-        .refresh((&datasource).into(), mode, names)
-        .await?;
-    parts
-        .show_after(&caller, datasource, &started, patience)
-        .await
+    let started = parts.catalog.refresh(reach.source(), mode, names).await?;
+    parts.show_after(reach, &started, patience).await
 }
 
 /// `POST …/catalog/tables`
@@ -188,14 +187,12 @@ pub(super) async fn load(
     caller.require(Role::Editor)?;
     let patience = patience(query.wait)?;
     check_names(Some(&body.table_names))?;
-    let datasource = parts.datasources.get(&caller, &name).await?;
+    let reach = parts.reach(&caller, &name).await?;
     let started = parts
         .catalog
-        .load_tables((&datasource).into(), &body.table_names)
+        .load_tables(reach.source(), &body.table_names)
         .await?;
-    parts
-        .show_after(&caller, datasource, &started, patience)
-        .await
+    parts.show_after(reach, &started, patience).await
 }
 
 /// `POST …/catalog/cancel`
@@ -207,11 +204,9 @@ pub(super) async fn cancel(
 ) -> Result<axum::Json<ShownCatalog>> {
     caller.require(Role::Editor)?;
     let patience = patience(query.wait)?;
-    let datasource = parts.datasources.get(&caller, &name).await?;
-    let stopped = parts.catalog.cancel((&datasource).into()).await?;
-    parts
-        .show_after(&caller, datasource, &stopped, patience)
-        .await
+    let reach = parts.reach(&caller, &name).await?;
+    let stopped = parts.catalog.cancel(reach.source()).await?;
+    parts.show_after(reach, &stopped, patience).await
 }
 
 /// `PATCH …/catalog/tables/{table_name}`
@@ -223,11 +218,10 @@ pub(super) async fn describe_table(
 ) -> Result<axum::Json<ShownTable>> {
     caller.require(Role::Editor)?;
     let text = description(body)?;
-    let datasource = parts.datasources.get(&caller, &name).await?;
-    let source = (&datasource).into();
+    let reach = parts.reach(&caller, &name).await?;
     let table = parts
         .catalog
-        .describe_table(source, &table, text.as_deref())
+        .describe_table(reach.source(), &table, text.as_deref())
         .await?;
     Ok(axum::Json(table.into()))
 }
@@ -241,11 +235,10 @@ pub(super) async fn describe_column(
 ) -> Result<axum::Json<ShownColumn>> {
     caller.require(Role::Editor)?;
     let text = description(body)?;
-    let datasource = parts.datasources.get(&caller, &name).await?;
-    let source = (&datasource).into();
+    let reach = parts.reach(&caller, &name).await?;
     let column = parts
         .catalog
-        .describe_column(source, &table, &column, text.as_deref())
+        .describe_column(reach.source(), &table, &column, text.as_deref())
         .await?;
     Ok(axum::Json(column.into()))
 }
@@ -257,11 +250,8 @@ pub(super) async fn delete_table(
     Path((name, table)): Path<(String, String)>,
 ) -> Result<StatusCode> {
     caller.require(Role::Editor)?;
-    let datasource = parts.datasources.get(&caller, &name).await?;
-    parts
-        .catalog
-        .delete_table((&datasource).into(), &table)
-        .await?;
+    let reach = parts.reach(&caller, &name).await?;
+    parts.catalog.delete_table(reach.source(), &table).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -272,12 +262,30 @@ pub(super) async fn delete_all(
     Path(name): Path<String>,
 ) -> Result<StatusCode> {
     caller.require(Role::Editor)?;
-    let datasource = parts.datasources.get(&caller, &name).await?;
-    parts.catalog.delete_all((&datasource).into()).await?;
+    let reach = parts.reach(&caller, &name).await?;
+    parts.catalog.delete_all(reach.source()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
+/// A datasource, and which of its tables the caller may see and change.
+struct Reach {
+    datasource: Datasource,
+    seen: Option<Vec<TableRef>>,
+}
+
+impl Reach {
+    fn source(&self) -> Source<'_> {
+        Source::from(&self.datasource).limited_to(self.seen.as_deref())
+    }
+}
+
 impl Parts {
+    async fn reach(&self, caller: &Caller, name: &str) -> Result<Reach> {
+        let datasource = self.datasources.get(caller, name).await?;
+        let seen = self.minds.tables_seen(caller, &datasource.id).await?;
+        Ok(Reach { datasource, seen })
+    }
+
     /// The tables that a Mind has of the datasource; `None` means all.
     async fn of_mind(
         &self,
@@ -300,55 +308,23 @@ impl Parts {
         Ok(entry.ok_or_else(missing)?.tables)
     }
 
-    /// The tables that the caller may see; `None` means all. A key that is limited to Minds sees theirs.
-    async fn of_caller(
-        &self,
-        caller: &Caller,
-        datasource: &Datasource,
-    ) -> Result<Option<Vec<TableRef>>> {
-        if caller.minds.is_none() {
-            return Ok(None);
-        }
-        let mut tables = Vec::new();
-        let minds = self.minds.list(caller).await?;
-        for entry in minds.into_iter().flat_map(|mind| mind.datasources) {
-            match entry.tables {
-                _ if entry.id != datasource.id => {}
-                Some(some) => tables.extend(some),
-                None => return Ok(None),
-            }
-        }
-        Ok(Some(tables))
-    }
-
     async fn show_after(
         &self,
-        caller: &Caller,
-        datasource: Datasource,
+        reach: Reach,
         started: &Started,
         patience: Duration,
     ) -> Result<axum::Json<ShownCatalog>> {
         self.catalog.wait(started, patience).await?;
-        let selection = self.of_caller(caller, &datasource).await?;
-        self.show(datasource, selection, None).await
+        self.show(reach, Filter::default()).await
     }
 
-    async fn show(
-        &self,
-        datasource: Datasource,
-        selection: Option<Vec<TableRef>>,
-        search: Option<String>,
-    ) -> Result<axum::Json<ShownCatalog>> {
-        let filter = Filter {
-            selection: selection.as_deref(),
-            search: search.as_deref(),
-        };
-        let shown = self.catalog.show((&datasource).into(), filter).await?;
+    async fn show(&self, reach: Reach, filter: Filter<'_>) -> Result<axum::Json<ShownCatalog>> {
+        let shown = self.catalog.show(reach.source(), filter).await?;
         Ok(axum::Json(ShownCatalog {
             total_tables: shown.tables.len(),
             tables: shown.tables.into_iter().map(ShownTable::from).collect(),
             status: shown.status,
-            datasource: datasource.into(),
+            datasource: reach.datasource.into(),
         }))
     }
 }

@@ -20,6 +20,10 @@ use crate::{
 /// Connections that one listing tests at the same time.
 const CHECKS_AT_ONCE: usize = 4;
 
+/// What a caller reads about a failed test who may not see how the datasource is connected: an engine's own message
+/// can name hosts, users and files.
+const FAILED: &str = "the datasource cannot be reached; an editor can see why";
+
 /// The body of `POST /datasources`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -224,7 +228,10 @@ async fn describe(
             Err(error) if error.kind() == Kind::Internal => return Err(error),
             Err(error) => Some(ConnectionStatus {
                 success: false,
-                error_message: Some(error.message().to_owned()),
+                error_message: Some(match caller.role >= Role::Editor {
+                    true => error.message().to_owned(),
+                    false => FAILED.to_owned(),
+                }),
             }),
         },
     };

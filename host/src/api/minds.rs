@@ -71,6 +71,7 @@ pub(super) async fn create(
     Json(body): Json<Create>,
 ) -> Result<axum::Json<Shown>> {
     caller.require(Role::Editor)?;
+    caller.require_all_minds("make another Mind")?;
     let new = NewMind {
         datasources: resolver.resolve(&caller, body.datasources).await?,
         name: body.name,
@@ -158,6 +159,7 @@ async fn start_missing(catalog: &Catalog, mind: &Mind) -> Result<()> {
         let source = Source {
             workspace: &mind.workspace_id,
             id: &datasource.id,
+            seen: None,
         };
         catalog
             .start_missing(source, datasource.tables.as_deref())
@@ -185,6 +187,10 @@ fn shown(caller: &Caller, mind: Mind, statuses: &Statuses) -> Shown {
         .datasources
         .iter()
         .map(|datasource| datasource.id.as_str()));
+    let status = match caller.minds {
+        None => status,
+        Some(_) => status.without_names(),
+    };
     let with_tables: Vec<Value> = mind.datasources.iter().map(with_tables).collect();
     let datasources = match caller.compat {
         Some(Compat::MindsSdk) => with_tables.clone(),

@@ -16,14 +16,20 @@ const LIMIT: usize = 10_000;
 #[derive(Clone, Debug)]
 pub(super) struct Found {
     pub caller: Caller,
-    pub expires_at: Option<i64>,
     pub last_used_at: i64,
 }
 
 #[derive(Debug)]
 pub(super) struct Cache {
     remembered: Duration,
-    entries: RwLock<HashMap<Hash, (Instant, Found)>>,
+    entries: RwLock<Entries>,
+}
+
+#[derive(Debug, Default)]
+struct Entries {
+    /// Counts how often all was forgotten.
+    generation: u64,
+    keys: HashMap<Hash, (Instant, Found)>,
 }
 
 impl Cache {
@@ -36,17 +42,29 @@ impl Cache {
 
     pub fn get(&self, hash: &Hash) -> Option<Found> {
         let entries = locks::read(&self.entries);
-        let (since, found) = entries.get(hash)?;
+        let (since, found) = entries.keys.get(hash)?;
         (since.elapsed() < self.remembered).then(|| found.clone())
     }
 
-    pub fn put(&self, hash: Hash, found: Found) {
+    /// To be read before the store is asked, for [`Self::put`].
+    pub fn generation(&self) -> u64 {
+        let entries = locks::read(&self.entries);
+        entries.generation
+    }
+
+    /// Remembers what the store said, unless all was forgotten since `asked`: the key may have been revoked between
+    /// the store's answer and now.
+    pub fn put(&self, asked: u64, hash: Hash, found: Found) {
         let mut entries = locks::write(&self.entries);
-        if entries.len() >= LIMIT {
-            entries.retain(|_, (since, _)| since.elapsed() < self.remembered);
+        if entries.generation != asked {
+            return;
         }
-        if entries.len() < LIMIT {
-            entries.insert(hash, (Instant::now(), found));
+        let keys = &mut entries.keys;
+        if keys.len() >= LIMIT {
+            keys.retain(|_, (since, _)| since.elapsed() < self.remembered);
+        }
+        if keys.len() < LIMIT {
+            keys.insert(hash, (Instant::now(), found));
         }
     }
 
@@ -54,12 +72,13 @@ impl Cache {
     pub fn mark_used(&self, hash: &Hash, now: i64, every: i64) -> bool {
         let due = |found: &Found| now - found.last_used_at >= every;
         let entries = locks::read(&self.entries);
-        if !entries.get(hash).is_some_and(|(_, found)| due(found)) {
+        let known = entries.keys.get(hash);
+        if !known.is_some_and(|(_, found)| due(found)) {
             return false;
         }
         drop(entries);
         let mut entries = locks::write(&self.entries);
-        match entries.get_mut(hash) {
+        match entries.keys.get_mut(hash) {
             Some((_, found)) if due(found) => {
                 found.last_used_at = now;
                 true
@@ -70,6 +89,36 @@ impl Cache {
 
     /// Forgets all; the next request of each key asks the store.
     pub fn clear(&self) {
-        locks::write(&self.entries).clear();
+        let mut entries = locks::write(&self.entries);
+        entries.generation += 1;
+        entries.keys.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::auth::Role;
+
+    #[test]
+    fn what_the_store_said_before_all_was_forgotten_is_not_remembered() {
+        let cache = Cache::new(Duration::from_secs(60));
+        let found = Found {
+            caller: Caller {
+                workspace: "w".into(),
+                key_id: "k".into(),
+                role: Role::User,
+                minds: None,
+                expires_at: None,
+                compat: None,
+            },
+            last_used_at: 0,
+        };
+        let asked = cache.generation();
+        cache.clear();
+        cache.put(asked, [1; 32], found.clone());
+        assert!(cache.get(&[1; 32]).is_none());
+        cache.put(cache.generation(), [1; 32], found);
+        assert!(cache.get(&[1; 32]).is_some());
     }
 }

@@ -4,7 +4,7 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::Serialize;
 use zeroize::Zeroizing;
 
-use super::{Auth, Caller, Compat, Role, hash, store};
+use super::{Auth, Caller, Compat, Role, hash, store, width::Width};
 use crate::{
     error::{Code, Error, Result},
     store::Store,
@@ -64,46 +64,39 @@ impl Auth {
     /// `forbidden` when it would be wider in role, Minds or expiry.
     pub async fn create_key(&self, caller: &Caller, new: NewKey) -> Result<(Key, KeyText)> {
         caller.require(Role::Admin)?;
-        if new.role > caller.role {
-            let message = format!(
-                "a key with the role {} cannot make one with {}",
-                caller.role.as_str(),
-                new.role.as_str()
-            );
-            return Err(Error::new(Code::Forbidden, message).param("role"));
-        }
-        if let Some(own) = &caller.minds {
-            let within = new
-                .minds
-                .as_ref()
-                .is_some_and(|minds| minds.iter().all(|id| own.contains(id)));
-            if !within {
-                return Err(Error::new(
-                    Code::Forbidden,
-                    "your key is limited to some Minds; name Minds among them",
-                )
-                .param("minds"));
-            }
-        }
+        caller.check_not_wider(Width {
+            role: new.role,
+            minds: new.minds.as_deref(),
+            expires_at: new.expires_at,
+        })?;
         create(&self.store, &caller.workspace, new).await
     }
 
-    /// The keys of the caller's workspace.
+    /// The keys of the caller's workspace; to a caller that is limited to some Minds, those that reach no other.
     ///
     /// # Errors
     /// `forbidden` below the role `admin`.
     pub async fn list_keys(&self, caller: &Caller) -> Result<Vec<Key>> {
         caller.require(Role::Admin)?;
-        store::list(&self.store, &caller.workspace).await
+        let mut keys = store::list(&self.store, &caller.workspace).await?;
+        keys.retain(|key| caller.sees_key(key.minds.as_deref()));
+        Ok(keys)
     }
 
     /// Revokes a key, on this host at once.
     ///
     /// # Errors
-    /// `key_not_found`; `resource_in_use` for the last key that could make others.
+    /// `key_not_found`; `forbidden` for a key with a larger role; `resource_in_use` for the last key that could make
+    /// every other.
     pub async fn revoke_key(&self, caller: &Caller, id: &str) -> Result<()> {
         caller.require(Role::Admin)?;
-        revoke(&self.store, &caller.workspace, id, caller.role).await?;
+        revoke(&self.store, &caller.workspace, id, |key| {
+            if !caller.sees_key(key.minds.as_deref()) {
+                return Err(not_found());
+            }
+            caller.require(key.role)
+        })
+        .await?;
         self.cache.clear();
         Ok(())
     }
@@ -133,27 +126,21 @@ pub async fn list(store: &Store, workspace: &str) -> Result<Vec<Key>> {
     store::list(store, workspace).await
 }
 
-/// Revokes a key on behalf of someone with the role `by`.
+/// Revokes a key, if `allowed` does not refuse it.
 ///
 /// # Errors
-/// As [`Auth::revoke_key`].
-pub async fn revoke(store: &Store, workspace: &str, id: &str, by: Role) -> Result<()> {
+/// `key_not_found`, `resource_in_use`, `wrong_state`, and those of `allowed`.
+pub async fn revoke(
+    store: &Store,
+    workspace: &str,
+    id: &str,
+    allowed: impl FnOnce(&Key) -> Result<()>,
+) -> Result<()> {
     let mut tx = store.begin().await?;
-    let key = store::get(&mut tx, workspace, id).await?.ok_or_else(|| {
-        Error::new(
-            Code::KeyNotFound,
-            "there is no key with this id; `GET /keys` lists them",
-        )
-    })?;
-    if key.role > by {
-        return Err(Error::new(
-            Code::Forbidden,
-            format!(
-                "only a key with the role {} can revoke this one",
-                key.role.as_str()
-            ),
-        ));
-    }
+    let key = store::get(&mut tx, workspace, id)
+        .await?
+        .ok_or_else(not_found)?;
+    allowed(&key)?;
     if key.id == store::CONFIGURED_KEY {
         return Err(Error::new(
             Code::WrongState,
@@ -166,7 +153,7 @@ pub async fn revoke(store: &Store, workspace: &str, id: &str, by: Role) -> Resul
     if key.role >= Role::Admin && store::other_admins(&mut tx, workspace, id).await? == 0 {
         return Err(Error::new(
             Code::InUse,
-            "this is the last key that can make others; make another one with the role admin first",
+            "this is the last key that can make every other; make another one with the role admin first",
         ));
     }
     store::revoke(&mut tx, id).await?;
@@ -199,6 +186,13 @@ pub async fn first_key(
     hand_over(&text).map_err(Error::internal)?;
     tx.commit().await?;
     Ok(true)
+}
+
+fn not_found() -> Error {
+    Error::new(
+        Code::KeyNotFound,
+        "there is no key with this id; `GET /keys` lists them",
+    )
 }
 
 fn new_text() -> Result<KeyText> {

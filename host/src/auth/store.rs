@@ -49,15 +49,16 @@ pub(super) async fn by_hash(store: &Store, hash: &Hash) -> Result<Option<Found>>
     .await?;
     row.map(|row| {
         let minds: Option<Vec<String>> = minds(&row)?;
+        let expires_at: Option<i64> = row.try_get("expires_at")?;
         Ok(Found {
             caller: Caller {
                 workspace: row.try_get::<String, _>("workspace_id")?.into(),
                 key_id: row.try_get::<String, _>("id")?.into(),
                 role: role(&row)?,
                 minds: minds.map(Into::into),
+                expires_at: expires_at.map(timestamp),
                 compat: compat(&row)?,
             },
-            expires_at: row.try_get("expires_at")?,
             last_used_at: row.try_get::<Option<i64>, _>("last_used_at")?.unwrap_or(0),
         })
     })
@@ -146,11 +147,11 @@ pub(super) async fn get(tx: &mut Tx, workspace: &str, id: &str) -> Result<Option
     row.as_ref().map(key).transpose()
 }
 
-/// How many valid keys of the workspace may make keys, this one left out.
+/// How many keys of the workspace may make every other, and always will; this one left out.
 pub(super) async fn other_admins(tx: &mut Tx, workspace: &str, id: &str) -> Result<i64> {
     Ok(sqlx::query_scalar(
         "SELECT count(*) FROM keys WHERE workspace_id = $1 AND id <> $2 AND role IN ('admin', 'operator') \
-         AND revoked_at IS NULL AND expires_at IS NULL",
+         AND minds IS NULL AND revoked_at IS NULL AND expires_at IS NULL",
     )
     .bind(workspace)
     .bind(id)

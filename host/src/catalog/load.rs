@@ -98,6 +98,7 @@ impl Loader<'_> {
         let source = Source {
             workspace: &self.run.workspace,
             id: &self.run.datasource_id,
+            seen: None,
         };
         let (connector, target) = self.engines.engine(source.workspace, source.id).await?;
         let engine = Engine {

@@ -85,6 +85,7 @@ impl Setup {
         Source {
             workspace: &self.workspace,
             id: &self.datasource,
+            seen: None,
         }
     }
 

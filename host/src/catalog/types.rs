@@ -228,6 +228,20 @@ pub struct Status {
     pub active_flow_runs: u32,
 }
 
+impl Status {
+    /// The same for someone who does not see all tables: what names tables is said without them.
+    #[must_use]
+    pub fn without_names(self) -> Self {
+        let message = match self.overall_status {
+            RunStatus::Failed => {
+                "the last run did not load everything; tables that failed say why".into()
+            }
+            _ => self.message,
+        };
+        Self { message, ..self }
+    }
+}
+
 /// A run as the store holds it.
 #[derive(Clone, Debug)]
 pub struct Run {

@@ -76,7 +76,7 @@ pub(super) async fn run(command: Keys, config: &Config) -> anyhow::Result<()> {
             }
         }
         Keys::Revoke { id } => {
-            keys::revoke(&opened.store, &opened.workspace, &id, Role::Operator).await?;
+            keys::revoke(&opened.store, &opened.workspace, &id, |_| Ok(())).await?;
             println!("revoked; servers that run notice within seconds");
         }
     }

@@ -1,10 +1,13 @@
 //! Puts the layers together and refuses what does not exist.
 
+use std::ffi::OsString;
+
 use figment::{
     Figment, Profile, Provider,
     providers::{Format, Serialized, Toml},
     value::{Dict, Value},
 };
+use serde::de::DeserializeOwned;
 
 use super::Config;
 
@@ -27,6 +30,9 @@ pub enum ConfigError {
         /// The setting whose name is most like it.
         nearest: Option<String>,
     },
+    /// A variable that is no text.
+    #[error("the environment variable {0} is not valid UTF-8; write it in UTF-8")]
+    NotText(String),
     /// A value of the wrong type, or a file that cannot be read.
     #[error("{0}")]
     Value(Box<figment::Error>),
@@ -36,6 +42,37 @@ impl From<figment::Error> for ConfigError {
     fn from(error: figment::Error) -> Self {
         Self::Value(Box::new(error))
     }
+}
+
+/// TOML whose errors say where and what, but not the line itself: it may hold a secret.
+struct File;
+
+impl Format for File {
+    type Error = figment::Error;
+
+    const NAME: &'static str = "TOML";
+
+    fn from_str<T: DeserializeOwned>(text: &str) -> Result<T, Self::Error> {
+        Toml::from_str(text).map_err(|error| {
+            let before = error.span().and_then(|span| text.get(..span.start));
+            let line = before.unwrap_or_default().matches('\n').count() + 1;
+            format!("line {line}: {}", error.message()).into()
+        })
+    }
+}
+
+/// The variables that may be settings. What other variables hold is not our business.
+pub(super) fn texts(
+    vars: impl IntoIterator<Item = (OsString, OsString)>,
+) -> Result<Vec<(String, String)>, ConfigError> {
+    vars.into_iter()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
+        .filter(|(name, _)| name.starts_with(PREFIX))
+        .map(|(name, value)| match value.into_string() {
+            Ok(value) => Ok((name, value)),
+            Err(_) => Err(ConfigError::NotText(name)),
+        })
+        .collect()
 }
 
 /// The settings from the defaults, the file that `MINDHOST_CONFIG` names, and `MINDHOST_…` variables.
@@ -50,8 +87,10 @@ pub(super) fn load(
         .filter(|(name, value)| name.starts_with(PREFIX) && !value.is_empty())
         .collect();
     if let Some((_, path)) = vars.iter().find(|(name, _)| name == FILE) {
-        let file = Toml::file_exact(path);
-        for name in names(&layer(&file)?) {
+        let file = File::file_exact(path);
+        let found = layer(&file)
+            .map_err(|error| figment::Error::from(format!("the file {path}: {error}")))?;
+        for name in names(&found) {
             check(&name, &known, || format!("the file {path}"))?;
         }
         figment = figment.merge(file);
@@ -194,6 +233,41 @@ mod tests {
             error.to_string(),
             "the environment variable MINDHOST_SQL__STATEMENT_TIMOUT: there is no setting `sql.statement_timout`; \
              did you mean `sql.statement_timeout`?"
+        );
+    }
+
+    #[test]
+    fn a_secret_in_the_file_is_not_repeated_when_it_is_wrong() {
+        let check = |content: &str, expected: &str| {
+            let dir = tempfile::tempdir().unwrap();
+            let file = dir.path().join("mindhost.toml");
+            std::fs::write(&file, content).unwrap();
+            let error = config(&[("MINDHOST_CONFIG", file.to_str().unwrap())]).unwrap_err();
+            for error in [error.to_string(), format!("{error:?}")] {
+                assert!(!error.contains("31415"), "{error}");
+                assert!(error.contains(expected), "{error}");
+            }
+        };
+        check("admin_key = 314159265358979", "a text in quotes");
+        check("admin_key = [\"31415\"]", "a text in quotes");
+        check("database_url = 31415.5", "a text in quotes");
+        check("# a comment\nadmin_key = mh_31415\n", "line 2: ");
+        check("admin_key = \"31415", "line 1: ");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_variable_that_is_no_text_is_refused_only_where_it_is_a_setting() {
+        use std::os::unix::ffi::OsStringExt;
+        let wrong = |name: &str| (OsString::from(name), OsString::from_vec(vec![0xff]));
+        let odd_name = (OsString::from_vec(vec![0xfe]), OsString::from("x"));
+        assert_eq!(texts([wrong("LS_COLORS"), odd_name]).unwrap(), []);
+        let error = texts([wrong("MINDHOST_DATA_DIR")]).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .contains("MINDHOST_DATA_DIR is not valid UTF-8"),
+            "{error}"
         );
     }
 

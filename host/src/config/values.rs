@@ -2,12 +2,22 @@
 
 use std::{fmt, time::Duration};
 
+use figment::value::Value;
 use serde::{Deserialize, Deserializer, de};
 
 /// A text that must not be printed. Empty means not set.
-#[derive(Clone, Default, Deserialize)]
-#[serde(transparent)]
+#[derive(Clone, Default)]
 pub struct Secret(String);
+
+/// By hand, because the usual error repeats a value of the wrong type.
+impl<'de> Deserialize<'de> for Secret {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match <Value as Deserialize>::deserialize(deserializer)? {
+            Value::String(_, text) => Ok(Self(text)),
+            _ => Err(de::Error::custom("expected a text in quotes")),
+        }
+    }
+}
 
 impl Secret {
     /// The text, unless it is empty.

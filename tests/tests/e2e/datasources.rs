@@ -119,6 +119,15 @@ async fn a_failed_test_of_the_connection_stores_nothing() {
             .unwrap()
             .contains("nothing.db")
     );
+    let user = json!({"name": "user", "role": "user"});
+    let user = host.post("/keys", user).await.expect_status(201).json();
+    let seen = host
+        .get("/datasources?check_connection=true")
+        .key(user["key"].as_str().unwrap())
+        .await;
+    assert!(!seen.text().contains("nothing.db"), "{}", seen.text());
+    let seen = seen.expect_status(200).json();
+    assert_eq!(seen[0]["connection_status"]["success"], false);
 
     host.write_sqlite("nothing.db", SHOP);
     assert_eq!(

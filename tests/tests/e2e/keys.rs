@@ -1,11 +1,20 @@
 //! `/keys`
 
+mod lifetime;
+mod limited;
+
 use mindhost_tests::{ADMIN_KEY, Host, Value, json};
 
 use crate::stores;
 
 async fn create(host: &Host, body: Value) -> Value {
     host.post("/keys", body).await.expect_status(201).json()
+}
+
+/// The text of a new key.
+async fn text(host: &Host, body: Value) -> String {
+    let made = create(host, body).await;
+    made["key"].as_str().unwrap().to_owned()
 }
 
 #[tokio::test]
@@ -101,62 +110,4 @@ async fn bad_keys_are_refused() {
     host.delete("/keys/unknown")
         .await
         .expect_error(404, "key_not_found");
-}
-
-#[tokio::test]
-async fn a_key_for_some_minds_sees_those_alone() {
-    for host in stores::both().await {
-        let shop = host.sqlite("shop", "CREATE TABLE item (id INTEGER)").await;
-        host.sqlite("vault", "CREATE TABLE gold (id INTEGER)").await;
-        host.mind("open").datasource("shop").create().await;
-        host.mind("closed").datasource("vault").create().await;
-        let body = json!({"name": "guest", "role": "editor", "minds": ["open"]});
-        let made = create(&host, body).await;
-        assert_eq!(made["minds"], json!(["open"]));
-        let key = made["key"].as_str().unwrap();
-
-        let names = async |path: &str| {
-            let listed = host.get(path).key(key).await.expect_status(200).json();
-            let listed = listed.as_array().unwrap().clone();
-            listed
-                .iter()
-                .map(|one| one["name"].clone())
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(names("/minds").await, ["open"]);
-        assert_eq!(names("/datasources").await, ["shop"]);
-        let hidden = [
-            ("/minds/closed", "mind_not_found"),
-            ("/datasources/vault", "datasource_not_found"),
-        ];
-        for (path, code) in hidden {
-            host.get(path).key(key).await.expect_error(404, code);
-        }
-        host.get(&shop.catalog_path())
-            .key(key)
-            .await
-            .expect_status(200);
-
-        host.put("/minds/open", json!({"name": "renamed"}))
-            .await
-            .expect_status(200);
-        assert_eq!(
-            names("/minds").await,
-            ["renamed"],
-            "the key follows the Mind"
-        );
-        host.delete("/minds/renamed").await.expect_status(200);
-        host.mind("open").datasource("shop").create().await;
-        assert_eq!(
-            names("/minds").await,
-            [""; 0],
-            "a new Mind of the name is another Mind"
-        );
-        let unknown = json!({"name": "x", "role": "user", "minds": ["nobody"]});
-        let unknown = host
-            .post("/keys", unknown)
-            .await
-            .expect_error(404, "mind_not_found");
-        assert_eq!(unknown["param"], "minds[0]");
-    }
 }

@@ -11,10 +11,10 @@ use serde::{
 use crate::{
     api::AppState,
     auth::Caller,
-    catalog::Catalog,
-    datasources::{Datasource, Datasources},
+    catalog::{Catalog, Source},
+    datasources::Datasources,
     error::{Code, Error, Result},
-    minds::MindDatasource,
+    minds::{MindDatasource, Minds},
     plugins::TableRef,
 };
 
@@ -66,6 +66,7 @@ impl<'de> Deserialize<'de> for Entry {
 pub(crate) struct Resolver {
     datasources: Arc<Datasources>,
     catalog: Arc<Catalog>,
+    minds: Arc<Minds>,
 }
 
 impl FromRef<AppState> for Resolver {
@@ -73,15 +74,17 @@ impl FromRef<AppState> for Resolver {
         Self {
             datasources: state.datasources.clone(),
             catalog: state.catalog.clone(),
+            minds: state.minds.clone(),
         }
     }
 }
 
 impl Resolver {
-    /// The datasources and tables that the entries name.
+    /// The datasources and tables that the entries name, among those that the caller sees.
     ///
     /// # Errors
-    /// `unknown_datasource`, `unknown_table`, `ambiguous_table`
+    /// `unknown_datasource`, `unknown_table`, `ambiguous_table`; `forbidden` for all tables of a datasource of which
+    /// the caller sees some.
     pub(crate) async fn resolve(
         &self,
         caller: &Caller,
@@ -104,9 +107,14 @@ impl Resolver {
                     .param(format!("datasources[{index}]")),
                 _ => error,
             })?;
+        let seen = self.minds.tables_seen(caller, &datasource.id).await?;
         let tables = match entry.tables {
+            None if seen.is_some() => return Err(sees_some(index)),
             None => None,
-            Some(names) => Some(self.tables(&datasource, index, &names).await?),
+            Some(names) => {
+                let source = Source::from(&datasource).limited_to(seen.as_deref());
+                Some(self.tables(source, index, &names).await?)
+            }
         };
         Ok(MindDatasource {
             id: datasource.id,
@@ -117,7 +125,7 @@ impl Resolver {
 
     async fn tables(
         &self,
-        datasource: &Datasource,
+        source: Source<'_>,
         index: usize,
         names: &[String],
     ) -> Result<Vec<TableRef>> {
@@ -127,10 +135,15 @@ impl Resolver {
                 format!("`{param}` is empty; name at least one table, or leave it out for all");
             return Err(Error::invalid(param, message));
         }
-        let found = self.catalog.resolve(datasource.into(), names).await;
+        let found = self.catalog.resolve(source, names).await;
         let mut tables = found.map_err(|error| error.param(param))?;
         tables.sort_unstable();
         tables.dedup();
         Ok(tables)
     }
+}
+
+fn sees_some(index: usize) -> Error {
+    let message = "your key sees some tables of this datasource; name those that the Mind shall have in `tables`";
+    Error::new(Code::Forbidden, message).param(format!("datasources[{index}].tables"))
 }

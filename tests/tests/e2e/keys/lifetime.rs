@@ -1,0 +1,133 @@
+//! When keys end, who may end them, and when they were used.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use mindhost_tests::{Host, Value, json};
+
+use super::{create, text};
+use crate::stores;
+
+/// Reads the keys until one is as expected.
+async fn until(host: &Host, expected: impl Fn(&Value) -> bool) {
+    let found = tokio::time::timeout(Duration::from_secs(30), async {
+        loop {
+            let keys = host.get("/keys").await.expect_status(200).json();
+            if keys.as_array().unwrap().iter().any(&expected) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    });
+    assert!(found.await.is_ok(), "no key ever was as expected");
+}
+
+#[tokio::test]
+async fn a_key_that_ends_hands_out_none_that_lasts_longer() {
+    for host in stores::both().await {
+        let ends = Timestamp::now() + SignedDuration::from_hours(1);
+        let body = |name: &str, at: Option<Timestamp>| json!({"name": name, "role": "admin", "expires_at": at});
+        let key = text(&host, body("ends", Some(ends))).await;
+        let longer = ends + SignedDuration::from_secs(1);
+        for wider in [None, Some(longer)] {
+            let refused = host.post("/keys", body("wider", wider)).key(&key).await;
+            let error = refused.expect_error(403, "forbidden");
+            assert_eq!(error["param"], "expires_at");
+        }
+        let same = host.post("/keys", body("same", Some(ends))).key(&key).await;
+        same.expect_status(201);
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_was_valid_ends_at_its_time() {
+    let host = Host::start().await;
+    let ends = Timestamp::now() + SignedDuration::from_secs(2);
+    let key = text(
+        &host,
+        json!({"name": "brief", "role": "user", "expires_at": ends}),
+    )
+    .await;
+    host.get("/minds").key(&key).await.expect_status(200);
+    let ended = tokio::time::timeout(Duration::from_secs(30), async {
+        while host.get("/minds").key(&key).await.status == 200 {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    });
+    assert!(ended.await.is_ok(), "it never ended");
+    assert!(Timestamp::now() >= ends);
+    let refused = host.get("/minds").key(&key).await;
+    refused.expect_error(401, "invalid_api_key");
+}
+
+#[tokio::test]
+async fn the_last_key_that_could_make_every_other_stays() {
+    let host = Host::builder().env("MINDHOST_ADMIN_KEY", "").start().await;
+    let file = host.data_dir().join("admin.key");
+    let key = std::fs::read_to_string(file).unwrap().trim().to_owned();
+    let keys = host.get("/keys").key(&key).await.expect_status(200).json();
+    let path = format!("/keys/{}", keys[0]["id"].as_str().unwrap());
+    host.post("/minds", host.mind("open").body())
+        .key(&key)
+        .await
+        .expect_status(200);
+    let make = async |body: Value| host.post("/keys", body).key(&key).await.expect_status(201);
+    let ends = Timestamp::now() + SignedDuration::from_hours(1);
+    make(json!({"name": "ends", "role": "admin", "expires_at": ends})).await;
+    make(json!({"name": "limited", "role": "admin", "minds": ["open"]})).await;
+    make(json!({"name": "small", "role": "editor"})).await;
+    host.delete(&path)
+        .key(&key)
+        .await
+        .expect_error(409, "resource_in_use");
+    host.get("/keys").key(&key).await.expect_status(200);
+    make(json!({"name": "next", "role": "admin"})).await;
+    host.delete(&path).key(&key).await.expect_status(204);
+    host.get("/keys")
+        .key(&key)
+        .await
+        .expect_error(401, "invalid_api_key");
+}
+
+#[tokio::test]
+async fn the_last_use_shows() {
+    let host = Host::start().await;
+    let made = create(&host, json!({"name": "used", "role": "user"})).await;
+    assert_eq!(made["last_used_at"], Value::Null);
+    host.get("/minds")
+        .key(made["key"].as_str().unwrap())
+        .await
+        .expect_status(200);
+    until(&host, |key| {
+        key["id"] == made["id"] && key["last_used_at"].is_string()
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_key_for_minds_sdk_gets_datasources_as_objects() {
+    let host = Host::start().await;
+    host.sqlite("shop", "CREATE TABLE item (id INTEGER)").await;
+    host.mind("m").tables("shop", &["item"]).create().await;
+    let key = text(
+        &host,
+        json!({"name": "sdk", "role": "user", "compat": "minds-sdk"}),
+    )
+    .await;
+    let mind = host
+        .get("/minds/m")
+        .key(&key)
+        .await
+        .expect_status(200)
+        .json();
+    assert_eq!(
+        mind["datasources"],
+        json!([{"name": "shop", "tables": ["main.item"]}])
+    );
+    let mind = host.get("/minds/m").await.json();
+    assert_eq!(mind["datasources"], json!(["shop"]));
+    let unknown = json!({"name": "x", "role": "user", "compat": "minds-sdk-9"});
+    host.post("/keys", unknown)
+        .await
+        .expect_error(400, "invalid_body");
+}
