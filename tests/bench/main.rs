@@ -14,21 +14,25 @@ mod pairs;
 mod service;
 mod streams;
 
+/// What `just bench` runs when it is not told what to run.
+const PARTS: [&str; 6] = ["engines", "export", "page", "requests", "start", "streams"];
+
 #[tokio::main]
 async fn main() {
     if cfg!(debug_assertions) {
         eprintln!("these are figures of a debug build; `just bench` builds with optimisation");
     }
     println!("{}", pairs::machine());
-    let wanted: Vec<String> = std::env::args().skip(1).collect();
-    let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|one| one == name);
-    if is_wanted("engines") {
-        engines::run().await;
+    let mut wanted: Vec<String> = std::env::args().skip(1).collect();
+    if wanted.is_empty() {
+        wanted = PARTS.map(str::to_owned).to_vec();
     }
-    if is_wanted("service") {
-        service::run().await;
-    }
-    if is_wanted("streams") {
-        streams::run().await;
+    for part in &wanted {
+        match part.as_str() {
+            "engines" => engines::run().await,
+            "export" | "page" | "requests" | "start" => service::run(part).await,
+            "streams" => streams::run().await,
+            other => eprintln!("there is no part `{other}`; there are {}", PARTS.join(", ")),
+        }
     }
 }

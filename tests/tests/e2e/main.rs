@@ -19,5 +19,6 @@ mod keys;
 mod minds;
 mod providers;
 mod responses;
+mod shapes;
 mod sql;
 mod stores;
