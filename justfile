@@ -8,8 +8,9 @@ plugins := "connector-sqlite connector-postgres model-openai model-offline"
 # Components that only tests load.
 guests := `for guest in tests/guests/*/Cargo.toml; do [ ! -e "$guest" ] || printf 'guest-%s ' "$(basename "$(dirname "$guest")")"; done`
 
-# The newest client that the tests run unchanged.
+# The clients that the tests run unchanged.
 openai_python := "3.52.0"
+mcp_python := "2.3.0"
 
 _default:
     @just --list --unsorted
@@ -108,11 +109,11 @@ _setup-tests:
     command -v setpriv >/dev/null || missing+=(util-linux)
     python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3 python3-venv)
     just _install "${missing[@]}"
-    mark="{{ target }}/python/openai-{{ openai_python }}"
+    mark="{{ target }}/python/openai-{{ openai_python }}-mcp-{{ mcp_python }}"
     if [ ! -e "$mark" ]; then
-        echo "setup: installing openai {{ openai_python }} for Python into {{ target }}/python"
+        echo "setup: installing openai {{ openai_python }} and mcp {{ mcp_python }} for Python into {{ target }}/python"
         python3 -m venv --clear "{{ target }}/python"
-        "{{ target }}/python/bin/python" -m pip install --quiet "openai=={{ openai_python }}"
+        "{{ target }}/python/bin/python" -m pip install --quiet "openai=={{ openai_python }}" "mcp=={{ mcp_python }}"
         touch "$mark"
     fi
 

@@ -10,6 +10,7 @@ mod events;
 pub mod extract;
 mod health;
 mod keys;
+mod mcp;
 mod middleware;
 mod minds;
 mod models;
@@ -137,6 +138,7 @@ fn service(state: AppState) -> IntoMakeServiceWithConnectInfo<NormalizePath<Rout
         .route("/readyz", get(health::readyz))
         .nest("/api/v1", routes())
         .nest("/v1", routes())
+        .merge(mcp::router(state.clone()))
         .fallback(error::route_not_found)
         .method_not_allowed_fallback(error::method_not_allowed)
         .layer(DefaultBodyLimit::max(config.server.body_limit))

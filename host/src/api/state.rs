@@ -43,6 +43,8 @@ pub struct AppState {
     pub answering: Answering,
     /// Conversations.
     pub conversations: Conversations,
+    /// Statements.
+    pub results: Results,
     /// Results of stored SQL.
     pub stored_results: StoredResults,
     /// The end of the server.
@@ -121,7 +123,7 @@ impl AppState {
             providers: providers.clone(),
             registry: registry.clone(),
             catalog: catalog.clone(),
-            results,
+            results: results.clone(),
             stored_results: stored_results.clone(),
             settings: config.answering.clone(),
             tasks: shutdown.tasks.clone(),
@@ -133,6 +135,7 @@ impl AppState {
             catalog,
             answering,
             conversations,
+            results,
             stored_results,
             datasources,
             minds,

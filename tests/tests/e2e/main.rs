@@ -16,6 +16,7 @@ mod errors;
 mod fixture;
 mod health;
 mod keys;
+mod mcp;
 mod minds;
 mod providers;
 mod responses;

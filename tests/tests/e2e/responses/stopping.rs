@@ -105,6 +105,19 @@ async fn a_client_that_leaves_ends_its_statement() {
 }
 
 #[tokio::test]
+async fn a_client_of_mcp_that_leaves_ends_its_statement() {
+    let held = Held::on(Host::start().await).await;
+    let arguments = json!({"mind": held.mind.name, "sql": SLOW});
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "run_sql", "arguments": arguments}});
+    let request = held.host.request(reqwest::Method::POST, "/mcp");
+    let request = request
+        .header("accept", "application/json, text/event-stream")
+        .header("mcp-protocol-version", "2025-06-18");
+    held.check_leaving(request.json(&call)).await;
+}
+
+#[tokio::test]
 async fn a_client_that_leaves_ends_the_statement_of_its_model() {
     let held = Held::on(Host::start().await).await;
     let model = ScriptedModel::start([Turn::call("run_sql", json!({"sql": SLOW}))]).await;

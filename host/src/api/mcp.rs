@@ -1,0 +1,141 @@
+//! `/mcp`: the caller's Minds as tools of the Model Context Protocol, over streamable HTTP.
+//!
+//! Stateless: each request carries its key and stands by itself, so any host behind a load balancer answers it, and a
+//! key that is revoked ends at once. What a tool may see and do is what the same key may on `/api/v1`.
+
+mod tools;
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    extract::{Request, State},
+    http::request::Parts,
+    middleware::{Next, from_fn_with_state},
+    response::Response,
+};
+use rmcp::{
+    ErrorData, RoleServer, ServerHandler,
+    model::{
+        CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, ListToolsResult,
+        PaginatedRequestParams, ServerCapabilities, ServerConfig,
+    },
+    service::RequestContext,
+    transport::streamable_http_server::{
+        StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager,
+    },
+};
+use serde_json::{Value, json};
+
+use super::AppState;
+use crate::{
+    auth::Caller,
+    error::{Error, Kind},
+};
+
+const INSTRUCTIONS: &str = "Minds answer questions about databases. List them first; ask one in words with `ask`, or look at \
+     its tables with `describe_tables` and query them with `run_sql` where the Mind allows it.";
+
+/// The route, behind the same keys as every other.
+pub fn router(state: AppState) -> Router<AppState> {
+    let config = StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        .with_json_response(true)
+        // Pages of other sites have no key to send, so the name that the server is reached by decides nothing.
+        .disable_allowed_hosts()
+        .with_max_request_body_bytes(state.config.server.body_limit)
+        .with_cancellation_token(state.shutdown.halt.clone());
+    let server = Server {
+        state: state.clone(),
+    };
+    let service = StreamableHttpService::new(
+        move || Ok(server.clone()),
+        Arc::new(NeverSessionManager::default()),
+        config,
+    );
+    Router::new()
+        .route_service("/mcp", service)
+        .layer(from_fn_with_state(state, authenticate))
+}
+
+/// Hands the caller on to the tools.
+async fn authenticate(
+    State(_): State<AppState>,
+    caller: Caller,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    request.extensions_mut().insert(caller);
+    next.run(request).await
+}
+
+#[derive(Clone)]
+struct Server {
+    state: AppState,
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let mut info = ServerConfig::new(ServerCapabilities::builder().enable_tools().build());
+        info.server_info = Implementation::new("mindhost", env!("CARGO_PKG_VERSION"));
+        info.instructions = Some(INSTRUCTIONS.to_owned());
+        info
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let caller = caller(&context)?;
+        let minds = self.state.minds.list(&caller).await.map_err(protocol)?;
+        let allows_sql = minds.iter().any(|mind| mind.allows_direct_queries());
+        Ok(ListToolsResult::with_all_items(tools::offered(allows_sql)))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let caller = caller(&context)?;
+        let arguments = Value::Object(request.arguments.unwrap_or_default());
+        // Dropping the work, because the client left or cancelled, cancels it down to the database.
+        let made = tokio::select! {
+            made = tools::call(&self.state, &caller, &request.name, arguments) => made,
+            () = context.ct.cancelled() => return Err(ErrorData::internal_error("cancelled", None)),
+        };
+        let result = match made {
+            Ok(value) => CallToolResult::structured(value),
+            Err(tools::Failure::UnknownTool) => {
+                let message = format!("there is no tool `{}`", request.name.escape_debug());
+                return Err(ErrorData::invalid_params(message, None));
+            }
+            // A fault of ours is no matter of the arguments, and a model should not try others.
+            Err(tools::Failure::Of(error)) if error.kind() == Kind::Internal => {
+                return Err(protocol(error));
+            }
+            Err(tools::Failure::Of(error)) => CallToolResult::structured_error(json!({
+                "error": {"code": error.code().as_str(), "message": error.message(), "param": error.param_name()}
+            })),
+        };
+        Ok(result.into())
+    }
+}
+
+/// Who is asking: put there by [`authenticate`], which every request has passed.
+fn caller(context: &RequestContext<RoleServer>) -> Result<Caller, ErrorData> {
+    context
+        .extensions
+        .get::<Parts>()
+        .and_then(|parts| parts.extensions.get::<Caller>())
+        .cloned()
+        .ok_or_else(|| ErrorData::internal_error("the request has no caller", None))
+}
+
+fn protocol(error: Error) -> ErrorData {
+    if error.kind() == Kind::Internal {
+        tracing::error!(source = ?std::error::Error::source(&error), "an MCP request failed");
+    }
+    ErrorData::internal_error(error.message().to_owned(), None)
+}
