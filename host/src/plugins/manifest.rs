@@ -185,6 +185,9 @@ pub struct CredentialRule {
     /// Header or query parameter; with `basic`, the property with the user name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// The URL property of the `http` entry that it is for; needed where there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
 }
 
 /// The ways a credential is added.

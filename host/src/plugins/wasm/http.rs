@@ -2,13 +2,14 @@
 
 mod client;
 mod credentials;
+mod origin;
 mod silence;
 #[cfg(test)]
 mod tests;
 
 use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};
 
-use http::{HeaderName, Request, Response, Uri, uri::Scheme};
+use http::{HeaderName, Method, Request, Response};
 use http_body_util::BodyExt as _;
 use serde_json::{Map, Value};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -18,14 +19,18 @@ use wasmtime_wasi_http::{
 };
 
 use self::{
-    client::{Client, Failure, Resolver, Rules},
+    client::{Client, Destination, Failure, Resolver, Rules},
     credentials::Credential,
+    origin::Origin,
     silence::Silence,
 };
-use super::grants::{Grants, literal, not_allowed, text};
+use super::{
+    grants::{Grants, not_allowed, text},
+    refusals::Refusals,
+};
 use crate::{
     config::PluginSettings,
-    error::{Code, Error, Result},
+    error::Result,
     plugins::{manifest::Manifest, policy::EgressRules},
 };
 
@@ -40,29 +45,17 @@ type Exchange = (
 
 /// The origins of one target, with the client that keeps their connections.
 pub struct HttpGrant {
-    origins: Arc<[Origin]>,
-    credentials: Vec<Credential>,
+    granted: Vec<Granted>,
     forbidden: Arc<[HeaderName]>,
     rules: Arc<Rules>,
     client: Client,
     silence: Duration,
 }
 
-/// Scheme, host and port, all of which must match.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Origin {
-    tls: bool,
-    host: String,
-    port: u16,
-}
-
-impl Origin {
-    fn of(uri: &Uri) -> Option<Self> {
-        let tls = *uri.scheme()? == Scheme::HTTPS;
-        let host = uri.host()?.trim_end_matches('.').to_ascii_lowercase();
-        let port = uri.port_u16().unwrap_or(if tls { 443 } else { 80 });
-        Some(Self { tls, host, port })
-    }
+/// An origin, and the credentials that go there and nowhere else.
+struct Granted {
+    origin: Origin,
+    credentials: Vec<Credential>,
 }
 
 impl HttpGrant {
@@ -74,7 +67,7 @@ impl HttpGrant {
         reserved: Vec<SocketAddr>,
         settings: &PluginSettings,
     ) -> Result<Self> {
-        let mut origins = Vec::new();
+        let mut granted = Vec::new();
         for rule in &manifest.http {
             let configured = text(data, &rule.url);
             let url = match configured.is_empty() {
@@ -82,55 +75,73 @@ impl HttpGrant {
                 false => configured,
             };
             if !url.is_empty() {
-                origins.push(origin(&rule.url, &url)?);
+                granted.push(Granted {
+                    origin: Origin::configured(&rule.url, &url)?,
+                    credentials: credentials::credentials(manifest, &rule.url, data)?,
+                });
             }
         }
-        let origins: Arc<[Origin]> = origins.into();
-        let credentials = credentials::credentials(manifest, data)?;
         let rules = Arc::new(Rules {
             egress,
             reserved,
-            confidential: !credentials.is_empty(),
+            destinations: granted.iter().map(Granted::destination).collect(),
         });
-        for origin in origins.iter() {
-            if let Some(ip) = literal(&origin.host) {
+        for Granted { origin, .. } in &granted {
+            if let Some(ip) = origin.literal() {
                 rules.check(ip, origin).map_err(not_allowed)?;
             }
         }
-        let resolver = Resolver {
-            origins: Arc::clone(&origins),
-            rules: Arc::clone(&rules),
-        };
+        let resolver = Resolver(Arc::clone(&rules));
         Ok(Self {
+            granted,
             forbidden: credentials::forbidden_headers(manifest),
             client: client::client(resolver, settings)?,
-            credentials,
             silence: settings.http_idle_timeout,
-            origins,
             rules,
         })
     }
 
-    async fn send(
-        &self,
-        mut request: Request<WasiBody>,
-        options: Option<RequestOptions>,
-        slot: OwnedSemaphorePermit,
-    ) -> Result<Exchange, Failure> {
-        let origin = Origin::of(request.uri()).ok_or(HttpError::HttpRequestUriInvalid)?;
-        if !self.origins.contains(&origin) {
+    /// The request as it goes out: to a granted origin, in the spelling that was checked, with the credentials that
+    /// belong there.
+    fn admit<B>(&self, request: Request<B>) -> Result<Request<B>, Failure> {
+        let invalid = HttpError::HttpRequestUriInvalid;
+        let origin = Origin::of(request.uri()).ok_or(invalid)?;
+        let mut granted = self.granted.iter().filter(|one| one.origin == origin);
+        let Some(first) = granted.next() else {
+            // In the guest's spelling: a secret in it must still be recognised.
+            let host = request.uri().host().unwrap_or_default();
             return Err(Failure::Refused(format!(
-                "the plugin tried to reach {}:{}, which its configuration does not name",
-                origin.host, origin.port
+                "the plugin tried to reach {host}:{}, which its configuration does not name",
+                origin.port
             )));
+        };
+        if request.method() == Method::CONNECT {
+            return Err(HttpError::HttpRequestMethodInvalid.into());
         }
-        if let Some(ip) = literal(&origin.host) {
+        if let Some(ip) = origin.literal() {
             self.rules.check(ip, &origin)?;
         }
-        for credential in &self.credentials {
+        let (mut parts, body) = request.into_parts();
+        let uri = origin.respell(parts.uri);
+        parts.uri = uri.ok_or(HttpError::HttpRequestUriInvalid)?;
+        let mut request = Request::from_parts(parts, body);
+        for credential in std::iter::once(first)
+            .chain(granted)
+            .flat_map(|one| &one.credentials)
+        {
             let added = credential.add_to(&mut request);
             added.ok_or(HttpError::HttpRequestUriInvalid)?;
         }
+        Ok(request)
+    }
+
+    async fn send(
+        &self,
+        request: Request<WasiBody>,
+        options: Option<RequestOptions>,
+        slot: OwnedSemaphorePermit,
+    ) -> Result<Exchange, Failure> {
+        let request = self.admit(request)?;
         let first_byte = options
             .and_then(|options| options.first_byte_timeout)
             .unwrap_or(self.silence);
@@ -146,40 +157,29 @@ impl HttpGrant {
     }
 }
 
-fn origin(property: &str, url: &str) -> Result<Origin> {
-    let wrong = |why: &str| {
-        Error::new(
-            Code::InvalidConnectionData,
-            format!("`{property}` {why}; write it like https://api.example.com/v1"),
-        )
-        .param(format!("connection_data.{property}"))
-    };
-    let uri: Uri = url.parse().map_err(|_| wrong("is not a URL"))?;
-    let scheme = uri.scheme_str().unwrap_or_default();
-    if !matches!(scheme, "http" | "https") {
-        return Err(wrong("must begin with https:// or http://"));
+impl Granted {
+    fn destination(&self) -> Destination {
+        Destination {
+            origin: self.origin.clone(),
+            confidential: !self.credentials.is_empty(),
+        }
     }
-    if uri
-        .authority()
-        .is_some_and(|authority| authority.as_str().contains('@'))
-    {
-        return Err(wrong("may not contain a user name or password"));
-    }
-    Origin::of(&uri).ok_or_else(|| wrong("has no host"))
 }
 
 /// The hooks of one store.
 pub struct Sender {
     grants: Arc<Grants>,
+    refusals: Arc<Refusals>,
     /// Exchanges that may be under way at once.
     slots: Arc<Semaphore>,
 }
 
 impl Sender {
     /// A sender that serves what `grants` names.
-    pub fn new(grants: Arc<Grants>) -> Self {
+    pub fn new(grants: Arc<Grants>, refusals: Arc<Refusals>) -> Self {
         Self {
             grants,
+            refusals,
             slots: Arc::new(Semaphore::new(MAX_EXCHANGES)),
         }
     }
@@ -208,12 +208,11 @@ impl WasiHttpHooks for Sender {
         _sent: Box<dyn Future<Output = HttpResult<()>> + Send>,
     ) -> Box<dyn Future<Output = HttpResult<Exchange>> + Send> {
         let grants = Arc::clone(&self.grants);
+        let refusals = Arc::clone(&self.refusals);
         let slots = Arc::clone(&self.slots);
         Box::new(async move {
             let Some(http) = grants.http() else {
-                grants.deny(
-                    "the plugin sent an HTTP request, which its manifest does not name".to_owned(),
-                );
+                refusals.note("the plugin sent an HTTP request, which its manifest does not name");
                 return Err(HttpError::HttpRequestDenied);
             };
             // The wait ends with the call: the future goes with the instance.
@@ -223,7 +222,7 @@ impl WasiHttpHooks for Sender {
                 Ok(exchange) => Ok(exchange),
                 Err(Failure::Http(error)) => Err(error),
                 Err(Failure::Refused(why)) => {
-                    grants.deny(why);
+                    refusals.note(&why);
                     Err(HttpError::HttpRequestDenied)
                 }
             }

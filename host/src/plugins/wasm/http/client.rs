@@ -18,7 +18,10 @@ use hyper_util::{
 };
 use wasmtime_wasi_http::{Error as HttpError, WasiBody};
 
-use super::{super::grants::addresses, Origin};
+use super::{
+    super::grants::{addresses, plain_name},
+    origin::Origin,
+};
 use crate::{
     config::PluginSettings,
     error::{Error, Result},
@@ -61,7 +64,15 @@ pub struct Rules {
     pub egress: EgressRules,
     /// Addresses of the host itself.
     pub reserved: Vec<SocketAddr>,
-    /// Whether requests carry a credential.
+    /// The granted origins.
+    pub destinations: Vec<Destination>,
+}
+
+/// A granted origin.
+pub struct Destination {
+    /// Where it is.
+    pub origin: Origin,
+    /// Whether requests to it carry a credential.
     pub confidential: bool,
 }
 
@@ -73,13 +84,33 @@ impl Rules {
         if let Some(why) = self.egress.refusal(address, &self.reserved) {
             return Err(Refused(why));
         }
-        if self.confidential && !origin.tls && Reach::of(ip) == Reach::Public {
+        let is_this = |one: &Destination| one.confidential && one.origin == *origin;
+        let confidential = self.destinations.iter().any(is_this);
+        if confidential && !origin.tls && Reach::of(ip) == Reach::Public {
             return Err(Refused(format!(
                 "the credential of this provider would go to {} unencrypted; use an https URL",
                 origin.host
             )));
         }
         Ok(())
+    }
+
+    /// Checks one address of a name. The name says nothing of the port, so an address must do for every origin that
+    /// has it; one that no origin has is not answered at all.
+    fn check_name(&self, ip: IpAddr, name: &str) -> Result<(), Refused> {
+        let mut is_granted = false;
+        for Destination { origin, .. } in &self.destinations {
+            if origin.host == name {
+                is_granted = true;
+                self.check(ip, origin)?;
+            }
+        }
+        match is_granted {
+            true => Ok(()),
+            false => Err(Refused(format!(
+                "a request went to {name}, which the configuration does not name"
+            ))),
+        }
     }
 }
 
@@ -97,12 +128,7 @@ impl std::error::Error for Refused {}
 
 /// Resolves names for the client and checks every address, each time a connection is opened.
 #[derive(Clone)]
-pub struct Resolver {
-    /// The granted origins.
-    pub origins: Arc<[Origin]>,
-    /// What their addresses must be.
-    pub rules: Arc<Rules>,
-}
+pub struct Resolver(pub Arc<Rules>);
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -116,14 +142,13 @@ impl tower::Service<Name> for Resolver {
     }
 
     fn call(&mut self, name: Name) -> Self::Future {
-        let Self { origins, rules } = self.clone();
+        let rules = Arc::clone(&self.0);
         Box::pin(async move {
+            let name = plain_name(name.as_str());
             let mut allowed = Vec::new();
             let mut refusal = None;
-            for ip in addresses(name.as_str(), 0).await? {
-                // The name says nothing of the port, so an address must do for every granted one.
-                let mut named = origins.iter().filter(|one| one.host == name.as_str());
-                match named.try_for_each(|origin| rules.check(ip, origin)) {
+            for ip in addresses(&name, 0).await? {
+                match rules.check_name(ip, &name) {
                     Ok(()) => allowed.push(SocketAddr::new(ip, 0)),
                     Err(why) => refusal = Some(why),
                 }

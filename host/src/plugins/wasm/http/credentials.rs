@@ -8,10 +8,10 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
 use wasmtime_wasi_http::DEFAULT_FORBIDDEN_HEADERS;
 
-use super::super::grants::text;
+use super::super::grants::{misconfigured, text};
 use crate::{
-    error::{Code, Error, Result},
-    plugins::manifest::{CredentialScheme, Manifest},
+    error::{Error, Result},
+    plugins::manifest::{CredentialRule, CredentialScheme, Manifest},
 };
 
 /// One credential, ready to be sent.
@@ -33,10 +33,16 @@ impl Credential {
     }
 }
 
-/// The credentials that are configured and that the host is to add.
-pub fn credentials(manifest: &Manifest, data: &Map<String, Value>) -> Result<Vec<Credential>> {
+/// The credentials that are configured and that the host is to add to requests to the URL in the property `url`.
+pub fn credentials(
+    manifest: &Manifest,
+    url: &str,
+    data: &Map<String, Value>,
+) -> Result<Vec<Credential>> {
     let mut credentials = Vec::new();
-    for rule in &manifest.credentials {
+    // A rule without a URL is for the only one; a manifest in which that is not clear was refused.
+    let here = |rule: &&CredentialRule| rule.url.as_deref().is_none_or(|named| named == url);
+    for rule in manifest.credentials.iter().filter(here) {
         let secret = text(data, &rule.property);
         if secret.is_empty() || rule.scheme == CredentialScheme::GuestHeld {
             continue;
@@ -44,11 +50,10 @@ pub fn credentials(manifest: &Manifest, data: &Map<String, Value>) -> Result<Vec
         let name = rule.name.as_deref().unwrap_or_default();
         let value = |text: String| {
             let mut value = HeaderValue::try_from(text).map_err(|_| {
-                Error::new(
-                    Code::InvalidConnectionData,
-                    format!("`{}` has characters that cannot be sent", rule.property),
-                )
-                .param(format!("connection_data.{}", rule.property))
+                misconfigured(format!(
+                    "`{}` has characters that cannot be sent",
+                    rule.property
+                ))
             })?;
             value.set_sensitive(true);
             Ok::<_, Error>(value)

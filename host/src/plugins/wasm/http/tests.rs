@@ -35,9 +35,14 @@ fn grant(credential: Value, url: &str, reserved: &[SocketAddr]) -> Result<HttpGr
     let manifest = json!({
         "kind": "model", "name": "m", "title": "M", "version": "1.0.0", "wit": "0.1.0",
         "world": "model-provider", "http": [{"url": "base_url"}],
-        "credentials": [credential], "connection_data": {"type": "object"}
+        "credentials": [credential],
+        "connection_data": {"type": "object", "properties": {"api_key": {"x-secret": true}}}
     });
     let data = json!({"base_url": url, "api_key": "sk-1", "user": "ann"});
+    derive(manifest, &data, reserved)
+}
+
+fn derive(manifest: Value, data: &Value, reserved: &[SocketAddr]) -> Result<HttpGrant> {
     let egress = EgressRules {
         allow_loopback: true,
         ..EgressRules::default()
@@ -156,6 +161,89 @@ async fn addresses_are_checked_behind_names_too() {
     let grant = grant(bearer(), "http://localhost:8080/", &reserved).unwrap();
     let why = refusal(get(&grant, "http://localhost:8080/").await);
     assert!(why.contains("this server itself"), "{why}");
+}
+
+/// `0XA9FEA9FE` is 169.254.169.254, and `0X5DB8D822` a public address, to whoever resolves names.
+#[tokio::test]
+async fn no_spelling_of_a_host_goes_round_the_rules() {
+    let reserved = [
+        "127.0.0.1:8080".parse().unwrap(),
+        "[::1]:8080".parse().unwrap(),
+    ];
+    for (url, words) in [
+        ("http://LOCALHOST:8080/", "this server itself"),
+        ("http://localhost.:8080/", "this server itself"),
+        ("http://LocalHost.:8080/", "this server itself"),
+        ("http://0XA9FEA9FE/", "never allowed"),
+        ("http://0xa9fea9fe./", "never allowed"),
+        ("http://0X5DB8D822/", "unencrypted"),
+        ("http://0x5db8d822./", "unencrypted"),
+    ] {
+        let grant = grant(bearer(), url, &reserved).unwrap();
+        // The guest may spell it as its configuration does, or otherwise.
+        for spelled in [url.to_owned(), url.to_lowercase(), url.replace("./", "/")] {
+            let why = refusal(get(&grant, &spelled).await);
+            assert!(why.contains(words), "{url} as {spelled}: {why}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_request_goes_out_in_the_spelling_that_was_checked() {
+    let (port, served) = serve(OK).await;
+    let grant = grant(bearer(), &format!("http://LocalHost:{port}/v1"), &[]).unwrap();
+    let status = get(&grant, &format!("http://ann@LOCALHOST.:{port}/v1")).await;
+    assert!(matches!(status, Ok(200)));
+    let request = served.await.unwrap();
+    assert!(
+        request.contains(&format!("host: localhost:{port}")),
+        "{request}"
+    );
+}
+
+#[tokio::test]
+async fn a_name_that_nobody_granted_is_not_resolved() {
+    use tower::Service as _;
+    let grant = grant(bearer(), "http://localhost:1/", &[]).unwrap();
+    let mut resolver = Resolver(Arc::clone(&grant.rules));
+    let name = |name: &str| name.parse().unwrap();
+    assert!(resolver.call(name("LOCALHOST.")).await.is_ok());
+    // A name that the system's resolver knows without asking anybody: 127.0.0.1.
+    let refused = resolver.call(name("0x7f000001")).await.unwrap_err();
+    assert!(refused.to_string().contains("does not name"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_credential_goes_to_its_own_origin_only() {
+    let (own, seen) = serve(OK).await;
+    let (other, seen_there) = serve(OK).await;
+    let manifest = json!({
+        "kind": "model", "name": "m", "title": "M", "version": "1.0.0", "wit": "0.1.0",
+        "world": "model-provider", "http": [{"url": "base_url"}, {"url": "files_url"}],
+        "credentials": [{"property": "api_key", "scheme": "bearer", "url": "base_url"}],
+        "connection_data": {"type": "object"}
+    });
+    let data = json!({
+        "base_url": format!("http://127.0.0.1:{own}"), "api_key": "sk-1",
+        "files_url": format!("http://127.0.0.1:{other}")
+    });
+    let grant = derive(manifest, &data, &[]).unwrap();
+    for port in [own, other] {
+        let status = get(&grant, &format!("http://127.0.0.1:{port}/")).await;
+        assert!(matches!(status, Ok(200)));
+    }
+    assert!(seen.await.unwrap().contains("authorization: Bearer sk-1"));
+    assert!(!seen_there.await.unwrap().contains("sk-1"));
+}
+
+#[tokio::test]
+async fn a_tunnel_is_no_request() {
+    let grant = grant(bearer(), "http://127.0.0.1:9/", &[]).unwrap();
+    let request = Request::connect("http://127.0.0.1:9/").body(()).unwrap();
+    assert!(matches!(
+        grant.admit(request),
+        Err(Failure::Http(HttpError::HttpRequestMethodInvalid))
+    ));
 }
 
 #[test]
