@@ -290,6 +290,68 @@ mod tests {
     }
 
     #[test]
+    fn what_decides_where_secrets_go_and_what_is_secret_must_be_marked() {
+        let marked = |m: &mut Value, name: &str, mark: &str| {
+            m["connection_data"]["properties"][name] = json!({"type": "string", mark: true});
+        };
+        let network = json!([{"host": "host", "port": "port", "default_port": 1}]);
+        let text = refusal(|m| m["network"] = network.clone());
+        assert!(text.contains("mark the property `host` with `\"x-destination\": true`"));
+        let text = refusal(|m| {
+            m["credentials"] = json!([{"property": "host", "scheme": "guest-held"}]);
+        });
+        assert!(text.contains("mark the property `host` with `\"x-secret\": true`"));
+        let text = refusal(|m| {
+            marked(m, "key", "x-secret");
+            m["connection_data"]["properties"]["host"]["properties"] =
+                json!({"inner": {"x-secret": true}});
+        });
+        assert!(text.contains("`x-secret` inside of a property"), "{text}");
+        let mut good = manifest();
+        marked(&mut good, "host", "x-destination");
+        marked(&mut good, "port", "x-destination");
+        good["network"] = network;
+        pack(EMPTY, &good.to_string()).unwrap();
+    }
+
+    #[test]
+    fn a_credential_says_where_it_goes() {
+        let with = |http: Value, rule: Value| {
+            let mut manifest = manifest();
+            manifest["connection_data"]["properties"] = json!({
+                "url": {"x-destination": true}, "other": {"x-destination": true}, "key": {"x-secret": true}
+            });
+            manifest["http"] = http;
+            manifest["credentials"] = json!([rule]);
+            pack(EMPTY, &manifest.to_string())
+                .map(drop)
+                .map_err(|refusal| refusal.to_string())
+        };
+        let bearer = json!({"property": "key", "scheme": "bearer"});
+        let named = |url: &str| json!({"property": "key", "scheme": "bearer", "url": url});
+        let both = json!([{"url": "url"}, {"url": "other"}]);
+        assert!(with(json!([{"url": "url"}]), bearer.clone()).is_ok());
+        assert!(with(both.clone(), named("other")).is_ok());
+        assert!(
+            with(both.clone(), bearer.clone())
+                .unwrap_err()
+                .contains("several entries")
+        );
+        assert!(
+            with(json!([]), bearer)
+                .unwrap_err()
+                .contains("no entry in `http`")
+        );
+        assert!(with(both, named("key")).unwrap_err().contains("`url`"));
+        let host = json!({"property": "key", "scheme": "header", "name": "Host"});
+        assert!(
+            with(json!([{"url": "url"}]), host)
+                .unwrap_err()
+                .contains("cannot be the header")
+        );
+    }
+
+    #[test]
     fn files_that_are_no_plugins_are_refused() {
         let text = |bytes: &[u8]| {
             Package::parse(bytes.to_vec())

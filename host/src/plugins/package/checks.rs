@@ -1,7 +1,10 @@
 //! What a manifest must say to be acceptable.
 
+use http::HeaderName;
+use serde_json::{Map, Value};
+
 use super::Refusal;
-use crate::plugins::manifest::{CredentialScheme, Manifest, PluginKind};
+use crate::plugins::manifest::{CredentialRule, CredentialScheme, Manifest, PluginKind};
 
 /// Versions of the WIT package that this host serves: `0.1.x`.
 const WIT_SERVED: (u32, u32) = (0, 1);
@@ -129,36 +132,24 @@ fn check_schema(manifest: &Manifest) -> Result<(), Refusal> {
         })
 }
 
-/// Every property that a grant or credential rule names must be in the schema: a right that hangs on a
-/// misspelt name would silently mean nothing.
+/// Every property that a grant or credential rule names must be in the schema, with its mark: a right that hangs on
+/// a misspelt name would silently mean nothing, and a secret without a mark would be stored and shown in clear, or
+/// follow a changed destination.
 fn check_properties(manifest: &Manifest) -> Result<(), Refusal> {
-    let known = manifest.connection_data.get("properties");
-    let has = |name: &str| known.is_some_and(|known| known.get(name).is_some());
     let network = manifest
         .network
         .iter()
         .flat_map(|grant| [&grant.host, &grant.port]);
     let http = manifest.http.iter().map(|grant| &grant.url);
     let files = manifest.files.iter().map(|grant| &grant.path);
-    let credentials = manifest.credentials.iter().map(|rule| &rule.property);
-    let named = network.chain(http).chain(files).chain(credentials);
-    if let Some(missing) = named.into_iter().find(|name| !has(name)) {
-        return Err(Refusal(format!(
-            "its manifest names the property `{missing}`, which `connection_data` does not have"
-        )));
+    for property in network.chain(http).chain(files) {
+        check_mark(manifest, property, "x-destination")?;
     }
     for rule in &manifest.credentials {
-        let needs_name = matches!(
-            rule.scheme,
-            CredentialScheme::Basic | CredentialScheme::Header | CredentialScheme::Query
-        );
-        if needs_name && rule.name.as_deref().unwrap_or_default().is_empty() {
-            return Err(Refusal(format!(
-                "its manifest's credential rule for `{}` needs a `name`",
-                rule.property
-            )));
-        }
+        check_mark(manifest, &rule.property, "x-secret")?;
+        check_credential(manifest, rule)?;
     }
+    check_depth(&manifest.connection_data)?;
     let escaping = |suffix: &String| suffix.is_empty() || suffix.contains(['/', '\\', '\0']);
     if manifest
         .files
@@ -171,4 +162,108 @@ fn check_properties(manifest: &Manifest) -> Result<(), Refusal> {
         ));
     }
     Ok(())
+}
+
+fn check_mark(manifest: &Manifest, property: &str, mark: &str) -> Result<(), Refusal> {
+    let known = manifest.connection_data.get("properties");
+    let Some(schema) = known.and_then(|known| known.get(property)) else {
+        return Err(Refusal(format!(
+            "its manifest names the property `{property}`, which `connection_data` does not have"
+        )));
+    };
+    if schema.get(mark).and_then(Value::as_bool) == Some(true) {
+        return Ok(());
+    }
+    let why = match mark {
+        "x-secret" => "it is a credential, and only marked ones are encrypted and masked",
+        _ => "it decides where secrets go, and they may not follow a change of it",
+    };
+    Err(Refusal(format!(
+        "its manifest must mark the property `{property}` with `\"{mark}\": true`: {why}"
+    )))
+}
+
+/// A mark on a nested property would be passed over.
+fn check_depth(schema: &Value) -> Result<(), Refusal> {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let properties: Vec<&Value> = properties.into_iter().flat_map(Map::values).collect();
+    for mark in ["x-secret", "x-destination"] {
+        let top = |property: &&&Value| property.get(mark) == Some(&Value::Bool(true));
+        if marks(schema, mark) > properties.iter().filter(top).count() {
+            return Err(Refusal(format!(
+                "its manifest has `{mark}` inside of a property; only the properties of `connection_data` itself can be marked, so mark the whole property or take it apart"
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn marks(schema: &Value, mark: &str) -> usize {
+    match schema {
+        Value::Object(fields) => {
+            let own = usize::from(fields.get(mark) == Some(&Value::Bool(true)));
+            own + fields
+                .values()
+                .map(|field| marks(field, mark))
+                .sum::<usize>()
+        }
+        Value::Array(items) => items.iter().map(|item| marks(item, mark)).sum(),
+        _ => 0,
+    }
+}
+
+fn check_credential(manifest: &Manifest, rule: &CredentialRule) -> Result<(), Refusal> {
+    use CredentialScheme::{Basic, Bearer, GuestHeld, Header, Query};
+    let wrong = |why: &str| {
+        Refusal(format!(
+            "its manifest's credential rule for `{}` {why}",
+            rule.property
+        ))
+    };
+    let name = rule.name.as_deref().unwrap_or_default();
+    if matches!(rule.scheme, Basic | Header | Query) && name.is_empty() {
+        return Err(wrong("needs a `name`"));
+    }
+    match rule.scheme {
+        GuestHeld if rule.url.is_some() => {
+            return Err(wrong(
+                "has a `url`, which means nothing where the plugin holds it",
+            ));
+        }
+        GuestHeld => return Ok(()),
+        Basic => check_mark(manifest, name, "x-destination")?,
+        Header if !is_free_header(name) => {
+            return Err(wrong(
+                "has a `name` that cannot be the header of a credential",
+            ));
+        }
+        Bearer | Header | Query => {}
+    }
+    let known = |url: &String| manifest.http.iter().any(|grant| grant.url == *url);
+    match (&rule.url, manifest.http.len()) {
+        (Some(url), _) if !known(url) => Err(wrong(
+            "has a `url` that is not the `url` of an entry in `http`",
+        )),
+        (None, 0) => Err(wrong(
+            "has no entry in `http` to which the host could send it",
+        )),
+        (None, 2..) => Err(wrong(
+            "does not say where it goes; there are several entries in `http`, so give the `url` of one",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Not one of those that frame or route the request itself.
+fn is_free_header(name: &str) -> bool {
+    const TAKEN: [&str; 7] = [
+        "host",
+        "connection",
+        "content-length",
+        "transfer-encoding",
+        "te",
+        "trailer",
+        "upgrade",
+    ];
+    HeaderName::try_from(name).is_ok_and(|name| !TAKEN.contains(&name.as_str()))
 }
