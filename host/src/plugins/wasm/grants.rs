@@ -13,7 +13,7 @@ use std::{
 use serde_json::{Map, Value};
 use wasmtime_wasi::filesystem::{Dir, FsPerms, OpenMode};
 
-use super::{files::FileGrant, http::HttpGrant, roots, state::cut};
+use super::{files::FileGrant, http::HttpGrant, refusals::Refusals, roots, state::cut};
 use crate::{
     config::PluginSettings,
     error::{Blame, Code, Error, Result},
@@ -38,7 +38,6 @@ pub struct Grants {
     redactor: Redactor,
     /// The server that was connected to, so that `cancel` reaches the same one.
     connected: Mutex<Option<SocketAddr>>,
-    denial: Mutex<Option<String>>,
 }
 
 /// One host and port, with the addresses that the host resolved and found acceptable.
@@ -62,7 +61,6 @@ impl Grants {
             http: None,
             redactor,
             connected: Mutex::default(),
-            denial: Mutex::default(),
         }
     }
 
@@ -82,10 +80,7 @@ impl Grants {
                 visible.remove(&rule.property);
             }
         }
-        let mut grants = Self::empty(
-            String::new(),
-            Redactor::new(&manifest.connection_data, data),
-        );
+        let mut grants = Self::empty(String::new(), Redactor::new(manifest, data));
         for rule in &manifest.network {
             let name = text(data, &rule.host);
             if !name.is_empty() {
@@ -144,15 +139,15 @@ impl Grants {
         self.http.as_ref()
     }
 
-    /// Whether a TCP connection to this address may be opened; remembers why not.
-    pub fn may_connect(&self, address: SocketAddr) -> bool {
+    /// Whether a TCP connection to this address may be opened; notes why not.
+    pub fn may_connect(&self, address: SocketAddr, refusals: &Refusals) -> bool {
         let ip = address.ip().to_canonical();
         let granted =
             |grant: &SocketGrant| grant.port == address.port() && grant.addresses.contains(&ip);
         let allowed = self.sockets.iter().any(granted);
         match allowed {
             true => *lock(&self.connected) = Some(SocketAddr::new(ip, address.port())),
-            false => self.deny(format!(
+            false => refusals.note(&format!(
                 "the plugin tried to reach {ip}:{}, which its configuration does not name",
                 address.port()
             )),
@@ -161,13 +156,13 @@ impl Grants {
     }
 
     /// The addresses of a granted name, the one that was connected to first; none for any other name.
-    pub fn lookup(&self, name: &str) -> Option<Vec<IpAddr>> {
+    pub fn lookup(&self, name: &str, refusals: &Refusals) -> Option<Vec<IpAddr>> {
         let wanted = plain_name(name);
         let grant = self.sockets.iter().find(|grant| grant.name == wanted);
         let Some(grant) = grant else {
-            self.deny(format!(
+            refusals.note(&format!(
                 "the plugin looked up `{}`, which its configuration does not name",
-                cut(name, 200).escape_debug()
+                refusals.quoted(name)
             ));
             return None;
         };
@@ -177,26 +172,17 @@ impl Grants {
             None => grant.addresses.clone(),
         })
     }
-
-    /// Remembers why something was refused, for the error that the caller gets.
-    pub fn deny(&self, why: String) {
-        tracing::info!(why, "refused a plugin");
-        lock(&self.denial).get_or_insert(why);
-    }
-
-    /// Takes what was refused last.
-    pub fn take_denial(&self) -> Option<String> {
-        lock(&self.denial).take()
-    }
 }
 
 /// An error for what the rules do not allow.
 pub fn not_allowed(why: impl std::fmt::Display) -> Error {
-    Error::new(
-        Code::ConnectionFailed,
-        format!("not allowed by the server's egress rules: {why}"),
-    )
-    .blamed(Blame::Host)
+    misconfigured(format!("not allowed by the server's egress rules: {why}"))
+}
+
+/// An error for a configuration that cannot work. Whoever tests the connection learns it as an invalid request;
+/// whoever only asks a question did nothing wrong.
+pub fn misconfigured(message: impl Into<String>) -> Error {
+    Error::new(Code::UpstreamUnreachable, message).blamed(Blame::Host)
 }
 
 async fn resolve(
@@ -236,8 +222,7 @@ pub async fn addresses(name: &str, port: u16) -> Result<Vec<IpAddr>> {
         return Ok(vec![ip]);
     }
     if name.starts_with('/') {
-        return Err(Error::new(
-            Code::ConnectionFailed,
+        return Err(misconfigured(
             "a Unix socket cannot be used; give a host name or an address",
         ));
     }
@@ -278,7 +263,7 @@ fn unresolved(name: &str) -> Error {
 }
 
 /// Host names compare without case and without the dot of the root.
-fn plain_name(name: &str) -> String {
+pub fn plain_name(name: &str) -> String {
     name.trim_end_matches('.').to_ascii_lowercase()
 }
 
@@ -296,13 +281,10 @@ fn port(data: &Map<String, Value>, property: &str, default: u16) -> Result<u16> 
     if text.is_empty() {
         return Ok(default);
     }
-    text.parse().ok().filter(|port| *port != 0).ok_or_else(|| {
-        Error::new(
-            Code::InvalidConnectionData,
-            format!("`{property}` must be a number from 1 to 65535"),
-        )
-        .param(format!("connection_data.{property}"))
-    })
+    text.parse()
+        .ok()
+        .filter(|port| *port != 0)
+        .ok_or_else(|| misconfigured(format!("`{property}` must be a number from 1 to 65535")))
 }
 
 async fn open_files(
@@ -356,4 +338,31 @@ fn open_file(
         identity: located.identity,
     };
     Ok((grant, inside))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plugins::wasm::state::GuestLog;
+
+    #[test]
+    fn a_name_that_leads_elsewhere_after_the_grant_is_of_no_use() {
+        let ip = |text: &str| text.parse::<IpAddr>().unwrap();
+        let mut grants = Grants::empty(String::from("{}"), Redactor::default());
+        grants.sockets.push(SocketGrant {
+            name: String::from("db.example"),
+            port: 5432,
+            addresses: vec![ip("10.0.0.1"), ip("10.0.0.2")],
+        });
+        let log = GuestLog::new("plugin", "target", Redactor::default(), 10);
+        let refusals = Refusals::new(log);
+        let may = |text: &str| grants.may_connect(text.parse().unwrap(), &refusals);
+        // Whatever the name says meanwhile, what was checked counts, and first what was connected to.
+        assert!(!may("10.0.0.3:5432") && !may("127.0.0.1:5432") && !may("10.0.0.1:22"));
+        assert!(may("10.0.0.2:5432"));
+        assert_eq!(
+            grants.lookup("DB.example.", &refusals),
+            Some(vec![ip("10.0.0.2")])
+        );
+    }
 }

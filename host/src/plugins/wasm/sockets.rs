@@ -19,7 +19,7 @@ use wasmtime_wasi::{
     sockets::{WasiSocketsCtxView, WasiSocketsView},
 };
 
-use super::{grants::Grants, limits::Handles, state::State, tcp::Socket};
+use super::{grants::Grants, limits::Handles, refusals::Refusals, state::State, tcp::Socket};
 
 /// Replaces WASI's own name look-up, and counts the sockets that are made.
 pub fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
@@ -31,6 +31,7 @@ pub fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
 fn view(state: &mut State) -> SocketView<'_> {
     SocketView {
         grants: Arc::clone(&state.grants),
+        refusals: Arc::clone(&state.refusals),
         handles: Arc::clone(&state.handles),
         inner: state.sockets(),
     }
@@ -46,6 +47,8 @@ impl HasData for Sockets {
 pub struct SocketView<'a> {
     /// What may be reached.
     pub grants: Arc<Grants>,
+    /// Where a refusal is noted.
+    pub refusals: Arc<Refusals>,
     handles: Arc<Handles>,
     /// Resources of the guest.
     pub inner: WasiSocketsCtxView<'a>,
@@ -112,7 +115,7 @@ impl ip_name_lookup::Host for SocketView<'_> {
         self.inner.table.get(&network)?;
         let addresses = self
             .grants
-            .lookup(&name)
+            .lookup(&name, &self.refusals)
             .ok_or(SocketError::from(ErrorCode::AccessDenied))?;
         let answer = self.inner.table.push(Answer(addresses.into_iter()))?;
         Ok(Resource::new_own(answer.rep()))

@@ -21,6 +21,7 @@ use super::{
     grants::Grants,
     http::Sender,
     limits::{Handles, Limiter},
+    refusals::Refusals,
 };
 use crate::{locks::lock, plugins::redact::Redactor};
 
@@ -34,6 +35,7 @@ pub struct State {
     table: ResourceTable,
     sender: Sender,
     pub(super) grants: Arc<Grants>,
+    pub(super) refusals: Arc<Refusals>,
     pub(super) limiter: Limiter,
     pub(super) handles: Arc<Handles>,
     pub(super) control: Arc<Control>,
@@ -44,6 +46,7 @@ impl State {
     /// A state that can reach what `grants` names and nothing else: no environment, no arguments, no input.
     pub fn new(grants: Arc<Grants>, limiter: Limiter, log: Arc<GuestLog>) -> Self {
         let mut wasi = WasiCtx::builder();
+        let refusals = Refusals::new(Arc::clone(&log));
         // Sockets and name look-up are our own; what WASI itself would do stays refused.
         wasi.allow_tcp(false)
             .allow_udp(false)
@@ -58,8 +61,9 @@ impl State {
             wasi: wasi.build(),
             http: WasiHttpCtx::new(),
             table,
-            sender: Sender::new(Arc::clone(&grants)),
+            sender: Sender::new(Arc::clone(&grants), Arc::clone(&refusals)),
             grants,
+            refusals,
             limiter,
             handles: Arc::default(),
             control: Arc::new(Control::default()),
@@ -186,17 +190,36 @@ impl GuestLog {
         &self.plugin
     }
 
-    /// A text without the target's secrets.
-    pub fn redacted(&self, text: &str) -> String {
-        self.redactor.redact(text)
+    /// At most `max` bytes of a text without the target's secrets.
+    pub fn redacted(&self, text: &str, max: usize) -> String {
+        self.redactor.redact_cut(text, max)
+    }
+
+    /// As [`Self::redacted`], on one line.
+    pub fn clean(&self, text: &str, max: usize) -> String {
+        let escaped = self.redacted(text, max).escape_debug().to_string();
+        cut(&escaped, max).to_owned()
+    }
+
+    /// Says what the plugin was refused, within the plugin's own share of lines.
+    pub fn refused(&self, why: &str) {
+        if self.admit() {
+            let (plugin, target) = (self.plugin.as_str(), self.target.as_str());
+            tracing::info!(plugin, target, why, "refused a plugin");
+        }
+    }
+
+    /// Bytes of an unfinished line that are worth keeping: what is shown, and enough to recognise a secret that
+    /// begins in it.
+    fn max_kept(&self) -> usize {
+        Self::MAX_LINE + self.redactor.longest()
     }
 
     fn line(&self, level: log::Level, message: &str) {
         if !self.admit() {
             return;
         }
-        let message = self.redactor.redact(cut(message, Self::MAX_LINE));
-        let message = message.escape_debug().to_string();
+        let message = self.clean(message, Self::MAX_LINE);
         let (plugin, target) = (self.plugin.as_str(), self.target.as_str());
         match level {
             log::Level::Debug => tracing::debug!(plugin, target, "{message}"),
@@ -276,10 +299,11 @@ impl Pollable for LineStream {
 #[wasmtime_wasi::async_trait]
 impl OutputStream for LineStream {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
+        let max = self.log.max_kept();
         for &byte in &bytes {
             if byte == b'\n' {
                 self.emit();
-            } else if self.line.len() < GuestLog::MAX_LINE {
+            } else if self.line.len() < max {
                 self.line.push(byte);
             }
         }

@@ -164,7 +164,7 @@ impl tcp::HostTcpSocket for SocketView<'_> {
             return Err(ErrorCode::InvalidArgument.into());
         }
         let address = address.into();
-        if !self.grants.may_connect(address) {
+        if !self.grants.may_connect(address, &self.refusals) {
             return Err(ErrorCode::AccessDenied.into());
         }
         let socket = self.socket(&this)?;
