@@ -8,7 +8,9 @@ use std::{collections::VecDeque, sync::Arc};
 
 use wasmtime::component::{HasData, Linker, Resource};
 use wasmtime_wasi::{
-    filesystem::{Descriptor, Dir, WasiFilesystemCtxView, WasiFilesystemView},
+    filesystem::{
+        Descriptor, Dir, File, FsPerms, OpenMode, WasiFilesystemCtxView, WasiFilesystemView,
+    },
     p2::{
         DynInputStream, DynOutputStream, FsError, FsResult, ReaddirIterator,
         bindings::filesystem::{
@@ -25,6 +27,7 @@ use wasmtime_wasi::{
 use super::{
     grants::Grants,
     limits::Handles,
+    refusals::Refusals,
     roots::{self, Identity},
     state::State,
 };
@@ -38,6 +41,7 @@ pub fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
 fn view(state: &mut State) -> FileView<'_> {
     FileView {
         grants: Arc::clone(&state.grants),
+        refusals: Arc::clone(&state.refusals),
         handles: Arc::clone(&state.handles),
         inner: state.filesystem(),
     }
@@ -63,11 +67,29 @@ impl FileGrant {
     }
 
     fn allows(&self, path: &str) -> bool {
-        let path = path.strip_prefix("./").unwrap_or(path);
+        let path = plain(path);
         self.names
             .as_ref()
             .is_none_or(|names| names.iter().any(|name| name == path))
     }
+
+    /// Opens a file that is granted by name. Only regular files are: whoever may write into the directory could put
+    /// a pipe there, on which a guest would wait for ever.
+    fn open(&self, path: &str, how: OpenFlags, flags: DescriptorFlags) -> FsResult<File> {
+        let writes = DescriptorFlags::WRITE | DescriptorFlags::MUTATE_DIRECTORY;
+        if how.intersects(OpenFlags::CREATE | OpenFlags::TRUNCATE) || flags.intersects(writes) {
+            return read_only();
+        }
+        if how.contains(OpenFlags::DIRECTORY) {
+            return Err(ErrorCode::NotDirectory.into());
+        }
+        let file = roots::open_regular(&self.dir.dir, plain(path))?;
+        Ok(File::new(file, FsPerms::ReadOnly, OpenMode::READ, true))
+    }
+}
+
+fn plain(path: &str) -> &str {
+    path.strip_prefix("./").unwrap_or(path)
 }
 
 struct Files;
@@ -78,6 +100,7 @@ impl HasData for Files {
 
 struct FileView<'a> {
     grants: Arc<Grants>,
+    refusals: Arc<Refusals>,
     handles: Arc<Handles>,
     inner: WasiFilesystemCtxView<'a>,
 }
@@ -120,9 +143,9 @@ impl FileView<'_> {
             return Ok(());
         }
         if path.contains('/') || path == ".." {
-            self.grants.deny(format!(
+            self.refusals.note(&format!(
                 "the plugin asked for the file `{}`, which its configuration does not name",
-                path.escape_debug().take(200).collect::<String>()
+                self.refusals.quoted(path)
             ));
             return Err(ErrorCode::NotPermitted.into());
         }
@@ -134,6 +157,26 @@ impl FileView<'_> {
         match path {
             "" | "." => Ok(()),
             _ => self.check(fd, path),
+        }
+    }
+
+    /// Opens what lies somewhere below a granted directory: a file or a directory, and nothing that could block.
+    async fn open_below(
+        &mut self,
+        fd: Fd,
+        path_flags: PathFlags,
+        path: String,
+        how: OpenFlags,
+        flags: DescriptorFlags,
+    ) -> FsResult<Fd> {
+        let stat = self.inner.stat_at(same(&fd), path_flags, path.clone());
+        match stat.await?.type_ {
+            DescriptorType::RegularFile
+            | DescriptorType::Directory
+            | DescriptorType::SymbolicLink => {
+                self.inner.open_at(fd, path_flags, path, how, flags).await
+            }
+            _ => Err(ErrorCode::NotPermitted.into()),
         }
     }
 
@@ -200,14 +243,19 @@ impl HostDescriptor for FileView<'_> {
             return Ok(self.inner.table.push(again)?);
         }
         self.check(&fd, &path)?;
-        let path_flags = self.follow(&fd, path_flags)?;
         if !self.handles.take_file() {
             return Err(ErrorCode::InsufficientMemory.into());
         }
-        let opened = self
-            .inner
-            .open_at(fd, path_flags, path, open_flags, flags)
-            .await;
+        let opened = match self.grant(&fd)? {
+            Some(grant) if grant.names.is_some() => {
+                let opened = grant.open(&path, open_flags, flags);
+                opened.and_then(|file| Ok(self.inner.table.push(Descriptor::File(file))?))
+            }
+            _ => {
+                self.open_below(fd, path_flags, path, open_flags, flags)
+                    .await
+            }
+        };
         if opened.is_err() {
             self.handles.give_file();
         }

@@ -2,6 +2,7 @@
 
 use std::{
     fs::File,
+    io,
     path::{Component, Path, PathBuf},
 };
 
@@ -10,8 +11,9 @@ use rustix::{
     io::Errno,
 };
 
+use super::grants::misconfigured;
 use crate::{
-    error::{Code, Error, Result},
+    error::{Error, Result},
     plugins::manifest::FileKind,
 };
 
@@ -32,6 +34,17 @@ pub type Identity = (u64, u64);
 pub fn identity(dir: &File, name: &str) -> Option<Identity> {
     let stat = statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
     Some((stat.st_dev, stat.st_ino))
+}
+
+/// Opens a regular file in a directory for reading, and nothing else that may have its name: no link is followed,
+/// and neither a pipe nor a device is waited for.
+pub fn open_regular(dir: &File, name: &str) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = File::from(openat(dir, name, flags, Mode::empty())?);
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(Errno::PERM.into()),
+    }
 }
 
 /// Opens what `path` names below the first root that has it. No step follows a link, so nothing that somebody
@@ -56,7 +69,7 @@ pub fn locate(roots: &[PathBuf], path: &str, kind: FileKind) -> Result<Located> 
             "`{path}` is not below a directory that this workspace may use; give a path relative to its files directory"
         ),
     };
-    Err(Error::new(Code::ConnectionFailed, message))
+    Err(misconfigured(message))
 }
 
 /// The parts of a path relative to a root. An absolute path counts for the root that it lies under.
@@ -75,8 +88,7 @@ fn steps_below(root: &Path, path: &str) -> Result<Option<Vec<String>>> {
             Component::Normal(name) => steps.push(name.to_string_lossy().into_owned()),
             Component::CurDir => {}
             Component::ParentDir | Component::RootDir | Component::Prefix(_) => {
-                return Err(Error::new(
-                    Code::ConnectionFailed,
+                return Err(misconfigured(
                     "a path may not contain `..`; name the file from its root on",
                 ));
             }
@@ -128,7 +140,7 @@ fn refused(path: &str, errno: Errno) -> Error {
         Errno::ACCESS | Errno::PERM => "cannot be read by the server; check its permissions",
         _ => "cannot be opened",
     };
-    Error::new(Code::ConnectionFailed, format!("`{path}` {why}")).with_source(errno)
+    misconfigured(format!("`{path}` {why}")).with_source(errno)
 }
 
 #[cfg(test)]
