@@ -14,6 +14,10 @@ pub struct PluginSettings {
     pub max_memory_bytes: u64,
     /// Linear memory of all instances together, so that many guests cannot exhaust the machine.
     pub max_total_memory_bytes: u64,
+    /// Linear memory of the instances of one workspace, so that it leaves room for the others.
+    pub max_workspace_memory_bytes: u64,
+    /// Linear memory of the instances of one datasource or provider, so that it leaves room for the others.
+    pub max_target_memory_bytes: u64,
     /// Instances that may exist at once, live connections included. Their address space is reserved at start.
     pub max_instances: u32,
     /// Bytes that a cursor is asked for at a time. Large enough to hide the cost of a call, small enough that

@@ -5,28 +5,39 @@ use std::{
     time::Duration,
 };
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::task::TaskTracker;
 use wasmtime::{
     Config, Engine, InstanceAllocationStrategy, PoolingAllocationConfig, component::Linker,
 };
 
-use super::{files, instance, limits::MemoryBudget, pool::Pools, sockets, state::State};
+use super::{
+    files,
+    limits::Scope,
+    place::{Place, Places},
+    pool::{Live, Pools},
+    sockets,
+    state::State,
+};
 use crate::{
     config::PluginSettings,
     error::Result,
     locks::lock,
-    plugins::{Call, policy::Policy},
+    plugins::{Call, Target, policy::Policy},
 };
 
 /// How often a running guest is interrupted, so that deadlines are kept and neighbours get their turn.
 const TICK: Duration = Duration::from_millis(10);
-/// Core instances that one component may consist of; interpreters are split into several.
-const MODULES_PER_COMPONENT: u32 = 24;
+/// Core instances that one component may consist of; interpreters are split into several. The allocator only
+/// counts them.
+const CORE_INSTANCES: u32 = 24;
+/// Linear memories of one component. Each reserves its whole address space for every instance, and one is usual.
+const MEMORIES: u32 = 2;
+/// Function tables of one component. They reserve little, and a component has one or two for each language in it.
+const TABLES: u32 = 8;
 /// Entries of one function table; an interpreter has some ten thousand functions.
 const TABLE_ELEMENTS: usize = 100_000;
 /// Instances above the configured number, kept for `cancel` and for trying out new plugins.
-const RESERVE: u32 = 32;
+pub(super) const RESERVE: u32 = 32;
 
 /// What all plugins of a host share.
 pub struct Runtime {
@@ -34,11 +45,8 @@ pub struct Runtime {
     pub(super) linker: Linker<State>,
     pub(super) settings: PluginSettings,
     pub(super) policy: Arc<dyn Policy>,
-    pub(super) memory: Arc<MemoryBudget>,
-    /// Places for instances that serve requests.
-    pub(super) places: Arc<Semaphore>,
-    /// Places for instances that cancel, so that a full house can still be emptied.
-    pub(super) cancel_places: Arc<Semaphore>,
+    /// Room for instances.
+    pub(super) places: Places,
     /// Every task that runs guest code or winds a call up.
     pub(super) tasks: TaskTracker,
     /// Where idle connections lie that can give their place away.
@@ -52,9 +60,7 @@ impl Runtime {
         start_clock(&engine)?;
         let linker = linker(&engine)?;
         let runtime = Arc::new(Self {
-            memory: MemoryBudget::new(settings.max_total_memory_bytes),
-            places: Arc::new(Semaphore::new(settings.max_instances as usize)),
-            cancel_places: Arc::new(Semaphore::new(RESERVE as usize)),
+            places: Places::new(&settings),
             tasks: TaskTracker::new(),
             pools: Mutex::default(),
             engine,
@@ -66,24 +72,33 @@ impl Runtime {
         Ok(runtime)
     }
 
-    /// A place for one more instance; an idle connection gives up its own when there is none.
-    pub(super) async fn place(&self, call: &Call) -> Result<OwnedSemaphorePermit> {
-        if let Ok(permit) = Arc::clone(&self.places).try_acquire_owned() {
-            return Ok(permit);
-        }
-        let idle = self.idle_pools().into_iter();
-        let oldest = idle
-            .filter_map(|pools| Some((pools.oldest()?, pools)))
-            .min_by_key(|(oldest, _)| *oldest);
-        if let Some((_, pools)) = oldest {
-            pools.evict();
-        }
-        instance::place(&self.places, call).await
+    /// Room for one more instance; an idle connection gives up its own when there is none.
+    pub(super) async fn place(&self, target: Option<&Target>, call: &Call) -> Result<Place> {
+        let make_room = || {
+            if let Some(idle) = self.take_idle(&Scope::Host) {
+                idle.retire();
+            }
+        };
+        self.places.take(target, make_room, call).await
     }
 
-    /// Lets the idle connections of a plugin be closed when they are old or in the way.
-    pub(super) fn register(&self, pools: &Arc<Pools>) {
-        lock(&self.pools).push(Arc::downgrade(pools));
+    /// Drops the oldest idle connection of a scope at once; false when there is none.
+    pub(super) fn reclaim(&self, scope: &Scope) -> bool {
+        self.take_idle(scope).is_some()
+    }
+
+    fn take_idle(&self, scope: &Scope) -> Option<Live> {
+        let idle = self.idle_pools().into_iter();
+        idle.filter_map(|pools| Some((pools.oldest(scope)?, pools)))
+            .min_by_key(|(oldest, _)| *oldest)
+            .and_then(|(_, pools)| pools.take_oldest(scope))
+    }
+
+    /// The pools of one more plugin, whose idle connections are closed when they are old or in the way.
+    pub(super) fn pools(&self) -> Arc<Pools> {
+        let pools = Arc::new(Pools::new(self.places.waiting()));
+        lock(&self.pools).push(Arc::downgrade(&pools));
+        pools
     }
 
     fn idle_pools(&self) -> Vec<Arc<Pools>> {
@@ -127,8 +142,9 @@ fn config(settings: &PluginSettings) -> Config {
     config
 }
 
-/// Every count follows from the number of instances, which a semaphore hands out: the allocator itself never
-/// runs dry, and if it did, it would fail rather than fall back to slower memory.
+/// Every total is what one component may have, times the instances that a semaphore hands out: each of them may be
+/// as large as allowed and the allocator never runs dry. If it did, it would fail rather than fall back to slower
+/// memory.
 fn pooling(settings: &PluginSettings) -> PoolingAllocationConfig {
     let instances = settings.max_instances.saturating_add(RESERVE);
     let page = 64 << 10;
@@ -136,14 +152,15 @@ fn pooling(settings: &PluginSettings) -> PoolingAllocationConfig {
     let mut pooling = PoolingAllocationConfig::new();
     pooling
         .total_component_instances(instances)
-        .total_core_instances(instances.saturating_mul(8))
-        .total_memories(instances.saturating_mul(2))
-        .total_tables(instances.saturating_mul(4))
+        .total_core_instances(instances.saturating_mul(CORE_INSTANCES))
+        .total_memories(instances.saturating_mul(MEMORIES))
+        .total_tables(instances.saturating_mul(TABLES))
         .total_stacks(instances)
-        .max_core_instances_per_component(MODULES_PER_COMPONENT)
-        .max_memories_per_component(4)
-        .max_tables_per_component(MODULES_PER_COMPONENT)
-        .max_tables_per_module(8)
+        .max_core_instances_per_component(CORE_INSTANCES)
+        .max_memories_per_component(MEMORIES)
+        .max_memories_per_module(MEMORIES)
+        .max_tables_per_component(TABLES)
+        .max_tables_per_module(TABLES)
         .table_elements(TABLE_ELEMENTS)
         .max_component_instance_size(8 << 20)
         .max_core_instance_size(8 << 20)
@@ -180,4 +197,51 @@ fn linker(engine: &Engine) -> wasmtime::Result<Linker<State>> {
     sockets::add_to_linker(&mut linker)?;
     linker.allow_shadowing(false);
     Ok(linker)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use wasmtime::{Store, component::Component};
+
+    /// A component with as many core instances, memories and tables as one may have.
+    fn largest() -> String {
+        let part = |index: u32| {
+            let memory = if index < MEMORIES { "(memory 1)" } else { "" };
+            let table = if index < TABLES {
+                "(table 10 funcref)"
+            } else {
+                ""
+            };
+            format!(
+                "(core module $m{index} {memory} {table}) (core instance (instantiate $m{index}))"
+            )
+        };
+        let parts: String = (0..CORE_INSTANCES).map(part).collect();
+        format!("(component {parts})")
+    }
+
+    #[tokio::test]
+    async fn all_instances_together_may_be_as_large_as_each() {
+        let settings = PluginSettings {
+            max_instances: 2,
+            max_memory_bytes: 1 << 20,
+            ..Config::defaults().unwrap().plugins.limits
+        };
+        let engine = Engine::new(&config(&settings)).unwrap();
+        let component = wat::parse_str(largest()).unwrap();
+        let component = Component::from_binary(&engine, &component).unwrap();
+        let linker: Linker<()> = Linker::new(&engine);
+        let mut stores = Vec::new();
+        for _ in 0..settings.max_instances + RESERVE {
+            let mut store = Store::new(&engine, ());
+            store.set_epoch_deadline(1_000_000);
+            linker
+                .instantiate_async(&mut store, &component)
+                .await
+                .unwrap();
+            stores.push(store);
+        }
+    }
 }

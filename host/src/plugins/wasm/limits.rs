@@ -7,29 +7,71 @@ use std::sync::{
 
 use wasmtime::ResourceLimiter;
 
-/// Linear memory that all instances hold together.
+/// Whose memory it is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// All plugins'.
+    Host,
+    /// That of one workspace's targets, by its name.
+    Workspace(String),
+    /// That of one datasource or provider, by its id.
+    Target(String),
+}
+
+/// Linear memory that some instances hold together. A target's lies within its workspace's, and that within all.
 #[derive(Debug)]
 pub struct MemoryBudget {
+    scope: Scope,
     used: AtomicU64,
     max: u64,
+    within: Option<Arc<MemoryBudget>>,
 }
 
 impl MemoryBudget {
-    /// A budget of `max` bytes.
+    /// A budget of `max` bytes for all.
     pub fn new(max: u64) -> Arc<Self> {
         Arc::new(Self {
+            scope: Scope::Host,
             used: AtomicU64::new(0),
             max,
+            within: None,
         })
     }
 
-    fn take(&self, bytes: u64) -> bool {
+    /// At most `max` bytes of this budget, for some.
+    pub fn share(self: &Arc<Self>, scope: Scope, max: u64) -> Arc<Self> {
+        Arc::new(Self {
+            scope,
+            used: AtomicU64::new(0),
+            max,
+            within: Some(Arc::clone(self)),
+        })
+    }
+
+    /// Takes memory, or says whose is used up.
+    fn take(&self, bytes: u64) -> Result<(), &Scope> {
         let grown = |used: u64| used.checked_add(bytes).filter(|sum| *sum <= self.max);
         self.used
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, grown)
-            .is_ok()
+            .map_err(|_| &self.scope)?;
+        match &self.within {
+            None => Ok(()),
+            Some(within) => within.take(bytes).inspect_err(|_| {
+                self.used.fetch_sub(bytes, Ordering::AcqRel);
+            }),
+        }
+    }
+
+    fn give(&self, bytes: u64) {
+        self.used.fetch_sub(bytes, Ordering::AcqRel);
+        if let Some(within) = &self.within {
+            within.give(bytes);
+        }
     }
 }
+
+/// Frees memory of a scope that only idle connections hold; false when there is none.
+pub type Reclaim = Box<dyn Fn(&Scope) -> bool + Send + Sync>;
 
 /// Handles of the operating system that one instance holds. Without a limit one guest could use up those of
 /// the whole process.
@@ -69,20 +111,20 @@ impl Handles {
 }
 
 /// Which limit a guest ran into. wasmtime's own error does not say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Exceeded {
     /// The memory of this instance.
     Instance,
-    /// The memory of all instances.
-    Total,
+    /// The memory of several instances.
+    Shared(Scope),
     /// Elements of its tables.
     Table,
 }
 
 /// The limiter of one store. Gives back what it took when it is dropped.
-#[derive(Debug)]
 pub struct Limiter {
     budget: Arc<MemoryBudget>,
+    reclaim: Reclaim,
     max: u64,
     used: u64,
     exceeded: Option<Exceeded>,
@@ -92,10 +134,11 @@ impl Limiter {
     /// Most elements that the tables of one guest may have; a large program has some ten thousand functions.
     const MAX_TABLE: usize = 100_000;
 
-    /// A limiter for at most `max` bytes, out of `budget`.
-    pub fn new(budget: Arc<MemoryBudget>, max: u64) -> Self {
+    /// A limiter for at most `max` bytes, out of `budget`. Where that is used up, `reclaim` may help.
+    pub fn new(budget: Arc<MemoryBudget>, max: u64, reclaim: Reclaim) -> Self {
         Self {
             budget,
+            reclaim,
             max,
             used: 0,
             exceeded: None,
@@ -103,8 +146,8 @@ impl Limiter {
     }
 
     /// Which limit was hit, if one was.
-    pub fn exceeded(&self) -> Option<Exceeded> {
-        self.exceeded
+    pub fn exceeded(&self) -> Option<&Exceeded> {
+        self.exceeded.as_ref()
     }
 
     fn refuse(&mut self, what: Exceeded) -> wasmtime::Result<bool> {
@@ -116,7 +159,7 @@ impl Limiter {
 
 impl Drop for Limiter {
     fn drop(&mut self) {
-        self.budget.used.fetch_sub(self.used, Ordering::AcqRel);
+        self.budget.give(self.used);
     }
 }
 
@@ -131,8 +174,12 @@ impl ResourceLimiter for Limiter {
         if self.used.saturating_add(more) > self.max {
             return self.refuse(Exceeded::Instance);
         }
-        if !self.budget.take(more) {
-            return self.refuse(Exceeded::Total);
+        // Ends: each time round an idle connection is gone.
+        while let Err(scope) = self.budget.take(more) {
+            if !(self.reclaim)(scope) {
+                let scope = scope.clone();
+                return self.refuse(Exceeded::Shared(scope));
+            }
         }
         self.used += more;
         Ok(true)
@@ -155,17 +202,60 @@ impl ResourceLimiter for Limiter {
 mod tests {
     use super::*;
 
+    fn limiter(budget: &Arc<MemoryBudget>) -> Limiter {
+        Limiter::new(Arc::clone(budget), 80, Box::new(|_| false))
+    }
+
+    fn shared(limiter: &Limiter) -> Scope {
+        match limiter.exceeded() {
+            Some(Exceeded::Shared(scope)) => scope.clone(),
+            other => panic!("{other:?}"),
+        }
+    }
+
     #[test]
     fn a_dropped_instance_gives_its_memory_back() {
         let budget = MemoryBudget::new(100);
-        let mut first = Limiter::new(Arc::clone(&budget), 80);
+        let mut first = limiter(&budget);
         assert!(first.memory_growing(0, 70, None).is_ok());
-        let mut second = Limiter::new(Arc::clone(&budget), 80);
+        let mut second = limiter(&budget);
         assert!(second.memory_growing(0, 40, None).is_err());
-        assert_eq!(second.exceeded(), Some(Exceeded::Total));
+        assert_eq!(shared(&second), Scope::Host);
         drop(first);
         assert!(second.memory_growing(0, 40, None).is_ok());
         assert!(second.memory_growing(40, 90, None).is_err());
-        assert_eq!(second.exceeded(), Some(Exceeded::Instance));
+        assert_eq!(second.exceeded(), Some(&Exceeded::Instance));
+    }
+
+    #[test]
+    fn nobody_takes_more_than_his_share() {
+        let all = MemoryBudget::new(100);
+        let workspace = all.share(Scope::Workspace("w".into()), 70);
+        let target = workspace.share(Scope::Target("t".into()), 50);
+        let mut one = limiter(&target);
+        assert!(one.memory_growing(0, 50, None).is_ok());
+        assert!(one.memory_growing(50, 51, None).is_err());
+        assert_eq!(shared(&one), Scope::Target("t".into()));
+        let mut other = limiter(&workspace.share(Scope::Target("u".into()), 50));
+        assert!(other.memory_growing(0, 21, None).is_err());
+        assert_eq!(shared(&other), Scope::Workspace("w".into()));
+        let mut elsewhere = limiter(&all.share(Scope::Workspace("x".into()), 70));
+        assert!(elsewhere.memory_growing(0, 50, None).is_ok());
+        // What was refused was not taken.
+        assert!(other.memory_growing(0, 1, None).is_err());
+        drop((one, elsewhere));
+        assert!(other.memory_growing(0, 50, None).is_ok());
+    }
+
+    #[test]
+    fn idle_memory_is_taken_back_first() {
+        let budget = MemoryBudget::new(100);
+        let mut idle = limiter(&budget);
+        assert!(idle.memory_growing(0, 80, None).is_ok());
+        let idle = std::sync::Mutex::new(Some(idle));
+        let reclaim = Box::new(move |_: &Scope| idle.lock().unwrap().take().is_some());
+        let mut busy = Limiter::new(Arc::clone(&budget), 80, reclaim);
+        assert!(busy.memory_growing(0, 60, None).is_ok());
+        assert!(busy.memory_growing(60, 80, None).is_ok());
     }
 }

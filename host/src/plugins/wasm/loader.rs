@@ -144,7 +144,7 @@ impl Loader {
             |error: crate::error::Error| Refusal::new(format!("cannot describe itself: {error}"));
         let call = Call::new(DESCRIBE_TIMEOUT, CancellationToken::new());
         let runtime = &self.runtime;
-        let place = runtime.place(&call).await.map_err(failed)?;
+        let place = runtime.place(None, &call).await.map_err(failed)?;
         let log = GuestLog::new(&package.manifest.name, "describe", Redactor::default(), 20);
         let instance = Instance::start(runtime, world, &Grants::none(), &log, place, &call)
             .await

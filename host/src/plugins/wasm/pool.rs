@@ -4,7 +4,7 @@ use std::{
     collections::HashMap,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -14,12 +14,14 @@ use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     time::Instant,
 };
-use wasmtime::component::ResourceAny;
+use wasmtime::{Store, component::ResourceAny};
 
 use super::{
     bindings::sql::SqlConnector,
     grants::Grants,
     instance::{Instance, cancelled, overloaded},
+    limits::Scope,
+    state::State,
 };
 use crate::{
     error::{Error, Result},
@@ -43,6 +45,15 @@ pub struct Live {
 impl Live {
     /// Closes the connection in the background: the guest may take leave of the engine first.
     pub fn retire(self) {
+        self.end(None);
+    }
+
+    /// As [`Self::retire`], for a connection with an open cursor, which is closed first.
+    pub fn leave(self, cursor: ResourceAny) {
+        self.end(Some(cursor));
+    }
+
+    fn end(self, cursor: Option<ResourceAny>) {
         let Self {
             instance,
             connection,
@@ -55,29 +66,53 @@ impl Live {
         }
         tasks.spawn(async move {
             let call = Call::new(FAREWELL, tokio_util::sync::CancellationToken::new());
-            let ended = instance.run(&call, None, move |store, _| {
-                Box::pin(connection.resource_drop_async(store))
+            let ended = instance.run(&call, None, move |store, guest| {
+                Box::pin(farewell(store, guest, connection, cursor))
             });
             let _ = ended.await;
         });
     }
 }
 
+async fn farewell(
+    store: &mut Store<State>,
+    guest: &SqlConnector,
+    connection: ResourceAny,
+    cursor: Option<ResourceAny>,
+) -> wasmtime::Result<()> {
+    if let Some(cursor) = cursor {
+        let exports = guest.mindhost_plugin_connector();
+        // Whether it could be used again matters to nobody now.
+        let _ = exports.cursor().call_close(&mut *store, cursor).await?;
+        cursor.resource_drop_async(&mut *store).await?;
+    }
+    connection.resource_drop_async(store).await
+}
+
 /// The connections of one target with one configuration.
 pub struct Pool {
     fingerprint: [u8; 32],
+    scopes: [Scope; 3],
     places: Arc<Semaphore>,
     idle: Mutex<Vec<(Instant, Live)>>,
     closed: AtomicBool,
+    /// Calls of all plugins that wait for room.
+    waiting: Arc<AtomicUsize>,
 }
 
 impl Pool {
-    fn new(fingerprint: [u8; 32], max_connections: u32) -> Arc<Self> {
+    fn new(fingerprint: [u8; 32], target: &Target, waiting: Arc<AtomicUsize>) -> Arc<Self> {
         Arc::new(Self {
             fingerprint,
-            places: Arc::new(Semaphore::new(max_connections.max(1) as usize)),
+            scopes: [
+                Scope::Host,
+                Scope::Workspace(target.workspace.clone()),
+                Scope::Target(target.id.clone()),
+            ],
+            places: Arc::new(Semaphore::new(target.max_connections.max(1) as usize)),
             idle: Mutex::default(),
             closed: AtomicBool::new(false),
+            waiting,
         })
     }
 
@@ -106,7 +141,7 @@ impl Pool {
         }
     }
 
-    /// Gives a connection back for the next use.
+    /// Gives a connection back for the next use, unless somebody waits for its room.
     pub fn put(&self, live: Live) {
         if self.closed.load(Ordering::Acquire) {
             return live.retire();
@@ -115,6 +150,12 @@ impl Pool {
         // A pool that was closed in between must not keep it.
         if self.closed.load(Ordering::Acquire) {
             self.close();
+        }
+        // Looked at only now: whoever began to wait before found it idle, and whoever did since is counted.
+        if self.waiting.load(Ordering::SeqCst) > 0
+            && let Some(live) = self.take_oldest()
+        {
+            live.retire();
         }
     }
 
@@ -136,26 +177,41 @@ impl Pool {
         lock(&self.idle).first().map(|(since, _)| *since)
     }
 
+    fn take_oldest(&self) -> Option<Live> {
+        let mut idle = lock(&self.idle);
+        (!idle.is_empty()).then(|| idle.remove(0).1)
+    }
+
     fn is_unused(&self) -> bool {
         lock(&self.idle).is_empty() && Arc::strong_count(&self.places) == 1
     }
 }
 
 /// The pools of one plugin, by target.
-#[derive(Default)]
-pub struct Pools(Mutex<HashMap<String, Arc<Pool>>>);
+pub struct Pools {
+    by_target: Mutex<HashMap<String, Arc<Pool>>>,
+    waiting: Arc<AtomicUsize>,
+}
 
 impl Pools {
+    /// No pools yet. `waiting` counts the calls that wait for room.
+    pub fn new(waiting: Arc<AtomicUsize>) -> Self {
+        Self {
+            by_target: Mutex::default(),
+            waiting,
+        }
+    }
+
     /// The pool of a target as it is configured now; connections of an older configuration are closed.
     pub fn of(&self, target: &Target) -> Arc<Pool> {
         let fingerprint = fingerprint(target);
-        let mut pools = lock(&self.0);
+        let mut pools = lock(&self.by_target);
         if let Some(pool) = pools.get(&target.id)
             && pool.fingerprint == fingerprint
         {
             return Arc::clone(pool);
         }
-        let pool = Pool::new(fingerprint, target.max_connections);
+        let pool = Pool::new(fingerprint, target, Arc::clone(&self.waiting));
         if let Some(old) = pools.insert(target.id.clone(), Arc::clone(&pool)) {
             old.close();
         }
@@ -164,40 +220,33 @@ impl Pools {
 
     /// Closes what is idle for a target; what is in use is closed when it comes back.
     pub fn forget(&self, target_id: &str) {
-        if let Some(pool) = lock(&self.0).remove(target_id) {
+        if let Some(pool) = lock(&self.by_target).remove(target_id) {
             pool.close();
         }
     }
 
     /// Closes connections that were idle for too long, and forgets targets that nobody uses.
     pub fn sweep(&self, max_age: Duration) {
-        lock(&self.0).retain(|_, pool| {
+        lock(&self.by_target).retain(|_, pool| {
             pool.sweep(max_age);
             Arc::strong_count(pool) > 1 || !pool.is_unused()
         });
     }
 
-    /// When the oldest idle connection was given back.
-    pub fn oldest(&self) -> Option<Instant> {
-        lock(&self.0)
-            .values()
-            .filter_map(|pool| pool.oldest())
-            .min()
+    /// When the oldest idle connection of a scope was given back.
+    pub fn oldest(&self, scope: &Scope) -> Option<Instant> {
+        let pools = lock(&self.by_target);
+        let within = pools.values().filter(|pool| pool.scopes.contains(scope));
+        within.filter_map(|pool| pool.oldest()).min()
     }
 
-    /// Drops the oldest idle connection at once, to make room for another instance.
-    pub fn evict(&self) {
-        let pools = lock(&self.0);
-        let oldest = pools.values().min_by_key(|pool| {
-            let oldest = pool.oldest();
-            (oldest.is_none(), oldest)
-        });
-        if let Some(pool) = oldest {
-            let mut idle = lock(&pool.idle);
-            if !idle.is_empty() {
-                drop(idle.remove(0));
-            }
-        }
+    /// Takes the oldest idle connection of a scope out, to make room.
+    pub fn take_oldest(&self, scope: &Scope) -> Option<Live> {
+        let pools = lock(&self.by_target);
+        let within = pools.values().filter(|pool| pool.scopes.contains(scope));
+        let oldest = within.filter_map(|pool| Some((pool.oldest()?, pool)));
+        let (_, pool) = oldest.min_by_key(|(oldest, _)| *oldest)?;
+        pool.take_oldest()
     }
 }
 
