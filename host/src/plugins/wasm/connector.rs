@@ -17,7 +17,7 @@ use super::{
     engine::Runtime,
     errors::{self, Phase},
     grants::Grants,
-    instance::{self, GuestFuture, Instance, OnStop, World, cancelled},
+    instance::{GuestFuture, Instance, OnStop, World, cancelled},
     pool::{Live, Pools},
     state::{GuestLog, State},
 };
@@ -53,8 +53,7 @@ impl WasmConnector {
         manifest: Manifest,
         digest: String,
     ) -> Self {
-        let pools = Arc::new(Pools::default());
-        runtime.register(&pools);
+        let pools = runtime.pools();
         Self(Arc::new(Shared {
             runtime: Arc::clone(runtime),
             world,
@@ -112,10 +111,11 @@ impl Shared {
             () = call.cancel.cancelled() => return Err(cancelled()),
             () = tokio::time::sleep_until(call.deadline) => return Err(unresolved_in_time()),
         };
-        let place = self.runtime.place(call).await?;
+        let place = self.runtime.place(Some(target), call).await?;
         let log = self.log(&target.name, &grants);
         let instance =
             Instance::start(&self.runtime, &self.world, &grants, &log, place, call).await?;
+        let refusals = instance.refusals();
         let config = config(&grants);
         let (result, instance) = instance
             .run(call, None, move |store, guest| {
@@ -139,15 +139,22 @@ impl Shared {
                 grants,
             }),
             (Ok(_), None) => Err(gone()),
-            (Err(error), _) => Err(self.error(error, Phase::Opening, &grants)),
+            (Err(error), _) => Err(self.error(error, Phase::Opening, &grants, refusals.take())),
         }
     }
 
-    fn error(&self, error: types::Error, phase: Phase, grants: &Grants) -> Error {
+    fn error(
+        &self,
+        error: types::Error,
+        phase: Phase,
+        grants: &Grants,
+        refused: Option<String>,
+    ) -> Error {
         errors::convert(
             error,
             phase,
             grants,
+            refused,
             self.runtime.settings.max_message_bytes,
         )
     }
@@ -173,10 +180,11 @@ impl Shared {
             self.runtime.settings.cancel_timeout,
             CancellationToken::new(),
         );
-        let place = instance::place(&self.runtime.cancel_places, &call).await?;
+        let place = self.runtime.places.take_to_cancel(&call).await?;
         let log = self.log("cancel", grants);
         let instance =
             Instance::start(&self.runtime, &self.world, grants, &log, place, &call).await?;
+        let refusals = instance.refusals();
         let config = config(grants);
         let (result, _) = instance
             .run(&call, None, move |store, guest| {
@@ -186,7 +194,7 @@ impl Shared {
                 })
             })
             .await;
-        result?.map_err(|error| self.error(error, Phase::Using, grants))
+        result?.map_err(|error| self.error(error, Phase::Using, grants, refusals.take()))
     }
 }
 

@@ -8,6 +8,7 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
+    time::Duration,
 };
 
 use futures_util::future::BoxFuture;
@@ -23,7 +24,9 @@ use wasmtime_wasi::I32Exit;
 use super::{
     engine::Runtime,
     grants::Grants,
-    limits::{Exceeded, Limiter},
+    limits::{Exceeded, Limiter, Scope},
+    place::Place,
+    refusals::Refusals,
     state::{GuestLog, State},
 };
 use crate::{
@@ -47,8 +50,15 @@ pub struct Instance<G> {
     store: Store<State>,
     guest: G,
     runtime: Arc<Runtime>,
-    _place: OwnedSemaphorePermit,
+    _place: Place,
 }
+
+/// Bytes of a trap's description that are logged; it holds names out of the guest.
+const MAX_DETAIL: usize = 8 << 10;
+/// The share of the grace period in which the guest alone knows that its call must end.
+const WORD_FIRST: u32 = 5;
+/// How long a blocking call may outlast its grace before its thread is left to itself.
+const STUCK: Duration = Duration::from_millis(500);
 
 /// Stops what a call runs in the engine; started when the call must end early.
 pub type OnStop = Box<dyn FnOnce() + Send>;
@@ -63,12 +73,14 @@ impl<G: Send + Sync + 'static> Instance<G> {
         world: &W,
         grants: &Arc<Grants>,
         log: &Arc<GuestLog>,
-        place: OwnedSemaphorePermit,
+        place: Place,
         call: &Call,
     ) -> Result<Box<Self>> {
+        let host = Arc::downgrade(runtime);
         let limiter = Limiter::new(
-            Arc::clone(&runtime.memory),
+            Arc::clone(&place.memory),
             runtime.settings.max_memory_bytes,
+            Box::new(move |scope| host.upgrade().is_some_and(|host| host.reclaim(scope))),
         );
         let state = State::new(Arc::clone(grants), limiter, Arc::clone(log));
         let mut store = Store::new(&runtime.engine, state);
@@ -98,6 +110,11 @@ impl<G: Send + Sync + 'static> Instance<G> {
         self.runtime.tasks.clone()
     }
 
+    /// What the guest is refused; see [`Refusals::take`].
+    pub fn refusals(&self) -> Arc<Refusals> {
+        Arc::clone(&self.store.data().refusals)
+    }
+
     /// Runs one call. The instance comes back only when the guest returned; after a trap, a timeout or a
     /// cancellation it is gone.
     pub async fn run<R, F>(
@@ -115,16 +132,28 @@ impl<G: Send + Sync + 'static> Instance<G> {
         let stop = call.cancel.child_token();
         // Dropping this future, because the client left, stops the call as if it had been cancelled.
         let _stop_on_drop = stop.clone().drop_guard();
-        let work = self.drive(call.deadline, stop, on_stop, f);
+        let (deadline, stopped) = (call.deadline, stop.clone());
+        let grace = self.runtime.settings.cancel_grace;
+        let work = self.drive(deadline, stop, on_stop, f);
         if !blocking {
             let work = Box::pin(tasks.track_future(work));
             return Detaching(Some(work)).await;
         }
         let handle = Handle::current();
         let task = tasks.spawn_blocking(move || handle.block_on(work));
-        match task.await {
-            Ok(ended) => ended,
-            Err(error) => (Err(Error::internal(error)), None),
+        // The thread may hang in the operating system, where no timer of the call is looked at: a file on a server
+        // that does not answer. Nobody waits for it; its instance stays lost until it returns.
+        let late = async {
+            let why = tokio::select! {
+                () = stopped.cancelled() => cancelled(),
+                () = tokio::time::sleep_until(deadline) => timed_out(),
+            };
+            tokio::time::sleep(grace + STUCK).await;
+            why
+        };
+        tokio::select! {
+            ended = task => ended.unwrap_or_else(|error| (Err(Error::internal(error)), None)),
+            why = late => (Err(why), None),
         }
     }
 
@@ -148,6 +177,7 @@ impl<G: Send + Sync + 'static> Instance<G> {
         let control = Arc::clone(&self.store.data().control);
         let grace = self.runtime.settings.cancel_grace;
         control.begin(deadline);
+        self.store.data().refusals.begin();
         self.store.set_epoch_deadline(1);
         let mut running = f(&mut self.store, &self.guest);
         let early = tokio::select! {
@@ -162,12 +192,17 @@ impl<G: Send + Sync + 'static> Instance<G> {
             }
             () = tokio::time::sleep_until(deadline) => timed_out(),
         };
+        // In this order: the guest hears of it and may end by itself; the engine hears of it; the instance goes. What
+        // the guest returns now is too late; the time is for taking leave of the engine.
         control.stop();
+        let first = grace / WORD_FIRST;
+        let returned = tokio::time::timeout(first, &mut running).await.is_ok();
         if let Some(on_stop) = on_stop {
             on_stop();
         }
-        // What it returns now is too late; the time is for taking leave of the engine.
-        let _ = tokio::time::timeout(grace, running).await;
+        if !returned {
+            let _ = tokio::time::timeout(grace - first, running).await;
+        }
         (Err(early), None)
     }
 }
@@ -198,8 +233,8 @@ impl<T: Send + 'static> Drop for Detaching<T> {
     }
 }
 
-/// A place for one more instance, waited for until the call ends.
-pub async fn place(places: &Arc<Semaphore>, call: &Call) -> Result<OwnedSemaphorePermit> {
+/// A permit for one more instance, waited for until the call ends.
+pub async fn permit(places: &Arc<Semaphore>, call: &Call) -> Result<OwnedSemaphorePermit> {
     let wait = Arc::clone(places).acquire_owned();
     tokio::select! {
         permit = wait => permit.map_err(Error::internal),
@@ -214,7 +249,7 @@ pub async fn place(places: &Arc<Semaphore>, call: &Call) -> Result<OwnedSemaphor
 pub fn overloaded(message: impl Into<String>) -> Error {
     Error::new(Code::Overloaded, message)
         .blamed(Blame::Host)
-        .with_retry_after(std::time::Duration::from_secs(1))
+        .with_retry_after(Duration::from_secs(1))
 }
 
 /// The caller wants no result any more.
@@ -238,16 +273,24 @@ pub fn violation(what: impl std::fmt::Display) -> Error {
     .blamed(Blame::Plugin)
 }
 
+fn used_up(scope: &Scope) -> &'static str {
+    match scope {
+        Scope::Host => "all plugins together ran out of memory (plugins.max_total_memory_bytes)",
+        Scope::Workspace(_) => {
+            "the plugins of this workspace ran out of memory (plugins.max_workspace_memory_bytes)"
+        }
+        Scope::Target(_) => {
+            "the connections of this datasource ran out of memory (plugins.max_target_memory_bytes)"
+        }
+    }
+}
+
 /// Says in a few words why a guest ended. The backtrace is for the log.
 fn fault(store: &Store<State>, error: &wasmtime::Error) -> Error {
     let state = store.data();
     let why = match state.limiter.exceeded() {
         Some(Exceeded::Instance) => "it ran out of memory (plugins.max_memory_bytes)",
-        Some(Exceeded::Total) => {
-            return overloaded(
-                "all plugins together ran out of memory (plugins.max_total_memory_bytes)",
-            );
-        }
+        Some(Exceeded::Shared(scope)) => return overloaded(used_up(scope)),
         Some(Exceeded::Table) => "it wanted too large a table",
         None => match error.downcast_ref::<Trap>() {
             Some(Trap::StackOverflow) => "its stack overflowed",
@@ -262,7 +305,7 @@ fn fault(store: &Store<State>, error: &wasmtime::Error) -> Error {
             None => "it gave something that cannot be taken over",
         },
     };
-    let detail = state.log.redacted(&format!("{error:?}"));
+    let detail = state.log.redacted(&format!("{error:?}"), MAX_DETAIL);
     tracing::warn!(
         plugin = state.log.plugin(),
         detail,

@@ -129,7 +129,7 @@ impl Shared {
             + 'static,
     {
         let grants = self.grants(target, call).await?;
-        let place = self.runtime.place(call).await?;
+        let place = self.runtime.place(Some(target), call).await?;
         let log = GuestLog::new(
             &self.manifest.name,
             &target.name,
@@ -142,6 +142,7 @@ impl Shared {
             json: grants.config().to_owned(),
             extra: Vec::new(),
         };
+        let refusals = instance.refusals();
         let (result, instance) = instance
             .run(call, None, move |store, guest| {
                 f(store, guest.mindhost_plugin_model(), config)
@@ -149,15 +150,22 @@ impl Shared {
             .await;
         match result? {
             Ok(value) => Ok((value, instance, grants)),
-            Err(error) => Err(self.error(error, phase, &grants)),
+            Err(error) => Err(self.error(error, phase, &grants, refusals.take())),
         }
     }
 
-    fn error(&self, error: types::Error, phase: Phase, grants: &Grants) -> Error {
+    fn error(
+        &self,
+        error: types::Error,
+        phase: Phase,
+        grants: &Grants,
+        refused: Option<String>,
+    ) -> Error {
         errors::convert(
             error,
             phase,
             grants,
+            refused,
             self.runtime.settings.max_message_bytes,
         )
     }
@@ -247,6 +255,7 @@ impl Completion for WasmCompletion {
                 .instance
                 .take()
                 .ok_or_else(|| Error::internal("the completion ended with an earlier call"))?;
+            let refusals = instance.refusals();
             let (result, instance) = instance
                 .run(call, None, move |store, guest| {
                     let completion = guest.mindhost_plugin_model().completion();
@@ -263,7 +272,12 @@ impl Completion for WasmCompletion {
                 }
                 Ok(None) if self.stopped => return Ok(None),
                 Ok(None) => return Err(violation("a completion that ends without a stop event")),
-                Err(error) => return Err(self.shared.error(error, Phase::Asking, &self.grants)),
+                Err(error) => {
+                    let refused = refusals.take();
+                    return Err(self
+                        .shared
+                        .error(error, Phase::Asking, &self.grants, refused));
+                }
             }
         }
     }

@@ -54,6 +54,13 @@ struct Cursor {
 /// What a guest function gives: its result, or the error it reports.
 type Reported<R> = std::result::Result<R, types::Error>;
 
+/// An error that the guest reported, with what it takes to tell it to a caller.
+struct Fault {
+    error: types::Error,
+    grants: Arc<Grants>,
+    refused: Option<String>,
+}
+
 impl WasmConnection {
     /// A connection that holds one of the target's places.
     pub(super) fn new(
@@ -77,7 +84,7 @@ impl WasmConnection {
     }
 
     /// Calls the guest once; keeps the connection if it can be used again.
-    async fn once<R, F>(&mut self, call: &Call, f: F) -> Result<Reported<R>>
+    async fn once<R, F>(&mut self, call: &Call, f: F) -> Result<std::result::Result<R, Fault>>
     where
         R: Send + 'static,
         F: for<'a> FnOnce(
@@ -100,6 +107,7 @@ impl WasmConnection {
             key,
             grants,
         } = live;
+        let refusals = instance.refusals();
         let (result, instance) = instance
             .run(call, on_stop, move |store, guest| {
                 let exports = guest.mindhost_plugin_connector();
@@ -113,10 +121,14 @@ impl WasmConnection {
                 instance,
                 connection,
                 key,
-                grants,
+                grants: Arc::clone(&grants),
             });
         }
-        result
+        Ok(result?.map_err(|error| Fault {
+            error,
+            grants,
+            refused: refusals.take(),
+        }))
     }
 
     /// A call that delivers nothing before it succeeds, so that it may be repeated on a new connection when
@@ -138,21 +150,26 @@ impl WasmConnection {
             return Err(Error::internal("a cursor is open on this connection"));
         }
         let reused = std::mem::take(&mut self.reused);
-        let grants = self.live.as_ref().map(|live| Arc::clone(&live.grants));
-        let error = match self.once(call, f.clone()).await? {
+        let fault = match self.once(call, f.clone()).await? {
             Ok(value) => return Ok(value),
-            Err(error) => error,
+            Err(fault) => fault,
         };
-        let stale = reused && error.kind == types::ErrorKind::ConnectionLost;
+        let stale = reused && fault.error.kind == types::ErrorKind::ConnectionLost;
         if !stale {
-            let grants = grants.unwrap_or_else(Grants::none);
-            return Err(self.shared.error(error, Phase::Using, &grants));
+            return Err(self.fault(fault));
         }
-        let live = self.shared.open(&self.target, call).await?;
-        let grants = Arc::clone(&live.grants);
-        self.live = Some(live);
+        self.live = Some(self.shared.open(&self.target, call).await?);
         let again = self.once(call, f).await?;
-        again.map_err(|error| self.shared.error(error, Phase::Using, &grants))
+        again.map_err(|fault| self.fault(fault))
+    }
+
+    fn fault(&self, fault: Fault) -> Error {
+        let Fault {
+            error,
+            grants,
+            refused,
+        } = fault;
+        self.shared.error(error, Phase::Using, &grants, refused)
     }
 
     /// Checks what came back; a guest that broke the contract loses its instance.
@@ -292,7 +309,6 @@ impl Connection for WasmConnection {
 
     async fn next(&mut self, max_rows: u32, call: &Call) -> Result<Option<Batch>> {
         let cursor = self.cursor.clone().ok_or_else(gone)?;
-        let grants = self.grants();
         let shared = Arc::clone(&self.shared);
         let settings = &shared.runtime.settings;
         let (handle, max_bytes) = (cursor.handle, settings.batch_bytes);
@@ -307,8 +323,8 @@ impl Connection for WasmConnection {
             let batch = match reported? {
                 Ok(Some(batch)) => batch,
                 Ok(None) => return Ok(None),
-                Err(error) => {
-                    let error = shared.error(error, Phase::Using, &grants);
+                Err(fault) => {
+                    let error = self.fault(fault);
                     self.close(call).await?;
                     return Err(error);
                 }
@@ -390,7 +406,8 @@ impl Drop for WasmConnection {
         match self.cursor.take() {
             None if self.snapshot => live.retire(),
             None => self.pool.put(live),
-            // Left in the middle of a result: the engine is told to stop, and the instance goes.
+            // Left in the middle of a result: the engine is told to stop at once, and the guest may take leave. Its
+            // connection is not used again: the word to stop could still reach the next statement on it.
             Some(cursor) => {
                 let key = cursor.key.as_ref().or(live.key.as_ref());
                 if let Some(stop) = self.shared.canceller(key, &live.grants)
@@ -398,6 +415,7 @@ impl Drop for WasmConnection {
                 {
                     stop();
                 }
+                live.leave(cursor.handle);
             }
         }
     }
