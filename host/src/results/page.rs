@@ -83,6 +83,22 @@ async fn counted(
     call: &Call,
 ) -> Result<Read> {
     let snapshot = connection.begin_snapshot(call.remaining(), call).await?;
+    let read = page_and_count(connection, text, count, window, call).await;
+    if snapshot {
+        let ended = connection.end_snapshot(call).await;
+        // The first error says why; without the end of the snapshot its connection is not used again.
+        return read.and_then(|read| ended.map(|()| read));
+    }
+    read
+}
+
+async fn page_and_count(
+    connection: &mut dyn Connection,
+    text: &str,
+    count: &str,
+    window: Window,
+    call: &Call,
+) -> Result<Read> {
     let (columns, batches) = all(connection, text, window.max_bytes, call).await?;
     let rows: u64 = batches.iter().map(|batch| batch.rows() as u64).sum();
     let is_last = rows < window.limit && (rows > 0 || window.offset == 0);
@@ -91,9 +107,6 @@ async fn counted(
     } else {
         one_number(connection, count, call).await?
     };
-    if snapshot {
-        connection.end_snapshot(call).await?;
-    }
     Ok((columns, batches, total))
 }
 
@@ -129,12 +142,22 @@ async fn all(
     call: &Call,
 ) -> Result<(Arc<[Column]>, Vec<Batch>)> {
     let columns = connection.query(&statement(text, call), call).await?;
+    let read = to_the_end(connection, max_bytes, call).await;
+    // After an error too: the connection, and its snapshot, are of use again then.
+    connection.close(call).await?;
+    Ok((columns, read?))
+}
+
+async fn to_the_end(
+    connection: &mut dyn Connection,
+    max_bytes: usize,
+    call: &Call,
+) -> Result<Vec<Batch>> {
     let mut kept = Kept::new(max_bytes);
     while let Some(batch) = connection.next(ROWS_AT_ONCE as u32, call).await? {
         kept.push(batch)?;
     }
-    connection.close(call).await?;
-    Ok((columns, kept.batches))
+    Ok(kept.batches)
 }
 
 async fn one_number(connection: &mut dyn Connection, text: &str, call: &Call) -> Result<u64> {
