@@ -13,7 +13,7 @@ use super::events::Step;
 use crate::{
     catalog::Catalog,
     conversations::{SqlOrigin, StoredSql},
-    error::{Code, Error, Kind, Result},
+    error::{Blame, Code, Error, Kind, Result},
     plugins::{Call, Tool, ToolCall},
     results::{Access, Results, sample},
 };
@@ -154,7 +154,7 @@ impl Toolbox<'_> {
                 Err(error)
             }
             Err(error) => Ok(Outcome {
-                content: told(&error).to_string(),
+                content: told(&error, self.access.sends_rows()).to_string(),
                 is_error: true,
                 needs_repair: true,
                 reason: Some(error.message().to_owned()),
@@ -248,11 +248,42 @@ fn sql_of(tool_call: &ToolCall) -> Option<String> {
         .flatten()
 }
 
-fn told(error: &Error) -> Value {
+/// What the model learns of an error. An engine may quote values of the data in its message; where rows stay here,
+/// so does that.
+fn told(error: &Error, sends_rows: bool) -> Value {
     let code = if error.code() == Code::InvalidParameter {
         "invalid_arguments"
     } else {
         error.code().as_str()
     };
-    json!({"error": {"code": code, "message": error.message(), "position": error.position()}})
+    let is_ours = matches!(error.blame(), None | Some(Blame::Host));
+    let message = match sends_rows || is_ours {
+        true => error.message(),
+        false => {
+            "the engine refused this; its message is withheld, because no data of this datasource may leave. Check names, types and functions at `position`"
+        }
+    };
+    json!({"error": {"code": code, "message": message, "position": error.position()}})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engines_message_stays_where_rows_stay() {
+        let engine = Error::new(
+            Code::SqlInvalid,
+            "invalid input syntax: \"bob@example.com\"",
+        )
+        .blamed(Blame::Upstream)
+        .with_position(8);
+        let withheld = told(&engine, false);
+        assert!(!withheld.to_string().contains("bob"), "{withheld}");
+        assert_eq!(withheld["error"]["code"], "sql_invalid");
+        assert_eq!(withheld["error"]["position"], 8);
+        assert!(told(&engine, true).to_string().contains("bob"));
+        let ours = Error::new(Code::SqlTableNotAllowed, "there is no table x");
+        assert!(told(&ours, false).to_string().contains("table x"));
+    }
 }
