@@ -44,7 +44,7 @@ impl Policy for FixedPolicy {
         let own = is_plain.then(|| self.data_dir.join("files").join(workspace));
         let granted = self.file_roots.iter();
         own.into_iter()
-            .chain(granted.filter(|root| !holds(root, &self.data_dir)).cloned())
+            .chain(granted.filter(|root| self.is_apart(root)).cloned())
             .collect()
     }
 
@@ -53,10 +53,29 @@ impl Policy for FixedPolicy {
     }
 }
 
-/// Whether `root` is the data directory or lies above it: then it would expose the store and its keys.
-fn holds(root: &Path, data_dir: &Path) -> bool {
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-    real(data_dir).starts_with(real(root))
+impl FixedPolicy {
+    /// The granted directories that are not used, because they and the data directory are one or lie in each other:
+    /// they would expose the store and its keys, or the files of other workspaces.
+    pub fn refused_roots(&self) -> impl Iterator<Item = &Path> {
+        let roots = self.file_roots.iter().map(PathBuf::as_path);
+        roots.filter(|root| !self.is_apart(root))
+    }
+
+    fn is_apart(&self, root: &Path) -> bool {
+        let (root, data_dir) = (real(root), real(&self.data_dir));
+        !data_dir.starts_with(&root) && !root.starts_with(&data_dir)
+    }
+}
+
+/// A path without links and `..`. What does not exist yet is appended to the part that does.
+fn real(path: &Path) -> PathBuf {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    for above in absolute.ancestors() {
+        if let (Ok(found), Ok(rest)) = (above.canonicalize(), absolute.strip_prefix(above)) {
+            return found.join(rest);
+        }
+    }
+    absolute
 }
 
 /// Which addresses may be reached.
@@ -87,7 +106,8 @@ impl Default for EgressRules {
 impl EgressRules {
     /// Says why an address may not be reached, or nothing if it may.
     pub fn refusal(&self, address: SocketAddr, reserved: &[SocketAddr]) -> Option<String> {
-        let ip = address.ip().to_canonical();
+        // An address that carries another one is judged as that: a packet ends up there.
+        let ip = destination(address.ip());
         let port = address.port();
         if reserved.iter().any(|own| is_own(*own, ip, port)) {
             return Some(format!("{ip}:{port} is an address of this server itself"));
@@ -95,7 +115,9 @@ impl EgressRules {
         if let Some(what) = never(ip) {
             return Some(format!("{ip} is {what}, which is never allowed"));
         }
-        if self.deny.iter().any(|rule| rule.matches(ip, port)) {
+        let as_written = address.ip().to_canonical();
+        let denied = |rule: &AddressRule| rule.matches(ip, port) || rule.matches(as_written, port);
+        if self.deny.iter().any(denied) {
             return Some(format!("{ip}:{port} is on the list egress.deny"));
         }
         if !self.allow.is_empty() {
@@ -126,9 +148,9 @@ pub enum Reach {
 }
 
 impl Reach {
-    /// The reach of an address; an IPv4-mapped IPv6 address counts as its IPv4 address.
+    /// The reach of an address; an IPv6 address that carries an IPv4 address counts as that.
     pub fn of(ip: IpAddr) -> Self {
-        match ip.to_canonical() {
+        match destination(ip) {
             ip if ip.is_loopback() => Self::Loopback,
             IpAddr::V4(v4) if v4.is_private() || is_shared(v4) => Self::Private,
             IpAddr::V6(v6) if v6.is_unique_local() => Self::Private,
@@ -168,25 +190,43 @@ fn never(ip: IpAddr) -> Option<&'static str> {
             _ if v6.is_unicast_link_local() => Some("a link-local address"),
             _ if METADATA_V6.contains(&v6) => Some("a metadata address"),
             _ if v6.is_multicast() => Some("a multicast address"),
-            _ => embedded_v4(v6).and_then(|v4| never(IpAddr::V4(v4))),
+            _ if is_local_translation(v6) => {
+                Some("a translated address of which nobody can tell where it leads")
+            }
+            _ => None,
         },
     }
 }
 
-/// The IPv4 address that a translated (NAT64) or tunnelled (6to4, compatible) address leads to.
+/// Where a packet to this address ends up, as far as the address says.
+fn destination(ip: IpAddr) -> IpAddr {
+    match ip.to_canonical() {
+        IpAddr::V6(v6) => embedded_v4(v6).map_or(IpAddr::V6(v6), IpAddr::V4),
+        v4 => v4,
+    }
+}
+
+/// The IPv4 address that a translated (NAT64, SIIT) or tunnelled (6to4, Teredo, compatible) address leads to.
 fn embedded_v4(ip: Ipv6Addr) -> Option<Ipv4Addr> {
-    let segments = ip.segments();
     let join = |high: u16, low: u16| {
         let [a, b] = high.to_be_bytes();
         let [c, d] = low.to_be_bytes();
         Ipv4Addr::new(a, b, c, d)
     };
-    match segments {
-        [0x64, 0xff9b, 0, 0, 0, 0, high, low] => Some(join(high, low)),
+    match ip.segments() {
+        // The last 32 bits, where nothing else of the prefix is used; see `is_local_translation`.
+        [0x64, 0xff9b, 0 | 1, 0, 0, 0, high, low] => Some(join(high, low)),
         [0x2002, high, low, ..] => Some(join(high, low)),
+        [0x2001, 0, .., high, low] => Some(join(!high, !low)),
+        [0, 0, 0, 0, 0xffff, 0, high, low] => Some(join(high, low)),
         [0, 0, 0, 0, 0, 0, high, low] if high != 0 => Some(join(high, low)),
         _ => None,
     }
+}
+
+/// 64:ff9b:1::/48 is for translators of one's own (RFC 8215), which put the IPv4 address at any of several places.
+fn is_local_translation(ip: Ipv6Addr) -> bool {
+    matches!(ip.segments(), [0x64, 0xff9b, 1, ..])
 }
 
 fn is_own(own: SocketAddr, ip: IpAddr, port: u16) -> bool {
@@ -226,6 +266,10 @@ mod tests {
             "169.254.169.254:80",
             "[::ffff:169.254.169.254]:80",
             "[64:ff9b::169.254.169.254]:80",
+            "[64:ff9b:1::169.254.169.254]:80",
+            "[64:ff9b:1:a9fe:a9:fe00::]:80",
+            "[::ffff:0:169.254.169.254]:80",
+            "[2001:0:1:2:3:4:5601:5601]:80",
             "[2002:a9fe:a9fe::1]:80",
             "[fe80::1]:80",
             "[fd00:ec2::254]:80",
@@ -261,6 +305,43 @@ mod tests {
     }
 
     #[test]
+    fn a_translated_address_is_judged_as_where_it_leads() {
+        let closed = EgressRules {
+            allow_loopback: false,
+            allow_private: false,
+            deny: vec!["93.184.216.34".parse().unwrap()],
+            ..EgressRules::default()
+        };
+        for address in [
+            "[64:ff9b::127.0.0.1]:1",
+            "[64:ff9b::10.1.2.3]:1",
+            "[64:ff9b:1::10.1.2.3]:1",
+            "[2002:a01:203::1]:1",
+            "[64:ff9b::93.184.216.34]:1",
+        ] {
+            assert!(refused(&closed, address), "{address}");
+        }
+        assert!(!refused(&closed, "[64:ff9b::8.8.8.8]:1"));
+        let reserved = ["127.0.0.1:8080".parse().unwrap()];
+        let own = "[64:ff9b::127.0.0.1]:8080".parse().unwrap();
+        assert!(open().refusal(own, &reserved).unwrap().contains("itself"));
+        assert_eq!(
+            Reach::of("64:ff9b::10.1.2.3".parse().unwrap()),
+            Reach::Private
+        );
+        let allowed = EgressRules {
+            allow: vec!["::/0".parse().unwrap()],
+            ..EgressRules::default()
+        };
+        assert!(refused(&allowed, "[64:ff9b::10.1.2.3]:1"));
+        let translated = EgressRules {
+            deny: vec!["64:ff9b::/96".parse().unwrap()],
+            ..EgressRules::default()
+        };
+        assert!(refused(&translated, "[64:ff9b::8.8.8.8]:1"));
+    }
+
+    #[test]
     fn lists_open_and_close_single_ports() {
         let rules = EgressRules {
             allow_loopback: false,
@@ -293,23 +374,29 @@ mod tests {
     }
 
     #[test]
-    fn a_root_that_holds_the_data_directory_is_dropped() {
+    fn a_root_that_exposes_the_data_directory_is_dropped() {
         let dir = tempfile::tempdir().unwrap();
         let data_dir = dir.path().join("data");
-        std::fs::create_dir(&data_dir).unwrap();
+        std::fs::create_dir_all(data_dir.join("files/other")).unwrap();
+        std::os::unix::fs::symlink(data_dir.join("files"), dir.path().join("link")).unwrap();
+        let apart = dir.path().join("data-of-others");
         let policy = FixedPolicy {
             egress: EgressRules::default(),
             file_roots: vec![
                 dir.path().to_path_buf(),
                 data_dir.clone(),
-                dir.path().join("other"),
+                data_dir.join("files"),
+                data_dir.join("files/other"),
+                data_dir.join("files/not-there-yet"),
+                apart.join("../data/files"),
+                dir.path().join("link"),
+                apart.clone(),
             ],
             data_dir: data_dir.clone(),
             reserved: Vec::new(),
         };
-        assert_eq!(
-            policy.file_roots("w"),
-            [data_dir.join("files/w"), dir.path().join("other")]
-        );
+        std::fs::create_dir(&apart).unwrap();
+        assert_eq!(policy.file_roots("w"), [data_dir.join("files/w"), apart]);
+        assert_eq!(policy.refused_roots().count(), 7);
     }
 }

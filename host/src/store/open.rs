@@ -6,6 +6,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use sqlx::{
     AssertSqlSafe, Executor,
     any::{AnyPoolOptions, install_default_drivers},
+    postgres::PgConnectOptions,
 };
 
 use super::{Backend, Store, migrations};
@@ -52,6 +53,15 @@ pub enum Migrations {
 }
 
 impl Store {
+    /// Host and port of the database server that a URL names, as its driver understands the URL; none for a socket in
+    /// the file system.
+    pub fn server(url: &str) -> Option<(String, u16)> {
+        let options: PgConnectOptions = url.parse().ok()?;
+        let host = options.get_host().trim_matches(['[', ']']);
+        let is_socket = options.get_socket().is_some() || host.starts_with('/');
+        (!is_socket).then(|| (host.to_owned(), options.get_port()))
+    }
+
     /// Opens the store that the settings name, without touching its tables.
     ///
     /// # Errors
