@@ -4,6 +4,7 @@
 //! `<part>/store.rs`. Ids are UUIDs as text, times microseconds since 1970, JSON text, truth values 0 and 1: the
 //! few types that travel through both drivers unchanged.
 
+mod active_plugins;
 mod facts;
 mod migrations;
 mod open;

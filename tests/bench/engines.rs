@@ -9,7 +9,7 @@ use std::{
 use mindhost::plugins::{
     self, Call, Target,
     policy::{EgressRules, FixedPolicy},
-    registry::{Registry, Sources},
+    registry::{Active, Registry, Sources},
 };
 use mindhost_sdk::{BatchLimits, Config, Connector as Guest};
 use mindhost_tests::build;
@@ -94,6 +94,7 @@ async fn registry(data_dir: &Path) -> Registry {
             file_roots: Vec::new(),
             reserved: Vec::new(),
         }),
+        active: Active::new(),
     })
     .await
     .unwrap()

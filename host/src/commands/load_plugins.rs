@@ -2,11 +2,12 @@
 
 use std::{net::SocketAddr, sync::Arc};
 
+use anyhow::Context;
 use mindhost::{
     config::{Config, Switch},
     plugins::{
         policy::{EgressRules, FixedPolicy},
-        registry::{Registry, Sources},
+        registry::{Active, Registry, Sources},
     },
     secrets::SecretKey,
     store::Store,
@@ -33,9 +34,16 @@ pub(super) async fn load(
         },
         data_dir: config.data_dir.clone(),
         file_roots: config.files.roots.clone(),
-        reserved: reserved(config, listener).await,
+        reserved: reserved(config, listener).await?,
     };
-    Ok(Registry::load(sources(config, Some(key), policy)).await?)
+    for root in policy.refused_roots() {
+        let root = root.display();
+        tracing::warn!(%root, "this directory of files.roots is not used: it and the data directory lie in each other");
+    }
+    let before = store.active_plugins().await?;
+    let registry = Registry::load(sources(config, Some(key), policy, before)).await?;
+    store.keep_active_plugins(&registry.active()).await?;
+    Ok(registry)
 }
 
 /// Every plugin of the plugins directory, to look at: none of them may reach anything. Compiled code is kept only
@@ -48,35 +56,52 @@ pub(super) async fn inspect(config: &Config) -> anyhow::Result<Registry> {
         reserved: Vec::new(),
     };
     let key = SecretKey::read(&config.key_file())?;
-    Ok(Registry::load(sources(config, key.as_ref(), policy)).await?)
+    let before = remembered(config).await;
+    Ok(Registry::load(sources(config, key.as_ref(), policy, before)).await?)
 }
 
-fn sources(config: &Config, key: Option<&SecretKey>, policy: FixedPolicy) -> Sources {
+/// Who served at the last start; nobody where there was none. What is wrong with the store, others say.
+async fn remembered(config: &Config) -> Active {
+    let is_there =
+        config.database_url.get().is_some() || config.data_dir.join("mindhost.db").exists();
+    if !is_there {
+        return Active::new();
+    }
+    match Store::open(config).await {
+        Ok(store) => store.active_plugins().await.unwrap_or_default(),
+        Err(_) => Active::new(),
+    }
+}
+
+fn sources(
+    config: &Config,
+    key: Option<&SecretKey>,
+    policy: FixedPolicy,
+    active: Active,
+) -> Sources {
     Sources {
         plugins_dir: config.plugins_dir.clone(),
         cache_dir: key.is_some().then(|| config.cache_dir()),
         seal_key: key.map_or([0; 32], |key| key.derive("compiled plugins")),
         settings: config.plugins.limits.clone(),
         policy: Arc::new(policy),
+        active,
     }
 }
 
-/// The server's own addresses, which no plugin may reach: its listener, and its store when that is a server.
-async fn reserved(config: &Config, listener: SocketAddr) -> Vec<SocketAddr> {
+/// The server's own addresses, which no plugin may reach: its listener, and its store when that is a server. One that
+/// cannot be told cannot be refused either, so without it nothing starts.
+async fn reserved(config: &Config, listener: SocketAddr) -> anyhow::Result<Vec<SocketAddr>> {
     let mut reserved = vec![listener];
-    let store = config
-        .database_url
-        .get()
-        .and_then(|url| url::Url::parse(url).ok());
-    if let Some(url) = store
-        && let Some(host) = url.host_str()
-    {
-        let port = url.port().unwrap_or(5432);
-        let bare = host.trim_matches(['[', ']']);
-        match tokio::net::lookup_host((bare, port)).await {
-            Ok(found) => reserved.extend(found),
-            Err(error) => tracing::warn!(%error, "the store's host name cannot be resolved"),
-        }
+    let url = config.database_url.get();
+    if let Some((host, port)) = url.and_then(Store::server) {
+        let found = tokio::net::lookup_host((host.as_str(), port));
+        let found = found.await.with_context(|| {
+            format!(
+                "the store's host `{host}` cannot be resolved, so plugins could not be kept away from it; check database_url and the name service"
+            )
+        })?;
+        reserved.extend(found);
     }
-    reserved
+    Ok(reserved)
 }

@@ -23,6 +23,12 @@ use crate::{
 /// Why one of two files of one plugin does not serve.
 const SAME: &str = "another file has this plugin in a higher or the same version";
 
+/// Why the newest of several files does not serve.
+const OTHER: &str = "other plugins serve its engines already, and a start changes nothing; it serves when their files are gone";
+
+/// Who serves: the digest of the component, by what it serves (`connector postgres`, `model offline`).
+pub type Active = BTreeMap<String, String>;
+
 /// Where plugins come from and what they run under.
 pub struct Sources {
     /// Directory with `*.wasm`; one that does not exist is empty.
@@ -35,6 +41,8 @@ pub struct Sources {
     pub settings: PluginSettings,
     /// What plugins may reach at all.
     pub policy: Arc<dyn Policy>,
+    /// Who served before; see [`Registry::active`].
+    pub active: Active,
 }
 
 /// One file of the plugins directory.
@@ -103,6 +111,7 @@ impl Registry {
             seal_key,
             settings,
             policy,
+            active,
         } = sources;
         let max_bytes = settings.max_package_bytes;
         let scan = tokio::task::spawn_blocking(move || package::scan(&plugins_dir, max_bytes));
@@ -143,7 +152,7 @@ impl Registry {
                 }
             }
         });
-        let mut registry = Self::choose(join_all(loads).await);
+        let mut registry = Self::choose(join_all(loads).await, &active);
         registry.runtime = Some(runtime);
         registry.report();
         Ok(registry)
@@ -153,7 +162,8 @@ impl Registry {
     pub fn of(connectors: Vec<Arc<dyn Connector>>, models: Vec<Arc<dyn Model>>) -> Self {
         let mut registry = Self::default();
         for connector in connectors {
-            registry.claim(&connector);
+            let engines = connector.manifest().engines.clone();
+            registry.claim_engines(&connector, engines);
         }
         for model in models {
             registry.models.insert(model.manifest().name.clone(), model);
@@ -161,39 +171,29 @@ impl Registry {
         registry
     }
 
-    /// Who serves what follows from the files alone, so a restart never changes it: of one plugin the highest
-    /// version, and of several plugins for one engine the first by file name.
-    fn choose(candidates: Vec<Candidate>) -> Self {
-        let mut best: HashMap<String, usize> = HashMap::new();
+    /// Who served before serves on, as long as its file is there: neither a restart nor a new file changes what is
+    /// active. What nobody serves goes to the highest version of a plugin, and among several plugins for one
+    /// engine to the first by file name.
+    fn choose(candidates: Vec<Candidate>, before: &Active) -> Self {
+        let newest = newest(&candidates);
+        let mut registry = Self::default();
+        let mut serving = vec![false; candidates.len()];
+        for (candidate, serving) in candidates.iter().zip(&mut serving) {
+            let was_active = |slot: &String| before.get(slot) == Some(candidate.digest());
+            *serving = registry.claim(candidate, was_active);
+        }
         for (index, candidate) in candidates.iter().enumerate() {
-            if let (Some(about), Ok(_)) = (&candidate.about, &candidate.loaded) {
-                let order = |index: usize| {
-                    let about = candidates.get(index).and_then(|one| one.about.as_ref());
-                    about.and_then(|about| version_order(&about.version))
-                };
-                let chosen = best.entry(about.name.clone()).or_insert(index);
-                if order(index) > order(*chosen) {
-                    *chosen = index;
-                }
+            if newest.contains(&index) {
+                let is_serving = registry.claim(candidate, |_| true);
+                serving[index] |= is_serving;
             }
         }
-        let mut registry = Self::default();
         for (index, candidate) in candidates.into_iter().enumerate() {
-            let is_best = candidate
-                .about
-                .as_ref()
-                .is_some_and(|about| best.get(&about.name) == Some(&index));
             let status = match candidate.loaded {
                 Err(status) => status,
-                Ok(_) if !is_best => Status::Inactive(SAME.to_owned()),
-                Ok(Loaded::Model(model)) => {
-                    registry.models.insert(model.manifest().name.clone(), model);
-                    Status::Active
-                }
-                Ok(Loaded::Connector(connector)) => match registry.claim(&connector) {
-                    true => Status::Active,
-                    false => Status::Inactive("another plugin serves its engines".to_owned()),
-                },
+                Ok(_) if serving[index] => Status::Active,
+                Ok(_) if !newest.contains(&index) => Status::Inactive(SAME.to_owned()),
+                Ok(_) => Status::Inactive(OTHER.to_owned()),
             };
             registry.installed.push(Installed {
                 file: candidate.file,
@@ -204,9 +204,31 @@ impl Registry {
         registry
     }
 
+    /// Gives a candidate those of its slots that are free and `wanted`; whether there was one.
+    fn claim(&mut self, candidate: &Candidate, wanted: impl Fn(&String) -> bool) -> bool {
+        match &candidate.loaded {
+            Err(_) => false,
+            Ok(Loaded::Connector(connector)) => {
+                let engines = &connector.manifest().engines;
+                let mine = engines
+                    .iter()
+                    .filter(|engine| wanted(&connector_slot(engine)));
+                let mine: Vec<String> = mine.cloned().collect();
+                self.claim_engines(connector, mine)
+            }
+            Ok(Loaded::Model(model)) => {
+                let name = &model.manifest().name;
+                let is_free = wanted(&model_slot(name)) && !self.models.contains_key(name);
+                if is_free {
+                    self.models.insert(name.clone(), Arc::clone(model));
+                }
+                is_free
+            }
+        }
+    }
+
     /// Takes the engines that nobody serves yet; whether there was one.
-    fn claim(&mut self, connector: &Arc<dyn Connector>) -> bool {
-        let engines = connector.manifest().engines.clone();
+    fn claim_engines(&mut self, connector: &Arc<dyn Connector>, engines: Vec<String>) -> bool {
         let mut claimed = false;
         for engine in engines {
             self.connectors.entry(engine).or_insert_with(|| {
@@ -215,6 +237,16 @@ impl Registry {
             });
         }
         claimed
+    }
+
+    /// Who serves what now, to be remembered for the next start.
+    pub fn active(&self) -> Active {
+        let connectors = self.connectors.iter();
+        let connectors = connectors
+            .map(|(engine, connector)| (connector_slot(engine), connector.digest().to_owned()));
+        let models = self.models.iter();
+        let models = models.map(|(name, model)| (model_slot(name), model.digest().to_owned()));
+        connectors.chain(models).collect()
     }
 
     fn report(&self) {
@@ -256,7 +288,8 @@ impl Registry {
         self.models.values().cloned().collect()
     }
 
-    /// The connector of an engine that a caller names; `engine_not_found` lists those there are.
+    /// The connector of an engine that a caller names, which is the caller's mistake when there is none:
+    /// `engine_not_found` lists those there are.
     pub fn engine(&self, engine: &str) -> Result<Arc<dyn Connector>> {
         self.connectors.get(engine).cloned().ok_or_else(|| {
             Error::new(
@@ -271,7 +304,8 @@ impl Registry {
         })
     }
 
-    /// The connector of an existing datasource; `no_plugin` when its plugin is gone.
+    /// The connector of an existing datasource. It was served once, so it is the server that lacks something:
+    /// `no_plugin`.
     pub fn connector(&self, engine: &str) -> Result<Arc<dyn Connector>> {
         self.connectors.get(engine).cloned().ok_or_else(|| {
             Error::new(
@@ -313,6 +347,29 @@ impl Registry {
     }
 }
 
+fn connector_slot(engine: &str) -> String {
+    format!("connector {engine}")
+}
+
+fn model_slot(name: &str) -> String {
+    format!("model {name}")
+}
+
+/// Of each plugin, the file with the highest version; of several such files the first.
+fn newest(candidates: &[Candidate]) -> HashSet<usize> {
+    let mut newest: HashMap<&str, (usize, _)> = HashMap::new();
+    for (index, candidate) in candidates.iter().enumerate() {
+        if let (Some(about), Ok(_)) = (&candidate.about, &candidate.loaded) {
+            let order = version_order(&about.version);
+            let known = newest.get(about.name.as_str());
+            if known.is_none_or(|(_, highest)| order > *highest) {
+                newest.insert(&about.name, (index, order));
+            }
+        }
+    }
+    newest.into_values().map(|(index, _)| index).collect()
+}
+
 fn listed(names: &[&str]) -> String {
     match names {
         [] => String::from("none"),
@@ -345,6 +402,12 @@ struct Candidate {
 }
 
 impl Candidate {
+    /// Empty when nobody could read the file.
+    fn digest(&self) -> &String {
+        const NONE: &String = &String::new();
+        self.about.as_ref().map_or(NONE, |about| &about.digest)
+    }
+
     fn refused(file: PathBuf, about: Option<About>, refusal: &Refusal) -> Self {
         Self {
             file,

@@ -23,7 +23,11 @@ macro_rules! pair {
     };
 }
 
-const ALL: &[Pair] = &[pair!(1, "0001_initial"), pair!(2, "0002_response_limits")];
+const ALL: &[Pair] = &[
+    pair!(1, "0001_initial"),
+    pair!(2, "0002_response_limits"),
+    pair!(3, "0003_active_plugins"),
+];
 
 /// The version of a store that is up to date.
 pub(super) fn newest() -> i64 {

@@ -1,0 +1,39 @@
+//! Which plugins serve, so that a start changes nothing.
+
+use std::collections::BTreeMap;
+
+use super::{Store, now};
+use crate::error::Result;
+
+impl Store {
+    /// The digest of the plugin that serves, by what it serves.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn active_plugins(&self) -> Result<BTreeMap<String, String>> {
+        let rows: Vec<(String, String)> = sqlx::query_as("SELECT slot, digest FROM active_plugins")
+            .fetch_all(self.pool())
+            .await?;
+        Ok(rows.into_iter().collect())
+    }
+
+    /// Remembers who serves. What nobody serves any more keeps its entry: its plugin may come back.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn keep_active_plugins(&self, active: &BTreeMap<String, String>) -> Result<()> {
+        for (slot, digest) in active {
+            sqlx::query(
+                "INSERT INTO active_plugins (slot, digest, since) VALUES ($1, $2, $3) \
+                 ON CONFLICT (slot) DO UPDATE SET digest = excluded.digest, since = excluded.since \
+                 WHERE active_plugins.digest <> excluded.digest",
+            )
+            .bind(slot)
+            .bind(digest)
+            .bind(now())
+            .execute(self.pool())
+            .await?;
+        }
+        Ok(())
+    }
+}
