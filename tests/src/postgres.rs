@@ -19,6 +19,27 @@ use crate::{Process, process::spawn_with, sweep};
 const INSTALL: &str =
     "PostgreSQL is not installed; `just setup` installs it (apt-get install -y postgresql)";
 const PASSWORD: &str = "a password of the tests";
+/// Who may come in how; the first line that fits counts. Everybody else needs a password over SCRAM.
+const ACCESS: &str = "
+local     all all                                             scram-sha-256
+host      all md5_user                           127.0.0.1/32 md5
+host      all password_user                      127.0.0.1/32 password
+hostssl   all tls_user                           127.0.0.1/32 scram-sha-256
+hostnossl all plain_user                         127.0.0.1/32 scram-sha-256
+hostssl   all certified_user                     127.0.0.1/32 cert
+host      all tls_user,plain_user,certified_user 127.0.0.1/32 reject
+host      all all                                127.0.0.1/32 scram-sha-256
+";
+/// The roles of [`ACCESS`], and one for which there is no room.
+const ROLES: &str = "
+    CREATE ROLE password_user LOGIN PASSWORD 'secret of password_user';
+    CREATE ROLE tls_user LOGIN PASSWORD 'secret of tls_user';
+    CREATE ROLE plain_user LOGIN PASSWORD 'secret of plain_user';
+    CREATE ROLE crowded_user LOGIN PASSWORD 'secret of crowded_user' CONNECTION LIMIT 0;
+    CREATE ROLE certified_user LOGIN;
+    SET password_encryption = 'md5';
+    CREATE ROLE md5_user LOGIN PASSWORD 'secret of md5_user';
+";
 const STARTUP: Duration = Duration::from_secs(60);
 
 /// The server that all tests of this process share.
@@ -27,6 +48,7 @@ pub struct Postgres {
     folder: PathBuf,
     port: u16,
     ca: String,
+    client: (String, String),
     process: Process,
 }
 
@@ -81,6 +103,20 @@ impl Postgres {
         &self.ca
     }
 
+    /// Certificate and key of `certified_user`, as PEM.
+    pub fn client_certificate(&self) -> (&str, &str) {
+        (&self.client.0, &self.client.1)
+    }
+
+    /// Makes the roles `password_user`, `md5_user`, `tls_user`, `plain_user` (which must come over TLS and without it),
+    /// `certified_user` (with its certificate) and `crowded_user` (for whom there is no room). The password of each is
+    /// `secret of <name>`.
+    pub async fn special_roles(&self) {
+        static MADE: tokio::sync::OnceCell<()> = tokio::sync::OnceCell::const_new();
+        let make = async || run(&self.admin("postgres").await, ROLES).await;
+        MADE.get_or_init(make).await;
+    }
+
     /// The port on 127.0.0.1.
     pub fn port(&self) -> u16 {
         self.port
@@ -91,7 +127,7 @@ impl Postgres {
         let bin = bin_dir();
         make_folder(&folder);
         std::fs::write(folder.join("password"), PASSWORD).expect("the password file");
-        let ca = write_certificates(&folder);
+        let (ca, client) = write_certificates(&folder);
         give_away(&folder);
         init(&bin, &folder);
         let port = free_port();
@@ -112,6 +148,7 @@ impl Postgres {
             folder,
             port,
             ca,
+            client,
             process,
         };
         server.wait();
@@ -264,17 +301,20 @@ fn configure(data: &Path, port: u16) {
         "listen_addresses = '127.0.0.1'\nport = {port}\nunix_socket_directories = '{socket}'\n\
          max_connections = 200\nshared_buffers = 64MB\nfsync = off\nsynchronous_commit = off\n\
          full_page_writes = off\nautovacuum = off\nssl = on\n\
-         ssl_cert_file = '{socket}/server.crt'\nssl_key_file = '{socket}/server.key'\n",
+         ssl_cert_file = '{socket}/server.crt'\nssl_key_file = '{socket}/server.key'\n\
+         ssl_ca_file = '{socket}/ca.crt'\n",
         socket = data.parent().unwrap_or(data).display(),
     );
     let file = data.join("postgresql.conf");
     let defaults = std::fs::read_to_string(&file).expect("the configuration that initdb wrote");
     std::fs::write(file, format!("{defaults}\n{settings}")).expect("the configuration");
+    std::fs::write(data.join("pg_hba.conf"), ACCESS).expect("the rules of access");
 }
 
-/// Writes a certificate for `localhost` and `127.0.0.1`, and gives the authority that signed it.
-fn write_certificates(folder: &Path) -> String {
-    use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+/// Writes a certificate for `localhost` and `127.0.0.1`, and gives the authority that signed it, and certificate and key
+/// of a client.
+fn write_certificates(folder: &Path) -> (String, (String, String)) {
+    use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
     let ca_key = KeyPair::generate().expect("a key");
     let mut ca = CertificateParams::default();
     ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -282,12 +322,18 @@ fn write_certificates(folder: &Path) -> String {
     let key = KeyPair::generate().expect("a key");
     let server =
         CertificateParams::new(["localhost".to_owned(), "127.0.0.1".to_owned()]).expect("names");
-    let certificate = server
-        .signed_by(&key, &Issuer::new(ca, ca_key))
-        .expect("a certificate");
+    let issuer = Issuer::new(ca, ca_key);
+    let certificate = server.signed_by(&key, &issuer).expect("a certificate");
+    std::fs::write(folder.join("ca.crt"), &ca_pem).expect("the authority");
     std::fs::write(folder.join("server.crt"), certificate.pem()).expect("the certificate");
     write_private(&folder.join("server.key"), &key.serialize_pem());
-    ca_pem
+    let key = KeyPair::generate().expect("a key");
+    let mut client = CertificateParams::default();
+    client
+        .distinguished_name
+        .push(DnType::CommonName, "certified_user");
+    let certificate = client.signed_by(&key, &issuer).expect("a certificate");
+    (ca_pem, (certificate.pem(), key.serialize_pem()))
 }
 
 fn write_private(path: &Path, text: &str) {

@@ -10,6 +10,9 @@ use postgres_protocol::message::backend::ErrorResponseBody;
 /// Longer texts of the server are cut: an error travels through logs and answers.
 const MAX_TEXT: usize = 4096;
 
+/// When to ask a server again that starts up or has too many clients.
+const RETRY_AFTER: Duration = Duration::from_secs(2);
+
 /// An error that the server sent.
 #[derive(Debug, Default)]
 pub(crate) struct ServerError {
@@ -63,6 +66,8 @@ impl ServerError {
         let kind = self.kind(statement);
         let usable =
             !self.is_fatal() && !matches!(kind, ErrorKind::ConnectionLost | ErrorKind::Auth);
+        // No room for another session, or not ready yet: both pass.
+        let wait = matches!(self.code.as_str(), "53300" | "57P03").then_some(RETRY_AFTER);
         let mut message = self.message;
         for (label, text) in [("Detail", self.detail), ("Hint", self.hint)] {
             if !text.is_empty() {
@@ -72,6 +77,10 @@ impl ServerError {
         let error = Error::new(kind, message)
             .code(self.code)
             .connection_usable(usable);
+        let error = match wait {
+            Some(wait) => error.retry_after(wait),
+            None => error,
+        };
         match self.position {
             Some(position) => error.position(position),
             None => error,
@@ -84,7 +93,6 @@ impl ServerError {
             "55P03" => ErrorKind::Timeout,
             "42501" => ErrorKind::Permission,
             "3D000" => ErrorKind::NotFound,
-            "53300" | "57P03" => ErrorKind::Unreachable,
             "57P01" | "57P02" | "57P04" | "57P05" | "25P03" | "25P04" => ErrorKind::ConnectionLost,
             "0A000" => ErrorKind::InvalidStatement,
             "54000" => ErrorKind::TooLarge,

@@ -115,6 +115,8 @@ fn what_cannot_be_connected_to_is_said_plainly() {
     for (changes, kind) in [
         (json!({"database": "nowhere"}), ErrorKind::NotFound),
         (json!({"user": "rejected_user"}), ErrorKind::Auth),
+        // It listens and says why not: no stranger, and it passes.
+        (json!({"user": "crowded_user"}), ErrorKind::Upstream),
         (json!({"port": free_port()}), ErrorKind::Unreachable),
         (
             json!({"sslrootcert": "no certificate", "sslmode": "require"}),

@@ -1,6 +1,7 @@
 //! `/datasources` and `/engines`
 
 mod catalog;
+mod postgres;
 
 use mindhost_tests::{Host, Postgres, Value, json};
 

@@ -30,7 +30,7 @@ const ROLES: &str = "
     SET password_encryption = 'md5';
     CREATE ROLE md5_user LOGIN PASSWORD 'hunter2 md5';
     CREATE ROLE tls_user LOGIN; CREATE ROLE plain_user LOGIN; CREATE ROLE certified_user LOGIN;
-    CREATE ROLE rejected_user LOGIN;
+    CREATE ROLE rejected_user LOGIN; CREATE ROLE crowded_user LOGIN CONNECTION LIMIT 0;
 ";
 
 /// A running server.
