@@ -100,8 +100,8 @@ pub trait Connector: Sized + 'static {
 
     /// Asks the engine whether it still answers, and who it is.
     ///
-    /// Called when a person tests a datasource and before a connection that lay idle for long is used again; keep it
-    /// to one round trip.
+    /// Called when a person makes, changes or tests a datasource, and at no other time: a connection from the pool is
+    /// used as it is, and one that turns out to be lost is replaced. Keep it to one round trip.
     fn check(&mut self) -> Result<ServerInfo>;
 
     /// Every table and view that the configuration reaches, the engine's own catalog left out.
@@ -139,7 +139,11 @@ pub trait Connector: Sized + 'static {
         Ok(false)
     }
 
-    /// Ends the snapshot. Called once after each `begin_snapshot` that answered true, also after errors.
+    /// Ends the snapshot.
+    ///
+    /// Called once after each `begin_snapshot` that answered true, also after an error of a statement in it; not where the
+    /// connection is lost, cancelled or out of time, which is then dropped as it is. Not overriding it goes with not
+    /// overriding `begin_snapshot`.
     fn end_snapshot(&mut self) -> Result<()> {
         Ok(())
     }
@@ -174,13 +178,15 @@ pub trait Connector: Sized + 'static {
     /// Ends the execution, finished or not. True when the connection can be used again.
     ///
     /// Called exactly once for each cursor, with little time: close an unfinished execution the cheapest way, and
-    /// answer false rather than drain it. When the host drops a cursor without closing it, the SDK calls this.
+    /// answer false rather than drain it. When a caller leaves in the middle of a result, the host asks
+    /// [`Connector::cancel`] first, then calls this, and drops the connection whatever the answer. When the host drops a
+    /// cursor without closing it, the SDK calls this.
     fn close(&mut self, cursor: Self::Cursor) -> Result<bool>;
 
     /// Stops what runs on another instance's connection, named by its key.
     ///
-    /// Called on a fresh instance, without `open`, after the running one was told through [`crate::control`] and did not
-    /// answer in time. Not overriding it means that the host drops the running instance instead.
+    /// Called on a fresh instance, without `open`, once the running one was told through [`crate::control`] and has
+    /// returned, or has not within a fifth of its time to wind up (100 ms). Not overriding it means that the host drops the running instance instead.
     fn cancel(config: &Config, key: &[u8]) -> Result<()> {
         let _ = (config, key);
         Err(Error::unsupported("this connector has no cancel request"))

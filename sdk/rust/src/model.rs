@@ -45,7 +45,8 @@ pub trait Model: Sized + 'static {
 
     /// The names of the models that the configuration reaches.
     ///
-    /// Called when a person looks for one. Not overriding it means an empty list: the name is then typed by hand.
+    /// No part of this host asks for it yet; it is for people who look for a model. Not overriding it means an empty list:
+    /// the name is then typed by hand.
     fn models(config: &Config) -> Result<Vec<String>> {
         let _ = config;
         Ok(Vec::new())
@@ -53,10 +54,13 @@ pub trait Model: Sized + 'static {
 }
 
 /// Vectors for texts; optional, with [`crate::export_model_with_embeddings!`] in place of [`crate::export_model!`].
+///
+/// This host does not serve the world `model-provider-with-embeddings` yet: it refuses such a component and says so.
+/// The trait is a draft of what is to come.
 pub trait Embeddings: Model {
     /// One vector a text, in order.
     ///
-    /// Called when a catalog is indexed (many texts at a time) and for each question (one).
+    /// To be called when a catalog is indexed (many texts at a time) and for each question (one).
     fn embed(config: &Config, model: &str, texts: &[String]) -> Result<Vec<Vec<f32>>>;
 }
 
