@@ -10,10 +10,10 @@ use mindhost::{
     config::{Config, PluginSettings},
     error::{Code, Error, Result},
     plugins::{
-        Batch, Call, Connection, Connector, Statement, StatisticsOptions, TableRef, Target,
+        Batch, Call, Connection, Connector, Model, Statement, StatisticsOptions, TableRef, Target,
         package::pack,
         policy::{EgressRules, FixedPolicy},
-        registry::{Registry, Sources},
+        registry::{Active, Registry, Sources},
     },
 };
 use serde_json::{Value, json};
@@ -43,13 +43,18 @@ pub fn settings() -> PluginSettings {
     }
 }
 
+/// A test guest and one of its manifests.
 pub fn guest(name: &str) -> (Vec<u8>, String) {
+    guest_as(name, "manifest")
+}
+
+fn guest_as(name: &str, manifest: &str) -> (Vec<u8>, String) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
     let wasm = target.join(format!("wasm32-wasip2/plugin/guest_{name}.wasm"));
     let wasm = std::fs::read(&wasm)
         .unwrap_or_else(|error| panic!("{}: {error}; build it with `just test`", wasm.display()));
-    let manifest = root.join(format!("tests/guests/{name}/manifest.json"));
+    let manifest = root.join(format!("tests/guests/{name}/{manifest}.json"));
     (wasm, std::fs::read_to_string(manifest).unwrap())
 }
 
@@ -67,6 +72,18 @@ impl Sandbox {
         Self::load(dir, settings).await
     }
 
+    /// With the hostile guest as a model.
+    pub async fn of_models() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let (wasm, manifest) = guest_as("hostile", "model");
+        Self::add(dir.path(), "model", &pack(&wasm, &manifest).unwrap());
+        Self::load(dir, settings()).await
+    }
+
+    pub fn model(&self) -> Arc<dyn Model> {
+        self.registry.model("guest-hostile-model").unwrap()
+    }
+
     pub fn add(dir: &Path, name: &str, wasm: &[u8]) {
         std::fs::create_dir_all(dir.join("plugins")).unwrap();
         std::fs::write(dir.join(format!("plugins/{name}.wasm")), wasm).unwrap();
@@ -81,7 +98,7 @@ impl Sandbox {
         std::fs::write(dir.path().join("data/secrets.key"), "secret").unwrap();
         let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("compiled");
         let _one_at_a_time = LOADING.lock().await;
-        let registry = registry(dir.path(), &cache, settings).await;
+        let registry = registry(dir.path(), &cache, settings, Active::new()).await;
         Self { registry, dir }
     }
 
@@ -117,8 +134,13 @@ impl Sandbox {
     }
 }
 
-/// The plugins of `dir/plugins`, with compiled code in `cache`.
-pub async fn registry(dir: &Path, cache: &Path, settings: PluginSettings) -> Registry {
+/// The plugins of `dir/plugins`, with compiled code in `cache`; those of `active` served before.
+pub async fn registry(
+    dir: &Path,
+    cache: &Path,
+    settings: PluginSettings,
+    active: Active,
+) -> Registry {
     let policy = FixedPolicy {
         egress: EgressRules {
             allow_loopback: true,
@@ -134,6 +156,7 @@ pub async fn registry(dir: &Path, cache: &Path, settings: PluginSettings) -> Reg
         seal_key: [7; 32],
         settings,
         policy: Arc::new(policy),
+        active,
     };
     Registry::load(sources).await.unwrap()
 }

@@ -52,6 +52,46 @@ const OFFERED: &[(&str, Capable)] = &[
     ("mindhost:plugin/log@0.1.0", Capable::Nothing),
 ];
 
+/// Every interface of WASI 0.2, with something in it that the linker would know: a function, or a resource.
+const WASI: &[(&str, &str)] = &[
+    ("wasi:io/error@0.2.6", "resource error"),
+    ("wasi:io/poll@0.2.6", "poll"),
+    ("wasi:io/streams@0.2.6", "resource input-stream"),
+    ("wasi:cli/environment@0.2.6", "get-environment"),
+    ("wasi:cli/exit@0.2.6", "exit"),
+    ("wasi:cli/run@0.2.6", "run"),
+    ("wasi:cli/stdin@0.2.6", "get-stdin"),
+    ("wasi:cli/stdout@0.2.6", "get-stdout"),
+    ("wasi:cli/stderr@0.2.6", "get-stderr"),
+    ("wasi:cli/terminal-input@0.2.6", "resource terminal-input"),
+    ("wasi:cli/terminal-output@0.2.6", "resource terminal-output"),
+    ("wasi:cli/terminal-stdin@0.2.6", "get-terminal-stdin"),
+    ("wasi:cli/terminal-stdout@0.2.6", "get-terminal-stdout"),
+    ("wasi:cli/terminal-stderr@0.2.6", "get-terminal-stderr"),
+    ("wasi:clocks/monotonic-clock@0.2.6", "now"),
+    ("wasi:clocks/wall-clock@0.2.6", "now"),
+    ("wasi:clocks/timezone@0.2.6", "display"),
+    ("wasi:random/random@0.2.6", "get-random-bytes"),
+    ("wasi:random/insecure@0.2.6", "get-insecure-random-bytes"),
+    ("wasi:random/insecure-seed@0.2.6", "insecure-seed"),
+    ("wasi:filesystem/types@0.2.6", "filesystem-error-code"),
+    ("wasi:filesystem/preopens@0.2.6", "get-directories"),
+    ("wasi:sockets/network@0.2.6", "resource network"),
+    ("wasi:sockets/instance-network@0.2.6", "instance-network"),
+    ("wasi:sockets/ip-name-lookup@0.2.6", "resolve-addresses"),
+    ("wasi:sockets/tcp@0.2.6", "resource tcp-socket"),
+    ("wasi:sockets/tcp-create-socket@0.2.6", "create-tcp-socket"),
+    ("wasi:sockets/udp@0.2.6", "resource udp-socket"),
+    ("wasi:sockets/udp-create-socket@0.2.6", "create-udp-socket"),
+    ("wasi:http/types@0.2.6", "resource fields"),
+    ("wasi:http/outgoing-handler@0.2.6", "handle"),
+    ("wasi:http/incoming-handler@0.2.6", "handle"),
+    ("mindhost:plugin/control@0.1.0", "remaining-ms"),
+    ("mindhost:plugin/log@0.1.0", "log"),
+    ("mindhost:plugin/connector@0.1.0", "cancel"),
+    ("mindhost:plugin/model@0.1.0", "start"),
+];
+
 /// Interfaces that exist elsewhere in the world and that no guest gets.
 const WITHHELD: &[&str] = &[
     "wasi:http/incoming-handler@0.2.6",
@@ -76,11 +116,15 @@ fn manifest(name: &str) -> String {
 }
 
 /// Why a component that imports one function of an interface, and exports nothing, is refused.
-async fn refusals(interfaces: &[&str]) -> Vec<String> {
+async fn refusals(interfaces: &[(&str, &str)]) -> Vec<String> {
     let dir = tempfile::tempdir().unwrap();
     let mut reasons = vec![String::new(); interfaces.len()];
-    for (index, interface) in interfaces.iter().enumerate() {
-        let import = format!("(import \"{interface}\" (instance (export \"run\" (func))))");
+    for (index, (interface, item)) in interfaces.iter().enumerate() {
+        let export = match item.strip_prefix("resource ") {
+            Some(resource) => format!("(export \"{resource}\" (type (sub resource)))"),
+            None => format!("(export \"{item}\" (func))"),
+        };
+        let import = format!("(import \"{interface}\" (instance {export}))");
         let wasm = wat::parse_str(format!("(component {import})")).unwrap();
         let name = format!("import-{index:02}");
         match pack(&wasm, &manifest(&name)) {
@@ -102,12 +146,29 @@ async fn refusals(interfaces: &[&str]) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_interface_outside_the_agreed_set_is_refused() {
-    for (name, reason) in WITHHELD.iter().zip(refusals(WITHHELD).await) {
+    let withheld: Vec<_> = WITHHELD.iter().map(|name| (*name, "run")).collect();
+    for ((name, _), reason) in withheld.iter().zip(refusals(&withheld).await) {
         assert!(
             reason.contains("which no plugin gets") || reason.contains("does not fit this host"),
             "{name}: {reason}"
         );
     }
+}
+
+/// The linker tells whether it has an interface by what it misses: the thing itself, or only its right type.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_linker_has_is_what_was_classified() {
+    let missing = |reason: &String| {
+        reason.contains("implementation is missing") || reason.contains("which no plugin gets")
+    };
+    let reasons = refusals(WASI).await;
+    let found = WASI.iter().zip(&reasons);
+    let has: BTreeSet<&str> = found
+        .filter(|(_, reason)| !missing(reason))
+        .map(|((name, _), _)| *name)
+        .collect();
+    let offered: BTreeSet<&str> = OFFERED.iter().map(|(name, _)| *name).collect();
+    assert_eq!(has, offered, "{reasons:#?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,6 +1,10 @@
 //! Guests that return what the contract does not allow.
 
-use std::sync::Arc;
+use std::{
+    io::Write,
+    sync::{Arc, Mutex},
+    time::Instant,
+};
 
 use arrow_array::{
     ArrayRef, DictionaryArray, Int64Array, RecordBatch, StringArray, types::Int32Type,
@@ -88,10 +92,83 @@ async fn a_secret_does_not_leave_in_an_error() {
     assert_eq!(error.message(), "login with ******** failed");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_flood_of_log_lines_harms_nobody() {
+/// What is logged on this thread while it lives.
+struct Lines {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    _capturing: tracing::subscriber::DefaultGuard,
+}
+
+impl Lines {
+    fn capture() -> Self {
+        let bytes = Arc::new(Mutex::new(Vec::new()));
+        let subscriber = tracing_subscriber::fmt()
+            .with_max_level(tracing::Level::TRACE)
+            .with_ansi(false)
+            .with_writer(Arc::new(Written(Arc::clone(&bytes))))
+            .finish();
+        Self {
+            bytes,
+            _capturing: tracing::subscriber::set_default(subscriber),
+        }
+    }
+
+    /// The lines about the hostile guest.
+    fn of_the_guest(self) -> Vec<String> {
+        let text = String::from_utf8(self.bytes.lock().unwrap().clone()).unwrap();
+        let lines = text.lines().filter(|line| line.contains("guest-hostile"));
+        lines.map(str::to_owned).collect()
+    }
+}
+
+struct Written(Arc<Mutex<Vec<u8>>>);
+
+impl Write for &Written {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn check_lines(lines: &[String], began: Instant) {
+    let seconds = began.elapsed().as_secs() as usize + 2;
+    assert!(!lines.is_empty());
+    // Fifty a second, and one that says how many were dropped.
+    assert!(lines.len() <= 51 * seconds, "{} lines", lines.len());
+    for line in lines {
+        assert!(line.len() < 2_400, "{} bytes", line.len());
+        assert!(!line.contains("hunt"), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn a_flood_of_log_lines_is_limited_cut_and_masked() {
+    let began = Instant::now();
     let sandbox = Sandbox::new().await;
-    sandbox.outcome("log", "check", &soon()).await.unwrap();
+    let lines = Lines::capture();
+    let data = json!({"mode": "log", "at": "check", "password": "hunter22"});
+    sandbox.outcome_of(data, "check", &soon()).await.unwrap();
+    let lines = lines.of_the_guest();
+    check_lines(&lines, began);
+    assert!(lines.iter().filter(|line| line.contains("****")).count() >= 6);
+}
+
+#[tokio::test]
+async fn a_flood_of_refusals_is_limited_cut_and_masked_too() {
+    let began = Instant::now();
+    let sandbox = Sandbox::new().await;
+    let lines = Lines::capture();
+    let data = json!({"mode": "resolve-many", "at": "check", "password": "hunter22"});
+    let error = sandbox.outcome_of(data, "check", &soon()).await;
+    check_lines(&lines.of_the_guest(), began);
+    let message = error.unwrap_err().message().to_owned();
+    assert!(
+        message.contains("looked up `********0.example`"),
+        "{message}"
+    );
 }
 
 fn stream(batches: &[RecordBatch]) -> Vec<u8> {
@@ -107,8 +184,8 @@ fn one_column(array: ArrayRef) -> RecordBatch {
     RecordBatch::try_from_iter([("n", array)]).unwrap()
 }
 
-/// A stream whose batch says that its body is compressed.
-fn compressed() -> Vec<u8> {
+/// A stream whose batch says that it has `rows` rows, and nothing of them in its body.
+fn hollow(rows: i64, is_compressed: bool) -> Vec<u8> {
     let empty = one_column(Arc::new(Int64Array::from(Vec::<i64>::new())));
     let plain = stream(&[empty]);
     let schema_length = 8 + u32::from_le_bytes(plain[4..8].try_into().unwrap()) as usize;
@@ -117,12 +194,13 @@ fn compressed() -> Vec<u8> {
     let mut builder = flatbuffers::FlatBufferBuilder::new();
     let args = arrow_ipc::BodyCompressionArgs::default();
     let compression = arrow_ipc::BodyCompression::create(&mut builder, &args);
-    let nodes = builder.create_vector(&[arrow_ipc::FieldNode::new(0, 0)]);
+    let nodes = builder.create_vector(&[arrow_ipc::FieldNode::new(rows, 0)]);
     let buffers = builder.create_vector(&[arrow_ipc::Buffer::new(0, 0); 2]);
     let args = arrow_ipc::RecordBatchArgs {
+        length: rows,
         nodes: Some(nodes),
         buffers: Some(buffers),
-        compression: Some(compression),
+        compression: is_compressed.then_some(compression),
         ..Default::default()
     };
     let batch = arrow_ipc::RecordBatch::create(&mut builder, &args);
@@ -151,6 +229,17 @@ async fn arrow_fault(sandbox: &Sandbox, bytes: Vec<u8>, words: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn text_that_is_not_utf8_is_refused() {
+    let sandbox = Sandbox::new().await;
+    let mut bytes = stream(&[one_column(Arc::new(StringArray::from(vec!["text"])))]);
+    let at = bytes.windows(4).position(|four| four == b"text").unwrap();
+    bytes[at + 1] = 0xff;
+    let data = json!({"mode": "arrow", "at": "next", "arrow": bytes, "target": "text"});
+    let error = sandbox.outcome_of(data, "next", &soon()).await.unwrap_err();
+    check_fault(&error, Code::PluginError, "not valid");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn arrow_data_beside_one_plain_batch_are_refused() {
     let sandbox = Sandbox::new().await;
     let good = one_column(Arc::new(Int64Array::from(vec![1, 2])));
@@ -160,7 +249,10 @@ async fn arrow_data_beside_one_plain_batch_are_refused() {
     let mut trailing = stream(std::slice::from_ref(&good));
     trailing.extend([0; 8]);
 
-    arrow_fault(&sandbox, compressed(), "compressed").await;
+    arrow_fault(&sandbox, hollow(0, true), "compressed").await;
+    arrow_fault(&sandbox, hollow(5, false), "Arrow data").await;
+    arrow_fault(&sandbox, hollow(i64::MAX, false), "Arrow data").await;
+    arrow_fault(&sandbox, hollow(-1, false), "Arrow data").await;
     arrow_fault(&sandbox, trailing, "trailing bytes").await;
     arrow_fault(&sandbox, stream(&[good.clone(), good]), "second batch").await;
     arrow_fault(&sandbox, stream(&[text]), "another schema").await;

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use mindhost::{
     config::PluginSettings,
-    error::{Blame, Code},
-    plugins::{Call, package::pack, registry::Status},
+    error::{Blame, Code, Error},
+    plugins::{Call, Connection, Target, package::pack, registry::Status},
 };
 use serde_json::json;
+use tokio::{io::AsyncReadExt, net::TcpListener};
 use tokio_util::sync::CancellationToken;
 
 use crate::fixture::{
@@ -139,7 +140,7 @@ async fn a_decent_guest_beside_a_hostile_one_is_undisturbed() {
             let mut connection = sandbox.connect(json!({}), &soon()).await?;
             only_row(&mut *connection).await?;
         }
-        Ok::<_, mindhost::error::Error>(())
+        Ok::<_, Error>(())
     };
     let (hostile, decent) = tokio::join!(hostile, decent);
     assert_eq!(hostile.unwrap_err().code(), Code::Timeout);
@@ -174,6 +175,108 @@ async fn an_idle_connection_makes_room_for_another_target() {
     let _held = sandbox.connect(json!({}), &soon()).await.unwrap();
     let error = sandbox.connect(json!({}), &brief()).await.err().unwrap();
     check_fault(&error, Code::Overloaded, "max_instances");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_becomes_idle_later_makes_room_for_those_who_wait() {
+    let sandbox = Sandbox::with(PluginSettings {
+        max_instances: 1,
+        ..settings()
+    })
+    .await;
+    let held = sandbox.connect(json!({}), &soon()).await.unwrap();
+    let call = Call::new(Duration::from_secs(20), CancellationToken::new());
+    let mut waiting = Box::pin(sandbox.connect(json!({}), &call));
+    assert!(futures_util::poll!(&mut waiting).is_pending());
+    drop(held);
+    waiting.await.unwrap();
+}
+
+/// A connection that holds some 64 MiB.
+async fn large(sandbox: &Sandbox, target: &Target) -> Result<Box<dyn Connection>, Error> {
+    let mut connection = sandbox.hostile().connect(target, &soon()).await?;
+    connection.check(&soon()).await?;
+    Ok(connection)
+}
+
+fn large_target() -> Target {
+    target(json!({"mode": "long-text", "at": "check"}))
+}
+
+fn roomy() -> PluginSettings {
+    PluginSettings {
+        max_memory_bytes: 128 << 20,
+        ..settings()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn memory_of_idle_connections_is_there_for_others() {
+    let sandbox = Sandbox::with(PluginSettings {
+        max_total_memory_bytes: 110 << 20,
+        ..roomy()
+    })
+    .await;
+    let idle = large(&sandbox, &large_target()).await.unwrap();
+    let error = large(&sandbox, &large_target()).await.err().unwrap();
+    check_fault(&error, Code::Overloaded, "all plugins together");
+    drop(idle);
+    large(&sandbox, &large_target()).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_datasource_leaves_memory_for_the_others() {
+    let sandbox = Sandbox::with(PluginSettings {
+        max_target_memory_bytes: 110 << 20,
+        ..roomy()
+    })
+    .await;
+    let greedy = large_target();
+    let _held = large(&sandbox, &greedy).await.unwrap();
+    let error = large(&sandbox, &greedy).await.err().unwrap();
+    check_fault(&error, Code::Overloaded, "max_target_memory_bytes");
+    large(&sandbox, &large_target()).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_guest_hears_of_a_cancellation_before_the_engine_does() {
+    let sandbox = Sandbox::with(PluginSettings {
+        cancel_grace: Duration::from_secs(20),
+        ..settings()
+    })
+    .await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let data = json!({
+        "mode": "order", "at": "next", "host": "127.0.0.1", "port": port,
+        "target": format!("127.0.0.1:{port}")
+    });
+    let mut connection = sandbox.connect(data, &soon()).await.unwrap();
+    connection.query(&statement(), &soon()).await.unwrap();
+    let call = soon();
+    let heard = async {
+        call.cancel.cancel();
+        let mut words = Vec::new();
+        for _ in 0..2 {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut word = String::new();
+            stream.read_to_string(&mut word).await.unwrap();
+            words.push(word);
+        }
+        words
+    };
+    let (result, words) = tokio::join!(connection.next(1, &call), heard);
+    assert_eq!(result.unwrap_err().code(), Code::Cancelled);
+    assert_eq!(words, ["guest", "engine"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_engine_does_by_itself_is_no_fault_of_the_caller() {
+    let sandbox = Sandbox::new().await;
+    let error = sandbox.failure("cancelled", "next").await;
+    check_fault(&error, Code::UpstreamError, "by an admin");
+    let error = sandbox.failure("auth", "open").await;
+    check_fault(&error, Code::UpstreamError, "wrong password");
 }
 
 #[tokio::test(flavor = "multi_thread")]

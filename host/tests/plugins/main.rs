@@ -13,5 +13,6 @@ mod fixture;
 mod imports;
 mod lies;
 mod limits;
+mod models;
 mod reach;
 mod serving;

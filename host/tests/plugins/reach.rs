@@ -16,7 +16,7 @@ async fn attempt(sandbox: &Sandbox, mode: &str, target: &str, more: Value) -> St
         .outcome_of(data, "check", &soon())
         .await
         .unwrap_err();
-    assert_eq!(error.code(), Code::ConnectionFailed, "{error}");
+    assert_eq!(error.code(), Code::UpstreamUnreachable, "{error}");
     error.message().to_owned()
 }
 
@@ -92,7 +92,7 @@ async fn a_destination_that_no_rule_allows_is_refused_before_the_guest_runs() {
     ] {
         let data = json!({"host": host, "port": 80});
         let error = sandbox.connect(data, &soon()).await.err().unwrap();
-        assert_eq!(error.code(), Code::ConnectionFailed);
+        assert_eq!(error.code(), Code::UpstreamUnreachable);
         assert!(error.message().contains("egress rules"), "{error}");
     }
 }
@@ -169,6 +169,36 @@ async fn a_link_in_the_place_of_the_file_is_not_followed() {
     )
     .await;
     assert!(!refused.contains("reached"), "{refused}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pipe_in_the_place_of_a_file_is_not_waited_for() {
+    let sandbox = Sandbox::new().await;
+    let files = sandbox.dir.path().join("data/files/default");
+    let pipe = |name: &str| {
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        let path = files.join(name);
+        let _ = std::fs::remove_file(&path);
+        rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    };
+    pipe("own.db-wal");
+    let own = json!({"path": "own.db"});
+    let refused = attempt(&sandbox, "read", "/data/own.db-wal", own).await;
+    assert!(refused.starts_with("refused"), "{refused}");
+    pipe("pipe.db");
+    let data = json!({"path": "pipe.db"});
+    let error = sandbox.connect(data, &soon()).await.err().unwrap();
+    assert!(error.message().contains("not a regular file"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_earlier_call_was_refused_explains_nothing_of_the_next() {
+    let sandbox = Sandbox::new().await;
+    let data = json!({"mode": "unreachable", "at": "tables", "target": "elsewhere.example"});
+    let mut connection = sandbox.connect(data, &soon()).await.unwrap();
+    // `open` looked the target up, was refused, and went on without it.
+    let error = connection.tables(&soon()).await.unwrap_err();
+    assert_eq!(error.message(), "no route");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,7 +4,11 @@ use std::path::Path;
 
 use mindhost::{
     error::Code,
-    plugins::{Batch, Value, package::pack, registry::Status},
+    plugins::{
+        Batch, Value,
+        package::pack,
+        registry::{Active, Registry, Status},
+    },
 };
 use serde_json::json;
 
@@ -97,6 +101,45 @@ async fn a_bad_file_is_reported_and_harms_nobody() {
     assert!(sandbox.registry.engine("memory").is_ok());
 }
 
+/// The guest `memory` as if it were of another version. What it says of itself is the manifest in its data.
+fn version(number: &str) -> Vec<u8> {
+    let (mut wasm, manifest) = guest("memory");
+    let (old, new) = (
+        "\"version\": \"0.1.0\"",
+        format!("\"version\": \"{number}\""),
+    );
+    let at = wasm
+        .windows(old.len())
+        .position(|bytes| bytes == old.as_bytes())
+        .unwrap();
+    wasm[at..at + old.len()].copy_from_slice(new.as_bytes());
+    pack(&wasm, &manifest.replace(old, &new)).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restart_never_changes_what_is_active() {
+    let dir = tempfile::tempdir().unwrap();
+    let cache = dir.path().join("cache");
+    let start = |active: Active| registry(dir.path(), &cache, settings(), active);
+    let served = |registry: &Registry| {
+        let memory = registry.engine("memory").unwrap();
+        memory.manifest().version.clone()
+    };
+    Sandbox::add(dir.path(), "one", &version("0.1.0"));
+    let first = start(Active::new()).await;
+    assert_eq!(served(&first), "0.1.0");
+    Sandbox::add(dir.path(), "two", &version("0.2.0"));
+    let second = start(first.active()).await;
+    assert_eq!(served(&second), "0.1.0");
+    assert_eq!(second.active(), first.active());
+    let status = &second.installed()[1].status;
+    assert!(matches!(status, Status::Inactive(why) if why.contains("a start changes nothing")));
+    // Where nothing served before, the highest version does; and so it is when the file is gone.
+    assert_eq!(served(&start(Active::new()).await), "0.2.0");
+    std::fs::remove_file(dir.path().join("plugins/one.wasm")).unwrap();
+    assert_eq!(served(&start(second.active()).await), "0.2.0");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn unknown_names_say_what_there_is() {
     let sandbox = Sandbox::new().await;
@@ -113,7 +156,7 @@ async fn compiled_code_that_was_tampered_with_is_made_anew() {
     let (wasm, manifest) = guest("memory");
     Sandbox::add(dir.path(), "memory", &pack(&wasm, &manifest).unwrap());
     let load = || async {
-        let registry = registry(dir.path(), &cache, settings()).await;
+        let registry = registry(dir.path(), &cache, settings(), Active::new()).await;
         registry.engine("memory").map(drop)
     };
     load().await.unwrap();

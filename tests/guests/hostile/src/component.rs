@@ -1,6 +1,6 @@
 //! The exports, on the raw bindings: the SDK would not let an author do most of this.
 
-use std::{cell::Cell, fs};
+use std::{cell::Cell, fs, io::Write as _, net::TcpStream};
 
 use mindhost_sdk::{
     Batch, Column, DataType, ServerInfo, Table, TableColumn, TableRef, Value,
@@ -11,7 +11,7 @@ use mindhost_sdk::{
         },
         mindhost::plugin::{
             catalog_types::{ColumnStatistics, StatisticsOptions},
-            log,
+            control, log,
             types::{Config, Error, ErrorKind},
         },
     },
@@ -20,7 +20,7 @@ use serde::Deserialize;
 
 use crate::reach;
 
-type Result<T> = std::result::Result<T, Error>;
+pub(crate) type Result<T> = std::result::Result<T, Error>;
 
 #[derive(Clone, Deserialize)]
 #[serde(default)]
@@ -46,17 +46,33 @@ impl Default for Plan {
 }
 
 impl Plan {
-    fn of(config: &Config) -> Self {
+    pub(crate) fn of(config: &Config) -> Self {
         serde_json::from_str(&config.json).unwrap_or_default()
     }
 
     /// The mode, if this is the function for it.
-    fn mode_at(&self, at: &str) -> &str {
+    pub(crate) fn mode_at(&self, at: &str) -> &str {
         if self.at == at { &self.mode } else { "" }
     }
 
+    /// A secret at the beginning, in the middle and at the end of what a line holds, by both ways into the log.
+    fn log_secrets(&self) {
+        for before in [0, 100, 2_040, 2_046] {
+            let line = format!("{}{}", "-".repeat(before), self.password);
+            log::log(log::Level::Info, &line);
+            println!("{line}");
+        }
+    }
+
+    /// Says something to whoever listens at the target.
+    fn tell(&self, word: &str) {
+        if let Ok(mut stream) = TcpStream::connect(&self.target) {
+            let _ = stream.write_all(word.as_bytes());
+        }
+    }
+
     /// Does what ends or outlasts any function; returns for the modes that only lie.
-    fn act(&self, at: &str) -> Result<()> {
+    pub(crate) fn act(&self, at: &str) -> Result<()> {
         match self.mode_at(at) {
             "loop" => loop {
                 std::hint::black_box(0);
@@ -85,12 +101,20 @@ impl Plan {
             "long-error" => Err(error(ErrorKind::Upstream, "x".repeat(10 << 20))),
             "empty-error" => Err(error(ErrorKind::Upstream, String::new())),
             "log" => {
+                self.log_secrets();
                 for _ in 0..100_000 {
                     log::log(log::Level::Info, "a line that nobody needs");
                 }
-                log::log(log::Level::Info, &self.password);
                 Ok(())
             }
+            "order" => {
+                control::cancelled().block();
+                self.tell("guest");
+                Err(error(ErrorKind::Cancelled, String::from("stopped")))
+            }
+            "cancelled" => Err(error(ErrorKind::Cancelled, String::from("by an admin"))),
+            "auth" => Err(error(ErrorKind::Auth, String::from("wrong password"))),
+            "unreachable" => Err(error(ErrorKind::Unreachable, String::from("no route"))),
             "resources" => {
                 let mut hoard = Vec::new();
                 loop {
@@ -146,7 +170,11 @@ impl Guest for Hostile {
     type Cursor = Running;
 
     fn cancel(config: Config, _key: Vec<u8>) -> Result<()> {
-        Plan::of(&config).act("cancel")
+        let plan = Plan::of(&config);
+        if plan.mode == "order" {
+            plan.tell("engine");
+        }
+        plan.act("cancel")
     }
 
     fn describe() -> String {
@@ -166,6 +194,9 @@ impl GuestConnection for Opened {
     fn open(config: Config) -> Result<Connection> {
         let plan = Plan::of(&config);
         plan.act("open")?;
+        if plan.target.ends_with(".example") {
+            let _ = reach::attempt("resolve", &plan);
+        }
         // Held open, as an engine holds its file.
         let file = fs::File::open(&plan.target).ok();
         Ok(Connection::new(Opened(plan, Cell::new(false), file)))
@@ -261,7 +292,10 @@ pub(crate) struct Running(Plan, Cell<bool>);
 impl GuestCursor for Running {
     fn schema(&self) -> Result<Vec<Column>> {
         self.0.act("schema")?;
-        let n = Column::new("n", DataType::Int64);
+        let n = match self.0.target.as_str() {
+            "text" => Column::new("n", DataType::Text),
+            _ => Column::new("n", DataType::Int64),
+        };
         Ok(match self.0.mode_at("schema") {
             "none" => Vec::new(),
             "many" => vec![n; 5_000],

@@ -6,4 +6,6 @@
 #[cfg(target_family = "wasm")]
 mod component;
 #[cfg(target_family = "wasm")]
+mod model;
+#[cfg(target_family = "wasm")]
 mod reach;

@@ -32,7 +32,17 @@ pub(crate) fn attempt(mode: &str, plan: &Plan) -> Option<String> {
             Ok(_) => String::from("reached"),
             Err(code) => format!("refused: {code:?}"),
         },
-        "http" => http(target),
+        "resolve-many" => {
+            let network = instance_network();
+            let names = (0..1_000).map(|n| format!("{}{n}.example", plan.password));
+            let found = names.filter(|name| resolve_addresses(&network, name).is_ok());
+            format!("found: {}", found.count())
+        }
+        "http" => answer(fetch(target)),
+        "follow" => match fetch(target) {
+            Ok(Some(location)) => answer(fetch(&location)),
+            other => answer(other),
+        },
         "read" => outcome(
             fs::File::open(target).and_then(|mut file| file.read_to_string(&mut String::new())),
         ),
@@ -89,24 +99,29 @@ fn outcome<T>(result: std::io::Result<T>) -> String {
     }
 }
 
-fn http(authority: &str) -> String {
+fn answer(fetched: Result<Option<String>, String>) -> String {
+    match fetched {
+        Ok(_) => String::from("reached"),
+        Err(why) => format!("refused: {why}"),
+    }
+}
+
+/// Where an answer leads on, if it does.
+fn fetch(authority: &str) -> Result<Option<String>, String> {
     let request = OutgoingRequest::new(Fields::new());
     let set = request
         .set_scheme(Some(&Scheme::Http))
         .and_then(|()| request.set_authority(Some(authority)))
         .and_then(|()| request.set_path_with_query(Some("/")));
-    if set.is_err() {
-        return String::from("refused: invalid");
-    }
-    match outgoing_handler::handle(request, None) {
-        Ok(response) => {
-            response.subscribe().block();
-            match response.get() {
-                Some(Ok(Ok(_))) => String::from("reached"),
-                Some(Ok(Err(code))) => format!("refused: {code:?}"),
-                _ => String::from("refused: nothing"),
-            }
+    set.map_err(|()| String::from("invalid"))?;
+    let response = outgoing_handler::handle(request, None).map_err(|code| format!("{code:?}"))?;
+    response.subscribe().block();
+    match response.get() {
+        Some(Ok(Ok(answer))) => {
+            let location = answer.headers().get("location").into_iter().next();
+            Ok(location.and_then(|value| String::from_utf8(value).ok()))
         }
-        Err(code) => format!("refused: {code:?}"),
+        Some(Ok(Err(code))) => Err(format!("{code:?}")),
+        _ => Err(String::from("nothing")),
     }
 }

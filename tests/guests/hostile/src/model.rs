@@ -1,0 +1,78 @@
+//! The same guest as a model: `model.json` is its manifest then.
+
+use std::cell::Cell;
+
+use mindhost_sdk::bindings::{
+    connector::mindhost::plugin::types::Config,
+    model::{
+        self,
+        exports::mindhost::plugin::model::{
+            Completion, Event, Guest, GuestCompletion, Request, StopReason, ToolCall,
+        },
+    },
+};
+
+use crate::component::{Hostile, Plan, Result};
+
+impl Guest for Hostile {
+    type Completion = Speaking;
+
+    fn start(config: Config, _request: Request) -> Result<Completion> {
+        let plan = Plan::of(&config);
+        plan.act("start")?;
+        Ok(Completion::new(Speaking(plan, Cell::new(0))))
+    }
+
+    fn check(config: Config) -> Result<String> {
+        let plan = Plan::of(&config);
+        plan.act("check")?;
+        Ok(match plan.mode_at("check") {
+            "long-text" => "x".repeat(10 << 20),
+            _ => String::from("ready"),
+        })
+    }
+
+    fn models(config: Config) -> Result<Vec<String>> {
+        let plan = Plan::of(&config);
+        plan.act("models")?;
+        Ok(match plan.mode_at("models") {
+            "many" => vec![String::from("m"); 20_000],
+            "long-name" => vec!["m".repeat(1 << 20)],
+            _ => vec![String::from("m")],
+        })
+    }
+
+    fn describe() -> String {
+        include_str!("../model.json").to_owned()
+    }
+}
+
+/// The configuration, and how often it was asked.
+pub(crate) struct Speaking(Plan, Cell<u32>);
+
+impl GuestCompletion for Speaking {
+    fn next(&self) -> Result<Option<Vec<Event>>> {
+        self.0.act("next")?;
+        let text = |text: &str| Event::Text(text.to_owned());
+        let stop = || Event::Stop((StopReason::End, String::from("done")));
+        let asked = self.1.replace(self.1.get() + 1);
+        let events = match self.0.mode_at("next") {
+            "nothing" => Vec::new(),
+            "many" => vec![text(""); 200_000],
+            "large" => vec![Event::Text("x".repeat(1 << 20))],
+            "long-call" => vec![Event::ToolCall(ToolCall {
+                id: "i".repeat(10_000),
+                name: String::from("run_sql"),
+                arguments: String::from("{}"),
+            })],
+            "after-stop" => vec![stop(), text("more")],
+            "no-stop" if asked > 0 => return Ok(None),
+            "no-stop" => vec![text("a")],
+            _ if asked > 0 => return Ok(None),
+            _ => vec![text("a"), stop()],
+        };
+        Ok(Some(events))
+    }
+}
+
+model::export!(Hostile with_types_in mindhost_sdk::bindings::model);
