@@ -11,6 +11,7 @@ guests := `for guest in tests/guests/*/Cargo.toml; do [ ! -e "$guest" ] || print
 # The clients that the tests run unchanged.
 openai_python := "3.52.0"
 mcp_python := "2.3.0"
+minds_sdk := "2.0.1"
 
 _default:
     @just --list --unsorted
@@ -109,11 +110,13 @@ _setup-tests:
     command -v setpriv >/dev/null || missing+=(util-linux)
     python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3 python3-venv)
     just _install "${missing[@]}"
-    mark="{{ target }}/python/openai-{{ openai_python }}-mcp-{{ mcp_python }}"
+    clients="openai=={{ openai_python }} mcp=={{ mcp_python }} minds-sdk=={{ minds_sdk }}"
+    mark="{{ target }}/python/${clients// /,}"
     if [ ! -e "$mark" ]; then
-        echo "setup: installing openai {{ openai_python }} and mcp {{ mcp_python }} for Python into {{ target }}/python"
+        echo "setup: installing $clients for Python into {{ target }}/python"
         python3 -m venv --clear "{{ target }}/python"
-        "{{ target }}/python/bin/python" -m pip install --quiet "openai=={{ openai_python }}" "mcp=={{ mcp_python }}"
+        # Unquoted, because these are several.
+        "{{ target }}/python/bin/python" -m pip install --quiet $clients
         touch "$mark"
     fi
 

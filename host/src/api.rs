@@ -1,6 +1,8 @@
 //! The HTTP API: one plain list of routes, and what every request passes through.
 
+mod admission;
 mod ask;
+mod audit;
 mod catalog;
 mod conversations;
 mod datasources;
@@ -18,13 +20,16 @@ mod providers;
 mod response_object;
 mod responses;
 mod state;
+mod usage;
+mod workspaces;
 
 use std::{io, net::SocketAddr};
 
 use axum::{
     Router, ServiceExt,
     extract::{DefaultBodyLimit, Request, connect_info::IntoMakeServiceWithConnectInfo},
-    routing::{delete, get, patch, post},
+    middleware::from_fn_with_state,
+    routing::{MethodRouter, delete, get, patch, post},
     serve::ListenerExt,
 };
 use tokio::net::TcpListener;
@@ -33,9 +38,29 @@ use tower_http::normalize_path::{NormalizePath, NormalizePathLayer};
 
 pub use state::{AppState, Shutdown};
 
+/// Routes, and a list of them.
+#[derive(Default)]
+struct Routes {
+    router: Router<AppState>,
+    paths: Vec<&'static str>,
+}
+
+impl Routes {
+    fn route(mut self, path: &'static str, methods: MethodRouter<AppState>) -> Self {
+        self.router = self.router.route(path, methods);
+        self.paths.push(path);
+        self
+    }
+}
+
+/// The paths below `/api/v1` and `/v1`, as they are in the documentation. All of them need a key.
+pub fn paths() -> Vec<&'static str> {
+    routes().paths
+}
+
 /// Every route below `/api/v1` and `/v1`.
-fn routes() -> Router<AppState> {
-    Router::new()
+fn routes() -> Routes {
+    Routes::default()
         .route("/engines", get(engines::list))
         .route("/engines/{engine}", get(engines::get))
         .route(
@@ -108,6 +133,18 @@ fn routes() -> Router<AppState> {
         )
         .route("/keys", get(keys::list).post(keys::create))
         .route("/keys/{id}", delete(keys::revoke))
+        .route("/keys/{id}/rotate", post(keys::rotate))
+        .route(
+            "/workspaces",
+            get(workspaces::list).post(workspaces::create),
+        )
+        .route(
+            "/workspaces/{name}",
+            get(workspaces::get).delete(workspaces::delete),
+        )
+        .route("/workspaces/{name}/keys", post(workspaces::create_key))
+        .route("/audit", get(audit::list))
+        .route("/usage", get(usage::list))
 }
 
 /// Serves until `ending` is done, then until the connections that are open have ended.
@@ -133,11 +170,14 @@ pub async fn serve(
 /// The whole server as a service: the API under both of its prefixes, with and without a trailing slash.
 fn service(state: AppState) -> IntoMakeServiceWithConnectInfo<NormalizePath<Router>, SocketAddr> {
     let config = state.config.clone();
+    // Whatever the handlers do: without a valid key none of them is reached.
+    let admitted = from_fn_with_state(state.clone(), admission::admit);
+    let api = routes().router.route_layer(admitted);
     let router = Router::new()
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
-        .nest("/api/v1", routes())
-        .nest("/v1", routes())
+        .nest("/api/v1", api.clone())
+        .nest("/v1", api)
         .merge(mcp::router(state.clone()))
         .fallback(error::route_not_found)
         .method_not_allowed_fallback(error::method_not_allowed)

@@ -5,6 +5,7 @@
 
 mod cache;
 pub mod keys;
+pub mod limits;
 mod store;
 mod width;
 
@@ -18,6 +19,7 @@ use tokio_util::task::TaskTracker;
 use crate::{
     error::{Code, Error, Result},
     store::{Store, now},
+    usage::Tally,
 };
 use cache::Cache;
 
@@ -89,9 +91,18 @@ pub struct Caller {
     pub expires_at: Option<jiff::Timestamp>,
     /// Shapes of answers.
     pub compat: Option<Compat>,
+    /// What the request uses; `None` for what is no request.
+    pub tally: Option<Arc<Tally>>,
 }
 
 impl Caller {
+    /// Counts what the request uses.
+    pub fn count(&self, count: impl FnOnce(&Tally)) {
+        if let Some(tally) = &self.tally {
+            count(tally);
+        }
+    }
+
     /// Refuses a caller whose role is too small.
     ///
     /// # Errors
@@ -174,6 +185,7 @@ impl Auth {
                 minds: None,
                 expires_at: None,
                 compat: None,
+                tally: None,
             };
             (hash(key), caller)
         });
@@ -220,6 +232,11 @@ impl Auth {
         Ok(found.caller)
     }
 
+    /// Forgets what it remembers of keys: they are looked up anew.
+    pub fn forget(&self) {
+        self.cache.clear();
+    }
+
     /// Waits until what is being written in the background is written.
     pub async fn close(&self) {
         self.tracker.close();
@@ -260,6 +277,7 @@ mod tests {
             minds: Some(vec!["m1".to_owned()].into()),
             expires_at: None,
             compat: None,
+            tally: None,
         };
         assert!(caller.require(Role::User).is_ok());
         assert!(caller.require(Role::Editor).is_ok());
@@ -279,6 +297,7 @@ mod tests {
             minds: None,
             expires_at: None,
             compat: None,
+            tally: None,
         };
         let some = Caller {
             minds: Some(vec!["m1".to_owned()].into()),

@@ -7,6 +7,7 @@ mod load_plugins;
 mod open;
 mod plugin;
 mod serve;
+mod workspaces;
 
 use std::process::ExitCode;
 
@@ -38,9 +39,12 @@ enum Command {
     Serve,
     /// Bring the store up to date and stop. `serve` does this by itself.
     Migrate,
-    /// Make, list and revoke API keys.
+    /// Make, list, renew and revoke API keys.
     #[command(subcommand)]
     Keys(keys::Keys),
+    /// Make, list and delete workspaces.
+    #[command(subcommand)]
+    Workspaces(workspaces::Command),
     /// List and pack plugins.
     #[command(subcommand)]
     Plugin(plugin::Plugin),
@@ -82,6 +86,7 @@ async fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
             println!("the store is up to date");
         }
         Command::Keys(keys) => keys::run(keys, &Config::load()?).await?,
+        Command::Workspaces(command) => workspaces::run(command, &Config::load()?).await?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -34,6 +34,10 @@ pub struct Config {
     pub admin_key: Secret,
     /// The HTTP server.
     pub server: Server,
+    /// What one key may take of the server.
+    pub limits: Limits,
+    /// The audit trail.
+    pub audit: Audit,
     /// The store.
     pub store: Store,
     /// Encryption of secrets.
@@ -70,6 +74,27 @@ pub struct Server {
     /// Time to end what is under way.
     #[serde(deserialize_with = "values::duration")]
     pub shutdown_grace: Duration,
+}
+
+/// What one key may take of the server.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// Requests a second, over some time; 0 means no limit.
+    pub requests_per_second: u32,
+    /// Requests at once beyond that.
+    pub burst: u32,
+    /// Requests under way; 0 means no limit.
+    pub concurrent_requests: u32,
+}
+
+/// The audit trail.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Audit {
+    /// Older entries are deleted.
+    #[serde(deserialize_with = "values::duration")]
+    pub retention: Duration,
 }
 
 /// The store.

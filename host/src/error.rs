@@ -152,6 +152,8 @@ codes! {
     ResponseNotFound = "response_not_found", NotFound;
     /// There is no such model provider.
     ProviderNotFound = "provider_not_found", NotFound;
+    /// There is no such workspace.
+    WorkspaceNotFound = "workspace_not_found", NotFound;
     /// There is no such key.
     KeyNotFound = "key_not_found", NotFound;
     /// The route does not take this method.

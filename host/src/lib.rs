@@ -13,12 +13,16 @@ pub mod results;
 pub mod catalog;
 pub mod conversations;
 pub mod minds;
+pub mod workspaces;
 
 pub mod datasources;
 pub mod providers;
 
 pub mod auth;
 pub mod connection_data;
+
+pub mod audit;
+pub mod usage;
 
 pub mod secrets;
 

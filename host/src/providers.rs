@@ -93,6 +93,14 @@ pub async fn default_of(store: &Store, workspace: &str) -> Result<Option<Provide
     Ok(all.into_iter().find(|provider| provider.is_default))
 }
 
+/// Sees to it that a workspace has the built-in provider, and a default.
+///
+/// # Errors
+/// When the store fails.
+pub async fn ensure_builtin(store: &Store, workspace: &str) -> Result<()> {
+    store::ensure_builtin(store, workspace).await
+}
+
 /// The model providers of all workspaces.
 pub struct Providers {
     store: Store,
@@ -118,14 +126,6 @@ impl Providers {
             check_timeout: config.catalog.check_timeout,
             ending,
         }
-    }
-
-    /// Sees to it that a workspace has the built-in provider, and a default.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn ensure_builtin(&self, workspace: &str) -> Result<()> {
-        store::ensure_builtin(&self.store, workspace).await
     }
 
     /// Makes a provider. With `check` the vendor is asked first, and nothing is stored if that fails.

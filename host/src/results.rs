@@ -25,6 +25,7 @@ use crate::{
     minds::Mind,
     plugins::{Call, registry::Registry},
     sql::guard::guard,
+    usage::Tally,
 };
 
 /// Runs statements over the datasources of Minds.
@@ -102,6 +103,7 @@ impl Results {
         access: &Access,
         sql: &str,
         cancel: CancellationToken,
+        tally: Option<Arc<Tally>>,
     ) -> Result<Export> {
         let guarded = guard(sql, &access.scope)?;
         let source = access.source(&guarded);
@@ -115,6 +117,7 @@ impl Results {
             first,
             cancel,
             &self.tasks,
+            tally,
         )
         .await
     }

@@ -18,7 +18,11 @@ const ASKING: Duration = Duration::from_secs(5);
 /// Runs one part of it.
 pub async fn run(part: &str) {
     let database = data::postgres().await;
-    let host = Host::start().await;
+    // One key asks for all clients.
+    let host = Host::builder()
+        .env("MINDHOST_LIMITS__REQUESTS_PER_SECOND", "0")
+        .env("MINDHOST_LIMITS__CONCURRENT_REQUESTS", "0");
+    let host = host.start().await;
     host.postgres("facts", &database).await.load().await;
     let mind = host
         .mind("bench")

@@ -14,7 +14,11 @@ const DELTAS: usize = 300;
 
 /// Runs all of it.
 pub async fn run() {
-    let host = Host::start().await;
+    // One key asks for all clients.
+    let host = Host::builder()
+        .env("MINDHOST_LIMITS__REQUESTS_PER_SECOND", "0")
+        .env("MINDHOST_LIMITS__CONCURRENT_REQUESTS", "0");
+    let host = host.start().await;
     host.sqlite("shop", "CREATE TABLE t (id INTEGER);")
         .await
         .load()

@@ -1,5 +1,7 @@
 //! What is checked before an answer begins: everything that a caller can get wrong.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use uuid::Uuid;
 
@@ -12,6 +14,7 @@ use crate::{
     conversations::{self, Author, Conversation, Message, Window},
     error::{Code, Error, Result},
     minds::{self, Mind},
+    usage::Tally,
 };
 
 /// What an answer begins with.
@@ -26,6 +29,8 @@ pub struct Prepared {
     pub history: Vec<Message>,
     /// What the caller says now, to be added to the conversation.
     pub input: Vec<Message>,
+    /// Counts what the answer uses.
+    pub tally: Option<Arc<Tally>>,
 }
 
 impl Prepared {
@@ -67,6 +72,7 @@ impl Inner {
         if ask.query.is_some() && !mind.allows_direct_queries() {
             return Err(minds::direct_queries_not_allowed(&mind));
         }
+        caller.count(|tally| tally.mind(&mind.id));
         let is_new = named.is_none();
         let conversation = named.unwrap_or_else(|| Conversation {
             mind_id: Some(mind.id.clone()),
@@ -86,6 +92,7 @@ impl Inner {
             is_new,
             history,
             input: ask.input.clone(),
+            tally: caller.tally.clone(),
         })
     }
 

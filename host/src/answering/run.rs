@@ -114,6 +114,9 @@ impl Task {
         let page = results
             .page(access, &query.sql, query.max_inline_rows, 0, &call)
             .await?;
+        if let Some(tally) = &self.prepared.tally {
+            tally.rows(page.rows());
+        }
         let message = Message {
             id: log.message_id,
             sql: Some(StoredSql {
@@ -158,6 +161,7 @@ impl Task {
             log,
             bounds: &parts.settings,
             max_output_tokens: self.record.limits.max_output_tokens,
+            tally: self.prepared.tally.as_deref(),
         };
         turns.run(messages).await
     }

@@ -17,6 +17,7 @@ use crate::{
         Call, Model, ModelEvent, ModelMessage, ModelRequest, Part, Role, StopReason, Target,
         ToolCall,
     },
+    usage::Tally,
 };
 
 /// What the loop gave.
@@ -48,6 +49,8 @@ pub struct Turns<'a> {
     pub bounds: &'a config::Answering,
     /// The caller's limit on the answer, in tokens.
     pub max_output_tokens: Option<u32>,
+    /// Counts the tokens, also of an answer that fails later.
+    pub tally: Option<&'a Tally>,
 }
 
 /// What one turn of the model gave.
@@ -87,6 +90,9 @@ impl Turns<'_> {
             let turn = self.turn(&messages, &mut answer.text, call).await?;
             answer.usage.input_tokens += turn.usage.input_tokens;
             answer.usage.output_tokens += turn.usage.output_tokens;
+            if let Some(tally) = self.tally {
+                tally.tokens(turn.usage.input_tokens, turn.usage.output_tokens);
+            }
             if turn.calls.is_empty() {
                 answer.cut_short = turn.stop == Some(StopReason::Length);
                 return self.finish(answer, turn.stop);

@@ -2,12 +2,15 @@
 
 use std::{sync::Arc, time::Duration};
 
-use axum::{extract::State, http::StatusCode};
+use axum::{Extension, extract::State, http::StatusCode};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::extract::{Json, Path, Query, friendly, present};
+use super::{
+    admission::Made,
+    extract::{Json, Path, Query, friendly, present},
+};
 use crate::{
     auth::{Caller, Role},
     catalog::Catalog,
@@ -106,7 +109,7 @@ pub(super) async fn create(
     State(catalog): State<Arc<Catalog>>,
     Query(query): Query<Check>,
     Json(body): Json<Create>,
-) -> Result<(StatusCode, axum::Json<Shown>)> {
+) -> Result<(StatusCode, Extension<Made>, axum::Json<Shown>)> {
     let settings = SettingsChange {
         max_connections: Some(body.max_connections),
         statement_timeout: Some(body.statement_timeout),
@@ -124,10 +127,9 @@ pub(super) async fn create(
     let check = query.check_connection.unwrap_or(true);
     let saved = datasources.create(&caller, new, check).await?;
     keep_tables(&catalog, &saved).await?;
-    Ok((
-        StatusCode::CREATED,
-        axum::Json(shown(&caller, saved.datasource)),
-    ))
+    let made = Extension(Made(saved.datasource.name.clone()));
+    let shown = axum::Json(shown(&caller, saved.datasource));
+    Ok((StatusCode::CREATED, made, shown))
 }
 
 /// `PUT` and `PATCH /datasources/{name}`

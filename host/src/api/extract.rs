@@ -1,11 +1,8 @@
 //! What handlers take out of a request, with our own errors.
 
-use std::sync::Arc;
-
 use axum::{
     extract::{
-        FromRef, FromRequest, FromRequestParts, OptionalFromRequest, Request,
-        rejection::PathRejection,
+        FromRequest, FromRequestParts, OptionalFromRequest, Request, rejection::PathRejection,
     },
     http::{StatusCode, header, request::Parts},
 };
@@ -13,32 +10,17 @@ use bytes::Bytes;
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 
 use crate::{
-    auth::{Auth, Caller},
+    auth::Caller,
     error::{Code, Error, Result},
 };
 
-impl<S> FromRequestParts<S> for Caller
-where
-    S: Send + Sync,
-    Arc<Auth>: FromRef<S>,
-{
+/// As [`super::admission`] found out.
+impl<S: Send + Sync> FromRequestParts<S> for Caller {
     type Rejection = Error;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
-        let key = parts
-            .headers
-            .get(header::AUTHORIZATION)
-            .and_then(|value| value.to_str().ok())
-            .and_then(|value| value.split_once(' '))
-            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
-            .map(|(_, key)| key.trim())
-            .ok_or_else(|| {
-                Error::new(
-                    Code::InvalidApiKey,
-                    "no API key was sent; send one as `Authorization: Bearer <key>`",
-                )
-            })?;
-        Arc::<Auth>::from_ref(state).authenticate(key).await
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self> {
+        let caller = parts.extensions.get::<Self>().cloned();
+        caller.ok_or_else(|| Error::internal("this route is not behind the admission"))
     }
 }
 

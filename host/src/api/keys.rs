@@ -2,14 +2,17 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use axum::{extract::State, http::StatusCode};
+use axum::{Extension, extract::State, http::StatusCode};
 use serde::{Deserialize, Serialize};
 
-use super::extract::{Json, Path};
+use super::{
+    admission::Made,
+    extract::{Json, Path, present},
+};
 use crate::{
     auth::{
         Auth, Caller, Compat, Role,
-        keys::{Key, NewKey},
+        keys::{Key, KeyText, NewKey},
     },
     error::Result,
     minds::Minds,
@@ -25,6 +28,24 @@ pub(super) struct Create {
     minds: Option<Vec<String>>,
     expires_at: Option<jiff::Timestamp>,
     compat: Option<Compat>,
+}
+
+/// The body of `POST /workspaces/{name}/keys`: as that of `POST /keys`, for all Minds.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NewInWorkspace {
+    name: String,
+    role: Role,
+    expires_at: Option<jiff::Timestamp>,
+    compat: Option<Compat>,
+}
+
+/// The body of `POST /keys/{id}/rotate`; none at all keeps the end as it is.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Rotate {
+    #[serde(default, deserialize_with = "present")]
+    expires_at: Option<Option<jiff::Timestamp>>,
 }
 
 /// A key as it is shown. `minds` are names, as they are now; a deleted Mind is left out.
@@ -49,7 +70,7 @@ pub(super) async fn create(
     State(auth): State<Arc<Auth>>,
     State(minds): State<Arc<Minds>>,
     Json(body): Json<Create>,
-) -> Result<(StatusCode, axum::Json<Created>)> {
+) -> Result<(StatusCode, Extension<Made>, axum::Json<Created>)> {
     caller.require(Role::Admin)?;
     let new = NewKey {
         minds: match &body.minds {
@@ -61,16 +82,24 @@ pub(super) async fn create(
         expires_at: body.expires_at,
         compat: body.compat,
     };
-    let (key, text) = auth.create_key(&caller, new).await?;
-    let shown = Shown {
-        key,
-        minds: body.minds,
-    };
-    let created = Created {
-        key: text.to_string(),
-        shown,
-    };
-    Ok((StatusCode::CREATED, axum::Json(created)))
+    let made = auth.create_key(&caller, new).await?;
+    let created = Created::new(made, body.minds);
+    Ok((StatusCode::CREATED, created.made(), axum::Json(created)))
+}
+
+/// `POST /keys/{id}/rotate`
+pub(super) async fn rotate(
+    caller: Caller,
+    State(auth): State<Arc<Auth>>,
+    State(minds): State<Arc<Minds>>,
+    Path(id): Path<String>,
+    body: Option<Json<Rotate>>,
+) -> Result<axum::Json<Created>> {
+    let body = body.map(|Json(body)| body).unwrap_or_default();
+    let made = auth.rotate_key(&caller, &id, body.expires_at).await?;
+    let names = names(&caller, &minds).await?;
+    let shown = named(&made.0, &names);
+    Ok(axum::Json(Created::new(made, shown)))
 }
 
 /// `GET /keys`
@@ -80,20 +109,54 @@ pub(super) async fn list(
     State(minds): State<Arc<Minds>>,
 ) -> Result<axum::Json<Vec<Shown>>> {
     let keys = auth.list_keys(&caller).await?;
-    let names: HashMap<_, _> = minds
-        .list(&caller)
-        .await?
-        .into_iter()
-        .map(|mind| (mind.id, mind.name))
-        .collect();
+    let names = names(&caller, &minds).await?;
     let shown = keys.into_iter().map(|key| Shown {
-        minds: key
-            .minds
-            .as_ref()
-            .map(|ids| ids.iter().filter_map(|id| names.get(id).cloned()).collect()),
+        minds: named(&key, &names),
         key,
     });
     Ok(axum::Json(shown.collect()))
+}
+
+impl From<NewInWorkspace> for NewKey {
+    fn from(body: NewInWorkspace) -> Self {
+        Self {
+            name: body.name,
+            role: body.role,
+            minds: None,
+            expires_at: body.expires_at,
+            compat: body.compat,
+        }
+    }
+}
+
+impl Created {
+    fn new((key, text): (Key, KeyText), minds: Option<Vec<String>>) -> Self {
+        Self {
+            key: text.to_string(),
+            shown: Shown { key, minds },
+        }
+    }
+
+    /// For the audit trail.
+    pub(super) fn made(&self) -> Extension<Made> {
+        Extension(Made(self.shown.key.id.clone()))
+    }
+
+    /// A key without a limit to some Minds.
+    pub(super) fn of_all_minds(made: (Key, KeyText)) -> Self {
+        Self::new(made, None)
+    }
+}
+
+/// The names of the Minds that the caller sees, by id.
+async fn names(caller: &Caller, minds: &Minds) -> Result<HashMap<String, String>> {
+    let all = minds.list(caller).await?;
+    Ok(all.into_iter().map(|mind| (mind.id, mind.name)).collect())
+}
+
+fn named(key: &Key, names: &HashMap<String, String>) -> Option<Vec<String>> {
+    let ids = key.minds.as_ref()?;
+    Some(ids.iter().filter_map(|id| names.get(id).cloned()).collect())
 }
 
 async fn ids(caller: &Caller, minds: &Minds, names: &[String]) -> Result<Vec<String>> {

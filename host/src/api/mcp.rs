@@ -7,13 +7,7 @@ mod tools;
 
 use std::sync::Arc;
 
-use axum::{
-    Router,
-    extract::{Request, State},
-    http::request::Parts,
-    middleware::{Next, from_fn_with_state},
-    response::Response,
-};
+use axum::{Router, http::request::Parts, middleware::from_fn_with_state};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
@@ -27,7 +21,7 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 
-use super::AppState;
+use super::{AppState, admission};
 use crate::{
     auth::Caller,
     error::{Error, Kind},
@@ -55,18 +49,7 @@ pub fn router(state: AppState) -> Router<AppState> {
     );
     Router::new()
         .route_service("/mcp", service)
-        .layer(from_fn_with_state(state, authenticate))
-}
-
-/// Hands the caller on to the tools.
-async fn authenticate(
-    State(_): State<AppState>,
-    caller: Caller,
-    mut request: Request,
-    next: Next,
-) -> Response {
-    request.extensions_mut().insert(caller);
-    next.run(request).await
+        .layer(from_fn_with_state(state, admission::admit))
 }
 
 #[derive(Clone)]

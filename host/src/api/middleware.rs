@@ -23,6 +23,10 @@ use tracing::Instrument;
 
 use crate::config::Server;
 
+/// The id of a request, in its extensions.
+#[derive(Clone, Debug)]
+pub(super) struct RequestId(pub Arc<str>);
+
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Puts the layers around the routes.
@@ -71,10 +75,11 @@ fn cors(origins: &[String]) -> CorsLayer {
 async fn trace(
     State(proxies): State<Arc<[IpNet]>>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Response {
     let id = request_id(&request);
+    request.extensions_mut().insert(RequestId(id.clone()));
     let route = request
         .extensions()
         .get::<MatchedPath>()

@@ -4,15 +4,18 @@ mod entries;
 
 use std::{sync::Arc, time::SystemTime};
 
-use axum::extract::State;
+use axum::{Extension, extract::State};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use self::entries::{Entry, Resolver};
-use super::extract::{Json, Path, Query};
+use super::{
+    admission::Made,
+    extract::{Json, Path, Query},
+};
 use crate::{
     auth::{Caller, Compat, Role},
-    catalog::{Catalog, Source, Status, Statuses},
+    catalog::{Catalog, Source, Statuses},
     error::Result,
     minds::{Changes, Mind, MindDatasource, Minds, NewMind},
 };
@@ -58,8 +61,8 @@ pub(super) struct Shown {
     created_at: String,
     updated_at: String,
     modified_at: String,
-    /// How far the catalogs of its datasources have got.
-    status: Status,
+    /// How far the catalogs of its datasources have got; for `minds-sdk` the word alone.
+    status: Value,
 }
 
 /// `POST /minds`
@@ -69,7 +72,7 @@ pub(super) async fn create(
     State(catalog): State<Arc<Catalog>>,
     State(resolver): State<Resolver>,
     Json(body): Json<Create>,
-) -> Result<axum::Json<Shown>> {
+) -> Result<(Extension<Made>, axum::Json<Shown>)> {
     caller.require(Role::Editor)?;
     caller.require_all_minds("make another Mind")?;
     let new = NewMind {
@@ -82,7 +85,8 @@ pub(super) async fn create(
     let mind = minds.create(&caller, new).await?;
     start_missing(&catalog, &mind).await?;
     let statuses = statuses(&catalog, std::slice::from_ref(&mind)).await?;
-    Ok(axum::Json(shown(&caller, mind, &statuses)))
+    let made = Extension(Made(mind.name.clone()));
+    Ok((made, axum::Json(shown(&caller, mind, &statuses))))
 }
 
 /// `PUT /minds/{name}`
@@ -211,7 +215,10 @@ fn shown(caller: &Caller, mind: Mind, statuses: &Statuses) -> Shown {
         created_at: http_date(mind.created_at),
         modified_at: updated_at.clone(),
         updated_at,
-        status,
+        status: match caller.compat {
+            Some(Compat::MindsSdk) => json!(status.overall_status),
+            None => json!(status),
+        },
     }
 }
 

@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
-use axum::{extract::State, http::StatusCode};
+use axum::{Extension, extract::State, http::StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::extract::{Json, Path, Query, present};
+use super::{
+    admission::Made,
+    extract::{Json, Path, Query, present},
+};
 use crate::{
     auth::{Caller, Role},
     error::Result,
@@ -65,7 +68,7 @@ pub(super) async fn create(
     State(providers): State<Arc<Providers>>,
     Query(query): Query<Check>,
     Json(body): Json<Create>,
-) -> Result<(StatusCode, axum::Json<Shown>)> {
+) -> Result<(StatusCode, Extension<Made>, axum::Json<Shown>)> {
     let new = NewProvider {
         name: body.name,
         plugin: body.plugin,
@@ -75,7 +78,12 @@ pub(super) async fn create(
     };
     let check = query.check_connection.unwrap_or(true);
     let provider = providers.create(&caller, new, check).await?;
-    Ok((StatusCode::CREATED, axum::Json(shown(&caller, provider))))
+    let made = Extension(Made(provider.name.clone()));
+    Ok((
+        StatusCode::CREATED,
+        made,
+        axum::Json(shown(&caller, provider)),
+    ))
 }
 
 /// `PUT` and `PATCH /providers/{name}`

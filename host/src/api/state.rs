@@ -1,23 +1,26 @@
 //! What handlers are given. Each takes only the part that it needs: `State<Arc<Auth>>`.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::AtomicBool};
 
 use axum::extract::FromRef;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     answering::{self, Answering},
-    auth::Auth,
+    audit::Audit,
+    auth::{Auth, limits::Limits},
     catalog::Catalog,
     config::Config,
     conversations::Conversations,
     datasources::Datasources,
     minds::Minds,
     plugins::registry::Registry,
-    providers::Providers,
+    providers::{self, Providers},
     results::{Results, stored::StoredResults},
     secrets::SecretKey,
     store::Store,
+    usage::Usage,
+    workspaces::Workspaces,
 };
 
 /// The services of one server.
@@ -29,6 +32,14 @@ pub struct AppState {
     pub store: Store,
     /// Keys.
     pub auth: Arc<Auth>,
+    /// How much keys may ask.
+    pub limits: Arc<Limits>,
+    /// Who did what.
+    pub audit: Audit,
+    /// What keys have used.
+    pub usage: Usage,
+    /// Workspaces.
+    pub workspaces: Workspaces,
     /// The active plugins.
     pub registry: Arc<Registry>,
     /// Datasources.
@@ -64,7 +75,7 @@ pub struct Shutdown {
 
 impl AppState {
     /// Builds the services over an open, migrated store. `workspace` is the one that the configured admin key
-    /// administers.
+    /// administers; `alone` is kept true while it is the only one.
     ///
     /// # Errors
     /// When the store fails or a setting cannot be used.
@@ -74,6 +85,7 @@ impl AppState {
         key: SecretKey,
         registry: Arc<Registry>,
         workspace: &str,
+        alone: Arc<AtomicBool>,
     ) -> crate::Result<Self> {
         let shutdown = Shutdown::default();
         let auth = Auth::new(store.clone(), config.admin_key.get(), workspace).await?;
@@ -91,7 +103,7 @@ impl AppState {
             &config,
             shutdown.ending.clone(),
         ));
-        providers.ensure_builtin(workspace).await?;
+        providers::ensure_builtin(&store, workspace).await?;
         let datasources = Arc::new(datasources);
         let minds = Arc::new(Minds::new(store.clone(), providers.clone()));
         let catalog = Arc::new(Catalog::new(
@@ -130,8 +142,17 @@ impl AppState {
             ending: shutdown.ending.clone(),
             halt: shutdown.halt.clone(),
         });
+        let auth = Arc::new(auth);
+        let usage = Usage::new(store.clone());
+        usage.start(&shutdown.tasks, shutdown.ending.clone());
+        let workspaces = Workspaces::new(store.clone(), auth.clone(), alone);
+        workspaces.watch(&shutdown.tasks, shutdown.ending.clone());
         Ok(Self {
-            auth: Arc::new(auth),
+            auth,
+            limits: Arc::new(Limits::new(&config.limits)),
+            audit: Audit::start(store.clone(), config.audit.retention),
+            usage,
+            workspaces,
             catalog,
             answering,
             conversations,

@@ -111,6 +111,7 @@ mod tests {
                 minds: None,
                 expires_at: None,
                 compat: None,
+                tally: None,
             },
             last_used_at: 0,
         };

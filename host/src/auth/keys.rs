@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 use super::{Auth, Caller, Compat, Role, hash, store, width::Width};
 use crate::{
     error::{Code, Error, Result},
-    store::Store,
+    store::{Store, Tx},
 };
 
 /// A key as it is listed: never its text.
@@ -64,12 +64,51 @@ impl Auth {
     /// `forbidden` when it would be wider in role, Minds or expiry.
     pub async fn create_key(&self, caller: &Caller, new: NewKey) -> Result<(Key, KeyText)> {
         caller.require(Role::Admin)?;
-        caller.check_not_wider(Width {
-            role: new.role,
-            minds: new.minds.as_deref(),
-            expires_at: new.expires_at,
-        })?;
+        caller.check_not_wider(Width::of(&new))?;
         create(&self.store, &caller.workspace, new).await
+    }
+
+    /// Makes a key in any workspace, for an operator.
+    ///
+    /// # Errors
+    /// `forbidden` below the role `operator`, or when the key would be wider than the caller's own.
+    pub async fn create_key_in(
+        &self,
+        caller: &Caller,
+        workspace: &str,
+        new: NewKey,
+    ) -> Result<(Key, KeyText)> {
+        caller.require(Role::Operator)?;
+        caller.check_not_wider(Width::of(&new))?;
+        create(&self.store, workspace, new).await
+    }
+
+    /// Gives a key a new text; the old one ends at once. The key stays the same otherwise, so that what belongs to it
+    /// is handed on. `expires_at` changes when it ends, if it is given.
+    ///
+    /// # Errors
+    /// `key_not_found`; `forbidden` for a key that is wider than the caller's own, since its text is in the answer;
+    /// `wrong_state` for one that is revoked or set by the configuration.
+    pub async fn rotate_key(
+        &self,
+        caller: &Caller,
+        id: &str,
+        expires_at: Option<Option<jiff::Timestamp>>,
+    ) -> Result<(Key, KeyText)> {
+        caller.require(Role::Admin)?;
+        let allowed = |key: &Key| {
+            if !caller.sees_key(key.minds.as_deref()) {
+                return Err(not_found());
+            }
+            caller.check_not_wider(Width {
+                role: key.role,
+                minds: key.minds.as_deref(),
+                expires_at: expires_at.unwrap_or(key.expires_at),
+            })
+        };
+        let made = rotate(&self.store, &caller.workspace, id, expires_at, allowed).await?;
+        self.cache.clear();
+        Ok(made)
     }
 
     /// The keys of the caller's workspace; to a caller that is limited to some Minds, those that reach no other.
@@ -141,23 +180,67 @@ pub async fn revoke(
         .await?
         .ok_or_else(not_found)?;
     allowed(&key)?;
-    if key.id == store::CONFIGURED_KEY {
-        return Err(Error::new(
-            Code::WrongState,
-            "this key is set by MINDHOST_ADMIN_KEY; unset that and restart",
-        ));
-    }
+    check_changeable(&key)?;
     if key.revoked_at.is_some() {
         return Ok(());
     }
-    if key.role >= Role::Admin && store::other_admins(&mut tx, workspace, id).await? == 0 {
-        return Err(Error::new(
-            Code::InUse,
-            "this is the last key that can make every other; make another one with the role admin first",
-        ));
+    if key.role >= Role::Admin {
+        check_not_last(&mut tx, workspace, id).await?;
     }
     store::revoke(&mut tx, id).await?;
     Ok(tx.commit().await?)
+}
+
+/// Gives a key a new text, if `allowed` does not refuse it.
+///
+/// # Errors
+/// `key_not_found`, `wrong_state`, and those of `allowed`.
+pub async fn rotate(
+    store: &Store,
+    workspace: &str,
+    id: &str,
+    expires_at: Option<Option<jiff::Timestamp>>,
+    allowed: impl FnOnce(&Key) -> Result<()>,
+) -> Result<(Key, KeyText)> {
+    let mut tx = store.begin().await?;
+    let mut key = store::get(&mut tx, workspace, id)
+        .await?
+        .ok_or_else(not_found)?;
+    allowed(&key)?;
+    check_changeable(&key)?;
+    if key.revoked_at.is_some() {
+        let message = "this key was revoked; make another one";
+        return Err(Error::new(Code::WrongState, message));
+    }
+    let text = new_text()?;
+    key.prefix = prefix(&text).to_owned();
+    key.expires_at = expires_at.unwrap_or(key.expires_at);
+    if key.role >= Role::Admin && key.expires_at.is_some() {
+        check_not_last(&mut tx, workspace, id).await?;
+    }
+    store::replace_text(&mut tx, &key, &hash(&text)).await?;
+    tx.commit().await?;
+    Ok((key, text))
+}
+
+fn check_changeable(key: &Key) -> Result<()> {
+    match key.id == store::CONFIGURED_KEY {
+        false => Ok(()),
+        true => Err(Error::new(
+            Code::WrongState,
+            "this key is set by MINDHOST_ADMIN_KEY; change or unset that and restart",
+        )),
+    }
+}
+
+async fn check_not_last(tx: &mut Tx, workspace: &str, id: &str) -> Result<()> {
+    match store::other_admins(tx, workspace, id).await? {
+        0 => Err(Error::new(
+            Code::InUse,
+            "this is the last key that can make every other; make another one with the role admin first",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// On a store that never had a key, makes the first one, with the role `operator`. `hand_over` gets its text before

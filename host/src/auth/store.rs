@@ -58,6 +58,7 @@ pub(super) async fn by_hash(store: &Store, hash: &Hash) -> Result<Option<Found>>
                 minds: minds.map(Into::into),
                 expires_at: expires_at.map(timestamp),
                 compat: compat(&row)?,
+                tally: None,
             },
             last_used_at: row.try_get::<Option<i64>, _>("last_used_at")?.unwrap_or(0),
         })
@@ -163,6 +164,17 @@ pub(super) async fn revoke(tx: &mut Tx, id: &str) -> Result<()> {
     sqlx::query("UPDATE keys SET revoked_at = $1 WHERE id = $2")
         .bind(now())
         .bind(id)
+        .execute(&mut **tx)
+        .await?;
+    Ok(())
+}
+
+pub(super) async fn replace_text(tx: &mut Tx, key: &Key, hash: &Hash) -> Result<()> {
+    sqlx::query("UPDATE keys SET hash = $1, prefix = $2, expires_at = $3 WHERE id = $4")
+        .bind(hash.to_vec())
+        .bind(&key.prefix)
+        .bind(key.expires_at.map(|at| at.as_microsecond()))
+        .bind(&key.id)
         .execute(&mut **tx)
         .await?;
     Ok(())

@@ -1,6 +1,6 @@
 //! No key makes, or gets hold of, a key that is wider than itself.
 
-use super::{Caller, Role};
+use super::{Caller, Role, keys::NewKey};
 use crate::error::{Code, Error, Result};
 
 /// What makes a key wide or narrow.
@@ -11,6 +11,16 @@ pub(super) struct Width<'a> {
     pub minds: Option<&'a [String]>,
     /// Not valid from then on; `None` means for ever.
     pub expires_at: Option<jiff::Timestamp>,
+}
+
+impl<'a> Width<'a> {
+    pub fn of(new: &'a NewKey) -> Self {
+        Self {
+            role: new.role,
+            minds: new.minds.as_deref(),
+            expires_at: new.expires_at,
+        }
+    }
 }
 
 impl Caller {
@@ -80,6 +90,7 @@ mod tests {
             minds: Some(own.to_vec().into()),
             expires_at: Some(ends),
             compat: None,
+            tally: None,
         };
         let same = Width {
             role: Role::Admin,

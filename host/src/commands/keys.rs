@@ -1,12 +1,14 @@
 //! `mindhost keys …`
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 use mindhost::{
     auth::{
         Compat, Role,
         keys::{self, NewKey},
     },
     config::Config,
+    store::{DEFAULT_WORKSPACE, Store},
+    workspaces,
 };
 
 use super::open;
@@ -27,14 +29,42 @@ pub(crate) enum Keys {
         /// with name and tables, in place of names.
         #[arg(long, value_enum)]
         compat: Option<Compat>,
+        #[command(flatten)]
+        of: Of,
     },
     /// List the keys by their first characters.
-    List,
+    List {
+        #[command(flatten)]
+        of: Of,
+    },
+    /// Give a key a new text and print it; what belongs to the key stays with it, the old text ends.
+    Rotate {
+        /// Its id, as `keys list` shows it.
+        id: String,
+        #[command(flatten)]
+        of: Of,
+    },
     /// Make a key invalid for ever.
     Revoke {
         /// Its id, as `keys list` shows it.
         id: String,
+        #[command(flatten)]
+        of: Of,
     },
+}
+
+/// Which workspace is meant.
+#[derive(Debug, Args)]
+pub(crate) struct Of {
+    /// The workspace that the key belongs to.
+    #[arg(long, default_value = DEFAULT_WORKSPACE)]
+    workspace: String,
+}
+
+impl Of {
+    async fn id(&self, store: &Store) -> anyhow::Result<String> {
+        Ok(workspaces::find(store, &self.workspace).await?.id)
+    }
 }
 
 pub(super) async fn run(command: Keys, config: &Config) -> anyhow::Result<()> {
@@ -45,6 +75,7 @@ pub(super) async fn run(command: Keys, config: &Config) -> anyhow::Result<()> {
             role,
             expires_at,
             compat,
+            of,
         } => {
             let new = NewKey {
                 name,
@@ -53,11 +84,11 @@ pub(super) async fn run(command: Keys, config: &Config) -> anyhow::Result<()> {
                 expires_at,
                 compat,
             };
-            let (_, text) = keys::create(&opened.store, &opened.workspace, new).await?;
+            let (_, text) = keys::create(&opened.store, &of.id(&opened.store).await?, new).await?;
             println!("{}", *text);
         }
-        Keys::List => {
-            for key in keys::list(&opened.store, &opened.workspace).await? {
+        Keys::List { of } => {
+            for key in keys::list(&opened.store, &of.id(&opened.store).await?).await? {
                 let state = match (key.revoked_at, key.expires_at) {
                     (Some(at), _) => format!("revoked {at:.0}"),
                     (None, Some(at)) => format!("expires {at:.0}"),
@@ -75,8 +106,14 @@ pub(super) async fn run(command: Keys, config: &Config) -> anyhow::Result<()> {
                 );
             }
         }
-        Keys::Revoke { id } => {
-            keys::revoke(&opened.store, &opened.workspace, &id, |_| Ok(())).await?;
+        Keys::Rotate { id, of } => {
+            let workspace = of.id(&opened.store).await?;
+            let (_, text) = keys::rotate(&opened.store, &workspace, &id, None, |_| Ok(())).await?;
+            println!("{}", *text);
+        }
+        Keys::Revoke { id, of } => {
+            let workspace = of.id(&opened.store).await?;
+            keys::revoke(&opened.store, &workspace, &id, |_| Ok(())).await?;
             println!("revoked; servers that run notice within seconds");
         }
     }

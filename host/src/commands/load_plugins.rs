@@ -1,30 +1,34 @@
 //! Loads the plugins as the configuration says.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{
+    net::SocketAddr,
+    sync::{Arc, atomic::AtomicBool},
+};
 
 use anyhow::Context;
 use mindhost::{
     config::{Config, Switch},
     plugins::{
-        policy::{EgressRules, FixedPolicy},
+        policy::{EgressRules, FixedPolicy, Policy, WhileAlone},
         registry::{Active, Registry, Sources},
     },
     secrets::SecretKey,
     store::Store,
 };
 
-/// Every plugin of the plugins directory, verified and ready. `listener` is where this server listens.
+/// Every plugin of the plugins directory, verified and ready. `listener` is where this server listens; `alone` says as
+/// long as the server runs whether there is one workspace.
 pub(super) async fn load(
     config: &Config,
     store: &Store,
     key: &SecretKey,
     listener: SocketAddr,
+    alone: &Arc<AtomicBool>,
 ) -> anyhow::Result<Registry> {
-    let alone = listener.ip().is_loopback() && store.workspace_count().await? <= 1;
-    let policy = FixedPolicy {
+    let rules = FixedPolicy {
         egress: EgressRules {
             allow_loopback: match config.egress.allow_loopback {
-                Switch::Auto => alone,
+                Switch::Auto => listener.ip().is_loopback(),
                 Switch::On => true,
                 Switch::Off => false,
             },
@@ -36,10 +40,17 @@ pub(super) async fn load(
         file_roots: config.files.roots.clone(),
         reserved: reserved(config, listener).await?,
     };
-    for root in policy.refused_roots() {
+    for root in rules.refused_roots() {
         let root = root.display();
         tracing::warn!(%root, "this directory of files.roots is not used: it and the data directory lie in each other");
     }
+    let policy: Arc<dyn Policy> = match config.egress.allow_loopback {
+        Switch::Auto => Arc::new(WhileAlone {
+            rules,
+            alone: alone.clone(),
+        }),
+        Switch::On | Switch::Off => Arc::new(rules),
+    };
     let before = store.active_plugins().await?;
     let registry = Registry::load(sources(config, Some(key), policy, before)).await?;
     store.keep_active_plugins(&registry.active()).await?;
@@ -57,7 +68,7 @@ pub(super) async fn inspect(config: &Config) -> anyhow::Result<Registry> {
     };
     let key = SecretKey::read(&config.key_file())?;
     let before = remembered(config).await;
-    Ok(Registry::load(sources(config, key.as_ref(), policy, before)).await?)
+    Ok(Registry::load(sources(config, key.as_ref(), Arc::new(policy), before)).await?)
 }
 
 /// Who served at the last start; nobody where there was none. What is wrong with the store, others say.
@@ -76,7 +87,7 @@ async fn remembered(config: &Config) -> Active {
 fn sources(
     config: &Config,
     key: Option<&SecretKey>,
-    policy: FixedPolicy,
+    policy: Arc<dyn Policy>,
     active: Active,
 ) -> Sources {
     Sources {
@@ -84,7 +95,7 @@ fn sources(
         cache_dir: key.is_some().then(|| config.cache_dir()),
         seal_key: key.map_or([0; 32], |key| key.derive("compiled plugins")),
         settings: config.plugins.limits.clone(),
-        policy: Arc::new(policy),
+        policy,
         active,
     }
 }

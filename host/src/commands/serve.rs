@@ -1,6 +1,12 @@
 //! `mindhost serve`
 
-use std::{fs, io, io::IsTerminal, path::Path, sync::Arc, time::Duration};
+use std::{
+    fs, io,
+    io::IsTerminal,
+    path::Path,
+    sync::{Arc, atomic::AtomicBool},
+    time::Duration,
+};
 
 use anyhow::Context;
 use mindhost::{
@@ -38,13 +44,17 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
         )
     })?;
     let address = listener.local_addr()?;
-    let registry = Arc::new(load_plugins::load(&config, &opened.store, &key, address).await?);
+    let alone = opened.store.workspace_count().await? <= 1;
+    let alone = Arc::new(AtomicBool::new(alone));
+    let registry =
+        Arc::new(load_plugins::load(&config, &opened.store, &key, address, &alone).await?);
     let state = AppState::new(
         config.clone(),
         opened.store,
         key,
         registry,
         &opened.workspace,
+        alone,
     )
     .await?;
     let url = format!("http://{address}");
@@ -101,6 +111,8 @@ async fn stopped(state: &AppState) {
     state.shutdown.tasks.wait().await;
     state.registry.drain().await;
     state.auth.close().await;
+    state.audit.close().await;
+    state.usage.write().await;
     state.store.close().await;
 }
 

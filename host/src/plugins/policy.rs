@@ -6,6 +6,10 @@
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket},
     path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use crate::config::AddressRule;
@@ -76,6 +80,33 @@ fn real(path: &Path) -> PathBuf {
         }
     }
     absolute
+}
+
+/// The same rules, but loopback only as long as there is one workspace: whoever can ask is on this machine then, and
+/// is its owner.
+pub struct WhileAlone<P> {
+    /// The rules.
+    pub rules: P,
+    /// Whether there is one workspace.
+    pub alone: Arc<AtomicBool>,
+}
+
+impl<P: Policy> Policy for WhileAlone<P> {
+    fn egress(&self, workspace: &str) -> EgressRules {
+        let rules = self.rules.egress(workspace);
+        EgressRules {
+            allow_loopback: rules.allow_loopback && self.alone.load(Ordering::Relaxed),
+            ..rules
+        }
+    }
+
+    fn file_roots(&self, workspace: &str) -> Vec<PathBuf> {
+        self.rules.file_roots(workspace)
+    }
+
+    fn reserved(&self) -> Vec<SocketAddr> {
+        self.rules.reserved()
+    }
 }
 
 /// Which addresses may be reached.

@@ -15,6 +15,7 @@ use crate::{
     error::{Code, Error, Kind, Result},
     plugins::{Batch, Call, Column, Connection, Statement},
     sql::csv::CsvEncoder,
+    usage::Tally,
 };
 
 /// Rows that are asked of a connector at once.
@@ -40,6 +41,7 @@ pub async fn start(
     first: Call,
     cancel: CancellationToken,
     tasks: &TaskTracker,
+    tally: Option<Arc<Tally>>,
 ) -> Result<Export> {
     let whole = settings.export_timeout;
     let statement = Statement {
@@ -58,6 +60,7 @@ pub async fn start(
         deadline: Instant::now() + whole,
         idle: settings.export_idle_timeout,
         cancel: cancel.clone(),
+        tally,
     };
     tasks.spawn(copy.run(batch));
     Ok(Export {
@@ -75,6 +78,7 @@ struct Copy {
     deadline: Instant,
     idle: Duration,
     cancel: CancellationToken,
+    tally: Option<Arc<Tally>>,
 }
 
 impl Copy {
@@ -106,6 +110,9 @@ impl Copy {
         encoder.header(&mut piece);
         while let Some(rows) = batch {
             encoder.batch(&rows, &mut piece);
+            if let Some(tally) = &self.tally {
+                tally.rows(rows.rows() as u64);
+            }
             send(&self.sender, std::mem::take(&mut piece), self.idle).await?;
             batch = self.connection.next(ROWS_AT_ONCE, &call).await?;
         }

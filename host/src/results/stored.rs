@@ -12,6 +12,7 @@ use crate::{
     error::{Code, Error, Result},
     minds::{self, Minds},
     plugins::Call,
+    usage::Tally,
 };
 
 /// Finds the SQL of messages and runs it.
@@ -29,6 +30,7 @@ pub struct StoredStatement {
     pub message_id: Uuid,
     sql: String,
     access: Access,
+    tally: Option<Arc<Tally>>,
 }
 
 impl StoredResults {
@@ -82,10 +84,12 @@ impl StoredResults {
             return Err(minds::direct_queries_not_allowed(&mind));
         }
         let access = self.results.access(&mind).await?;
+        caller.count(|tally| tally.mind(&mind.id));
         Ok(StoredStatement {
             message_id: message.id,
             sql: sql.text,
             access,
+            tally: caller.tally.clone(),
         })
     }
 
@@ -97,9 +101,14 @@ impl StoredResults {
         // Dropped with the request when the client leaves, which cancels the statement.
         let cancel = self.halt.child_token();
         let call = Call::new(self.results.longest(), cancel);
-        self.results
+        let page = self
+            .results
             .page(&statement.access, &statement.sql, limit, offset, &call)
-            .await
+            .await?;
+        if let Some(tally) = &statement.tally {
+            tally.rows(page.rows());
+        }
+        Ok(page)
     }
 
     /// Its whole result as CSV.
@@ -107,8 +116,9 @@ impl StoredResults {
     /// # Errors
     /// As for any statement, until the stream begins.
     pub async fn export(&self, statement: &StoredStatement) -> Result<Export> {
+        let (halt, tally) = (self.halt.child_token(), statement.tally.clone());
         self.results
-            .export(&statement.access, &statement.sql, self.halt.child_token())
+            .export(&statement.access, &statement.sql, halt, tally)
             .await
     }
 }

@@ -27,6 +27,7 @@ const ALL: &[Pair] = &[
     pair!(1, "0001_initial"),
     pair!(2, "0002_response_limits"),
     pair!(3, "0003_active_plugins"),
+    pair!(4, "0004_usage"),
 ];
 
 /// The version of a store that is up to date.

@@ -2,6 +2,7 @@
 
 mod lifetime;
 mod limited;
+mod rotate;
 
 use mindhost_tests::{ADMIN_KEY, Host, Value, json};
 

@@ -8,6 +8,8 @@
     reason = "a test fails by panicking"
 )]
 
+mod admission;
+mod audit;
 mod clients;
 mod commands;
 mod conversations;
@@ -16,6 +18,7 @@ mod errors;
 mod fixture;
 mod health;
 mod keys;
+mod limits;
 mod mcp;
 mod minds;
 mod providers;
@@ -23,3 +26,5 @@ mod responses;
 mod shapes;
 mod sql;
 mod stores;
+mod usage;
+mod workspaces;

@@ -1,0 +1,163 @@
+//! What every request of the API passes: who is asking, whether that key may ask now, and what is noted of it.
+
+mod counted;
+
+use std::sync::Arc;
+
+use axum::{
+    body::Body,
+    extract::{FromRef, MatchedPath, Request, State},
+    http::{HeaderMap, Method, StatusCode, header},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+
+use self::counted::Counted;
+use super::{AppState, middleware::RequestId};
+use crate::{
+    audit::{Audit, Note},
+    auth::{Auth, Caller, limits::Limits},
+    error::{Code, Error, Result},
+    usage::Usage,
+};
+
+/// Asking is noted too, but nobody waits for that.
+const ASKING: &[&str] = &["/responses", "/chat/completions", "/conversations", "/mcp"];
+
+/// What a handler made, for the audit trail; it goes into the extensions of its answer.
+#[derive(Clone, Debug)]
+pub(super) struct Made(pub String);
+
+/// What the admission needs.
+#[derive(Clone)]
+pub(super) struct Gate {
+    auth: Arc<Auth>,
+    limits: Arc<Limits>,
+    audit: Audit,
+    usage: Usage,
+}
+
+impl FromRef<AppState> for Gate {
+    fn from_ref(state: &AppState) -> Self {
+        Self {
+            auth: state.auth.clone(),
+            limits: state.limits.clone(),
+            audit: state.audit.clone(),
+            usage: state.usage.clone(),
+        }
+    }
+}
+
+/// Lets a request in, and notes and counts what came of it. Handlers take the caller from the request.
+pub(super) async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Response {
+    let caller = match gate.caller(request.headers()).await {
+        Ok(caller) => caller,
+        Err(error) => return error.into_response(),
+    };
+    let place = match gate.limits.enter(&caller.key_id) {
+        Ok(place) => place,
+        Err(error) => return error.into_response(),
+    };
+    let noted = noted(&request);
+    let tally = caller.tally.clone();
+    request.extensions_mut().insert(caller.clone());
+    let response = next.run(request).await;
+    if let Some(noted) = noted {
+        let made = response.extensions().get::<Made>().cloned();
+        gate.note(&caller, noted, response.status(), made).await;
+    }
+    response.map(|body| Body::new(Counted::new(body, tally, place)))
+}
+
+impl Gate {
+    async fn caller(&self, headers: &HeaderMap) -> Result<Caller> {
+        let caller = self.auth.authenticate(key(headers)?).await?;
+        let tally = self
+            .usage
+            .tally(caller.workspace.clone(), caller.key_id.clone());
+        Ok(Caller {
+            tally: Some(Arc::new(tally)),
+            ..caller
+        })
+    }
+
+    async fn note(&self, caller: &Caller, noted: Noted, status: StatusCode, made: Option<Made>) {
+        let note = Note {
+            workspace: caller.workspace.clone(),
+            key: caller.key_id.clone(),
+            action: noted.action,
+            resource: noted.resource,
+            made: made.map(|made| made.0),
+            status: status.as_u16(),
+            request_id: noted.request_id,
+        };
+        match noted.is_asking {
+            true => self.audit.note(note).await,
+            false => self.audit.note_now(note).await,
+        }
+    }
+}
+
+/// What of a request goes into the audit trail.
+struct Noted {
+    action: String,
+    resource: String,
+    request_id: String,
+    is_asking: bool,
+}
+
+/// Nothing for reading.
+fn noted(request: &Request) -> Option<Noted> {
+    if matches!(*request.method(), Method::GET | Method::HEAD) {
+        return None;
+    }
+    let extensions = request.extensions();
+    let template = extensions
+        .get::<MatchedPath>()
+        .map_or("", |path| path.as_str());
+    let template = template.strip_prefix("/api").unwrap_or(template);
+    let template = template.strip_prefix("/v1").unwrap_or(template);
+    let id = extensions.get::<RequestId>();
+    Some(Noted {
+        action: format!("{} {template}", request.method()),
+        resource: without_keys(request.uri().path()),
+        request_id: id.map(|id| id.0.to_string()).unwrap_or_default(),
+        is_asking: ASKING.iter().any(|asking| template.starts_with(asking)),
+    })
+}
+
+/// A path in which nobody finds the text of a key, whoever wrote it there by mistake.
+fn without_keys(path: &str) -> String {
+    let shown = |part: &str| match part.starts_with("mh_") {
+        true => "mh_…".to_owned(),
+        false => part.chars().take(128).collect(),
+    };
+    let parts: Vec<String> = path.split('/').take(12).map(shown).collect();
+    parts.join("/")
+}
+
+fn key(headers: &HeaderMap) -> Result<&str> {
+    headers
+        .get(header::AUTHORIZATION)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.split_once(' '))
+        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+        .map(|(_, key)| key.trim())
+        .ok_or_else(|| {
+            Error::new(
+                Code::InvalidApiKey,
+                "no API key was sent; send one as `Authorization: Bearer <key>`",
+            )
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_noted_without_the_text_of_a_key() {
+        assert_eq!(without_keys("/keys/mh_secret/rotate"), "/keys/mh_…/rotate");
+        assert_eq!(without_keys("/minds/sales"), "/minds/sales");
+    }
+}

@@ -1,0 +1,72 @@
+//! The queries of the audit trail.
+
+use super::{Entry, Waiting, Wanted};
+use crate::{
+    error::Result,
+    store::{AnyRow, Row, Store, timestamp},
+};
+
+/// A workspace that was deleted meanwhile has no trail any more.
+pub(super) async fn insert(store: &Store, notes: &[Waiting]) -> Result<()> {
+    let mut tx = store.begin().await?;
+    for Waiting { id, at, note, .. } in notes {
+        sqlx::query(
+            "INSERT INTO audit (id, workspace_id, key_id, action, resource, resource_id, detail, request_id, created_at) \
+             SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9 WHERE EXISTS (SELECT 1 FROM workspaces WHERE id = $2)",
+        )
+        .bind(id)
+        .bind(note.workspace.to_string())
+        .bind(note.key.to_string())
+        .bind(&note.action)
+        .bind(&note.resource)
+        .bind(note.made.clone())
+        .bind(note.status.to_string())
+        .bind(&note.request_id)
+        .bind(*at)
+        .execute(&mut *tx)
+        .await?;
+    }
+    Ok(tx.commit().await?)
+}
+
+/// One entry more than asked for, where there is one.
+pub(super) async fn read(store: &Store, workspace: &str, wanted: &Wanted) -> Result<Vec<Entry>> {
+    sqlx::query(
+        "SELECT a.id, a.created_at, a.key_id, k.name AS key_name, a.action, a.resource, a.resource_id, a.detail, \
+         a.request_id FROM audit a LEFT JOIN keys k ON k.id = a.key_id \
+         WHERE a.workspace_id = $1 AND ($2 = '' OR a.id < $2) AND ($3 = '' OR a.key_id = $3) \
+         ORDER BY a.id DESC LIMIT $4",
+    )
+    .bind(workspace)
+    .bind(wanted.after.clone().unwrap_or_default())
+    .bind(wanted.key.clone().unwrap_or_default())
+    .bind(i64::from(wanted.limit) + 1)
+    .fetch_all(store.pool())
+    .await?
+    .iter()
+    .map(entry)
+    .collect()
+}
+
+pub(super) async fn delete_before(store: &Store, before: i64) -> Result<()> {
+    sqlx::query("DELETE FROM audit WHERE created_at < $1")
+        .bind(before)
+        .execute(store.pool())
+        .await?;
+    Ok(())
+}
+
+fn entry(row: &AnyRow) -> Result<Entry> {
+    let status: String = row.try_get("detail")?;
+    Ok(Entry {
+        id: row.try_get("id")?,
+        created_at: timestamp(row.try_get("created_at")?),
+        key_id: row.try_get("key_id")?,
+        key_name: row.try_get("key_name")?,
+        action: row.try_get("action")?,
+        resource: row.try_get("resource")?,
+        made: row.try_get("resource_id")?,
+        status: status.parse().unwrap_or_default(),
+        request_id: row.try_get("request_id")?,
+    })
+}

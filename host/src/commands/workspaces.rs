@@ -1,0 +1,43 @@
+//! `mindhost workspaces …`
+
+use clap::Subcommand;
+use mindhost::{config::Config, workspaces};
+
+use super::open;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Make a workspace. `keys create --workspace <name> --role admin` makes its first key.
+    Create {
+        /// Its name.
+        name: String,
+    },
+    /// List the workspaces.
+    List,
+    /// Delete a workspace without datasources and Minds, with its keys and conversations.
+    Delete {
+        /// Its name.
+        name: String,
+    },
+}
+
+pub(super) async fn run(command: Command, config: &Config) -> anyhow::Result<()> {
+    let opened = open::store(config).await?;
+    match command {
+        Command::Create { name } => {
+            let made = workspaces::create(&opened.store, &name).await?;
+            println!("{}  {}", made.id, made.name);
+        }
+        Command::List => {
+            for workspace in workspaces::list(&opened.store).await? {
+                println!("{}  {}", workspace.id, workspace.name);
+            }
+        }
+        Command::Delete { name } => {
+            workspaces::delete(&opened.store, &name).await?;
+            println!("deleted; servers that run notice within seconds");
+        }
+    }
+    opened.store.close().await;
+    Ok(())
+}

@@ -1,0 +1,199 @@
+//! Workspaces: each has its own keys, datasources, providers, Minds and conversations, and sees nothing of another.
+
+mod store;
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use serde::Serialize;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::{
+    auth::{Auth, Caller, Role},
+    error::{Code, Error, Result},
+    names, providers,
+    store::{DEFAULT_WORKSPACE, Store},
+};
+
+/// How often a host looks whether another one, or the command line, made or deleted a workspace.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// A workspace.
+#[derive(Clone, Debug, Serialize)]
+pub struct Workspace {
+    /// Id.
+    pub id: String,
+    /// Unique in the store; `[A-Za-z][A-Za-z0-9_-]{0,63}`.
+    pub name: String,
+    /// When it was made.
+    pub created_at: jiff::Timestamp,
+}
+
+/// The workspaces of the store.
+#[derive(Clone)]
+pub struct Workspaces {
+    store: Store,
+    auth: Arc<Auth>,
+    alone: Arc<AtomicBool>,
+}
+
+impl Workspaces {
+    /// Over a store. `alone` is kept true while there is one workspace at most.
+    pub fn new(store: Store, auth: Arc<Auth>, alone: Arc<AtomicBool>) -> Self {
+        Self { store, auth, alone }
+    }
+
+    /// Keeps an eye on workspaces that are made or deleted elsewhere, until `ending`.
+    pub fn watch(&self, tasks: &TaskTracker, ending: CancellationToken) {
+        let this = self.clone();
+        tasks.spawn(async move {
+            let look = async {
+                loop {
+                    tokio::time::sleep(LOOK).await;
+                    if let Err(error) = this.look().await {
+                        tracing::warn!(cause = ?std::error::Error::source(&error), "cannot count the workspaces");
+                    }
+                }
+            };
+            ending.run_until_cancelled(look).await
+        });
+    }
+
+    /// Every workspace, by name.
+    ///
+    /// # Errors
+    /// `forbidden` below the role `operator`.
+    pub async fn list(&self, caller: &Caller) -> Result<Vec<Workspace>> {
+        caller.require(Role::Operator)?;
+        store::list(&self.store).await
+    }
+
+    /// The workspace of that name.
+    ///
+    /// # Errors
+    /// `forbidden`, `workspace_not_found`
+    pub async fn get(&self, caller: &Caller, name: &str) -> Result<Workspace> {
+        caller.require(Role::Operator)?;
+        find(&self.store, name).await
+    }
+
+    /// Makes a workspace.
+    ///
+    /// # Errors
+    /// `forbidden`, `invalid_parameter`, `name_taken`
+    pub async fn create(&self, caller: &Caller, name: &str) -> Result<Workspace> {
+        caller.require(Role::Operator)?;
+        caller.require_all_minds("make a workspace")?;
+        // Before it exists: from its first moment on nobody is alone any more.
+        self.alone.store(false, Ordering::Relaxed);
+        let made = create(&self.store, name).await;
+        self.look().await?;
+        made
+    }
+
+    /// Deletes a workspace with its keys, conversations and providers.
+    ///
+    /// # Errors
+    /// `forbidden`, `workspace_not_found`; `resource_in_use` while it has datasources or Minds; `wrong_state` for
+    /// the workspace `default` and the caller's own.
+    pub async fn delete(&self, caller: &Caller, name: &str) -> Result<()> {
+        caller.require(Role::Operator)?;
+        caller.require_all_minds("delete a workspace")?;
+        let workspace = find(&self.store, name).await?;
+        if workspace.id == *caller.workspace {
+            let message = "this is the workspace of your key; use a key of another one";
+            return Err(Error::new(Code::WrongState, message));
+        }
+        delete(&self.store, name).await?;
+        self.auth.forget();
+        self.look().await
+    }
+
+    async fn look(&self) -> Result<()> {
+        let alone = self.store.workspace_count().await? <= 1;
+        self.alone.store(alone, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+/// Every workspace, by name; the command line's way, which needs no caller.
+///
+/// # Errors
+/// When the store fails.
+pub async fn list(store: &Store) -> Result<Vec<Workspace>> {
+    store::list(store).await
+}
+
+/// The workspace of that name.
+///
+/// # Errors
+/// `workspace_not_found`
+pub async fn find(store: &Store, name: &str) -> Result<Workspace> {
+    store::by_name(store, name).await?.ok_or_else(|| {
+        Error::new(
+            Code::WorkspaceNotFound,
+            format!("there is no workspace '{name}'; `GET /workspaces` lists those there are"),
+        )
+    })
+}
+
+/// Makes a workspace with the provider that every workspace has.
+///
+/// # Errors
+/// `invalid_parameter`, `name_taken`
+pub async fn create(store: &Store, name: &str) -> Result<Workspace> {
+    names::check("workspace", name)?;
+    let workspace = store::insert(store, name).await?;
+    providers::ensure_builtin(store, &workspace.id).await?;
+    Ok(workspace)
+}
+
+/// Deletes a workspace with its keys, conversations and providers. Its files stay where they are.
+///
+/// # Errors
+/// `workspace_not_found`; `resource_in_use` while it has datasources or Minds; `wrong_state` for `default`.
+pub async fn delete(store: &Store, name: &str) -> Result<()> {
+    if name == DEFAULT_WORKSPACE {
+        let message =
+            "the workspace 'default' is where the first key belongs; it cannot be deleted";
+        return Err(Error::new(Code::WrongState, message));
+    }
+    let workspace = find(store, name).await?;
+    store::delete(store, &workspace).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::auth::keys::{self, NewKey};
+
+    #[tokio::test]
+    async fn a_workspace_goes_with_its_keys_and_leaves_the_others_alone() {
+        let (_dir, store, home) = crate::store::temporary().await;
+        let made = create(&store, "team").await.unwrap();
+        let taken = create(&store, "team").await.unwrap_err();
+        assert_eq!(taken.code(), Code::NameTaken);
+        for workspace in [&home, &made.id] {
+            let new = NewKey {
+                name: "key".to_owned(),
+                role: Role::Admin,
+                minds: None,
+                expires_at: None,
+                compat: None,
+            };
+            keys::create(&store, workspace, new).await.unwrap();
+        }
+        delete(&store, "team").await.unwrap();
+        assert_eq!(keys::list(&store, &home).await.unwrap().len(), 1);
+        assert!(keys::list(&store, &made.id).await.unwrap().is_empty());
+        let gone = delete(&store, "team").await.unwrap_err();
+        assert_eq!(gone.code(), Code::WorkspaceNotFound);
+        let first = delete(&store, DEFAULT_WORKSPACE).await.unwrap_err();
+        assert_eq!(first.code(), Code::WrongState);
+    }
+}
