@@ -11,6 +11,7 @@
 mod data;
 mod engines;
 mod pairs;
+mod peer;
 mod service;
 mod streams;
 

@@ -4,16 +4,17 @@ use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt, future::join_all};
 use mindhost_tests::{Host, Mind, PostgresDatabase};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     data,
     pairs::{Bar, PAIRS, quartiles, report, seconds, shown},
+    peer::Peer,
 };
 
-/// Clients at the same time, and how long they ask.
+/// Clients at the same time, and how long they ask in one burst.
 const CLIENTS: usize = 16;
-const ASKING: Duration = Duration::from_secs(5);
+const ASKING: Duration = Duration::from_secs(1);
 
 /// Runs one part of it.
 pub async fn run(part: &str) {
@@ -33,7 +34,7 @@ pub async fn run(part: &str) {
     match part {
         "export" => export(&host, &mind, &database).await,
         "page" => page(&host, &mind).await,
-        "requests" => requests(&host, &mind).await,
+        "requests" => requests(&host, &mind, &database).await,
         _ => start(&host).await,
     }
 }
@@ -165,40 +166,87 @@ async fn page(host: &Host, mind: &Mind) {
     );
 }
 
-/// One-row statements from several clients.
-async fn requests(host: &Host, mind: &Mind) {
-    let tool = json!({"type": "sql_query", "query": "SELECT id, note FROM facts WHERE id = 77777"});
-    let body = json!({"model": mind.name, "tools": [tool]});
-    // Clients keep their connections, as SDKs do.
-    let clients = reqwest::Client::new();
-    let url = format!("{}/responses", host.base_url());
-    let until = Instant::now() + ASKING;
-    let client = || async {
-        let mut times = Vec::new();
-        while Instant::now() < until {
-            let ask = clients.post(&url).bearer_auth(host.key()).json(&body);
-            times.push(
-                seconds(async {
-                    let reply = ask.send().await.unwrap();
-                    assert_eq!(reply.status(), 200);
-                    reply.bytes().await.unwrap()
-                })
-                .await,
-            );
-        }
-        times
+/// One-row statements from several clients, against the service written by hand. Both keep what they answered: ours in
+/// SQLite with `synchronous = normal`, the peer in the same PostgreSQL as the data, which here syncs nothing.
+async fn requests(host: &Host, mind: &Mind, database: &PostgresDatabase) {
+    const SQL: &str = "SELECT id, note FROM facts WHERE id = 77777";
+    let peer = Peer::start(database).await;
+    let tool = json!({"type": "sql_query", "query": SQL});
+    let ours = Asked {
+        url: format!("{}/responses", host.base_url()),
+        key: host.key(),
+        body: json!({"model": mind.name, "tools": [tool]}),
     };
-    let times: Vec<f64> = join_all((0..CLIENTS).map(|_| client())).await.concat();
-    let count = times.len() as f64;
-    let [low, median, high] = quartiles(times);
+    let theirs = Asked {
+        url: peer.url.clone(),
+        key: "",
+        body: json!({"sql": SQL, "store": true}),
+    };
+    // Clients keep their connections, as SDKs do.
+    let client = reqwest::Client::new();
+    let (mut pairs, mut latencies) = (Vec::new(), Vec::new());
+    for pair in 0..=PAIRS {
+        let (mine, times) = ours.burst(&client).await;
+        let (other, _) = theirs.burst(&client).await;
+        // The first pair warms everything up.
+        if pair > 0 {
+            pairs.push((1.0 / mine, 1.0 / other));
+            latencies.extend(times);
+        }
+    }
+    report(
+        &Bar {
+            name: "one-row sql_query, stored, ours/FastAPI",
+            aim: 1.0 / 5.0,
+            bar: 1.0 / 3.0,
+        },
+        &pairs,
+    );
+    let rate = |side: fn(&(f64, f64)) -> f64| 1.0 / quartiles(pairs.iter().map(side).collect())[1];
+    let [low, median, high] = quartiles(latencies);
     println!(
-        "{:<46} {:.0} requests/s, {} ({} to {})",
-        "one-row sql_query, stored, 16 clients",
-        count / ASKING.as_secs_f64(),
+        "{:<46} {:.0} requests/s against {:.0}; ours takes {} ({} to {})",
+        "  16 clients",
+        rate(|pair| pair.0),
+        rate(|pair| pair.1),
         shown(median),
         shown(low),
         shown(high)
     );
+}
+
+/// A request that is sent over and over.
+struct Asked {
+    url: String,
+    key: &'static str,
+    body: Value,
+}
+
+impl Asked {
+    /// Requests a second from all clients together, and how long each took.
+    async fn burst(&self, client: &reqwest::Client) -> (f64, Vec<f64>) {
+        let began = Instant::now();
+        let one = || async {
+            let mut times = Vec::new();
+            while began.elapsed() < ASKING {
+                let ask = client
+                    .post(&self.url)
+                    .bearer_auth(self.key)
+                    .json(&self.body);
+                times.push(
+                    seconds(async {
+                        let reply = ask.send().await.unwrap();
+                        assert_eq!(reply.status(), 200);
+                        reply.bytes().await.unwrap()
+                    })
+                    .await,
+                );
+            }
+            times
+        };
+        let times = join_all((0..CLIENTS).map(|_| one())).await.concat();
+        (times.len() as f64 / began.elapsed().as_secs_f64(), times)
+    }
 }
 
 /// From the start of the process until it is ready, plugins compiled before.

@@ -1,0 +1,95 @@
+//! The service that people write by hand, started beside ours on the same PostgreSQL.
+
+use std::{path::PathBuf, process::Stdio, time::Duration};
+
+use mindhost_tests::{PostgresDatabase, build};
+use tokio::process::{Child, Command};
+
+/// What it is made of; the newest at the time of writing.
+const PACKAGES: [&str; 4] = [
+    "fastapi",
+    "uvicorn[standard]",
+    "psycopg[binary]",
+    "psycopg_pool",
+];
+
+/// The running service; it ends with this value.
+pub struct Peer {
+    _process: Child,
+    /// Where it takes statements.
+    pub url: String,
+}
+
+impl Peer {
+    /// Starts it with as many workers as the machine has cores, and waits until it answers.
+    pub async fn start(database: &PostgresDatabase) -> Self {
+        let python = environment().await;
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = port.local_addr().unwrap().port();
+        let workers = std::thread::available_parallelism().map_or(1, usize::from);
+        let data = database.connection_data();
+        let text = |name: &str| data[name].as_str().unwrap_or_default().to_owned();
+        let process = Command::new(python)
+            .args(["-m", "uvicorn", "service:app", "--log-level", "warning"])
+            .args([
+                "--port",
+                &port.to_string(),
+                "--workers",
+                &workers.to_string(),
+            ])
+            .current_dir(build::workspace_dir().join("tests/bench/peer"))
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .env(
+                "PEER_DATABASE",
+                format!(
+                    "host={} port={} user={} password='{}' dbname={}",
+                    text("host"),
+                    data["port"],
+                    text("user"),
+                    text("password"),
+                    text("database")
+                ),
+            )
+            .stdin(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        let url = format!("http://127.0.0.1:{port}");
+        let client = reqwest::Client::new();
+        let ready = async {
+            loop {
+                match client.get(format!("{url}/ready")).send().await {
+                    Ok(reply) if reply.status() == 200 => return,
+                    _ => tokio::time::sleep(Duration::from_millis(50)).await,
+                }
+            }
+        };
+        let started = tokio::time::timeout(Duration::from_secs(60), ready).await;
+        assert!(started.is_ok(), "the peer did not start");
+        Self {
+            _process: process,
+            url: format!("{url}/query"),
+        }
+    }
+}
+
+/// A Python environment of its own, made once.
+async fn environment() -> PathBuf {
+    let folder = build::target_dir().join("peer");
+    let (python, done) = (folder.join("bin/python"), folder.join("done"));
+    if !done.exists() {
+        println!(
+            "installing {} into {}",
+            PACKAGES.join(", "),
+            folder.display()
+        );
+        let mut make = Command::new("python3");
+        make.args(["-m", "venv", "--clear"]).arg(&folder);
+        assert!(make.status().await.unwrap().success());
+        let install = ["-m", "pip", "install", "--quiet"];
+        let installed = Command::new(&python).args(install).args(PACKAGES).status();
+        assert!(installed.await.unwrap().success());
+        std::fs::write(done, "").unwrap();
+    }
+    python
+}
