@@ -24,8 +24,7 @@ impl Peer {
     /// Starts it with as many workers as the machine has cores, and waits until it answers.
     pub async fn start(database: &PostgresDatabase) -> Self {
         let python = environment().await;
-        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = port.local_addr().unwrap().port();
+        let port = free_port();
         let workers = std::thread::available_parallelism().map_or(1, usize::from);
         let data = database.connection_data();
         let text = |name: &str| data[name].as_str().unwrap_or_default().to_owned();
@@ -71,6 +70,12 @@ impl Peer {
             url: format!("{url}/query"),
         }
     }
+}
+
+/// The listener is closed again, so that the service finds the port free.
+fn free_port() -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
 }
 
 /// A Python environment of its own, made once.
