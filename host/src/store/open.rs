@@ -77,6 +77,8 @@ impl Store {
         };
         let set_up = set_up(backend, config.store.synchronous);
         let pool = AnyPoolOptions::new()
+            // A file does not go away as a server does, and asking costs as much as a query.
+            .test_before_acquire(backend == Backend::Postgres)
             .max_connections(config.store.max_connections)
             .acquire_timeout(config.store.acquire_timeout)
             .after_connect(move |connection, _| {
