@@ -30,7 +30,8 @@ async fn main() {
     }
     for part in &wanted {
         match part.as_str() {
-            "engines" => engines::run().await,
+            // In a task, as the server's handlers are: the thread that polls it also hears of its sockets.
+            "engines" => tokio::spawn(engines::run()).await.unwrap(),
             "export" | "page" | "requests" | "start" => service::run(part).await,
             "streams" => streams::run().await,
             other => eprintln!("there is no part `{other}`; there are {}", PARTS.join(", ")),
