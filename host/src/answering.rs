@@ -12,13 +12,14 @@ mod prepare;
 mod prompt;
 pub mod record;
 mod recovery;
+mod replay;
 mod run;
 mod running;
 mod store;
 mod tools;
 mod turns;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use futures_util::future::join_all;
 use serde_json::{Map, Value};
@@ -53,8 +54,8 @@ pub const MAX_INLINE_ROWS: u64 = 10_000;
 pub struct Ask {
     /// Name of the Mind.
     pub model: String,
-    /// Messages, the question last; empty to have the conversation's last question answered again.
-    pub input: Vec<Message>,
+    /// What is said, the question last; empty to have the conversation's last question answered again.
+    pub input: Vec<Input>,
     /// The conversation to go on with.
     pub conversation: Option<Uuid>,
     /// The response whose conversation to go on with.
@@ -67,6 +68,21 @@ pub struct Ask {
     pub metadata: Map<String, Value>,
     /// Bound on the answer, in tokens.
     pub max_output_tokens: Option<u32>,
+    /// Whether anything of the answer is kept.
+    pub store: bool,
+    /// Whether the answer goes on without its caller.
+    pub background: bool,
+    /// Whether the caller wants to see the steps.
+    pub shows_steps: bool,
+}
+
+/// A part of what is said.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// A new message.
+    Message(Message),
+    /// A message of before, and the path of the field that names it.
+    Reference(Uuid, String),
 }
 
 /// The `sql_query` tool.
@@ -121,7 +137,7 @@ impl Answering {
     pub fn new(parts: Parts) -> Self {
         let this = Self(Arc::new(Inner {
             host_id: Uuid::now_v7().to_string(),
-            running: Running::new(parts.settings.concurrent_per_key),
+            running: Running::new(parts.settings.clone()),
             parts,
         }));
         let worker = this.clone();
@@ -133,7 +149,7 @@ impl Answering {
     }
 
     /// Checks the request and begins the answer. The reader sees it from its first event; dropping the reader
-    /// before the end cancels the answer.
+    /// before the end cancels the answer, unless it is made in the background.
     ///
     /// # Errors
     /// What the caller got wrong: unknown Mind or conversation, a conversation of another Mind, direct queries
@@ -142,6 +158,7 @@ impl Answering {
         let inner = &self.0;
         let prepared = inner.prepare(caller, &ask).await?;
         let record = prepared.record(caller, &ask);
+        let (background, shows_steps) = (ask.background, ask.shows_steps);
         let work = match ask.query {
             None => Work::Words,
             Some(query) => {
@@ -150,7 +167,7 @@ impl Answering {
                 Work::Query(access, query)
             }
         };
-        let log = EventLog::new(inner.parts.halt.child_token());
+        let log = EventLog::new(inner.parts.halt.child_token(), shows_steps);
         let task = Task {
             inner: inner.clone(),
             place: inner.running.take_place(&record, &log)?,
@@ -159,7 +176,7 @@ impl Answering {
             work,
         };
         // Made before the task: a caller that leaves meanwhile drops it, which cancels what was begun.
-        let reader = log.reader(true);
+        let reader = log.reader(!background);
         let (opened, is_open) = oneshot::channel();
         inner.parts.tasks.spawn(task.run(opened));
         match is_open.await {
@@ -211,6 +228,38 @@ impl Answering {
         };
         record.output = vec![item];
         Ok(record)
+    }
+
+    /// The events of a response: as they happen, as they happened, or made from what is stored. The last are as many
+    /// as they need to be, so they cannot be counted on from the middle.
+    ///
+    /// # Errors
+    /// `response_not_found`; `wrong_state` when its events are not kept here and `from_middle` wants to go on.
+    pub async fn follow(
+        &self,
+        caller: &Caller,
+        id: Uuid,
+        from_middle: bool,
+    ) -> Result<EventReader> {
+        let underway = self.0.running.find(id);
+        let record = self.get(caller, id).await?;
+        let log = underway.map(|one| one.log);
+        if let Some(log) = log.or_else(|| self.0.running.ended(id)) {
+            return Ok(log.reader(false));
+        }
+        if from_middle || record.completed_at.is_none() {
+            return Err(Error::new(
+                Code::WrongState,
+                "the events of this response are not kept here; read it without `stream`",
+            ));
+        }
+        let log = replay::log(self.get_whole(caller, id).await?)?;
+        Ok(log.reader(false))
+    }
+
+    /// How often a quiet stream says that it lives.
+    pub fn keep_alive(&self) -> Duration {
+        self.0.parts.settings.keep_alive
     }
 
     /// Removes a response; one under way is cancelled first.

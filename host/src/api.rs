@@ -113,15 +113,23 @@ fn routes() -> Routes {
             get(responses::get).delete(responses::delete),
         )
         .route("/responses/{id}/cancel", post(responses::cancel))
-        .route("/conversations", post(conversations::create))
+        .route(
+            "/conversations",
+            get(conversations::list).post(conversations::create),
+        )
         .route(
             "/conversations/{id}",
-            get(conversations::get).delete(conversations::delete),
+            get(conversations::get)
+                .post(conversations::update)
+                .delete(conversations::delete),
         )
-        .route("/conversations/{id}/items", get(conversations::items))
+        .route(
+            "/conversations/{id}/items",
+            get(conversations::items).post(conversations::items_add),
+        )
         .route(
             "/conversations/{id}/items/{item_id}",
-            get(conversations::item_get),
+            get(conversations::item_get).delete(conversations::item_delete),
         )
         .route(
             "/conversations/{id}/items/{item_id}/result",

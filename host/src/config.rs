@@ -211,6 +211,16 @@ pub struct Answering {
     pub history: usize,
     /// Answers under way a key.
     pub concurrent_per_key: usize,
+    /// Those of them in the background.
+    pub background_per_key: usize,
+    /// How long the events of an answer in the background are kept.
+    #[serde(deserialize_with = "values::duration")]
+    pub replay: Duration,
+    /// Bytes of all of them.
+    pub replay_bytes: usize,
+    /// Between two signs of life on a quiet stream.
+    #[serde(deserialize_with = "values::duration")]
+    pub keep_alive: Duration,
 }
 
 /// Log lines.

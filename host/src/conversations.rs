@@ -154,10 +154,10 @@ impl Message {
     }
 }
 
-/// Which part of a conversation to list.
+/// Which part of a list to give.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
-    /// Start behind this message.
+    /// Start behind this one.
     pub after: Option<Uuid>,
     /// At most so many.
     pub limit: u32,
@@ -212,6 +212,87 @@ impl Conversations {
             .await?
             .filter(sees)
             .ok_or_else(|| not_found(id))
+    }
+
+    /// The conversations that the caller may read, and whether there are more behind them. They are in the order of
+    /// their making, which is that of their ids.
+    ///
+    /// # Errors
+    /// `conversation_not_found` when `after` names none of them.
+    pub async fn all(&self, caller: &Caller, window: Window) -> Result<(Vec<Conversation>, bool)> {
+        if let Some(id) = window.after {
+            let found = self.get(caller, id).await;
+            found.map_err(|error| error.param("after"))?;
+        }
+        let mut found = store::all(&self.store, caller, window).await?;
+        let more = found.len() > window.limit as usize;
+        found.truncate(window.limit as usize);
+        Ok((found, more))
+    }
+
+    /// Replaces the caller's own notes.
+    ///
+    /// # Errors
+    /// `conversation_not_found`; `forbidden` for one of another key.
+    pub async fn update(
+        &self,
+        caller: &Caller,
+        id: Uuid,
+        metadata: Map<String, Value>,
+    ) -> Result<Conversation> {
+        let mut conversation = self.owned(caller, id).await?;
+        store::set_metadata(&self.store, id, &metadata).await?;
+        conversation.metadata = metadata;
+        Ok(conversation)
+    }
+
+    /// Adds messages at the end.
+    ///
+    /// # Errors
+    /// As [`Self::update`].
+    pub async fn add(&self, caller: &Caller, id: Uuid, messages: &[Message]) -> Result<()> {
+        let conversation = self.owned(caller, id).await?;
+        let mut transaction = self.store.begin().await?;
+        if !store::lock(&mut transaction, id).await? {
+            return Err(not_found(id));
+        }
+        append(&mut transaction, &conversation, None, messages).await?;
+        Ok(transaction.commit().await?)
+    }
+
+    /// Removes one message.
+    ///
+    /// # Errors
+    /// As [`Self::update`]; `message_not_found`.
+    pub async fn remove(&self, caller: &Caller, id: Uuid, message: Uuid) -> Result<Conversation> {
+        let conversation = self.owned(caller, id).await?;
+        match store::remove(&self.store, id, message).await? {
+            true => Ok(conversation),
+            false => Err(no_message(message)),
+        }
+    }
+
+    /// A message of any conversation that the caller may read, and the id of that conversation.
+    ///
+    /// # Errors
+    /// `message_not_found`.
+    pub async fn find_message(&self, caller: &Caller, id: Uuid) -> Result<(Uuid, Message)> {
+        let unknown = || {
+            Error::new(
+                Code::MessageNotFound,
+                format!("there is no message '{id}'; send its text in place of a reference"),
+            )
+        };
+        let at = store::conversation_of(&self.store, id).await?;
+        let conversation = self.get(caller, at.ok_or_else(unknown)?).await;
+        let conversation = conversation.map_err(|_| unknown())?;
+        Ok((conversation.id, self.message(&conversation, id).await?))
+    }
+
+    async fn owned(&self, caller: &Caller, id: Uuid) -> Result<Conversation> {
+        let found = self.get(caller, id).await?;
+        require_owner(caller, &found.key_id)?;
+        Ok(found)
     }
 
     /// Deletes it with all its messages.

@@ -36,6 +36,14 @@ impl std::fmt::Debug for EventStream {
 }
 
 impl EventStream {
+    /// Sends a request and reads its reply as events.
+    ///
+    /// # Panics
+    /// When the reply is not a stream of events.
+    pub async fn open(request: crate::Request) -> Self {
+        Self::of(request.open().await).await
+    }
+
     /// # Panics
     /// When the reply is not a stream of events.
     pub(crate) async fn of(response: reqwest::Response) -> Self {

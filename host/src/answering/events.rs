@@ -3,7 +3,10 @@
 //! The answer runs in its own task and appends here; a stream over HTTP only reads. A slow or absent reader
 //! therefore never holds the answer up, and the log is bounded by the bounds of the answer itself.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use serde_json::value::RawValue;
 use tokio::sync::watch;
@@ -44,6 +47,15 @@ impl Event {
         matches!(self, Event::Completed(_) | Event::Failed(..))
     }
 
+    fn bytes(&self) -> usize {
+        let own = match self {
+            Event::Delta(text) | Event::TextDone(text) | Event::QueryAdded(text) => text.len(),
+            Event::ItemDone(item) => item.get().len(),
+            _ => 0,
+        };
+        own + size_of::<Self>()
+    }
+
     fn record(&self) -> Option<Arc<ResponseRecord>> {
         match self {
             Event::Created(record)
@@ -76,20 +88,38 @@ pub struct Step {
 pub struct EventLog {
     events: Mutex<Vec<Event>>,
     length: watch::Sender<usize>,
+    /// Readers without whom the answer is made for nobody.
+    owners: AtomicUsize,
     /// The message that the answer becomes.
     pub message_id: Uuid,
+    /// Whether who asked wants to see the steps; a stream that is picked up again counts the same events.
+    pub shows_steps: bool,
     /// Stops the answer, down to model and database.
     pub cancel: CancellationToken,
 }
 
 impl EventLog {
     /// An empty log; `cancel` stops the answer that writes it.
-    pub fn new(cancel: CancellationToken) -> Arc<Self> {
+    pub fn new(cancel: CancellationToken, shows_steps: bool) -> Arc<Self> {
         Arc::new(Self {
             events: Mutex::new(Vec::with_capacity(16)),
             length: watch::Sender::new(0),
+            owners: AtomicUsize::new(0),
             message_id: Uuid::now_v7(),
+            shows_steps,
             cancel,
+        })
+    }
+
+    /// An empty log of an answer that was made before and became this message.
+    pub fn of_message(message_id: Uuid) -> Arc<Self> {
+        Arc::new(Self {
+            events: Mutex::default(),
+            length: watch::Sender::new(0),
+            owners: AtomicUsize::new(0),
+            message_id,
+            shows_steps: false,
+            cancel: CancellationToken::new(),
         })
     }
 
@@ -120,9 +150,16 @@ impl EventLog {
         candidates.into_iter().flatten().find_map(Event::record)
     }
 
-    /// A reader that begins at the first event. While `owns` is true, dropping it before the end cancels the
-    /// answer: nobody else waits for it.
+    /// About how much memory the events take.
+    pub fn bytes(&self) -> usize {
+        let events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        events.iter().map(Event::bytes).sum()
+    }
+
+    /// A reader that begins at the first event. When the last one that `owns` is dropped before the end, the answer
+    /// is cancelled: nobody waits for it any more.
     pub fn reader(self: &Arc<Self>, owns: bool) -> EventReader {
+        self.owners.fetch_add(usize::from(owns), Ordering::Relaxed);
         EventReader {
             log: self.clone(),
             length: self.length.subscribe(),
@@ -166,9 +203,9 @@ impl EventReader {
         }
     }
 
-    /// The message that the answer becomes.
-    pub fn message_id(&self) -> Uuid {
-        self.log.message_id
+    /// The log that it reads.
+    pub fn log(&self) -> &EventLog {
+        &self.log
     }
 
     /// Reads to the end and gives the last event.
@@ -191,7 +228,7 @@ impl EventReader {
 
 impl Drop for EventReader {
     fn drop(&mut self) {
-        if self.owns {
+        if self.owns && self.log.owners.fetch_sub(1, Ordering::Relaxed) == 1 {
             self.log.cancel.cancel();
         }
     }
@@ -203,7 +240,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_reader_that_comes_late_sees_everything_in_order() {
-        let log = EventLog::new(CancellationToken::new());
+        let log = EventLog::new(CancellationToken::new(), false);
         log.push(Event::Delta("a".into()));
         let mut reader = log.reader(false);
         log.push(Event::Delta("b".into()));
@@ -213,11 +250,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reader_that_leaves_stops_the_answer_only_if_it_owns_it() {
-        let log = EventLog::new(CancellationToken::new());
+    async fn the_last_owner_that_leaves_stops_the_answer() {
+        let log = EventLog::new(CancellationToken::new(), false);
+        let owners = [log.reader(true), log.reader(true)];
         drop(log.reader(false));
-        assert!(!log.cancel.is_cancelled());
-        drop(log.reader(true));
+        for owner in owners {
+            assert!(!log.cancel.is_cancelled());
+            drop(owner);
+        }
         assert!(log.cancel.is_cancelled());
     }
 }

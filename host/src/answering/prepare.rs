@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::{
-    Ask, Inner,
+    Ask, Inner, Input,
     record::{Limits, ResponseRecord, ResponseStatus, Usage},
 };
 use crate::{
@@ -40,7 +40,7 @@ impl Prepared {
             id: Uuid::now_v7(),
             workspace_id: caller.workspace.to_string(),
             key_id: caller.key_id.to_string(),
-            conversation_id: Some(self.conversation.id),
+            conversation_id: (ask.store || !self.is_new).then_some(self.conversation.id),
             mind_id: self.mind.id.clone(),
             mind_name: self.mind.name.clone(),
             status: ResponseStatus::Created,
@@ -50,6 +50,8 @@ impl Prepared {
             metadata: ask.metadata.clone(),
             instructions: ask.instructions.clone(),
             previous_response_id: ask.previous_response_id,
+            background: ask.background,
+            is_stored: ask.store,
             limits: Limits {
                 max_output_tokens: ask.max_output_tokens,
                 max_inline_rows: ask.query.as_ref().map(|query| query.max_inline_rows),
@@ -83,17 +85,41 @@ impl Inner {
         if !is_new && ask.query.is_none() {
             history = self.history(&conversation).await?;
         }
-        if ask.input.is_empty() && ask.query.is_none() {
-            end_with_question(&mut history)?;
+        let input = self.input(caller, &conversation, ask).await?;
+        if ask.query.is_none() {
+            check_question(&mut history, &input, ask.input.is_empty())?;
         }
         Ok(Prepared {
             mind,
             conversation,
             is_new,
             history,
-            input: ask.input.clone(),
+            input,
             tally: caller.tally.clone(),
         })
+    }
+
+    /// What the caller says, with the messages that it refers to. Those of the conversation itself are there already.
+    async fn input(
+        &self,
+        caller: &Caller,
+        conversation: &Conversation,
+        ask: &Ask,
+    ) -> Result<Vec<Message>> {
+        let mut messages = Vec::with_capacity(ask.input.len());
+        for input in &ask.input {
+            match input {
+                Input::Message(message) => messages.push(message.clone()),
+                Input::Reference(id, param) => {
+                    let found = self.parts.conversations.find_message(caller, *id).await;
+                    let (at, message) = found.map_err(|error| error.param(param))?;
+                    if at != conversation.id {
+                        messages.push(Message::new(message.author, message.text));
+                    }
+                }
+            }
+        }
+        Ok(messages)
     }
 
     /// The conversation that the caller names, by itself or by a response in it.
@@ -165,17 +191,19 @@ fn conversation_gone(response: Uuid) -> Error {
     .param("previous_response_id")
 }
 
-/// Leaves out what was said to the last question, to have it answered again.
-fn end_with_question(history: &mut Vec<Message>) -> Result<()> {
-    let question = history
-        .iter()
-        .rposition(|message| message.author == Author::User)
-        .ok_or_else(|| {
-            Error::invalid(
+/// There must be a question. Without input it is the last one of the history, and what was said to it is left out.
+fn check_question(history: &mut Vec<Message>, input: &[Message], again: bool) -> Result<()> {
+    let asks = |message: &Message| message.author == Author::User;
+    let last = history.iter().rposition(asks);
+    match last {
+        Some(index) if again => history.truncate(index + 1),
+        None if !input.iter().any(asks) => {
+            return Err(Error::invalid(
                 "input",
-                "there is no question: send `input`, or a `conversation` that has one",
-            )
-        })?;
-    history.truncate(question + 1);
+                "there is no question: send `input` with a message of the role user, or a `conversation` that has one",
+            ));
+        }
+        _ => {}
+    }
     Ok(())
 }

@@ -95,6 +95,10 @@ pub struct ResponseRecord {
     pub instructions: Option<String>,
     /// The response that it continues.
     pub previous_response_id: Option<Uuid>,
+    /// Whether it goes on without its caller.
+    pub background: bool,
+    /// Whether anything of it is kept.
+    pub is_stored: bool,
     /// The bounds that the caller set.
     pub limits: Limits,
     /// Whether the model stopped in the middle, at a limit of tokens.

@@ -37,6 +37,7 @@ async fn tend(inner: &Inner, patience: Duration) -> crate::error::Result<()> {
     });
     let before =
         |age: Duration| crate::store::now() - i64::try_from(age.as_micros()).unwrap_or(i64::MAX);
+    inner.running.forget_old();
     store::heartbeat(&inner.parts.store, &inner.running.ids()).await?;
     let found = store::fail_abandoned(
         &inner.parts.store,

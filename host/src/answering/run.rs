@@ -58,17 +58,19 @@ struct Made {
 impl Task {
     /// Makes the answer. `opened` learns as soon as the response is stored, or that it cannot be.
     pub async fn run(mut self, opened: oneshot::Sender<Result<()>>) {
-        let is_open = matches!(self.work, Work::Words);
+        // A response in the background must outlive a crash, and words take long enough to be worth a trace.
+        let is_open =
+            self.record.is_stored && (self.record.background || matches!(self.work, Work::Words));
         if is_open && let Err(error) = keep::open(&self.inner, &self.prepared, &self.record).await {
             let _ = opened.send(Err(error.clone()));
             return self.end_with(error);
         }
-        // Nobody who waits is no reason to stop: a reader that is gone has cancelled.
-        let _ = opened.send(Ok(()));
         let log = self.place.log().clone();
         log.push(Event::Created(Arc::new(self.record.clone())));
         self.record.status = ResponseStatus::InProgress;
         log.push(Event::InProgress(Arc::new(self.record.clone())));
+        // Nobody who waits is no reason to stop: a reader that is gone has cancelled.
+        let _ = opened.send(Ok(()));
         let made = match &self.work {
             Work::Words => unless_cancelled(&log.cancel, self.words(&log)).await,
             Work::Query(access, query) => {
@@ -173,7 +175,9 @@ impl Task {
         record.usage = made.usage;
         record.is_cut = made.is_cut;
         record.output = vec![made.item.clone()];
-        keep::complete(&self.inner, &self.prepared, &record, &made.message, is_open).await?;
+        if record.is_stored {
+            keep::complete(&self.inner, &self.prepared, &record, &made.message, is_open).await?;
+        }
         let log = self.place.log();
         log.push(Event::ItemDone(made.item));
         log.push(Event::Completed(Arc::new(record)));
@@ -185,8 +189,10 @@ impl Task {
         if error.kind() == Kind::Internal {
             tracing::error!(response = %self.record.id, source = ?std::error::Error::source(&error), "an answer failed");
         }
-        let kept = keep::fail(&self.inner, &self.prepared, &mut self.record, is_open).await;
-        if let Err(stored) = kept {
+        if self.record.is_stored
+            && let Err(stored) =
+                keep::fail(&self.inner, &self.prepared, &mut self.record, is_open).await
+        {
             tracing::error!(response = %self.record.id, source = ?std::error::Error::source(&stored), "could not store how a response ended");
         }
         self.tell(error);

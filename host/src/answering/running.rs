@@ -1,13 +1,14 @@
-//! The answers under way on this host.
+//! The answers under way on this host, and for a while the events of those that were made in the background.
 
 use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard},
+    collections::{HashMap, VecDeque},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
 use jiff::Timestamp;
 use serde_json::json;
+use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::{
@@ -15,6 +16,7 @@ use super::{
     record::{ResponseRecord, ResponseStatus},
 };
 use crate::{
+    config,
     error::{Code, Error, Result},
     locks::lock,
 };
@@ -22,7 +24,8 @@ use crate::{
 /// Knows every answer under way, by the id of its response.
 pub struct Running {
     answers: Mutex<HashMap<Uuid, Underway>>,
-    per_key: usize,
+    ended: Mutex<VecDeque<Ended>>,
+    settings: config::Answering,
 }
 
 /// An answer under way.
@@ -34,6 +37,14 @@ pub struct Underway {
     pub log: Arc<EventLog>,
 }
 
+/// An answer that was made in the background, with all its events.
+struct Ended {
+    id: Uuid,
+    at: Instant,
+    bytes: usize,
+    log: Arc<EventLog>,
+}
+
 impl Underway {
     /// The response as it is now.
     pub fn now(&self) -> Arc<ResponseRecord> {
@@ -42,11 +53,12 @@ impl Underway {
 }
 
 impl Running {
-    /// None yet; a key may have so many at once.
-    pub fn new(per_key: usize) -> Arc<Self> {
+    /// None yet; the settings bound how many there may be.
+    pub fn new(settings: config::Answering) -> Arc<Self> {
         Arc::new(Self {
             answers: Mutex::default(),
-            per_key,
+            ended: Mutex::default(),
+            settings,
         })
     }
 
@@ -63,12 +75,20 @@ impl Running {
             record: Arc::new(record.clone()),
             log: log.clone(),
         };
-        let mut answers = self.lock();
-        let of_key = answers
-            .values()
-            .filter(|one| one.record.key_id == record.key_id);
-        if of_key.count() >= self.per_key {
-            return Err(too_many(self.per_key));
+        let mut answers = lock(&self.answers);
+        let mut of_key = 0;
+        let mut in_background = 0;
+        for one in answers.values() {
+            if one.record.key_id == record.key_id {
+                of_key += 1;
+                in_background += usize::from(one.record.background);
+            }
+        }
+        if of_key >= self.settings.concurrent_per_key {
+            return Err(too_many(of_key, "answers under way"));
+        }
+        if record.background && in_background >= self.settings.background_per_key {
+            return Err(too_many(in_background, "answers in the background"));
         }
         answers.insert(record.id, underway.clone());
         Ok(Place {
@@ -79,29 +99,62 @@ impl Running {
 
     /// The answer of a response, if it is under way here.
     pub fn find(&self, id: Uuid) -> Option<Underway> {
-        self.lock().get(&id).cloned()
+        lock(&self.answers).get(&id).cloned()
     }
 
-    /// Ids of all responses.
+    /// Ids of the responses that are stored, or will be.
     pub fn ids(&self) -> Vec<Uuid> {
-        self.lock().keys().copied().collect()
+        let answers = lock(&self.answers);
+        let stored = answers.values().filter(|one| one.record.is_stored);
+        stored.map(|one| one.record.id).collect()
     }
 
     /// The answers that will be added to a conversation.
     pub fn in_conversation(&self, id: Uuid) -> Vec<Underway> {
         let of_it = |one: &&Underway| one.record.conversation_id == Some(id);
-        self.lock().values().filter(of_it).cloned().collect()
+        lock(&self.answers)
+            .values()
+            .filter(of_it)
+            .cloned()
+            .collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Uuid, Underway>> {
-        lock(&self.answers)
+    /// The events of an answer that was made in the background and has ended, while they are kept.
+    pub fn ended(&self, id: Uuid) -> Option<Arc<EventLog>> {
+        self.forget_old();
+        let ended = lock(&self.ended);
+        let found = ended.iter().find(|one| one.id == id);
+        found.map(|one| one.log.clone())
+    }
+
+    /// Gives the memory of events back that nobody may pick up any more.
+    pub fn forget_old(&self) {
+        let mut ended = lock(&self.ended);
+        let mut bytes: usize = ended.iter().map(|one| one.bytes).sum();
+        while let Some(oldest) = ended.front() {
+            if oldest.at.elapsed() < self.settings.replay && bytes <= self.settings.replay_bytes {
+                return;
+            }
+            bytes -= oldest.bytes;
+            ended.pop_front();
+        }
+    }
+
+    fn remember(&self, id: Uuid, log: &Arc<EventLog>) {
+        lock(&self.ended).push_back(Ended {
+            id,
+            at: Instant::now(),
+            bytes: log.bytes(),
+            log: log.clone(),
+        });
+        self.forget_old();
     }
 }
 
-fn too_many(limit: usize) -> Error {
+fn too_many(count: usize, what: &str) -> Error {
     Error::new(
         Code::RateLimited,
-        format!("this key has {limit} answers under way, as many as it may; wait for one to end"),
+        format!("this key has {count} {what}, as many as it may; wait for one to end"),
     )
     .with_retry_after(Duration::from_secs(1))
 }
@@ -131,6 +184,9 @@ impl Drop for Place {
             record.error = Some(json!({"code": error.code().as_str(), "message": error.message()}));
             log.push(Event::Failed(Arc::new(error), Arc::new(record)));
         }
-        self.running.lock().remove(&record.id);
+        if record.background {
+            self.running.remember(record.id, log);
+        }
+        lock(&self.running.answers).remove(&record.id);
     }
 }

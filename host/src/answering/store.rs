@@ -33,7 +33,7 @@ pub async fn insert(tx: &mut Tx, record: &ResponseRecord, host_id: &str) -> Resu
     .bind(store::to_json(&record.metadata)?)
     .bind(record.previous_response_id.map(|id| id.to_string()))
     .bind(&record.instructions)
-    .bind(0_i64)
+    .bind(i64::from(record.background))
     .bind(store::to_json(&record.limits)?)
     .bind(i64::from(record.is_cut))
     .bind(host_id)
@@ -67,7 +67,7 @@ pub async fn finish(tx: &mut Tx, record: &ResponseRecord) -> Result<()> {
 pub async fn find(store: &Store, id: Uuid) -> Result<Option<ResponseRecord>> {
     let row = sqlx::query(
         "SELECT workspace_id, key_id, conversation_id, mind_id, mind_name, status, error, output, usage, metadata,
-                previous_response_id, instructions, limits, is_cut, created_at, completed_at
+                previous_response_id, instructions, background, limits, is_cut, created_at, completed_at
          FROM responses WHERE id = $1",
     )
     .bind(id.to_string())
@@ -91,6 +91,8 @@ pub async fn find(store: &Store, id: Uuid) -> Result<Option<ResponseRecord>> {
         metadata: store::json(row.try_get("metadata")?)?,
         instructions: row.try_get("instructions")?,
         previous_response_id: uuid(row.try_get("previous_response_id")?)?,
+        background: row.try_get::<i64, _>("background")? != 0,
+        is_stored: true,
         limits: store::json(row.try_get("limits")?)?,
         is_cut: row.try_get::<i64, _>("is_cut")? != 0,
         created_at: store::timestamp(row.try_get("created_at")?),

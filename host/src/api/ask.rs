@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::{
-    answering::{Ask, MAX_INLINE_ROWS, SqlQuery},
+    answering::{Ask, Input, MAX_INLINE_ROWS, SqlQuery},
     conversations::{Author, Message},
     error::{Code, Error, Result},
 };
@@ -29,16 +29,15 @@ pub struct CreateResponse {
     instructions: Option<String>,
     metadata: Option<Map<String, Value>>,
     max_output_tokens: Option<NonZeroU32>,
+    /// Whether anything of the answer is kept.
+    store: Option<bool>,
+    /// Whether to answer at once and go on without the client.
+    pub background: Option<bool>,
     #[serde(default)]
     include: Option<Vec<String>>,
 }
 
 impl CreateResponse {
-    /// Whether the client wants to see the steps.
-    pub fn wants_steps(&self) -> bool {
-        self.include.iter().flatten().any(|name| name == "steps")
-    }
-
     /// Checks the fields by themselves.
     ///
     /// # Errors
@@ -70,6 +69,13 @@ impl CreateResponse {
         }
         let query = sql_query(self.tools.as_deref().unwrap_or_default())?;
         let input = input(&self.input)?;
+        let (store, background) = (self.store.unwrap_or(true), self.background.unwrap_or(false));
+        if background && !store {
+            return Err(Error::invalid(
+                "background",
+                "an answer in the background must be stored to be read later; leave `store` out",
+            ));
+        }
         if input.is_empty()
             && query.is_none()
             && conversation.is_none()
@@ -87,10 +93,40 @@ impl CreateResponse {
             previous_response_id,
             query,
             instructions: self.instructions,
-            metadata: self.metadata.unwrap_or_default(),
+            metadata: metadata(self.metadata)?,
             max_output_tokens: self.max_output_tokens.map(NonZeroU32::get),
+            store,
+            background,
+            shows_steps: self.include.iter().flatten().any(|name| name == "steps"),
         })
     }
+}
+
+/// Pairs, characters of a name and of a text that metadata may have, as in OpenAI's API.
+const METADATA: (usize, usize, usize) = (16, 64, 512);
+
+/// The caller's own notes: a few short texts by name.
+///
+/// # Errors
+/// `invalid_parameter`
+pub fn metadata(given: Option<Map<String, Value>>) -> Result<Map<String, Value>> {
+    let given = given.unwrap_or_default();
+    let (pairs, name, text) = METADATA;
+    let is_short = |key: &str, value: &Value| {
+        key.chars().count() <= name
+            && value
+                .as_str()
+                .is_some_and(|value| value.chars().count() <= text)
+    };
+    if given.len() > pairs || !given.iter().all(|(key, value)| is_short(key, value)) {
+        return Err(Error::invalid(
+            "metadata",
+            format!(
+                "`metadata` has at most {pairs} pairs of a name of at most {name} characters and a text of at most {text}"
+            ),
+        ));
+    }
+    Ok(given)
 }
 
 /// A UUID, with or without its prefix.
@@ -170,26 +206,26 @@ fn sql_query(tools: &[Value]) -> Result<Option<SqlQuery>> {
     }))
 }
 
-fn input(value: &Value) -> Result<Vec<Message>> {
+fn input(value: &Value) -> Result<Vec<Input>> {
     match value {
         Value::Null => Ok(Vec::new()),
-        Value::String(text) => Ok(vec![message(Author::User, text, "input")?]),
+        Value::String(text) => Ok(vec![Input::Message(message(Author::User, text, "input")?)]),
         Value::Array(items) if items.is_empty() => Err(Error::invalid(
             "input",
             "`input` is an empty list; send the question",
         )),
-        Value::Array(_) => {
-            let messages = messages(value, "input")?;
-            if messages
-                .iter()
-                .any(|message| message.author == Author::User)
-            {
-                Ok(messages)
-            } else {
-                Err(Error::invalid(
+        Value::Array(items) => {
+            let input = inputs(items, "input")?;
+            let may_ask = |one: &Input| match one {
+                Input::Message(message) => message.author == Author::User,
+                Input::Reference(..) => true,
+            };
+            match input.iter().any(may_ask) {
+                true => Ok(input),
+                false => Err(Error::invalid(
                     "input",
                     "`input` has no message of the role user",
-                ))
+                )),
             }
         }
         _ => Err(Error::invalid(
@@ -199,7 +235,14 @@ fn input(value: &Value) -> Result<Vec<Message>> {
     }
 }
 
-/// A list of messages; none when it is absent.
+fn inputs(items: &[Value], path: &str) -> Result<Vec<Input>> {
+    let items = items.iter().enumerate();
+    items
+        .map(|(index, item)| input_item(item, &format!("{path}[{index}]")))
+        .collect()
+}
+
+/// A list of new messages; none when it is absent.
 ///
 /// # Errors
 /// `invalid_parameter`, with the path of what is wrong.
@@ -214,18 +257,28 @@ pub fn messages(value: &Value, path: &str) -> Result<Vec<Message>> {
             ));
         }
     };
-    let mut messages = Vec::with_capacity(items.len());
-    for (index, item) in items.iter().enumerate() {
-        messages.extend(input_item(item, &format!("{path}[{index}]"))?);
-    }
-    Ok(messages)
+    let new = |input| match input {
+        Input::Message(message) => Ok(message),
+        Input::Reference(_, param) => Err(Error::invalid(
+            param,
+            "send messages here; a reference names one that is there already",
+        )),
+    };
+    inputs(items, path)?.into_iter().map(new).collect()
 }
 
-/// A message; nothing for a reference to an item, which the conversation holds already.
-fn input_item(item: &Value, path: &str) -> Result<Option<Message>> {
+/// A message, or a reference to one.
+fn input_item(item: &Value, path: &str) -> Result<Input> {
     match item.get("type").and_then(Value::as_str) {
         None | Some("message") => {}
-        Some("item_reference") => return Ok(None),
+        Some("item_reference") => {
+            let param = format!("{path}.id");
+            let text = item.get("id").and_then(Value::as_str).ok_or_else(|| {
+                Error::invalid(param.as_str(), "`id` is missing: the id of the message")
+            })?;
+            let id = id(text, "msg_", &param, Code::MessageNotFound)?;
+            return Ok(Input::Reference(id, param));
+        }
         Some(other) => {
             return Err(Error::invalid(
                 format!("{path}.type"),
@@ -256,7 +309,7 @@ fn input_item(item: &Value, path: &str) -> Result<Option<Message>> {
             ));
         }
     };
-    message(author, &text, &path).map(Some)
+    message(author, &text, &path).map(Input::Message)
 }
 
 fn parts_text(parts: &[Value], path: &str) -> Result<String> {
@@ -294,6 +347,14 @@ mod tests {
             .into_ask()
     }
 
+    fn messages_of(ask: &Ask) -> Vec<(Author, &str)> {
+        let said = ask.input.iter().filter_map(|one| match one {
+            Input::Message(message) => Some((message.author, message.text.as_str())),
+            Input::Reference(..) => None,
+        });
+        said.collect()
+    }
+
     fn check_refused(body: Value, param: &str) {
         let error = ask(body).expect_err("must be refused");
         assert_eq!(error.param_name(), Some(param));
@@ -302,26 +363,27 @@ mod tests {
     #[test]
     fn a_text_is_one_message_of_the_user() {
         let ask = ask(json!({"model": "m", "input": "How many?"})).expect("valid");
-        assert_eq!(
-            (ask.input[0].author, ask.input[0].text.as_str()),
-            (Author::User, "How many?")
-        );
+        assert_eq!(messages_of(&ask), [(Author::User, "How many?")]);
     }
 
     #[test]
-    fn messages_have_roles_and_parts_and_references_are_passed_over() {
+    fn messages_have_roles_and_parts_and_references_name_an_id() {
+        let id = Uuid::now_v7();
         let items = json!([
             {"role": "developer", "content": "Be brief."},
-            {"type": "item_reference", "id": "msg_1"},
+            {"type": "item_reference", "id": format!("msg_{id}")},
             {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "How"}, {"type": "input_text", "text": "many?"}]},
         ]);
         let ask = ask(json!({"model": "m", "input": items})).expect("valid");
         assert_eq!(
-            ask.input
-                .iter()
-                .map(|one| one.text.as_str())
-                .collect::<Vec<_>>(),
-            ["Be brief.", "How\nmany?"]
+            messages_of(&ask),
+            [
+                (Author::Developer, "Be brief."),
+                (Author::User, "How\nmany?")
+            ]
+        );
+        assert!(
+            matches!(&ask.input[1], Input::Reference(of, path) if *of == id && path == "input[1].id")
         );
     }
 
@@ -351,6 +413,29 @@ mod tests {
         check_refused(
             json!({"model": "m", "tools": [{"type": "sql_query", "query": "x"}, {"type": "sql_query", "query": "x"}]}),
             "tools",
+        );
+    }
+
+    #[test]
+    fn metadata_is_small() {
+        let check = |metadata: Value, taken: bool| {
+            let body = json!({"model": "m", "input": "x", "metadata": metadata});
+            assert_eq!(ask(body).is_ok(), taken);
+        };
+        let pairs = |count: usize| (0..count).map(|n| (n.to_string(), json!("v"))).collect();
+        check(Value::Object(pairs(16)), true);
+        check(Value::Object(pairs(17)), false);
+        check(json!({"k".repeat(64): "ü".repeat(512)}), true);
+        check(json!({"k".repeat(65): "v"}), false);
+        check(json!({"k": "v".repeat(513)}), false);
+        check(json!({"k": 1}), false);
+    }
+
+    #[test]
+    fn what_is_in_the_background_is_stored() {
+        check_refused(
+            json!({"model": "m", "input": "x", "store": false, "background": true}),
+            "background",
         );
     }
 

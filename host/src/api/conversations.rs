@@ -32,6 +32,9 @@ const MAX_LIMIT: u64 = 1000;
 const DEFAULT_ITEMS: u32 = 20;
 const MAX_ITEMS: u32 = 100;
 
+/// Items that one request adds at most.
+const MAX_NEW_ITEMS: usize = 20;
+
 /// The body of `POST /conversations`.
 #[derive(Debug, Default, Deserialize)]
 pub struct CreateConversation {
@@ -47,11 +50,61 @@ pub async fn create(
     body: Option<Json<CreateConversation>>,
 ) -> Result<Response> {
     let body = body.map(|Json(body)| body).unwrap_or_default();
-    let messages = ask::messages(&body.items, "items")?;
+    let messages = items_of(&body.items)?;
     let conversation = conversations
-        .create(&caller, body.metadata.unwrap_or_default(), &messages)
+        .create(&caller, ask::metadata(body.metadata)?, &messages)
         .await?;
     Ok(axum::Json(object(&conversation)).into_response())
+}
+
+/// At most as many items at once as OpenAI's API takes.
+fn items_of(items: &Value) -> Result<Vec<Message>> {
+    if items
+        .as_array()
+        .is_some_and(|items| items.len() > MAX_NEW_ITEMS)
+    {
+        return Err(Error::invalid(
+            "items",
+            format!("`items` has at most {MAX_NEW_ITEMS} messages; send more with another request"),
+        ));
+    }
+    ask::messages(items, "items")
+}
+
+/// `GET /conversations`
+pub async fn list(
+    State(conversations): State<Conversations>,
+    caller: Caller,
+    Query(list): Query<List>,
+) -> Result<axum::Json<Value>> {
+    let window = list.window("conv_", Code::ConversationNotFound)?;
+    let (found, has_more) = conversations.all(&caller, window).await?;
+    let ids = ends(&found, |one| one.id);
+    Ok(axum::Json(page(
+        found.iter().map(object).collect(),
+        ids,
+        has_more,
+    )))
+}
+
+/// The body of `POST /conversations/{id}`.
+#[derive(Debug, Deserialize)]
+pub struct UpdateConversation {
+    metadata: Map<String, Value>,
+}
+
+/// `POST /conversations/{id}`
+pub async fn update(
+    State(conversations): State<Conversations>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Json(body): Json<UpdateConversation>,
+) -> Result<axum::Json<Value>> {
+    let metadata = ask::metadata(Some(body.metadata))?;
+    let updated = conversations
+        .update(&caller, conversation_id(&id)?, metadata)
+        .await?;
+    Ok(axum::Json(object(&updated)))
 }
 
 /// `GET /conversations/{id}`
@@ -77,12 +130,44 @@ pub async fn delete(
     ))
 }
 
-/// The parameters of a list of items.
+/// The parameters of a list.
 #[derive(Debug, Deserialize)]
-pub struct ListItems {
+pub struct List {
     after: Option<String>,
     limit: Option<u32>,
     order: Option<Order>,
+}
+
+impl List {
+    /// Newest first unless asked otherwise, as OpenAI's API has it.
+    fn window(&self, prefix: &str, not_found: Code) -> Result<Window> {
+        let limit = self.limit.unwrap_or(DEFAULT_ITEMS);
+        if !(1..=MAX_ITEMS).contains(&limit) {
+            return Err(Error::invalid(
+                "limit",
+                format!("`limit` is a whole number from 1 to {MAX_ITEMS}"),
+            ));
+        }
+        let after = self
+            .after
+            .as_deref()
+            .map(|id| ask::id(id, prefix, "after", not_found));
+        Ok(Window {
+            after: after.transpose()?,
+            limit,
+            descending: self.order != Some(Order::Asc),
+        })
+    }
+}
+
+/// The ids of the first and the last of some.
+fn ends<T>(all: &[T], id: impl Fn(&T) -> Uuid) -> [Option<Uuid>; 2] {
+    [all.first().map(&id), all.last().map(&id)]
+}
+
+/// A page of a list, as OpenAI's clients read it.
+fn page(data: Vec<Value>, [first, last]: [Option<Uuid>; 2], has_more: bool) -> Value {
+    json!({"object": "list", "data": data, "first_id": first, "last_id": last, "has_more": has_more})
 }
 
 /// The order of a list.
@@ -98,40 +183,60 @@ pub async fn items(
     State(conversations): State<Conversations>,
     caller: Caller,
     Path(id): Path<String>,
-    Query(list): Query<ListItems>,
+    Query(list): Query<List>,
 ) -> Result<axum::Json<Value>> {
     let conversation = conversations.get(&caller, conversation_id(&id)?).await?;
-    let limit = list.limit.unwrap_or(DEFAULT_ITEMS);
-    if !(1..=MAX_ITEMS).contains(&limit) {
+    let window = list.window("msg_", Code::MessageNotFound)?;
+    let (messages, has_more) = conversations.list(&conversation, window).await?;
+    let ids = ends(&messages, |message| message.id);
+    Ok(axum::Json(page(
+        messages.iter().map(item).collect(),
+        ids,
+        has_more,
+    )))
+}
+
+/// The body of `POST /conversations/{id}/items`.
+#[derive(Debug, Deserialize)]
+pub struct AddItems {
+    items: Value,
+}
+
+/// `POST /conversations/{id}/items`
+pub async fn items_add(
+    State(conversations): State<Conversations>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Json(body): Json<AddItems>,
+) -> Result<axum::Json<Value>> {
+    let messages = items_of(&body.items)?;
+    if messages.is_empty() {
         return Err(Error::invalid(
-            "limit",
-            format!("`limit` is a whole number from 1 to {MAX_ITEMS}"),
+            "items",
+            "`items` is a list of at least one message",
         ));
     }
-    let after = list
-        .after
-        .as_deref()
-        .map(|id| ask::id(id, "msg_", "after", Code::MessageNotFound))
-        .transpose()?;
-    // Newest first unless asked otherwise, as OpenAI's API has it.
-    let descending = list.order != Some(Order::Asc);
-    let (messages, has_more) = conversations
-        .list(
-            &conversation,
-            Window {
-                after,
-                limit,
-                descending,
-            },
-        )
+    conversations
+        .add(&caller, conversation_id(&id)?, &messages)
         .await?;
-    Ok(axum::Json(json!({
-        "object": "list",
-        "data": messages.iter().map(item).collect::<Vec<_>>(),
-        "first_id": messages.first().map(|message| message.id),
-        "last_id": messages.last().map(|message| message.id),
-        "has_more": has_more,
-    })))
+    let ids = ends(&messages, |message| message.id);
+    Ok(axum::Json(page(
+        messages.iter().map(item).collect(),
+        ids,
+        false,
+    )))
+}
+
+/// `DELETE /conversations/{id}/items/{item_id}`
+pub async fn item_delete(
+    State(conversations): State<Conversations>,
+    caller: Caller,
+    Path((id, item_id)): Path<(String, String)>,
+) -> Result<axum::Json<Value>> {
+    let conversation = conversations
+        .remove(&caller, conversation_id(&id)?, message_id(&item_id)?)
+        .await?;
+    Ok(axum::Json(object(&conversation)))
 }
 
 /// `GET /conversations/{id}/items/{item_id}`

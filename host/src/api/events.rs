@@ -6,7 +6,7 @@ use axum::response::{
     IntoResponse, Response,
     sse::{Event as SseEvent, KeepAlive, Sse},
 };
-use futures_util::stream;
+use futures_util::{Stream, StreamExt, stream};
 use serde::Serialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -14,46 +14,48 @@ use uuid::Uuid;
 use super::{error, response_object::ResponseObject};
 use crate::answering::events::{Event, EventReader};
 
-/// A comment line this often keeps proxies from closing a quiet stream.
-const KEEP_ALIVE: Duration = Duration::from_secs(10);
-
 /// Which events a client wants.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Wanted {
     /// Only the four kinds that carry the answer: created, in progress, text delta, completed. Such a stream that
     /// ends without the last of them failed; the stored response says why.
     pub minimal: bool,
-    /// `response.mindhost.step` too.
-    pub steps: bool,
+    /// Those behind this number.
+    pub after: u64,
+    /// Time between two comment lines on a quiet stream.
+    pub keep_alive: Duration,
 }
 
 /// The stream of one answer. Dropped by the client, it drops the reader.
 pub fn stream(reader: EventReader, wanted: Wanted) -> Response {
     let writer = Writer {
-        message_id: reader.message_id(),
+        message_id: reader.log().message_id,
+        steps: reader.log().shows_steps,
         wanted,
         sequence: 0,
     };
     let events = stream::unfold((reader, writer), |(mut reader, mut writer)| async move {
         let event = reader.next().await?;
-        let written = writer.write(&event);
-        Some((
-            stream::iter(written.into_iter().map(Ok::<_, Infallible>)),
-            (reader, writer),
-        ))
+        Some((writer.write(&event), (reader, writer)))
     });
-    let events = futures_util::StreamExt::flatten(events);
+    response(events, wanted.keep_alive)
+}
+
+/// Events, some at a time, as the body of an answer that no proxy holds back or closes.
+pub fn response(
+    events: impl Stream<Item = Vec<SseEvent>> + Send + 'static,
+    keep_alive: Duration,
+) -> Response {
+    let events = events.flat_map(|some| stream::iter(some.into_iter().map(Ok::<_, Infallible>)));
+    let keep_alive = KeepAlive::new().interval(keep_alive).text("keep-alive");
     let headers = [("x-accel-buffering", "no"), ("cache-control", "no-store")];
-    (
-        headers,
-        Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE).text("keep-alive")),
-    )
-        .into_response()
+    (headers, Sse::new(events).keep_alive(keep_alive)).into_response()
 }
 
 /// Numbers and writes the events of one stream.
 struct Writer {
     message_id: Uuid,
+    steps: bool,
     wanted: Wanted,
     sequence: u64,
 }
@@ -102,7 +104,7 @@ impl Writer {
                 events.extend(self.whole("response.failed", ResponseObject::new(record)));
                 events
             }
-            Event::Step(step) if self.wanted.steps => {
+            Event::Step(step) if self.steps => {
                 self.extra("response.mindhost.step", json!({"step": &**step}))
             }
             Event::Step(_) => Vec::new(),
@@ -166,19 +168,17 @@ impl Writer {
                 delta: text,
             },
         };
-        named(kind, &data)
+        self.named(kind, &data)
     }
 
     fn whole(&mut self, kind: &'static str, response: ResponseObject<'_>) -> Vec<SseEvent> {
         let sequence_number = self.next();
-        named(
-            kind,
-            &Whole {
-                r#type: kind,
-                sequence_number,
-                response,
-            },
-        )
+        let data = Whole {
+            r#type: kind,
+            sequence_number,
+            response,
+        };
+        self.named(kind, &data)
     }
 
     fn extra(&mut self, kind: &'static str, mut fields: Value) -> Vec<SseEvent> {
@@ -186,21 +186,25 @@ impl Writer {
             fields.insert("type".into(), kind.into());
             fields.insert("sequence_number".into(), self.next().into());
         }
-        named(kind, &fields)
+        self.named(kind, &fields)
     }
 
     fn next(&mut self) -> u64 {
         self.sequence += 1;
         self.sequence
     }
-}
 
-fn named(kind: &str, data: &impl Serialize) -> Vec<SseEvent> {
-    match SseEvent::default().event(kind).json_data(data) {
-        Ok(event) => vec![event],
-        Err(cause) => {
-            tracing::error!(%cause, kind, "an event could not be written");
-            Vec::new()
+    /// The event that was numbered last; nothing of one that the client has.
+    fn named(&self, kind: &str, data: &impl Serialize) -> Vec<SseEvent> {
+        if self.sequence <= self.wanted.after {
+            return Vec::new();
+        }
+        match SseEvent::default().event(kind).json_data(data) {
+            Ok(event) => vec![event],
+            Err(cause) => {
+                tracing::error!(%cause, kind, "an event could not be written");
+                Vec::new()
+            }
         }
     }
 }

@@ -5,13 +5,14 @@ use axum::{
     http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
 };
+use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{
     ask::{self, CreateResponse},
     events::{self, Wanted},
-    extract::{Json, Path},
+    extract::{Json, Path, Query},
     response_object::ResponseObject,
 };
 use crate::{
@@ -28,15 +29,14 @@ pub async fn create(
     Json(body): Json<CreateResponse>,
 ) -> Result<Response> {
     let is_stream = body.stream.unwrap_or(false);
-    let wanted = Wanted {
-        minimal: headers
-            .get("x-mindhost-events")
-            .is_some_and(|value| value == "minimal"),
-        steps: body.wants_steps(),
-    };
+    let background = body.background.unwrap_or(false);
     let reader = answering.start(&caller, body.into_ask()?).await?;
     if is_stream {
+        let wanted = wanted(&answering, &headers, 0);
         return Ok(events::stream(reader, wanted));
+    }
+    if background && let Some(record) = reader.log().record() {
+        return Ok(axum::Json(ResponseObject::new(&record)).into_response());
     }
     match reader.last().await {
         Some(Event::Completed(record)) => {
@@ -47,13 +47,36 @@ pub async fn create(
     }
 }
 
+/// The parameters of a response that is read.
+#[derive(Debug, Deserialize)]
+pub struct Read {
+    /// Whether to send its events.
+    stream: Option<bool>,
+    /// The number of the last event that the client has.
+    starting_after: Option<u64>,
+}
+
 /// `GET /responses/{id}`
 pub async fn get(
     State(answering): State<Answering>,
     caller: Caller,
+    headers: HeaderMap,
     Path(id): Path<String>,
+    Query(read): Query<Read>,
 ) -> Result<Response> {
-    let record = answering.get_whole(&caller, response_id(&id)?).await?;
+    let id = response_id(&id)?;
+    if read.stream.unwrap_or(false) {
+        let after = read.starting_after.unwrap_or(0);
+        let reader = answering.follow(&caller, id, after > 0).await?;
+        return Ok(events::stream(reader, wanted(&answering, &headers, after)));
+    }
+    if read.starting_after.is_some() {
+        return Err(Error::invalid(
+            "starting_after",
+            "`starting_after` is for `stream=true`",
+        ));
+    }
+    let record = answering.get_whole(&caller, id).await?;
     Ok(axum::Json(ResponseObject::new(&record)).into_response())
 }
 
@@ -79,6 +102,16 @@ pub async fn delete(
         StatusCode::OK,
         axum::Json(json!({"id": id, "object": "response", "deleted": true})),
     ))
+}
+
+fn wanted(answering: &Answering, headers: &HeaderMap, after: u64) -> Wanted {
+    Wanted {
+        minimal: headers
+            .get("x-mindhost-events")
+            .is_some_and(|value| value == "minimal"),
+        after,
+        keep_alive: answering.keep_alive(),
+    }
 }
 
 fn response_id(text: &str) -> Result<Uuid> {

@@ -1,14 +1,19 @@
 //! The queries of conversations and messages.
 
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use sqlx::{Row, any::AnyRow};
 use uuid::Uuid;
 
-use super::{Author, Conversation, Message, SqlOrigin, StoredSql, not_found, of_another_mind};
+use super::{
+    Author, Conversation, Message, SqlOrigin, StoredSql, Window, not_found, of_another_mind,
+};
 use crate::{
+    auth::{Caller, Role},
     error::{Error, Result},
     store::{self, Store, Tx},
 };
+
+const COLUMNS: &str = "id, workspace_id, key_id, mind_id, mind_name, metadata, created_at";
 
 const MESSAGE_COLUMNS: &str = "id, role, status, content, sql, sql_origin, created_at";
 
@@ -57,7 +62,7 @@ pub async fn bind_to_mind(tx: &mut Tx, id: Uuid, mind_id: &str, mind_name: &str)
 }
 
 /// Takes the row of a conversation until the end of the transaction, so that nobody else writes to it meanwhile.
-async fn lock(tx: &mut Tx, id: Uuid) -> Result<bool> {
+pub async fn lock(tx: &mut Tx, id: Uuid) -> Result<bool> {
     let done = sqlx::query("UPDATE conversations SET key_id = key_id WHERE id = $1")
         .bind(id.to_string())
         .execute(&mut **tx)
@@ -96,26 +101,99 @@ pub async fn append(
     Ok(())
 }
 
+/// Conversations that the caller may read, in the order of their ids; one more than the window has, if there is one.
+pub async fn all(store: &Store, caller: &Caller, window: Window) -> Result<Vec<Conversation>> {
+    let mut values = vec![caller.workspace.to_string()];
+    let mut bind = |value: String| {
+        values.push(value);
+        format!("${}", values.len())
+    };
+    let mut rules = vec!["workspace_id = $1".to_owned()];
+    if caller.role < Role::Admin {
+        rules.push(format!("key_id = {}", bind(caller.key_id.to_string())));
+    }
+    if let Some(minds) = &caller.minds {
+        let minds: Vec<String> = minds.iter().map(|id| bind(id.clone())).collect();
+        let seen = match minds.is_empty() {
+            true => String::new(),
+            false => format!(" OR mind_id IN ({})", minds.join(", ")),
+        };
+        rules.push(format!("(mind_id IS NULL{seen})"));
+    }
+    let (sign, order) = match window.descending {
+        true => ("<", "DESC"),
+        false => (">", "ASC"),
+    };
+    if let Some(after) = window.after {
+        rules.push(format!("id {sign} {}", bind(after.to_string())));
+    }
+    let sql = format!(
+        "SELECT {COLUMNS} FROM conversations WHERE {} ORDER BY id {order} LIMIT {}",
+        rules.join(" AND "),
+        u64::from(window.limit) + 1,
+    );
+    let mut query = sqlx::query(sqlx::AssertSqlSafe(sql));
+    for value in values {
+        query = query.bind(value);
+    }
+    let rows = query.fetch_all(store.pool()).await?;
+    rows.iter().map(conversation_of_row).collect()
+}
+
+/// Replaces the notes of a conversation.
+pub async fn set_metadata(store: &Store, id: Uuid, metadata: &Map<String, Value>) -> Result<()> {
+    sqlx::query("UPDATE conversations SET metadata = $2 WHERE id = $1")
+        .bind(id.to_string())
+        .bind(store::to_json(metadata)?)
+        .execute(store.pool())
+        .await?;
+    Ok(())
+}
+
+/// Removes a message. False when the conversation has none of that id.
+pub async fn remove(store: &Store, conversation: Uuid, id: Uuid) -> Result<bool> {
+    let done = sqlx::query("DELETE FROM messages WHERE conversation_id = $1 AND id = $2")
+        .bind(conversation.to_string())
+        .bind(id.to_string())
+        .execute(store.pool())
+        .await?;
+    Ok(done.rows_affected() > 0)
+}
+
+/// The conversation that a message is in.
+pub async fn conversation_of(store: &Store, message: Uuid) -> Result<Option<Uuid>> {
+    let row = sqlx::query("SELECT conversation_id FROM messages WHERE id = $1")
+        .bind(message.to_string())
+        .fetch_optional(store.pool())
+        .await?;
+    row.map(|row| uuid_of(&row, "conversation_id")).transpose()
+}
+
 /// One conversation, whoever's it is.
 pub async fn find(store: &Store, id: Uuid) -> Result<Option<Conversation>> {
-    let row = sqlx::query(
-        "SELECT id, workspace_id, key_id, mind_id, mind_name, metadata, created_at FROM conversations WHERE id = $1",
-    )
-    .bind(id.to_string())
-    .fetch_optional(store.pool())
-    .await?;
-    row.map(|row| {
-        Ok(Conversation {
-            id,
-            workspace_id: row.try_get("workspace_id")?,
-            key_id: row.try_get("key_id")?,
-            mind_id: row.try_get("mind_id")?,
-            mind_name: row.try_get("mind_name")?,
-            metadata: store::json(row.try_get("metadata")?)?,
-            created_at: store::timestamp(row.try_get("created_at")?),
-        })
+    let sql = format!("SELECT {COLUMNS} FROM conversations WHERE id = $1");
+    let row = sqlx::query(sqlx::AssertSqlSafe(sql))
+        .bind(id.to_string())
+        .fetch_optional(store.pool())
+        .await?;
+    row.as_ref().map(conversation_of_row).transpose()
+}
+
+fn conversation_of_row(row: &AnyRow) -> Result<Conversation> {
+    Ok(Conversation {
+        id: uuid_of(row, "id")?,
+        workspace_id: row.try_get("workspace_id")?,
+        key_id: row.try_get("key_id")?,
+        mind_id: row.try_get("mind_id")?,
+        mind_name: row.try_get("mind_name")?,
+        metadata: store::json(row.try_get("metadata")?)?,
+        created_at: store::timestamp(row.try_get("created_at")?),
     })
-    .transpose()
+}
+
+fn uuid_of(row: &AnyRow, column: &str) -> Result<Uuid> {
+    let text: String = row.try_get(column)?;
+    text.parse().map_err(Error::internal)
 }
 
 /// Removes a conversation and its messages; its responses stay as a record without it.
@@ -197,12 +275,11 @@ pub async fn answer_of(store: &Store, response: Uuid) -> Result<Option<Message>>
 }
 
 fn message_of(row: &AnyRow) -> Result<Message> {
-    let id: String = row.try_get("id")?;
     let content: Vec<TextPart> = store::json(row.try_get("content")?)?;
     let sql: Option<String> = row.try_get("sql")?;
     let origin: Option<String> = row.try_get("sql_origin")?;
     Ok(Message {
-        id: id.parse().map_err(Error::internal)?,
+        id: uuid_of(row, "id")?,
         author: Author::parse(row.try_get("role")?),
         status: row.try_get("status")?,
         text: content.into_iter().map(|part| part.text).collect(),

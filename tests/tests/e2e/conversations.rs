@@ -1,5 +1,8 @@
 //! `/conversations`: items, pages of results, exports.
 
+mod items;
+mod lists;
+
 use mindhost_tests::{Host, Mind};
 use serde_json::{Value, json};
 

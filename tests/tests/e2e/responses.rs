@@ -1,11 +1,13 @@
 //! `/responses`: SQL and words, checked field by field.
 
+mod background;
 mod bounds;
 mod conversation;
 mod in_memory;
 mod input;
-mod running;
+pub mod running;
 mod stopping;
+mod store_false;
 mod stored;
 mod stream;
 mod words;

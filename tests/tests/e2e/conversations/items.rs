@@ -1,0 +1,116 @@
+//! Items of a conversation: added, removed, referred to, listed.
+
+use mindhost_tests::{Host, ScriptedModel, Turn, Value, json};
+
+use crate::responses::{running::id, shop};
+
+fn texts(list: &Value) -> Vec<&str> {
+    let data = list["data"].as_array().unwrap().iter();
+    data.map(|item| item["content"][0]["text"].as_str().unwrap())
+        .collect()
+}
+
+#[tokio::test]
+async fn items_are_added_and_removed() {
+    let host = Host::start().await;
+    let made = host.post("/conversations", json!({})).await.json();
+    let conversation = format!("/conversations/conv_{}", id(&made));
+    let path = format!("{conversation}/items");
+    let parts = json!([{"type": "input_text", "text": "two"}]);
+    let items = json!([{"role": "user", "content": "one"}, {"type": "message", "role": "assistant", "content": parts}]);
+    let added = host.post(&path, json!({"items": items})).await;
+    let added = added.expect_status(200).json();
+    assert_eq!(
+        (texts(&added), &added["object"]),
+        (vec!["one", "two"], &json!("list"))
+    );
+    assert_eq!(added["data"][1]["content"][0]["type"], "output_text");
+    let item = format!("{path}/msg_{}", id(&added["data"][0]));
+    let removed = host.delete(&item).await.expect_status(200).json();
+    assert_eq!(
+        (&removed["object"], &removed["id"]),
+        (&json!("conversation"), &made["id"])
+    );
+    host.delete(&item)
+        .await
+        .expect_error(404, "message_not_found");
+    host.get(&item).await.expect_error(404, "message_not_found");
+    // What comes later stands behind what is left.
+    let third = json!({"items": [{"role": "user", "content": "three"}]});
+    host.post(&path, third).await.expect_status(200);
+    let all = host.get(&format!("{path}?order=asc")).await.json();
+    assert_eq!(texts(&all), ["two", "three"]);
+    let many = vec![json!({"role": "user", "content": "x"}); 21];
+    for items in [
+        json!([]),
+        json!(many),
+        json!("x"),
+        json!([{"role": "robot", "content": "x"}]),
+        json!([{"type": "item_reference", "id": added["data"][1]["id"]}]),
+    ] {
+        host.post(&path, json!({"items": items}))
+            .await
+            .expect_error(400, "invalid_parameter");
+    }
+    for (query, status, code) in [
+        ("limit=101", 400, "invalid_parameter"),
+        ("after=nonsense", 404, "message_not_found"),
+        (
+            &format!("after={}", id(&added["data"][0])),
+            404,
+            "message_not_found",
+        ),
+    ] {
+        host.get(&format!("{path}?{query}"))
+            .await
+            .expect_error(status, code);
+    }
+    host.get(&format!("{path}?limit=100"))
+        .await
+        .expect_status(200);
+}
+
+#[tokio::test]
+async fn a_reference_stands_for_a_message_of_before() {
+    let (host, _mind) = shop().await;
+    let model = ScriptedModel::start(["Three.", "Two.", "One."].map(Turn::text)).await;
+    host.scripted_provider("scripted", &model).await;
+    host.mind("told")
+        .datasource("shop")
+        .provider("scripted")
+        .create()
+        .await;
+    let first = host
+        .post("/responses", json!({"model": "told", "input": "How many?"}))
+        .await
+        .json();
+    let reference =
+        json!({"type": "item_reference", "id": format!("msg_{}", id(&first["output"][0]))});
+    let input = json!([{"role": "user", "content": "How many?"}, reference, {"role": "user", "content": "And in DE?"}]);
+    let second = host
+        .post("/responses", json!({"model": "told", "input": input}))
+        .await;
+    let second = second.expect_status(200).json();
+    assert_ne!(second["conversation"], first["conversation"]);
+    let asked = &model.asked()[1];
+    assert_eq!(
+        (asked.text_of("assistant"), asked.text_of("user")),
+        ("Three.".to_owned(), "How many?\nAnd in DE?".to_owned())
+    );
+    // In its own conversation it is there already.
+    let input = json!([reference, {"role": "user", "content": "And in FR?"}]);
+    let body = json!({"model": "told", "input": input, "conversation": first["conversation"]});
+    host.post("/responses", body).await.expect_status(200);
+    assert_eq!(model.asked()[2].text_of("assistant"), "Three.");
+    let stranger = json!({"name": "stranger", "role": "user"});
+    let stranger = host.post("/keys", stranger).await.json();
+    let body = json!({"model": "told", "input": [reference, {"role": "user", "content": "x"}]});
+    let error = host
+        .post("/responses", body)
+        .key(stranger["key"].as_str().unwrap())
+        .await;
+    assert_eq!(
+        error.expect_error(404, "message_not_found")["param"],
+        "input[0].id"
+    );
+}

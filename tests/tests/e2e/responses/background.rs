@@ -1,0 +1,228 @@
+//! Answers that go on without their caller, and streams that are picked up again.
+
+use futures_util::StreamExt;
+use mindhost_tests::{Event, EventStream, Gate, Host, ScriptedModel, Turn, eventually};
+use serde_json::{Value, json};
+
+use super::{running::id, shop, stream::status_once_ended};
+
+async fn told(host: &Host, turns: impl IntoIterator<Item = Turn>) -> ScriptedModel {
+    let model = ScriptedModel::start(turns).await;
+    host.scripted_provider("scripted", &model).await;
+    let mind = host.mind("told").datasource("shop").provider("scripted");
+    mind.create().await;
+    model
+}
+
+fn in_background(stream: bool) -> Value {
+    json!({"model": "told", "input": "How many?", "background": true, "stream": stream})
+}
+
+async fn events(host: &Host, id: &str, query: &str) -> Vec<Event> {
+    let stream = host.get(&format!("/responses/{id}?stream=true{query}"));
+    EventStream::open(stream).await.all().await
+}
+
+#[tokio::test]
+async fn it_is_polled_until_it_is_completed() {
+    let (host, _mind) = shop().await;
+    let gate = Gate::default();
+    let _model = told(&host, [Turn::empty().and_wait(&gate).and_text("Three.")]).await;
+    let begun = host
+        .post("/responses", in_background(false))
+        .await
+        .expect_status(200)
+        .json();
+    assert_eq!(
+        (&begun["status"], &begun["background"], &begun["output"]),
+        (&json!("in_progress"), &json!(true), &json!([]))
+    );
+    let path = format!("/responses/{}", id(&begun));
+    assert_eq!(host.get(&path).await.json()["status"], "in_progress");
+    gate.open();
+    assert_eq!(status_once_ended(&host, &id(&begun)).await, "completed");
+    let done = host.get(&path).await.json();
+    assert_eq!(done["output"][0]["content"][0]["text"], "Three.");
+    assert_eq!(done["background"], true);
+}
+
+#[tokio::test]
+async fn its_stream_is_picked_up_where_it_was_left() {
+    let (host, _mind) = shop().await;
+    let gate = Gate::default();
+    let turn = Turn::text("There are ").and_wait(&gate).and_text("three.");
+    let _model = told(&host, [turn]).await;
+    let mut stream = host.stream("/responses", in_background(true)).await;
+    let begun = stream.until("response.output_text.delta").await;
+    let response = id(&begun[0].data["response"]);
+    let seen = begun[begun.len() - 1].data["sequence_number"]
+        .as_u64()
+        .unwrap();
+    drop(stream);
+    let rest = format!("/responses/{response}?stream=true&starting_after={seen}");
+    let mut rest = EventStream::open(host.get(&rest)).await;
+    gate.open();
+    let next = rest.next().await.unwrap();
+    assert_eq!(next.data["sequence_number"], seen + 1);
+    rest.until("response.completed").await;
+    let whole = events(&host, &response, "").await;
+    assert_eq!(whole[..begun.len()], begun[..]);
+    let after = events(&host, &response, &format!("&starting_after={seen}")).await;
+    assert_eq!(after[..], whole[seen as usize..]);
+    let minimal = host
+        .get(&format!("/responses/{response}?stream=true"))
+        .header("x-mindhost-events", "minimal")
+        .await;
+    assert!(
+        !minimal.text().contains("output_item"),
+        "{}",
+        minimal.text()
+    );
+}
+
+#[tokio::test]
+async fn the_stream_of_what_is_stored_has_every_event_but_cannot_be_counted_on() {
+    let (host, mind) = shop().await;
+    let answer = mind.ask("How many customers are there?").await.json();
+    let names = |events: &[Event]| -> Vec<String> {
+        events.iter().map(|event| event.name.clone()).collect()
+    };
+    let replayed = events(&host, &id(&answer), "").await;
+    assert_eq!(
+        names(&replayed),
+        [
+            "response.created",
+            "response.in_progress",
+            "response.output_item.added",
+            "response.content_part.added",
+            "response.output_text.delta",
+            "response.output_text.done",
+            "response.content_part.done",
+            "response.output_item.done",
+            "response.completed",
+        ]
+    );
+    let last = &replayed[8].data["response"];
+    assert_eq!(
+        last,
+        &host
+            .get(&format!("/responses/{}", id(&answer)))
+            .await
+            .json()
+    );
+    host.get(&format!(
+        "/responses/{}?stream=true&starting_after=3",
+        id(&answer)
+    ))
+    .await
+    .expect_error(409, "wrong_state");
+    host.get(&format!("/responses/{}?starting_after=3", id(&answer)))
+        .await
+        .expect_error(400, "invalid_parameter");
+    let query = mind
+        .sql("SELECT id FROM customers ORDER BY id")
+        .await
+        .json();
+    let replayed = events(&host, &id(&query), "").await;
+    assert_eq!(
+        names(&replayed)[2..],
+        [
+            "response.output_item.added",
+            "response.output_item.done",
+            "response.completed"
+        ]
+    );
+    assert_eq!(replayed[3].data["item"], query["output"][0]);
+}
+
+#[tokio::test]
+async fn a_failed_one_is_read_and_replayed_as_failed() {
+    let (host, _mind) = shop().await;
+    let _model = told(&host, [Turn::error(500, "no luck today")]).await;
+    let begun = host.post("/responses", in_background(false)).await;
+    let begun = begun.expect_status(200).json();
+    assert_eq!(status_once_ended(&host, &id(&begun)).await, "failed");
+    let replayed = events(&host, &id(&begun), "").await;
+    assert_eq!(replayed[replayed.len() - 2].data["code"], "upstream_error");
+    host.restart().await;
+    let replayed = events(&host, &id(&begun), "").await;
+    assert_eq!(replayed[replayed.len() - 2].data["code"], "upstream_error");
+    assert_eq!(replayed[replayed.len() - 1].name, "response.failed");
+}
+
+#[tokio::test]
+async fn a_query_in_the_background_is_stored_at_once_and_can_be_cancelled() {
+    let held = super::running::Held::start().await;
+    let _lock = held.lock().await;
+    let tool = json!({"type": "sql_query", "query": "SELECT id FROM item"});
+    let body = json!({"model": "sales", "tools": [tool], "background": true});
+    let begun = held.host.post("/responses", body).await;
+    let begun = begun.expect_status(200).json();
+    held.wait_for_waiting(1, 0).await;
+    let path = format!("/responses/{}/cancel", id(&begun));
+    let cancelled = held.host.post(&path, json!({})).await.expect_status(200);
+    assert_eq!(cancelled.json()["status"], "cancelled");
+    held.wait_for_waiting(0, 0).await;
+}
+
+#[tokio::test]
+async fn a_key_may_have_only_some_at_once() {
+    let host = Host::builder().env("MINDHOST_ANSWERING__BACKGROUND_PER_KEY", "1");
+    let host = host.start().await;
+    host.sqlite("shop", super::SHOP).await.load().await;
+    let hang = Turn::text("There are ").and_hang();
+    let _model = told(&host, [hang, Turn::text("Three."), Turn::text("Three.")]).await;
+    let first = host.post("/responses", in_background(false)).await;
+    let first = first.expect_status(200).json();
+    let second = host.post("/responses", in_background(false)).await;
+    second.expect_error(429, "rate_limit_exceeded");
+    assert_eq!(second.header("retry-after"), "1");
+    let path = format!("/responses/{}/cancel", id(&first));
+    host.post(&path, json!({})).await.expect_status(200);
+    host.post("/responses", in_background(false))
+        .await
+        .expect_status(200);
+}
+
+#[tokio::test]
+async fn what_is_not_stored_cannot_be_read_later() {
+    let (host, _mind) = shop().await;
+    let body = json!({"model": "sales", "input": "x", "background": true, "store": false});
+    let error = host.post("/responses", body).await;
+    assert_eq!(
+        error.expect_error(400, "invalid_parameter")["param"],
+        "background"
+    );
+}
+
+#[tokio::test]
+async fn a_quiet_stream_says_that_it_lives() {
+    let host = Host::builder().env("MINDHOST_ANSWERING__KEEP_ALIVE", "20ms");
+    let host = host.start().await;
+    host.sqlite("shop", super::SHOP).await.load().await;
+    let _model = told(&host, [Turn::empty().and_hang()]).await;
+    let body = json!({"model": "told", "input": "How many?", "stream": true});
+    let response = host.post("/responses", body).open().await;
+    assert_eq!(response.headers()["x-accel-buffering"], "no");
+    let mut bytes = response.bytes_stream();
+    let mut text = String::new();
+    while text.matches("\n: keep-alive\n").count() < 2 {
+        let piece = bytes.next().await.unwrap().unwrap();
+        text.push_str(&String::from_utf8_lossy(&piece));
+    }
+}
+
+#[tokio::test]
+async fn a_crash_leaves_it_failed() {
+    let (host, _mind) = shop().await;
+    let _model = told(&host, [Turn::text("There are ").and_hang()]).await;
+    let begun = host.post("/responses", in_background(false)).await.json();
+    host.kill().await;
+    host.restart().await;
+    let path = format!("/responses/{}", id(&begun));
+    eventually(
+        async || host.get(&path).await.expect_status(200).json(),
+        |response| response["status"] == "failed",
+    )
+    .await;
+}
