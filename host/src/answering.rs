@@ -50,7 +50,7 @@ use crate::{
 pub const MAX_INLINE_ROWS: u64 = 10_000;
 
 /// What a caller asks.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Ask {
     /// Name of the Mind.
     pub model: String,
@@ -74,6 +74,25 @@ pub struct Ask {
     pub background: bool,
     /// Whether the caller wants to see the steps.
     pub shows_steps: bool,
+}
+
+impl Default for Ask {
+    /// Nothing yet, to be stored.
+    fn default() -> Self {
+        Self {
+            model: String::new(),
+            input: Vec::new(),
+            conversation: None,
+            previous_response_id: None,
+            query: None,
+            instructions: None,
+            metadata: Map::new(),
+            max_output_tokens: None,
+            store: true,
+            background: false,
+            shows_steps: false,
+        }
+    }
 }
 
 /// A part of what is said.
@@ -255,6 +274,29 @@ impl Answering {
         }
         let log = replay::log(self.get_whole(caller, id).await?)?;
         Ok(log.reader(false))
+    }
+
+    /// The events of a response that the caller asked for before, if it is under way or was completed. Under way, it
+    /// ends when the last of those leaves who asked for it.
+    ///
+    /// # Errors
+    /// As [`Self::get_whole`], but for a response that is not there any more.
+    pub async fn join(&self, caller: &Caller, id: Uuid) -> Result<Option<EventReader>> {
+        if let Some(underway) = self.0.running.find(id) {
+            let owns = !underway.now().background;
+            return Ok(Some(underway.log.reader(owns)));
+        }
+        let record = match self.get_whole(caller, id).await {
+            Ok(record) if record.status == ResponseStatus::Completed => record,
+            Ok(_) => return Ok(None),
+            Err(error) if error.kind() == Kind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let log = match self.0.running.ended(id) {
+            Some(log) => log,
+            None => replay::log(record)?,
+        };
+        Ok(Some(log.reader(false)))
     }
 
     /// How often a quiet stream says that it lives.

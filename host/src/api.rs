@@ -4,6 +4,7 @@ mod admission;
 mod ask;
 mod audit;
 mod catalog;
+mod chat;
 mod conversations;
 mod datasources;
 mod engines;
@@ -16,6 +17,7 @@ mod mcp;
 mod middleware;
 mod minds;
 mod models;
+mod once;
 mod providers;
 mod response_object;
 mod responses;
@@ -107,6 +109,7 @@ fn routes() -> Routes {
         )
         .route("/models", get(models::list))
         .route("/models/{name}", get(models::get))
+        .route("/chat/completions", post(chat::create))
         .route("/responses", post(responses::create))
         .route(
             "/responses/{id}",
@@ -180,7 +183,9 @@ fn service(state: AppState) -> IntoMakeServiceWithConnectInfo<NormalizePath<Rout
     let config = state.config.clone();
     // Whatever the handlers do: without a valid key none of them is reached.
     let admitted = from_fn_with_state(state.clone(), admission::admit);
-    let api = routes().router.route_layer(admitted);
+    // Behind it, so that a request is noted and counted each time, and done once.
+    let once = from_fn_with_state(once::Parts::of(&state), once::resource);
+    let api = routes().router.route_layer(once).route_layer(admitted);
     let router = Router::new()
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))

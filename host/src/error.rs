@@ -168,6 +168,8 @@ codes! {
     MindDatasourceRelationshipRequired = "mind_datasource_relationship_required", Conflict;
     /// A run is active that this call cannot join.
     RunActive = "run_active", Conflict;
+    /// The Idempotency-Key was sent with another request.
+    IdempotencyKeyReused = "idempotency_key_reused", Conflict;
     /// The resource is not in a state that allows this.
     WrongState = "wrong_state", Conflict;
     /// The body is larger than the server takes.

@@ -12,6 +12,7 @@ pub mod results;
 
 pub mod catalog;
 pub mod conversations;
+pub mod idempotency;
 pub mod minds;
 pub mod workspaces;
 

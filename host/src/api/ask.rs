@@ -43,12 +43,7 @@ impl CreateResponse {
     /// # Errors
     /// `invalid_parameter`, with the path of the field.
     pub fn into_ask(self) -> Result<Ask> {
-        let model = self.model.filter(|name| !name.is_empty()).ok_or_else(|| {
-            Error::invalid(
-                "model",
-                "`model` is missing: the name of the Mind to ask; GET /minds lists them",
-            )
-        })?;
+        let model = model(self.model)?;
         let conversation = conversation(&self.conversation)?;
         let previous_response_id = self
             .previous_response_id
@@ -100,6 +95,54 @@ impl CreateResponse {
             shows_steps: self.include.iter().flatten().any(|name| name == "steps"),
         })
     }
+}
+
+/// The name of the Mind, which must be there.
+///
+/// # Errors
+/// `invalid_parameter`
+pub fn model(given: Option<String>) -> Result<String> {
+    given.filter(|name| !name.is_empty()).ok_or_else(|| {
+        Error::invalid(
+            "model",
+            "`model` is missing: the name of the Mind to ask; GET /minds lists them",
+        )
+    })
+}
+
+/// The messages of a chat, the question among them. An assistant that only called tools said nothing.
+///
+/// # Errors
+/// `invalid_parameter`, with the path of what is wrong.
+pub fn chat(given: &Value) -> Result<Vec<Input>> {
+    let is_silent = |item: &Value| {
+        item.get("role").and_then(Value::as_str) == Some("assistant")
+            && matches!(item.get("content"), None | Some(Value::Null))
+    };
+    let items: Vec<Value> = match given {
+        Value::Array(items) => items
+            .iter()
+            .filter(|item| !is_silent(item))
+            .cloned()
+            .collect(),
+        _ => {
+            return Err(Error::invalid(
+                "messages",
+                "`messages` is a list of messages",
+            ));
+        }
+    };
+    let messages = messages(&Value::Array(items), "messages")?;
+    if !messages
+        .iter()
+        .any(|message| message.author == Author::User)
+    {
+        return Err(Error::invalid(
+            "messages",
+            "`messages` has no message of the role user",
+        ));
+    }
+    Ok(messages.into_iter().map(Input::Message).collect())
 }
 
 /// Pairs, characters of a name and of a text that metadata may have, as in OpenAI's API.

@@ -32,18 +32,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
     type Rejection = Error;
 
     async fn from_request(request: Request, state: &S) -> Result<Self> {
-        let is_json = says_json(&request);
-        let body = body(request, state).await?;
-        if body.is_empty() {
-            return Err(Error::new(
-                Code::InvalidBody,
-                "the body is empty; send a JSON object",
-            ));
-        }
-        if !is_json {
-            return Err(not_json());
-        }
-        parse(&body).map(Json)
+        parse(&json_bytes(request, state).await?).map(Json)
     }
 }
 
@@ -58,6 +47,19 @@ impl<S: Send + Sync, T: DeserializeOwned> OptionalFromRequest<S> for Json<T> {
             false if !is_json => Err(not_json()),
             false => parse(&body).map(Json).map(Some),
         }
+    }
+}
+
+/// A JSON body together with its bytes, for requests that may be sent twice.
+#[derive(Debug)]
+pub struct JsonBytes<T>(pub T, pub Bytes);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonBytes<T> {
+    type Rejection = Error;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self> {
+        let bytes = json_bytes(request, state).await?;
+        Ok(Self(parse(&bytes)?, bytes))
     }
 }
 
@@ -175,7 +177,26 @@ fn not_json() -> Error {
     )
 }
 
-async fn body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes> {
+async fn json_bytes<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes> {
+    let is_json = says_json(&request);
+    let body = body(request, state).await?;
+    if body.is_empty() {
+        return Err(Error::new(
+            Code::InvalidBody,
+            "the body is empty; send a JSON object",
+        ));
+    }
+    match is_json {
+        true => Ok(body),
+        false => Err(not_json()),
+    }
+}
+
+/// The whole body, within the limit of the server.
+///
+/// # Errors
+/// `body_too_large`, `invalid_body`
+pub async fn body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes> {
     Bytes::from_request(request, state).await.map_err(|error| match error.status() {
         StatusCode::PAYLOAD_TOO_LARGE => Error::new(
             Code::BodyTooLarge,

@@ -1,5 +1,7 @@
 //! `/responses`: asking a Mind.
 
+use std::sync::Arc;
+
 use axum::{
     extract::State,
     http::{HeaderMap, StatusCode},
@@ -12,25 +14,33 @@ use uuid::Uuid;
 use super::{
     ask::{self, CreateResponse},
     events::{self, Wanted},
-    extract::{Json, Path, Query},
+    extract::{JsonBytes, Path, Query},
+    once::{self, Asked},
     response_object::ResponseObject,
 };
 use crate::{
     answering::{Answering, events::Event},
     auth::Caller,
     error::{Code, Error, Result},
+    idempotency::Idempotency,
 };
 
 /// `POST /responses`
 pub async fn create(
     State(answering): State<Answering>,
+    State(idempotency): State<Arc<Idempotency>>,
     caller: Caller,
     headers: HeaderMap,
-    Json(body): Json<CreateResponse>,
+    JsonBytes(body, bytes): JsonBytes<CreateResponse>,
 ) -> Result<Response> {
     let is_stream = body.stream.unwrap_or(false);
     let background = body.background.unwrap_or(false);
-    let reader = answering.start(&caller, body.into_ask()?).await?;
+    let asked = Asked {
+        route: "/responses",
+        headers: &headers,
+        body: &bytes,
+    };
+    let reader = once::answer(&answering, &idempotency, &caller, asked, body.into_ask()?).await?;
     if is_stream {
         let wanted = wanted(&answering, &headers, 0);
         return Ok(events::stream(reader, wanted));

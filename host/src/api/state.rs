@@ -13,6 +13,7 @@ use crate::{
     config::Config,
     conversations::Conversations,
     datasources::Datasources,
+    idempotency::Idempotency,
     minds::Minds,
     plugins::registry::Registry,
     providers::{self, Providers},
@@ -56,6 +57,8 @@ pub struct AppState {
     pub conversations: Conversations,
     /// Statements.
     pub results: Results,
+    /// Requests that may come again.
+    pub idempotency: Arc<Idempotency>,
     /// Results of stored SQL.
     pub stored_results: StoredResults,
     /// The end of the server.
@@ -96,6 +99,7 @@ impl AppState {
             &config,
             shutdown.ending.clone(),
         );
+        let idempotency = Idempotency::new(store.clone(), &key);
         let providers = Arc::new(Providers::new(
             store.clone(),
             key,
@@ -157,6 +161,7 @@ impl AppState {
             answering,
             conversations,
             results,
+            idempotency,
             stored_results,
             datasources,
             minds,

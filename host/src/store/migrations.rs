@@ -28,6 +28,7 @@ const ALL: &[Pair] = &[
     pair!(2, "0002_response_limits"),
     pair!(3, "0003_active_plugins"),
     pair!(4, "0004_usage"),
+    pair!(5, "0005_idempotency"),
 ];
 
 /// The version of a store that is up to date.

@@ -101,10 +101,39 @@ fn cases() -> Vec<Case> {
         ("GET", "/responses/{id}", "user", Hidden, none()),
         ("DELETE", "/responses/{id}", "user", Hidden, none()),
         ("POST", "/responses/{id}/cancel", "user", Hidden, none()),
+        (
+            "POST",
+            "/chat/completions",
+            "user",
+            Hidden,
+            json!({"model": "clerk_9", "messages": [{"role": "user", "content": "How many?"}]}),
+        ),
+        ("GET", "/conversations", "user", Answered, none()),
         ("POST", "/conversations", "user", Answered, none()),
         ("GET", "/conversations/{id}", "user", Hidden, none()),
+        (
+            "POST",
+            "/conversations/{id}",
+            "user",
+            Hidden,
+            json!({"metadata": {}}),
+        ),
         ("DELETE", "/conversations/{id}", "user", Hidden, none()),
         ("GET", "/conversations/{id}/items", "user", Hidden, none()),
+        (
+            "POST",
+            "/conversations/{id}/items",
+            "user",
+            Hidden,
+            json!({"items": [{"role": "user", "content": "x"}]}),
+        ),
+        (
+            "DELETE",
+            "/conversations/{id}/items/{item_id}",
+            "user",
+            Hidden,
+            none(),
+        ),
         (
             "GET",
             "/conversations/{id}/items/{item_id}",
@@ -314,7 +343,9 @@ async fn nothing_of_another_workspace_exists() {
         let reply = setup.send(&case, Some(stranger)).await;
         if *role == "operator" {
             reply.expect_error(403, "forbidden");
-        } else if *path == "/responses" || path.contains('{') && !path.starts_with("/engines") {
+        } else if ["/responses", "/chat/completions"].contains(path)
+            || path.contains('{') && !path.starts_with("/engines")
+        {
             assert_eq!(reply.status, 404, "{method} {path}: {}", reply.text());
         } else if *method == "GET" {
             assert_eq!(reply.status, 200, "{method} {path}: {}", reply.text());

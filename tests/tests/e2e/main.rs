@@ -10,6 +10,7 @@
 
 mod admission;
 mod audit;
+mod chat;
 mod clients;
 mod commands;
 mod conversations;

@@ -5,6 +5,7 @@ mod bounds;
 mod conversation;
 mod in_memory;
 mod input;
+mod once;
 pub mod running;
 mod stopping;
 mod store_false;

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::super::{AppState, ask};
 use crate::{
-    answering::{Ask, SqlQuery, events::Event, record::ResponseRecord},
+    answering::{Ask, Input, SqlQuery, events::Event, record::ResponseRecord},
     auth::Caller,
     conversations::{Author, Message},
     error::{Code, Error},
@@ -194,7 +194,7 @@ async fn ask_mind(state: &AppState, caller: &Caller, wanted: AskMind) -> Result<
     let conversation = conversation.map(conversation_id).transpose()?;
     let ask = Ask {
         model: wanted.mind,
-        input: vec![Message::new(Author::User, &wanted.question)],
+        input: vec![Input::Message(Message::new(Author::User, &wanted.question))],
         conversation,
         ..Ask::default()
     };
