@@ -29,18 +29,18 @@ const TIDY: Duration = Duration::from_secs(60 * 60);
 pub struct Note {
     /// Workspace in which it was done.
     pub workspace: Arc<str>,
-    /// Key that did it.
-    pub key: Arc<str>,
-    /// `PUT /minds/{name}`
+    /// Key that did it; `None` on the command line.
+    pub key: Option<Arc<str>>,
+    /// `PUT /minds/{name}`, `mindhost keys create`
     pub action: String,
     /// `/minds/sales`
     pub resource: String,
     /// Name or id of what was made.
     pub made: Option<String>,
-    /// HTTP status of the answer.
-    pub status: u16,
+    /// HTTP status of the answer, where there was one.
+    pub status: Option<u16>,
     /// Of the answer and the log.
-    pub request_id: String,
+    pub request_id: Option<String>,
 }
 
 /// A stored note.
@@ -50,18 +50,18 @@ pub struct Entry {
     pub id: String,
     /// When it was done.
     pub created_at: jiff::Timestamp,
-    /// Id of the key that did it.
+    /// Id of the key that did it; `None` on the command line.
     pub key_id: Option<String>,
     /// Its name.
     pub key_name: Option<String>,
-    /// `PUT /minds/{name}`
+    /// `PUT /minds/{name}`, `mindhost keys create`
     pub action: String,
     /// `/minds/sales`
     pub resource: String,
     /// Name or id of what was made.
     pub made: Option<String>,
-    /// HTTP status of the answer.
-    pub status: u16,
+    /// HTTP status of the answer, where there was one.
+    pub status: Option<u16>,
     /// Of the answer and the log.
     pub request_id: Option<String>,
 }
@@ -92,6 +92,40 @@ struct Waiting {
     at: i64,
     note: Note,
     written: Option<oneshot::Sender<()>>,
+}
+
+/// Writes what was done on the command line.
+///
+/// # Errors
+/// When the store fails.
+pub async fn by_hand(
+    store: &Store,
+    workspace: &str,
+    action: &str,
+    resource: String,
+    made: Option<String>,
+) -> Result<()> {
+    let note = Note {
+        workspace: workspace.into(),
+        key: None,
+        action: action.to_owned(),
+        resource,
+        made,
+        status: None,
+        request_id: None,
+    };
+    store::insert(store, &[Waiting::new(note, None)]).await
+}
+
+impl Waiting {
+    fn new(note: Note, written: Option<oneshot::Sender<()>>) -> Self {
+        Self {
+            id: new_id(),
+            at: now(),
+            note,
+            written,
+        }
+    }
 }
 
 impl Audit {
@@ -130,12 +164,7 @@ impl Audit {
     }
 
     async fn send(&self, note: Note, written: Option<oneshot::Sender<()>>) {
-        let waiting = Waiting {
-            id: new_id(),
-            at: now(),
-            note,
-            written,
-        };
+        let waiting = Waiting::new(note, written);
         if let Err(lost) = self.waiting.send(waiting).await {
             tracing::error!(
                 action = lost.0.note.action,
@@ -205,12 +234,12 @@ mod tests {
     fn note(workspace: &str, action: &str) -> Note {
         Note {
             workspace: workspace.into(),
-            key: "no such key".into(),
+            key: Some("no such key".into()),
             action: action.to_owned(),
             resource: "/minds/x".to_owned(),
             made: None,
-            status: 200,
-            request_id: "r".to_owned(),
+            status: Some(200),
+            request_id: None,
         }
     }
 

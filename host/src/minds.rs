@@ -101,6 +101,19 @@ pub struct Changes {
     pub parameters: Option<Map<String, Value>>,
 }
 
+/// The ids of the Minds of these names; the command line's way, which needs no caller.
+///
+/// # Errors
+/// `mind_not_found`
+pub async fn ids(store: &Store, workspace: &str, names: &[String]) -> Result<Vec<String>> {
+    let mut ids = Vec::with_capacity(names.len());
+    for name in names {
+        let mind = store::by_name(store, workspace, name).await?;
+        ids.push(mind.ok_or_else(|| not_found(name))?.id);
+    }
+    Ok(ids)
+}
+
 /// The Minds of all workspaces.
 pub struct Minds {
     store: Store,

@@ -84,11 +84,11 @@ impl Gate {
     async fn note(&self, caller: &Caller, noted: Noted, status: StatusCode, made: Option<Made>) {
         let note = Note {
             workspace: caller.workspace.clone(),
-            key: caller.key_id.clone(),
+            key: Some(caller.key_id.clone()),
             action: noted.action,
             resource: noted.resource,
             made: made.map(|made| made.0),
-            status: status.as_u16(),
+            status: Some(status.as_u16()),
             request_id: noted.request_id,
         };
         match noted.is_asking {
@@ -102,7 +102,7 @@ impl Gate {
 struct Noted {
     action: String,
     resource: String,
-    request_id: String,
+    request_id: Option<String>,
     is_asking: bool,
 }
 
@@ -121,7 +121,7 @@ fn noted(request: &Request) -> Option<Noted> {
     Some(Noted {
         action: format!("{} {template}", request.method()),
         resource: without_keys(request.uri().path()),
-        request_id: id.map(|id| id.0.to_string()).unwrap_or_default(),
+        request_id: id.map(|id| id.0.to_string()),
         is_asking: ASKING.iter().any(|asking| template.starts_with(asking)),
     })
 }

@@ -16,12 +16,12 @@ pub(super) async fn insert(store: &Store, notes: &[Waiting]) -> Result<()> {
         )
         .bind(id)
         .bind(note.workspace.to_string())
-        .bind(note.key.to_string())
+        .bind(note.key.as_deref().map(str::to_owned))
         .bind(&note.action)
         .bind(&note.resource)
         .bind(note.made.clone())
-        .bind(note.status.to_string())
-        .bind(&note.request_id)
+        .bind(note.status.map_or(String::new(), |status| status.to_string()))
+        .bind(note.request_id.clone())
         .bind(*at)
         .execute(&mut *tx)
         .await?;
@@ -66,7 +66,7 @@ fn entry(row: &AnyRow) -> Result<Entry> {
         action: row.try_get("action")?,
         resource: row.try_get("resource")?,
         made: row.try_get("resource_id")?,
-        status: status.parse().unwrap_or_default(),
+        status: status.parse().ok(),
         request_id: row.try_get("request_id")?,
     })
 }

@@ -2,11 +2,13 @@
 
 use clap::{Args, Subcommand};
 use mindhost::{
+    audit,
     auth::{
         Compat, Role,
-        keys::{self, NewKey},
+        keys::{self, Key, NewKey},
     },
     config::Config,
+    minds,
     store::{DEFAULT_WORKSPACE, Store},
     workspaces,
 };
@@ -29,6 +31,9 @@ pub(crate) enum Keys {
         /// with name and tables, in place of names.
         #[arg(long, value_enum)]
         compat: Option<Compat>,
+        /// A Mind that the key is limited to; may be given several times.
+        #[arg(long = "mind")]
+        minds: Vec<String>,
         #[command(flatten)]
         of: Of,
     },
@@ -75,48 +80,59 @@ pub(super) async fn run(command: Keys, config: &Config) -> anyhow::Result<()> {
             role,
             expires_at,
             compat,
+            minds,
             of,
         } => {
+            let workspace = of.id(&opened.store).await?;
+            let limited = !minds.is_empty();
+            let minds = minds::ids(&opened.store, &workspace, &minds).await?;
             let new = NewKey {
                 name,
                 role,
-                minds: None,
+                minds: limited.then_some(minds),
                 expires_at,
                 compat,
             };
-            let (_, text) = keys::create(&opened.store, &of.id(&opened.store).await?, new).await?;
+            let (key, text) = keys::create(&opened.store, &workspace, new).await?;
             println!("{}", *text);
+            let (action, resource) = ("mindhost keys create", "/keys".to_owned());
+            audit::by_hand(&opened.store, &workspace, action, resource, Some(key.id)).await?;
         }
         Keys::List { of } => {
-            for key in keys::list(&opened.store, &of.id(&opened.store).await?).await? {
-                let state = match (key.revoked_at, key.expires_at) {
-                    (Some(at), _) => format!("revoked {at:.0}"),
-                    (None, Some(at)) => format!("expires {at:.0}"),
-                    (None, None) => "valid".to_owned(),
-                };
-                let used = key
-                    .last_used_at
-                    .map_or("never used".to_owned(), |at| format!("used {at:.0}"));
-                println!(
-                    "{}  {:<11}  {:<8}  {state}, {used}  {}",
-                    key.id,
-                    key.prefix,
-                    key.role.as_str(),
-                    key.name
-                );
-            }
+            let keys = keys::list(&opened.store, &of.id(&opened.store).await?).await?;
+            keys.iter().for_each(|key| println!("{}", line(key)));
         }
         Keys::Rotate { id, of } => {
             let workspace = of.id(&opened.store).await?;
             let (_, text) = keys::rotate(&opened.store, &workspace, &id, None, |_| Ok(())).await?;
             println!("{}", *text);
+            let (action, resource) = ("mindhost keys rotate", format!("/keys/{id}"));
+            audit::by_hand(&opened.store, &workspace, action, resource, None).await?;
         }
         Keys::Revoke { id, of } => {
             let workspace = of.id(&opened.store).await?;
             keys::revoke(&opened.store, &workspace, &id, |_| Ok(())).await?;
             println!("revoked; servers that run notice within seconds");
+            let (action, resource) = ("mindhost keys revoke", format!("/keys/{id}"));
+            audit::by_hand(&opened.store, &workspace, action, resource, None).await?;
         }
     }
     opened.store.close().await;
     Ok(())
+}
+
+fn line(key: &Key) -> String {
+    let state = match (key.revoked_at, key.expires_at) {
+        (Some(at), _) => format!("revoked {at:.0}"),
+        (None, Some(at)) => format!("expires {at:.0}"),
+        (None, None) => "valid".to_owned(),
+    };
+    let used = key
+        .last_used_at
+        .map_or("never used".to_owned(), |at| format!("used {at:.0}"));
+    let role = key.role.as_str();
+    format!(
+        "{}  {:<11}  {role:<8}  {state}, {used}  {}",
+        key.id, key.prefix, key.name
+    )
 }

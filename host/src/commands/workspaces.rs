@@ -1,9 +1,9 @@
 //! `mindhost workspaces …`
 
 use clap::Subcommand;
-use mindhost::{config::Config, workspaces};
+use mindhost::{audit, config::Config, workspaces};
 
-use super::open;
+use super::open::{self, Opened};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -27,6 +27,7 @@ pub(super) async fn run(command: Command, config: &Config) -> anyhow::Result<()>
         Command::Create { name } => {
             let made = workspaces::create(&opened.store, &name).await?;
             println!("{}  {}", made.id, made.name);
+            note(&opened, "mindhost workspaces create", &name).await?;
         }
         Command::List => {
             for workspace in workspaces::list(&opened.store).await? {
@@ -36,8 +37,16 @@ pub(super) async fn run(command: Command, config: &Config) -> anyhow::Result<()>
         Command::Delete { name } => {
             workspaces::delete(&opened.store, &name).await?;
             println!("deleted; servers that run notice within seconds");
+            note(&opened, "mindhost workspaces delete", &name).await?;
         }
     }
     opened.store.close().await;
+    Ok(())
+}
+
+/// In the trail of `default`, which is there for ever.
+async fn note(opened: &Opened, action: &str, name: &str) -> anyhow::Result<()> {
+    let resource = format!("/workspaces/{name}");
+    audit::by_hand(&opened.store, &opened.workspace, action, resource, None).await?;
     Ok(())
 }

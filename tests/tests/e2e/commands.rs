@@ -47,6 +47,17 @@ async fn keys_made_on_the_command_line_work_at_once() {
     );
     let listed = stdout(&mindhost(&host, &["keys", "list"], &[]));
     assert!(listed.contains("revoked"), "{listed}");
+
+    host.mind("open").create().await;
+    host.mind("closed").create().await;
+    let limited = mindhost(&host, &["keys", "create", "guest", "--mind", "open"], &[]);
+    let limited = stdout(&limited).trim().to_owned();
+    let minds = host.get("/minds").key(&limited).await.expect_status(200);
+    let minds = minds.json();
+    assert_eq!(minds.as_array().unwrap().len(), 1, "{minds}");
+    let unknown = mindhost(&host, &["keys", "create", "x", "--mind", "nobody"], &[]);
+    assert!(!unknown.status.success());
+    assert!(stderr(&unknown).contains("nobody"), "{}", stderr(&unknown));
 }
 
 #[tokio::test]

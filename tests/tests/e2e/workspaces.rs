@@ -130,7 +130,11 @@ async fn a_workspace_made_on_the_command_line_works_at_once() {
     host.get("/keys").key(&renewed).await.expect_status(200);
     run(&["workspaces", "delete", "team"]);
     assert!(!run(&["workspaces", "list"]).contains("team"));
-    let _: Value = host.get("/keys").await.expect_status(200).json();
+    let trail = host.get("/audit").await.expect_status(200).json();
+    let deleted = &trail["data"][0];
+    assert_eq!(deleted["action"], "mindhost workspaces delete", "{trail}");
+    assert_eq!(deleted["resource"], "/workspaces/team");
+    assert_eq!(deleted["key_id"], Value::Null);
 }
 
 /// A conversation with one answer from SQL: its id, its response, its message.
