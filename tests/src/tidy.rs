@@ -94,7 +94,6 @@ fn the_top_level_is_closed() {
         "LICENSE",
         "CONTRIBUTING.md",
         "rust-toolchain.toml",
-        "deny.toml",
     ];
     let top: BTreeSet<String> = files()
         .iter()
