@@ -10,6 +10,7 @@ use crate::{
 
 /// What goes with a workspace, in an order in which no row refers to one that is gone.
 const CONTENTS: &[&str] = &[
+    "idempotency",
     "messages",
     "responses",
     "conversations",

@@ -49,6 +49,12 @@ assert mind.datasources == [] and mind.status == "NOT_STARTED", mind
 mind.add_datasource("store", ["item"])
 assert client.minds.get("porter").datasources == [{"name": "store", "tables": ["main.item"]}]
 
+# Asking, through the client of OpenAI that it brings along.
+answer = mind.completion("How many items are there?")
+assert answer, answer
+pieces = list(mind.completion("How many items are there?", stream=True))
+assert pieces[0] == "" and "".join(piece or "" for piece in pieces) == answer, (pieces, answer)
+
 # Errors are its own, with our message.
 refused(ObjectNotFound, "there is no Mind 'nobody'", client.minds.get, "nobody")
 refused(ObjectNotFound, "there is no datasource 'nothing'", client.datasources.get, "nothing")
