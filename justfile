@@ -8,8 +8,9 @@ plugins := "connector-sqlite connector-postgres model-openai model-offline"
 # Components that only tests load.
 guests := `for guest in tests/guests/*/Cargo.toml; do [ ! -e "$guest" ] || printf 'guest-%s ' "$(basename "$(dirname "$guest")")"; done`
 
-# The clients that the tests run unchanged.
+# The clients that the tests run unchanged; those for Node are in tests/clients/node, with a Node that is new enough.
 openai_python := "3.52.0"
+openai_python2 := "2.54.0"
 mcp_python := "2.3.0"
 minds_sdk := "2.0.1"
 
@@ -109,16 +110,41 @@ _setup-tests:
     command -v jq >/dev/null || missing+=(jq)
     command -v setpriv >/dev/null || missing+=(util-linux)
     python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3 python3-venv)
+    command -v npm >/dev/null || missing+=(nodejs npm)
     just _install "${missing[@]}"
-    clients="openai=={{ openai_python }} mcp=={{ mcp_python }} minds-sdk=={{ minds_sdk }}"
-    mark="{{ target }}/python/${clients// /,}"
-    if [ ! -e "$mark" ]; then
-        echo "setup: installing $clients for Python into {{ target }}/python"
-        python3 -m venv --clear "{{ target }}/python"
-        # Unquoted, because these are several.
-        "{{ target }}/python/bin/python" -m pip install --quiet $clients
-        touch "$mark"
-    fi
+    just _python python openai=={{ openai_python }} mcp=={{ mcp_python }} minds-sdk=={{ minds_sdk }}
+    just _python python_openai2 openai=={{ openai_python2 }}
+    just _node
+
+# Installs packages for Python into an environment in the target folder.
+_python name *packages:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    folder="{{ target }}/{{ name }}"
+    mark="$folder/{{ replace(packages, ' ', ',') }}"
+    [ ! -e "$mark" ] || exit 0
+    echo "setup: installing {{ packages }} for Python into $folder"
+    python3 -m venv --clear "$folder"
+    "$folder/bin/python" -m pip install --quiet {{ packages }}
+    touch "$mark"
+
+# Installs the packages for Node, and Node itself, into the target folder.
+_node:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    folder="{{ target }}/node"
+    mark="$folder/$(sha256sum <tests/clients/node/package-lock.json | cut -c 1-16)"
+    [ ! -e "$mark" ] || exit 0
+    echo "setup: installing the packages of tests/clients/node into $folder"
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    cp tests/clients/node/package*.json "$folder"
+    # The npm of the system may run on a Node that is too old for these packages. It only unpacks them.
+    cd "$folder"
+    npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+    ln -s node_modules/node-linux-*/bin/node node
+    ./node --version >/dev/null
+    touch "$mark"
 
 # Installs packages of Debian where that is allowed, and says how where it is not.
 _install *packages:

@@ -1,6 +1,10 @@
 //! Where the build has put what the tests run, and what to say when it has not.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs::File,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 /// The target folder of the build that this program belongs to: `CARGO_TARGET_DIR`, or `target/` of the workspace.
 pub fn target_dir() -> PathBuf {
@@ -57,6 +61,32 @@ pub fn guest(name: &str) -> PathBuf {
 /// When it is missing.
 pub fn python() -> PathBuf {
     existing(target_dir().join("python/bin/python"), "just setup")
+}
+
+/// The Python that has the `openai` of the major version before.
+///
+/// # Panics
+/// When it is missing.
+pub fn python_openai2() -> PathBuf {
+    existing(target_dir().join("python_openai2/bin/python"), "just setup")
+}
+
+/// Runs a module with the Node and the packages of `tests/clients/node`; arguments are still to be added.
+///
+/// The module is read from standard input: then its imports are looked for in the working directory, where the
+/// packages are, and nothing is installed among the sources.
+///
+/// # Panics
+/// When something is missing.
+pub fn node_script(module: &Path) -> Command {
+    let folder = target_dir().join("node");
+    let mut command = Command::new(existing(folder.join("node"), "just setup"));
+    let module = File::open(module).expect("a module");
+    command
+        .current_dir(folder)
+        .args(["--input-type=module", "-"])
+        .stdin(module);
+    command
 }
 
 fn existing(path: PathBuf, command: &str) -> PathBuf {

@@ -7,6 +7,17 @@ from openai import NotFoundError, OpenAI
 base_url, key, mind, answer = sys.argv[1:]
 client = OpenAI(base_url=base_url, api_key=key, max_retries=0, timeout=60)
 
+
+
+def gone(response_id):
+    try:
+        client.responses.retrieve(response_id)
+    except NotFoundError as error:
+        assert error.code == "response_not_found", error.body
+    else:
+        raise AssertionError("a response that is gone was found")
+
+
 # Without a stream.
 response = client.responses.create(model=mind, input="How many items are there?")
 assert response.status == "completed", response
@@ -43,19 +54,52 @@ assert final.conversation.id == conversation.id, final
 
 # What the conversation holds now.
 items = list(client.conversations.items.list(conversation.id, order="asc"))
-assert [item.role for item in items] == ["user", "assistant"], items
-assert items[0].content[0].text == "Once more?", items
-assert items[1].content[0].text == answer, items
-assert len(list(client.conversations.items.list(conversation.id, limit=1))) == 2, "pages of one item each"
+assert [(item.role, item.content[0].text) for item in items] == [("user", "Once more?"), ("assistant", answer)], items
 
-# A stored response can be read and deleted.
-assert client.responses.retrieve(response.id).output_text == answer
+# Another turn, by the conversation and by the response before it.
+second = client.responses.create(model=mind, input="And yesterday?", conversation=conversation.id)
+third = client.responses.create(model=mind, input="And today?", previous_response_id=second.id)
+assert third.previous_response_id == second.id, third
+assert third.conversation.id == conversation.id, third
+assert len(list(client.conversations.items.list(conversation.id))) == 6, "three turns"
+
+# Messages with roles and parts, and everything that goes with a question.
+whole = client.responses.create(
+    model=mind,
+    instructions="Answer in one sentence.",
+    input=[
+        {"role": "developer", "content": "Be polite."},
+        {"role": "user", "content": "I have a question."},
+        {"role": "assistant", "content": "Ask me."},
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "How many items?"}]},
+    ],
+    metadata={"purpose": "test"},
+    max_output_tokens=500,
+)
+assert whole.output_text == answer, whole
+assert (whole.instructions, whole.metadata) == ("Answer in one sentence.", {"purpose": "test"}), whole
+assert whole.max_output_tokens == 500, whole
+assert client.responses.retrieve(whole.id).metadata == {"purpose": "test"}
+
+# The same request under the same name is done once.
+named = {"extra_headers": {"Idempotency-Key": "the-first"}}
+once = client.responses.create(model=mind, input="Only once?", **named)
+assert client.responses.create(model=mind, input="Only once?", **named).id == once.id
+
+# A stored response can be read, as a stream too, and deleted.
+assert client.responses.retrieve(response.id) == response
+events = list(client.responses.retrieve(response.id, stream=True))
+assert events[-1].response == response, events[-1]
+with client.responses.stream(response_id=response.id) as stream:
+    assert stream.get_final_response().output_text == answer
 client.responses.delete(response.id)
-try:
-    client.responses.retrieve(response.id)
-    raise AssertionError("a deleted response is still there")
-except NotFoundError as error:
-    assert error.body["code"] == "response_not_found", error.body
+gone(response.id)
+
+# One that is not stored cannot.
+unstored = client.responses.create(model=mind, input="Forget this.", store=False)
+assert unstored.output_text == answer and unstored.store is False, unstored
+gone(unstored.id)
 
 assert mind in [model.id for model in client.models.list()]
+assert client.models.retrieve(mind).object == "model"
 print("ok")

@@ -3,6 +3,8 @@
 use mindhost_tests::{Host, build, json};
 use tokio::process::Command;
 
+use super::check;
+
 #[tokio::test]
 async fn datasources_and_minds() {
     let host = Host::start().await;
@@ -14,21 +16,11 @@ async fn datasources_and_minds() {
     };
     let script = build::workspace_dir().join("tests/clients/minds_sdk/resources.py");
     let mut python = Command::new(build::python());
-    python
-        .arg(script)
-        .args([
-            &host.url(),
-            &key("editor").await,
-            &key("user").await,
-            "shop.db",
-        ])
-        .kill_on_drop(true);
-    let output = python.output().await.unwrap();
-    let stdout = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(
-        stdout,
-        "ok\n",
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    python.arg(script).args([
+        &host.url(),
+        &key("editor").await,
+        &key("user").await,
+        "shop.db",
+    ]);
+    check(python).await;
 }
