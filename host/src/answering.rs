@@ -111,6 +111,18 @@ pub struct SqlQuery {
     pub sql: String,
     /// Rows to give at once.
     pub max_inline_rows: u64,
+    /// The parameter that it came in, for messages about what is wrong with it.
+    pub param: &'static str,
+}
+
+impl SqlQuery {
+    /// A failure that the statement itself is to blame for, with the parameter that it came in.
+    fn to_blame(&self, error: Error) -> Error {
+        match error.kind() {
+            Kind::Invalid => error.param(self.param),
+            _ => error,
+        }
+    }
 }
 
 /// The parts that answers are made from.
@@ -182,7 +194,8 @@ impl Answering {
             None => Work::Words,
             Some(query) => {
                 let access = inner.parts.results.access(&prepared.mind).await?;
-                inner.parts.results.check(&access, &query.sql)?;
+                let checked = inner.parts.results.check(&access, &query.sql);
+                checked.map_err(|error| query.to_blame(error))?;
                 Work::Query(access, query)
             }
         };

@@ -115,7 +115,8 @@ impl Task {
         let call = Call::new(results.longest(), log.cancel.clone());
         let page = results
             .page(access, &query.sql, query.max_inline_rows, 0, &call)
-            .await?;
+            .await
+            .map_err(|error| query.to_blame(error))?;
         if let Some(tally) = &self.prepared.tally {
             tally.rows(page.rows());
         }

@@ -246,6 +246,7 @@ fn sql_query(tools: &[Value]) -> Result<Option<SqlQuery>> {
     Ok(Some(SqlQuery {
         sql: sql.to_owned(),
         max_inline_rows,
+        param: "tools[0].query",
     }))
 }
 

@@ -214,6 +214,7 @@ async fn run_sql(state: &AppState, caller: &Caller, wanted: RunSql) -> Result<Va
         query: Some(SqlQuery {
             sql: wanted.sql,
             max_inline_rows: rows(wanted.max_rows, "max_rows")?,
+            param: "sql",
         }),
         ..Ask::default()
     };

@@ -45,11 +45,15 @@ impl Client {
     async fn run(self, script: &str, turns: Vec<Turn>) -> (Host, ScriptedModel) {
         let host = Host::builder().env("MINDHOST_ANSWERING__BACKGROUND_PER_KEY", "1");
         let (host, model) = told(host.start().await, turns).await;
-        let mut program = self.program(script);
-        program.args([&self.base_url(&host), host.key(), "clerk", ANSWER]);
-        check(program).await;
+        self.ask(script, &host, "clerk").await;
         assert_eq!(model.left(), 0, "{self:?}");
         (host, model)
+    }
+
+    async fn ask(self, script: &str, host: &Host, mind: &str) {
+        let mut program = self.program(script);
+        program.args([&self.base_url(host), host.key(), mind, ANSWER]);
+        check(program).await;
     }
 }
 
@@ -96,5 +100,18 @@ async fn errors() {
         let refused = Turn::error(500, "the model is busy");
         let turns = vec![Turn::text("There are ").and_cut(), refused];
         client.run("errors", turns).await;
+    }
+}
+
+#[tokio::test]
+async fn queries() {
+    for client in Client::ALL {
+        let host = Host::start().await;
+        let rows = "CREATE TABLE item (id INTEGER); INSERT INTO item VALUES (1), (2), (3);";
+        host.sqlite("shop", rows).await.load().await;
+        let mind = host.mind("clerk").datasource("shop").direct_queries();
+        client
+            .ask("queries", &host, &mind.create().await.name)
+            .await;
     }
 }
