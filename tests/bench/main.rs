@@ -8,6 +8,7 @@
     reason = "a benchmark that cannot run has nothing else to say"
 )]
 
+mod crowd;
 mod data;
 mod engines;
 mod pairs;
@@ -16,7 +17,9 @@ mod service;
 mod streams;
 
 /// What `just bench` runs when it is not told what to run.
-const PARTS: [&str; 6] = ["engines", "export", "page", "requests", "start", "streams"];
+const PARTS: [&str; 7] = [
+    "crowd", "engines", "export", "page", "requests", "start", "streams",
+];
 
 #[tokio::main]
 async fn main() {
@@ -31,6 +34,7 @@ async fn main() {
     for part in &wanted {
         match part.as_str() {
             // In a task, as the server's handlers are: the thread that polls it also hears of its sockets.
+            "crowd" => crowd::run().await,
             "engines" => tokio::spawn(engines::run()).await.unwrap(),
             "export" | "page" | "requests" | "start" => service::run(part).await,
             "streams" => streams::run().await,

@@ -275,7 +275,7 @@ fn peak(host: &Host) -> u64 {
 }
 
 /// A figure of the server's process in KiB.
-fn status(host: &Host, name: &str) -> u64 {
+pub fn status(host: &Host, name: &str) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/{}/status", host.pid())).unwrap();
     let line = text
         .lines()

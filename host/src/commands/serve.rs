@@ -17,6 +17,7 @@ use mindhost::{
     secrets::SecretKey,
     telemetry,
 };
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
@@ -33,6 +34,7 @@ const HALT: Duration = Duration::from_secs(2);
 
 pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     telemetry::start(&config.log)?;
+    allow_open_files();
     let config = Arc::new(config);
     let opened = open::store(&config).await?;
     let key = SecretKey::load(&config.key_file(), &opened.store).await?;
@@ -61,6 +63,19 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     tracing::info!(url, "listening");
     println!("Mindhost listens on {url}");
     until_signal(listener, state).await
+}
+
+/// A stream has two connections, to its client and to its model. What shells and service managers allow at first is
+/// meant for programs that need few, and may be raised up to a bound that they set as well.
+fn allow_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        ..limit
+    };
+    if let Err(error) = setrlimit(Resource::Nofile, raised) {
+        tracing::warn!(%error, "could not raise the number of files that may be open");
+    }
 }
 
 /// Serves until a signal comes, then lets what is under way end, but not for ever.
