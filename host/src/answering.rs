@@ -6,7 +6,7 @@
 //! at a bound; in each case the response is stored with how it ended.
 
 pub mod events;
-mod items;
+pub mod items;
 mod keep;
 mod prepare;
 mod prompt;

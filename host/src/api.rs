@@ -1,5 +1,10 @@
 //! The HTTP API: one plain list of routes, and what every request passes through.
 
+#![allow(
+    unused_qualifications,
+    reason = "what `utoipa::path` writes repeats the types of a handler's parameters"
+)]
+
 mod admission;
 mod ask;
 mod audit;
@@ -13,11 +18,13 @@ mod events;
 pub mod extract;
 mod health;
 mod keys;
+mod list;
 mod mcp;
 mod middleware;
 mod minds;
 mod models;
 mod once;
+mod openapi;
 mod providers;
 mod response_object;
 mod responses;
@@ -55,12 +62,26 @@ impl Routes {
     }
 }
 
-/// The paths below `/api/v1` and `/v1`, as they are in the documentation. All of them need a key.
-pub fn paths() -> Vec<&'static str> {
-    routes().paths
+/// Every path, as it is in the documentation.
+pub fn paths() -> Vec<String> {
+    let below = routes().paths.into_iter();
+    below
+        .map(|path| format!("/api/v1{path}"))
+        .chain(open_routes().paths.into_iter().map(str::to_owned))
+        .chain([mcp::PATH.to_owned()])
+        .collect()
 }
 
-/// Every route below `/api/v1` and `/v1`.
+/// Every route that needs no key.
+fn open_routes() -> Routes {
+    Routes::default()
+        .route("/healthz", get(health::healthz))
+        .route("/readyz", get(health::readyz))
+        .route("/api/v1/openapi.json", get(openapi::document))
+        .route("/docs", get(openapi::docs))
+}
+
+/// Every route below `/api/v1` and `/v1`; all of them need a key.
 fn routes() -> Routes {
     Routes::default()
         .route("/engines", get(engines::list))
@@ -186,9 +207,9 @@ fn service(state: AppState) -> IntoMakeServiceWithConnectInfo<NormalizePath<Rout
     // Behind it, so that a request is noted and counted each time, and done once.
     let once = from_fn_with_state(once::Parts::of(&state), once::resource);
     let api = routes().router.route_layer(once).route_layer(admitted);
-    let router = Router::new()
-        .route("/healthz", get(health::healthz))
-        .route("/readyz", get(health::readyz))
+    let router = open_routes()
+        .router
+        .route("/v1/openapi.json", get(openapi::document))
         .nest("/api/v1", api.clone())
         .nest("/v1", api)
         .merge(mcp::router(state.clone()))

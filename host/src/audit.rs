@@ -44,25 +44,31 @@ pub struct Note {
 }
 
 /// A stored note.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = AuditEntry)]
 pub struct Entry {
     /// Id; later ones sort after earlier ones.
     pub id: String,
     /// When it was done.
     pub created_at: jiff::Timestamp,
     /// Id of the key that did it; `None` on the command line.
+    #[schema(required = true)]
     pub key_id: Option<String>,
     /// Its name.
+    #[schema(required = true)]
     pub key_name: Option<String>,
     /// `PUT /minds/{name}`, `mindhost keys create`
     pub action: String,
     /// `/minds/sales`
     pub resource: String,
     /// Name or id of what was made.
+    #[schema(required = true)]
     pub made: Option<String>,
     /// HTTP status of the answer, where there was one.
+    #[schema(required = true)]
     pub status: Option<u16>,
     /// Of the answer and the log.
+    #[schema(required = true)]
     pub request_id: Option<String>,
 }
 

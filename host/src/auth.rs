@@ -43,6 +43,7 @@ pub(crate) type Hash = [u8; 32];
     Serialize,
     Deserialize,
     clap::ValueEnum,
+    utoipa::ToSchema,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -69,7 +70,9 @@ impl Role {
 }
 
 /// A client whose answers have the shapes that it needs where they differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum, utoipa::ToSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Compat {
     /// `minds-sdk` 2.0.1 for Python.

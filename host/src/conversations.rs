@@ -52,7 +52,8 @@ impl Conversation {
 }
 
 /// Who wrote a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[schema(as = Author)]
 #[serde(rename_all = "lowercase")]
 pub enum Author {
     /// The person.

@@ -46,7 +46,9 @@ pub enum Kind {
 }
 
 /// Who is at fault when an answer could not be had.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Blame {
     /// The component broke the contract, trapped or ran over a limit.

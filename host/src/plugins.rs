@@ -109,7 +109,7 @@ pub struct ServerInfo {
 }
 
 /// The type of a column. Each has one physical form in Arrow; see `wit/README.md`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DataType {
     /// Arrow `Boolean`.

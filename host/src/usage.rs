@@ -26,7 +26,7 @@ use crate::{error::Result, locks, store::Store};
 const WRITE: Duration = Duration::from_secs(1);
 
 /// What was used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct Counts {
     /// Requests.
     pub requests: u64,
@@ -52,7 +52,8 @@ struct Who {
 }
 
 /// A line of the account.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = UsageLine)]
 pub struct Line {
     /// In UTC.
     pub day: Date,
@@ -61,6 +62,7 @@ pub struct Line {
     /// Its name.
     pub key_name: String,
     /// Name of the Mind; its id once it is deleted, null for what is of no Mind.
+    #[schema(required = true)]
     pub mind: Option<String>,
     /// What was used.
     #[serde(flatten)]

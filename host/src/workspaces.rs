@@ -24,7 +24,7 @@ use crate::{
 const LOOK: Duration = Duration::from_secs(5);
 
 /// A workspace.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 pub struct Workspace {
     /// Id.
     pub id: String,

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, value::RawValue};
 use uuid::Uuid;
 
 /// Where a response stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ResponseStatus {
     /// Accepted, nothing done yet.

@@ -1,9 +1,12 @@
 //! The body of `POST /responses`, read into what the Mind is asked.
 
+pub mod described;
+
 use std::num::NonZeroU32;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::{
@@ -13,27 +16,44 @@ use crate::{
 };
 
 /// The fields that matter here. Others of OpenAI's API are accepted and have no effect.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = NewResponse)]
 pub struct CreateResponse {
+    /// Name of the Mind to ask.
+    #[schema(value_type = String, min_length = 1, example = "sales")]
     model: Option<String>,
+    /// The question. Can be left out with `conversation` or `previous_response_id`, whose last message of the user is
+    /// answered again then, and with the tool `sql_query`.
     #[serde(default)]
+    #[schema(value_type = Option<described::Input>)]
     input: Value,
+    /// The conversation that it belongs to; a new one is begun unless given.
     #[serde(default)]
+    #[schema(value_type = Option<described::Conversation>)]
     conversation: Value,
+    /// The response that it continues, in place of `conversation`.
     previous_response_id: Option<String>,
     /// Whether to answer with a stream.
     #[serde(default)]
     pub stream: Option<bool>,
+    /// At most the tool `sql_query`.
     #[serde(default)]
+    #[schema(value_type = Option<Vec<described::SqlQueryTool>>, max_items = 1)]
     tools: Option<Vec<Value>>,
+    /// Added to what guides the Mind.
     instructions: Option<String>,
+    #[schema(schema_with = described::metadata)]
     metadata: Option<Map<String, Value>>,
+    /// Tokens that the model may write.
+    #[schema(value_type = Option<u32>, minimum = 1)]
     max_output_tokens: Option<NonZeroU32>,
-    /// Whether anything of the answer is kept.
+    /// Whether anything of the answer is kept; it is unless this says no.
     store: Option<bool>,
-    /// Whether to answer at once and go on without the client.
+    /// Whether to answer at once and go on without the client. Such an answer is stored.
     pub background: Option<bool>,
+    /// `steps` adds events that tell how the answer is found.
     #[serde(default)]
+    #[schema(example = json!(["steps"]))]
     include: Option<Vec<String>>,
 }
 

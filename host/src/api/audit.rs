@@ -2,13 +2,16 @@
 
 use axum::extract::State;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use utoipa::IntoParams;
 
-use super::extract::Query;
+use super::{
+    extract::Query,
+    list::{Page, limit},
+};
 use crate::{
-    audit::{Audit, Wanted},
+    audit::{Audit, Entry, Wanted},
     auth::{Caller, Role},
-    error::{Error, Result},
+    error::Result,
 };
 
 /// Entries of a list, by default and at most.
@@ -16,19 +19,29 @@ const DEFAULT_LIMIT: u32 = 100;
 const MAX_LIMIT: u32 = 1000;
 
 /// The parameters of a list.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct List {
+    /// Id of an entry: only those older than it.
     after: Option<String>,
+    /// Only what this key did.
     key_id: Option<String>,
+    /// How many at most.
+    #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: Option<u32>,
 }
 
-/// `GET /audit`: newest first.
+/// Lists who did what, newest first
+///
+/// Everything but reading is noted, refused attempts too; never a secret and never a row of data.
+#[utoipa::path(get, path = "/audit", operation_id = "list_audit",
+    params(List),
+    responses((status = 200, body = Page<Entry>, description = "A page of the audit trail.")))]
 pub(super) async fn list(
     caller: Caller,
     State(audit): State<Audit>,
     Query(list): Query<List>,
-) -> Result<axum::Json<Value>> {
+) -> Result<axum::Json<Page<Entry>>> {
     caller.require(Role::Admin)?;
     caller.require_all_minds("read the audit trail")?;
     let wanted = Wanted {
@@ -37,26 +50,10 @@ pub(super) async fn list(
         limit: limit(list.limit, DEFAULT_LIMIT, MAX_LIMIT)?,
     };
     let (entries, has_more) = audit.read(&caller.workspace, &wanted).await?;
-    Ok(axum::Json(json!({
-        "object": "list",
-        "first_id": entries.first().map(|entry| &entry.id),
-        "last_id": entries.last().map(|entry| &entry.id),
-        "data": entries,
-        "has_more": has_more,
-    })))
-}
-
-/// How many entries to list.
-///
-/// # Errors
-/// `invalid_parameter` outside of 1 to `most`.
-pub(super) fn limit(asked: Option<u32>, usual: u32, most: u32) -> Result<u32> {
-    let limit = asked.unwrap_or(usual);
-    match (1..=most).contains(&limit) {
-        true => Ok(limit),
-        false => Err(Error::invalid(
-            "limit",
-            format!("`limit` is a whole number from 1 to {most}"),
-        )),
-    }
+    Ok(axum::Json(Page::new(
+        &entries,
+        |entry| entry.id.clone(),
+        Entry::clone,
+        has_more,
+    )))
 }

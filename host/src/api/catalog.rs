@@ -7,6 +7,7 @@ use axum::{
     http::StatusCode,
 };
 use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
 use super::{
     AppState,
@@ -16,7 +17,7 @@ use crate::{
     auth::{Caller, Role},
     catalog::{
         Catalog, Column, DescriptionSource, Filter, ForeignKey, Mode, PrimaryKeyColumn, Source,
-        Started, Status, StoredStatistics, Table, TableStatus,
+        Started, Statistics, Status, StoredStatistics, Table, TableStatus,
     },
     datasources::{Datasource, Datasources},
     error::{Code, Error, Result},
@@ -29,43 +30,60 @@ const MAX_DESCRIPTION: usize = 10_000;
 const MAX_WAIT: u64 = 600;
 
 /// `?mind=&search=`
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Show {
+    /// Name of a Mind: only the tables that it has of the datasource.
     mind: Option<String>,
+    /// Only tables whose name or description has this in it.
     search: Option<String>,
 }
 
 /// `?wait=`: seconds.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Wait {
+    /// Seconds to wait for the end of the run; without it the answer comes at once.
+    #[param(minimum = 0, maximum = 600, default = 0)]
     wait: Option<u64>,
 }
 
 /// The body of `POST …/refresh`; none at all refreshes everything.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[schema(as = RefreshCatalog)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Refresh {
+    /// All tables unless given.
+    #[schema(min_items = 1)]
     table_names: Option<Vec<String>>,
+    /// `all` unless given.
     mode: Option<Mode>,
 }
 
 /// The body of `POST …/tables`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = LoadTables)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Load {
+    /// Tables to load into the catalog.
+    #[schema(min_items = 1)]
     table_names: Vec<String>,
 }
 
 /// The body of both `PATCH`: null clears, absent is refused.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = Describe)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Describe {
+    /// The new text; null clears it.
     #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<String>, required = true, max_length = 10_000, pattern = "^[^\\x00]*$")]
     description: Option<Option<String>>,
 }
 
 /// A catalog.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Catalog)]
 pub(super) struct ShownCatalog {
     datasource: Summary,
     total_tables: usize,
@@ -74,7 +92,8 @@ pub(super) struct ShownCatalog {
 }
 
 /// A datasource in a catalog: without what it is configured with.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = DatasourceSummary)]
 struct Summary {
     id: String,
     name: String,
@@ -85,22 +104,33 @@ struct Summary {
 }
 
 /// A table of a catalog.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Table)]
 pub(super) struct ShownTable {
     name: String,
     schema: String,
+    /// The caller's text, else the comment in the source.
+    #[schema(required = true)]
     description: Option<String>,
+    /// The comment in the source.
+    #[schema(required = true)]
     source_description: Option<String>,
     description_source: DescriptionSource,
+    /// `TABLE`, `VIEW`, …; `UNKNOWN` until loaded.
     #[serde(rename = "type")]
+    #[schema(example = "TABLE")]
     kind: String,
+    /// 0 where nobody knows.
     row_count: u64,
     row_count_known: bool,
     status: TableStatus,
     /// Why the last load failed.
+    #[schema(required = true)]
     error: Option<String>,
     /// Whether it vanished from the source.
     missing: bool,
+    /// When its columns were loaded.
+    #[schema(required = true)]
     loaded_at: Option<jiff::Timestamp>,
     columns: Vec<ShownColumn>,
     primary_key_constraints: Vec<PrimaryKeyColumn>,
@@ -108,15 +138,25 @@ pub(super) struct ShownTable {
 }
 
 /// A column of a table.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Column)]
 pub(super) struct ShownColumn {
     name: String,
+    /// The engine's own type.
+    #[schema(example = "numeric(12,2)")]
     data_type: String,
+    /// The caller's text, else the comment in the source.
+    #[schema(required = true)]
     description: Option<String>,
+    /// The comment in the source.
+    #[schema(required = true)]
     source_description: Option<String>,
     description_source: DescriptionSource,
+    /// As SQL text.
+    #[schema(required = true)]
     default_value: Option<String>,
     is_nullable: bool,
+    #[schema(value_type = Statistics)]
     statistics: StoredStatistics,
 }
 
@@ -138,7 +178,12 @@ impl FromRef<AppState> for Parts {
     }
 }
 
-/// `GET …/catalog`
+/// Gets the catalog of a datasource
+///
+/// What is stored; the engine is never waited for. Tables that were not loaded are `NOT_CATALOGED` and have no columns.
+#[utoipa::path(get, path = "/datasources/{name}/catalog", operation_id = "get_catalog",
+    params(Show),
+    responses((status = 200, body = ShownCatalog, description = "The catalog.")))]
 pub(super) async fn get(
     caller: Caller,
     State(parts): State<Parts>,
@@ -157,7 +202,10 @@ pub(super) async fn get(
     parts.show(reach, filter).await
 }
 
-/// `POST …/catalog/refresh`
+/// Loads the catalog, or what is missing of it, in the background
+#[utoipa::path(post, path = "/datasources/{name}/catalog/refresh", operation_id = "refresh_catalog",
+    params(Wait), request_body = Option<Refresh>,
+    responses((status = 200, body = ShownCatalog, description = "The catalog as it is; its status tells of the run.")))]
 pub(super) async fn refresh(
     caller: Caller,
     State(parts): State<Parts>,
@@ -176,7 +224,10 @@ pub(super) async fn refresh(
     parts.show_after(reach, &started, patience).await
 }
 
-/// `POST …/catalog/tables`
+/// Loads some tables into the catalog, in the background
+#[utoipa::path(post, path = "/datasources/{name}/catalog/tables", operation_id = "load_tables",
+    params(Wait),
+    responses((status = 200, body = ShownCatalog, description = "The catalog as it is; its status tells of the run.")))]
 pub(super) async fn load(
     caller: Caller,
     State(parts): State<Parts>,
@@ -195,7 +246,10 @@ pub(super) async fn load(
     parts.show_after(reach, &started, patience).await
 }
 
-/// `POST …/catalog/cancel`
+/// Stops the runs that load the catalog
+#[utoipa::path(post, path = "/datasources/{name}/catalog/cancel", operation_id = "cancel_catalog",
+    params(Wait),
+    responses((status = 200, body = ShownCatalog, description = "The catalog as it is.")))]
 pub(super) async fn cancel(
     caller: Caller,
     State(parts): State<Parts>,
@@ -209,7 +263,9 @@ pub(super) async fn cancel(
     parts.show_after(reach, &stopped, patience).await
 }
 
-/// `PATCH …/catalog/tables/{table_name}`
+/// Describes a table
+#[utoipa::path(patch, path = "/datasources/{name}/catalog/tables/{table_name}", operation_id = "describe_table",
+    responses((status = 200, body = ShownTable, description = "The table as it is now.")))]
 pub(super) async fn describe_table(
     caller: Caller,
     State(parts): State<Parts>,
@@ -226,7 +282,9 @@ pub(super) async fn describe_table(
     Ok(axum::Json(table.into()))
 }
 
-/// `PATCH …/catalog/tables/{table_name}/columns/{column_name}`
+/// Describes a column
+#[utoipa::path(patch, path = "/datasources/{name}/catalog/tables/{table_name}/columns/{column_name}", operation_id = "describe_column",
+    responses((status = 200, body = ShownColumn, description = "The column as it is now.")))]
 pub(super) async fn describe_column(
     caller: Caller,
     State(parts): State<Parts>,
@@ -243,7 +301,9 @@ pub(super) async fn describe_column(
     Ok(axum::Json(column.into()))
 }
 
-/// `DELETE …/catalog/tables/{table_name}`
+/// Deletes what the catalog has of a table
+#[utoipa::path(delete, path = "/datasources/{name}/catalog/tables/{table_name}", operation_id = "delete_table",
+    responses((status = 204, description = "Deleted; the table itself is untouched.")))]
 pub(super) async fn delete_table(
     caller: Caller,
     State(parts): State<Parts>,
@@ -255,7 +315,9 @@ pub(super) async fn delete_table(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// `DELETE …/catalog`
+/// Deletes the catalog of a datasource
+#[utoipa::path(delete, path = "/datasources/{name}/catalog", operation_id = "delete_catalog",
+    responses((status = 204, description = "Deleted; the tables themselves are untouched.")))]
 pub(super) async fn delete_all(
     caller: Caller,
     State(parts): State<Parts>,

@@ -10,6 +10,7 @@ use axum::{
 use futures_util::stream;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{
@@ -29,24 +30,41 @@ use crate::{
 };
 
 /// The fields that matter here. Others of OpenAI's API are accepted and have no effect.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = NewChat)]
 pub struct CreateChat {
+    /// Name of the Mind to ask.
+    #[schema(value_type = String, min_length = 1, example = "sales")]
     model: Option<String>,
+    /// The whole chat, one message of the role user among them.
     #[serde(default)]
+    #[schema(value_type = Vec<ask::described::Message>, min_items = 1)]
     messages: Value,
+    /// Whether to answer with a stream.
     stream: Option<bool>,
     stream_options: Option<StreamOptions>,
+    /// As `max_completion_tokens`.
+    #[schema(value_type = Option<u32>, minimum = 1)]
     max_tokens: Option<NonZeroU32>,
+    /// Tokens that the model may write.
+    #[schema(value_type = Option<u32>, minimum = 1)]
     max_completion_tokens: Option<NonZeroU32>,
+    #[schema(schema_with = ask::described::metadata)]
     metadata: Option<Map<String, Value>>,
-    /// Whether anything of the answer is kept.
+    /// Whether anything of the answer is kept; nothing is unless this says so.
     store: Option<bool>,
+    /// A Mind gives one answer.
+    #[schema(minimum = 1, maximum = 1)]
     n: Option<u32>,
+    /// None: a Mind has its own.
+    #[schema(value_type = Option<Vec<Object>>, max_items = 0)]
     tools: Option<Vec<Value>>,
 }
 
-#[derive(Debug, Deserialize)]
+/// What a stream has besides the text.
+#[derive(Debug, Deserialize, ToSchema)]
 struct StreamOptions {
+    /// Whether a last chunk tells what was used.
     include_usage: Option<bool>,
 }
 
@@ -78,7 +96,10 @@ impl CreateChat {
     }
 }
 
-/// `POST /chat/completions`
+/// Asks a Mind in the shape of OpenAI's older API
+#[utoipa::path(post, path = "/chat/completions", operation_id = "create_chat", request_body = CreateChat,
+    responses((status = 200, description = "The answer; with `stream` as chunks, `[DONE]` the last.",
+        content((Completion<'static> = "application/json"), (String = "text/event-stream", example = "data: {\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Three\"}}]}\n\n")))))]
 pub async fn create(
     State(answering): State<Answering>,
     State(idempotency): State<Arc<Idempotency>>,
@@ -119,22 +140,79 @@ async fn whole(mut reader: EventReader) -> Result<Response> {
     Err(Error::internal("an answer ended without a last event"))
 }
 
-fn completion(record: &ResponseRecord, text: &str) -> Value {
-    json!({
-        "id": record.id,
-        "object": "chat.completion",
-        "created": record.created_at.as_second(),
-        "model": record.mind_name,
-        "choices": [{
-            "index": 0,
-            "message": {"role": "assistant", "content": text, "refusal": null, "annotations": []},
-            "logprobs": null,
-            "finish_reason": finish_reason(record),
+/// An answer in the shape of OpenAI's older API.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ChatCompletion)]
+struct Completion<'a> {
+    id: Uuid,
+    #[schema(example = "chat.completion")]
+    object: &'static str,
+    /// In seconds since 1970.
+    created: i64,
+    /// Name of the Mind.
+    model: &'a str,
+    choices: [Whole<'a>; 1],
+    usage: ChatUsage,
+    #[schema(required = true)]
+    service_tier: Option<&'static str>,
+    #[schema(required = true)]
+    system_fingerprint: Option<&'static str>,
+}
+
+/// The answer.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ChatChoice)]
+struct Whole<'a> {
+    index: u8,
+    message: Answer<'a>,
+    #[schema(required = true)]
+    logprobs: Option<u8>,
+    /// `stop`; `length` when the text ends in the middle.
+    #[schema(example = "stop")]
+    finish_reason: &'static str,
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = ChatAnswer)]
+struct Answer<'a> {
+    #[schema(example = "assistant")]
+    role: &'static str,
+    content: &'a str,
+    #[schema(required = true)]
+    refusal: Option<&'static str>,
+    #[schema(value_type = Vec<Object>)]
+    annotations: [u8; 0],
+}
+
+/// Tokens that the model counted; 0 where it counts none.
+#[derive(Serialize, ToSchema)]
+struct ChatUsage {
+    prompt_tokens: u64,
+    completion_tokens: u64,
+    total_tokens: u64,
+}
+
+fn completion<'a>(record: &'a ResponseRecord, text: &'a str) -> Completion<'a> {
+    Completion {
+        id: record.id,
+        object: "chat.completion",
+        created: record.created_at.as_second(),
+        model: &record.mind_name,
+        choices: [Whole {
+            index: 0,
+            message: Answer {
+                role: "assistant",
+                content: text,
+                refusal: None,
+                annotations: [],
+            },
+            logprobs: None,
+            finish_reason: finish_reason(record),
         }],
-        "usage": usage_of(record),
-        "service_tier": null,
-        "system_fingerprint": null,
-    })
+        usage: usage_of(record),
+        service_tier: None,
+        system_fingerprint: None,
+    }
 }
 
 fn finish_reason(record: &ResponseRecord) -> &'static str {
@@ -144,13 +222,13 @@ fn finish_reason(record: &ResponseRecord) -> &'static str {
     }
 }
 
-fn usage_of(record: &ResponseRecord) -> Value {
+fn usage_of(record: &ResponseRecord) -> ChatUsage {
     let usage = record.usage;
-    json!({
-        "prompt_tokens": usage.input_tokens,
-        "completion_tokens": usage.output_tokens,
-        "total_tokens": usage.input_tokens + usage.output_tokens,
-    })
+    ChatUsage {
+        prompt_tokens: usage.input_tokens,
+        completion_tokens: usage.output_tokens,
+        total_tokens: usage.input_tokens + usage.output_tokens,
+    }
 }
 
 /// The stream of one answer. Dropped by the client, it drops the reader.
@@ -186,7 +264,7 @@ struct Chunk<'a> {
     system_fingerprint: Option<&'static str>,
     choices: &'a [Choice<'a>],
     #[serde(skip_serializing_if = "Option::is_none")]
-    usage: Option<Value>,
+    usage: Option<Option<ChatUsage>>,
 }
 
 #[derive(Serialize)]
@@ -236,7 +314,7 @@ impl Writer {
     fn last(&self, record: &ResponseRecord) -> Vec<SseEvent> {
         let mut events = self.chunk(Delta::default(), Some(finish_reason(record)));
         if self.usage {
-            events.extend(self.event(&[], Some(usage_of(record))));
+            events.extend(self.event(&[], Some(Some(usage_of(record)))));
         }
         events.push(SseEvent::default().data("[DONE]"));
         events
@@ -250,10 +328,10 @@ impl Writer {
             finish_reason,
         };
         // Who asked for the usage is told with each chunk that it is yet to come.
-        self.event(&[choice], self.usage.then_some(Value::Null))
+        self.event(&[choice], self.usage.then_some(None))
     }
 
-    fn event(&self, choices: &[Choice<'_>], usage: Option<Value>) -> Vec<SseEvent> {
+    fn event(&self, choices: &[Choice<'_>], usage: Option<Option<ChatUsage>>) -> Vec<SseEvent> {
         written(&Chunk {
             id: self.id,
             object: "chat.completion.chunk",

@@ -8,12 +8,14 @@ use axum::{
 };
 use futures_util::stream;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
+use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use super::{
-    ask,
+    ask::{self, described},
     extract::{Json, Path, Query},
+    list::{Page, limit},
 };
 use crate::{
     answering::Answering,
@@ -25,8 +27,8 @@ use crate::{
 };
 
 /// Rows of a page, by default and at most.
-const DEFAULT_LIMIT: u64 = 100;
-const MAX_LIMIT: u64 = 1000;
+const DEFAULT_LIMIT: u32 = 100;
+const MAX_LIMIT: u32 = 1000;
 
 /// Items of a list, by default and at most.
 const DEFAULT_ITEMS: u32 = 20;
@@ -36,25 +38,32 @@ const MAX_ITEMS: u32 = 100;
 const MAX_NEW_ITEMS: usize = 20;
 
 /// The body of `POST /conversations`.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[schema(as = NewConversation)]
 pub struct CreateConversation {
+    /// Its first messages.
     #[serde(default)]
+    #[schema(value_type = Option<Vec<described::Message>>, max_items = 20)]
     items: Value,
+    /// The caller's own notes.
+    #[schema(schema_with = described::metadata)]
     metadata: Option<Map<String, Value>>,
 }
 
-/// `POST /conversations`
+/// Begins a conversation
+#[utoipa::path(post, path = "/conversations", operation_id = "create_conversation", request_body = Option<CreateConversation>,
+    responses((status = 200, body = ShownConversation, description = "The new conversation.")))]
 pub async fn create(
     State(conversations): State<Conversations>,
     caller: Caller,
     body: Option<Json<CreateConversation>>,
-) -> Result<Response> {
+) -> Result<axum::Json<ShownConversation>> {
     let body = body.map(|Json(body)| body).unwrap_or_default();
     let messages = items_of(&body.items)?;
     let conversation = conversations
         .create(&caller, ask::metadata(body.metadata)?, &messages)
         .await?;
-    Ok(axum::Json(object(&conversation)).into_response())
+    Ok(axum::Json(object(&conversation)))
 }
 
 /// At most as many items at once as OpenAI's API takes.
@@ -71,35 +80,39 @@ fn items_of(items: &Value) -> Result<Vec<Message>> {
     ask::messages(items, "items")
 }
 
-/// `GET /conversations`
+/// Lists the conversations of the key, newest first unless asked otherwise
+#[utoipa::path(get, path = "/conversations", operation_id = "list_conversations",
+    params(List),
+    responses((status = 200, body = Page<ShownConversation>, description = "A page of them.")))]
 pub async fn list(
     State(conversations): State<Conversations>,
     caller: Caller,
     Query(list): Query<List>,
-) -> Result<axum::Json<Value>> {
+) -> Result<axum::Json<Page<ShownConversation>>> {
     let window = list.window("conv_", Code::ConversationNotFound)?;
     let (found, has_more) = conversations.all(&caller, window).await?;
-    let ids = ends(&found, |one| one.id);
-    Ok(axum::Json(page(
-        found.iter().map(object).collect(),
-        ids,
-        has_more,
-    )))
+    let id = |one: &Conversation| one.id.to_string();
+    Ok(axum::Json(Page::new(&found, id, object, has_more)))
 }
 
 /// The body of `POST /conversations/{id}`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = ChangeConversation)]
 pub struct UpdateConversation {
+    /// The caller's own notes; replaces all of them.
+    #[schema(schema_with = described::metadata_object)]
     metadata: Map<String, Value>,
 }
 
-/// `POST /conversations/{id}`
+/// Changes the metadata of a conversation
+#[utoipa::path(post, path = "/conversations/{id}", operation_id = "update_conversation",
+    responses((status = 200, body = ShownConversation, description = "The conversation as it is now.")))]
 pub async fn update(
     State(conversations): State<Conversations>,
     caller: Caller,
     Path(id): Path<String>,
     Json(body): Json<UpdateConversation>,
-) -> Result<axum::Json<Value>> {
+) -> Result<axum::Json<ShownConversation>> {
     let metadata = ask::metadata(Some(body.metadata))?;
     let updated = conversations
         .update(&caller, conversation_id(&id)?, metadata)
@@ -107,47 +120,53 @@ pub async fn update(
     Ok(axum::Json(object(&updated)))
 }
 
-/// `GET /conversations/{id}`
+/// Gets a conversation
+#[utoipa::path(get, path = "/conversations/{id}", operation_id = "get_conversation",
+    responses((status = 200, body = ShownConversation, description = "The conversation.")))]
 pub async fn get(
     State(conversations): State<Conversations>,
     caller: Caller,
     Path(id): Path<String>,
-) -> Result<axum::Json<Value>> {
+) -> Result<axum::Json<ShownConversation>> {
     let conversation = conversations.get(&caller, conversation_id(&id)?).await?;
     Ok(axum::Json(object(&conversation)))
 }
 
-/// `DELETE /conversations/{id}`
+/// Deletes a conversation with its messages
+#[utoipa::path(delete, path = "/conversations/{id}", operation_id = "delete_conversation",
+    responses((status = 200, body = Deleted, description = "Deleted.")))]
 pub async fn delete(
     State(answering): State<Answering>,
     caller: Caller,
     Path(id): Path<String>,
-) -> Result<axum::Json<Value>> {
+) -> Result<axum::Json<Deleted>> {
     let id = conversation_id(&id)?;
     answering.delete_conversation(&caller, id).await?;
-    Ok(axum::Json(
-        json!({"id": id, "object": "conversation.deleted", "deleted": true}),
-    ))
+    Ok(axum::Json(Deleted {
+        id,
+        object: "conversation.deleted",
+        deleted: true,
+    }))
 }
 
 /// The parameters of a list.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub struct List {
+    /// Id of an entry: only those behind it, in the order asked for.
     after: Option<String>,
+    /// How many at most.
+    #[param(minimum = 1, maximum = 100, default = 20)]
     limit: Option<u32>,
+    /// Oldest or newest first; newest unless given.
+    #[param(inline)]
     order: Option<Order>,
 }
 
 impl List {
     /// Newest first unless asked otherwise, as OpenAI's API has it.
     fn window(&self, prefix: &str, not_found: Code) -> Result<Window> {
-        let limit = self.limit.unwrap_or(DEFAULT_ITEMS);
-        if !(1..=MAX_ITEMS).contains(&limit) {
-            return Err(Error::invalid(
-                "limit",
-                format!("`limit` is a whole number from 1 to {MAX_ITEMS}"),
-            ));
-        }
+        let limit = limit(self.limit, DEFAULT_ITEMS, MAX_ITEMS)?;
         let after = self
             .after
             .as_deref()
@@ -160,55 +179,47 @@ impl List {
     }
 }
 
-/// The ids of the first and the last of some.
-fn ends<T>(all: &[T], id: impl Fn(&T) -> Uuid) -> [Option<Uuid>; 2] {
-    [all.first().map(&id), all.last().map(&id)]
-}
-
-/// A page of a list, as OpenAI's clients read it.
-fn page(data: Vec<Value>, [first, last]: [Option<Uuid>; 2], has_more: bool) -> Value {
-    json!({"object": "list", "data": data, "first_id": first, "last_id": last, "has_more": has_more})
-}
-
 /// The order of a list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 enum Order {
     Asc,
     Desc,
 }
 
-/// `GET /conversations/{id}/items`
+/// Lists the messages of a conversation, newest first unless asked otherwise
+#[utoipa::path(get, path = "/conversations/{id}/items", operation_id = "list_items",
+    params(List),
+    responses((status = 200, body = Page<Item>, description = "A page of them.")))]
 pub async fn items(
     State(conversations): State<Conversations>,
     caller: Caller,
     Path(id): Path<String>,
     Query(list): Query<List>,
-) -> Result<axum::Json<Value>> {
+) -> Result<axum::Json<Page<Item>>> {
     let conversation = conversations.get(&caller, conversation_id(&id)?).await?;
     let window = list.window("msg_", Code::MessageNotFound)?;
     let (messages, has_more) = conversations.list(&conversation, window).await?;
-    let ids = ends(&messages, |message| message.id);
-    Ok(axum::Json(page(
-        messages.iter().map(item).collect(),
-        ids,
-        has_more,
-    )))
+    Ok(axum::Json(Page::new(&messages, id_of, item, has_more)))
 }
 
 /// The body of `POST /conversations/{id}/items`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 pub struct AddItems {
+    /// Messages.
+    #[schema(value_type = Vec<described::Message>, min_items = 1, max_items = 20)]
     items: Value,
 }
 
-/// `POST /conversations/{id}/items`
+/// Adds messages to a conversation
+#[utoipa::path(post, path = "/conversations/{id}/items", operation_id = "add_items",
+    responses((status = 200, body = Page<Item>, description = "The new messages.")))]
 pub async fn items_add(
     State(conversations): State<Conversations>,
     caller: Caller,
     Path(id): Path<String>,
     Json(body): Json<AddItems>,
-) -> Result<axum::Json<Value>> {
+) -> Result<axum::Json<Page<Item>>> {
     let messages = items_of(&body.items)?;
     if messages.is_empty() {
         return Err(Error::invalid(
@@ -219,32 +230,31 @@ pub async fn items_add(
     conversations
         .add(&caller, conversation_id(&id)?, &messages)
         .await?;
-    let ids = ends(&messages, |message| message.id);
-    Ok(axum::Json(page(
-        messages.iter().map(item).collect(),
-        ids,
-        false,
-    )))
+    Ok(axum::Json(Page::new(&messages, id_of, item, false)))
 }
 
-/// `DELETE /conversations/{id}/items/{item_id}`
+/// Deletes a message
+#[utoipa::path(delete, path = "/conversations/{id}/items/{item_id}", operation_id = "delete_item",
+    responses((status = 200, body = ShownConversation, description = "The conversation that it was in.")))]
 pub async fn item_delete(
     State(conversations): State<Conversations>,
     caller: Caller,
     Path((id, item_id)): Path<(String, String)>,
-) -> Result<axum::Json<Value>> {
+) -> Result<axum::Json<ShownConversation>> {
     let conversation = conversations
         .remove(&caller, conversation_id(&id)?, message_id(&item_id)?)
         .await?;
     Ok(axum::Json(object(&conversation)))
 }
 
-/// `GET /conversations/{id}/items/{item_id}`
+/// Gets a message
+#[utoipa::path(get, path = "/conversations/{id}/items/{item_id}", operation_id = "get_item",
+    responses((status = 200, body = Item, description = "The message.")))]
 pub async fn item_get(
     State(conversations): State<Conversations>,
     caller: Caller,
     Path((id, item_id)): Path<(String, String)>,
-) -> Result<axum::Json<Value>> {
+) -> Result<axum::Json<Item>> {
     let conversation = conversations.get(&caller, conversation_id(&id)?).await?;
     let message = conversations
         .message(&conversation, message_id(&item_id)?)
@@ -253,41 +263,51 @@ pub async fn item_get(
 }
 
 /// The parameters of a page.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub struct PageQuery {
-    limit: Option<u64>,
+    /// Rows of the page.
+    #[param(minimum = 1, maximum = 1000, default = 100)]
+    limit: Option<u32>,
+    /// Rows before the page.
+    #[param(minimum = 0, maximum = 9_223_372_036_854_775_807u64, default = 0)]
     offset: Option<u64>,
 }
 
 /// A page of a result.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct ResultPage {
     result: ResultRows,
+    /// Rows of the whole result.
     total: u64,
+    /// Whether the SQL has an ORDER BY, so that pages fit together.
     is_pagination_consistent: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct ResultRows {
+    /// Rows, each in the order of the columns.
+    #[schema(value_type = Vec<Vec<Value>>, example = json!([["Ann", 3]]))]
     data: Rows,
+    #[schema(example = json!(["name", "orders"]))]
     column_names: Vec<String>,
     column_types: Vec<schema::ColumnType>,
 }
 
-/// `GET /conversations/{id}/items/{item_id}/result`
+/// Gets a page of the result behind an answer
+///
+/// The SQL of the message runs again, against the Mind as it is now.
+#[utoipa::path(get, path = "/conversations/{id}/items/{item_id}/result", operation_id = "get_result",
+    params(PageQuery),
+    responses((status = 200, body = ResultPage, description = "The page.",
+        headers(("x-mindhost-plugin" = String, description = "SHA-256 of the plugin that served it.")))))]
 pub async fn result(
     State(results): State<StoredResults>,
     caller: Caller,
     Path((id, item_id)): Path<(String, String)>,
     Query(query): Query<PageQuery>,
 ) -> Result<Response> {
-    let limit = query.limit.unwrap_or(DEFAULT_LIMIT);
-    if !(1..=MAX_LIMIT).contains(&limit) {
-        return Err(Error::invalid(
-            "limit",
-            format!("`limit` is a whole number from 1 to {MAX_LIMIT}"),
-        ));
-    }
+    let limit = limit(query.limit, DEFAULT_LIMIT, MAX_LIMIT)?;
     let offset = query.offset.unwrap_or(0);
     if i64::try_from(offset).is_err() {
         return Err(Error::invalid(
@@ -296,7 +316,7 @@ pub async fn result(
         ));
     }
     let statement = stored(&results, &caller, &id, &item_id).await?;
-    let page = results.page(&statement, limit, offset).await?;
+    let page = results.page(&statement, limit.into(), offset).await?;
     let body = ResultPage {
         total: page.total,
         is_pagination_consistent: page.ordered,
@@ -309,7 +329,13 @@ pub async fn result(
     Ok(([("x-mindhost-plugin", page.digest)], axum::Json(body)).into_response())
 }
 
-/// `GET /conversations/{id}/items/{item_id}/export`
+/// Exports the whole result behind an answer as CSV
+///
+/// A failure after the first byte breaks the transfer off.
+#[utoipa::path(get, path = "/conversations/{id}/items/{item_id}/export", operation_id = "export_result",
+    responses((status = 200, description = "UTF-8, the names of the columns first, one line a row.", body = String, content_type = "text/csv",
+        headers(("content-disposition" = String, description = "Names a file."),
+            ("x-mindhost-plugin" = String, description = "SHA-256 of the plugin that served it.")))))]
 pub async fn export(
     State(results): State<StoredResults>,
     caller: Caller,
@@ -356,31 +382,101 @@ fn message_id(text: &str) -> Result<Uuid> {
     ask::id(text, "msg_", "message_id", Code::MessageNotFound)
 }
 
-fn object(conversation: &Conversation) -> Value {
-    json!({
-        "id": conversation.id,
-        "object": "conversation",
-        "created_at": conversation.created_at.as_second(),
-        "metadata": conversation.metadata,
-        "model": conversation.mind_name,
-    })
+fn id_of(message: &Message) -> String {
+    message.id.to_string()
+}
+
+/// A conversation as OpenAI's clients read it.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Conversation)]
+pub struct ShownConversation {
+    id: Uuid,
+    #[schema(example = "conversation")]
+    object: &'static str,
+    /// In seconds since 1970.
+    created_at: i64,
+    #[schema(schema_with = described::metadata_object)]
+    metadata: Map<String, Value>,
+    /// The Mind that it belongs to, once it has one.
+    #[schema(required = true)]
+    model: Option<String>,
+}
+
+/// What is left of a conversation or response.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Deleted {
+    /// Its id.
+    pub id: Uuid,
+    /// `conversation.deleted`, `response`
+    #[schema(example = "response")]
+    pub object: &'static str,
+    /// That it is gone.
+    #[schema(example = true)]
+    pub deleted: bool,
 }
 
 /// A message as OpenAI's clients read it.
-fn item(message: &Message) -> Value {
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Item {
+    #[schema(example = "message")]
+    r#type: &'static str,
+    id: Uuid,
+    /// `completed`, `incomplete`
+    #[schema(example = "completed")]
+    status: String,
+    role: Author,
+    /// One part.
+    content: [Part; 1],
+    /// In seconds since 1970.
+    created_at: i64,
+    /// The SQL that an answer is based on.
+    #[schema(required = true)]
+    sql: Option<String>,
+}
+
+/// The text of a message.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Part {
+    OutputText {
+        text: String,
+        #[schema(value_type = Vec<Object>)]
+        annotations: [u8; 0],
+        #[schema(value_type = Vec<Object>)]
+        logprobs: [u8; 0],
+    },
+    InputText {
+        text: String,
+    },
+}
+
+fn object(conversation: &Conversation) -> ShownConversation {
+    ShownConversation {
+        id: conversation.id,
+        object: "conversation",
+        created_at: conversation.created_at.as_second(),
+        metadata: conversation.metadata.clone(),
+        model: conversation.mind_name.clone(),
+    }
+}
+
+fn item(message: &Message) -> Item {
+    let text = message.text.clone();
     let part = match message.author {
-        Author::Assistant => {
-            json!({"type": "output_text", "text": message.text, "annotations": [], "logprobs": []})
-        }
-        _ => json!({"type": "input_text", "text": message.text}),
+        Author::Assistant => Part::OutputText {
+            text,
+            annotations: [],
+            logprobs: [],
+        },
+        _ => Part::InputText { text },
     };
-    json!({
-        "type": "message",
-        "id": message.id,
-        "status": message.status,
-        "role": message.author,
-        "content": [part],
-        "created_at": message.created_at.as_second(),
-        "sql": message.sql.as_ref().map(|sql| sql.text.as_str()),
-    })
+    Item {
+        r#type: "message",
+        id: message.id,
+        status: message.status.clone(),
+        role: message.author,
+        content: [part],
+        created_at: message.created_at.as_second(),
+        sql: message.sql.as_ref().map(|sql| sql.text.clone()),
+    }
 }

@@ -6,6 +6,13 @@ use axum::{Extension, extract::State, http::StatusCode};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use utoipa::{
+    IntoParams, ToSchema,
+    openapi::{
+        Object,
+        schema::{Array, ArrayBuilder, SchemaType, Type},
+    },
+};
 
 use super::{
     admission::Made,
@@ -28,54 +35,107 @@ const CHECKS_AT_ONCE: usize = 4;
 const FAILED: &str = "the datasource cannot be reached; an editor can see why";
 
 /// The body of `POST /datasources`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = NewDatasource)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Create {
+    /// Unique in the workspace, and usable in SQL without quoting.
+    #[schema(pattern = "^[A-Za-z][A-Za-z0-9_]{0,61}$", example = "shop")]
     name: String,
+    /// `GET /engines` lists them.
+    #[schema(example = "sqlite")]
     engine: String,
+    /// For people and models.
+    #[schema(max_length = 10_000)]
     description: Option<String>,
+    /// As the engine's schema says.
+    #[schema(value_type = Object, example = json!({"path": "shop.db"}))]
     connection_data: Map<String, Value>,
+    /// Connections open at once; the server's limit unless given.
+    #[schema(minimum = 1, maximum = 1000)]
     max_connections: Option<u32>,
+    /// For one statement, from `1ms` to `24h`; the server's limit unless given.
     #[serde(default, deserialize_with = "friendly::option")]
+    #[schema(value_type = Option<String>, pattern = "^([1-9][0-9]{0,4}(ms|s)|[1-9][0-9]{0,2}m|([1-9]|1[0-9]|2[0-4])h)$", example = "30s")]
     statement_timeout: Option<Duration>,
+    /// Whether values from the statistics may go to a model vendor.
     send_values: Option<bool>,
+    /// Whether rows of results may go to a model vendor.
     send_rows: Option<bool>,
+    /// Schemas whose functions a statement may call.
+    #[schema(schema_with = function_schemas)]
     function_schemas: Option<Vec<String>>,
 }
 
 /// The body of `PUT` and `PATCH /datasources/{name}`: what changes.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = ChangeDatasource)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Update {
+    /// Unique in the workspace, and usable in SQL without quoting.
+    #[schema(pattern = "^[A-Za-z][A-Za-z0-9_]{0,61}$", example = "shop")]
     name: Option<String>,
+    /// The engine that it has; it cannot change.
     engine: Option<String>,
+    /// For people and models; null clears it.
     #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<String>, max_length = 10_000)]
     description: Option<Option<String>>,
+    /// What changes of it. A secret sent back as `********` stays as it is, unless it would go elsewhere then.
+    #[schema(value_type = Option<Object>)]
     connection_data: Option<Map<String, Value>>,
+    /// Connections open at once; null for the server's limit.
     #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<u32>, minimum = 1, maximum = 1000)]
     max_connections: Option<Option<u32>>,
+    /// For one statement, from `1ms` to `24h`; null for the server's limit.
     #[serde(default, deserialize_with = "friendly::present")]
+    #[schema(value_type = Option<String>, pattern = "^([1-9][0-9]{0,4}(ms|s)|[1-9][0-9]{0,2}m|([1-9]|1[0-9]|2[0-4])h)$", example = "30s")]
     statement_timeout: Option<Option<Duration>>,
+    /// Whether values from the statistics may go to a model vendor.
     send_values: Option<bool>,
+    /// Whether rows of results may go to a model vendor.
     send_rows: Option<bool>,
+    /// Schemas whose functions a statement may call.
+    #[schema(schema_with = function_schemas)]
     function_schemas: Option<Vec<String>>,
 }
 
+/// Names of schemas, or null.
+fn function_schemas() -> Array {
+    let name = Object::builder()
+        .schema_type(Type::String)
+        .min_length(Some(1))
+        .max_length(Some(128));
+    ArrayBuilder::new()
+        .schema_type(SchemaType::from_iter([Type::Array, Type::Null]))
+        .items(name)
+        .max_items(Some(100))
+        .build()
+}
+
 /// `?check_connection=`
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Check {
+    /// Whether the connection is tested. When a datasource is made or changed it is unless this says no, and nothing is
+    /// stored if the test fails; when it is read, only if this says yes.
     check_connection: Option<bool>,
 }
 
 /// `?cascade=`
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Cascade {
+    /// Whether to take it out of the Minds that use it, in place of a refusal.
     #[serde(default)]
+    #[param(required = false, default = false)]
     cascade: bool,
 }
 
 /// A datasource as it is shown.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Datasource)]
 pub(super) struct Shown {
     id: String,
     name: String,
@@ -85,24 +145,40 @@ pub(super) struct Shown {
     modified_at: jiff::Timestamp,
     /// For editors and above; every secret masked.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
     connection_data: Option<Map<String, Value>>,
+    /// Connections open at once; null for the server's limit.
+    #[schema(required = true)]
     max_connections: Option<u32>,
+    /// For one statement; null for the server's limit.
+    #[schema(required = true, example = "30s")]
     statement_timeout: Option<String>,
+    /// Whether values from the statistics may go to a model vendor.
     send_values: bool,
+    /// Whether rows of results may go to a model vendor.
     send_rows: bool,
+    /// Schemas whose functions a statement may call.
     function_schemas: Vec<String>,
+    /// With `check_connection=true`.
     #[serde(skip_serializing_if = "Option::is_none")]
     connection_status: Option<ConnectionStatus>,
 }
 
 /// How the test of a connection ended.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(super) struct ConnectionStatus {
     success: bool,
+    /// What went wrong.
+    #[schema(required = true)]
     error_message: Option<String>,
 }
 
-/// `POST /datasources`
+/// Connects a datasource
+///
+/// The connection is tested first and the list of tables kept; nothing is stored if that fails.
+#[utoipa::path(post, path = "/datasources", operation_id = "create_datasource",
+    params(Check),
+    responses((status = 201, body = Shown, description = "The new datasource.")))]
 pub(super) async fn create(
     caller: Caller,
     State(datasources): State<Arc<Datasources>>,
@@ -132,7 +208,12 @@ pub(super) async fn create(
     Ok((StatusCode::CREATED, made, shown))
 }
 
-/// `PUT` and `PATCH /datasources/{name}`
+/// Changes a datasource
+///
+/// Fields that are not sent stay as they are.
+#[utoipa::path(method(put, patch), path = "/datasources/{name}", operation_id = "update_datasource",
+    params(Check),
+    responses((status = 200, body = Shown, description = "The datasource as it is now.")))]
 pub(super) async fn update(
     caller: Caller,
     State(datasources): State<Arc<Datasources>>,
@@ -172,7 +253,10 @@ async fn keep_tables(catalog: &Catalog, saved: &Saved) -> Result<()> {
     }
 }
 
-/// `GET /datasources`
+/// Lists the datasources
+#[utoipa::path(get, path = "/datasources", operation_id = "list_datasources",
+    params(Check),
+    responses((status = 200, body = Vec<Shown>, description = "By name.")))]
 pub(super) async fn list(
     caller: Caller,
     State(datasources): State<Arc<Datasources>>,
@@ -188,7 +272,10 @@ pub(super) async fn list(
     Ok(axum::Json(listed))
 }
 
-/// `GET /datasources/{name}`
+/// Gets a datasource
+#[utoipa::path(get, path = "/datasources/{name}", operation_id = "get_datasource",
+    params(Check),
+    responses((status = 200, body = Shown, description = "The datasource.")))]
 pub(super) async fn get(
     caller: Caller,
     State(datasources): State<Arc<Datasources>>,
@@ -201,7 +288,10 @@ pub(super) async fn get(
     Ok(axum::Json(shown))
 }
 
-/// `DELETE /datasources/{name}`
+/// Deletes a datasource with its catalog
+#[utoipa::path(delete, path = "/datasources/{name}", operation_id = "delete_datasource",
+    params(Cascade),
+    responses((status = 204, description = "Deleted.")))]
 pub(super) async fn delete(
     caller: Caller,
     State(datasources): State<Arc<Datasources>>,

@@ -5,9 +5,11 @@ use axum::{
     http::{HeaderValue, Method, StatusCode, Uri, header},
     response::{IntoResponse, Response},
 };
+use serde::Serialize;
 use serde_json::{Value, json};
+use utoipa::ToSchema;
 
-use crate::error::{Code, Error, Kind};
+use crate::error::{Blame, Code, Error, Kind};
 
 /// The status of a kind.
 pub fn status(kind: Kind) -> StatusCode {
@@ -31,7 +33,7 @@ pub fn status(kind: Kind) -> StatusCode {
 }
 
 /// `error.type`, in the words that clients of OpenAI's API know.
-fn type_name(kind: Kind) -> &'static str {
+pub(super) fn type_name(kind: Kind) -> &'static str {
     match kind {
         Kind::Unauthenticated => "authentication_error",
         Kind::Forbidden => "permission_error",
@@ -41,24 +43,53 @@ fn type_name(kind: Kind) -> &'static str {
     }
 }
 
-/// The object under `error`: `message`, `type`, `code`, `param`, and what else is known.
-pub fn object(error: &Error) -> Value {
-    let mut object = json!({
-        "message": error.message(),
-        "type": type_name(error.kind()),
-        "code": error.code().as_str(),
-        "param": error.param_name(),
-    });
-    if let Some(blame) = error.blame() {
-        object["blame"] = json!(blame);
+/// The body of every failure.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Error)]
+pub struct ErrorBody<'a> {
+    error: ErrorObject<'a>,
+    /// The message again, for clients that read only this.
+    detail: &'a str,
+}
+
+/// What went wrong.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ErrorObject<'a> {
+    /// What is wrong, and what to do next.
+    message: &'a str,
+    /// The sort of failure, in the words of OpenAI's API.
+    #[schema(example = "invalid_request_error")]
+    r#type: &'static str,
+    /// Stable; `host/docs/errors.md` lists all of them.
+    #[schema(example = "invalid_parameter")]
+    code: &'static str,
+    /// The parameter at fault.
+    #[schema(required = true, example = "name")]
+    param: Option<&'a str>,
+    /// Who is at fault when an answer could not be had.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blame: Option<Blame>,
+    /// Where in the SQL text, in characters from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    position: Option<u32>,
+    /// The engine's or vendor's own code: an SQLSTATE, an HTTP status.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    engine_code: Option<&'a str>,
+}
+
+impl<'a> ErrorObject<'a> {
+    /// Of a failure.
+    pub fn of(error: &'a Error) -> Self {
+        Self {
+            message: error.message(),
+            r#type: type_name(error.kind()),
+            code: error.code().as_str(),
+            param: error.param_name(),
+            blame: error.blame(),
+            position: error.position(),
+            engine_code: error.engine_code(),
+        }
     }
-    if let Some(position) = error.position() {
-        object["position"] = json!(position);
-    }
-    if let Some(code) = error.engine_code() {
-        object["engine_code"] = json!(code);
-    }
-    object
 }
 
 /// The fields of an `error` event: flat, as OpenAI's clients read them, and the whole object.
@@ -68,15 +99,18 @@ pub fn stream_fields(error: &Error) -> Value {
         "code": error.code().as_str(),
         "message": error.message(),
         "param": error.param_name(),
-        "error": object(error),
+        "error": ErrorObject::of(error),
     })
 }
 
 impl IntoResponse for Error {
     fn into_response(self) -> Response {
         log(&self);
-        let body = Json(json!({"error": object(&self), "detail": self.message()}));
-        let mut response = (status(self.kind()), body).into_response();
+        let body = ErrorBody {
+            error: ErrorObject::of(&self),
+            detail: self.message(),
+        };
+        let mut response = (status(self.kind()), Json(body)).into_response();
         if self.kind() == Kind::Unauthenticated {
             let bearer = HeaderValue::from_static("Bearer");
             response
@@ -134,4 +168,37 @@ pub(super) async fn method_not_allowed(method: Method, uri: Uri) -> Error {
 /// The answer to a panic in a handler. What it said was logged by the panic hook.
 pub(super) fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
     Error::internal("a handler panicked").into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documentation_lists_every_code_with_its_status_and_what_to_do() {
+        let documented: Vec<Vec<&str>> = include_str!("../../docs/errors.md")
+            .lines()
+            .filter(|line| line.starts_with("| `"))
+            .map(|line| line.trim_matches('|').split(" | ").map(str::trim).collect())
+            .collect();
+        let known: Vec<Vec<String>> = Code::ALL
+            .iter()
+            .map(|code| {
+                let status = status(code.kind()).as_u16().to_string();
+                vec![
+                    format!("`{}`", code.as_str()),
+                    status,
+                    code.summary().to_owned(),
+                ]
+            })
+            .collect();
+        let lines: Vec<_> = documented.iter().map(|line| &line[..3]).collect();
+        assert_eq!(
+            lines, known,
+            "docs/errors.md has a line for each code, in order"
+        );
+        for line in &documented {
+            assert!(line.len() == 4 && line[3].ends_with('.'), "{line:?}");
+        }
+    }
 }

@@ -1,7 +1,8 @@
 //! Whether the server lives, and whether it can work.
 
 use axum::{Json, extract::State};
-use serde_json::{Value, json};
+use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::Shutdown;
 use crate::{
@@ -9,16 +10,28 @@ use crate::{
     store::Store,
 };
 
-/// `GET /healthz`: the process answers.
-pub(super) async fn healthz() -> Json<Value> {
-    Json(json!({"status": "ok"}))
+/// How the server is.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Health {
+    /// `ok`, `ready`
+    #[schema(example = "ok")]
+    status: &'static str,
 }
 
-/// `GET /readyz`: the store answers and the server is not ending.
+/// Says that the process answers
+#[utoipa::path(get, path = "/healthz", operation_id = "get_health",
+    responses((status = 200, body = Health, description = "It lives.")))]
+pub(super) async fn healthz() -> Json<Health> {
+    Json(Health { status: "ok" })
+}
+
+/// Says whether the server can work: the store answers, and the server is not ending
+#[utoipa::path(get, path = "/readyz", operation_id = "get_readiness",
+    responses((status = 200, body = Health, description = "It can work.")))]
 pub(super) async fn readyz(
     State(store): State<Store>,
     State(shutdown): State<Shutdown>,
-) -> Result<Json<Value>> {
+) -> Result<Json<Health>> {
     if shutdown.ending.is_cancelled() {
         return Err(Error::new(Code::Overloaded, "the server is shutting down").blamed(Blame::Host));
     }
@@ -30,5 +43,5 @@ pub(super) async fn readyz(
         .blamed(Blame::Host)
         .with_source(error)
     })?;
-    Ok(Json(json!({"status": "ready"})))
+    Ok(Json(Health { status: "ready" }))
 }

@@ -4,6 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use axum::{Extension, extract::State, http::StatusCode};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::{
     admission::Made,
@@ -19,52 +20,83 @@ use crate::{
 };
 
 /// The body of `POST /keys`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = NewKey)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Create {
+    /// For people.
+    #[schema(
+        min_length = 1,
+        max_length = 100,
+        pattern = "\\S",
+        example = "dashboard"
+    )]
     name: String,
     role: Role,
     /// Names; the key is bound to these Minds even when they are renamed.
     minds: Option<Vec<String>>,
+    /// Not valid from then on; never ends unless given.
     expires_at: Option<jiff::Timestamp>,
+    /// For a client whose answers need other shapes.
     compat: Option<Compat>,
 }
 
 /// The body of `POST /workspaces/{name}/keys`: as that of `POST /keys`, for all Minds.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = NewWorkspaceKey)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewInWorkspace {
+    /// For people.
+    #[schema(
+        min_length = 1,
+        max_length = 100,
+        pattern = "\\S",
+        example = "dashboard"
+    )]
     name: String,
     role: Role,
+    /// Not valid from then on; never ends unless given.
     expires_at: Option<jiff::Timestamp>,
+    /// For a client whose answers need other shapes.
     compat: Option<Compat>,
 }
 
 /// The body of `POST /keys/{id}/rotate`; none at all keeps the end as it is.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[schema(as = RotateKey)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Rotate {
+    /// Another end; null for none, absent to keep it.
     #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<jiff::Timestamp>)]
     expires_at: Option<Option<jiff::Timestamp>>,
 }
 
 /// A key as it is shown. `minds` are names, as they are now; a deleted Mind is left out.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Key)]
 pub(super) struct Shown {
     #[serde(flatten)]
     key: Key,
+    /// Names of the Minds that it is limited to; null for all.
+    #[schema(required = true)]
     minds: Option<Vec<String>>,
 }
 
 /// A key with its text, which no other answer ever holds.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = CreatedKey)]
 pub(super) struct Created {
+    /// The text to send as `Authorization: Bearer …`.
+    #[schema(example = "mh_4QxK…")]
     key: String,
     #[serde(flatten)]
     shown: Shown,
 }
 
-/// `POST /keys`
+/// Makes a key, no wider than the caller's own
+#[utoipa::path(post, path = "/keys", operation_id = "create_key",
+    responses((status = 201, body = Created, description = "The new key, with its text: this once.")))]
 pub(super) async fn create(
     caller: Caller,
     State(auth): State<Arc<Auth>>,
@@ -87,7 +119,11 @@ pub(super) async fn create(
     Ok((StatusCode::CREATED, created.made(), axum::Json(created)))
 }
 
-/// `POST /keys/{id}/rotate`
+/// Gives a key a new text
+///
+/// The old text ends at once. What belongs to the key, such as its conversations, stays with it.
+#[utoipa::path(post, path = "/keys/{id}/rotate", operation_id = "rotate_key", request_body = Option<Rotate>,
+    responses((status = 200, body = Created, description = "The key, with its new text: this once.")))]
 pub(super) async fn rotate(
     caller: Caller,
     State(auth): State<Arc<Auth>>,
@@ -102,7 +138,9 @@ pub(super) async fn rotate(
     Ok(axum::Json(Created::new(made, shown)))
 }
 
-/// `GET /keys`
+/// Lists the keys of the workspace, never their texts
+#[utoipa::path(get, path = "/keys", operation_id = "list_keys",
+    responses((status = 200, body = Vec<Shown>, description = "Oldest first.")))]
 pub(super) async fn list(
     caller: Caller,
     State(auth): State<Arc<Auth>>,
@@ -169,7 +207,9 @@ async fn ids(caller: &Caller, minds: &Minds, names: &[String]) -> Result<Vec<Str
     Ok(ids)
 }
 
-/// `DELETE /keys/{id}`
+/// Revokes a key
+#[utoipa::path(delete, path = "/keys/{id}", operation_id = "revoke_key",
+    responses((status = 204, description = "Revoked, or was already.")))]
 pub(super) async fn revoke(
     caller: Caller,
     State(auth): State<Arc<Auth>>,

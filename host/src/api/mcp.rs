@@ -30,6 +30,23 @@ use crate::{
 const INSTRUCTIONS: &str = "Minds answer questions about databases. List them first; ask one in words with `ask`, or look at \
      its tables with `describe_tables` and query them with `run_sql` where the Mind allows it.";
 
+/// Where it is.
+pub const PATH: &str = "/mcp";
+
+/// Offers the caller's Minds as tools of the Model Context Protocol
+///
+/// Streamable HTTP without sessions: each request is one JSON-RPC message and stands by itself. `tools/list` tells of
+/// the tools; a tool that fails answers with `isError` and the code of the failure.
+#[utoipa::path(post, path = "/mcp", operation_id = "call_mcp",
+    params(("accept" = String, Header, description = "Both `application/json` and `text/event-stream`.", example = "application/json, text/event-stream"),
+        ("mcp-protocol-version" = Option<String>, Header, description = "The version of the protocol, once it is agreed on.", example = "2025-06-18")),
+    request_body(content = Object, description = "A JSON-RPC 2.0 message.", example = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})),
+    responses((status = 200, description = "The answer to it.", content((Object = "application/json"), (String = "text/event-stream"))),
+        (status = 202, description = "A notification was taken."),
+        (status = 406, description = "`Accept` does not name both media types.", content_type = "text/plain", body = String)))]
+#[expect(dead_code, reason = "it describes what the library answers")]
+pub fn described() {}
+
 /// The route, behind the same keys as every other.
 pub fn router(state: AppState) -> Router<AppState> {
     let config = StreamableHttpServerConfig::default()
@@ -48,7 +65,7 @@ pub fn router(state: AppState) -> Router<AppState> {
         config,
     );
     Router::new()
-        .route_service("/mcp", service)
+        .route_service(PATH, service)
         .layer(from_fn_with_state(state, admission::admit))
 }
 

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use axum::{Json, extract::State};
-use serde_json::{Value, json};
+use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::extract::Path;
 use crate::{
@@ -12,27 +13,56 @@ use crate::{
     minds::{Mind, Minds},
 };
 
-/// `GET /models`
-pub async fn list(State(minds): State<Arc<Minds>>, caller: Caller) -> Result<Json<Value>> {
-    let minds = minds.list(&caller).await?;
-    let data: Vec<Value> = minds.iter().map(object).collect();
-    Ok(Json(json!({"object": "list", "data": data})))
+/// A Mind as a model.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Model {
+    /// Name of the Mind: what `model` is set to.
+    id: String,
+    #[schema(example = "model")]
+    object: &'static str,
+    /// When it was made, in seconds since 1970.
+    created: i64,
+    #[schema(example = "mindhost")]
+    owned_by: &'static str,
 }
 
-/// `GET /models/{name}`
+/// The Minds of a key as models.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Models {
+    #[schema(example = "list")]
+    object: &'static str,
+    data: Vec<Model>,
+}
+
+/// Lists the Minds as models
+#[utoipa::path(get, path = "/models", operation_id = "list_models",
+    responses((status = 200, body = Models, description = "The Minds that the key sees.")))]
+pub async fn list(State(minds): State<Arc<Minds>>, caller: Caller) -> Result<Json<Models>> {
+    let minds = minds.list(&caller).await?;
+    Ok(Json(Models {
+        object: "list",
+        data: minds.iter().map(Model::of).collect(),
+    }))
+}
+
+/// Gets a Mind as a model
+#[utoipa::path(get, path = "/models/{name}", operation_id = "get_model",
+    responses((status = 200, body = Model, description = "The Mind as a model.")))]
 pub async fn get(
     State(minds): State<Arc<Minds>>,
     caller: Caller,
     Path(name): Path<String>,
-) -> Result<Json<Value>> {
-    Ok(Json(object(&minds.get(&caller, &name).await?)))
+) -> Result<Json<Model>> {
+    Ok(Json(Model::of(&minds.get(&caller, &name).await?)))
 }
 
-fn object(mind: &Mind) -> Value {
-    json!({
-        "id": mind.name,
-        "object": "model",
-        "created": mind.created_at.as_second(),
-        "owned_by": "mindhost",
-    })
+impl Model {
+    fn of(mind: &Mind) -> Self {
+        Self {
+            id: mind.name.clone(),
+            object: "model",
+            created: mind.created_at.as_second(),
+            owned_by: "mindhost",
+        }
+    }
 }

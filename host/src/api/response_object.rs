@@ -3,40 +3,145 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use serde_json::{Map, Value, json, value::RawValue};
+use serde_json::{Map, Value, value::RawValue};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::answering::record::ResponseRecord;
+use super::ask::described::metadata_object;
+use crate::answering::{
+    items::{QueryResult, Said},
+    record::{ResponseRecord, ResponseStatus},
+};
 
 /// A response as it is sent.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Response)]
 pub struct ResponseObject<'a> {
     id: Uuid,
+    #[schema(example = "response")]
     object: &'static str,
+    /// In seconds since 1970.
     created_at: i64,
+    /// In seconds since 1970; null while it is under way.
+    #[schema(required = true)]
     completed_at: Option<i64>,
+    #[schema(value_type = ResponseStatus)]
     status: &'static str,
+    /// Why it failed.
+    #[schema(required = true, value_type = Option<ResponseError>)]
     error: Option<&'a Value>,
-    incomplete_details: Option<Value>,
+    /// Why the text ends in the middle.
+    #[schema(required = true)]
+    incomplete_details: Option<IncompleteDetails>,
+    /// Name of the Mind.
+    #[schema(example = "sales")]
     model: &'a str,
+    /// What was answered: one message, or one result of the tool `sql_query`; nothing until then.
+    #[schema(value_type = Vec<OutputItem>)]
     output: &'a [Arc<RawValue>],
-    conversation: Option<Value>,
+    /// Null with `store: false`.
+    #[schema(required = true)]
+    conversation: Option<ConversationOf>,
+    #[schema(required = true)]
     previous_response_id: Option<Uuid>,
+    #[schema(required = true)]
     instructions: Option<&'a str>,
+    #[schema(schema_with = metadata_object)]
     metadata: &'a Map<String, Value>,
-    usage: Value,
+    usage: Usage,
     background: bool,
     store: bool,
+    #[schema(required = true)]
     max_output_tokens: Option<u32>,
+    /// This and what follows are here for OpenAI's clients.
     parallel_tool_calls: bool,
+    #[schema(required = true)]
     temperature: Option<f32>,
+    #[schema(required = true)]
     top_p: Option<f32>,
     tool_choice: &'static str,
+    #[schema(value_type = Vec<Object>)]
     tools: [u8; 0],
-    text: Value,
+    text: Text,
     truncation: &'static str,
-    reasoning: Value,
+    reasoning: Reasoning,
+    #[schema(required = true)]
     user: Option<&'static str>,
+}
+
+/// Why a response failed.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "it describes what is kept as JSON")]
+struct ResponseError {
+    code: String,
+    message: String,
+}
+
+/// A message, or the result of a statement.
+#[derive(ToSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "it describes what is kept as JSON text")]
+enum OutputItem {
+    Message(Said<'static>),
+    QueryResult(QueryResult<'static>),
+}
+
+/// Why a text ends in the middle.
+#[derive(Serialize, ToSchema)]
+struct IncompleteDetails {
+    #[schema(example = "max_output_tokens")]
+    reason: &'static str,
+}
+
+/// The conversation of a response.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ConversationOfResponse)]
+struct ConversationOf {
+    id: Uuid,
+}
+
+/// Tokens that the model counted; 0 where it counts none.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ResponseUsage)]
+struct Usage {
+    input_tokens: u64,
+    input_tokens_details: InputDetails,
+    output_tokens: u64,
+    output_tokens_details: OutputDetails,
+    total_tokens: u64,
+}
+
+#[derive(Default, Serialize, ToSchema)]
+#[schema(as = InputTokensDetails)]
+struct InputDetails {
+    cached_tokens: u64,
+}
+
+#[derive(Default, Serialize, ToSchema)]
+#[schema(as = OutputTokensDetails)]
+struct OutputDetails {
+    reasoning_tokens: u64,
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = ResponseText)]
+struct Text {
+    format: Format,
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = TextFormat)]
+struct Format {
+    #[schema(example = "text")]
+    r#type: &'static str,
+}
+
+#[derive(Default, Serialize, ToSchema)]
+struct Reasoning {
+    #[schema(required = true)]
+    effort: Option<&'static str>,
+    #[schema(required = true)]
+    summary: Option<&'static str>,
 }
 
 impl<'a> ResponseObject<'a> {
@@ -50,22 +155,22 @@ impl<'a> ResponseObject<'a> {
             completed_at: record.completed_at.map(|time| time.as_second()),
             status: record.status.as_str(),
             error: record.error.as_ref(),
-            incomplete_details: record
-                .is_cut
-                .then(|| json!({"reason": "max_output_tokens"})),
+            incomplete_details: record.is_cut.then_some(IncompleteDetails {
+                reason: "max_output_tokens",
+            }),
             model: &record.mind_name,
             output: &record.output,
-            conversation: record.conversation_id.map(|id| json!({"id": id})),
+            conversation: record.conversation_id.map(|id| ConversationOf { id }),
             previous_response_id: record.previous_response_id,
             instructions: record.instructions.as_deref(),
             metadata: &record.metadata,
-            usage: json!({
-                "input_tokens": usage.input_tokens,
-                "input_tokens_details": {"cached_tokens": 0},
-                "output_tokens": usage.output_tokens,
-                "output_tokens_details": {"reasoning_tokens": 0},
-                "total_tokens": usage.input_tokens + usage.output_tokens,
-            }),
+            usage: Usage {
+                input_tokens: usage.input_tokens,
+                input_tokens_details: InputDetails::default(),
+                output_tokens: usage.output_tokens,
+                output_tokens_details: OutputDetails::default(),
+                total_tokens: usage.input_tokens + usage.output_tokens,
+            },
             background: record.background,
             store: record.is_stored,
             max_output_tokens: record.limits.max_output_tokens,
@@ -74,9 +179,11 @@ impl<'a> ResponseObject<'a> {
             top_p: None,
             tool_choice: "auto",
             tools: [],
-            text: json!({"format": {"type": "text"}}),
+            text: Text {
+                format: Format { r#type: "text" },
+            },
             truncation: "disabled",
-            reasoning: json!({"effort": null, "summary": null}),
+            reasoning: Reasoning::default(),
             user: None,
         }
     }

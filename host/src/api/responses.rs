@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use axum::{
     extract::State,
-    http::{HeaderMap, StatusCode},
+    http::HeaderMap,
     response::{IntoResponse, Response},
 };
 use serde::Deserialize;
-use serde_json::{Value, json};
+use utoipa::IntoParams;
 use uuid::Uuid;
 
 use super::{
     ask::{self, CreateResponse},
+    conversations::Deleted,
     events::{self, Wanted},
     extract::{JsonBytes, Path, Query},
     once::{self, Asked},
@@ -25,7 +26,17 @@ use crate::{
     idempotency::Idempotency,
 };
 
-/// `POST /responses`
+/// Asks a Mind
+///
+/// In words, or with SQL through the tool `sql_query` where the Mind allows it. With `stream` the answer is a stream of
+/// server-sent events: `response.created`, `response.in_progress`, `response.output_item.added`,
+/// `response.content_part.added`, `response.output_text.delta` (many), `response.output_text.done`,
+/// `response.content_part.done`, `response.output_item.done`, `response.completed`; a failure after the stream began is
+/// `error` and `response.failed`. With `background` the answer comes at once and goes on without the client.
+#[utoipa::path(post, path = "/responses", operation_id = "create_response", request_body = CreateResponse,
+    params(("x-mindhost-events" = Option<String>, Header, description = "`minimal` for the four kinds of events alone that carry the answer.", example = "minimal")),
+    responses((status = 200, description = "The answer.",
+        content((ResponseObject<'static> = "application/json"), (String = "text/event-stream", example = "event: response.created\ndata: {\"type\":\"response.created\",\"sequence_number\":1,\"response\":{}}\n\n")))))]
 pub async fn create(
     State(answering): State<Answering>,
     State(idempotency): State<Arc<Idempotency>>,
@@ -58,15 +69,20 @@ pub async fn create(
 }
 
 /// The parameters of a response that is read.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub struct Read {
     /// Whether to send its events.
     stream: Option<bool>,
-    /// The number of the last event that the client has.
+    /// With `stream=true`: the number of the last event that the client has.
     starting_after: Option<u64>,
 }
 
-/// `GET /responses/{id}`
+/// Gets a response, or picks up its stream of events
+#[utoipa::path(get, path = "/responses/{id}", operation_id = "get_response",
+    params(Read, ("x-mindhost-events" = Option<String>, Header, description = "`minimal` for the four kinds of events alone that carry the answer.", example = "minimal")),
+    responses((status = 200, description = "The response as it is, or its events.",
+        content((ResponseObject<'static> = "application/json"), (String = "text/event-stream")))))]
 pub async fn get(
     State(answering): State<Answering>,
     caller: Caller,
@@ -90,7 +106,9 @@ pub async fn get(
     Ok(axum::Json(ResponseObject::new(&record)).into_response())
 }
 
-/// `POST /responses/{id}/cancel`
+/// Cancels a response, down to the database
+#[utoipa::path(post, path = "/responses/{id}/cancel", operation_id = "cancel_response",
+    responses((status = 200, body = ResponseObject<'static>, description = "The response as it ended.")))]
 pub async fn cancel(
     State(answering): State<Answering>,
     caller: Caller,
@@ -100,18 +118,21 @@ pub async fn cancel(
     Ok(axum::Json(ResponseObject::new(&record)).into_response())
 }
 
-/// `DELETE /responses/{id}`
+/// Deletes a response
+#[utoipa::path(delete, path = "/responses/{id}", operation_id = "delete_response",
+    responses((status = 200, body = Deleted, description = "Deleted.")))]
 pub async fn delete(
     State(answering): State<Answering>,
     caller: Caller,
     Path(id): Path<String>,
-) -> Result<(StatusCode, axum::Json<Value>)> {
+) -> Result<axum::Json<Deleted>> {
     let id = response_id(&id)?;
     answering.delete(&caller, id).await?;
-    Ok((
-        StatusCode::OK,
-        axum::Json(json!({"id": id, "object": "response", "deleted": true})),
-    ))
+    Ok(axum::Json(Deleted {
+        id,
+        object: "response",
+        deleted: true,
+    }))
 }
 
 fn wanted(answering: &Answering, headers: &HeaderMap, after: u64) -> Wanted {

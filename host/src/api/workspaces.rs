@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::{Extension, extract::State, http::StatusCode};
 use serde::Deserialize;
+use utoipa::ToSchema;
 
 use super::{
     admission::Made,
@@ -17,13 +18,18 @@ use crate::{
 };
 
 /// The body of `POST /workspaces`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = NewWorkspace)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Create {
+    /// Unique in the store.
+    #[schema(pattern = "^[A-Za-z][A-Za-z0-9_-]{0,63}$", example = "team")]
     name: String,
 }
 
-/// `GET /workspaces`
+/// Lists the workspaces
+#[utoipa::path(get, path = "/workspaces", operation_id = "list_workspaces",
+    responses((status = 200, body = Vec<Workspace>, description = "All of them, by name.")))]
 pub(super) async fn list(
     caller: Caller,
     State(workspaces): State<Workspaces>,
@@ -31,7 +37,9 @@ pub(super) async fn list(
     Ok(axum::Json(workspaces.list(&caller).await?))
 }
 
-/// `POST /workspaces`
+/// Makes a workspace
+#[utoipa::path(post, path = "/workspaces", operation_id = "create_workspace",
+    responses((status = 201, body = Workspace, description = "The new workspace.")))]
 pub(super) async fn create(
     caller: Caller,
     State(workspaces): State<Workspaces>,
@@ -42,7 +50,9 @@ pub(super) async fn create(
     Ok((StatusCode::CREATED, made, axum::Json(workspace)))
 }
 
-/// `GET /workspaces/{name}`
+/// Gets a workspace
+#[utoipa::path(get, path = "/workspaces/{name}", operation_id = "get_workspace",
+    responses((status = 200, body = Workspace, description = "The workspace.")))]
 pub(super) async fn get(
     caller: Caller,
     State(workspaces): State<Workspaces>,
@@ -51,7 +61,11 @@ pub(super) async fn get(
     Ok(axum::Json(workspaces.get(&caller, &name).await?))
 }
 
-/// `DELETE /workspaces/{name}`
+/// Deletes a workspace with its keys, conversations and providers
+///
+/// Refused while it has datasources or Minds, and for `default` and the workspace of the caller's key.
+#[utoipa::path(delete, path = "/workspaces/{name}", operation_id = "delete_workspace",
+    responses((status = 204, description = "Deleted.")))]
 pub(super) async fn delete(
     caller: Caller,
     State(workspaces): State<Workspaces>,
@@ -61,7 +75,9 @@ pub(super) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// `POST /workspaces/{name}/keys`: a key of that workspace, such as its first.
+/// Makes a key of a workspace, such as its first
+#[utoipa::path(post, path = "/workspaces/{name}/keys", operation_id = "create_workspace_key",
+    responses((status = 201, body = Created, description = "The new key, with its text: this once.")))]
 pub(super) async fn create_key(
     caller: Caller,
     State(workspaces): State<Workspaces>,

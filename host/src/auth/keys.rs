@@ -11,7 +11,8 @@ use crate::{
 };
 
 /// A key as it is listed: never its text.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = KeyFacts)]
 pub struct Key {
     /// Id.
     pub id: String,
@@ -28,14 +29,18 @@ pub struct Key {
     #[serde(skip)]
     pub minds: Option<Vec<String>>,
     /// Shapes of answers.
+    #[schema(required = true)]
     pub compat: Option<Compat>,
     /// When it was made.
     pub created_at: jiff::Timestamp,
     /// Not valid from then on.
+    #[schema(required = true)]
     pub expires_at: Option<jiff::Timestamp>,
     /// Not valid since then.
+    #[schema(required = true)]
     pub revoked_at: Option<jiff::Timestamp>,
     /// Written at most once a minute.
+    #[schema(required = true)]
     pub last_used_at: Option<jiff::Timestamp>,
 }
 

@@ -14,11 +14,14 @@ pub const MAX_VALUE: usize = 256;
 pub const MAX_COMMON: usize = 10;
 
 /// Statistics of one column: stored, and shown as they are.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+#[schema(as = ColumnStatistics)]
 pub struct Statistics {
     /// At most ten, most common first, as text; null where none is common or values are not kept.
+    #[schema(required = true)]
     pub most_common_values: Option<Vec<String>>,
     /// The share of all rows that each of them has, 0.0 to 1.0.
+    #[schema(required = true)]
     pub most_common_frequencies: Option<Vec<f64>>,
     /// 0 to 100.
     pub null_percentage: f64,
@@ -31,6 +34,7 @@ pub struct Statistics {
     /// Whether the figures come from a part of the rows, or are not known.
     pub estimated: bool,
     /// How many rows were read for them; null when the engine does not say.
+    #[schema(required = true)]
     pub sampled_rows: Option<u64>,
     /// Whether a value above was cut at 256 characters.
     pub truncated_values: bool,

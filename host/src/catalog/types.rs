@@ -12,7 +12,7 @@ use crate::{
 macro_rules! words {
     ($(#[doc = $doc:literal])+ $name:ident { $($(#[doc = $variant_doc:literal])+ $variant:ident = $text:literal,)* }) => {
         $(#[doc = $doc])+
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, utoipa::ToSchema)]
         pub enum $name { $($(#[doc = $variant_doc])+ #[serde(rename = $text)] $variant,)* }
 
         impl $name {
@@ -188,7 +188,7 @@ pub struct Column {
 }
 
 /// One column of a primary key.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct PrimaryKeyColumn {
     /// Column.
     pub column_name: String,
@@ -199,7 +199,7 @@ pub struct PrimaryKeyColumn {
 }
 
 /// One column of a foreign key.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct ForeignKey {
     /// Name of the constraint.
     pub constraint_name: String,
@@ -216,7 +216,8 @@ pub struct ForeignKey {
 }
 
 /// How far the catalog of a datasource has got.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, utoipa::ToSchema)]
+#[schema(as = CatalogStatus)]
 pub struct Status {
     /// That of the newest run.
     pub overall_status: RunStatus,

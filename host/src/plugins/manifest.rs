@@ -63,7 +63,7 @@ pub enum PluginKind {
 }
 
 /// The dialects that the guard can parse.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Dialect {
     /// SQLite.
@@ -92,7 +92,7 @@ impl Dialect {
 }
 
 /// What a connector can do.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Capabilities {
     /// A running statement can be stopped from another connection.
@@ -104,7 +104,7 @@ pub struct Capabilities {
 }
 
 /// Who cuts the pages of a result.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Paging {
     /// The engine, by LIMIT and OFFSET in the statement.

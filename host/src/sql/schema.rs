@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::plugins::{Column, DataType};
 
 /// One element of `column_types`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct ColumnType {
     /// As the engine names it; names may repeat.
     pub name: String,

@@ -22,6 +22,7 @@ mod keys;
 mod limits;
 mod mcp;
 mod minds;
+mod openapi;
 mod providers;
 mod responses;
 mod shapes;

@@ -7,6 +7,10 @@ use serde::{
     Deserialize, Deserializer,
     de::{MapAccess, Visitor, value::MapAccessDeserializer},
 };
+use utoipa::{
+    PartialSchema, ToSchema,
+    openapi::{RefOr, Schema, schema::OneOfBuilder},
+};
 
 use crate::{
     api::AppState,
@@ -25,15 +29,36 @@ pub(crate) struct Entry {
     tables: Option<Vec<String>>,
 }
 
+/// The second form of an entry.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct WithTables {
+    /// Name of the datasource.
+    name: String,
+    /// Its tables, as `schema.table` or by their bare names where these are unique; all of them unless given.
+    #[schema(min_items = 1)]
+    tables: Option<Vec<String>>,
+}
+
+impl PartialSchema for Entry {
+    fn schema() -> RefOr<Schema> {
+        OneOfBuilder::new()
+            .description(Some("A datasource with all its tables, or with some."))
+            .item(String::schema())
+            .item(WithTables::schema())
+            .into()
+    }
+}
+
+impl ToSchema for Entry {
+    fn name() -> std::borrow::Cow<'static, str> {
+        "MindDatasourceEntry".into()
+    }
+}
+
 /// Written by hand, so that a mistake inside of the object is named and not only that no form fits.
 impl<'de> Deserialize<'de> for Entry {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Object {
-            name: String,
-            tables: Option<Vec<String>>,
-        }
         struct Either;
         impl<'de> Visitor<'de> for Either {
             type Value = Entry;
@@ -50,7 +75,7 @@ impl<'de> Deserialize<'de> for Entry {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Entry, A::Error> {
-                let object = Object::deserialize(MapAccessDeserializer::new(map))?;
+                let object = WithTables::deserialize(MapAccessDeserializer::new(map))?;
                 Ok(Entry {
                     name: object.name,
                     tables: object.tables,

@@ -1,0 +1,145 @@
+//! What `ask` reads by hand so that a mistake is named by its path, described for the documentation.
+
+#![expect(dead_code, reason = "these describe bodies and are never made")]
+
+use utoipa::{
+    ToSchema,
+    openapi::{
+        Object,
+        schema::{AdditionalProperties, ObjectBuilder, SchemaType, Type},
+    },
+};
+
+/// A message.
+#[derive(ToSchema)]
+pub struct Message {
+    /// `message`, which can be left out.
+    #[schema(pattern = "^message$", example = "message")]
+    r#type: Option<String>,
+    role: super::Author,
+    content: Content,
+}
+
+/// A text that is not empty.
+#[derive(ToSchema)]
+#[schema(pattern = "\\S", example = "How many orders were there?")]
+pub struct Words(String);
+
+/// A text, or a list of parts.
+#[derive(ToSchema)]
+#[schema(as = MessageContent)]
+#[serde(untagged)]
+pub enum Content {
+    /// The text.
+    Text(Words),
+    /// Its parts, each a line.
+    Parts(Vec<Part>),
+}
+
+/// A part of a message: text; pictures, files and sound are not taken.
+#[derive(ToSchema)]
+#[schema(as = MessagePart)]
+pub struct Part {
+    r#type: PartType,
+    text: Words,
+}
+
+/// What a part is.
+#[derive(ToSchema)]
+#[schema(as = MessagePartType)]
+#[serde(rename_all = "snake_case")]
+pub enum PartType {
+    /// What a person writes.
+    InputText,
+    /// What a Mind wrote before.
+    OutputText,
+    /// Either, in chats.
+    Text,
+}
+
+/// The question.
+#[derive(ToSchema)]
+#[serde(untagged)]
+pub enum Input {
+    /// One message of the user.
+    Text(Words),
+    /// Messages, one of the role user among them, and references to messages that are stored.
+    Items(Vec<InputItem>),
+}
+
+/// A message, or a reference to one.
+#[derive(ToSchema)]
+#[serde(untagged)]
+pub enum InputItem {
+    /// A new message.
+    Message(Message),
+    /// A stored one.
+    Reference(Reference),
+}
+
+/// A message that is stored.
+#[derive(ToSchema)]
+#[schema(as = ItemReference)]
+pub struct Reference {
+    #[schema(pattern = "^item_reference$", example = "item_reference")]
+    r#type: String,
+    /// Its id.
+    id: String,
+}
+
+/// The id of a conversation, or an object with it.
+#[derive(ToSchema)]
+#[schema(as = ConversationChoice)]
+#[serde(untagged)]
+pub enum Conversation {
+    /// Its id.
+    Id(String),
+    /// An object with its id.
+    Object(ConversationId),
+}
+
+/// A conversation by its id.
+#[derive(ToSchema)]
+pub struct ConversationId {
+    id: String,
+}
+
+/// Runs a statement of the caller's in place of the Mind's model.
+#[derive(ToSchema)]
+pub struct SqlQueryTool {
+    #[schema(pattern = "^sql_query$", example = "sql_query")]
+    r#type: String,
+    /// One SELECT over the Mind's datasources.
+    #[schema(pattern = "\\S", example = "SELECT 1")]
+    query: String,
+    /// Rows in the answer; further ones are read as pages.
+    #[schema(minimum = 1, maximum = 10_000, default = 10_000)]
+    max_inline_rows: Option<u64>,
+}
+
+/// The caller's own notes, or null.
+pub fn metadata() -> Object {
+    notes(SchemaType::from_iter([Type::Object, Type::Null]))
+}
+
+/// The caller's own notes.
+pub fn metadata_object() -> Object {
+    notes(Type::Object.into())
+}
+
+fn notes(schema_type: SchemaType) -> Object {
+    let text = |longest| {
+        Object::builder()
+            .schema_type(Type::String)
+            .max_length(Some(longest))
+            .build()
+    };
+    ObjectBuilder::new()
+        .schema_type(schema_type)
+        .description(Some("The caller's own notes."))
+        .max_properties(Some(16))
+        .property_names(Some(text(64)))
+        .additional_properties(Some(AdditionalProperties::RefOr(text(512).into())))
+        .examples([serde_json::json!({"project": "report"})])
+        .build()
+}

@@ -1,0 +1,206 @@
+//! The OpenAPI document, and the page that people read it on.
+//!
+//! Paths, parameters, bodies and answers come from the handlers' own types; [`operations`] adds who may call what and
+//! what it can fail with, [`complete`] what is the same everywhere.
+
+mod complete;
+mod operations;
+mod page;
+
+use std::sync::LazyLock;
+
+use axum::{
+    http::header,
+    response::{IntoResponse, Response},
+};
+use bytes::Bytes;
+use serde_json::Value;
+use utoipa::OpenApi;
+
+use super::{
+    audit, catalog, chat, conversations, datasources, engines, error, health, keys, mcp, minds,
+    models, providers, responses, usage, workspaces,
+};
+
+const DESCRIPTION: &str = "Minds answer questions about databases. Every answer carries `x-request-id`. The same routes answer under `/v1` \
+     too, and with a trailing slash.";
+
+/// What is not below `/api/v1`.
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Mindhost",
+        description = DESCRIPTION,
+        license(name = "Apache-2.0", identifier = "Apache-2.0")
+    ),
+    paths(health::healthz, health::readyz, document, docs, mcp::described),
+    components(schemas(error::ErrorBody<'static>))
+)]
+struct Server;
+
+/// What is.
+#[derive(OpenApi)]
+#[openapi(paths(
+    engines::list,
+    engines::get,
+    datasources::list,
+    datasources::create,
+    datasources::get,
+    datasources::update,
+    datasources::delete,
+    catalog::get,
+    catalog::delete_all,
+    catalog::refresh,
+    catalog::load,
+    catalog::cancel,
+    catalog::describe_table,
+    catalog::delete_table,
+    catalog::describe_column,
+    providers::list,
+    providers::create,
+    providers::get,
+    providers::update,
+    providers::delete,
+    minds::list,
+    minds::create,
+    minds::get,
+    minds::update,
+    minds::delete,
+    models::list,
+    models::get,
+    chat::create,
+    responses::create,
+    responses::get,
+    responses::delete,
+    responses::cancel,
+    conversations::list,
+    conversations::create,
+    conversations::get,
+    conversations::update,
+    conversations::delete,
+    conversations::items,
+    conversations::items_add,
+    conversations::item_get,
+    conversations::item_delete,
+    conversations::result,
+    conversations::export,
+    keys::list,
+    keys::create,
+    keys::revoke,
+    keys::rotate,
+    workspaces::list,
+    workspaces::create,
+    workspaces::get,
+    workspaces::delete,
+    workspaces::create_key,
+    audit::list,
+    usage::list,
+))]
+struct Api;
+
+/// Made once: nothing of it depends on a request.
+static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
+    let generated = serde_json::to_value(Server::openapi().nest("/api/v1", Api::openapi()));
+    let mut document = generated.unwrap_or_else(|cause| {
+        tracing::error!(%cause, "the OpenAPI document could not be made");
+        Value::Null
+    });
+    complete::complete(&mut document);
+    document
+});
+
+static TEXT: LazyLock<Bytes> = LazyLock::new(|| DOCUMENT.to_string().into());
+
+static PAGE: LazyLock<page::Page> = LazyLock::new(|| page::Page::of(&DOCUMENT));
+
+/// Gets this document
+#[utoipa::path(get, path = "/api/v1/openapi.json", operation_id = "get_openapi",
+    responses((status = 200, body = Object, description = "An OpenAPI 3.1 document.")))]
+pub(super) async fn document() -> Response {
+    let json = [(header::CONTENT_TYPE, "application/json")];
+    (json, TEXT.clone()).into_response()
+}
+
+/// Shows this document to people
+#[utoipa::path(get, path = "/docs", operation_id = "get_docs",
+    responses((status = 200, body = String, content_type = "text/html", description = "A page that needs no other host.")))]
+pub(super) async fn docs() -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (header::CONTENT_SECURITY_POLICY, &PAGE.policy),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ];
+    (headers, PAGE.html.as_str()).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// Every operation with its path and method.
+    fn operations() -> Vec<(String, String, Value)> {
+        let paths = DOCUMENT["paths"].as_object().unwrap();
+        let all = paths.iter().flat_map(|(path, item)| {
+            let operations = item.as_object().unwrap().iter();
+            operations.map(move |(method, one)| (path.clone(), method.clone(), one.clone()))
+        });
+        all.collect()
+    }
+
+    #[test]
+    fn every_operation_has_an_id_of_its_own_and_its_rules() {
+        let ids: Vec<String> = operations()
+            .iter()
+            .map(|(_, _, one)| one["operationId"].as_str().unwrap().to_owned())
+            .collect();
+        let unique: BTreeSet<&str> = ids.iter().map(String::as_str).collect();
+        assert_eq!(unique.len(), ids.len(), "{ids:?}");
+        let known: BTreeSet<&str> = operations::ids().collect();
+        assert_eq!(unique, known, "openapi/operations.rs has a line for each");
+    }
+
+    #[test]
+    fn every_operation_is_described_and_says_what_it_can_fail_with() {
+        for (path, method, one) in operations() {
+            let what = format!("{method} {path}");
+            assert!(one["summary"].is_string(), "{what} has no summary");
+            assert!(one["tags"][0].is_string(), "{what} has no tag");
+            let named = path.matches('{').count();
+            let parameters = one["parameters"].as_array().cloned().unwrap_or_default();
+            let in_path = parameters.iter().filter(|one| one["in"] == "path").count();
+            assert_eq!(in_path, named, "{what}");
+            assert!(
+                parameters.iter().all(|one| one["description"].is_string()),
+                "{what}: {parameters:?}"
+            );
+            let has_key = one["security"] != serde_json::json!([]);
+            assert_eq!(one["responses"].get("401").is_some(), has_key, "{what}");
+        }
+    }
+
+    /// All of a document that has the name `$ref`.
+    fn references<'a>(value: &'a Value, found: &mut BTreeSet<&'a str>) {
+        match value {
+            Value::Array(some) => some.iter().for_each(|one| references(one, found)),
+            Value::Object(fields) => {
+                found.extend(fields.get("$ref").and_then(Value::as_str));
+                fields.values().for_each(|one| references(one, found));
+            }
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn every_reference_leads_somewhere() {
+        let mut found = BTreeSet::new();
+        references(&DOCUMENT, &mut found);
+        assert!(found.len() > 50);
+        for reference in found {
+            let place = reference.strip_prefix('#').unwrap();
+            assert!(DOCUMENT.pointer(place).is_some(), "{reference}");
+        }
+    }
+}
