@@ -28,7 +28,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
 use self::{
-    events::{EventLog, EventReader},
+    events::{Event, EventLog, EventReader},
+    keep::Together,
     record::{ResponseRecord, ResponseStatus},
     run::{Task, Work},
     running::{Running, Underway},
@@ -38,6 +39,7 @@ use crate::{
     catalog::Catalog,
     config,
     conversations::{self, Conversations, Message},
+    detaching::Detaching,
     error::{Code, Error, Kind, Result},
     minds::Minds,
     plugins::registry::Registry,
@@ -159,15 +161,19 @@ pub struct Answering(Arc<Inner>);
 
 struct Inner {
     parts: Parts,
-    host_id: String,
+    host_id: Arc<str>,
+    together: Together,
     running: Arc<Running>,
 }
 
 impl Answering {
     /// Over its parts; begins to look after responses that a dead host left behind.
     pub fn new(parts: Parts) -> Self {
+        let host_id: Arc<str> = Uuid::now_v7().to_string().into();
+        let (store, ending) = (parts.store.clone(), parts.ending.clone());
         let this = Self(Arc::new(Inner {
-            host_id: Uuid::now_v7().to_string(),
+            together: Together::start(store, host_id.clone(), &parts.tasks, ending),
+            host_id,
             running: Running::new(parts.settings.clone()),
             parts,
         }));
@@ -186,6 +192,37 @@ impl Answering {
     /// What the caller got wrong: unknown Mind or conversation, a conversation of another Mind, direct queries
     /// that are not allowed, SQL that the guard refuses, too many answers at once.
     pub async fn start(&self, caller: &Caller, ask: Ask) -> Result<EventReader> {
+        let (reader, task) = self.begin(caller, ask).await?;
+        let (opened, is_open) = oneshot::channel();
+        self.0.parts.tasks.spawn(task.run(opened));
+        match is_open.await {
+            Ok(Err(error)) => Err(error),
+            // One that panicked says so in its last event.
+            Ok(Ok(())) | Err(_) => Ok(reader),
+        }
+    }
+
+    /// As [`Self::start`], for a caller that wants nothing but the completed response.
+    ///
+    /// # Errors
+    /// As [`Self::start`], and why the answer failed.
+    pub async fn complete(&self, caller: &Caller, ask: Ask) -> Result<Arc<ResponseRecord>> {
+        let (reader, task) = self.begin(caller, ask).await?;
+        let (opened, mut is_open) = oneshot::channel();
+        let tasks = &self.0.parts.tasks;
+        Detaching::new(tasks.track_future(task.run(opened))).await;
+        if let Ok(Err(error)) = is_open.try_recv() {
+            return Err(error);
+        }
+        match reader.last().await {
+            Some(Event::Completed(record)) => Ok(record),
+            Some(Event::Failed(error, _)) => Err((*error).clone()),
+            _ => Err(Error::internal("an answer ended without a last event")),
+        }
+    }
+
+    /// Checks the request. The task has not begun; the reader cancels it when it is dropped before the end.
+    async fn begin(&self, caller: &Caller, ask: Ask) -> Result<(EventReader, Task)> {
         let inner = &self.0;
         let prepared = inner.prepare(caller, &ask).await?;
         let record = prepared.record(caller, &ask);
@@ -194,9 +231,8 @@ impl Answering {
             None => Work::Words,
             Some(query) => {
                 let access = inner.parts.results.access(&prepared.mind).await?;
-                let checked = inner.parts.results.check(&access, &query.sql);
-                checked.map_err(|error| query.to_blame(error))?;
-                Work::Query(access, query)
+                let accepted = inner.parts.results.accept(&access, &query.sql);
+                Work::Query(accepted.map_err(|error| query.to_blame(error))?, query)
             }
         };
         let log = EventLog::new(inner.parts.halt.child_token(), shows_steps);
@@ -209,13 +245,7 @@ impl Answering {
         };
         // Made before the task: a caller that leaves meanwhile drops it, which cancels what was begun.
         let reader = log.reader(!background);
-        let (opened, is_open) = oneshot::channel();
-        inner.parts.tasks.spawn(task.run(opened));
-        match is_open.await {
-            Ok(Err(error)) => Err(error),
-            // One that panicked says so in its last event.
-            Ok(Ok(())) | Err(_) => Ok(reader),
-        }
+        Ok((reader, task))
     }
 
     /// The caller's response as it is now.

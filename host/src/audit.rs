@@ -9,7 +9,10 @@ mod store;
 use std::{sync::Arc, time::Duration};
 
 use serde::Serialize;
-use tokio::sync::{mpsc, oneshot};
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::{Instant, timeout_at},
+};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
@@ -21,6 +24,8 @@ use crate::{
 const WAITING: usize = 4096;
 /// Notes that are written at a time.
 const AT_ONCE: usize = 256;
+/// How long a note waits for others that nobody waits for.
+const LINGER: Duration = Duration::from_millis(100);
 /// How often old notes are looked for.
 const TIDY: Duration = Duration::from_secs(60 * 60);
 
@@ -194,10 +199,11 @@ impl Audit {
         let mut batch = Vec::with_capacity(AT_ONCE);
         loop {
             tokio::select! {
-                _ = notes.recv_many(&mut batch, AT_ONCE) => {}
+                () = gather(&mut notes, &mut batch) => {}
                 () = self.closing.cancelled() => {
                     notes.close();
-                    if notes.recv_many(&mut batch, AT_ONCE).await == 0 {
+                    notes.recv_many(&mut batch, AT_ONCE).await;
+                    if batch.is_empty() {
                         return;
                     }
                 }
@@ -230,6 +236,18 @@ impl Audit {
             }
         };
         self.closing.run_until_cancelled(tidy).await;
+    }
+}
+
+/// Takes notes until there are many, somebody waits for one, or the first of them has waited for [`LINGER`].
+async fn gather(notes: &mut mpsc::Receiver<Waiting>, batch: &mut Vec<Waiting>) {
+    notes.recv_many(batch, AT_ONCE).await;
+    let until = Instant::now() + LINGER;
+    while batch.len() < AT_ONCE && batch.iter().all(|one| one.written.is_none()) {
+        let more = notes.recv_many(batch, AT_ONCE - batch.len());
+        if !matches!(timeout_at(until, more).await, Ok(1..)) {
+            return;
+        }
     }
 }
 

@@ -12,7 +12,10 @@ mod workspaces;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use mindhost::config::{Config, DEFAULTS};
+use mindhost::{
+    config::{Config, DEFAULTS},
+    sql::guard::STACK_BYTES,
+};
 
 /// Answers questions about databases: connect datasources, make Minds over them, ask in words or in SQL.
 #[derive(Debug, Parser)]
@@ -57,6 +60,8 @@ enum Command {
 /// Runs one command; a failure is one line on standard error and exit code 1.
 pub(crate) fn run(cli: Cli) -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_multi_thread()
+        // What the guard of statements needs is there at once. Only what is used of a stack takes memory.
+        .thread_stack_size(STACK_BYTES + (4 << 20))
         .enable_all()
         .build()
     {

@@ -192,8 +192,8 @@ impl Conversations {
             metadata,
             ..Conversation::new(caller)
         };
-        let mut transaction = self.store.begin().await?;
-        insert(&mut transaction, &conversation).await?;
+        let mut transaction = self.store.begin_records().await?;
+        insert(&mut transaction, &[&conversation]).await?;
         append(&mut transaction, &conversation, None, messages).await?;
         transaction.commit().await?;
         Ok(conversation)
@@ -253,7 +253,7 @@ impl Conversations {
     /// As [`Self::update`].
     pub async fn add(&self, caller: &Caller, id: Uuid, messages: &[Message]) -> Result<()> {
         let conversation = self.owned(caller, id).await?;
-        let mut transaction = self.store.begin().await?;
+        let mut transaction = self.store.begin_records().await?;
         if !store::lock(&mut transaction, id).await? {
             return Err(not_found(id));
         }
@@ -391,4 +391,4 @@ fn no_message(id: Uuid) -> Error {
     )
 }
 
-pub use store::{append, bind_to_mind, insert};
+pub use store::{Said, append, bind_to_mind, insert, insert_messages};

@@ -36,6 +36,7 @@ pub mod plugins;
 pub mod config;
 pub mod names;
 
+pub mod detaching;
 pub mod error;
 pub mod locks;
 pub mod private;

@@ -13,7 +13,7 @@ use crate::{
     names,
     plugins::TableRef,
     providers::Providers,
-    store::{Store, new_id, now, timestamp},
+    store::{Remembered, Store, new_id, now, timestamp},
 };
 
 /// A Mind.
@@ -116,14 +116,23 @@ pub async fn ids(store: &Store, workspace: &str, names: &[String]) -> Result<Vec
 
 /// The Minds of all workspaces.
 pub struct Minds {
-    store: Store,
     providers: Arc<Providers>,
+    /// Ids, by workspace and name.
+    named: Remembered<Arc<str>>,
+    /// By workspace and id.
+    remembered: Remembered<Arc<Mind>>,
+    store: Store,
 }
 
 impl Minds {
     /// Over a store.
     pub fn new(store: Store, providers: Arc<Providers>) -> Self {
-        Self { store, providers }
+        Self {
+            providers,
+            named: Remembered::new(&store),
+            remembered: Remembered::new(&store),
+            store,
+        }
     }
 
     /// Makes a Mind.
@@ -259,14 +268,48 @@ impl Minds {
         }
         Ok(Some(seen))
     }
+}
 
-    /// The Mind of that id, if there still is one that the caller may see.
+/// What answers ask for, many times a second.
+impl Minds {
+    /// As [`Self::get`]: the same value as long as nothing changed, and at most for a second.
+    ///
+    /// # Errors
+    /// `mind_not_found`
+    pub async fn current(&self, caller: &Caller, name: &str) -> Result<Arc<Mind>> {
+        let key = format!("{}/{name}", caller.workspace);
+        let id = match self.named.get(&key) {
+            Some(id) => id,
+            None => {
+                let find = async { Ok(self.get(caller, name).await?.id.into()) };
+                self.named.read(&key, find).await?
+            }
+        };
+        let mind = self.current_by_id(caller, &id).await?;
+        mind.ok_or_else(|| not_found(name))
+    }
+
+    /// The Mind of that id, if there still is one that the caller may see: the same value as long as nothing changed, and at most for a second.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn get_by_id(&self, caller: &Caller, id: &str) -> Result<Option<Mind>> {
-        let found = store::by_id(&self.store, &caller.workspace, id).await?;
-        Ok(found.filter(|mind| caller.sees_mind(&mind.id)))
+    pub async fn current_by_id(&self, caller: &Caller, id: &str) -> Result<Option<Arc<Mind>>> {
+        if !caller.sees_mind(id) {
+            return Ok(None);
+        }
+        let key = format!("{}/{id}", caller.workspace);
+        if let Some(mind) = self.remembered.get(&key) {
+            return Ok(Some(mind));
+        }
+        let find = async {
+            let found = store::by_id(&self.store, &caller.workspace, id).await?;
+            found.map(Arc::new).ok_or_else(|| not_found(id))
+        };
+        match self.remembered.read(&key, find).await {
+            Ok(mind) => Ok(Some(mind)),
+            Err(error) if error.code() == Code::MindNotFound => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 }
 

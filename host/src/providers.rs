@@ -15,7 +15,7 @@ use crate::{
     names,
     plugins::{Call, Model, Target, registry::Registry},
     secrets::SecretKey,
-    store::{Store, new_id, now, timestamp},
+    store::{Remembered, Store, new_id, now, timestamp},
 };
 
 const TABLE: &str = "providers";
@@ -101,8 +101,17 @@ pub async fn ensure_builtin(store: &Store, workspace: &str) -> Result<()> {
     store::ensure_builtin(store, workspace).await
 }
 
+/// A provider that can be asked.
+pub struct Ready {
+    /// Name of the plugin that asks it.
+    pub plugin: String,
+    /// What the plugin is pointed at, secrets in clear.
+    pub target: Target,
+}
+
 /// The model providers of all workspaces.
 pub struct Providers {
+    remembered: Remembered<Arc<Ready>>,
     store: Store,
     key: SecretKey,
     registry: Arc<Registry>,
@@ -120,6 +129,7 @@ impl Providers {
         ending: CancellationToken,
     ) -> Self {
         Self {
+            remembered: Remembered::new(&store),
             store,
             key,
             registry,
@@ -258,13 +268,25 @@ impl Providers {
         found.ok_or_else(|| not_found(name))
     }
 
-    /// The provider of that id, whoever asks.
+    /// The provider of that id, whoever asks, ready to be asked itself: the same value as long as nothing changed, and
+    /// at most for a second.
     ///
     /// # Errors
     /// `provider_not_found`
-    pub async fn get_by_id(&self, workspace: &str, id: &str) -> Result<Provider> {
-        let found = store::by_id(&self.store, workspace, id).await?;
-        found.ok_or_else(|| not_found(id))
+    pub async fn current(&self, workspace: &str, id: &str) -> Result<Arc<Ready>> {
+        let key = format!("{workspace}/{id}");
+        if let Some(ready) = self.remembered.get(&key) {
+            return Ok(ready);
+        }
+        let find = async {
+            let found = store::by_id(&self.store, workspace, id).await?;
+            let provider = found.ok_or_else(|| not_found(id))?;
+            Ok(Arc::new(Ready {
+                target: self.target(&provider).await?,
+                plugin: provider.plugin,
+            }))
+        };
+        self.remembered.read(&key, find).await
     }
 
     /// The provider that a Mind names, or the default.

@@ -24,7 +24,8 @@ use crate::{
     error::Result,
     minds::Mind,
     plugins::{Call, registry::Registry},
-    sql::guard::guard,
+    sql::guard::{Guarded, guard},
+    store::{Remembered, Store},
     usage::Tally,
 };
 
@@ -36,11 +37,20 @@ pub struct Results {
     catalog: Arc<Catalog>,
     settings: config::Sql,
     tasks: TaskTracker,
+    /// By id of the Mind, with the Mind that it was loaded for.
+    remembered: Arc<Remembered<(Arc<Mind>, Arc<Access>)>>,
+}
+
+/// A statement that passed the guard, with what it may see.
+pub struct Accepted {
+    access: Arc<Access>,
+    guarded: Guarded,
 }
 
 impl Results {
     /// Over the parts that it needs; exports run in `tasks`.
     pub fn new(
+        store: &Store,
         registry: Arc<Registry>,
         datasources: Arc<Datasources>,
         catalog: Arc<Catalog>,
@@ -53,6 +63,7 @@ impl Results {
             catalog,
             settings,
             tasks,
+            remembered: Arc::new(Remembered::new(store)),
         }
     }
 
@@ -60,30 +71,52 @@ impl Results {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn access(&self, mind: &Mind) -> Result<Access> {
-        access::load(mind, &self.datasources, &self.catalog, &self.registry).await
+    pub async fn access(&self, mind: &Arc<Mind>) -> Result<Arc<Access>> {
+        // What was loaded for the Mind as it was before it changed is of no use, however late it was loaded.
+        if let Some((of, access)) = self.remembered.get(&mind.id)
+            && Arc::ptr_eq(&of, mind)
+        {
+            return Ok(access);
+        }
+        let load = async {
+            let (datasources, catalog) = (&self.datasources, &self.catalog);
+            let access = access::load(mind, datasources, catalog, &self.registry).await?;
+            Ok((Arc::clone(mind), Arc::new(access)))
+        };
+        let (_, access) = self.remembered.read(&mind.id, load).await?;
+        Ok(access)
+    }
+
+    /// Lets a statement through the guard, or refuses it. Runs nothing.
+    ///
+    /// # Errors
+    /// A `sql_*` code.
+    pub fn accept(&self, access: &Arc<Access>, sql: &str) -> Result<Accepted> {
+        Ok(Accepted {
+            guarded: guard(sql, &access.scope)?,
+            access: Arc::clone(access),
+        })
     }
 
     /// One page of a statement's result with the exact total.
     ///
     /// # Errors
-    /// What the guard refuses, what the engine says, `result_too_large`.
+    /// What the engine says, `result_too_large`.
     pub async fn page(
         &self,
-        access: &Access,
-        sql: &str,
+        accepted: &Accepted,
         limit: u64,
         offset: u64,
         call: &Call,
     ) -> Result<Page> {
-        let guarded = guard(sql, &access.scope)?;
-        let source = access.source(&guarded);
+        let Accepted { access, guarded } = accepted;
+        let source = access.source(guarded);
         let call = call.within(self.statement_timeout(source));
         let connector = self.registry.connector(&source.engine)?;
         let mut connection = connector.connect(&source.target, &call).await?;
         page::read(
             &mut *connection,
-            &guarded,
+            guarded,
             page::Window {
                 limit,
                 offset,
@@ -100,13 +133,12 @@ impl Results {
     /// As for a page; once the stream has begun a failure breaks it off.
     pub async fn export(
         &self,
-        access: &Access,
-        sql: &str,
+        accepted: &Accepted,
         cancel: CancellationToken,
         tally: Option<Arc<Tally>>,
     ) -> Result<Export> {
-        let guarded = guard(sql, &access.scope)?;
-        let source = access.source(&guarded);
+        let Accepted { access, guarded } = accepted;
+        let source = access.source(guarded);
         let first = Call::new(self.statement_timeout(source), cancel.clone());
         let connector = self.registry.connector(&source.engine)?;
         let connection = connector.connect(&source.target, &first).await?;
@@ -120,14 +152,6 @@ impl Results {
             tally,
         )
         .await
-    }
-
-    /// Refuses what the guard refuses, without running anything.
-    ///
-    /// # Errors
-    /// A `sql_*` code.
-    pub fn check(&self, access: &Access, sql: &str) -> Result<()> {
-        guard(sql, &access.scope).map(drop)
     }
 
     /// Longer than any statement may run; the bound of waits that have a shorter one inside.

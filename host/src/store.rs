@@ -8,19 +8,27 @@ mod active_plugins;
 mod facts;
 mod migrations;
 mod open;
+mod remembered;
 
 use std::{
     collections::HashMap,
     fmt::Write,
+    ops::{Deref, DerefMut},
     sync::{Arc, RwLock},
 };
 
-use sqlx::{Any, AnyPool, Transaction};
+use sqlx::{
+    Any, AnyConnection, AnyPool, Transaction,
+    any::{AnyArguments, AnyQueryResult},
+    query::Query,
+};
 use uuid::Uuid;
 
+use self::remembered::{Changes, Changing};
 use crate::error::{Blame, Code, Error, Result};
 
 pub use open::{Migrations, OpenError};
+pub use remembered::Remembered;
 pub use sqlx::{Row, any::AnyRow};
 
 /// The workspace that the first start makes.
@@ -42,13 +50,43 @@ pub struct Store {
     backend: Backend,
     /// Names of workspaces by id; they never change.
     workspace_names: Arc<RwLock<HashMap<String, String>>>,
+    changes: Changes,
 }
 
 /// A transaction that may write. Rolled back when dropped.
-pub type Tx = Transaction<'static, Any>;
+#[derive(Debug)]
+pub struct Tx {
+    transaction: Transaction<'static, Any>,
+    /// Ends after the transaction.
+    _changing: Option<Changing>,
+}
+
+impl Tx {
+    /// Makes what was written last.
+    ///
+    /// # Errors
+    /// When the store fails; nothing was written then.
+    pub async fn commit(self) -> sqlx::Result<()> {
+        self.transaction.commit().await
+    }
+}
+
+impl Deref for Tx {
+    type Target = AnyConnection;
+
+    fn deref(&self) -> &AnyConnection {
+        &self.transaction
+    }
+}
+
+impl DerefMut for Tx {
+    fn deref_mut(&mut self) -> &mut AnyConnection {
+        &mut self.transaction
+    }
+}
 
 impl Store {
-    /// For single statements.
+    /// For single statements that read, or that write records; see [`Self::change`] for others.
     pub fn pool(&self) -> &AnyPool {
         &self.pool
     }
@@ -58,12 +96,47 @@ impl Store {
         self.backend
     }
 
-    /// A transaction that may write. On SQLite it takes the write lock at once: one that started by reading and
-    /// then wrote would fail when another wrote in between.
+    /// A transaction that may change anything. Nothing that was read before it ends is remembered after it.
+    ///
+    /// On SQLite it takes the write lock at once: one that started by reading and then wrote would fail when another
+    /// wrote in between.
+    ///
+    /// # Errors
+    /// When the store fails.
     pub async fn begin(&self) -> Result<Tx> {
-        Ok(match self.backend {
+        let changing = self.changes.begin();
+        self.transaction(Some(changing)).await
+    }
+
+    /// As [`Self::begin`], for records of what was asked and done: responses, conversations, notes, sums. Nothing of
+    /// them is ever [`Remembered`].
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn begin_records(&self) -> Result<Tx> {
+        self.transaction(None).await
+    }
+
+    /// One statement that may change anything, as in a transaction of its own.
+    ///
+    /// # Errors
+    /// When the statement fails.
+    pub async fn change(
+        &self,
+        statement: Query<'_, Any, AnyArguments>,
+    ) -> sqlx::Result<AnyQueryResult> {
+        let _changing = self.changes.begin();
+        statement.execute(&self.pool).await
+    }
+
+    async fn transaction(&self, changing: Option<Changing>) -> Result<Tx> {
+        let transaction = match self.backend {
             Backend::Sqlite => self.pool.begin_with("BEGIN IMMEDIATE").await?,
             Backend::Postgres => self.pool.begin().await?,
+        };
+        Ok(Tx {
+            transaction,
+            _changing: changing,
         })
     }
 
@@ -133,6 +206,22 @@ pub fn placeholders(first: usize, count: usize) -> String {
         let _ = write!(text, "{comma}${number}");
     }
     text
+}
+
+/// `($1, $2), ($3, $4), …`
+pub fn rows_of_placeholders(rows: usize, columns: usize) -> String {
+    let row = |row: usize| format!("({})", placeholders(row * columns + 1, columns));
+    (0..rows).map(row).collect::<Vec<_>>().join(", ")
+}
+
+/// Rows in groups of 32, 16, 8, 4, 2 and 1, so that few statements are prepared however many rows come at a time.
+pub fn groups<T>(mut rows: &[T]) -> impl Iterator<Item = &[T]> {
+    std::iter::from_fn(move || {
+        let size = rows.len().checked_ilog2()?.min(5);
+        let (group, rest) = rows.split_at(1 << size);
+        rows = rest;
+        Some(group)
+    })
 }
 
 /// Reads a JSON column.

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 pub const PAIRS: usize = 11;
 
 /// What is compared, and what counts as good: `aim` and `bar` are bounds on the ratio ours/theirs.
-pub struct Bar {
+pub struct Bar<'a> {
     /// For the line that is printed.
-    pub name: &'static str,
+    pub name: &'a str,
     /// The ratio aimed at.
     pub aim: f64,
     /// The ratio required.

@@ -3,19 +3,24 @@
 use std::{path::PathBuf, process::Stdio, time::Duration};
 
 use mindhost_tests::{PostgresDatabase, build};
+use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
 
 /// What it is made of; the newest at the time of writing.
-const PACKAGES: [&str; 4] = [
+const PACKAGES: [&str; 5] = [
     "fastapi",
     "uvicorn[standard]",
     "psycopg[binary]",
     "psycopg_pool",
+    "sqlglot",
 ];
 
-/// The running service; it ends with this value.
+/// The key that it takes.
+pub const KEY: &str = "a-key-for-the-service-written-by-hand";
+
+/// The running service; it ends with this value, its workers too.
 pub struct Peer {
-    _process: Child,
+    process: Child,
     /// Where it takes statements.
     pub url: String,
 }
@@ -49,7 +54,9 @@ impl Peer {
                     text("database")
                 ),
             )
+            .env("PEER_KEY", KEY)
             .stdin(Stdio::null())
+            .process_group(0)
             .kill_on_drop(true)
             .spawn()
             .unwrap();
@@ -66,8 +73,18 @@ impl Peer {
         let started = tokio::time::timeout(Duration::from_secs(60), ready).await;
         assert!(started.is_ok(), "the peer did not start");
         Self {
-            _process: process,
+            process,
             url: format!("{url}/query"),
+        }
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        let pid = self.process.id().and_then(|id| i32::try_from(id).ok());
+        if let Some(group) = pid.and_then(Pid::from_raw) {
+            // Nobody is left to be told that it did not work.
+            let _ = kill_process_group(group, Signal::KILL);
         }
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{
     data,
     pairs::{Bar, PAIRS, quartiles, report, seconds, shown},
-    peer::Peer,
+    peer::{self, Peer},
 };
 
 /// Clients at the same time, and how long they ask in one burst.
@@ -166,53 +166,77 @@ async fn page(host: &Host, mind: &Mind) {
     );
 }
 
-/// One-row statements from several clients, against the service written by hand. Both keep what they answered: ours in
-/// SQLite with `synchronous = normal`, the peer in the same PostgreSQL as the data, which here syncs nothing.
+/// One-row statements from several clients, against the service written by hand: one that looks at the key and parses
+/// the statement as we do, and, to be seen beside it, one that does neither. Ours keeps what it answered in SQLite with
+/// `synchronous = normal`, the peer in the same PostgreSQL as the data, which here syncs nothing.
 async fn requests(host: &Host, mind: &Mind, database: &PostgresDatabase) {
-    const SQL: &str = "SELECT id, note FROM facts WHERE id = 77777";
     let peer = Peer::start(database).await;
-    let tool = json!({"type": "sql_query", "query": SQL});
-    let ours = Asked {
+    let kinds = [(false, 0.1, 0.2), (true, 0.2, 1.0 / 3.0)];
+    for (store, aim, bar) in kinds {
+        let name = if store { "stored" } else { "not stored" };
+        let guarded = theirs(&peer, store, true);
+        let (pairs, latencies) = bursts(&ours(host, mind, store), &guarded).await;
+        report(
+            &Bar {
+                name: &format!("one-row sql_query, {name}, ours/FastAPI"),
+                aim,
+                bar,
+            },
+            &pairs,
+        );
+        let (bare, _) = bursts(&ours(host, mind, store), &theirs(&peer, store, false)).await;
+        let middle = |values: Vec<f64>| quartiles(values)[1];
+        let rate = |pairs: &[(f64, f64)], side: fn(&(f64, f64)) -> f64| {
+            1.0 / middle(pairs.iter().map(side).collect())
+        };
+        let [low, median, high] = quartiles(latencies);
+        println!(
+            "{:<46} {:.0} requests/s against {:.0}; against {:.0} without key and guard; ours takes {} ({} to {})",
+            "  16 clients",
+            rate(&pairs, |pair| pair.0),
+            rate(&pairs, |pair| pair.1),
+            rate(&bare, |pair| pair.1),
+            shown(median),
+            shown(low),
+            shown(high)
+        );
+    }
+}
+
+const ONE_ROW: &str = "SELECT id, note FROM facts WHERE id = 77777";
+
+fn ours(host: &Host, mind: &Mind, store: bool) -> Asked {
+    let tool = json!({"type": "sql_query", "query": ONE_ROW});
+    Asked {
         url: format!("{}/responses", host.base_url()),
         key: host.key(),
-        body: json!({"model": mind.name, "tools": [tool]}),
-    };
-    let theirs = Asked {
+        body: json!({"model": mind.name, "tools": [tool], "store": store}),
+    }
+}
+
+fn theirs(peer: &Peer, store: bool, guard: bool) -> Asked {
+    Asked {
         url: peer.url.clone(),
-        key: "",
-        body: json!({"sql": SQL, "store": true}),
-    };
+        key: peer::KEY,
+        body: json!({"sql": ONE_ROW, "store": store, "guard": guard}),
+    }
+}
+
+/// Seconds a request of both, and how long each of the first took.
+async fn bursts(mine: &Asked, other: &Asked) -> (Vec<(f64, f64)>, Vec<f64>) {
     // Clients keep their connections, as SDKs do.
     let client = reqwest::Client::new();
     let (mut pairs, mut latencies) = (Vec::new(), Vec::new());
     for pair in 0..=PAIRS {
-        let (mine, times) = ours.burst(&client).await;
-        let (other, _) = theirs.burst(&client).await;
+        let (mine, times) = mine.burst(&client).await;
+        let (other, _) = other.burst(&client).await;
         // The first pair warms everything up.
         if pair > 0 {
             pairs.push((1.0 / mine, 1.0 / other));
             latencies.extend(times);
         }
     }
-    report(
-        &Bar {
-            name: "one-row sql_query, stored, ours/FastAPI",
-            aim: 1.0 / 5.0,
-            bar: 1.0 / 3.0,
-        },
-        &pairs,
-    );
-    let rate = |side: fn(&(f64, f64)) -> f64| 1.0 / quartiles(pairs.iter().map(side).collect())[1];
-    let [low, median, high] = quartiles(latencies);
-    println!(
-        "{:<46} {:.0} requests/s against {:.0}; ours takes {} ({} to {})",
-        "  16 clients",
-        rate(|pair| pair.0),
-        rate(|pair| pair.1),
-        shown(median),
-        shown(low),
-        shown(high)
-    );
+    (pairs, latencies)
 }
 
 /// A request that is sent over and over.

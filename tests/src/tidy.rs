@@ -126,6 +126,50 @@ fn each_library_has_one_home() {
 }
 
 #[test]
+fn what_is_remembered_changes_through_the_store() {
+    // These write records, keys or facts, nothing of which is ever remembered by `store::Remembered`.
+    const RECORDS: &[&str] = &[
+        "host/src/answering/",
+        "host/src/audit/",
+        "host/src/auth/",
+        "host/src/conversations/",
+        "host/src/store/facts.rs",
+        "host/src/workspaces/",
+        // The progress of a run.
+        "host/src/catalog/store/runs.rs",
+        "host/src/catalog/store/write.rs",
+        "host/src/catalog/store/fixture.rs",
+    ];
+    let is_record = |path: &str| RECORDS.iter().any(|record| path.starts_with(record));
+    let past = uses(
+        &sources(),
+        &[
+            ".execute(store.pool())",
+            ".execute(self.pool())",
+            ".execute(self.store.pool())",
+        ],
+        is_record,
+    );
+    nothing(
+        past,
+        "a statement that changes what there is goes through Store::change or Store::begin:",
+    );
+    let records = uses(&sources(), &[".begin_records()"], |path| {
+        let others = [
+            "host/src/conversations.rs",
+            "host/src/idempotency/",
+            "host/src/usage/",
+            "host/src/store",
+        ];
+        is_record(path) || others.iter().any(|other| path.starts_with(other))
+    });
+    nothing(
+        records,
+        "only records are written with Store::begin_records:",
+    );
+}
+
+#[test]
 fn parts_of_the_host_use_only_what_stands_below_them() {
     let lib = text(&workspace_dir().join("host/src/lib.rs")).expect("host/src/lib.rs");
     let files = sources();

@@ -5,6 +5,9 @@
 //! conversation. Who writes to a conversation takes its row first, so that no two append at the same place and
 //! nothing is added to one that is being deleted.
 
+mod together;
+
+pub use self::together::{Together, Whole};
 use super::{Inner, prepare::Prepared, record::ResponseRecord, store};
 use crate::{
     conversations::{self, Message},
@@ -17,7 +20,7 @@ use crate::{
 /// # Errors
 /// When the conversation got another Mind or was deleted meanwhile; when the store fails.
 pub async fn open(inner: &Inner, prepared: &Prepared, record: &ResponseRecord) -> Result<()> {
-    let mut tx = inner.parts.store.begin().await?;
+    let mut tx = inner.parts.store.begin_records().await?;
     conversation(&mut tx, prepared, false).await?;
     add(&mut tx, inner, prepared, record).await?;
     Ok(tx.commit().await?)
@@ -35,8 +38,6 @@ pub async fn complete(
     message: &Message,
     is_open: bool,
 ) -> Result<()> {
-    let mut tx = inner.parts.store.begin().await?;
-    conversation(&mut tx, prepared, is_open).await?;
     let kept = match record.limits.max_inline_rows {
         Some(_) => &ResponseRecord {
             output: Vec::new(),
@@ -44,6 +45,19 @@ pub async fn complete(
         },
         None => record,
     };
+    if prepared.is_new && !is_open {
+        let messages = prepared.input.iter().chain([message]);
+        let whole = Whole {
+            conversation: prepared.conversation.clone(),
+            record: kept.clone(),
+            messages: messages.cloned().collect(),
+        };
+        if inner.together.store(whole).await? {
+            return Ok(());
+        }
+    }
+    let mut tx = inner.parts.store.begin_records().await?;
+    conversation(&mut tx, prepared, is_open).await?;
     match is_open {
         true => store::finish(&mut tx, kept).await?,
         false => add(&mut tx, inner, prepared, kept).await?,
@@ -69,7 +83,7 @@ pub async fn fail(
     record: &mut ResponseRecord,
     is_open: bool,
 ) -> Result<()> {
-    let mut tx = inner.parts.store.begin().await?;
+    let mut tx = inner.parts.store.begin_records().await?;
     if is_open {
         store::finish(&mut tx, record).await?;
         return Ok(tx.commit().await?);
@@ -83,7 +97,7 @@ pub async fn fail(
             ) =>
         {
             record.conversation_id = None;
-            store::insert(&mut tx, record, &inner.host_id).await?;
+            store::insert(&mut tx, &[record], &inner.host_id).await?;
         }
         Err(error) => return Err(error),
     }
@@ -97,14 +111,14 @@ async fn add(
     prepared: &Prepared,
     record: &ResponseRecord,
 ) -> Result<()> {
-    store::insert(tx, record, &inner.host_id).await?;
+    store::insert(tx, &[record], &inner.host_id).await?;
     conversations::append(tx, &prepared.conversation, Some(record.id), &prepared.input).await
 }
 
 /// Makes the conversation, or takes the row of the one that is there.
 async fn conversation(tx: &mut Tx, prepared: &Prepared, is_open: bool) -> Result<()> {
     if prepared.is_new && !is_open {
-        return conversations::insert(tx, &prepared.conversation).await;
+        return conversations::insert(tx, &[&prepared.conversation]).await;
     }
     conversations::bind_to_mind(
         tx,

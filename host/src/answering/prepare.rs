@@ -20,7 +20,7 @@ use crate::{
 /// What an answer begins with.
 pub struct Prepared {
     /// The Mind that answers.
-    pub mind: Mind,
+    pub mind: Arc<Mind>,
     /// The conversation that it is added to.
     pub conversation: Conversation,
     /// Whether the conversation is not stored yet.
@@ -145,10 +145,10 @@ impl Inner {
         caller: &Caller,
         name: &str,
         conversation: Option<&Conversation>,
-    ) -> Result<Mind> {
+    ) -> Result<Arc<Mind>> {
         let minds = &self.parts.minds;
         let named = || async {
-            let found = minds.get(caller, name).await;
+            let found = minds.current(caller, name).await;
             found.map_err(|error| error.param("model"))
         };
         let Some(conversation) = conversation else {
@@ -159,7 +159,7 @@ impl Inner {
         };
         // A caller that may not see the Mind does not see the conversation either, so this one is gone.
         let bound = minds
-            .get_by_id(caller, id)
+            .current_by_id(caller, id)
             .await?
             .ok_or_else(|| minds::deleted(conversation.mind_name.as_deref().unwrap_or_default()))?;
         if bound.name == name {

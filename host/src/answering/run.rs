@@ -22,7 +22,7 @@ use crate::{
     conversations::{Author, Message, SqlOrigin, StoredSql},
     error::{Code, Error, Kind, Result},
     plugins::{Call, ModelMessage, Part, Role},
-    results::Access,
+    results::{Accepted, Access},
 };
 
 /// One answer to be made.
@@ -44,7 +44,7 @@ pub enum Work {
     /// Answer in words.
     Words,
     /// Run the caller's SQL.
-    Query(Access, SqlQuery),
+    Query(Accepted, SqlQuery),
 }
 
 /// What the work came to.
@@ -73,8 +73,8 @@ impl Task {
         let _ = opened.send(Ok(()));
         let made = match &self.work {
             Work::Words => unless_cancelled(&log.cancel, self.words(&log)).await,
-            Work::Query(access, query) => {
-                unless_cancelled(&log.cancel, self.query(&log, access, query)).await
+            Work::Query(accepted, query) => {
+                unless_cancelled(&log.cancel, self.query(&log, accepted, query)).await
             }
         };
         let kept = match made {
@@ -108,13 +108,13 @@ impl Task {
         })
     }
 
-    async fn query(&self, log: &EventLog, access: &Access, query: &SqlQuery) -> Result<Made> {
+    async fn query(&self, log: &EventLog, accepted: &Accepted, query: &SqlQuery) -> Result<Made> {
         log.push(Event::QueryAdded(query.sql.as_str().into()));
         let results = &self.inner.parts.results;
         // The statement has its own, shorter limit inside; this one only makes the wait finite.
         let call = Call::new(results.longest(), log.cancel.clone());
         let page = results
-            .page(access, &query.sql, query.max_inline_rows, 0, &call)
+            .page(accepted, query.max_inline_rows, 0, &call)
             .await
             .map_err(|error| query.to_blame(error))?;
         if let Some(tally) = &self.prepared.tally {
@@ -144,10 +144,9 @@ impl Task {
         let mind = &self.prepared.mind;
         let provider = parts
             .providers
-            .get_by_id(&mind.workspace_id, &mind.provider_id)
+            .current(&mind.workspace_id, &mind.provider_id)
             .await?;
         let model = parts.registry.model(&provider.plugin)?;
-        let target = parts.providers.target(&provider).await?;
         let access = parts.results.access(mind).await?;
         let toolbox = Toolbox {
             results: &parts.results,
@@ -158,7 +157,7 @@ impl Task {
         let messages = dialogue(&self.prepared, &self.record, &access);
         let turns = Turns {
             model: &*model,
-            target: &target,
+            target: &provider.target,
             model_name: &mind.model_name,
             toolbox,
             log,

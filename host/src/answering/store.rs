@@ -3,46 +3,59 @@
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
-use sqlx::Row;
+use sqlx::{Any, AssertSqlSafe, Row, any::AnyArguments, query::Query};
 use uuid::Uuid;
 
 use super::record::{ResponseRecord, ResponseStatus};
 use crate::{
     error::{Error, Result},
-    store::{self, Store, Tx},
+    store::{self, Store, Tx, groups, rows_of_placeholders},
 };
 
-/// Adds a response; one that already ended may be added whole.
-pub async fn insert(tx: &mut Tx, record: &ResponseRecord, host_id: &str) -> Result<()> {
-    sqlx::query(
-        "INSERT INTO responses
-            (id, workspace_id, key_id, conversation_id, mind_id, mind_name, status, error, output, usage, metadata,
-             previous_response_id, instructions, background, limits, is_cut, host_id, heartbeat_at, created_at, completed_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)",
-    )
-    .bind(record.id.to_string())
-    .bind(&record.workspace_id)
-    .bind(&record.key_id)
-    .bind(record.conversation_id.map(|id| id.to_string()))
-    .bind(&record.mind_id)
-    .bind(&record.mind_name)
-    .bind(record.status.as_str())
-    .bind(record.error.as_ref().map(ToString::to_string))
-    .bind(store::to_json(&record.output)?)
-    .bind(store::to_json(&record.usage)?)
-    .bind(store::to_json(&record.metadata)?)
-    .bind(record.previous_response_id.map(|id| id.to_string()))
-    .bind(&record.instructions)
-    .bind(i64::from(record.background))
-    .bind(store::to_json(&record.limits)?)
-    .bind(i64::from(record.is_cut))
-    .bind(host_id)
-    .bind(store::now())
-    .bind(record.created_at.as_microsecond())
-    .bind(record.completed_at.map(|time| time.as_microsecond()))
-    .execute(&mut **tx)
-    .await?;
+/// Adds responses; those that already ended are added whole.
+pub async fn insert(tx: &mut Tx, records: &[&ResponseRecord], host_id: &str) -> Result<()> {
+    for group in groups(records) {
+        let sql = format!(
+            "INSERT INTO responses (id, workspace_id, key_id, conversation_id, mind_id, mind_name, status, error, \
+             output, usage, metadata, previous_response_id, instructions, background, limits, is_cut, host_id, \
+             heartbeat_at, created_at, completed_at) VALUES {}",
+            rows_of_placeholders(group.len(), 20)
+        );
+        let mut query = sqlx::query(AssertSqlSafe(sql));
+        for record in group {
+            query = bind(query, record, host_id)?;
+        }
+        query.execute(&mut **tx).await?;
+    }
     Ok(())
+}
+
+fn bind<'q>(
+    query: Query<'q, Any, AnyArguments>,
+    record: &'q ResponseRecord,
+    host_id: &'q str,
+) -> Result<Query<'q, Any, AnyArguments>> {
+    Ok(query
+        .bind(record.id.to_string())
+        .bind(&record.workspace_id)
+        .bind(&record.key_id)
+        .bind(record.conversation_id.map(|id| id.to_string()))
+        .bind(&record.mind_id)
+        .bind(&record.mind_name)
+        .bind(record.status.as_str())
+        .bind(record.error.as_ref().map(ToString::to_string))
+        .bind(store::to_json(&record.output)?)
+        .bind(store::to_json(&record.usage)?)
+        .bind(store::to_json(&record.metadata)?)
+        .bind(record.previous_response_id.map(|id| id.to_string()))
+        .bind(&record.instructions)
+        .bind(i64::from(record.background))
+        .bind(store::to_json(&record.limits)?)
+        .bind(i64::from(record.is_cut))
+        .bind(host_id)
+        .bind(store::now())
+        .bind(record.created_at.as_microsecond())
+        .bind(record.completed_at.map(|time| time.as_microsecond())))
 }
 
 /// Writes how a response ended.
@@ -102,7 +115,7 @@ pub async fn find(store: &Store, id: Uuid) -> Result<Option<ResponseRecord>> {
 
 /// Removes a response; the messages of its conversation stay.
 pub async fn delete(store: &Store, id: Uuid) -> Result<()> {
-    let mut tx = store.begin().await?;
+    let mut tx = store.begin_records().await?;
     for statement in [
         "UPDATE messages SET response_id = NULL WHERE response_id = $1",
         "DELETE FROM responses WHERE id = $1",
@@ -117,7 +130,7 @@ pub async fn delete(store: &Store, id: Uuid) -> Result<()> {
 
 /// Says that somebody still works on these responses.
 pub async fn heartbeat(store: &Store, ids: &[Uuid]) -> Result<()> {
-    let mut tx = store.begin().await?;
+    let mut tx = store.begin_records().await?;
     for id in ids {
         sqlx::query(
             "UPDATE responses SET heartbeat_at = $2 WHERE id = $1 AND completed_at IS NULL",

@@ -3,7 +3,7 @@
 //! A model is a stranger: its arguments are parsed, its SQL goes through the same guard as a caller's, and
 //! what it did wrong is told back to it so that it can try again.
 
-use std::num::NonZeroU32;
+use std::{num::NonZeroU32, sync::Arc};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ pub struct Toolbox<'a> {
     /// Knows the tables.
     pub catalog: &'a Catalog,
     /// What the Mind may see.
-    pub access: &'a Access,
+    pub access: &'a Arc<Access>,
     /// Rows of a result that the model is shown at most.
     pub max_rows: NonZeroU32,
 }
@@ -204,10 +204,9 @@ impl Toolbox<'_> {
             .max_rows
             .unwrap_or(USUAL_ROWS)
             .clamp(1, self.max_rows.get());
-        let page = self
-            .results
-            .page(&access, &arguments.sql, u64::from(limit), 0, call)
-            .await?;
+        let accepted = self.results.accept(&access, &arguments.sql)?;
+        let limit = u64::from(limit);
+        let page = self.results.page(&accepted, limit, 0, call).await?;
         let message = format!("{} of {} rows", page.rows(), page.total);
         let content = sample::for_model(&page, access.sends_rows())?;
         Ok((

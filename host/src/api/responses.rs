@@ -46,12 +46,17 @@ pub async fn create(
 ) -> Result<Response> {
     let is_stream = body.stream.unwrap_or(false);
     let background = body.background.unwrap_or(false);
+    let ask = body.into_ask()?;
+    if !is_stream && !background && !once::is_named(&headers) {
+        let record = answering.complete(&caller, ask).await?;
+        return Ok(axum::Json(ResponseObject::new(&record)).into_response());
+    }
     let asked = Asked {
         route: "/responses",
         headers: &headers,
         body: &bytes,
     };
-    let reader = once::answer(&answering, &idempotency, &caller, asked, body.into_ask()?).await?;
+    let reader = once::answer(&answering, &idempotency, &caller, asked, ask).await?;
     if is_stream {
         let wanted = wanted(&answering, &headers, 0);
         return Ok(events::stream(reader, wanted));

@@ -1,6 +1,9 @@
 //! What handlers are given. Each takes only the part that it needs: `State<Arc<Auth>>`.
 
-use std::sync::{Arc, atomic::AtomicBool};
+use std::{
+    ops::Deref,
+    sync::{Arc, atomic::AtomicBool},
+};
 
 use axum::extract::FromRef;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -24,9 +27,52 @@ use crate::{
     workspaces::Workspaces,
 };
 
+/// What handlers are made with; cheap to clone, as every layer of every request does.
+#[derive(Clone)]
+pub struct AppState(Arc<Services>);
+
+impl Deref for AppState {
+    type Target = Services;
+
+    fn deref(&self) -> &Services {
+        &self.0
+    }
+}
+
+/// Lets handlers take one service.
+macro_rules! taken_from_state {
+    ($($field:ident: $service:ty),+ $(,)?) => {$(
+        impl FromRef<AppState> for $service {
+            fn from_ref(state: &AppState) -> Self {
+                state.$field.clone()
+            }
+        }
+    )+};
+}
+
+taken_from_state! {
+    config: Arc<Config>,
+    store: Store,
+    auth: Arc<Auth>,
+    limits: Arc<Limits>,
+    audit: Audit,
+    usage: Usage,
+    workspaces: Workspaces,
+    registry: Arc<Registry>,
+    datasources: Arc<Datasources>,
+    providers: Arc<Providers>,
+    minds: Arc<Minds>,
+    catalog: Arc<Catalog>,
+    answering: Answering,
+    conversations: Conversations,
+    results: Results,
+    idempotency: Arc<Idempotency>,
+    stored_results: StoredResults,
+    shutdown: Shutdown,
+}
+
 /// The services of one server.
-#[derive(Clone, FromRef)]
-pub struct AppState {
+pub struct Services {
     /// The settings.
     pub config: Arc<Config>,
     /// The store, for the health routes.
@@ -120,6 +166,7 @@ impl AppState {
         catalog.start().await?;
         let conversations = Conversations::new(store.clone());
         let results = Results::new(
+            &store,
             registry.clone(),
             datasources.clone(),
             catalog.clone(),
@@ -151,7 +198,7 @@ impl AppState {
         usage.start(&shutdown.tasks, shutdown.ending.clone());
         let workspaces = Workspaces::new(store.clone(), auth.clone(), alone);
         workspaces.watch(&shutdown.tasks, shutdown.ending.clone());
-        Ok(Self {
+        Ok(Self(Arc::new(Services {
             auth,
             limits: Arc::new(Limits::new(&config.limits)),
             audit: Audit::start(store.clone(), config.audit.retention),
@@ -170,6 +217,6 @@ impl AppState {
             shutdown,
             config,
             store,
-        })
+        })))
     }
 }

@@ -1,32 +1,76 @@
 //! The queries of the audit trail.
 
+use sqlx::{Any, AssertSqlSafe, any::AnyArguments, query::Query};
+
 use super::{Entry, Waiting, Wanted};
 use crate::{
     error::Result,
-    store::{AnyRow, Row, Store, timestamp},
+    store::{
+        AnyRow, Row, Store, groups, is_referenced, placeholders, rows_of_placeholders, timestamp,
+    },
 };
 
-/// A workspace that was deleted meanwhile has no trail any more.
+/// Adds notes. A workspace that was deleted meanwhile has no trail any more.
 pub(super) async fn insert(store: &Store, notes: &[Waiting]) -> Result<()> {
-    let mut tx = store.begin().await?;
-    for Waiting { id, at, note, .. } in notes {
-        sqlx::query(
-            "INSERT INTO audit (id, workspace_id, key_id, action, resource, resource_id, detail, request_id, created_at) \
-             SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9 WHERE EXISTS (SELECT 1 FROM workspaces WHERE id = $2)",
-        )
+    let mut tx = store.begin_records().await?;
+    for group in groups(notes) {
+        let sql = format!(
+            "{INSERT} VALUES {}",
+            rows_of_placeholders(group.len(), COLUMNS)
+        );
+        let mut query = sqlx::query(AssertSqlSafe(sql));
+        for waiting in group {
+            query = bind(query, waiting);
+        }
+        match query.execute(&mut *tx).await {
+            Ok(_) => {}
+            Err(error) if is_referenced(&error) => {
+                // Its lock goes before the next transaction asks for one.
+                drop(tx);
+                return insert_singly(store, notes).await;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(tx.commit().await?)
+}
+
+/// As [`insert`], when some of them are of a workspace that is gone.
+async fn insert_singly(store: &Store, notes: &[Waiting]) -> Result<()> {
+    let mut tx = store.begin_records().await?;
+    let sql = format!(
+        "{INSERT} SELECT {} WHERE EXISTS (SELECT 1 FROM workspaces WHERE id = $2)",
+        placeholders(1, COLUMNS)
+    );
+    for waiting in notes {
+        let query = bind(sqlx::query(AssertSqlSafe(sql.clone())), waiting);
+        query.execute(&mut *tx).await?;
+    }
+    Ok(tx.commit().await?)
+}
+
+const INSERT: &str = "INSERT INTO audit (id, workspace_id, key_id, action, resource, resource_id, detail, request_id, \
+     created_at)";
+const COLUMNS: usize = 9;
+
+fn bind<'q>(
+    query: Query<'q, Any, AnyArguments>,
+    waiting: &'q Waiting,
+) -> Query<'q, Any, AnyArguments> {
+    let Waiting { id, at, note, .. } = waiting;
+    query
         .bind(id)
         .bind(note.workspace.to_string())
         .bind(note.key.as_deref().map(str::to_owned))
         .bind(&note.action)
         .bind(&note.resource)
-        .bind(note.made.clone())
-        .bind(note.status.map_or(String::new(), |status| status.to_string()))
-        .bind(note.request_id.clone())
+        .bind(note.made.as_deref())
+        .bind(
+            note.status
+                .map_or(String::new(), |status| status.to_string()),
+        )
+        .bind(note.request_id.as_deref())
         .bind(*at)
-        .execute(&mut *tx)
-        .await?;
-    }
-    Ok(tx.commit().await?)
 }
 
 /// One entry more than asked for, where there is one.

@@ -12,7 +12,7 @@ mod write;
 
 use sqlx::{Any, AssertSqlSafe, any::AnyArguments, query::Query};
 
-use crate::store::{Backend, Store, Tx, placeholders};
+use crate::store::{Backend, Store, Tx};
 
 pub use runs::Beat;
 pub use write::Loaded;
@@ -47,12 +47,6 @@ impl CatalogStore {
         }
         Ok(())
     }
-}
-
-/// `($1, $2), ($3, $4), …`
-fn rows_of_placeholders(rows: usize, columns: usize) -> String {
-    let row = |row: usize| format!("({})", placeholders(row * columns + 1, columns));
-    (0..rows).map(row).collect::<Vec<_>>().join(", ")
 }
 
 /// A statement whose text depends on how many values it has. `sql` is made of constants and placeholders only; it

@@ -1,7 +1,11 @@
 //! The queries of conversations and messages.
 
 use serde_json::{Map, Value, json};
-use sqlx::{Row, any::AnyRow};
+use sqlx::{
+    Any, AssertSqlSafe, Row,
+    any::{AnyArguments, AnyRow},
+    query::Query,
+};
 use uuid::Uuid;
 
 use super::{
@@ -10,29 +14,84 @@ use super::{
 use crate::{
     auth::{Caller, Role},
     error::{Error, Result},
-    store::{self, Store, Tx},
+    store::{self, Store, Tx, groups, rows_of_placeholders},
 };
 
 const COLUMNS: &str = "id, workspace_id, key_id, mind_id, mind_name, metadata, created_at";
 
 const MESSAGE_COLUMNS: &str = "id, role, status, content, sql, sql_origin, created_at";
 
-/// Adds a conversation.
-pub async fn insert(tx: &mut Tx, conversation: &Conversation) -> Result<()> {
-    sqlx::query(
-        "INSERT INTO conversations (id, workspace_id, key_id, mind_id, mind_name, metadata, created_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7)",
-    )
-    .bind(conversation.id.to_string())
-    .bind(&conversation.workspace_id)
-    .bind(&conversation.key_id)
-    .bind(&conversation.mind_id)
-    .bind(&conversation.mind_name)
-    .bind(store::to_json(&conversation.metadata)?)
-    .bind(conversation.created_at.as_microsecond())
-    .execute(&mut **tx)
-    .await?;
+/// Adds conversations.
+pub async fn insert(tx: &mut Tx, conversations: &[&Conversation]) -> Result<()> {
+    for group in groups(conversations) {
+        let sql = format!(
+            "INSERT INTO conversations (id, workspace_id, key_id, mind_id, mind_name, metadata, created_at) VALUES {}",
+            rows_of_placeholders(group.len(), 7)
+        );
+        let mut query = sqlx::query(AssertSqlSafe(sql));
+        for conversation in group {
+            query = query
+                .bind(conversation.id.to_string())
+                .bind(&conversation.workspace_id)
+                .bind(&conversation.key_id)
+                .bind(&conversation.mind_id)
+                .bind(&conversation.mind_name)
+                .bind(store::to_json(&conversation.metadata)?)
+                .bind(conversation.created_at.as_microsecond());
+        }
+        query.execute(&mut **tx).await?;
+    }
     Ok(())
+}
+
+/// A message at its place in a conversation.
+#[derive(Clone, Copy, Debug)]
+pub struct Said<'a> {
+    /// The conversation.
+    pub conversation: &'a Conversation,
+    /// The response that it belongs to.
+    pub response: Option<Uuid>,
+    /// From 1.
+    pub position: i64,
+    /// The message.
+    pub message: &'a Message,
+}
+
+/// Adds messages to conversations that this transaction made.
+pub async fn insert_messages(tx: &mut Tx, said: &[Said<'_>]) -> Result<()> {
+    for group in groups(said) {
+        let sql = format!(
+            "INSERT INTO messages (id, workspace_id, conversation_id, response_id, kind, role, status, content, sql, \
+             sql_origin, created_at, position) VALUES {}",
+            rows_of_placeholders(group.len(), 12)
+        );
+        let mut query = sqlx::query(AssertSqlSafe(sql));
+        for one in group {
+            query = bind(query, one.conversation, one.response, one.message).bind(one.position);
+        }
+        query.execute(&mut **tx).await?;
+    }
+    Ok(())
+}
+
+fn bind<'q>(
+    query: Query<'q, Any, AnyArguments>,
+    conversation: &'q Conversation,
+    response: Option<Uuid>,
+    message: &'q Message,
+) -> Query<'q, Any, AnyArguments> {
+    query
+        .bind(message.id.to_string())
+        .bind(&conversation.workspace_id)
+        .bind(conversation.id.to_string())
+        .bind(response.map(|id| id.to_string()))
+        .bind("message")
+        .bind(message.author.as_str())
+        .bind(&message.status)
+        .bind(json!([{"type": "text", "text": message.text}]).to_string())
+        .bind(message.sql.as_ref().map(|sql| sql.text.as_str()))
+        .bind(message.sql.as_ref().map(|sql| sql.origin.as_str()))
+        .bind(message.created_at.as_microsecond())
 }
 
 /// Takes the row of a conversation until the end of the transaction, and gives it this Mind if it has none yet.
@@ -78,25 +137,16 @@ pub async fn append(
     messages: &[Message],
 ) -> Result<()> {
     for message in messages {
-        sqlx::query(
-            "INSERT INTO messages
-                (id, workspace_id, conversation_id, response_id, position, kind, role, status, content, sql, sql_origin, created_at)
-             SELECT $1, $2, $3, $4, COALESCE(MAX(position), 0) + 1, 'message', $5, $6, $7, $8, $9, $10
-             FROM messages WHERE conversation_id = $11",
-        )
-        .bind(message.id.to_string())
-        .bind(&conversation.workspace_id)
-        .bind(conversation.id.to_string())
-        .bind(response.map(|id| id.to_string()))
-        .bind(message.author.as_str())
-        .bind(&message.status)
-        .bind(json!([{"type": "text", "text": message.text}]).to_string())
-        .bind(message.sql.as_ref().map(|sql| sql.text.as_str()))
-        .bind(message.sql.as_ref().map(|sql| sql.origin.as_str()))
-        .bind(message.created_at.as_microsecond())
-        .bind(conversation.id.to_string())
-        .execute(&mut **tx)
-        .await?;
+        let query = sqlx::query(
+            "INSERT INTO messages (id, workspace_id, conversation_id, response_id, kind, role, status, content, sql, \
+             sql_origin, created_at, position)
+             SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, COALESCE(MAX(position), 0) + 1
+             FROM messages WHERE conversation_id = $12",
+        );
+        bind(query, conversation, response, message)
+            .bind(conversation.id.to_string())
+            .execute(&mut **tx)
+            .await?;
     }
     Ok(())
 }
@@ -132,7 +182,7 @@ pub async fn all(store: &Store, caller: &Caller, window: Window) -> Result<Vec<C
         rules.join(" AND "),
         u64::from(window.limit) + 1,
     );
-    let mut query = sqlx::query(sqlx::AssertSqlSafe(sql));
+    let mut query = sqlx::query(AssertSqlSafe(sql));
     for value in values {
         query = query.bind(value);
     }
@@ -172,7 +222,7 @@ pub async fn conversation_of(store: &Store, message: Uuid) -> Result<Option<Uuid
 /// One conversation, whoever's it is.
 pub async fn find(store: &Store, id: Uuid) -> Result<Option<Conversation>> {
     let sql = format!("SELECT {COLUMNS} FROM conversations WHERE id = $1");
-    let row = sqlx::query(sqlx::AssertSqlSafe(sql))
+    let row = sqlx::query(AssertSqlSafe(sql))
         .bind(id.to_string())
         .fetch_optional(store.pool())
         .await?;
@@ -198,7 +248,7 @@ fn uuid_of(row: &AnyRow, column: &str) -> Result<Uuid> {
 
 /// Removes a conversation and its messages; its responses stay as a record without it.
 pub async fn delete(store: &Store, id: Uuid) -> Result<()> {
-    let mut tx = store.begin().await?;
+    let mut tx = store.begin_records().await?;
     lock(&mut tx, id).await?;
     for statement in [
         "UPDATE responses SET conversation_id = NULL WHERE conversation_id = $1",
@@ -241,7 +291,7 @@ pub async fn list(
         )
     };
     let from = after.unwrap_or(if descending { i64::MAX } else { 0 });
-    let rows = sqlx::query(sqlx::AssertSqlSafe(query))
+    let rows = sqlx::query(AssertSqlSafe(query))
         .bind(conversation.to_string())
         .bind(from)
         .bind(i64::from(limit))
@@ -254,7 +304,7 @@ pub async fn list(
 pub async fn message(store: &Store, conversation: Uuid, id: Uuid) -> Result<Option<Message>> {
     let query =
         format!("SELECT {MESSAGE_COLUMNS} FROM messages WHERE conversation_id = $1 AND id = $2");
-    let row = sqlx::query(sqlx::AssertSqlSafe(query))
+    let row = sqlx::query(AssertSqlSafe(query))
         .bind(conversation.to_string())
         .bind(id.to_string())
         .fetch_optional(store.pool())
@@ -267,7 +317,7 @@ pub async fn answer_of(store: &Store, response: Uuid) -> Result<Option<Message>>
     let query = format!(
         "SELECT {MESSAGE_COLUMNS} FROM messages WHERE response_id = $1 AND role = 'assistant'"
     );
-    let row = sqlx::query(sqlx::AssertSqlSafe(query))
+    let row = sqlx::query(AssertSqlSafe(query))
         .bind(response.to_string())
         .fetch_optional(store.pool())
         .await?;

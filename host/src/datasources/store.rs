@@ -73,7 +73,7 @@ pub(super) async fn used_by(store: &Store, minds: &[String]) -> Result<HashSet<S
 }
 
 pub(super) async fn insert(store: &Store, new: &Datasource) -> Result<()> {
-    sqlx::query(
+    store.change(sqlx::query(
         "INSERT INTO datasources (id, workspace_id, name, engine, description, connection_data, secrets, settings, \
          created_at, modified_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
     )
@@ -86,8 +86,7 @@ pub(super) async fn insert(store: &Store, new: &Datasource) -> Result<()> {
     .bind(new.connection_data.sealed().map(<[u8]>::to_vec))
     .bind(to_json(&new.settings)?)
     .bind(new.created_at.as_microsecond())
-    .bind(new.modified_at.as_microsecond())
-    .execute(store.pool())
+    .bind(new.modified_at.as_microsecond()))
     .await
     .map_err(|error| named(error, &new.name))?;
     Ok(())
@@ -95,7 +94,7 @@ pub(super) async fn insert(store: &Store, new: &Datasource) -> Result<()> {
 
 /// Stores the changed one, if nobody changed it since `old` was read.
 pub(super) async fn update(store: &Store, old: &Datasource, new: &Datasource) -> Result<()> {
-    let done = sqlx::query(
+    let done = store.change(sqlx::query(
         "UPDATE datasources SET name = $1, description = $2, connection_data = $3, secrets = $4, settings = $5, \
          modified_at = $6 WHERE id = $7 AND modified_at = $8",
     )
@@ -106,8 +105,7 @@ pub(super) async fn update(store: &Store, old: &Datasource, new: &Datasource) ->
     .bind(to_json(&new.settings)?)
     .bind(new.modified_at.as_microsecond())
     .bind(&new.id)
-    .bind(old.modified_at.as_microsecond())
-    .execute(store.pool())
+    .bind(old.modified_at.as_microsecond()))
     .await
     .map_err(|error| named(error, &new.name))?;
     match done.rows_affected() {

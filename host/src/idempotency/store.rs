@@ -43,7 +43,7 @@ pub async fn put(store: &Store, request: &Request, outcome: &Outcome) -> Result<
         Outcome::Response(id) => (Some(id.to_string()), 0, ""),
         Outcome::Reply(status, body) => (None, i64::from(*status), body.as_str()),
     };
-    let mut tx = store.begin().await?;
+    let mut tx = store.begin_records().await?;
     sqlx::query("DELETE FROM idempotency WHERE created_at <= $1")
         .bind(store::now() - REMEMBERED)
         .execute(&mut *tx)

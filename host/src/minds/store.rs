@@ -139,9 +139,8 @@ pub(super) async fn update(store: &Store, old: &Mind, change: &Change) -> Result
 }
 
 pub(super) async fn delete(store: &Store, id: &str) -> Result<bool> {
-    let done = sqlx::query("DELETE FROM minds WHERE id = $1")
-        .bind(id)
-        .execute(store.pool())
+    let done = store
+        .change(sqlx::query("DELETE FROM minds WHERE id = $1").bind(id))
         .await?;
     Ok(done.rows_affected() == 1)
 }

@@ -15,7 +15,7 @@ const COLUMNS: &str = "id, workspace_id, name, plugin, description, connection_d
 
 pub(super) async fn ensure_builtin(store: &Store, workspace: &str) -> Result<()> {
     let (name, plugin) = BUILTIN;
-    sqlx::query(
+    store.change(sqlx::query(
         "INSERT INTO providers (id, workspace_id, name, plugin, description, connection_data, is_default, \
          created_at, modified_at) VALUES ($1, $2, $3, $4, $5, '{}', 0, $6, $6) \
          ON CONFLICT (workspace_id, name) DO NOTHING",
@@ -25,16 +25,14 @@ pub(super) async fn ensure_builtin(store: &Store, workspace: &str) -> Result<()>
     .bind(name)
     .bind(plugin)
     .bind("Answers plain questions by rules, without any network.")
-    .bind(now())
-    .execute(store.pool())
+    .bind(now()))
     .await?;
-    let made = sqlx::query(
+    let made = store.change(sqlx::query(
         "UPDATE providers SET is_default = 1 WHERE workspace_id = $1 AND name = $2 AND NOT EXISTS \
          (SELECT 1 FROM providers p WHERE p.workspace_id = $1 AND p.is_default = 1)",
     )
     .bind(workspace)
-    .bind(name)
-    .execute(store.pool())
+    .bind(name))
     .await;
     match made {
         // Another host did the same at the same moment.
@@ -140,9 +138,8 @@ pub(super) async fn update(store: &Store, old: &Provider, new: &Provider) -> Res
 }
 
 pub(super) async fn delete(store: &Store, provider: &Provider) -> Result<()> {
-    let done = sqlx::query("DELETE FROM providers WHERE id = $1")
-        .bind(&provider.id)
-        .execute(store.pool())
+    let done = store
+        .change(sqlx::query("DELETE FROM providers WHERE id = $1").bind(&provider.id))
         .await;
     match done {
         Ok(done) if done.rows_affected() == 0 => Err(not_found(&provider.name)),

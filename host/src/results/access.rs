@@ -67,9 +67,9 @@ impl Access {
     ///
     /// # Errors
     /// When the Mind has no such datasource.
-    pub fn narrowed(&self, name: Option<&str>) -> Result<Access> {
+    pub fn narrowed(self: &Arc<Self>, name: Option<&str>) -> Result<Arc<Self>> {
         let Some(name) = name.filter(|name| !name.is_empty()) else {
-            return Ok(self.clone());
+            return Ok(Arc::clone(self));
         };
         let Some(index) = self
             .scope
@@ -91,7 +91,7 @@ impl Access {
                 ),
             ));
         };
-        Ok(Access {
+        Ok(Arc::new(Self {
             scope: Scope {
                 datasources: vec![self.scope.datasources[index].clone()],
             },
@@ -99,7 +99,7 @@ impl Access {
                 sources: vec![self.view.sources[index].clone()],
             },
             sources: vec![self.sources[index].clone()],
-        })
+        }))
     }
 }
 

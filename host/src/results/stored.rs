@@ -29,7 +29,7 @@ pub struct StoredStatement {
     /// The message.
     pub message_id: Uuid,
     sql: String,
-    access: Access,
+    access: Arc<Access>,
     tally: Option<Arc<Tally>>,
 }
 
@@ -75,7 +75,7 @@ impl StoredResults {
             ));
         };
         let mind = match &conversation.mind_id {
-            Some(id) => self.minds.get_by_id(caller, id).await?,
+            Some(id) => self.minds.current_by_id(caller, id).await?,
             None => None,
         };
         let mind = mind
@@ -101,10 +101,8 @@ impl StoredResults {
         // Dropped with the request when the client leaves, which cancels the statement.
         let cancel = self.halt.child_token();
         let call = Call::new(self.results.longest(), cancel);
-        let page = self
-            .results
-            .page(&statement.access, &statement.sql, limit, offset, &call)
-            .await?;
+        let accepted = self.results.accept(&statement.access, &statement.sql)?;
+        let page = self.results.page(&accepted, limit, offset, &call).await?;
         if let Some(tally) = &statement.tally {
             tally.rows(page.rows());
         }
@@ -117,8 +115,7 @@ impl StoredResults {
     /// As for any statement, until the stream begins.
     pub async fn export(&self, statement: &StoredStatement) -> Result<Export> {
         let (halt, tally) = (self.halt.child_token(), statement.tally.clone());
-        self.results
-            .export(&statement.access, &statement.sql, halt, tally)
-            .await
+        let accepted = self.results.accept(&statement.access, &statement.sql)?;
+        self.results.export(&accepted, halt, tally).await
     }
 }

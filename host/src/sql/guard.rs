@@ -26,7 +26,7 @@ use crate::{
 
 /// Stack for parsing, walking, printing and dropping a tree, all of which recurse. The bounds on depth keep well
 /// below it; the pages are touched only when they are needed.
-const STACK_BYTES: usize = 64 * 1024 * 1024;
+pub const STACK_BYTES: usize = 64 * 1024 * 1024;
 
 /// How deep the parser may recurse.
 const RECURSION: usize = 120;
@@ -127,7 +127,7 @@ impl Guarded {
 /// A `sql_*` code; the message says what is wrong and what to write instead, with the position where known.
 /// `datasource_not_in_mind` when the scope is empty.
 pub fn guard(sql: &str, scope: &Scope) -> Result<Guarded> {
-    stacker::grow(STACK_BYTES, || {
+    stacker::maybe_grow(STACK_BYTES, STACK_BYTES, || {
         let source = Source::new(sql)?;
         let mut dialects: Vec<Dialect> = Vec::new();
         for datasource in &scope.datasources {

@@ -23,15 +23,16 @@ impl Store {
     /// When the store fails.
     pub async fn keep_active_plugins(&self, active: &BTreeMap<String, String>) -> Result<()> {
         for (slot, digest) in active {
-            sqlx::query(
-                "INSERT INTO active_plugins (slot, digest, since) VALUES ($1, $2, $3) \
+            self.change(
+                sqlx::query(
+                    "INSERT INTO active_plugins (slot, digest, since) VALUES ($1, $2, $3) \
                  ON CONFLICT (slot) DO UPDATE SET digest = excluded.digest, since = excluded.since \
                  WHERE active_plugins.digest <> excluded.digest",
+                )
+                .bind(slot)
+                .bind(digest)
+                .bind(now()),
             )
-            .bind(slot)
-            .bind(digest)
-            .bind(now())
-            .execute(self.pool())
             .await?;
         }
         Ok(())

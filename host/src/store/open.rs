@@ -9,7 +9,7 @@ use sqlx::{
     postgres::PgConnectOptions,
 };
 
-use super::{Backend, Store, migrations};
+use super::{Backend, Store, migrations, remembered::Changes};
 use crate::config::{Config, Synchronous};
 
 /// What need not be escaped in the path of a URL.
@@ -94,6 +94,7 @@ impl Store {
             pool,
             backend,
             workspace_names: Arc::default(),
+            changes: Changes::default(),
         })
     }
 

@@ -14,7 +14,7 @@ const EPOCH: Date = Date::constant(1970, 1, 1);
 
 /// Adds to the sums. A key that was deleted with its workspace meanwhile is left out.
 pub(super) async fn add(store: &Store, sums: &HashMap<Who, Counts>) -> Result<()> {
-    let mut tx = store.begin().await?;
+    let mut tx = store.begin_records().await?;
     for (who, counts) in sums {
         sqlx::query(
             "INSERT INTO usage_days (workspace_id, key_id, mind_id, day, requests, result_rows, bytes, input_tokens, \

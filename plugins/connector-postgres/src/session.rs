@@ -115,10 +115,7 @@ impl Session {
         let timeout = milliseconds(timeout);
         match self.snapshot {
             Snapshot::None if !self.pooled => {
-                if self.timeout != timeout {
-                    self.timeout = timeout;
-                    self.simple(&format!("SET statement_timeout TO {timeout}"))?;
-                }
+                self.set_timeout(timeout)?;
                 self.step("BEGIN TRANSACTION READ ONLY")
             }
             Snapshot::None => {
@@ -128,11 +125,21 @@ impl Session {
                 }
                 self.step(&format!("SET LOCAL statement_timeout TO {timeout}"))
             }
+            Snapshot::Open if self.timeout == timeout => Ok(()),
             Snapshot::Open => self.step(&format!("SET LOCAL statement_timeout TO {timeout}")),
             Snapshot::Failed => Err(Error::invalid_statement(
                 "an earlier error ended the snapshot that this statement belongs to",
             )),
         }
+    }
+
+    /// Puts the session's timeout for statements into the output, unless it is that already.
+    fn set_timeout(&mut self, timeout: u128) -> Result<()> {
+        if self.timeout != timeout {
+            self.timeout = timeout;
+            self.simple(&format!("SET statement_timeout TO {timeout}"))?;
+        }
+        Ok(())
     }
 
     /// Puts a statement without result into the output, as the first part of a request: the server goes on to the
@@ -157,12 +164,14 @@ impl Session {
     /// Puts the start of a snapshot into the output; it travels with its first statement. Only a session that was idle
     /// is tried first: the host can replace a dead one before the snapshot, and not within it.
     pub(crate) fn begin_snapshot(&mut self, timeout: Duration) -> Result<()> {
+        let timeout = milliseconds(timeout);
         let mut sql = format!(
             "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;\
-             SET LOCAL idle_in_transaction_session_timeout TO {}",
-            milliseconds(timeout)
+             SET LOCAL idle_in_transaction_session_timeout TO {timeout}"
         );
-        if self.pooled {
+        if !self.pooled {
+            self.set_timeout(timeout)?;
+        } else {
             sql.extend(SETTINGS.map(|(name, value)| format!(";SET LOCAL {name} TO '{value}'")));
         }
         self.simple(&sql)?;
@@ -402,7 +411,32 @@ pub(crate) fn not_utf8() -> Error {
     Error::new(ErrorKind::Upstream, message)
 }
 
+/// For the server, which would take zero for no limit. Longer by up to an eighth, so that statements whose limits
+/// differ by what the host needed before them share a setting; the host keeps to the limit itself.
 fn milliseconds(timeout: Duration) -> u128 {
-    // Zero would mean no limit.
-    timeout.as_millis().clamp(1, MAX_TIMEOUT_MS)
+    let exact = timeout.as_millis().clamp(1, MAX_TIMEOUT_MS);
+    let step = (exact / 8).checked_ilog2().map_or(1, |power| 1 << power);
+    exact.next_multiple_of(step).min(MAX_TIMEOUT_MS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timeout_is_never_shorter_and_hardly_longer() {
+        for exact in [1, 7, 8, 9, 100, 29_999, 30_000, 3_600_000, MAX_TIMEOUT_MS] {
+            let sent = milliseconds(Duration::from_millis(exact as u64));
+            assert!(
+                sent >= exact && sent <= exact + exact / 8,
+                "{exact}: {sent}"
+            );
+        }
+        assert_eq!(
+            milliseconds(Duration::from_millis(29_999)),
+            milliseconds(Duration::from_secs(30))
+        );
+        assert_eq!(milliseconds(Duration::ZERO), 1);
+        assert_eq!(milliseconds(Duration::MAX), MAX_TIMEOUT_MS);
+    }
 }

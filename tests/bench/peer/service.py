@@ -1,18 +1,24 @@
 """What people write by hand: FastAPI and psycopg over one PostgreSQL, for `just bench requests`.
 
-POST /query {"sql": …, "store": bool} runs the statement in a read-only transaction, counts its rows, and answers with
-columns and rows. With "store" it writes the question and the answer to two tables of the same database, as a service with
-a history does. Its connection string is in PEER_DATABASE.
+POST /query {"sql": …, "store": bool, "guard": bool} runs the statement in a read-only transaction and answers with
+columns, rows and their number. With "guard" it does what Mindhost does before that: it looks at the key of the request,
+and it parses the statement, lets one SELECT over known tables pass, and sends what it printed from the tree. With "store"
+it writes the question and the answer to two tables of the same database, as a service with a history does. Its connection
+string is in PEER_DATABASE, the key in PEER_KEY.
 """
 
+import hashlib
+import hmac
 import json
 import os
 import uuid
 from contextlib import asynccontextmanager
 
-from fastapi import FastAPI, HTTPException
+import sqlglot
+from fastapi import FastAPI, Header, HTTPException
 from psycopg_pool import AsyncConnectionPool
 from pydantic import BaseModel
+from sqlglot import exp
 
 TABLES = """
 CREATE SCHEMA IF NOT EXISTS peer;
@@ -33,9 +39,27 @@ async def life(_: FastAPI):
 app = FastAPI(lifespan=life)
 
 
+KEY = hashlib.sha256(os.environ["PEER_KEY"].encode()).digest()
+ALLOWED = {"facts"}
+
+
 class Question(BaseModel):
     sql: str
     store: bool = False
+    guard: bool = True
+
+
+def guarded(sql: str) -> str:
+    try:
+        statements = sqlglot.parse(sql, read="postgres")
+    except sqlglot.ParseError as error:
+        raise HTTPException(400, str(error)) from error
+    if len(statements) != 1 or not isinstance(statements[0], exp.Query):
+        raise HTTPException(400, "only one SELECT")
+    for table in statements[0].find_all(exp.Table):
+        if table.name not in ALLOWED:
+            raise HTTPException(400, f"unknown table {table.name}")
+    return statements[0].sql(dialect="postgres")
 
 
 @app.get("/ready")
@@ -47,13 +71,19 @@ async def ready():
 
 
 @app.post("/query")
-async def query(question: Question):
-    if not question.sql.lstrip().lower().startswith(("select", "with")):
+async def query(question: Question, authorization: str = Header("")):
+    sql = question.sql
+    if question.guard:
+        key = authorization.removeprefix("Bearer ").encode()
+        if not hmac.compare_digest(hashlib.sha256(key).digest(), KEY):
+            raise HTTPException(401, "unknown key")
+        sql = guarded(sql)
+    elif not sql.lstrip().lower().startswith(("select", "with")):
         raise HTTPException(400, "only SELECT")
     async with pool.connection() as connection:
         async with connection.transaction():
             await connection.execute("SET TRANSACTION READ ONLY")
-            cursor = await connection.execute(f"SELECT * FROM ({question.sql}) AS page LIMIT 10000")
+            cursor = await connection.execute(f"SELECT * FROM ({sql}) AS page LIMIT 10000")
             columns = [column.name for column in cursor.description]
             rows = await cursor.fetchall()
         answer = {"id": str(uuid.uuid4()), "columns": columns, "rows": rows, "total": len(rows)}

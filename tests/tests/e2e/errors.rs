@@ -138,7 +138,8 @@ async fn break_store(host: &Host) {
         let store = rusqlite::Connection::open(store).unwrap();
         store
             .execute_batch(
-                "PRAGMA foreign_keys = OFF; DROP TABLE mind_datasources; DROP TABLE minds",
+                "PRAGMA foreign_keys = OFF; DROP TABLE mind_datasources; DROP TABLE minds; DROP TABLE messages; \
+                 DROP TABLE responses",
             )
             .unwrap();
     });

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::super::{AppState, ask};
 use crate::{
-    answering::{Ask, Input, SqlQuery, events::Event, record::ResponseRecord},
+    answering::{Ask, Input, SqlQuery, record::ResponseRecord},
     auth::Caller,
     conversations::{Author, Message},
     error::{Code, Error},
@@ -173,16 +173,17 @@ async fn describe_tables(
     caller: &Caller,
     wanted: DescribeTables,
 ) -> Result<Value, Error> {
-    let mind = state.minds.get(caller, &wanted.mind).await?;
-    let view = state.results.access(&mind).await?.view;
+    let mind = state.minds.current(caller, &wanted.mind).await?;
+    let access = state.results.access(&mind).await?;
+    let view = &access.view;
     if wanted.tables.is_empty() {
-        let found = state.catalog.search(&view, &wanted.search, FOUND_TABLES);
+        let found = state.catalog.search(view, &wanted.search, FOUND_TABLES);
         return serde_json::to_value(found.await?).map_err(Error::internal);
     }
     if wanted.tables.len() > 20 {
         return Err(Error::invalid("tables", "name 20 tables at most at once"));
     }
-    let described = state.catalog.describe(&view, &wanted.tables).await?;
+    let described = state.catalog.describe(view, &wanted.tables).await?;
     Ok(json!({"tables": described}))
 }
 
@@ -198,7 +199,7 @@ async fn ask_mind(state: &AppState, caller: &Caller, wanted: AskMind) -> Result<
         conversation,
         ..Ask::default()
     };
-    let record = answer(state, caller, ask).await?;
+    let record = state.answering.complete(caller, ask).await?;
     let item = item(&record)?;
     Ok(json!({
         "answer": item["content"][0]["text"],
@@ -218,7 +219,7 @@ async fn run_sql(state: &AppState, caller: &Caller, wanted: RunSql) -> Result<Va
         }),
         ..Ask::default()
     };
-    let record = answer(state, caller, ask).await?;
+    let record = state.answering.complete(caller, ask).await?;
     let mut item = item(&record)?;
     Ok(json!({
         "columns": item["column_types"].take(),
@@ -246,15 +247,6 @@ async fn read_page(state: &AppState, caller: &Caller, wanted: ReadPage) -> Resul
         "total": page.total,
         "has_more": has_more,
     }))
-}
-
-async fn answer(state: &AppState, caller: &Caller, ask: Ask) -> Result<ResponseRecord, Error> {
-    let reader = state.answering.start(caller, ask).await?;
-    match reader.last().await {
-        Some(Event::Completed(record)) => Ok(ResponseRecord::clone(&record)),
-        Some(Event::Failed(error, _)) => Err((*error).clone()),
-        _ => Err(Error::internal("an answer ended without a last event")),
-    }
 }
 
 /// The only output item of a response.

@@ -12,12 +12,11 @@ impl CatalogStore {
     /// # Errors
     /// When the store fails.
     pub async fn describe_table(&self, table_id: &str, text: Option<&str>) -> Result<bool> {
-        let changed = sqlx::query(
+        let changed = self.store.change(sqlx::query(
             "UPDATE catalog_tables SET description = $1, description_source = 'caller' WHERE id = $2",
         )
         .bind(text)
-        .bind(table_id)
-        .execute(self.store.pool())
+        .bind(table_id))
         .await?;
         Ok(changed.rows_affected() > 0)
     }
@@ -32,15 +31,18 @@ impl CatalogStore {
         column: &str,
         text: Option<&str>,
     ) -> Result<bool> {
-        let changed = sqlx::query(
-            "UPDATE catalog_columns SET description = $1, description_source = 'caller' \
+        let changed = self
+            .store
+            .change(
+                sqlx::query(
+                    "UPDATE catalog_columns SET description = $1, description_source = 'caller' \
              WHERE table_id = $2 AND name = $3",
-        )
-        .bind(text)
-        .bind(table_id)
-        .bind(column)
-        .execute(self.store.pool())
-        .await?;
+                )
+                .bind(text)
+                .bind(table_id)
+                .bind(column),
+            )
+            .await?;
         Ok(changed.rows_affected() > 0)
     }
 

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use sqlx::Row;
 
-use super::{CatalogStore, query, rows_of_placeholders, runs};
+use super::{CatalogStore, query, runs};
 use crate::{
     catalog::{
         Statistics,
@@ -13,7 +13,7 @@ use crate::{
     },
     error::Result,
     plugins::{TableInfo, TableRef},
-    store::{CHUNK, Tx, new_id, now, placeholders, to_json},
+    store::{CHUNK, Tx, new_id, now, placeholders, rows_of_placeholders, to_json},
 };
 
 /// Everything that a run learnt about one table.

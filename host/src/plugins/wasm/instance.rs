@@ -4,12 +4,7 @@
 //! always ends in order: the guest is told to stop, the engine is told to stop, and after a grace period the
 //! instance is dropped.
 
-use std::{
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll, ready},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
 use tokio::{
@@ -30,6 +25,7 @@ use super::{
     state::{GuestLog, State},
 };
 use crate::{
+    detaching::Detaching,
     error::{Blame, Code, Error, Result},
     plugins::Call,
 };
@@ -136,8 +132,7 @@ impl<G: Send + Sync + 'static> Instance<G> {
         let grace = self.runtime.settings.cancel_grace;
         let work = self.drive(deadline, stop, on_stop, f);
         if !blocking {
-            let work = Box::pin(tasks.track_future(work));
-            return Detaching(Some(work)).await;
+            return Detaching::new(tasks.track_future(work)).await;
         }
         let handle = Handle::current();
         let task = tasks.spawn_blocking(move || handle.block_on(work));
@@ -204,32 +199,6 @@ impl<G: Send + Sync + 'static> Instance<G> {
             let _ = tokio::time::timeout(grace - first, running).await;
         }
         (Err(early), None)
-    }
-}
-
-/// A call that its caller polls, without the cost of a task, and that goes on in a task of its own when the
-/// caller lets go of it.
-struct Detaching<T: Send + 'static>(Option<BoxFuture<'static, T>>);
-
-impl<T: Send + 'static> Future for Detaching<T> {
-    type Output = T;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
-        let Some(work) = self.0.as_mut() else {
-            return Poll::Pending;
-        };
-        let ended = ready!(work.as_mut().poll(cx));
-        self.0 = None;
-        Poll::Ready(ended)
-    }
-}
-
-impl<T: Send + 'static> Drop for Detaching<T> {
-    fn drop(&mut self) {
-        // Without a runtime there is nobody to wind the call up; the instance is dropped as it is.
-        if let (Some(work), Ok(handle)) = (self.0.take(), Handle::try_current()) {
-            handle.spawn(work);
-        }
     }
 }
 

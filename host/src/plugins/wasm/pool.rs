@@ -3,12 +3,13 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, Weak,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -92,10 +93,13 @@ async fn farewell(
 /// The connections of one target with one configuration.
 pub struct Pool {
     fingerprint: [u8; 32],
+    /// The configuration that was looked at last, so that the same one is not hashed for every call.
+    seen: Mutex<Weak<Map<String, Value>>>,
     scopes: [Scope; 3],
     places: Arc<Semaphore>,
     idle: Mutex<Vec<(Instant, Live)>>,
     closed: AtomicBool,
+    max_connections: u32,
     /// Calls of all plugins that wait for room.
     waiting: Arc<AtomicUsize>,
 }
@@ -104,6 +108,8 @@ impl Pool {
     fn new(fingerprint: [u8; 32], target: &Target, waiting: Arc<AtomicUsize>) -> Arc<Self> {
         Arc::new(Self {
             fingerprint,
+            seen: Mutex::new(Arc::downgrade(&target.connection_data)),
+            max_connections: target.max_connections,
             scopes: [
                 Scope::Host,
                 Scope::Workspace(target.workspace.clone()),
@@ -114,6 +120,13 @@ impl Pool {
             closed: AtomicBool::new(false),
             waiting,
         })
+    }
+
+    /// Whether the target is the very one that was looked at last: its workspace never changes.
+    fn has_seen(&self, target: &Target) -> bool {
+        let seen = lock(&self.seen);
+        std::ptr::eq(seen.as_ptr(), Arc::as_ptr(&target.connection_data))
+            && self.max_connections == target.max_connections
     }
 
     /// The right to hold one of the target's connections, waited for until the call ends.
@@ -204,11 +217,14 @@ impl Pools {
 
     /// The pool of a target as it is configured now; connections of an older configuration are closed.
     pub fn of(&self, target: &Target) -> Arc<Pool> {
-        let fingerprint = fingerprint(target);
         let mut pools = lock(&self.by_target);
-        if let Some(pool) = pools.get(&target.id)
-            && pool.fingerprint == fingerprint
-        {
+        let known = pools.get(&target.id);
+        if let Some(pool) = known.filter(|pool| pool.has_seen(target)) {
+            return Arc::clone(pool);
+        }
+        let fingerprint = fingerprint(target);
+        if let Some(pool) = known.filter(|pool| pool.fingerprint == fingerprint) {
+            *lock(&pool.seen) = Arc::downgrade(&target.connection_data);
             return Arc::clone(pool);
         }
         let pool = Pool::new(fingerprint, target, Arc::clone(&self.waiting));
