@@ -4,7 +4,7 @@
 //! therefore never holds the answer up, and the log is bounded by the bounds of the answer itself.
 
 use std::sync::{
-    Arc, Mutex, PoisonError,
+    Arc, Mutex,
     atomic::{AtomicUsize, Ordering},
 };
 
@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::record::ResponseRecord;
-use crate::error::Error;
+use crate::{error::Error, locks::lock};
 
 /// One thing that happened, in the order of the stream.
 #[derive(Clone, Debug)]
@@ -126,7 +126,7 @@ impl EventLog {
     /// Appends and wakes all readers.
     pub fn push(&self, event: Event) {
         let length = {
-            let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut events = lock(&self.events);
             events.push(event);
             events.len()
         };
@@ -135,16 +135,12 @@ impl EventLog {
 
     /// Whether the last event was pushed.
     pub fn has_ended(&self) -> bool {
-        self.events
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .last()
-            .is_some_and(Event::is_last)
+        lock(&self.events).last().is_some_and(Event::is_last)
     }
 
     /// The response as the newest event that carries it has it.
     pub fn record(&self) -> Option<Arc<ResponseRecord>> {
-        let events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        let events = lock(&self.events);
         // Only the first two and the last can carry it, and there are many in between.
         let candidates = [events.last(), events.get(1), events.first()];
         candidates.into_iter().flatten().find_map(Event::record)
@@ -152,7 +148,7 @@ impl EventLog {
 
     /// About how much memory the events take.
     pub fn bytes(&self) -> usize {
-        let events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        let events = lock(&self.events);
         events.iter().map(Event::bytes).sum()
     }
 
@@ -169,11 +165,7 @@ impl EventLog {
     }
 
     fn get(&self, index: usize) -> Option<Event> {
-        self.events
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(index)
-            .cloned()
+        lock(&self.events).get(index).cloned()
     }
 }
 

@@ -6,10 +6,12 @@
 
 use std::{
     collections::HashMap,
+    panic::AssertUnwindSafe,
     sync::{Arc, Mutex},
     time::Duration,
 };
 
+use futures_util::FutureExt;
 use tokio::{
     sync::{Notify, OwnedSemaphorePermit, Semaphore, watch},
     time::{Instant, sleep, sleep_until},
@@ -24,7 +26,7 @@ use super::{
 };
 use crate::{
     config,
-    error::Result,
+    error::{Error, Result},
     locks::lock,
     plugins::{Call, TableRef},
     store::{new_id, now},
@@ -171,8 +173,10 @@ impl Runner {
             run: &run,
             cancel: &cancel,
         };
+        // One that panics ends: it would do so again.
+        let load = AssertUnwindSafe(loader.load()).catch_unwind();
         let ended = tokio::select! {
-            ended = loader.load() => ended,
+            ended = load => ended.unwrap_or_else(|_| Ended::Failed(Error::internal("a catalog run panicked"))),
             ended = self.keep_alive(&run, &cancel) => ended,
         };
         if let Err(error) = self.end(&run, ended).await {
@@ -210,7 +214,7 @@ impl Runner {
             Ended::Finished => (RunStatus::Completed, None),
             Ended::Failed(error) => (RunStatus::Failed, Some(error)),
         };
-        let reason = error.as_ref().map(crate::Error::message);
+        let reason = error.as_ref().map(Error::message);
         self.store.finish(run, &self.host, status, reason).await?;
         tracing::info!(
             run = run.id,

@@ -69,6 +69,17 @@ on_both_stores! {
         assert_eq!(setup.shown().await.status.overall_status, RunStatus::Completed);
     }
 
+    async fn a_run_that_panics_has_failed_and_is_not_taken_up_again(postgres) {
+        let setup = Setup::new(postgres, &["a"]).await;
+        setup.engine.put("bad", Scripted { panics: true, ..Scripted::default() });
+        let shown = setup.refreshed(Mode::All, None).await;
+        assert_eq!(shown.status.overall_status, RunStatus::Failed);
+        assert_eq!(shown.status.active_flow_runs, 0);
+        setup.engine.drop_table("bad");
+        let shown = setup.refreshed(Mode::All, None).await;
+        assert_eq!(shown.status.overall_status, RunStatus::Completed);
+    }
+
     async fn missing_only_twice_changes_nothing(postgres) {
         let setup = Setup::new(postgres, &["a"]).await;
         let first = setup.refreshed(Mode::MissingOnly, None).await;

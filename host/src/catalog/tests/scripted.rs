@@ -28,6 +28,8 @@ pub struct Scripted {
     pub rows: Vec<(i64, Option<&'static str>)>,
     /// Reading it fails with this message.
     pub broken: Option<&'static str>,
+    /// Describing it panics.
+    pub panics: bool,
     /// Reading it waits until the gate opens or the call is cancelled.
     pub gated: bool,
 }
@@ -104,6 +106,7 @@ impl Engine {
 
     fn describe(&self, name: &str) -> Option<TableInfo> {
         let scripted = self.tables.lock().unwrap().get(name).cloned()?;
+        assert!(!scripted.panics, "as the test wants it");
         let column = |ordinal, name: &str, native_type: &str| ColumnInfo {
             name: name.into(),
             ordinal,

@@ -3,7 +3,7 @@
 use std::{
     io,
     net::Shutdown,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
@@ -12,6 +12,8 @@ use socket2::SockRef;
 use tokio::{net::TcpStream, task::JoinError};
 use tokio_util::task::AbortOnDropHandle;
 use wasmtime_wasi::p2::{InputStream, OutputStream, Pollable, StreamError, StreamResult};
+
+use crate::locks;
 
 /// Bytes of one read or write; a guest that asks for more gets so many.
 const PORTION: usize = 64 << 10;
@@ -113,7 +115,7 @@ impl Output {
     }
 
     fn lock(&self) -> MutexGuard<'_, Sender> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        locks::lock(&self.0)
     }
 }
 
