@@ -14,6 +14,9 @@ openai_python2 := "2.54.0"
 mcp_python := "2.3.0"
 minds_sdk := "2.0.1"
 
+# The fuzzer that reads the OpenAPI document.
+schemathesis := "4.32.5"
+
 _default:
     @just --list --unsorted
 
@@ -25,6 +28,10 @@ demo *options: _setup-build (_binaries "--bins") _plugins
 # Run all tests, against real databases.
 test *filter: setup (_binaries "--all-targets") _plugins _guests
     cargo test --workspace --no-fail-fast -- {{ filter }}
+
+# Send more than ten thousand requests that a fuzzer makes up from the OpenAPI document; the tests send a tenth of it.
+fuzz examples="100": setup (_binaries "--bins") _plugins
+    @"{{ target }}/debug/fuzz" {{ examples }}
 
 # What continuous integration runs.
 check: setup _cargo-deny
@@ -114,6 +121,7 @@ _setup-tests:
     just _install "${missing[@]}"
     just _python python openai=={{ openai_python }} mcp=={{ mcp_python }} minds-sdk=={{ minds_sdk }}
     just _python python_openai2 openai=={{ openai_python2 }}
+    just _python schemathesis schemathesis=={{ schemathesis }}
     just _node
 
 # Installs packages for Python into an environment in the target folder.

@@ -23,6 +23,8 @@ pub enum Kind {
     NotFound,
     /// 405
     MethodNotAllowed,
+    /// 406
+    NotAcceptable,
     /// 409
     Conflict,
     /// 413
@@ -160,6 +162,8 @@ codes! {
     KeyNotFound = "key_not_found", NotFound;
     /// The route does not take this method.
     MethodNotAllowed = "method_not_allowed", MethodNotAllowed;
+    /// The header Accept leaves out what the route answers with.
+    NotAcceptable = "not_acceptable", NotAcceptable;
     /// The name is taken.
     NameTaken = "name_taken", Conflict;
     /// Something still uses it.
@@ -184,6 +188,8 @@ codes! {
     UnknownDatasource = "unknown_datasource", Unprocessable;
     /// A provider in the request does not exist.
     UnknownProvider = "unknown_provider", Unprocessable;
+    /// A plugin in the request does not exist.
+    UnknownPlugin = "unknown_plugin", Unprocessable;
     /// The destination changed, so the secret must be sent anew.
     SecretRequired = "secret_required", Unprocessable;
     /// Too many requests, answers or connections at once.

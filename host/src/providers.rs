@@ -141,7 +141,7 @@ impl Providers {
     /// Makes a provider. With `check` the vendor is asked first, and nothing is stored if that fails.
     ///
     /// # Errors
-    /// `invalid_parameter`, `invalid_connection_data`, `secret_required`, `no_plugin`, `connection_failed`,
+    /// `invalid_parameter`, `invalid_connection_data`, `secret_required`, `unknown_plugin`, `connection_failed`,
     /// `name_taken`
     pub async fn create(&self, caller: &Caller, new: NewProvider, check: bool) -> Result<Provider> {
         caller.require(Role::Admin)?;
@@ -153,7 +153,7 @@ impl Providers {
         {
             return Err(store::taken(&new.name));
         }
-        let model = self.model(&new.plugin)?;
+        let model = self.chosen(&new.plugin)?;
         let rules = Rules::new(&model.manifest().connection_data);
         let clear = connection_data::new(new.connection_data, &rules)?;
         let (id, at) = (new_id(), timestamp(now()));
@@ -211,7 +211,10 @@ impl Providers {
         }
         let moved = changed.plugin != old.plugin;
         if moved || changes.connection_data.is_some() {
-            let model = self.model(&changed.plugin)?;
+            let model = match moved {
+                true => self.chosen(&changed.plugin)?,
+                false => self.model(&changed.plugin)?,
+            };
             let rules = Rules::new(&model.manifest().connection_data);
             let sent = changes.connection_data.unwrap_or_default();
             // The plugin decides where secrets go, so a new one gets none of the old.
@@ -345,6 +348,14 @@ impl Providers {
             .await
             .map(drop)
             .map_err(connection_data::refused)
+    }
+
+    /// As [`Self::model`], for a plugin that the caller names: that there is none is the caller's mistake.
+    fn chosen(&self, plugin: &str) -> Result<Arc<dyn Model>> {
+        self.model(plugin).map_err(|error| match error.code() {
+            Code::NoPlugin => Error::new(Code::UnknownPlugin, error.message()).param("plugin"),
+            _ => error,
+        })
     }
 
     fn model(&self, plugin: &str) -> Result<Arc<dyn Model>> {

@@ -71,6 +71,17 @@ pub fn python_openai2() -> PathBuf {
     existing(target_dir().join("python_openai2/bin/python"), "just setup")
 }
 
+/// The fuzzer that reads OpenAPI documents.
+///
+/// # Panics
+/// When it is missing.
+pub fn schemathesis() -> PathBuf {
+    existing(
+        target_dir().join("schemathesis/bin/schemathesis"),
+        "just setup",
+    )
+}
+
 /// Runs a module with the Node and the packages of `tests/clients/node`; arguments are still to be added.
 ///
 /// The module is read from standard input: then its imports are looked for in the working directory, where the

@@ -29,6 +29,7 @@ pub mod build;
 mod client;
 mod datasource;
 mod eventually;
+pub mod fuzz;
 mod host;
 mod mind;
 mod model;

@@ -333,9 +333,19 @@ pub fn messages(value: &Value, path: &str) -> Result<Vec<Message>> {
 
 /// A message, or a reference to one.
 fn input_item(item: &Value, path: &str) -> Result<Input> {
-    match item.get("type").and_then(Value::as_str) {
-        None | Some("message") => {}
-        Some("item_reference") => {
+    let kind = match item.get("type") {
+        None | Some(Value::Null) => "message",
+        Some(Value::String(kind)) => kind,
+        Some(_) => {
+            return Err(Error::invalid(
+                format!("{path}.type"),
+                "`type` is a text, such as message",
+            ));
+        }
+    };
+    match kind {
+        "message" => {}
+        "item_reference" => {
             let param = format!("{path}.id");
             let text = item.get("id").and_then(Value::as_str).ok_or_else(|| {
                 Error::invalid(param.as_str(), "`id` is missing: the id of the message")
@@ -343,7 +353,7 @@ fn input_item(item: &Value, path: &str) -> Result<Input> {
             let id = id(text, "msg_", &param, Code::MessageNotFound)?;
             return Ok(Input::Reference(id, param));
         }
-        Some(other) => {
+        other => {
             return Err(Error::invalid(
                 format!("{path}.type"),
                 format!("'{}' is not taken here; send messages", short(other)),

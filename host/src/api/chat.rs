@@ -14,8 +14,9 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{
-    ask, error, events,
-    extract::JsonBytes,
+    ask, error,
+    events::{self, SentEvent},
+    extract::{JsonBytes, object},
     once::{self, Asked},
 };
 use crate::{
@@ -38,10 +39,11 @@ pub struct CreateChat {
     model: Option<String>,
     /// The whole chat, one message of the role user among them.
     #[serde(default)]
-    #[schema(value_type = Vec<ask::described::Message>, min_items = 1)]
+    #[schema(value_type = Vec<ask::described::ChatMessage>, min_items = 1)]
     messages: Value,
     /// Whether to answer with a stream.
     stream: Option<bool>,
+    #[serde(default, deserialize_with = "object")]
     stream_options: Option<StreamOptions>,
     /// As `max_completion_tokens`.
     #[schema(value_type = Option<u32>, minimum = 1)]
@@ -99,7 +101,7 @@ impl CreateChat {
 /// Asks a Mind in the shape of OpenAI's older API
 #[utoipa::path(post, path = "/chat/completions", operation_id = "create_chat", request_body = CreateChat,
     responses((status = 200, description = "The answer; with `stream` as chunks, `[DONE]` the last.",
-        content((Completion<'static> = "application/json"), (String = "text/event-stream", example = "data: {\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Three\"}}]}\n\n")))))]
+        content((Completion<'static> = "application/json"), (SentEvent = "text/event-stream")))))]
 pub async fn create(
     State(answering): State<Answering>,
     State(idempotency): State<Arc<Idempotency>>,

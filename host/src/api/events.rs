@@ -9,10 +9,25 @@ use axum::response::{
 use futures_util::{Stream, StreamExt, stream};
 use serde::Serialize;
 use serde_json::{Value, json};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{error, response_object::ResponseObject};
 use crate::answering::events::{Event, EventReader};
+
+/// A server-sent event.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "it describes what a stream is made of")]
+pub struct SentEvent {
+    /// Its kind, the same as `type` in the data; chunks of a chat have none.
+    #[schema(example = "response.output_text.delta")]
+    event: Option<String>,
+    /// JSON; `[DONE]` at the end of a chat.
+    #[schema(
+        example = "{\"type\": \"response.output_text.delta\", \"sequence_number\": 5, \"delta\": \"Three\"}"
+    )]
+    data: String,
+}
 
 /// Which events a client wants.
 #[derive(Clone, Copy, Debug)]

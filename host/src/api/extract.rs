@@ -8,6 +8,7 @@ use axum::{
 };
 use bytes::Bytes;
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
+use serde_json::{Map, Value};
 
 use crate::{
     auth::Caller,
@@ -112,6 +113,20 @@ where
     Option::deserialize(deserializer).map(Some)
 }
 
+/// An object, null or absent; never a list of its values, which serde takes for a struct too.
+///
+/// # Errors
+/// As the field's own type.
+pub fn object<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    T: DeserializeOwned,
+    D: Deserializer<'de>,
+{
+    let fields = Option::<Map<String, Value>>::deserialize(deserializer)?;
+    let read = fields.map(|fields| T::deserialize(Value::Object(fields)));
+    read.transpose().map_err(serde::de::Error::custom)
+}
+
 /// Times as people write them: `"30s"`, `"5m"`.
 pub mod friendly {
     use std::time::Duration;
@@ -211,6 +226,13 @@ pub async fn body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes> 
 /// # Errors
 /// `invalid_body`
 pub fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
+    // Serde takes a list of values for a struct too.
+    if body.trim_ascii_start().starts_with(b"[") {
+        return Err(Error::new(
+            Code::InvalidBody,
+            "the body is a list; send a JSON object",
+        ));
+    }
     let mut deserializer = serde_json::Deserializer::from_slice(body);
     let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let path = error.path().to_string();

@@ -7,7 +7,13 @@ mod tools;
 
 use std::sync::Arc;
 
-use axum::{Router, http::request::Parts, middleware::from_fn_with_state};
+use axum::{
+    Router,
+    body::to_bytes,
+    http::{StatusCode, header, request::Parts},
+    middleware::{from_fn_with_state, map_response},
+    response::{IntoResponse, Response},
+};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
@@ -21,14 +27,17 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 
-use super::{AppState, admission};
+use super::{AppState, admission, events::SentEvent};
 use crate::{
     auth::Caller,
-    error::{Error, Kind},
+    error::{Code, Error, Kind},
 };
 
 const INSTRUCTIONS: &str = "Minds answer questions about databases. List them first; ask one in words with `ask`, or look at \
      its tables with `describe_tables` and query them with `run_sql` where the Mind allows it.";
+
+/// Bytes of the words with which the library refuses something.
+const LONGEST_REFUSAL: usize = 4096;
 
 /// Where it is.
 pub const PATH: &str = "/mcp";
@@ -41,9 +50,8 @@ pub const PATH: &str = "/mcp";
     params(("accept" = String, Header, description = "Both `application/json` and `text/event-stream`.", example = "application/json, text/event-stream"),
         ("mcp-protocol-version" = Option<String>, Header, description = "The version of the protocol, once it is agreed on.", example = "2025-06-18")),
     request_body(content = Object, description = "A JSON-RPC 2.0 message.", example = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})),
-    responses((status = 200, description = "The answer to it.", content((Object = "application/json"), (String = "text/event-stream"))),
-        (status = 202, description = "A notification was taken."),
-        (status = 406, description = "`Accept` does not name both media types.", content_type = "text/plain", body = String)))]
+    responses((status = 200, description = "The answer to it.", content((Object = "application/json"), (SentEvent = "text/event-stream"))),
+        (status = 202, description = "A notification was taken.")))]
 #[expect(dead_code, reason = "it describes what the library answers")]
 pub fn described() {}
 
@@ -66,7 +74,38 @@ pub fn router(state: AppState) -> Router<AppState> {
     );
     Router::new()
         .route_service(PATH, service)
+        .layer(map_response(in_one_form))
         .layer(from_fn_with_state(state, admission::admit))
+}
+
+/// What the library refuses by itself it says in words alone: here in the body that every failure has.
+async fn in_one_form(response: Response) -> Response {
+    let status = response.status();
+    let content = response.headers().get(header::CONTENT_TYPE);
+    let is_json =
+        content.is_some_and(|content| content.as_bytes().starts_with(b"application/json"));
+    if is_json || !(status.is_client_error() || status.is_server_error()) {
+        return response;
+    }
+    let code = match status {
+        StatusCode::METHOD_NOT_ALLOWED => Code::MethodNotAllowed,
+        StatusCode::NOT_ACCEPTABLE => Code::NotAcceptable,
+        StatusCode::PAYLOAD_TOO_LARGE => Code::BodyTooLarge,
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => Code::UnsupportedMediaType,
+        status if status.is_client_error() => Code::InvalidBody,
+        _ => Code::Internal,
+    };
+    let (mut head, body) = response.into_parts();
+    let said = to_bytes(body, LONGEST_REFUSAL).await.unwrap_or_default();
+    let error = match code {
+        Code::Internal => Error::internal(String::from_utf8_lossy(&said).into_owned()),
+        code => Error::new(code, String::from_utf8_lossy(&said)),
+    };
+    let mut response = error.into_response();
+    if let Some(allow) = head.headers.remove(header::ALLOW) {
+        response.headers_mut().insert(header::ALLOW, allow);
+    }
+    response
 }
 
 #[derive(Clone)]

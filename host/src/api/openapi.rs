@@ -4,6 +4,7 @@
 //! what it can fail with, [`complete`] what is the same everywhere.
 
 mod complete;
+mod links;
 mod operations;
 mod page;
 

@@ -14,7 +14,7 @@ use uuid::Uuid;
 use super::{
     ask::{self, CreateResponse},
     conversations::Deleted,
-    events::{self, Wanted},
+    events::{self, SentEvent, Wanted},
     extract::{JsonBytes, Path, Query},
     once::{self, Asked},
     response_object::ResponseObject,
@@ -36,7 +36,7 @@ use crate::{
 #[utoipa::path(post, path = "/responses", operation_id = "create_response", request_body = CreateResponse,
     params(("x-mindhost-events" = Option<String>, Header, description = "`minimal` for the four kinds of events alone that carry the answer.", example = "minimal")),
     responses((status = 200, description = "The answer.",
-        content((ResponseObject<'static> = "application/json"), (String = "text/event-stream", example = "event: response.created\ndata: {\"type\":\"response.created\",\"sequence_number\":1,\"response\":{}}\n\n")))))]
+        content((ResponseObject<'static> = "application/json"), (SentEvent = "text/event-stream")))))]
 pub async fn create(
     State(answering): State<Answering>,
     State(idempotency): State<Arc<Idempotency>>,
@@ -87,7 +87,7 @@ pub struct Read {
 #[utoipa::path(get, path = "/responses/{id}", operation_id = "get_response",
     params(Read, ("x-mindhost-events" = Option<String>, Header, description = "`minimal` for the four kinds of events alone that carry the answer.", example = "minimal")),
     responses((status = 200, description = "The response as it is, or its events.",
-        content((ResponseObject<'static> = "application/json"), (String = "text/event-stream")))))]
+        content((ResponseObject<'static> = "application/json"), (SentEvent = "text/event-stream")))))]
 pub async fn get(
     State(answering): State<Answering>,
     caller: Caller,

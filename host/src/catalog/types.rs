@@ -1,6 +1,13 @@
 //! What a catalog consists of.
 
 use serde::{Deserialize, Serialize};
+use utoipa::{
+    PartialSchema, ToSchema,
+    openapi::{
+        RefOr, Schema,
+        schema::{ObjectBuilder, Type},
+    },
+};
 
 use super::StoredStatistics;
 use crate::{
@@ -12,8 +19,20 @@ use crate::{
 macro_rules! words {
     ($(#[doc = $doc:literal])+ $name:ident { $($(#[doc = $variant_doc:literal])+ $variant:ident = $text:literal,)* }) => {
         $(#[doc = $doc])+
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, utoipa::ToSchema)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
         pub enum $name { $($(#[doc = $variant_doc])+ #[serde(rename = $text)] $variant,)* }
+
+        impl PartialSchema for $name {
+            fn schema() -> RefOr<Schema> {
+                ObjectBuilder::new()
+                    .schema_type(Type::String)
+                    .enum_values(Some([$($text),*]))
+                    .description(Some(concat!($($doc),+).trim_ascii()))
+                    .into()
+            }
+        }
+
+        impl ToSchema for $name {}
 
         impl $name {
             /// The word.
@@ -188,7 +207,7 @@ pub struct Column {
 }
 
 /// One column of a primary key.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct PrimaryKeyColumn {
     /// Column.
     pub column_name: String,
@@ -199,7 +218,7 @@ pub struct PrimaryKeyColumn {
 }
 
 /// One column of a foreign key.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct ForeignKey {
     /// Name of the constraint.
     pub constraint_name: String,
@@ -216,7 +235,7 @@ pub struct ForeignKey {
 }
 
 /// How far the catalog of a datasource has got.
-#[derive(Clone, Debug, PartialEq, Serialize, utoipa::ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[schema(as = CatalogStatus)]
 pub struct Status {
     /// That of the newest run.

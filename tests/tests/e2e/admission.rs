@@ -309,6 +309,14 @@ impl Case {
     }
 }
 
+/// A valid body for an operation, or null when it takes none.
+pub fn body(operation: &openapi::Operation) -> Value {
+    let case = cases()
+        .into_iter()
+        .find(|case| case.what() == operation.what());
+    case.expect("each operation has a case").body
+}
+
 /// The role just below.
 fn below(role: &str) -> Option<&'static str> {
     match role {

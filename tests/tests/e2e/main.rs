@@ -17,6 +17,7 @@ mod conversations;
 mod datasources;
 mod errors;
 mod fixture;
+mod foreign;
 mod health;
 mod keys;
 mod limits;

@@ -1,8 +1,8 @@
 //! `/api/v1/openapi.json` and `/docs`
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
-use mindhost_tests::{Host, Value};
+use mindhost_tests::{Host, Value, fuzz::fuzz};
 use reqwest::Method;
 
 /// An operation of the document.
@@ -114,4 +114,11 @@ async fn the_page_shows_every_operation_and_loads_nothing() {
             &link[..40]
         );
     }
+}
+
+#[tokio::test]
+async fn a_fuzzer_finds_nothing() {
+    let fuzzed = fuzz(1, Duration::from_secs(120)).await;
+    assert!(fuzzed.is_clean, "{}", fuzzed.report);
+    assert!(fuzzed.cases >= 1000, "{}", fuzzed.report);
 }

@@ -149,8 +149,8 @@ async fn bad_providers_are_refused() {
         ),
         (
             json!({"name": "p", "plugin": "nothing"}),
-            503,
-            "no_plugin",
+            422,
+            "unknown_plugin",
             "plugin",
         ),
         (

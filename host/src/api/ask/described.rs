@@ -20,6 +20,14 @@ pub struct Message {
     content: Content,
 }
 
+/// A message of a chat.
+#[derive(ToSchema)]
+pub struct ChatMessage {
+    role: super::Author,
+    /// Null or absent for an assistant that only called tools; it said nothing then.
+    content: Option<Content>,
+}
+
 /// A text that is not empty.
 #[derive(ToSchema)]
 #[schema(pattern = "\\S", example = "How many orders were there?")]
@@ -33,8 +41,13 @@ pub enum Content {
     /// The text.
     Text(Words),
     /// Its parts, each a line.
-    Parts(Vec<Part>),
+    Parts(Parts),
 }
+
+/// At least one part.
+#[derive(ToSchema)]
+#[schema(as = MessageParts, min_items = 1)]
+pub struct Parts(Vec<Part>);
 
 /// A part of a message: text; pictures, files and sound are not taken.
 #[derive(ToSchema)]
@@ -64,8 +77,13 @@ pub enum Input {
     /// One message of the user.
     Text(Words),
     /// Messages, one of the role user among them, and references to messages that are stored.
-    Items(Vec<InputItem>),
+    Items(InputItems),
 }
+
+/// At least one item.
+#[derive(ToSchema)]
+#[schema(min_items = 1)]
+pub struct InputItems(Vec<InputItem>);
 
 /// A message, or a reference to one.
 #[derive(ToSchema)]

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::operations::{self, Operation};
+use super::{
+    links,
+    operations::{self, Operation},
+};
 use crate::{
     api::error::{status, type_name},
     error::Code,
@@ -130,6 +133,7 @@ fn complete_operation(path: &str, method: &str, operation: &mut Value) {
     for (status, response) in failures(rules, operation) {
         operation["responses"][status] = response;
     }
+    links::add(&id, &mut operation["responses"]);
     let responses = operation["responses"].as_object_mut();
     for (status, response) in responses.into_iter().flatten() {
         add_headers(status, response);
@@ -167,7 +171,7 @@ fn add_parameters(path: &str, operation: &mut Value) {
     if is_once {
         parameters.push(json!({
             "name": "Idempotency-Key", "in": "header",
-            "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
+            "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[\\t -~]*[!-~][\\t -~]*$"},
             "description": "A name of the request's own, such as a UUID: sent again under it within a day, it is done once.",
         }));
     }

@@ -133,7 +133,7 @@ const OPERATIONS: &[Operation] = &[
     open("get_readiness", &[&[Overloaded]]),
     open("get_openapi", &[]),
     open("get_docs", &[]),
-    op("call_mcp", USER, &[]),
+    op("call_mcp", USER, &[&[NotAcceptable]]),
     op("list_engines", USER, &[]),
     op("get_engine", USER, &[&[EngineNotFound]]),
     op("list_datasources", USER, &[]),
@@ -190,7 +190,7 @@ const OPERATIONS: &[Operation] = &[
     op(
         "create_provider",
         ADMIN,
-        &[CONNECTED, &[NameTaken, UnknownProvider]],
+        &[CONNECTED, &[NameTaken, UnknownPlugin]],
     ),
     op("get_provider", USER, &[&[ProviderNotFound]]),
     op(
@@ -198,7 +198,7 @@ const OPERATIONS: &[Operation] = &[
         ADMIN,
         &[
             CONNECTED,
-            &[ProviderNotFound, NameTaken, UnknownProvider, WrongState],
+            &[ProviderNotFound, NameTaken, UnknownPlugin, WrongState],
         ],
     ),
     op(
@@ -206,7 +206,7 @@ const OPERATIONS: &[Operation] = &[
         ADMIN,
         &[
             CONNECTED,
-            &[ProviderNotFound, NameTaken, UnknownProvider, WrongState],
+            &[ProviderNotFound, NameTaken, UnknownPlugin, WrongState],
         ],
     ),
     op(
