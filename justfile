@@ -30,7 +30,7 @@ test *filter: setup (_binaries "--all-targets") _plugins _guests
     cargo test --workspace --no-fail-fast -- {{ filter }}
 
 # Send more than ten thousand requests that a fuzzer makes up from the OpenAPI document; the tests send a tenth of it.
-fuzz examples="100": setup (_binaries "--bins") _plugins
+fuzz examples="160": setup (_binaries "--bins") _plugins
     @"{{ target }}/debug/fuzz" {{ examples }}
 
 # What continuous integration runs.

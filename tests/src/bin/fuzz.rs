@@ -11,7 +11,7 @@ const PATIENCE: Duration = Duration::from_secs(60 * 60);
 async fn main() -> ExitCode {
     let examples = std::env::args().nth(1).and_then(|text| text.parse().ok());
     let Some(examples) = examples else {
-        eprintln!("how many random requests shall each operation get? `just fuzz 100`");
+        eprintln!("how many random requests shall each operation get? `just fuzz 160`");
         return ExitCode::FAILURE;
     };
     let fuzzed = fuzz(examples, PATIENCE).await;

@@ -167,7 +167,7 @@ fn described(schema: &Value) -> String {
             "<dt><code>{}</code> {optional}{}</dt><dd>{}</dd>",
             escape(name),
             kind(field),
-            prose(&field["description"]),
+            prose(said(field)),
         );
     }
     out.push_str("</dl>");
@@ -221,22 +221,24 @@ fn bounds(schema: &Value) -> String {
     found.collect()
 }
 
-/// Paragraphs and lists, with `code`.
+/// Paragraphs and lists, with `code`. A line goes on with the next one unless that is empty or begins a point.
 fn prose(value: &Value) -> String {
-    let mut out = String::new();
-    for line in value
-        .as_str()
-        .unwrap_or_default()
-        .split('\n')
-        .filter(|line| !line.trim().is_empty())
-    {
-        let (element, line) = match line.strip_prefix("- ") {
-            Some(rest) => ("li", rest),
-            None => ("p", line),
-        };
-        let _ = write!(out, "<{element}>{}</{element}>", with_code(line));
+    let text = value.as_str().unwrap_or_default();
+    let text = text.replace("\n- ", "\n\n- ");
+    let blocks = text.split("\n\n").filter(|block| !block.trim().is_empty());
+    let shown = blocks.map(|block| match block.strip_prefix("- ") {
+        Some(point) => format!("<li>{}</li>", with_code(point)),
+        None => format!("<p>{}</p>", with_code(block)),
+    });
+    shown.collect()
+}
+
+/// What is said of a field: by itself, or where it can be null by its other form.
+fn said(field: &Value) -> &Value {
+    match field.get("description") {
+        Some(said) => said,
+        None => &field["oneOf"][0]["description"],
     }
-    out
 }
 
 /// Every second piece between backticks is code.
