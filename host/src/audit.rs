@@ -215,10 +215,25 @@ impl Audit {
                         let _ = written.send(());
                     }
                 }
+                Err(_) => self.write_singly(&mut batch).await,
+            }
+        }
+    }
+
+    /// Once more, so that one that cannot be written takes no other with it.
+    async fn write_singly(&self, batch: &mut Vec<Waiting>) {
+        for one in batch.drain(..) {
+            match store::insert(&self.store, std::slice::from_ref(&one)).await {
+                Ok(()) => {
+                    let _ = one.written.map(|written| written.send(()));
+                }
                 Err(error) => {
-                    let (lost, cause) = (batch.len(), std::error::Error::source(&error));
-                    tracing::error!(lost, ?cause, "notes of the audit trail cannot be written");
-                    batch.clear();
+                    let (action, cause) = (one.note.action, std::error::Error::source(&error));
+                    tracing::error!(
+                        action,
+                        ?cause,
+                        "a note of the audit trail cannot be written"
+                    );
                 }
             }
         }

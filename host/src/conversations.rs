@@ -218,13 +218,11 @@ impl Conversations {
     /// The conversations that the caller may read, and whether there are more behind them. They are in the order of
     /// their making, which is that of their ids.
     ///
+    /// `after` may name one that was deleted since.
+    ///
     /// # Errors
-    /// `conversation_not_found` when `after` names none of them.
+    /// When the store fails.
     pub async fn all(&self, caller: &Caller, window: Window) -> Result<(Vec<Conversation>, bool)> {
-        if let Some(id) = window.after {
-            let found = self.get(caller, id).await;
-            found.map_err(|error| error.param("after"))?;
-        }
         let mut found = store::all(&self.store, caller, window).await?;
         let more = found.len() > window.limit as usize;
         found.truncate(window.limit as usize);
@@ -318,7 +316,7 @@ impl Conversations {
             Some(id) => Some(
                 store::position(&self.store, conversation.id, id)
                     .await?
-                    .ok_or_else(|| no_message(id))?,
+                    .ok_or_else(|| no_message(id).param("after"))?,
             ),
         };
         let mut messages = store::list(

@@ -82,7 +82,7 @@ impl CreateResponse {
                 "send `conversation` or `previous_response_id`, not both",
             ));
         }
-        let query = sql_query(self.tools.as_deref().unwrap_or_default())?;
+        let query = self.tools.as_deref().map(sql_query).transpose()?;
         let input = input(&self.input)?;
         let (store, background) = (self.store.unwrap_or(true), self.background.unwrap_or(false));
         if background && !store {
@@ -229,9 +229,8 @@ fn conversation(value: &Value) -> Result<Option<Uuid>> {
     id(text, "conv_", "conversation", Code::ConversationNotFound).map(Some)
 }
 
-fn sql_query(tools: &[Value]) -> Result<Option<SqlQuery>> {
+fn sql_query(tools: &[Value]) -> Result<SqlQuery> {
     let tool = match tools {
-        [] => return Ok(None),
         [tool] => tool,
         _ => {
             return Err(Error::invalid(
@@ -263,11 +262,11 @@ fn sql_query(tools: &[Value]) -> Result<Option<SqlQuery>> {
                 )
             })?,
     };
-    Ok(Some(SqlQuery {
+    Ok(SqlQuery {
         sql: sql.to_owned(),
         max_inline_rows,
         param: "tools[0].query",
-    }))
+    })
 }
 
 fn input(value: &Value) -> Result<Vec<Input>> {
@@ -476,6 +475,7 @@ mod tests {
             "input[0].role",
         );
         check_refused(json!({"model": "m", "conversation": 7}), "conversation");
+        check_refused(json!({"model": "m", "input": "x", "tools": []}), "tools");
         check_refused(
             json!({"model": "m", "tools": [{"type": "web_search"}]}),
             "tools[0].type",

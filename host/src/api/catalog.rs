@@ -421,12 +421,6 @@ fn description(body: Describe) -> Result<Option<String>> {
         let message = "`description` may have at most 10,000 characters";
         return Err(Error::invalid("description", message));
     }
-    if text.contains('\0') {
-        return Err(Error::invalid(
-            "description",
-            "`description` must not contain NUL",
-        ));
-    }
     Ok(Some(text))
 }
 

@@ -73,12 +73,22 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self> {
         let pairs = url::form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes());
+        if let Some((name, _)) = pairs
+            .clone()
+            .find(|(name, value)| (name.to_string() + value).contains('\0'))
+        {
+            return Err(Error::invalid(name.replace('\0', "\u{fffd}"), NUL));
+        }
         serde_path_to_error::deserialize(serde_urlencoded::Deserializer::new(pairs))
             .map(Query)
             .map_err(|error| {
                 let (path, message) = (error.path().to_string(), error.inner().to_string());
                 let (param, message) = explain(&path, &message);
-                Error::new(Code::InvalidParameter, message).param(param.unwrap_or_default())
+                let error = Error::new(Code::InvalidParameter, message);
+                match param {
+                    Some(param) => error.param(param),
+                    None => error,
+                }
             })
     }
 }
@@ -91,6 +101,9 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T>
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
+        if parts.uri.path().contains("%00") {
+            return Err(Error::new(Code::InvalidParameter, NUL));
+        }
         match axum::extract::Path::from_request_parts(parts, state).await {
             Ok(axum::extract::Path(value)) => Ok(Path(value)),
             Err(PathRejection::FailedToDeserializePathParams(error)) => {
@@ -166,7 +179,8 @@ pub mod friendly {
     }
 }
 
-fn says_json(request: &Request) -> bool {
+/// Whether the body is said to be JSON.
+pub fn says_json(request: &Request) -> bool {
     request
         .headers()
         .get(header::CONTENT_TYPE)
@@ -233,6 +247,9 @@ pub fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
             "the body is a list; send a JSON object",
         ));
     }
+    if holds_nul(body) {
+        return Err(Error::new(Code::InvalidBody, NUL));
+    }
     let mut deserializer = serde_json::Deserializer::from_slice(body);
     let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let path = error.path().to_string();
@@ -259,6 +276,24 @@ pub fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
     Ok(value)
 }
 
+/// No text here may have it: databases end their texts with it.
+pub const NUL: &str = "the character U+0000 is allowed nowhere; leave it out";
+
+/// Whether a text of a JSON document holds U+0000, which is always written `\u0000` there.
+pub fn holds_nul(json: &[u8]) -> bool {
+    let escaped = memchr::memmem::find_iter(json, br"\u0000");
+    // With an even number of backslashes before it, it is those that are escaped.
+    escaped
+        .map(|at| {
+            json[..at]
+                .iter()
+                .rev()
+                .take_while(|byte| **byte == b'\\')
+                .count()
+        })
+        .any(|before| before % 2 == 0)
+}
+
 /// The parameter and the message of a serde error. The value itself is left out of it: it may be a password.
 fn explain(path: &str, message: &str) -> (Option<String>, String) {
     let message = message.split(" at line ").next().unwrap_or(message);
@@ -281,6 +316,10 @@ fn explain(path: &str, message: &str) -> (Option<String>, String) {
         let param = join(&name);
         return (Some(param.clone()), format!("`{param}` is missing"));
     }
+    if let Some(name) = quoted("duplicate field `") {
+        let param = join(&name);
+        return (Some(param.clone()), format!("`{param}` is there twice"));
+    }
     if let Some(name) = quoted("unknown field `") {
         let param = join(&name);
         let expected = message.split_once(", ").map_or("", |(_, rest)| rest);
@@ -292,6 +331,11 @@ fn explain(path: &str, message: &str) -> (Option<String>, String) {
     let message = match (message.split_once(": "), message.split_once(", expected ")) {
         (Some(("invalid type" | "invalid value", found)), Some((_, expected))) => {
             let found = found.split([' ', ',']).next().unwrap_or_default();
+            let expected = match expected {
+                "a nonzero u32" => "a whole number from 1",
+                expected if expected.starts_with("struct ") => "an object",
+                expected => expected,
+            };
             format!("expected {expected}, got {found}")
         }
         _ => message.to_owned(),
@@ -332,6 +376,16 @@ mod tests {
             (param, message),
             "{body}"
         );
+    }
+
+    #[test]
+    fn a_text_with_u0000_is_refused_and_one_about_it_is_not() {
+        let check =
+            |json: &str, refused: bool| assert_eq!(holds_nul(json.as_bytes()), refused, "{json}");
+        check(r#"{"a": "x\u0000"}"#, true);
+        check(r#"{"a": "x\\\u0000"}"#, true);
+        check(r#"{"a": "x\\u0000"}"#, false);
+        check(r#"{"a": "x\u0001"}"#, false);
     }
 
     #[test]

@@ -10,8 +10,9 @@ use std::sync::Arc;
 use axum::{
     Router,
     body::to_bytes,
+    extract::Request,
     http::{StatusCode, header, request::Parts},
-    middleware::{from_fn_with_state, map_response},
+    middleware::{Next, from_fn, from_fn_with_state},
     response::{IntoResponse, Response},
 };
 use rmcp::{
@@ -27,7 +28,7 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 
-use super::{AppState, admission, events::SentEvent};
+use super::{AppState, admission, events::SentEvent, extract};
 use crate::{
     auth::Caller,
     error::{Code, Error, Kind},
@@ -74,12 +75,14 @@ pub fn router(state: AppState) -> Router<AppState> {
     );
     Router::new()
         .route_service(PATH, service)
-        .layer(map_response(in_one_form))
+        .layer(from_fn(in_one_form))
         .layer(from_fn_with_state(state, admission::admit))
 }
 
 /// What the library refuses by itself it says in words alone: here in the body that every failure has.
-async fn in_one_form(response: Response) -> Response {
+async fn in_one_form(request: Request, next: Next) -> Response {
+    let said_json = extract::says_json(&request);
+    let response = next.run(request).await;
     let status = response.status();
     let content = response.headers().get(header::CONTENT_TYPE);
     let is_json =
@@ -91,7 +94,8 @@ async fn in_one_form(response: Response) -> Response {
         StatusCode::METHOD_NOT_ALLOWED => Code::MethodNotAllowed,
         StatusCode::NOT_ACCEPTABLE => Code::NotAcceptable,
         StatusCode::PAYLOAD_TOO_LARGE => Code::BodyTooLarge,
-        StatusCode::UNSUPPORTED_MEDIA_TYPE => Code::UnsupportedMediaType,
+        // The library says so of JSON that is none, too.
+        StatusCode::UNSUPPORTED_MEDIA_TYPE if !said_json => Code::UnsupportedMediaType,
         status if status.is_client_error() => Code::InvalidBody,
         _ => Code::Internal,
     };

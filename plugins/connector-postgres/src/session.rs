@@ -43,6 +43,8 @@ pub(crate) struct Session {
     pooled: bool,
     /// The session's `statement_timeout` in milliseconds, 0 until it is set.
     timeout: u128,
+    /// That of the snapshot that is open.
+    in_force: u128,
     /// Answers that are still to be read, each up to its ReadyForQuery.
     unread: u32,
     snapshot: Snapshot,
@@ -86,17 +88,33 @@ impl Session {
             version,
             pooled,
         } = handshake::connect(data)?;
-        Ok(Self {
+        let mut session = Self {
             wire,
             cancel,
             version,
             types: TypeCache::default(),
             pooled,
             timeout: 0,
+            in_force: 0,
             unread: 0,
             snapshot: Snapshot::None,
             heard: Instant::now(),
-        })
+        };
+        if !pooled {
+            session.ask_to_notice_the_end()?;
+        }
+        Ok(session)
+    }
+
+    /// Has the server look whether its client is still there while it computes. A server that cannot, because it is too
+    /// old or its system does not tell, refuses; then a statement ends by a cancel request or its timeout alone.
+    fn ask_to_notice_the_end(&mut self) -> Result<()> {
+        self.simple("SET client_connection_check_interval TO 500")?;
+        self.wire.flush()?;
+        match self.settle() {
+            Err(error) if !error.is_connection_usable() => Err(error),
+            _ => Ok(()),
+        }
     }
 
     /// Whether statements run in the transaction of a snapshot.
@@ -125,8 +143,11 @@ impl Session {
                 }
                 self.step(&format!("SET LOCAL statement_timeout TO {timeout}"))
             }
-            Snapshot::Open if self.timeout == timeout => Ok(()),
-            Snapshot::Open => self.step(&format!("SET LOCAL statement_timeout TO {timeout}")),
+            Snapshot::Open if self.in_force == timeout => Ok(()),
+            Snapshot::Open => {
+                self.in_force = timeout;
+                self.step(&format!("SET LOCAL statement_timeout TO {timeout}"))
+            }
             Snapshot::Failed => Err(Error::invalid_statement(
                 "an earlier error ended the snapshot that this statement belongs to",
             )),
@@ -169,8 +190,10 @@ impl Session {
             "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;\
              SET LOCAL idle_in_transaction_session_timeout TO {timeout}"
         );
+        self.in_force = 0;
         if !self.pooled {
             self.set_timeout(timeout)?;
+            self.in_force = timeout;
         } else {
             sql.extend(SETTINGS.map(|(name, value)| format!(";SET LOCAL {name} TO '{value}'")));
         }

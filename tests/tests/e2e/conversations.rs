@@ -123,6 +123,20 @@ async fn an_export_is_csv_with_a_header_and_all_rows() {
     assert_eq!(text.matches('\n').count(), 2501);
     let empty = message(&mind, "SELECT n FROM numbers WHERE n < 0").await;
     assert_eq!(host.get(&format!("{empty}/export")).await.text(), "n\n");
+    // As most clients ask. A gzip file ends with the length of what is in it.
+    for (path, length) in [(path, text.len()), (empty, 2)] {
+        let packed = host
+            .get(&format!("{path}/export"))
+            .header("accept-encoding", "gzip");
+        let packed = packed.await.expect_status(200);
+        assert_eq!(packed.header("content-encoding"), "gzip");
+        let tail = packed
+            .body
+            .last_chunk::<4>()
+            .copied()
+            .map(u32::from_le_bytes);
+        assert_eq!(tail, u32::try_from(length).ok());
+    }
 }
 
 #[tokio::test]

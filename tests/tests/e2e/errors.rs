@@ -94,6 +94,32 @@ async fn bodies_that_are_not_what_they_should_be() {
 }
 
 #[tokio::test]
+async fn the_character_that_no_text_may_have_is_refused_everywhere() {
+    let host = Host::start().await;
+    for path in ["/minds/%00", "/models/a%00b", "/datasources/%00/catalog"] {
+        host.get(path).await.expect_error(400, "invalid_parameter");
+    }
+    let reply = host.get("/audit?key_id=a%00b").await;
+    assert_eq!(
+        reply.expect_error(400, "invalid_parameter")["param"],
+        "key_id"
+    );
+    for (path, body) in [
+        (
+            "/responses",
+            json!({"model": "sales", "input": "x", "instructions": "a\0b"}),
+        ),
+        ("/responses", json!({"model": "a\0b", "input": "x"})),
+        ("/minds", json!({"name": "x", "datasources": ["a\0b"]})),
+        ("/keys", json!({"name": "a\0b", "role": "user"})),
+    ] {
+        host.post(path, body)
+            .await
+            .expect_error(400, "invalid_body");
+    }
+}
+
+#[tokio::test]
 async fn both_prefixes_and_a_trailing_slash_are_the_same_route() {
     let host = Host::start().await;
     for path in ["/api/v1/minds", "/api/v1/minds/", "/v1/minds", "/v1/minds/"] {

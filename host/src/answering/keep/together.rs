@@ -48,12 +48,15 @@ impl Together {
         tasks.spawn(async move {
             let mut batch = Vec::with_capacity(AT_ONCE);
             loop {
-                tokio::select! {
+                let received = tokio::select! {
                     biased;
-                    _ = wholes.recv_many(&mut batch, AT_ONCE) => {}
-                    () = ending.cancelled(), if !wholes.is_closed() => wholes.close(),
-                }
-                if batch.is_empty() && wholes.is_closed() && wholes.is_empty() {
+                    received = wholes.recv_many(&mut batch, AT_ONCE) => received,
+                    () = ending.cancelled(), if !wholes.is_closed() => {
+                        wholes.close();
+                        continue;
+                    }
+                };
+                if received == 0 {
                     return;
                 }
                 write(&store, &host_id, &mut batch).await;

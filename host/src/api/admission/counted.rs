@@ -16,6 +16,8 @@ use crate::{auth::limits::Place, usage::Tally};
 pub(super) struct Counted {
     body: Body,
     under_way: Option<UnderWay>,
+    /// Its end was told. What compresses it asks again, and not every body can be asked then.
+    ended: bool,
 }
 
 /// What is given back at the end: before the client can know of the end, so that its next request finds it free.
@@ -32,6 +34,7 @@ impl Counted {
                 tally,
                 _place: place,
             }),
+            ended: false,
         }
     }
 }
@@ -44,6 +47,9 @@ impl HttpBody for Counted {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        if self.ended {
+            return Poll::Ready(None);
+        }
         let polled = Pin::new(&mut self.body).poll_frame(context);
         if let Poll::Ready(Some(Ok(frame))) = &polled
             && let Some(tally) = self.under_way.as_ref().and_then(|one| one.tally.as_ref())
@@ -51,14 +57,15 @@ impl HttpBody for Counted {
         {
             tally.bytes(data.len() as u64);
         }
-        if matches!(polled, Poll::Ready(None)) || self.body.is_end_stream() {
+        self.ended = matches!(polled, Poll::Ready(None));
+        if self.ended || self.body.is_end_stream() {
             self.under_way = None;
         }
         polled
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.ended || self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {

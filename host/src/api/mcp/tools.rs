@@ -5,7 +5,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::super::{AppState, ask};
+use super::super::{AppState, ask, extract};
 use crate::{
     answering::{Ask, Input, SqlQuery, record::ResponseRecord},
     auth::Caller,
@@ -272,6 +272,10 @@ fn rows(wanted: Option<u64>, param: &str) -> Result<u64, Error> {
 }
 
 fn parse<T: DeserializeOwned>(arguments: Value) -> Result<T, Error> {
+    // As in the body of any other request.
+    if extract::holds_nul(arguments.to_string().as_bytes()) {
+        return Err(Error::invalid("arguments", extract::NUL));
+    }
     serde_path_to_error::deserialize(arguments).map_err(|error| {
         let path = error.path().to_string();
         let message = format!(

