@@ -125,7 +125,7 @@ pub async fn by_hand(
         status: None,
         request_id: None,
     };
-    store::insert(store, &[Waiting::new(note, None)]).await
+    store::insert_one(store, &Waiting::new(note, None)).await
 }
 
 impl Waiting {
@@ -223,7 +223,7 @@ impl Audit {
     /// Once more, so that one that cannot be written takes no other with it.
     async fn write_singly(&self, batch: &mut Vec<Waiting>) {
         for one in batch.drain(..) {
-            match store::insert(&self.store, std::slice::from_ref(&one)).await {
+            match store::insert_one(&self.store, &one).await {
                 Ok(()) => {
                     let _ = one.written.map(|written| written.send(()));
                 }
@@ -315,5 +315,29 @@ mod tests {
 
         store::delete_before(&store, now() + 1).await.unwrap();
         assert!(audit.read(&workspace, &all).await.unwrap().0.is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_note_that_cannot_be_written_takes_no_other_with_it() {
+        let (_dir, store, workspace) = crate::store::temporary().await;
+        let audit = Audit::start(store.clone(), Duration::from_secs(60));
+        let (written, done) = oneshot::channel();
+        let first = Waiting::new(note(&workspace, "first"), None);
+        let mut again = Waiting::new(note(&workspace, "the same id again"), None);
+        again.id = first.id.clone();
+        let deleted = Waiting::new(note("of a workspace that is gone", "gone"), None);
+        let last = Waiting::new(note(&workspace, "last"), Some(written));
+        for waiting in [first, again, deleted, last] {
+            audit.waiting.send(waiting).await.unwrap();
+        }
+        done.await.unwrap();
+        let wanted = Wanted {
+            limit: 10,
+            ..Wanted::default()
+        };
+        let (entries, _) = audit.read(&workspace, &wanted).await.unwrap();
+        let actions: Vec<_> = entries.iter().map(|one| one.action.as_str()).collect();
+        assert_eq!(actions, ["last", "first"]);
+        audit.close().await;
     }
 }

@@ -5,12 +5,10 @@ use sqlx::{Any, AssertSqlSafe, any::AnyArguments, query::Query};
 use super::{Entry, Waiting, Wanted};
 use crate::{
     error::Result,
-    store::{
-        AnyRow, Row, Store, groups, is_referenced, placeholders, rows_of_placeholders, timestamp,
-    },
+    store::{AnyRow, Row, Store, groups, placeholders, rows_of_placeholders, timestamp},
 };
 
-/// Adds notes. A workspace that was deleted meanwhile has no trail any more.
+/// Adds notes, all or none: none when the workspace of one was deleted meanwhile.
 pub(super) async fn insert(store: &Store, notes: &[Waiting]) -> Result<()> {
     let mut tx = store.begin_records().await?;
     for group in groups(notes) {
@@ -22,31 +20,20 @@ pub(super) async fn insert(store: &Store, notes: &[Waiting]) -> Result<()> {
         for waiting in group {
             query = bind(query, waiting);
         }
-        match query.execute(&mut *tx).await {
-            Ok(_) => {}
-            Err(error) if is_referenced(&error) => {
-                // Its lock goes before the next transaction asks for one.
-                drop(tx);
-                return insert_singly(store, notes).await;
-            }
-            Err(error) => return Err(error.into()),
-        }
+        query.execute(&mut *tx).await?;
     }
     Ok(tx.commit().await?)
 }
 
-/// As [`insert`], when some of them are of a workspace that is gone.
-async fn insert_singly(store: &Store, notes: &[Waiting]) -> Result<()> {
-    let mut tx = store.begin_records().await?;
+/// Adds one note, unless its workspace was deleted meanwhile: that has no trail any more.
+pub(super) async fn insert_one(store: &Store, note: &Waiting) -> Result<()> {
     let sql = format!(
         "{INSERT} SELECT {} WHERE EXISTS (SELECT 1 FROM workspaces WHERE id = $2)",
         placeholders(1, COLUMNS)
     );
-    for waiting in notes {
-        let query = bind(sqlx::query(AssertSqlSafe(sql.clone())), waiting);
-        query.execute(&mut *tx).await?;
-    }
-    Ok(tx.commit().await?)
+    let query = bind(sqlx::query(AssertSqlSafe(sql)), note);
+    query.execute(store.pool()).await?;
+    Ok(())
 }
 
 const INSERT: &str = "INSERT INTO audit (id, workspace_id, key_id, action, resource, resource_id, detail, request_id, \

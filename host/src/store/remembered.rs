@@ -1,7 +1,8 @@
 //! What was read from the store, remembered until something in it changes.
 //!
 //! Every request needs its Mind, that Mind's datasources and their tables, which rarely change. A change made through
-//! this host is seen by the next read. One that another host of the same store made is seen within [`KEPT`].
+//! this host is seen by the next read. One that another host of the same store made is seen within [`KEPT`], and so is one
+//! whose maker left before the database had finished it.
 
 use std::{
     collections::HashMap,

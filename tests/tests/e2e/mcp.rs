@@ -62,6 +62,24 @@ async fn no_key_no_tools() {
 }
 
 #[tokio::test]
+async fn what_is_no_request_is_refused_in_the_one_body() {
+    let host = Host::start().await;
+    let ask = |content_type: &str, body: &'static str| {
+        let request = host
+            .request(Method::POST, "/mcp")
+            .header("content-type", content_type);
+        let accept = "application/json, text/event-stream";
+        request.header("accept", accept).body(body)
+    };
+    for broken in ["{\"jsonrpc\"", "[]", "7"] {
+        let reply = ask("application/json", broken).await;
+        reply.expect_error(400, "invalid_body");
+    }
+    let reply = ask("text/plain", "hello").await;
+    reply.expect_error(415, "unsupported_media_type");
+}
+
+#[tokio::test]
 async fn sql_is_offered_only_where_a_mind_allows_it_and_refused_elsewhere() {
     let host = shop().await;
     host.mind("closed").datasource("shop").create().await;
