@@ -3,7 +3,7 @@
 set shell := ["bash", "-euo", "pipefail", "-c"]
 
 target := absolute_path(env("CARGO_TARGET_DIR", "target"))
-plugins := "connector-sqlite connector-postgres model-openai model-offline"
+plugins := "connector-sqlite connector-postgres connector-csv model-openai model-offline"
 
 # Components that only tests load.
 guests := `for guest in tests/guests/*/Cargo.toml; do [ ! -e "$guest" ] || printf 'guest-%s ' "$(basename "$(dirname "$guest")")"; done`

@@ -33,6 +33,24 @@ pub mod model {
     });
 }
 
+/// The world `scanner-connector`.
+pub mod scanner {
+    wit_bindgen::generate!({
+        path: "wit",
+        world: "scanner-connector",
+        pub_export_macro: true,
+        default_bindings_module: "mindhost_sdk::bindings::scanner",
+        additional_derives: [PartialEq],
+        with: {
+            "wasi:io/poll@0.2.6": wasip2::io::poll,
+            "mindhost:plugin/types@0.1.0": crate::bindings::connector::mindhost::plugin::types,
+            "mindhost:plugin/catalog-types@0.1.0": crate::bindings::connector::mindhost::plugin::catalog_types,
+            "mindhost:plugin/control@0.1.0": crate::bindings::connector::mindhost::plugin::control,
+            "mindhost:plugin/log@0.1.0": crate::bindings::connector::mindhost::plugin::log,
+        },
+    });
+}
+
 /// The interface `embeddings` alone. Its export macro and that of [`model`] together make the world
 /// `model-provider-with-embeddings`; one `generate!` of that world would define the macro of `model` twice.
 pub mod embeddings {

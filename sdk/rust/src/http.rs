@@ -70,6 +70,17 @@ impl Request {
         }
     }
 
+    /// Adds a parameter to the query of the URL, with what may not stand there escaped.
+    #[must_use]
+    pub fn query(mut self, name: &str, value: &str) -> Self {
+        let joint = if self.url.contains('?') { '&' } else { '?' };
+        self.url.push(joint);
+        url::escape(name, &mut self.url);
+        self.url.push('=');
+        url::escape(value, &mut self.url);
+        self
+    }
+
     /// Adds a header.
     #[must_use]
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {

@@ -1,7 +1,8 @@
 //! Write a Mindhost plugin in Rust: a trait to implement and one export macro.
 //!
 //! A **connector** makes a SQL engine available to the host: implement [`Connector`] and call
-//! [`export_connector!`]. A **model provider** does the same for a language model: [`Model`] and
+//! [`export_connector!`]. A **scanner** does with less: it yields the rows of tables (files, a REST API), and the host
+//! gives it SQL; [`Scanner`] and [`export_scanner!`]. A **model provider** does the same for a language model: [`Model`] and
 //! [`export_model!`] (and [`Embeddings`] with [`export_model_with_embeddings!`]). The crate then builds as a WebAssembly
 //! component with `cargo build --target wasm32-wasip2`; for any other target the macros emit nothing, so that unit
 //! tests and benchmarks call the implementation natively.
@@ -41,6 +42,7 @@ pub mod http;
 pub mod log;
 pub mod model;
 pub mod net;
+pub mod scanner;
 #[cfg(not(target_family = "wasm"))]
 pub mod testing;
 mod values;
@@ -53,6 +55,7 @@ pub use config::Config;
 pub use connector::{Connector, ServerInfo, Statement};
 pub use error::{Error, ErrorKind, Result};
 pub use model::{Embeddings, Model};
+pub use scanner::Scanner;
 pub use values::{Batch, Column, DataType, Extra, Value};
 
 /// What the export macros name; not for authors.
@@ -60,4 +63,5 @@ pub use values::{Batch, Column, DataType, Extra, Value};
 pub mod exports {
     pub use crate::connector::export::ExportedConnector;
     pub use crate::model::export::ExportedModel;
+    pub use crate::scanner::export::ExportedScanner;
 }

@@ -57,9 +57,33 @@ impl Url {
     }
 }
 
+/// Writes a text so that it stays one part of a query whatever is in it.
+pub fn escape(text: &str, into: &mut String) {
+    const HEX: [char; 16] = [
+        '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F',
+    ];
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            into.push(char::from(byte));
+        } else {
+            into.push('%');
+            into.push(HEX[usize::from(byte >> 4)]);
+            into.push(HEX[usize::from(byte & 15)]);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_parameter_stays_one_parameter() {
+        let request = crate::http::Request::get("https://x/")
+            .query("a b", "1&c=2#é")
+            .query("d", "~");
+        assert_eq!(request.url, "https://x/?a%20b=1%26c%3D2%23%C3%A9&d=~");
+    }
 
     #[test]
     fn urls_fall_into_their_parts() {
