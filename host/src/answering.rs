@@ -42,7 +42,7 @@ use crate::{
     detaching::Detaching,
     error::{Code, Error, Kind, Result},
     minds::Minds,
-    plugins::registry::Registry,
+    plugins::{registry::Registry, served::Served},
     providers::Providers,
     results::{Results, stored::StoredResults},
     store::Store,
@@ -194,7 +194,9 @@ impl Answering {
     pub async fn start(&self, caller: &Caller, ask: Ask) -> Result<EventReader> {
         let (reader, task) = self.begin(caller, ask).await?;
         let (opened, is_open) = oneshot::channel();
-        self.0.parts.tasks.spawn(task.run(opened));
+        let served = Served::current();
+        let task = async move { served.during(task.run(opened)).await };
+        self.0.parts.tasks.spawn(task);
         match is_open.await {
             Ok(Err(error)) => Err(error),
             // One that panicked says so in its last event.
@@ -228,7 +230,7 @@ impl Answering {
         let record = prepared.record(caller, &ask);
         let (background, shows_steps) = (ask.background, ask.shows_steps);
         let work = match ask.query {
-            None => Work::Words,
+            None => Work::Words(inner.vendor(&prepared.mind).await),
             Some(query) => {
                 let access = inner.parts.results.access(&prepared.mind).await?;
                 let accepted = inner.parts.results.accept(&access, &query.sql);

@@ -25,6 +25,7 @@ mod minds;
 mod models;
 mod once;
 mod openapi;
+mod plugins;
 mod providers;
 mod response_object;
 mod responses;
@@ -175,6 +176,15 @@ fn routes() -> Routes {
             get(workspaces::get).delete(workspaces::delete),
         )
         .route("/workspaces/{name}/keys", post(workspaces::create_key))
+        .route("/plugins", get(plugins::list).post(plugins::install))
+        .route("/plugins/{name}", get(plugins::get))
+        .route("/plugins/{name}/activate", post(plugins::activate))
+        .route("/plugins/{name}/rollback", post(plugins::roll_back))
+        .route("/plugins/{name}/rollouts/{id}", get(plugins::rollout))
+        .route(
+            "/plugins/{name}/versions/{version}",
+            delete(plugins::remove),
+        )
         .route("/audit", get(audit::list))
         .route("/usage", get(usage::list))
 }

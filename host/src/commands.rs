@@ -6,6 +6,7 @@ mod keys;
 mod load_plugins;
 mod open;
 mod plugin;
+mod remote;
 mod serve;
 mod workspaces;
 
@@ -48,7 +49,7 @@ enum Command {
     /// Make, list and delete workspaces.
     #[command(subcommand)]
     Workspaces(workspaces::Command),
-    /// List and pack plugins.
+    /// Install, activate, make, test and sign plugins.
     #[command(subcommand)]
     Plugin(plugin::Plugin),
     /// Look for what is wrong with this installation, and say how to mend it. Changes nothing.
@@ -68,6 +69,13 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return failed(&error.into()),
     };
+    // What speaks TLS in this program does it with this one; the commands that ask a server find it so.
+    if rustls::crypto::ring::default_provider()
+        .install_default()
+        .is_err()
+    {
+        return failed(&anyhow::anyhow!("the TLS library could not be set up"));
+    }
     match runtime.block_on(dispatch(cli.command)) {
         Ok(code) => code,
         Err(error) => failed(&error),

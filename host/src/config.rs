@@ -44,6 +44,8 @@ pub struct Config {
     pub secrets: Secrets,
     /// The plugin runtime.
     pub plugins: Plugins,
+    /// How a version takes the place of another.
+    pub rollouts: Rollouts,
     /// What plugins may reach.
     pub egress: Egress,
     /// What file engines may read.
@@ -123,9 +125,34 @@ pub struct Secrets {
 pub struct Plugins {
     /// Empty means `cache` in the data directory.
     pub cache_dir: PathBuf,
+    /// Whether only plugins run that a trusted key signed.
+    pub require_signature: bool,
+    /// Public keys of minisign.
+    pub trusted_keys: Vec<String>,
     /// Limits of the runtime.
     #[serde(flatten)]
     pub limits: PluginSettings,
+}
+
+/// How a version takes the place of another.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rollouts {
+    /// Datasources or providers that a new version is tried with.
+    pub targets: usize,
+    /// For each of them.
+    #[serde(deserialize_with = "values::duration")]
+    pub check_timeout: Duration,
+    /// How long a version is watched after it took over.
+    #[serde(deserialize_with = "values::duration")]
+    pub probation: Duration,
+    /// Faults, as a share of its calls and above those of the old version, that end a trial.
+    pub fault_share: f64,
+    /// How many times as long its calls may take.
+    pub slower: f64,
+    /// And this much on top.
+    #[serde(deserialize_with = "values::duration")]
+    pub slack: Duration,
 }
 
 /// What plugins may reach.
@@ -264,6 +291,11 @@ impl Config {
             true => self.data_dir.join("cache"),
             false => self.plugins.cache_dir.clone(),
         }
+    }
+
+    /// Where installed plugins are kept.
+    pub fn artifacts_dir(&self) -> PathBuf {
+        self.data_dir.join("plugins")
     }
 
     /// Where the key is that encrypts secrets.

@@ -132,7 +132,10 @@ impl Datasources {
         {
             return Err(store::taken(&new.name));
         }
-        let connector = self.registry.engine(&new.engine)?;
+        let connector = match &new.settings.plugin_digest {
+            None => self.registry.engine(&new.engine)?,
+            Some(digest) => self.kept(&new.engine, digest).await?,
+        };
         let rules = Rules::new(&connector.manifest().connection_data);
         let clear = connection_data::new(new.connection_data, &rules)?;
         let at = timestamp(now());
@@ -186,9 +189,13 @@ impl Datasources {
         names::check_datasource(&changed.name)?;
         rules::check_description(&changed.description)?;
         changed.settings.check()?;
+        let moved = changed.settings.plugin_digest != old.settings.plugin_digest;
+        if let Some(digest) = changed.settings.plugin_digest.as_ref().filter(|_| moved) {
+            self.kept(&old.engine, digest).await?;
+        }
         let mut tables = None;
         if let Some(sent) = changes.connection_data {
-            let connector = self.connector(&old.engine)?;
+            let connector = self.connector(&changed)?;
             let rules = Rules::new(&connector.manifest().connection_data);
             let stored = old.connection_data.open(&self.key, TABLE, &old.id)?;
             let clear = connection_data::changed(&stored, sent, &rules)?;
@@ -196,8 +203,9 @@ impl Datasources {
             tables = self.checked(&connector, &changed, check).await?;
         }
         store::update(&self.store, &old, &changed).await?;
-        if let Ok(connector) = self.registry.connector(&old.engine) {
-            connector.forget(&old.id).await;
+        self.forget(&old).await;
+        if moved {
+            self.let_go().await?;
         }
         Ok(Saved {
             datasource: changed,
@@ -215,10 +223,66 @@ impl Datasources {
         let datasource = self.get(caller, name).await?;
         caller.require_all_minds("delete a datasource: other Minds may use it too")?;
         store::delete(&self.store, &datasource, cascade).await?;
-        if let Ok(connector) = self.registry.connector(&datasource.engine) {
-            connector.forget(&datasource.id).await;
+        self.forget(&datasource).await;
+        if datasource.settings.plugin_digest.is_some() {
+            self.let_go().await?;
         }
         Ok(())
+    }
+
+    /// The version that a datasource wants to keep.
+    async fn kept(&self, engine: &str, digest: &str) -> Result<Arc<dyn Connector>> {
+        let wanted = |error: Error| match error.code() {
+            Code::PluginNotFound | Code::PluginRefused => {
+                Error::invalid("plugin_digest", error.message())
+            }
+            _ => error,
+        };
+        let connector = self.registry.pin(digest).await.map_err(wanted)?;
+        match connector.manifest().engines.iter().any(|one| one == engine) {
+            true => Ok(connector),
+            false => Err(Error::invalid(
+                "plugin_digest",
+                format!(
+                    "the plugin {} does not serve the engine '{engine}'",
+                    connector.manifest().name
+                ),
+            )),
+        }
+    }
+
+    /// Lets go of versions that no datasource keeps any more.
+    async fn let_go(&self) -> Result<()> {
+        let kept = pinned(&self.store).await?;
+        self.registry.unpin_all_but(&kept);
+        Ok(())
+    }
+
+    /// Closes its idle connections.
+    async fn forget(&self, datasource: &Datasource) {
+        if let Ok(connector) = self.connector(datasource) {
+            connector.forget(&datasource.id).await;
+        }
+    }
+
+    /// The datasources of all workspaces that some engines serve and that keep no version of their own, those that
+    /// changed last first: the engine of each, and what to point a plugin at. At most `limit`.
+    ///
+    /// # Errors
+    /// When the store fails or the secrets do not open.
+    pub async fn following(
+        &self,
+        engines: &[String],
+        limit: usize,
+    ) -> Result<Vec<(String, Target)>> {
+        let mut all = store::of_engines(&self.store, engines).await?;
+        all.retain(|one| one.settings.plugin_digest.is_none());
+        all.truncate(limit);
+        let mut targets = Vec::with_capacity(all.len());
+        for datasource in &all {
+            targets.push((datasource.engine.clone(), self.target(datasource).await?));
+        }
+        Ok(targets)
     }
 
     /// The datasources that the caller may see, by name.
@@ -284,10 +348,9 @@ impl Datasources {
             .get_by_id(workspace, id)
             .await?
             .ok_or_else(|| not_found(id))?;
-        Ok((
-            self.connector(&datasource.engine)?,
-            self.target(&datasource).await?,
-        ))
+        let pin = datasource.settings.plugin_digest.as_deref();
+        let connector = self.registry.serving(&datasource.engine, pin)?;
+        Ok((connector, self.target(&datasource).await?))
     }
 
     /// Tests the connection of a stored datasource.
@@ -295,7 +358,7 @@ impl Datasources {
     /// # Errors
     /// `connection_failed` with the engine's own message, `no_plugin`, `plugin_error`, `overloaded`
     pub async fn check(&self, datasource: &Datasource) -> Result<()> {
-        let connector = self.connector(&datasource.engine)?;
+        let connector = self.connector(datasource)?;
         self.checked(&connector, datasource, true).await.map(drop)
     }
 
@@ -314,11 +377,26 @@ impl Datasources {
             .map(Some)
     }
 
-    fn connector(&self, engine: &str) -> Result<Arc<dyn Connector>> {
-        self.registry
-            .connector(engine)
-            .map_err(|error| error.param("engine"))
+    fn connector(&self, datasource: &Datasource) -> Result<Arc<dyn Connector>> {
+        let pin = datasource.settings.plugin_digest.as_deref();
+        let connector = self.registry.connector(&datasource.engine, pin);
+        connector.map_err(|error| error.param("engine"))
     }
+}
+
+/// Digests of the plugin versions that datasources keep.
+///
+/// # Errors
+/// When the store fails.
+pub async fn pinned(store: &Store) -> Result<Vec<String>> {
+    let settings = store::all_settings(store).await?;
+    let mut digests: Vec<String> = settings
+        .into_iter()
+        .filter_map(|settings| settings.plugin_digest)
+        .collect();
+    digests.sort();
+    digests.dedup();
+    Ok(digests)
 }
 
 pub(crate) fn not_found(name: &str) -> Error {

@@ -98,6 +98,8 @@ codes! {
     InvalidConnectionData = "invalid_connection_data", Invalid;
     /// The datasource or provider could not be connected with what was given.
     ConnectionFailed = "connection_failed", Invalid;
+    /// The file is no plugin that this host would run; the message says why.
+    PluginRefused = "plugin_refused", Invalid;
     /// The conversation belongs to another Mind.
     ConversationOfAnotherMind = "conversation_of_another_mind", Invalid;
     /// The message is not an answer of the assistant.
@@ -136,6 +138,10 @@ codes! {
     DirectQueriesNotAllowed = "direct_queries_not_allowed", Forbidden;
     /// There is no such route.
     RouteNotFound = "route_not_found", NotFound;
+    /// There is no such plugin, or not in this version.
+    PluginNotFound = "plugin_not_found", NotFound;
+    /// There is no such rollout.
+    RolloutNotFound = "rollout_not_found", NotFound;
     /// There is no such datasource.
     DatasourceNotFound = "datasource_not_found", NotFound;
     /// There is no such engine.
@@ -178,6 +184,10 @@ codes! {
     IdempotencyKeyReused = "idempotency_key_reused", Conflict;
     /// The resource is not in a state that allows this.
     WrongState = "wrong_state", Conflict;
+    /// Several versions of the plugin fit; the message lists them.
+    PluginAmbiguous = "plugin_ambiguous", Conflict;
+    /// A rollout of the plugin is under way.
+    RolloutActive = "rollout_active", Conflict;
     /// The body is larger than the server takes.
     BodyTooLarge = "body_too_large", TooLarge;
     /// The body is not sent as JSON.

@@ -5,11 +5,15 @@
 //! knows so. Everything that comes out of here was already checked: a value of these types can be trusted to
 //! be well-formed, though not to be true.
 
+pub mod artifacts;
 pub mod manifest;
 pub mod package;
 pub mod policy;
 mod redact;
 pub mod registry;
+pub mod served;
+pub mod signatures;
+pub mod trial;
 mod wasm;
 
 use std::{sync::Arc, time::Duration};
@@ -352,13 +356,31 @@ pub struct Statement {
     pub timeout: Duration,
 }
 
-/// An active connector plugin.
-#[async_trait]
-pub trait Connector: Send + Sync {
+/// A version of a plugin that serves.
+pub trait Plugin: Send + Sync {
     /// What it says of itself; checked at installation.
     fn manifest(&self) -> &Manifest;
     /// SHA-256 of the component, in hex.
     fn digest(&self) -> &str;
+    /// Another version serves in its place: from now on it keeps nothing idle. What is under way goes on. Returns how to
+    /// learn of its end and to bring it about; `None` from one that holds nothing.
+    fn retire(&self) -> Option<Life> {
+        None
+    }
+}
+
+/// The end of a version that was retired.
+#[derive(Clone, Debug, Default)]
+pub struct Life {
+    /// Cancelled when nobody uses it any more.
+    pub gone: CancellationToken,
+    /// Cancel it to end what still runs on it.
+    pub cut: CancellationToken,
+}
+
+/// A connector plugin that serves.
+#[async_trait]
+pub trait Connector: Plugin {
     /// A connection from the pool of this target, opened if none is free. Waits at most until the deadline of
     /// the call for a place, then fails with `overloaded`.
     async fn connect(&self, target: &Target, call: &Call) -> Result<Box<dyn Connection>>;
@@ -400,13 +422,9 @@ pub trait Connection: Send {
     async fn close(&mut self, call: &Call) -> Result<()>;
 }
 
-/// An active model plugin.
+/// A model plugin that serves.
 #[async_trait]
-pub trait Model: Send + Sync {
-    /// What it says of itself; checked at installation.
-    fn manifest(&self) -> &Manifest;
-    /// SHA-256 of the component, in hex.
-    fn digest(&self) -> &str;
+pub trait Model: Plugin {
     /// Proves that the configuration works; a short text for a person.
     async fn check(&self, target: &Target, call: &Call) -> Result<String>;
     /// The vendor's list of models.

@@ -330,6 +330,19 @@ impl Providers {
         })
     }
 
+    /// What a model plugin is pointed at for the providers of all workspaces that use it, those that changed last first. At
+    /// most `limit`.
+    ///
+    /// # Errors
+    /// When the store fails or the secrets do not open.
+    pub async fn using(&self, plugin: &str, limit: usize) -> Result<Vec<Target>> {
+        let mut targets = Vec::new();
+        for provider in store::using(&self.store, plugin).await?.iter().take(limit) {
+            targets.push(self.target(provider).await?);
+        }
+        Ok(targets)
+    }
+
     /// Tests a stored provider.
     ///
     /// # Errors

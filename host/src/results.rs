@@ -23,7 +23,7 @@ use crate::{
     datasources::Datasources,
     error::Result,
     minds::Mind,
-    plugins::{Call, registry::Registry},
+    plugins::{Call, Connection, registry::Registry, served},
     sql::guard::{Guarded, guard},
     store::{Remembered, Store},
     usage::Tally,
@@ -112,8 +112,7 @@ impl Results {
         let Accepted { access, guarded } = accepted;
         let source = access.source(guarded);
         let call = call.within(self.statement_timeout(source));
-        let connector = self.registry.connector(&source.engine)?;
-        let mut connection = connector.connect(&source.target, &call).await?;
+        let mut connection = self.connect(source, &call).await?;
         page::read(
             &mut *connection,
             guarded,
@@ -125,6 +124,7 @@ impl Results {
             &call,
         )
         .await
+        .inspect(|_| served::note(&source.engine, connection.digest()))
     }
 
     /// The whole result as CSV.
@@ -140,8 +140,8 @@ impl Results {
         let Accepted { access, guarded } = accepted;
         let source = access.source(guarded);
         let first = Call::new(self.statement_timeout(source), cancel.clone());
-        let connector = self.registry.connector(&source.engine)?;
-        let connection = connector.connect(&source.target, &first).await?;
+        let connection = self.connect(source, &first).await?;
+        served::note(&source.engine, connection.digest());
         export::start(
             connection,
             guarded.text(),
@@ -152,6 +152,12 @@ impl Results {
             tally,
         )
         .await
+    }
+
+    async fn connect(&self, source: &access::Source, call: &Call) -> Result<Box<dyn Connection>> {
+        let pin = source.plugin_digest.as_deref();
+        let connector = self.registry.serving(&source.engine, pin)?;
+        connector.connect(&source.target, call).await
     }
 
     /// Longer than any statement may run; the bound of waits that have a shorter one inside.

@@ -9,7 +9,7 @@ use std::{
 use mindhost::plugins::{
     self, Call, Target,
     policy::{EgressRules, FixedPolicy},
-    registry::{Active, Registry, Sources},
+    registry::{Registry, Sources},
 };
 use mindhost_sdk::{BatchLimits, Config, Connector as Guest};
 use mindhost_tests::build;
@@ -80,24 +80,18 @@ fn plugins_dir(dir: &Path) -> PathBuf {
 }
 
 async fn registry(data_dir: &Path) -> Registry {
-    Registry::load(Sources {
-        plugins_dir: plugins_dir(data_dir),
-        cache_dir: None,
-        seal_key: [7; 32],
-        settings: mindhost::config::Config::defaults().unwrap().plugins.limits,
-        policy: Arc::new(FixedPolicy {
-            egress: EgressRules {
-                allow_loopback: true,
-                ..EgressRules::default()
-            },
-            data_dir: data_dir.to_owned(),
-            file_roots: Vec::new(),
-            reserved: Vec::new(),
-        }),
-        active: Active::new(),
-    })
-    .await
-    .unwrap()
+    let policy = FixedPolicy {
+        egress: EgressRules {
+            allow_loopback: true,
+            ..EgressRules::default()
+        },
+        data_dir: data_dir.to_owned(),
+        file_roots: Vec::new(),
+        reserved: Vec::new(),
+    };
+    let settings = mindhost::config::Config::defaults().unwrap().plugins.limits;
+    let sources = Sources::of_dir(plugins_dir(data_dir), settings, Arc::new(policy));
+    Registry::load(sources).await.unwrap()
 }
 
 async fn compare<G: Guest>(
@@ -107,7 +101,7 @@ async fn compare<G: Guest>(
     theirs: &Value,
     schema: &str,
 ) {
-    let connector = registry.connector(engine).unwrap();
+    let connector = registry.connector(engine, None).unwrap();
     let target = target(engine, ours);
     let scan = data::SCAN.replace("FROM facts", &format!("FROM {schema}.facts"));
     let point = format!("{scan} WHERE id = 77777");
@@ -222,7 +216,7 @@ fn decoded_rows(batch: mindhost_sdk::Batch) -> u64 {
 /// What a new instance costs with everything that belongs to it: grants, store, instantiation, `open`, and taking it
 /// away again.
 async fn new_instances(registry: &Registry, target: &Target, name: &str) {
-    let connector = registry.connector(&target.name).unwrap();
+    let connector = registry.connector(&target.name, None).unwrap();
     let mut times = Vec::new();
     for number in 0..=PAIRS * 9 {
         let target = Target {

@@ -133,6 +133,7 @@ fn what_is_remembered_changes_through_the_store() {
         "host/src/audit/",
         "host/src/auth/",
         "host/src/conversations/",
+        "host/src/rollouts/",
         "host/src/store/facts.rs",
         "host/src/workspaces/",
         // The progress of a run.

@@ -21,7 +21,9 @@ use super::{
 use crate::{
     conversations::{Author, Message, SqlOrigin, StoredSql},
     error::{Code, Error, Kind, Result},
-    plugins::{Call, ModelMessage, Part, Role},
+    minds::Mind,
+    plugins::{Call, Model, ModelMessage, Part, Role, served},
+    providers,
     results::{Accepted, Access},
 };
 
@@ -41,10 +43,34 @@ pub struct Task {
 
 /// What there is to do.
 pub enum Work {
-    /// Answer in words.
-    Words,
+    /// Answer in words, with the model that was chosen; where there is none the answer fails.
+    Words(Result<Vendor>),
     /// Run the caller's SQL.
     Query(Accepted, SqlQuery),
+}
+
+/// The model that makes an answer: one version for all of its turns.
+#[derive(Clone)]
+pub struct Vendor {
+    provider: Arc<providers::Ready>,
+    model: Arc<dyn Model>,
+}
+
+impl Inner {
+    /// The model for an answer of this Mind.
+    ///
+    /// # Errors
+    /// `provider_not_found`, `no_plugin`
+    pub async fn vendor(&self, mind: &Mind) -> Result<Vendor> {
+        let parts = &self.parts;
+        let provider = parts
+            .providers
+            .current(&mind.workspace_id, &mind.provider_id)
+            .await?;
+        let model = parts.registry.serving_model(&provider.plugin)?;
+        served::note(&provider.plugin, model.digest());
+        Ok(Vendor { provider, model })
+    }
 }
 
 /// What the work came to.
@@ -59,8 +85,8 @@ impl Task {
     /// Makes the answer. `opened` learns as soon as the response is stored, or that it cannot be.
     pub async fn run(mut self, opened: oneshot::Sender<Result<()>>) {
         // A response in the background must outlive a crash, and words take long enough to be worth a trace.
-        let is_open =
-            self.record.is_stored && (self.record.background || matches!(self.work, Work::Words));
+        let is_open = self.record.is_stored
+            && (self.record.background || matches!(self.work, Work::Words(_)));
         if is_open && let Err(error) = keep::open(&self.inner, &self.prepared, &self.record).await {
             let _ = opened.send(Err(error.clone()));
             return self.end_with(error);
@@ -72,7 +98,10 @@ impl Task {
         // Nobody who waits is no reason to stop: a reader that is gone has cancelled.
         let _ = opened.send(Ok(()));
         let made = match &self.work {
-            Work::Words => unless_cancelled(&log.cancel, self.words(&log)).await,
+            Work::Words(Err(error)) => Err(error.clone()),
+            Work::Words(Ok(vendor)) => {
+                unless_cancelled(&log.cancel, self.words(&log, vendor)).await
+            }
             Work::Query(accepted, query) => {
                 unless_cancelled(&log.cancel, self.query(&log, accepted, query)).await
             }
@@ -86,9 +115,9 @@ impl Task {
         }
     }
 
-    async fn words(&self, log: &Arc<EventLog>) -> Result<Made> {
+    async fn words(&self, log: &Arc<EventLog>, vendor: &Vendor) -> Result<Made> {
         log.push(Event::MessageAdded);
-        let answer = self.answer(log).await?;
+        let answer = self.answer(log, vendor).await?;
         let status = match answer.cut_short {
             true => "incomplete",
             false => "completed",
@@ -139,14 +168,10 @@ impl Task {
         })
     }
 
-    async fn answer(&self, log: &Arc<EventLog>) -> Result<Answer> {
+    async fn answer(&self, log: &Arc<EventLog>, vendor: &Vendor) -> Result<Answer> {
         let parts = &self.inner.parts;
         let mind = &self.prepared.mind;
-        let provider = parts
-            .providers
-            .current(&mind.workspace_id, &mind.provider_id)
-            .await?;
-        let model = parts.registry.model(&provider.plugin)?;
+        let Vendor { provider, model } = vendor;
         let access = parts.results.access(mind).await?;
         let toolbox = Toolbox {
             results: &parts.results,
@@ -156,7 +181,7 @@ impl Task {
         };
         let messages = dialogue(&self.prepared, &self.record, &access);
         let turns = Turns {
-            model: &*model,
+            model: &**model,
             target: &provider.target,
             model_name: &mind.model_name,
             toolbox,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use axum::{
     body::Body,
     extract::{FromRef, MatchedPath, Request, State},
-    http::{HeaderMap, Method, StatusCode, header},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -18,11 +18,15 @@ use crate::{
     audit::{Audit, Note},
     auth::{Auth, Caller, limits::Limits},
     error::{Code, Error, Result},
+    plugins::served::Served,
     usage::Usage,
 };
 
 /// Asking is noted too, but nobody waits for that.
 const ASKING: &[&str] = &["/responses", "/chat/completions", "/conversations", "/mcp"];
+
+/// Which versions of plugins an answer came from, as far as it is known when its headers are sent.
+const SERVED_BY: HeaderName = HeaderName::from_static("x-mindhost-plugins");
 
 /// What a handler made, for the audit trail; it goes into the extensions of its answer.
 #[derive(Clone, Debug)]
@@ -61,7 +65,13 @@ pub(super) async fn admit(State(gate): State<Gate>, mut request: Request, next: 
     let noted = noted(&request);
     let tally = caller.tally.clone();
     request.extensions_mut().insert(caller.clone());
-    let response = next.run(request).await;
+    let served = Served::default();
+    let mut response = served.during(next.run(request)).await;
+    if let Ok(shown) = HeaderValue::try_from(served.shown())
+        && !shown.is_empty()
+    {
+        response.headers_mut().insert(SERVED_BY, shown);
+    }
     if let Some(noted) = noted {
         let made = response.extensions().get::<Made>().cloned();
         gate.note(&caller, noted, response.status(), made).await;

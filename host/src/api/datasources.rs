@@ -65,6 +65,11 @@ pub(super) struct Create {
     /// Schemas whose functions a statement may call.
     #[schema(schema_with = function_schemas)]
     function_schemas: Option<Vec<String>>,
+    /// Digest of the plugin version that serves it; the active one unless given.
+    #[schema(pattern = "^[0-9a-f]{64}$")]
+    plugin_digest: Option<String>,
+    /// Whether statements run a second time on a version that is on trial, to compare the results.
+    shadow: Option<bool>,
 }
 
 /// The body of `PUT` and `PATCH /datasources/{name}`: what changes.
@@ -99,6 +104,12 @@ pub(super) struct Update {
     /// Schemas whose functions a statement may call.
     #[schema(schema_with = function_schemas)]
     function_schemas: Option<Vec<String>>,
+    /// Digest of the plugin version that serves it; null for the active one.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<String>, pattern = "^[0-9a-f]{64}$")]
+    plugin_digest: Option<Option<String>>,
+    /// Whether statements run a second time on a version that is on trial, to compare the results.
+    shadow: Option<bool>,
 }
 
 /// Names of schemas, or null.
@@ -159,6 +170,11 @@ pub(super) struct Shown {
     send_rows: bool,
     /// Schemas whose functions a statement may call.
     function_schemas: Vec<String>,
+    /// Digest of the plugin version that it keeps; null for the active one.
+    #[schema(required = true)]
+    plugin_digest: Option<String>,
+    /// Whether statements run a second time on a version that is on trial.
+    shadow: bool,
     /// With `check_connection=true`.
     #[serde(skip_serializing_if = "Option::is_none")]
     connection_status: Option<ConnectionStatus>,
@@ -192,6 +208,8 @@ pub(super) async fn create(
         send_values: body.send_values,
         send_rows: body.send_rows,
         function_schemas: body.function_schemas,
+        plugin_digest: Some(body.plugin_digest),
+        shadow: body.shadow,
     };
     let new = NewDatasource {
         name: body.name,
@@ -233,6 +251,8 @@ pub(super) async fn update(
             send_values: body.send_values,
             send_rows: body.send_rows,
             function_schemas: body.function_schemas,
+            plugin_digest: body.plugin_digest,
+            shadow: body.shadow,
         },
     };
     let check = query.check_connection.unwrap_or(true);
@@ -349,6 +369,8 @@ fn shown(caller: &Caller, datasource: Datasource) -> Shown {
         send_values: settings.send_values,
         send_rows: settings.send_rows,
         function_schemas: settings.function_schemas,
+        plugin_digest: settings.plugin_digest,
+        shadow: settings.shadow,
         connection_status: None,
     }
 }

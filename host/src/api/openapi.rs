@@ -20,7 +20,7 @@ use utoipa::OpenApi;
 
 use super::{
     audit, catalog, chat, conversations, datasources, engines, error, health, keys, mcp, minds,
-    models, providers, responses, usage, workspaces,
+    models, plugins, providers, responses, usage, workspaces,
 };
 
 const DESCRIPTION: &str = "Minds answer questions about databases. Every answer carries `x-request-id`. The same routes answer under `/v1` \
@@ -94,6 +94,13 @@ struct Server;
     workspaces::get,
     workspaces::delete,
     workspaces::create_key,
+    plugins::list,
+    plugins::install,
+    plugins::get,
+    plugins::activate,
+    plugins::roll_back,
+    plugins::rollout,
+    plugins::remove,
     audit::list,
     usage::list,
 ))]

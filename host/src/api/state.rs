@@ -21,6 +21,7 @@ use crate::{
     plugins::registry::Registry,
     providers::{self, Providers},
     results::{Results, stored::StoredResults},
+    rollouts::{self, Rollouts},
     secrets::SecretKey,
     store::Store,
     usage::Usage,
@@ -59,6 +60,7 @@ taken_from_state! {
     usage: Usage,
     workspaces: Workspaces,
     registry: Arc<Registry>,
+    rollouts: Rollouts,
     datasources: Arc<Datasources>,
     providers: Arc<Providers>,
     minds: Arc<Minds>,
@@ -89,6 +91,8 @@ pub struct Services {
     pub workspaces: Workspaces,
     /// The active plugins.
     pub registry: Arc<Registry>,
+    /// How versions of plugins take the place of others.
+    pub rollouts: Rollouts,
     /// Datasources.
     pub datasources: Arc<Datasources>,
     /// Model providers.
@@ -155,6 +159,15 @@ impl AppState {
         ));
         providers::ensure_builtin(&store, workspace).await?;
         let datasources = Arc::new(datasources);
+        let rollouts = Rollouts::new(rollouts::Parts {
+            store: store.clone(),
+            registry: registry.clone(),
+            datasources: datasources.clone(),
+            providers: providers.clone(),
+            settings: config.rollouts.clone(),
+            tasks: shutdown.tasks.clone(),
+            ending: shutdown.ending.clone(),
+        });
         let minds = Arc::new(Minds::new(store.clone(), providers.clone()));
         let catalog = Arc::new(Catalog::new(
             store.clone(),
@@ -214,6 +227,7 @@ impl AppState {
             minds,
             providers,
             registry,
+            rollouts,
             shutdown,
             config,
             store,

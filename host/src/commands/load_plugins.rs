@@ -8,9 +8,11 @@ use std::{
 use anyhow::Context;
 use mindhost::{
     config::{Config, Switch},
+    datasources,
     plugins::{
         policy::{EgressRules, FixedPolicy, Policy, WhileAlone},
         registry::{Active, Registry, Sources},
+        signatures::Trust,
     },
     secrets::SecretKey,
     store::Store,
@@ -51,8 +53,13 @@ pub(super) async fn load(
         }),
         Switch::On | Switch::Off => Arc::new(rules),
     };
-    let before = store.active_plugins().await?;
-    let registry = Registry::load(sources(config, Some(key), policy, before)).await?;
+    let registry = Registry::load(Sources {
+        import: true,
+        active: store.active_plugins().await?,
+        pinned: datasources::pinned(store).await?,
+        ..sources(config, Some(key), policy)?
+    });
+    let registry = registry.await?;
     store.keep_active_plugins(&registry.active()).await?;
     Ok(registry)
 }
@@ -67,8 +74,11 @@ pub(super) async fn inspect(config: &Config) -> anyhow::Result<Registry> {
         reserved: Vec::new(),
     };
     let key = SecretKey::read(&config.key_file())?;
-    let before = remembered(config).await;
-    Ok(Registry::load(sources(config, key.as_ref(), Arc::new(policy), before)).await?)
+    Ok(Registry::load(Sources {
+        active: remembered(config).await,
+        ..sources(config, key.as_ref(), Arc::new(policy))?
+    })
+    .await?)
 }
 
 /// Who served at the last start; nobody where there was none. What is wrong with the store, others say.
@@ -88,16 +98,21 @@ fn sources(
     config: &Config,
     key: Option<&SecretKey>,
     policy: Arc<dyn Policy>,
-    active: Active,
-) -> Sources {
-    Sources {
+) -> anyhow::Result<Sources> {
+    let plugins = &config.plugins;
+    let trust = Trust::new(plugins.require_signature, &plugins.trusted_keys);
+    Ok(Sources {
         plugins_dir: config.plugins_dir.clone(),
+        artifacts_dir: config.artifacts_dir(),
+        import: false,
         cache_dir: key.is_some().then(|| config.cache_dir()),
         seal_key: key.map_or([0; 32], |key| key.derive("compiled plugins")),
-        settings: config.plugins.limits.clone(),
+        settings: plugins.limits.clone(),
+        trust: trust.map_err(anyhow::Error::msg)?,
         policy,
-        active,
-    }
+        active: Active::new(),
+        pinned: Vec::new(),
+    })
 }
 
 /// The server's own addresses, which no plugin may reach: its listener, and its store when that is a server. One that

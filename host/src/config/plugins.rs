@@ -52,6 +52,9 @@ pub struct PluginSettings {
     /// Silence in an HTTP answer after which it counts as broken.
     #[serde(deserialize_with = "duration")]
     pub http_idle_timeout: Duration,
+    /// How long calls on a version that was replaced may go on.
+    #[serde(deserialize_with = "duration")]
+    pub drain_timeout: Duration,
     /// Size of a plugin file.
     pub max_package_bytes: u64,
 }

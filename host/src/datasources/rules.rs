@@ -22,6 +22,10 @@ pub struct Settings {
     pub send_rows: bool,
     /// Schemas whose functions a statement may call.
     pub function_schemas: Vec<String>,
+    /// Digest of the plugin version that it keeps; `None` means the active one.
+    pub plugin_digest: Option<String>,
+    /// Whether statements run a second time on a version that is on trial, to compare the results.
+    pub shadow: bool,
 }
 
 impl Default for Settings {
@@ -32,6 +36,8 @@ impl Default for Settings {
             send_values: true,
             send_rows: true,
             function_schemas: Vec::new(),
+            plugin_digest: None,
+            shadow: false,
         }
     }
 }
@@ -86,6 +92,10 @@ pub struct SettingsChange {
     pub send_rows: Option<bool>,
     /// See [`Settings`].
     pub function_schemas: Option<Vec<String>>,
+    /// See [`Settings`].
+    pub plugin_digest: Option<Option<String>>,
+    /// See [`Settings`].
+    pub shadow: Option<bool>,
 }
 
 impl SettingsChange {
@@ -103,6 +113,10 @@ impl SettingsChange {
             function_schemas: self
                 .function_schemas
                 .unwrap_or_else(|| old.function_schemas.clone()),
+            plugin_digest: self
+                .plugin_digest
+                .unwrap_or_else(|| old.plugin_digest.clone()),
+            shadow: self.shadow.unwrap_or(old.shadow),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use sqlx::AssertSqlSafe;
 
-use super::{Datasource, not_found};
+use super::{Datasource, Settings, not_found};
 use crate::{
     connection_data::Stored,
     error::{Code, Error, Result},
@@ -54,6 +54,31 @@ async fn one(
         .as_ref()
         .map(datasource)
         .transpose()
+}
+
+/// Those of all workspaces that some engines serve, those that changed last first.
+pub(super) async fn of_engines(store: &Store, engines: &[String]) -> Result<Vec<Datasource>> {
+    if engines.is_empty() {
+        return Ok(Vec::new());
+    }
+    let sql = format!(
+        "SELECT {COLUMNS} FROM datasources WHERE engine IN ({}) ORDER BY modified_at DESC, id",
+        placeholders(1, engines.len())
+    );
+    let query = sqlx::query(AssertSqlSafe(sql)).persistent(false);
+    let query = engines
+        .iter()
+        .fold(query, |query, engine| query.bind(engine));
+    let rows = query.fetch_all(store.pool()).await?;
+    rows.iter().map(datasource).collect()
+}
+
+/// The settings of every datasource.
+pub(super) async fn all_settings(store: &Store) -> Result<Vec<Settings>> {
+    let all: Vec<String> = sqlx::query_scalar("SELECT settings FROM datasources")
+        .fetch_all(store.pool())
+        .await?;
+    all.iter().map(|settings| json(settings)).collect()
 }
 
 /// Ids of the datasources that some of these Minds use.

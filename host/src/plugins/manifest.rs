@@ -53,7 +53,7 @@ pub struct Manifest {
 }
 
 /// Connector or model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PluginKind {
     /// Serves a database engine.

@@ -77,13 +77,18 @@ impl Package {
     pub fn parse(bytes: Vec<u8>) -> Result<Self, Refusal> {
         let manifest = manifest_of(&bytes)?;
         check_imports(&bytes)?;
-        let digest = hex(&Sha256::digest(&bytes));
+        let digest = digest(&bytes);
         Ok(Self {
             manifest,
             digest,
             bytes,
         })
     }
+}
+
+/// SHA-256 in lower-case hexadecimal: what a file is known by.
+pub fn digest(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
 }
 
 /// The `.wasm` files of a directory, by name, each read or refused. A directory that is not there is empty.
@@ -237,9 +242,16 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use serde_json::{Value, json};
+
+    /// A package of that version, with nothing in it that could run.
+    pub fn packed(version: &str) -> Package {
+        let mut manifest = manifest();
+        manifest["version"] = json!(version);
+        Package::parse(pack(EMPTY, &manifest.to_string()).unwrap()).unwrap()
+    }
 
     const EMPTY: &[u8] = b"\0asm\x0d\0\x01\0";
 

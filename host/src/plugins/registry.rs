@@ -1,418 +1,459 @@
-//! The plugins of this host: which are installed, and which of them serve.
+//! The plugins of this host: which versions are installed, and which of them serve.
+//!
+//! Who serves is one table that is replaced as a whole, so that every call sees it before a change or after it and never
+//! in between. Whoever took a plugin out of it keeps that one until the call is over.
+
+mod install;
+mod swap;
+mod table;
+mod versions;
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::BTreeMap,
     path::PathBuf,
-    sync::Arc,
+    sync::{Arc, RwLock},
+    time::Duration,
 };
 
-use futures_util::future::join_all;
-use serde::Serialize;
-
+use self::{
+    table::Table,
+    versions::{Found, Known, find, found, newest},
+};
 use super::{
-    Connector, Model, PluginKind,
-    package::{self, Package, Refusal, version_order},
+    Connector, Manifest, Model,
+    artifacts::Artifacts,
     policy::Policy,
-    wasm::{Loaded, Loader, Runtime},
+    signatures::{Signer, Trust},
+    wasm::{Loader, Ready, Runtime},
 };
 use crate::{
     config::PluginSettings,
     error::{Code, Error, Result},
+    locks,
 };
+use futures_util::future::join_all;
+
+pub use self::{
+    install::Inspected,
+    table::{Active, slots},
+    versions::{About, Installed, Status},
+};
+pub use super::wasm::Loaded;
 
 /// Why one of two files of one plugin does not serve.
 const SAME: &str = "another file has this plugin in a higher or the same version";
 
 /// Why the newest of several files does not serve.
-const OTHER: &str = "other plugins serve its engines already, and a start changes nothing; it serves when their files are gone";
-
-/// Who serves: the digest of the component, by what it serves (`connector postgres`, `model offline`).
-pub type Active = BTreeMap<String, String>;
+const OTHER: &str = "another version serves, and a start changes nothing; activate this one with `mindhost plugin activate`";
 
 /// Where plugins come from and what they run under.
 pub struct Sources {
     /// Directory with `*.wasm`; one that does not exist is empty.
     pub plugins_dir: PathBuf,
+    /// Where installed versions lie, each under its digest.
+    pub artifacts_dir: PathBuf,
+    /// Whether what lies in the plugins directory is installed; without it nothing is written.
+    pub import: bool,
     /// Directory for compiled code; none compiles at every start.
     pub cache_dir: Option<PathBuf>,
     /// The key that seals compiled code, derived from the host's secret for this purpose alone.
     pub seal_key: [u8; 32],
     /// Limits.
     pub settings: PluginSettings,
+    /// Whose plugins may run.
+    pub trust: Trust,
     /// What plugins may reach at all.
     pub policy: Arc<dyn Policy>,
     /// Who served before; see [`Registry::active`].
     pub active: Active,
+    /// Digests that datasources keep.
+    pub pinned: Vec<String>,
 }
 
-/// One file of the plugins directory.
-#[derive(Clone, Debug, Serialize)]
-pub struct Installed {
-    /// Path of the file.
-    pub file: PathBuf,
-    /// What the manifest says, when it could be read.
-    #[serde(flatten)]
-    pub about: Option<About>,
-    /// Whether it serves.
-    #[serde(flatten)]
-    pub status: Status,
-}
-
-/// What there is to know of a plugin.
-#[derive(Clone, Debug, Serialize)]
-pub struct About {
-    /// `connector-sqlite`
-    pub name: String,
-    /// For people: `SQLite`.
-    pub title: String,
-    /// Version of the plugin.
-    pub version: String,
-    /// Connector or model.
-    pub kind: PluginKind,
-    /// Engines that it serves or would serve.
-    pub engines: Vec<String>,
-    /// SHA-256 of the file, in hex.
-    pub digest: String,
-}
-
-/// Whether a plugin serves.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "status", content = "reason", rename_all = "lowercase")]
-pub enum Status {
-    /// It serves.
-    Active,
-    /// Another one serves in its place.
-    Inactive(String),
-    /// It cannot be used.
-    Refused(String),
-}
-
-/// The plugins that serve, by engine and by name. Does not change while the host runs.
+/// The plugins of a host.
 #[derive(Default)]
 pub struct Registry {
-    /// By every engine name, aliases included.
-    connectors: BTreeMap<String, Arc<dyn Connector>>,
-    models: BTreeMap<String, Arc<dyn Model>>,
-    installed: Vec<Installed>,
-    runtime: Option<Arc<Runtime>>,
+    table: RwLock<Arc<Table>>,
+    /// By digest.
+    known: RwLock<BTreeMap<String, Known>>,
+    /// Files of the plugins directory that are no plugins.
+    strangers: Vec<Installed>,
+    workshop: Option<Workshop>,
+}
+
+/// What it takes to make a file into a plugin that serves.
+struct Workshop {
+    artifacts: Artifacts,
+    trust: Trust,
+    loader: Arc<Loader>,
+    runtime: Arc<Runtime>,
+    drain_timeout: Duration,
+}
+
+impl Sources {
+    /// The plugins of one directory, to look at or to try out: nothing is written, and any may run.
+    pub fn of_dir(plugins_dir: PathBuf, settings: PluginSettings, policy: Arc<dyn Policy>) -> Self {
+        Self {
+            // There is no such directory inside of one that plugins are read from.
+            artifacts_dir: plugins_dir.join(".installed"),
+            plugins_dir,
+            import: false,
+            cache_dir: None,
+            seal_key: [0; 32],
+            settings,
+            trust: Trust::default(),
+            policy,
+            active: Active::new(),
+            pinned: Vec::new(),
+        }
+    }
 }
 
 impl Registry {
-    /// Reads, verifies and loads every file of the plugins directory, in parallel. A file that cannot be used
-    /// is reported in [`Registry::installed`] and harms nobody else.
+    /// Reads, verifies and loads every file of the plugins directory, in parallel, and what served before. A file that
+    /// cannot be used is reported in [`Registry::installed`] and harms nobody else.
     ///
     /// # Errors
     ///
     /// When the runtime itself cannot be set up, for example because the address space is limited.
     pub async fn load(sources: Sources) -> Result<Self> {
-        let Sources {
-            plugins_dir,
-            cache_dir,
-            seal_key,
-            settings,
-            policy,
-            active,
-        } = sources;
+        let settings = sources.settings.clone();
         let max_bytes = settings.max_package_bytes;
-        let scan = tokio::task::spawn_blocking(move || package::scan(&plugins_dir, max_bytes));
-        let runtime = Runtime::new(settings, policy).map_err(|error| {
+        let drain_timeout = settings.drain_timeout;
+        let artifacts = Artifacts::new(sources.artifacts_dir, max_bytes);
+        let (dir, trust, import) = (sources.plugins_dir, sources.trust.clone(), sources.import);
+        let shelf = artifacts.clone();
+        let scan =
+            tokio::task::spawn_blocking(move || found(&dir, &shelf, &trust, max_bytes, import));
+        let runtime = Runtime::new(settings, sources.policy).map_err(|error| {
             Error::new(
                 Code::Internal,
                 "the plugin runtime cannot be set up; lower plugins.max_instances, or lift the limit on the process's address space",
             )
             .with_source(format!("{error:#}"))
         })?;
-        let loader = Arc::new(Loader::new(Arc::clone(&runtime), cache_dir, seal_key));
+        let loader = Loader::new(Arc::clone(&runtime), sources.cache_dir, sources.seal_key);
+        let mut registry = Self {
+            workshop: Some(Workshop {
+                artifacts,
+                trust: sources.trust,
+                loader: Arc::new(loader),
+                runtime,
+                drain_timeout,
+            }),
+            ..Self::default()
+        };
         let found = scan.await.map_err(Error::internal)?;
-        let mut digests = HashSet::new();
-        let loads = found.into_iter().map(|(file, package)| {
-            let loader = Arc::clone(&loader);
-            let digest = package.as_ref().ok().map(|package| package.digest.clone());
-            let is_copy = digest.is_some_and(|digest| !digests.insert(digest));
-            async move {
-                let package = match package {
-                    Ok(package) => Arc::new(package),
-                    Err(refusal) => return Candidate::refused(file, None, &refusal),
-                };
-                let about = about(&package);
-                if is_copy {
-                    return Candidate {
-                        file,
-                        about: Some(about),
-                        loaded: Err(Status::Inactive(SAME.to_owned())),
-                    };
-                }
-                match loader.load(package).await {
-                    Ok(loaded) => Candidate {
-                        file,
-                        about: Some(about),
-                        loaded: Ok(loaded),
-                    },
-                    Err(refusal) => Candidate::refused(file, Some(about), &refusal),
-                }
+        let is_wanted = |digest: &str| {
+            sources.active.values().any(|one| one == digest)
+                || sources.pinned.iter().any(|one| one == digest)
+        };
+        registry.take_in(found, is_wanted).await;
+        registry.choose(&sources.active).await;
+        for digest in sources.pinned {
+            if let Err(error) = registry.pin(&digest).await {
+                tracing::warn!(digest, %error, "a datasource keeps a version that cannot serve");
             }
-        });
-        let mut registry = Self::choose(join_all(loads).await, &active);
-        registry.runtime = Some(runtime);
+        }
         registry.report();
         Ok(registry)
     }
 
     /// A registry of plugins that are already there; for tests and tools.
     pub fn of(connectors: Vec<Arc<dyn Connector>>, models: Vec<Arc<dyn Model>>) -> Self {
-        let mut registry = Self::default();
-        for connector in connectors {
-            let engines = connector.manifest().engines.clone();
-            registry.claim_engines(&connector, engines);
+        let mut table = Table::default();
+        let connectors = connectors.into_iter().map(Loaded::Connector);
+        for one in connectors.chain(models.into_iter().map(Loaded::Model)) {
+            table.claim(&one, |_| true);
         }
-        for model in models {
-            registry.models.insert(model.manifest().name.clone(), model);
+        Self {
+            table: RwLock::new(Arc::new(table)),
+            ..Self::default()
         }
-        registry
+    }
+
+    /// Makes everything that was found known, and compiles what lies in the plugins directory or is wanted. The rest waits
+    /// until somebody activates it.
+    async fn take_in(&mut self, found: Vec<Found>, is_wanted: impl Fn(&str) -> bool) {
+        let mut known = BTreeMap::new();
+        let mut compiled = Vec::new();
+        for Found {
+            file,
+            package,
+            signer,
+        } in found
+        {
+            let package = match package {
+                Ok(package) => package,
+                Err(refusal) => {
+                    self.strangers.push(Installed::stranger(file, &refusal));
+                    continue;
+                }
+            };
+            let digest = package.digest.clone();
+            let mut one = Known::of(&package, signer.as_ref().unwrap_or(&Signer::Nobody), file);
+            if known.contains_key(&digest) {
+                one.status = Status::Inactive(SAME.to_owned());
+                self.strangers.push(one.shown());
+                continue;
+            }
+            match signer {
+                Err(refusal) => one.status = Status::Refused(refusal.to_string()),
+                Ok(_) if one.file.is_some() || is_wanted(&digest) => compiled.push(package),
+                Ok(_) => {}
+            }
+            known.insert(digest, one);
+        }
+        self.known = RwLock::new(known);
+        join_all(compiled.into_iter().map(|package| self.compile(package))).await;
     }
 
     /// Who served before serves on, as long as its file is there: neither a restart nor a new file changes what is
     /// active. What nobody serves goes to the highest version of a plugin, and among several plugins for one
-    /// engine to the first by file name.
-    fn choose(candidates: Vec<Candidate>, before: &Active) -> Self {
-        let newest = newest(&candidates);
-        let mut registry = Self::default();
-        let mut serving = vec![false; candidates.len()];
-        for (candidate, serving) in candidates.iter().zip(&mut serving) {
-            let was_active = |slot: &String| before.get(slot) == Some(candidate.digest());
-            *serving = registry.claim(candidate, was_active);
+    /// engine to the first by name.
+    async fn choose(&self, before: &Active) {
+        let mut table = Table::default();
+        for (digest, ready) in self.compiled() {
+            table.claim(&ready.serve(), |slot| before.get(slot) == Some(&digest));
         }
-        for (index, candidate) in candidates.iter().enumerate() {
-            if newest.contains(&index) {
-                let is_serving = registry.claim(candidate, |_| true);
-                serving[index] |= is_serving;
-            }
-        }
-        for (index, candidate) in candidates.into_iter().enumerate() {
-            let status = match candidate.loaded {
-                Err(status) => status,
-                Ok(_) if serving[index] => Status::Active,
-                Ok(_) if !newest.contains(&index) => Status::Inactive(SAME.to_owned()),
-                Ok(_) => Status::Inactive(OTHER.to_owned()),
-            };
-            registry.installed.push(Installed {
-                file: candidate.file,
-                about: candidate.about,
-                status,
-            });
-        }
-        registry
-    }
-
-    /// Gives a candidate those of its slots that are free and `wanted`; whether there was one.
-    fn claim(&mut self, candidate: &Candidate, wanted: impl Fn(&String) -> bool) -> bool {
-        match &candidate.loaded {
-            Err(_) => false,
-            Ok(Loaded::Connector(connector)) => {
-                let engines = &connector.manifest().engines;
-                let mine = engines
-                    .iter()
-                    .filter(|engine| wanted(&connector_slot(engine)));
-                let mine: Vec<String> = mine.cloned().collect();
-                self.claim_engines(connector, mine)
-            }
-            Ok(Loaded::Model(model)) => {
-                let name = &model.manifest().name;
-                let is_free = wanted(&model_slot(name)) && !self.models.contains_key(name);
-                if is_free {
-                    self.models.insert(name.clone(), Arc::clone(model));
+        // One that turns out to be unusable leaves its place to the next.
+        let mut newest = self.newest();
+        loop {
+            for digest in &newest {
+                let is_free = |slot: &String| !table.has(slot);
+                let wanted = self.slots_of(digest).iter().any(is_free);
+                if wanted && let Ok(ready) = self.ready(digest).await {
+                    table.claim(&ready.serve(), |_| true);
                 }
-                is_free
+            }
+            let again = self.newest();
+            if again == newest {
+                break;
+            }
+            newest = again;
+        }
+        for one in locks::write(&self.known).values_mut() {
+            if one.file.is_some() && matches!(one.status, Status::Inactive(_)) {
+                let is_newest = newest.contains(&one.about.digest);
+                let why = if is_newest { OTHER } else { SAME };
+                one.status = Status::Inactive(why.to_owned());
             }
         }
-    }
-
-    /// Takes the engines that nobody serves yet; whether there was one.
-    fn claim_engines(&mut self, connector: &Arc<dyn Connector>, engines: Vec<String>) -> bool {
-        let mut claimed = false;
-        for engine in engines {
-            self.connectors.entry(engine).or_insert_with(|| {
-                claimed = true;
-                Arc::clone(connector)
-            });
-        }
-        claimed
+        *locks::write(&self.table) = Arc::new(table);
     }
 
     /// Who serves what now, to be remembered for the next start.
     pub fn active(&self) -> Active {
-        let connectors = self.connectors.iter();
-        let connectors = connectors
-            .map(|(engine, connector)| (connector_slot(engine), connector.digest().to_owned()));
-        let models = self.models.iter();
-        let models = models.map(|(name, model)| (model_slot(name), model.digest().to_owned()));
-        connectors.chain(models).collect()
+        self.table().active()
     }
 
     fn report(&self) {
-        for plugin in &self.installed {
-            let file = plugin.file.display();
+        for plugin in self.installed() {
+            let file = plugin.file.as_ref().map(|file| file.display().to_string());
+            let name = plugin.about.as_ref().map(|about| about.name.as_str());
             match &plugin.status {
-                Status::Active => tracing::info!(%file, "plugin active"),
-                Status::Inactive(reason) => tracing::info!(%file, reason, "plugin inactive"),
-                Status::Refused(reason) => tracing::warn!(%file, reason, "plugin refused"),
+                Status::Active => tracing::info!(name, file, "plugin active"),
+                Status::Inactive(reason) => tracing::info!(name, file, reason, "plugin inactive"),
+                Status::Refused(reason) => tracing::warn!(name, file, reason, "plugin refused"),
             }
         }
     }
 
-    /// Every file of the plugins directory, by name.
-    pub fn installed(&self) -> &[Installed] {
-        &self.installed
+    /// Every version that is installed and every file of the plugins directory.
+    pub fn installed(&self) -> Vec<Installed> {
+        let table = self.table();
+        let known = locks::read(&self.known);
+        let shown = known
+            .values()
+            .map(|one| match table.serves(&one.about.digest) {
+                true => Installed {
+                    status: Status::Active,
+                    ..one.shown()
+                },
+                false => one.shown(),
+            });
+        let mut all: Vec<Installed> = shown.chain(self.strangers.iter().cloned()).collect();
+        all.sort_by(|one, other| one.order().cmp(&other.order()));
+        all
+    }
+
+    /// The installed version that a person means: by its version, by the beginning of its digest, or the highest.
+    ///
+    /// # Errors
+    /// `plugin_not_found` with those there are; `plugin_ambiguous` where several fit.
+    pub fn find(&self, name: &str, version: Option<&str>) -> Result<About> {
+        find(&locks::read(&self.known), name, version).map(|one| one.about.clone())
+    }
+
+    /// The manifest of an installed version.
+    pub fn manifest(&self, digest: &str) -> Option<Manifest> {
+        let known = locks::read(&self.known);
+        known.get(digest).map(|one| one.manifest.clone())
     }
 
     /// The active connectors, each once, by the name of their first engine.
     pub fn connectors(&self) -> Vec<Arc<dyn Connector>> {
-        let is_main = |(engine, connector): &(&String, &Arc<dyn Connector>)| {
-            let served = connector.manifest().engines.iter();
-            let mine = served.into_iter().find(|name| {
-                self.connectors
-                    .get(*name)
-                    .is_some_and(|one| Arc::ptr_eq(one, connector))
-            });
-            mine == Some(engine)
-        };
-        self.connectors
-            .iter()
-            .filter(is_main)
-            .map(|(_, connector)| Arc::clone(connector))
-            .collect()
+        self.table().connectors_by_engine()
     }
 
     /// The active models, by name.
     pub fn models(&self) -> Vec<Arc<dyn Model>> {
-        self.models.values().cloned().collect()
+        let table = self.table();
+        let models = table.models.values();
+        models.map(|slot| Arc::clone(&slot.active)).collect()
     }
 
     /// The connector of an engine that a caller names, which is the caller's mistake when there is none:
     /// `engine_not_found` lists those there are.
     pub fn engine(&self, engine: &str) -> Result<Arc<dyn Connector>> {
-        self.connectors.get(engine).cloned().ok_or_else(|| {
+        let table = self.table();
+        table.active_connector(engine).ok_or_else(|| {
             Error::new(
                 Code::EngineNotFound,
                 format!(
                     "there is no engine `{}`; there are: {}",
                     shown(engine),
-                    self.engine_names()
+                    listed(table.connectors.keys())
                 ),
             )
             .param("engine")
         })
     }
 
-    /// The connector of an existing datasource. It was served once, so it is the server that lacks something:
-    /// `no_plugin`.
-    pub fn connector(&self, engine: &str) -> Result<Arc<dyn Connector>> {
-        self.connectors.get(engine).cloned().ok_or_else(|| {
-            Error::new(
-                Code::NoPlugin,
-                format!(
-                    "no plugin serves the engine `{}`; put one into the plugins directory; served are: {}",
-                    shown(engine),
-                    self.engine_names()
-                ),
-            )
+    /// The connector of an existing datasource, as it is active: for what its manifest says, and for tests of a
+    /// connection. The datasource was served once, so it is the server that lacks something: `no_plugin`.
+    pub fn connector(&self, engine: &str, pin: Option<&str>) -> Result<Arc<dyn Connector>> {
+        let table = self.table();
+        match pin {
+            Some(digest) => table
+                .pinned
+                .get(digest)
+                .cloned()
+                .ok_or_else(|| not_kept(digest)),
+            None => table
+                .active_connector(engine)
+                .ok_or_else(|| no_connector(engine, &table)),
+        }
+    }
+
+    /// The connector for the next call of an existing datasource: the version that it keeps, else the active one, or one
+    /// that is on trial beside it.
+    ///
+    /// # Errors
+    /// `no_plugin`
+    pub fn serving(&self, engine: &str, pin: Option<&str>) -> Result<Arc<dyn Connector>> {
+        let table = self.table();
+        let Some(slot) = table.connectors.get(engine).filter(|_| pin.is_none()) else {
+            return self.connector(engine, pin);
+        };
+        Ok(match &slot.trial {
+            None => Arc::clone(&slot.active),
+            Some(trial) => trial.choose(),
         })
     }
 
-    /// The model plugin of that name; `no_plugin` lists those there are.
+    /// The active model plugin of that name; `no_plugin` lists those there are.
     pub fn model(&self, name: &str) -> Result<Arc<dyn Model>> {
-        self.models.get(name).cloned().ok_or_else(|| {
-            let names: Vec<&str> = self.models.keys().map(String::as_str).collect();
-            Error::new(
-                Code::NoPlugin,
-                format!(
-                    "there is no model plugin `{}`; put it into the plugins directory; there are: {}",
-                    shown(name),
-                    listed(&names)
-                ),
-            )
-        })
+        let table = self.table();
+        let slot = table.models.get(name);
+        slot.map(|slot| Arc::clone(&slot.active))
+            .ok_or_else(|| no_model(name, &table))
     }
 
-    /// Waits until every guest call and every cancellation under way is over.
+    /// The model plugin for the next answer: the active one, or one that is on trial beside it.
+    ///
+    /// # Errors
+    /// `no_plugin`
+    pub fn serving_model(&self, name: &str) -> Result<Arc<dyn Model>> {
+        let table = self.table();
+        match table.models.get(name) {
+            None => Err(no_model(name, &table)),
+            Some(slot) => Ok(match &slot.trial {
+                None => Arc::clone(&slot.active),
+                Some(trial) => trial.choose(),
+            }),
+        }
+    }
+
+    /// Waits until every guest call and every cancellation under way is over. Whoever was replaced and still works is cut
+    /// off: the server ends.
     pub async fn drain(&self) {
-        if let Some(runtime) = &self.runtime {
-            runtime.drain().await;
+        if let Some(workshop) = &self.workshop {
+            workshop.runtime.drain().await;
         }
     }
 
-    fn engine_names(&self) -> String {
-        let names: Vec<&str> = self.connectors.keys().map(String::as_str).collect();
-        listed(&names)
+    fn table(&self) -> Arc<Table> {
+        Arc::clone(&locks::read(&self.table))
+    }
+
+    fn workshop(&self) -> Result<&Workshop> {
+        let none = || Error::internal("this registry has no runtime");
+        self.workshop.as_ref().ok_or_else(none)
+    }
+
+    fn newest(&self) -> Vec<String> {
+        newest(&locks::read(&self.known))
+    }
+
+    fn slots_of(&self, digest: &str) -> Vec<String> {
+        let known = locks::read(&self.known);
+        known
+            .get(digest)
+            .map_or_else(Vec::new, |one| slots(&one.manifest))
+    }
+
+    fn compiled(&self) -> Vec<(String, Arc<Ready>)> {
+        let known = locks::read(&self.known);
+        let ready = known
+            .iter()
+            .map(|(digest, one)| (digest.clone(), one.ready.clone()));
+        ready
+            .filter_map(|(digest, ready)| Some((digest, ready?)))
+            .collect()
     }
 }
 
-fn connector_slot(engine: &str) -> String {
-    format!("connector {engine}")
+fn not_kept(digest: &str) -> Error {
+    Error::new(
+        Code::NoPlugin,
+        format!(
+            "this datasource keeps the plugin version {}, which is not installed here; install it, or set `plugin_digest` to null",
+            shown(digest)
+        ),
+    )
 }
 
-fn model_slot(name: &str) -> String {
-    format!("model {name}")
+fn no_connector(engine: &str, table: &Table) -> Error {
+    Error::new(
+        Code::NoPlugin,
+        format!(
+            "no plugin serves the engine `{}`; install one, or put it into the plugins directory; served are: {}",
+            shown(engine),
+            listed(table.connectors.keys())
+        ),
+    )
 }
 
-/// Of each plugin, the file with the highest version; of several such files the first.
-fn newest(candidates: &[Candidate]) -> HashSet<usize> {
-    let mut newest: HashMap<&str, (usize, _)> = HashMap::new();
-    for (index, candidate) in candidates.iter().enumerate() {
-        if let (Some(about), Ok(_)) = (&candidate.about, &candidate.loaded) {
-            let order = version_order(&about.version);
-            let known = newest.get(about.name.as_str());
-            if known.is_none_or(|(_, highest)| order > *highest) {
-                newest.insert(&about.name, (index, order));
-            }
-        }
-    }
-    newest.into_values().map(|(index, _)| index).collect()
+fn no_model(name: &str, table: &Table) -> Error {
+    Error::new(
+        Code::NoPlugin,
+        format!(
+            "there is no model plugin `{}`; install it, or put it into the plugins directory; there are: {}",
+            shown(name),
+            listed(table.models.keys())
+        ),
+    )
 }
 
-fn listed(names: &[&str]) -> String {
-    match names {
+fn listed<'a>(names: impl Iterator<Item = &'a String>) -> String {
+    let names: Vec<&str> = names.map(String::as_str).collect();
+    match names[..] {
         [] => String::from("none"),
-        names => names.join(", "),
+        _ => names.join(", "),
     }
 }
 
 fn shown(name: &str) -> String {
     name.escape_debug().take(64).collect()
-}
-
-fn about(package: &Package) -> About {
-    let manifest = &package.manifest;
-    About {
-        name: manifest.name.clone(),
-        title: manifest.title.clone(),
-        version: manifest.version.clone(),
-        kind: manifest.kind,
-        engines: manifest.engines.clone(),
-        digest: package.digest.clone(),
-    }
-}
-
-/// A file on its way into the registry.
-struct Candidate {
-    file: PathBuf,
-    about: Option<About>,
-    /// The plugin, or what became of it.
-    loaded: Result<Loaded, Status>,
-}
-
-impl Candidate {
-    /// Empty when nobody could read the file.
-    fn digest(&self) -> &String {
-        const NONE: &String = &String::new();
-        self.about.as_ref().map_or(NONE, |about| &about.digest)
-    }
-
-    fn refused(file: PathBuf, about: Option<About>, refusal: &Refusal) -> Self {
-        Self {
-            file,
-            about,
-            loaded: Err(Status::Refused(refusal.to_string())),
-        }
-    }
 }

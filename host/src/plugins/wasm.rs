@@ -21,4 +21,4 @@ mod state;
 mod tcp;
 
 pub use engine::Runtime;
-pub use loader::{Loaded, Loader};
+pub use loader::{Loaded, Loader, Ready};

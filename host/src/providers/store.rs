@@ -41,6 +41,16 @@ pub(super) async fn ensure_builtin(store: &Store, workspace: &str) -> Result<()>
     }
 }
 
+/// Those of all workspaces that use a plugin, those that changed last first.
+pub(super) async fn using(store: &Store, plugin: &str) -> Result<Vec<Provider>> {
+    let sql =
+        format!("SELECT {COLUMNS} FROM providers WHERE plugin = $1 ORDER BY modified_at DESC, id");
+    let rows = sqlx::query(AssertSqlSafe(sql))
+        .bind(plugin)
+        .fetch_all(store.pool());
+    rows.await?.iter().map(provider).collect()
+}
+
 pub(super) async fn list(store: &Store, workspace: &str) -> Result<Vec<Provider>> {
     let sql = format!("SELECT {COLUMNS} FROM providers WHERE workspace_id = $1 ORDER BY name");
     sqlx::query(AssertSqlSafe(sql))

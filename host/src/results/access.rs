@@ -16,6 +16,8 @@ use crate::{
 pub struct Source {
     /// Engine kind, for the registry.
     pub engine: String,
+    /// The version that it keeps.
+    pub plugin_digest: Option<String>,
     /// What the plugin is pointed at.
     pub target: Arc<Target>,
     /// The datasource's own limit.
@@ -127,7 +129,10 @@ pub async fn load(
         else {
             continue;
         };
-        let connector = registry.connector(&datasource.engine)?;
+        let connector = registry.connector(
+            &datasource.engine,
+            datasource.settings.plugin_digest.as_deref(),
+        )?;
         let manifest = connector.manifest();
         let tables = catalog
             .scope_tables(&datasource.id, chosen.tables.as_deref())
@@ -151,6 +156,7 @@ pub async fn load(
             send_rows: datasource.settings.send_rows,
             target: Arc::new(datasources.target(&datasource).await?),
             engine: datasource.engine,
+            plugin_digest: datasource.settings.plugin_digest,
         });
     }
     Ok(access)

@@ -17,6 +17,34 @@ impl Store {
         Ok(rows.into_iter().collect())
     }
 
+    /// Remembers who serves from now on. What the version `old` served beside that, nobody serves any more.
+    ///
+    /// # Errors
+    /// When the store fails; nothing has changed then.
+    pub async fn activate_plugin(
+        &self,
+        active: &BTreeMap<String, String>,
+        old: Option<&str>,
+    ) -> Result<()> {
+        let mut tx = self.begin().await?;
+        sqlx::query("DELETE FROM active_plugins WHERE digest = $1")
+            .bind(old.unwrap_or_default())
+            .execute(&mut *tx)
+            .await?;
+        for (slot, digest) in active {
+            sqlx::query(
+                "INSERT INTO active_plugins (slot, digest, since) VALUES ($1, $2, $3) \
+                 ON CONFLICT (slot) DO UPDATE SET digest = excluded.digest, since = excluded.since",
+            )
+            .bind(slot)
+            .bind(digest)
+            .bind(now())
+            .execute(&mut *tx)
+            .await?;
+        }
+        Ok(tx.commit().await?)
+    }
+
     /// Remembers who serves. What nobody serves any more keeps its entry: its plugin may come back.
     ///
     /// # Errors

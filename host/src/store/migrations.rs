@@ -29,6 +29,7 @@ const ALL: &[Pair] = &[
     pair!(3, "0003_active_plugins"),
     pair!(4, "0004_usage"),
     pair!(5, "0005_idempotency"),
+    pair!(6, "0006_rollouts"),
 ];
 
 /// The version of a store that is up to date.

@@ -151,12 +151,9 @@ pub async fn registry(
         reserved: Vec::new(),
     };
     let sources = Sources {
-        plugins_dir: dir.join("plugins"),
         cache_dir: Some(cache.to_owned()),
-        seal_key: [7; 32],
-        settings,
-        policy: Arc::new(policy),
         active,
+        ..Sources::of_dir(dir.join("plugins"), settings, Arc::new(policy))
     };
     Registry::load(sources).await.unwrap()
 }

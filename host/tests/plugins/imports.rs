@@ -134,7 +134,14 @@ async fn refusals(interfaces: &[(&str, &str)]) -> Vec<String> {
     }
     let sandbox = Sandbox::load(dir, settings()).await;
     for installed in sandbox.registry.installed() {
-        let stem = installed.file.file_stem().unwrap().to_str().unwrap();
+        let stem = installed
+            .file
+            .as_ref()
+            .unwrap()
+            .file_stem()
+            .unwrap()
+            .to_str()
+            .unwrap();
         let index: usize = stem.strip_prefix("import-").unwrap().parse().unwrap();
         match &installed.status {
             Status::Refused(reason) => reasons[index].clone_from(reason),

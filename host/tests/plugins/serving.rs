@@ -88,9 +88,11 @@ async fn a_bad_file_is_reported_and_harms_nobody() {
     let sandbox = Sandbox::load(dir, settings()).await;
     let status = |name: &str| {
         let named = |one: &&mindhost::plugins::registry::Installed| {
-            one.file.file_stem() == Path::new(name).file_stem()
+            let file = one.file.as_ref().unwrap();
+            file.file_stem() == Path::new(name).file_stem()
         };
-        let found = sandbox.registry.installed().iter().find(named);
+        let installed = sandbox.registry.installed();
+        let found = installed.iter().find(named);
         found.unwrap().status.clone()
     };
     assert!(matches!(status("a-truncated"), Status::Refused(why) if why.contains("cut off")));
@@ -145,7 +147,7 @@ async fn unknown_names_say_what_there_is() {
     let sandbox = Sandbox::new().await;
     let error = sandbox.registry.engine("oracle").err().unwrap();
     check_fault(&error, Code::EngineNotFound, "hostile, memory");
-    let error = sandbox.registry.connector("oracle").err().unwrap();
+    let error = sandbox.registry.connector("oracle", None).err().unwrap();
     check_fault(&error, Code::NoPlugin, "hostile, memory");
 }
 

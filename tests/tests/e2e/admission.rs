@@ -257,6 +257,41 @@ fn cases() -> Vec<Case> {
         ("POST", "/api/v1/keys/{id}/rotate", "admin", 404, 404, &none),
         ("GET", "/api/v1/audit", "admin", 200, 403, &none),
         ("GET", "/api/v1/usage", "user", 200, 200, &none),
+        ("GET", "/api/v1/plugins", "admin", 200, 200, &none),
+        ("POST", "/api/v1/plugins", "operator", 403, 403, &none),
+        ("GET", "/api/v1/plugins/{name}", "admin", 200, 200, &none),
+        (
+            "POST",
+            "/api/v1/plugins/{name}/activate",
+            "operator",
+            403,
+            403,
+            &none,
+        ),
+        (
+            "POST",
+            "/api/v1/plugins/{name}/rollback",
+            "operator",
+            403,
+            403,
+            &none,
+        ),
+        (
+            "GET",
+            "/api/v1/plugins/{name}/rollouts/{id}",
+            "operator",
+            403,
+            403,
+            &none,
+        ),
+        (
+            "DELETE",
+            "/api/v1/plugins/{name}/versions/{version}",
+            "operator",
+            403,
+            403,
+            &none,
+        ),
         ("GET", "/api/v1/workspaces", "operator", 403, 403, &none),
         (
             "POST",
@@ -377,6 +412,7 @@ impl Setup {
             "datasources" => ("store_9", ""),
             "providers" => ("vendor", ""),
             "workspaces" => ("elsewhere", ""),
+            "plugins" => ("connector-sqlite", &*self.response),
             "responses" => ("", &*self.response),
             "conversations" => ("", &*self.conversation),
             "keys" => ("", &*self.key),
@@ -387,6 +423,7 @@ impl Setup {
             .replace("{id}", id)
             .replace("{item_id}", &self.message)
             .replace("{engine}", "sqlite")
+            .replace("{version}", "0.1.0")
             .replace("{table_name}", "item")
             .replace("{column_name}", "id")
     }

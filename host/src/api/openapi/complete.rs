@@ -37,6 +37,11 @@ const TAGS: &[(&str, &str, &str)] = &[
     ),
     ("keys", "Keys", "Who may do what."),
     ("workspaces", "Workspaces", "Each sees nothing of another."),
+    (
+        "plugins",
+        "Plugins",
+        "Versions of plugins, and how one takes the place of another.",
+    ),
     ("audit", "Records", "Who did what, and what was used."),
     ("usage", "Records", ""),
     ("", "Server", "The server itself."),
@@ -72,6 +77,13 @@ const IN_PATH: &[(&str, &str, &str)] = &[
     ),
     ("keys", "id", "Id of the key."),
     ("workspaces", "name", "Name of the workspace."),
+    ("plugins", "name", "Name of the plugin."),
+    ("rollouts", "id", "Id of the rollout."),
+    (
+        "versions",
+        "version",
+        "A version, or the beginning of a digest.",
+    ),
 ];
 
 /// Adds it to a document.

@@ -274,6 +274,33 @@ const OPERATIONS: &[Operation] = &[
         &[&[WorkspaceNotFound, InUse, WrongState]],
     ),
     op("create_workspace_key", OPERATOR, &[&[WorkspaceNotFound]]),
+    op("list_plugins", ADMIN, &[]),
+    op(
+        "install_plugin",
+        OPERATOR,
+        &[&[PluginRefused, BodyTooLarge, UnsupportedMediaType]],
+    ),
+    op("get_plugin", ADMIN, &[&[PluginNotFound]]),
+    op(
+        "activate_plugin",
+        OPERATOR,
+        &[&[PluginNotFound, PluginAmbiguous, WrongState, RolloutActive]],
+    ),
+    op(
+        "roll_back_plugin",
+        OPERATOR,
+        &[&[PluginNotFound, WrongState]],
+    ),
+    op(
+        "get_rollout",
+        OPERATOR,
+        &[&[PluginNotFound, RolloutNotFound]],
+    ),
+    op(
+        "remove_plugin_version",
+        OPERATOR,
+        &[&[PluginNotFound, PluginAmbiguous, InUse]],
+    ),
     op("list_audit", ADMIN, &[]),
     op("list_usage", USER, &[]),
 ];

@@ -14,8 +14,8 @@ use crate::{
     error::{Code, Error, Result},
     plugins::{
         Batch, Call, Column, ColumnInfo, ColumnStatistics, Connection, Connector, DataType,
-        ForeignKeyColumn, KeyColumn, Manifest, ServerInfo, Statement, StatisticsOptions, TableInfo,
-        TableRef, Target, Value,
+        ForeignKeyColumn, KeyColumn, Manifest, Plugin, ServerInfo, Statement, StatisticsOptions,
+        TableInfo, TableRef, Target, Value,
     },
 };
 
@@ -156,8 +156,7 @@ impl Engines for Only {
 
 struct Handle(Arc<Engine>);
 
-#[async_trait]
-impl Connector for Handle {
+impl Plugin for Handle {
     fn manifest(&self) -> &Manifest {
         &self.0.manifest
     }
@@ -165,7 +164,10 @@ impl Connector for Handle {
     fn digest(&self) -> &str {
         "0"
     }
+}
 
+#[async_trait]
+impl Connector for Handle {
     async fn connect(&self, _: &Target, _: &Call) -> Result<Box<dyn Connection>> {
         if *self.0.unreachable.lock().unwrap() {
             return Err(Error::new(Code::UpstreamUnreachable, "connection refused"));

@@ -69,11 +69,8 @@ fn finding(plugin: &Installed) -> Finding {
 }
 
 fn line(plugin: &Installed) -> String {
-    let file = plugin
-        .file
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy();
+    let file = plugin.file.as_ref().and_then(|file| file.file_name());
+    let file = file.map_or("(installed)".into(), |file| file.to_string_lossy());
     let status = match &plugin.status {
         Status::Active => "active".to_owned(),
         Status::Inactive(reason) => format!("inactive: {reason}"),

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     error::{Code, Error, Result},
-    plugins::{Call, Connection, Connector, Manifest, Target},
+    plugins::{Call, Connection, Connector, Life, Manifest, Plugin, Target},
 };
 
 impl World for SqlConnectorPre<State> {
@@ -43,6 +43,13 @@ struct Shared {
     manifest: Manifest,
     digest: String,
     pools: Arc<Pools>,
+    life: Life,
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.life.gone.cancel();
+    }
 }
 
 impl WasmConnector {
@@ -60,12 +67,12 @@ impl WasmConnector {
             manifest,
             digest,
             pools,
+            life: Life::default(),
         }))
     }
 }
 
-#[async_trait]
-impl Connector for WasmConnector {
+impl Plugin for WasmConnector {
     fn manifest(&self) -> &Manifest {
         &self.0.manifest
     }
@@ -74,6 +81,14 @@ impl Connector for WasmConnector {
         &self.0.digest
     }
 
+    fn retire(&self) -> Option<Life> {
+        self.0.pools.retire();
+        Some(self.0.life.clone())
+    }
+}
+
+#[async_trait]
+impl Connector for WasmConnector {
     async fn connect(&self, target: &Target, call: &Call) -> Result<Box<dyn Connection>> {
         let pool = self.0.pools.of(target);
         let place = pool.place(target, call).await?;

@@ -125,6 +125,16 @@ impl Runtime {
         });
     }
 
+    /// Where background work is counted.
+    pub fn tasks(&self) -> &TaskTracker {
+        &self.tasks
+    }
+
+    /// Largest plugin file.
+    pub fn max_package_bytes(&self) -> u64 {
+        self.settings.max_package_bytes
+    }
+
     /// Waits until every guest call and every cancellation is over. New ones are not prevented.
     pub async fn drain(&self) {
         self.tasks.close();

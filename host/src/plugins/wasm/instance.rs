@@ -226,6 +226,15 @@ pub fn cancelled() -> Error {
     Error::new(Code::Cancelled, "the call was cancelled")
 }
 
+/// The version was replaced, and the time that its last calls had is over.
+pub fn cut_off() -> Error {
+    Error::new(
+        Code::Overloaded,
+        "the plugin was replaced by another version, and this call took longer than plugins.drain_timeout allows; ask again",
+    )
+    .blamed(Blame::Host)
+}
+
 fn timed_out() -> Error {
     Error::new(
         Code::Timeout,

@@ -35,13 +35,57 @@ const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Length of the seal in front of a cached file.
 const SEAL: usize = 32;
 
-/// A plugin that can serve.
+/// A plugin that serves, with pools of its own.
 #[derive(Clone)]
 pub enum Loaded {
     /// A connector.
     Connector(Arc<dyn Connector>),
     /// A model.
     Model(Arc<dyn Model>),
+}
+
+/// A plugin that is compiled and linked. It can be made to serve any number of times.
+pub struct Ready {
+    runtime: Arc<Runtime>,
+    world: Linked,
+    manifest: Manifest,
+    digest: String,
+}
+
+/// The code of a plugin, by the world that it exports.
+enum Linked {
+    Sql(SqlConnectorPre<State>),
+    Model(ModelProviderPre<State>),
+}
+
+impl Ready {
+    /// What it says of itself.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// SHA-256 of the component, in hex.
+    pub fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    /// A plugin that shares nothing with an earlier one of this but the code.
+    pub fn serve(&self) -> Loaded {
+        let (runtime, manifest) = (&self.runtime, self.manifest.clone());
+        let digest = self.digest.clone();
+        match &self.world {
+            Linked::Sql(world) => {
+                let world = world.clone();
+                Loaded::Connector(Arc::new(WasmConnector::new(
+                    runtime, world, manifest, digest,
+                )))
+            }
+            Linked::Model(world) => {
+                let world = world.clone();
+                Loaded::Model(Arc::new(WasmModel::new(runtime, world, manifest, digest)))
+            }
+        }
+    }
 }
 
 /// Compiles packages, or takes them from the cache.
@@ -64,7 +108,7 @@ impl Loader {
 
     /// Makes a package ready to serve. New code is asked to describe itself first, and what it says must be
     /// what its manifest says.
-    pub async fn load(self: &Arc<Self>, package: Arc<Package>) -> Result<Loaded, Refusal> {
+    pub async fn load(self: &Arc<Self>, package: Arc<Package>) -> Result<Ready, Refusal> {
         let loader = Arc::clone(self);
         let taken = Arc::clone(&package);
         let compiled = tokio::task::spawn_blocking(move || loader.component(&taken))
@@ -81,7 +125,7 @@ impl Loader {
                 package.manifest.world
             ))
         };
-        let loaded = match package.manifest.kind {
+        let world = match package.manifest.kind {
             PluginKind::Connector => {
                 let world = SqlConnectorPre::new(pre).map_err(misfit)?;
                 if compiled.fresh {
@@ -91,7 +135,7 @@ impl Loader {
                     })
                     .await?;
                 }
-                self.connector(world, &package)
+                Linked::Sql(world)
             }
             PluginKind::Model => {
                 let world = ModelProviderPre::new(pre).map_err(misfit)?;
@@ -102,31 +146,18 @@ impl Loader {
                     })
                     .await?;
                 }
-                self.model(world, &package)
+                Linked::Model(world)
             }
         };
         if compiled.fresh {
             self.keep(compiled.component, &package.digest).await;
         }
-        Ok(loaded)
-    }
-
-    fn connector(&self, world: SqlConnectorPre<State>, package: &Package) -> Loaded {
-        Loaded::Connector(Arc::new(WasmConnector::new(
-            &self.runtime,
+        Ok(Ready {
+            runtime: Arc::clone(&self.runtime),
             world,
-            package.manifest.clone(),
-            package.digest.clone(),
-        )))
-    }
-
-    fn model(&self, world: ModelProviderPre<State>, package: &Package) -> Loaded {
-        Loaded::Model(Arc::new(WasmModel::new(
-            &self.runtime,
-            world,
-            package.manifest.clone(),
-            package.digest.clone(),
-        )))
+            manifest: package.manifest.clone(),
+            digest: package.digest.clone(),
+        })
     }
 
     async fn check_description<W: World>(

@@ -16,7 +16,7 @@ use super::{
     engine::Runtime,
     errors::{self, Phase},
     grants::Grants,
-    instance::{GuestFuture, Instance, World, cancelled, violation},
+    instance::{GuestFuture, Instance, World, cancelled, cut_off, violation},
     pool::fingerprint,
     state::{GuestLog, State},
 };
@@ -24,8 +24,8 @@ use crate::{
     error::{Code, Error, Result},
     locks::lock,
     plugins::{
-        Call, Completion, Manifest, Model, ModelEvent, ModelRequest, Part, Role, StopReason,
-        Target, ToolCall,
+        Call, Completion, Life, Manifest, Model, ModelEvent, ModelRequest, Part, Plugin, Role,
+        StopReason, Target, ToolCall,
     },
 };
 
@@ -57,6 +57,13 @@ struct Shared {
     digest: String,
     /// The grants of each provider live on, because its HTTP connections hang on them.
     kept: Mutex<HashMap<String, Kept>>,
+    life: Life,
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.life.gone.cancel();
+    }
 }
 
 impl WasmModel {
@@ -73,6 +80,7 @@ impl WasmModel {
             manifest,
             digest,
             kept: Mutex::default(),
+            life: Life::default(),
         }))
     }
 }
@@ -171,8 +179,7 @@ impl Shared {
     }
 }
 
-#[async_trait]
-impl Model for WasmModel {
+impl Plugin for WasmModel {
     fn manifest(&self) -> &Manifest {
         &self.0.manifest
     }
@@ -181,6 +188,14 @@ impl Model for WasmModel {
         &self.0.digest
     }
 
+    fn retire(&self) -> Option<Life> {
+        lock(&self.0.kept).clear();
+        Some(self.0.life.clone())
+    }
+}
+
+#[async_trait]
+impl Model for WasmModel {
     async fn check(&self, target: &Target, call: &Call) -> Result<String> {
         let (text, _, grants) = self
             .0
@@ -256,12 +271,15 @@ impl Completion for WasmCompletion {
                 .take()
                 .ok_or_else(|| Error::internal("the completion ended with an earlier call"))?;
             let refusals = instance.refusals();
-            let (result, instance) = instance
-                .run(call, None, move |store, guest| {
-                    let completion = guest.mindhost_plugin_model().completion();
-                    Box::pin(async move { completion.call_next(store, handle).await })
-                })
-                .await;
+            let ran = instance.run(call, None, move |store, guest| {
+                let completion = guest.mindhost_plugin_model().completion();
+                Box::pin(async move { completion.call_next(store, handle).await })
+            });
+            let (result, instance) = tokio::select! {
+                biased;
+                ended = ran => ended,
+                () = self.shared.life.cut.cancelled() => (Err(cut_off()), None),
+            };
             match result? {
                 Ok(Some(events)) => {
                     let events = self.accept(events)?;

@@ -204,6 +204,7 @@ impl Pool {
 pub struct Pools {
     by_target: Mutex<HashMap<String, Arc<Pool>>>,
     waiting: Arc<AtomicUsize>,
+    retired: AtomicBool,
 }
 
 impl Pools {
@@ -212,6 +213,7 @@ impl Pools {
         Self {
             by_target: Mutex::default(),
             waiting,
+            retired: AtomicBool::new(false),
         }
     }
 
@@ -228,6 +230,9 @@ impl Pools {
             return Arc::clone(pool);
         }
         let pool = Pool::new(fingerprint, target, Arc::clone(&self.waiting));
+        if self.retired.load(Ordering::Acquire) {
+            pool.close();
+        }
         if let Some(old) = pools.insert(target.id.clone(), Arc::clone(&pool)) {
             old.close();
         }
@@ -237,6 +242,14 @@ impl Pools {
     /// Closes what is idle for a target; what is in use is closed when it comes back.
     pub fn forget(&self, target_id: &str) {
         if let Some(pool) = lock(&self.by_target).remove(target_id) {
+            pool.close();
+        }
+    }
+
+    /// Closes what is idle, and keeps nothing that comes back from now on.
+    pub fn retire(&self) {
+        self.retired.store(true, Ordering::Release);
+        for pool in lock(&self.by_target).values() {
             pool.close();
         }
     }

@@ -12,7 +12,7 @@ use super::{
         convert,
         errors::Phase,
         grants::Grants,
-        instance::GuestFuture,
+        instance::{GuestFuture, cut_off},
         pool::{Live, Pool},
         state::State,
     },
@@ -108,12 +108,15 @@ impl WasmConnection {
             grants,
         } = live;
         let refusals = instance.refusals();
-        let (result, instance) = instance
-            .run(call, on_stop, move |store, guest| {
-                let exports = guest.mindhost_plugin_connector();
-                f(store, exports.connection(), exports.cursor(), connection)
-            })
-            .await;
+        let ran = instance.run(call, on_stop, move |store, guest| {
+            let exports = guest.mindhost_plugin_connector();
+            f(store, exports.connection(), exports.cursor(), connection)
+        });
+        let (result, instance) = tokio::select! {
+            biased;
+            ended = ran => ended,
+            () = self.shared.life.cut.cancelled() => (Err(cut_off()), None),
+        };
         // An instance comes back with an error only from a call that had ended before it began.
         let usable = !matches!(&result, Ok(Err(error)) if !error.connection_usable);
         if let Some(instance) = instance.filter(|_| usable) {

@@ -1,0 +1,148 @@
+//! Plugins and rollouts in words.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+/// The beginning of a digest, as it is shown.
+fn short(digest: &Value) -> &str {
+    let digest = digest.as_str().unwrap_or("-");
+    digest.get(..12).unwrap_or(digest)
+}
+
+fn of<'a>(value: &'a Value, name: &str) -> &'a str {
+    value[name].as_str().unwrap_or("-")
+}
+
+/// What a file is and what it asks for.
+pub(super) fn asks(inspected: &Value) -> String {
+    let mut text = format!(
+        "{} {} ({})\n  digest     sha256:{}\n  size       {} bytes\n  signed by  {}\n  contract   {} of WIT {}\n",
+        of(inspected, "name"),
+        of(inspected, "version"),
+        of(inspected, "title"),
+        of(inspected, "digest"),
+        inspected["size"],
+        inspected["signer"]
+            .as_str()
+            .unwrap_or("nobody whom this host trusts"),
+        of(inspected, "world"),
+        of(inspected, "wit"),
+    );
+    let manifest = &inspected["manifest"];
+    let mut line = |what: &str, value: String| {
+        let _ = writeln!(text, "  {what:<10} {value}");
+    };
+    for engine in array(&inspected["engines"]) {
+        line("serves", engine.as_str().unwrap_or_default().to_owned());
+    }
+    for grant in array(&manifest["network"]) {
+        let port = &grant["default_port"];
+        line(
+            "TCP to",
+            format!(
+                "the `{}` of a datasource, its `{}` or port {port}",
+                of(grant, "host"),
+                of(grant, "port")
+            ),
+        );
+    }
+    for grant in array(&manifest["http"]) {
+        let default = grant["default"].as_str().map(|url| format!(", or {url}"));
+        line(
+            "HTTP to",
+            format!(
+                "the `{}` of a datasource{}",
+                of(grant, "url"),
+                default.unwrap_or_default()
+            ),
+        );
+    }
+    for grant in array(&manifest["files"]) {
+        line(
+            "reads",
+            format!(
+                "the {} named by `{}`",
+                grant["kind"].as_str().unwrap_or("file"),
+                of(grant, "path")
+            ),
+        );
+    }
+    for rule in array(&manifest["credentials"]) {
+        let who = match rule["scheme"].as_str() {
+            Some("guest-held") => "is given to the plugin itself",
+            _ => "stays in the host, which adds it to requests",
+        };
+        line("secret", format!("`{}` {who}", of(rule, "property")));
+    }
+    let properties = manifest["connection_data"]["properties"].as_object();
+    for (name, property) in properties.into_iter().flatten() {
+        let what = property["description"].as_str().unwrap_or_default();
+        line("setting", format!("{name}  {what}"));
+    }
+    text.trim_end().to_owned()
+}
+
+/// A plugin with its versions and the newest of its rollouts.
+pub(super) fn plugin(plugin: &Value) -> String {
+    let mut text = format!("{} ({})\n", of(plugin, "name"), of(plugin, "kind"));
+    for version in array(&plugin["versions"]) {
+        let reason = version["reason"]
+            .as_str()
+            .map(|reason| format!(": {reason}"));
+        let _ = writeln!(
+            text,
+            "  {}  {:<10} {}{}",
+            short(&version["digest"]),
+            of(version, "version"),
+            of(version, "status"),
+            reason.unwrap_or_default()
+        );
+    }
+    for rollout in array(&plugin["rollouts"]).iter().take(5) {
+        let _ = writeln!(
+            text,
+            "  {}  {}",
+            of(rollout, "started_at"),
+            self::rollout(rollout)
+        );
+    }
+    text.trim_end().to_owned()
+}
+
+/// How a rollout stands or ended.
+pub(super) fn rollout(rollout: &Value) -> String {
+    let mut text = format!(
+        "{} {} ({}): {}",
+        of(rollout, "plugin"),
+        of(rollout, "version"),
+        short(&rollout["to"]),
+        of(rollout, "stage").replace('_', " ")
+    );
+    if let Some(reason) = rollout["reason"].as_str() {
+        let _ = write!(text, ", {reason}");
+    }
+    let checks = array(&rollout["checks"]);
+    if !checks.is_empty() {
+        let passed = checks.iter().filter(|check| check["outcome"] == "passed");
+        let _ = write!(
+            text,
+            "; tried with {}, {} passed",
+            checks.len(),
+            passed.count()
+        );
+    }
+    if rollout["candidate"]["calls"].as_u64().unwrap_or_default() > 0 {
+        let candidate = &rollout["candidate"];
+        let _ = write!(
+            text,
+            "; {} calls watched, {} faults",
+            candidate["calls"], candidate["faults"]
+        );
+    }
+    text
+}
+
+fn array(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}

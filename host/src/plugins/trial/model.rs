@@ -1,0 +1,173 @@
+//! A model on trial, and the stable one beside it.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tokio::time::Instant;
+
+use super::{
+    connector::{blame, is_worth_another_try},
+    watch::{Side, Watch},
+};
+use crate::{
+    error::Result,
+    plugins::{Call, Completion, Manifest, Model, ModelEvent, ModelRequest, Plugin, Target},
+};
+
+/// The stable version while another is on trial.
+pub struct Observed {
+    stable: Arc<dyn Model>,
+    watch: Arc<Watch>,
+}
+
+impl Observed {
+    pub fn new(stable: Arc<dyn Model>, watch: Arc<Watch>) -> Self {
+        Self { stable, watch }
+    }
+}
+
+impl Plugin for Observed {
+    fn manifest(&self) -> &Manifest {
+        self.stable.manifest()
+    }
+
+    fn digest(&self) -> &str {
+        self.stable.digest()
+    }
+}
+
+#[async_trait]
+impl Model for Observed {
+    async fn check(&self, target: &Target, call: &Call) -> Result<String> {
+        self.stable.check(target, call).await
+    }
+
+    async fn models(&self, target: &Target, call: &Call) -> Result<Vec<String>> {
+        self.stable.models(target, call).await
+    }
+
+    async fn start(
+        &self,
+        target: &Target,
+        request: ModelRequest,
+        call: &Call,
+    ) -> Result<Box<dyn Completion>> {
+        let begun = Instant::now();
+        let completion = self.stable.start(target, request, call).await;
+        let completion = completion.inspect_err(|error| blame(&self.watch, Side::Stable, error))?;
+        Ok(Box::new(Watched {
+            completion,
+            side: Side::Stable,
+            watch: Arc::clone(&self.watch),
+            fallback: None,
+            begun: Some(begun),
+        }))
+    }
+}
+
+/// The version on trial, with the stable one behind it.
+pub struct OnTrial {
+    candidate: Arc<dyn Model>,
+    stable: Arc<dyn Model>,
+    watch: Arc<Watch>,
+}
+
+impl OnTrial {
+    pub fn new(candidate: Arc<dyn Model>, stable: Arc<dyn Model>, watch: Arc<Watch>) -> Self {
+        Self {
+            candidate,
+            stable,
+            watch,
+        }
+    }
+}
+
+impl Plugin for OnTrial {
+    fn manifest(&self) -> &Manifest {
+        self.candidate.manifest()
+    }
+
+    fn digest(&self) -> &str {
+        self.candidate.digest()
+    }
+}
+
+#[async_trait]
+impl Model for OnTrial {
+    async fn check(&self, target: &Target, call: &Call) -> Result<String> {
+        self.stable.check(target, call).await
+    }
+
+    async fn models(&self, target: &Target, call: &Call) -> Result<Vec<String>> {
+        self.stable.models(target, call).await
+    }
+
+    async fn start(
+        &self,
+        target: &Target,
+        request: ModelRequest,
+        call: &Call,
+    ) -> Result<Box<dyn Completion>> {
+        let begun = Instant::now();
+        match self.candidate.start(target, request.clone(), call).await {
+            Ok(completion) => Ok(Box::new(Watched {
+                completion,
+                side: Side::Candidate,
+                watch: Arc::clone(&self.watch),
+                fallback: Some((Arc::clone(&self.stable), target.clone(), request)),
+                begun: Some(begun),
+            })),
+            Err(error) if !is_worth_another_try(&error) => Err(error),
+            Err(error) => {
+                let completion = self.stable.start(target, request, call).await?;
+                self.watch.failed(Side::Candidate, error.message());
+                Ok(completion)
+            }
+        }
+    }
+}
+
+/// A completion that is watched.
+struct Watched {
+    completion: Box<dyn Completion>,
+    side: Side,
+    watch: Arc<Watch>,
+    /// Where to ask again, until the first event.
+    fallback: Option<(Arc<dyn Model>, Target, ModelRequest)>,
+    /// When it was asked for, until the first event: a model is as fast as its vendor, whose first word is compared.
+    begun: Option<Instant>,
+}
+
+#[async_trait]
+impl Completion for Watched {
+    async fn next(&mut self, call: &Call) -> Result<Option<Vec<ModelEvent>>> {
+        let error = match self.completion.next(call).await {
+            Ok(events) => {
+                self.fallback = None;
+                if let Some(begun) = self.begun.take() {
+                    self.watch.succeeded(self.side, begun.elapsed());
+                }
+                return Ok(events);
+            }
+            Err(error) => error,
+        };
+        let fallback = self
+            .fallback
+            .take()
+            .filter(|_| is_worth_another_try(&error));
+        let Some((stable, target, request)) = fallback else {
+            blame(&self.watch, self.side, &error);
+            return Err(error);
+        };
+        let Ok(completion) = stable.start(&target, request, call).await else {
+            return Err(error);
+        };
+        self.completion = completion;
+        self.side = Side::Stable;
+        let again = self.completion.next(call).await;
+        if again.is_ok() {
+            self.watch.failed(Side::Candidate, error.message());
+        }
+        again
+    }
+}

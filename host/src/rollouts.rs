@@ -1,0 +1,366 @@
+//! A version of a plugin takes the place of another, step by step, and goes back when it is found wanting.
+//!
+//! Verify, compile, try it with the datasources that would use it, give it a share of the calls if that is wanted, switch,
+//! and watch it for a while. Whatever goes wrong on the way leaves the old version serving, and the reason is kept. One
+//! rollout of a plugin runs at a time; what the operator sees of it is stored at every step.
+
+mod check;
+mod run;
+mod store;
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::{
+    auth::{Caller, Role},
+    config,
+    datasources::Datasources,
+    error::{Code, Error, Result},
+    locks::lock,
+    plugins::{Registry, registry::About, trial::Figures},
+    providers::Providers,
+    store::Store,
+};
+
+pub use self::check::{Check, Outcome};
+
+/// Rollouts of a plugin that are shown.
+const SHOWN: i64 = 50;
+
+/// How a rollout stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// The file is read, its digest and signature are checked, and it is compiled where it is new.
+    Compiling,
+    /// It is tried with the datasources or providers that would use it.
+    Checking,
+    /// It serves a share of the calls.
+    Canary,
+    /// It serves all calls and is watched.
+    Probation,
+    /// It serves.
+    Completed,
+    /// It served, and the old version serves again.
+    RolledBack,
+    /// It never served.
+    Failed,
+}
+
+impl Stage {
+    /// Whether nothing more happens.
+    pub fn is_end(self) -> bool {
+        matches!(self, Self::Completed | Self::RolledBack | Self::Failed)
+    }
+
+    /// Whether the new version serves, or never will by this rollout.
+    pub fn is_settled(self) -> bool {
+        self.is_end() || self == Self::Probation
+    }
+}
+
+/// One version on its way into the place of another.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Rollout {
+    /// Id.
+    pub id: Uuid,
+    /// Name of the plugin.
+    pub plugin: String,
+    /// Digest of the version that served before; null where nobody did.
+    #[schema(required = true)]
+    pub from: Option<String>,
+    /// Digest of the version that shall serve.
+    pub to: String,
+    /// Its version.
+    pub version: String,
+    /// How it stands.
+    pub stage: Stage,
+    /// Why it went back or failed, or that an operator rolled back.
+    #[schema(required = true)]
+    pub reason: Option<String>,
+    /// What the trial with datasources or providers showed.
+    pub checks: Vec<Check>,
+    /// Share of the calls in the canary, from 0.0 to 1.0; null without one.
+    #[schema(required = true)]
+    pub canary_share: Option<f64>,
+    /// What was seen of the old version since the canary began.
+    pub stable: Figures,
+    /// What was seen of the new one.
+    pub candidate: Figures,
+    /// Whether it goes back to what served before.
+    pub is_rollback: bool,
+    /// Id of the key that began it.
+    #[schema(required = true)]
+    pub started_by: Option<String>,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// When it ended.
+    #[schema(required = true)]
+    pub ended_at: Option<Timestamp>,
+}
+
+/// How a version shall be activated.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wish {
+    /// A share of the calls first, from 0.0 to 1.0, for so long.
+    pub canary: Option<(f64, Duration)>,
+    /// Activate it even if it fails with datasources that work now.
+    pub force: bool,
+}
+
+/// The rollouts of this host.
+#[derive(Clone)]
+pub struct Rollouts(Arc<Inner>);
+
+struct Inner {
+    parts: Parts,
+    /// Those under way, by name of the plugin.
+    running: Mutex<HashMap<String, Running>>,
+}
+
+/// What rollouts are made with.
+pub struct Parts {
+    /// The store.
+    pub store: Store,
+    /// Who serves.
+    pub registry: Arc<Registry>,
+    /// Those that use a connector.
+    pub datasources: Arc<Datasources>,
+    /// Those that use a model.
+    pub providers: Arc<Providers>,
+    /// Bounds and thresholds.
+    pub settings: config::Rollouts,
+    /// Where rollouts run.
+    pub tasks: TaskTracker,
+    /// The end of the server.
+    pub ending: CancellationToken,
+}
+
+/// A rollout under way.
+#[derive(Clone)]
+struct Running {
+    state: watch::Receiver<Rollout>,
+    /// Go back.
+    abort: CancellationToken,
+    /// Another one comes: end the probation well.
+    settle: CancellationToken,
+}
+
+impl Rollouts {
+    /// The rollouts of a host. Those that a host left unfinished are ended, and changes by other hosts followed.
+    pub fn new(parts: Parts) -> Self {
+        let rollouts = Self(Arc::new(Inner {
+            parts,
+            running: Mutex::default(),
+        }));
+        let parts = &rollouts.0.parts;
+        parts.tasks.spawn(store::end_orphans(
+            parts.store.clone(),
+            parts.ending.clone(),
+        ));
+        parts.tasks.spawn(run::follow(Arc::clone(&rollouts.0)));
+        rollouts
+    }
+
+    /// Begins to put an installed version into the place of the one that serves. The version is named by its number or
+    /// the beginning of its digest; without a name it is the highest.
+    ///
+    /// # Errors
+    /// `plugin_not_found`, `plugin_ambiguous`; `wrong_state` when it serves already; `rollout_active`.
+    pub async fn activate(
+        &self,
+        caller: &Caller,
+        name: &str,
+        version: Option<&str>,
+        wish: Wish,
+    ) -> Result<Rollout> {
+        caller.require(Role::Operator)?;
+        let about = self.0.parts.registry.find(name, version)?;
+        self.begin(caller, &about, wish, false).await
+    }
+
+    /// Goes back: a rollout under way is aborted, else what served before the newest one serves again, at once.
+    ///
+    /// # Errors
+    /// `plugin_not_found`; `wrong_state` when nothing served before.
+    pub async fn roll_back(&self, caller: &Caller, name: &str) -> Result<Rollout> {
+        caller.require(Role::Operator)?;
+        let parts = &self.0.parts;
+        let running = lock(&self.0.running).get(name).cloned();
+        if let Some(mut running) = running {
+            running.abort.cancel();
+            let ended = running.state.wait_for(|rollout| rollout.stage.is_end());
+            return Ok(ended.await.map_err(Error::internal)?.clone());
+        }
+        parts.registry.find(name, None)?;
+        let previous = store::list(&parts.store, name, SHOWN).await?;
+        let active = self.0.active(name);
+        let last = previous.iter().find(|rollout| {
+            rollout.stage == Stage::Completed
+                && !rollout.is_rollback
+                && Some(&rollout.to) == active.as_ref()
+        });
+        let digest = last.and_then(|rollout| rollout.from.as_deref());
+        let digest = digest.ok_or_else(|| {
+            Error::new(
+                Code::WrongState,
+                format!("nothing served before the active version of {name}; activate another one with `version`"),
+            )
+        })?;
+        let about = parts.registry.find(name, Some(digest))?;
+        let wish = Wish {
+            force: true,
+            ..Wish::default()
+        };
+        let rollout = self.begin(caller, &about, wish, true).await?;
+        self.wait(&rollout, Duration::from_secs(60)).await
+    }
+
+    async fn begin(
+        &self,
+        caller: &Caller,
+        about: &About,
+        wish: Wish,
+        is_rollback: bool,
+    ) -> Result<Rollout> {
+        let inner = &self.0;
+        inner.make_way(&about.name).await?;
+        let from = inner.active(&about.name);
+        if from.as_ref() == Some(&about.digest) {
+            return Err(Error::new(
+                Code::WrongState,
+                format!("{} {} serves already", about.name, about.version),
+            ));
+        }
+        let rollout = Rollout {
+            id: Uuid::now_v7(),
+            plugin: about.name.clone(),
+            from,
+            to: about.digest.clone(),
+            version: about.version.clone(),
+            stage: Stage::Compiling,
+            reason: is_rollback.then(|| "an operator rolled back".to_owned()),
+            checks: Vec::new(),
+            canary_share: wish.canary.map(|(share, _)| share),
+            stable: Figures::default(),
+            candidate: Figures::default(),
+            is_rollback,
+            started_by: Some(caller.key_id.to_string()),
+            started_at: Timestamp::now(),
+            ended_at: None,
+        };
+        let (state, seen) = watch::channel(rollout.clone());
+        let running = Running {
+            state: seen,
+            abort: inner.parts.ending.child_token(),
+            settle: CancellationToken::new(),
+        };
+        {
+            let mut all = lock(&inner.running);
+            if all.contains_key(&about.name) {
+                return Err(active(&about.name));
+            }
+            all.insert(about.name.clone(), running.clone());
+        }
+        let task = run::Task {
+            inner: Arc::clone(inner),
+            state,
+            running,
+            wish,
+        };
+        inner.parts.tasks.spawn(task.run());
+        Ok(rollout)
+    }
+
+    /// Waits until the new version serves or never will, at most for so long.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn wait(&self, rollout: &Rollout, at_most: Duration) -> Result<Rollout> {
+        let running = lock(&self.0.running).get(&rollout.plugin).cloned();
+        let Some(mut running) = running.filter(|one| one.state.borrow().id == rollout.id) else {
+            return self.get(&rollout.plugin, rollout.id).await;
+        };
+        let settled = running.state.wait_for(|rollout| rollout.stage.is_settled());
+        let _ = tokio::time::timeout(at_most, settled).await;
+        let rollout = running.state.borrow().clone();
+        Ok(rollout)
+    }
+
+    /// The newest rollouts of a plugin, newest first.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn list(&self, name: &str) -> Result<Vec<Rollout>> {
+        let mut all = store::list(&self.0.parts.store, name, SHOWN).await?;
+        // What runs here is known better than it is stored.
+        if let Some(running) = lock(&self.0.running).get(name) {
+            let rollout = running.state.borrow().clone();
+            all.retain(|one| one.id != rollout.id);
+            all.insert(0, rollout);
+        }
+        Ok(all)
+    }
+
+    /// A rollout of a plugin.
+    ///
+    /// # Errors
+    /// `rollout_not_found`
+    pub async fn get(&self, name: &str, id: Uuid) -> Result<Rollout> {
+        let all = self.list(name).await?;
+        all.into_iter().find(|one| one.id == id).ok_or_else(|| {
+            Error::new(
+                Code::RolloutNotFound,
+                format!("`{name}` has no rollout {id}; `GET /plugins/{name}` lists the newest"),
+            )
+        })
+    }
+}
+
+impl Inner {
+    /// The digest that serves under that name.
+    fn active(&self, name: &str) -> Option<String> {
+        let registry = &self.parts.registry;
+        let connectors = registry.connectors().into_iter();
+        let connectors =
+            connectors.map(|one| (one.manifest().name.clone(), one.digest().to_owned()));
+        let models = registry.models().into_iter();
+        let models = models.map(|one| (one.manifest().name.clone(), one.digest().to_owned()));
+        let mut all = connectors.chain(models);
+        all.find(|(one, _)| one == name).map(|(_, digest)| digest)
+    }
+
+    /// A version on probation stays when the next one comes; anything else must end first.
+    async fn make_way(&self, name: &str) -> Result<()> {
+        let running = lock(&self.running).get(name).cloned();
+        let Some(mut running) = running else {
+            return Ok(());
+        };
+        if running.state.borrow().stage != Stage::Probation {
+            return Err(active(name));
+        }
+        running.settle.cancel();
+        // Its sender is gone once it has left its place.
+        while running.state.changed().await.is_ok() {}
+        Ok(())
+    }
+}
+
+fn active(name: &str) -> Error {
+    Error::new(
+        Code::RolloutActive,
+        format!(
+            "a rollout of {name} is under way; wait for its end, or abort it with `POST /plugins/{name}/rollback`"
+        ),
+    )
+}
