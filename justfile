@@ -118,6 +118,7 @@ _setup-tests:
     command -v setpriv >/dev/null || missing+=(util-linux)
     python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3 python3-venv)
     command -v npm >/dev/null || missing+=(nodejs npm)
+    command -v docker-registry >/dev/null || missing+=(docker-registry)
     just _install "${missing[@]}"
     just _python python openai=={{ openai_python }} mcp=={{ mcp_python }} minds-sdk=={{ minds_sdk }}
     just _python python_openai2 openai=={{ openai_python2 }}

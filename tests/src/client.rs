@@ -80,6 +80,12 @@ impl Request {
         self
     }
 
+    /// Any body, with the content type that was set before.
+    pub fn raw(mut self, body: Vec<u8>) -> Self {
+        self.inner = self.inner.body(body);
+        self
+    }
+
     /// Adds a parameter to the query, encoded.
     pub fn query(mut self, name: &str, value: &str) -> Self {
         self.inner = self.inner.query(&[(name, value)]);

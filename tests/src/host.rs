@@ -128,6 +128,11 @@ impl Host {
         Builder::default()
     }
 
+    /// Another server with the same settings and a data directory of its own; both use one store where it is a PostgreSQL.
+    pub async fn beside(&self) -> Host {
+        self.0.builder.clone().start().await
+    }
+
     /// `http://127.0.0.1:<port>`; another one after a restart.
     pub fn url(&self) -> String {
         self.running().url.clone()

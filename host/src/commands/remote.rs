@@ -15,14 +15,11 @@ const TIMEOUT: Duration = Duration::from_secs(330);
 #[derive(Debug, Args)]
 pub(crate) struct Remote {
     /// The server's address; where its settings say that it listens unless given.
-    #[arg(long, env = "MINDHOST_SERVER")]
+    #[arg(long, value_name = "URL")]
     server: Option<String>,
-    /// A file with the key of an operator; the one that the first start made unless given. MINDHOST_KEY holds the key
-    /// itself.
-    #[arg(long)]
+    /// A file with the key of an operator; that of the settings, or the one that the first start made, unless given.
+    #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
-    #[arg(long, env = "MINDHOST_KEY", hide = true, hide_env_values = true)]
-    key: Option<String>,
 }
 
 /// The server, and the key that it is asked with.
@@ -40,13 +37,11 @@ impl Remote {
             Some(server) => server.trim_end_matches('/').to_owned(),
             None => format!("http://{}", config.listen),
         };
-        let key = match (&self.key, &self.key_file, config.admin_key.get()) {
-            (Some(key), ..) => key.clone(),
-            (None, Some(file), _) => read(file)?,
-            (None, None, Some(key)) => key.to_owned(),
-            (None, None, None) => read(&config.data_dir.join("admin.key")).context(
-                "no key was given; name a file with --key-file, or put the key into MINDHOST_KEY",
-            )?,
+        let key = match (&self.key_file, config.admin_key.get()) {
+            (Some(file), _) => read(file)?,
+            (None, Some(key)) => key.to_owned(),
+            (None, None) => read(&config.data_dir.join("admin.key"))
+                .context("no key was given; name a file that holds one with --key-file")?,
         };
         let client = Client::builder().timeout(TIMEOUT).build()?;
         Ok(Server { client, base, key })

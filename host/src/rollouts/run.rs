@@ -54,13 +54,11 @@ impl Task {
             Ok((stage, reason)) => (stage, reason),
             Err(error) => (Stage::Failed, Some(error.message().to_owned())),
         };
-        let why = reason.clone().unwrap_or_default();
-        self.state.send_modify(|rollout| {
-            rollout.stage = stage;
-            rollout.reason = reason.or_else(|| rollout.reason.take());
-            rollout.ended_at = Some(Timestamp::now());
-        });
-        let rollout = self.state.borrow().clone();
+        let mut rollout = self.state.borrow().clone();
+        rollout.stage = stage;
+        rollout.reason = reason.or(rollout.reason);
+        rollout.ended_at = Some(Timestamp::now());
+        let why = rollout.reason.as_deref().unwrap_or_default();
         tracing::info!(
             plugin = rollout.plugin,
             digest = rollout.to,
@@ -68,8 +66,10 @@ impl Task {
             why,
             "a rollout ended"
         );
-        self.keep().await;
+        // Stored, then out of the way, then told: whoever hears of the end can begin the next one.
+        self.keep_as(&rollout).await;
         lock(&self.inner.running).remove(&rollout.plugin);
+        self.state.send_replace(rollout);
     }
 
     async fn steps(&self) -> Result<(Stage, Option<String>)> {
@@ -217,7 +217,11 @@ impl Task {
     /// A store that fails for a moment is no reason to stop in the middle.
     async fn keep(&self) {
         let rollout = self.state.borrow().clone();
-        if let Err(error) = store::keep(&self.inner.parts.store, &rollout).await {
+        self.keep_as(&rollout).await;
+    }
+
+    async fn keep_as(&self, rollout: &Rollout) {
+        if let Err(error) = store::keep(&self.inner.parts.store, rollout).await {
             tracing::warn!(%error, plugin = rollout.plugin, "could not store how a rollout stands");
         }
     }

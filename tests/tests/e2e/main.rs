@@ -24,6 +24,7 @@ mod limits;
 mod mcp;
 mod minds;
 mod openapi;
+mod plugins;
 mod providers;
 mod responses;
 mod shapes;

@@ -6,12 +6,36 @@
 use std::collections::BTreeMap;
 
 use mindhost_sdk::{
-    Batch, BatchLimits, Column, Config, Connector, DataType, Error, Result, ServerInfo, Statement,
-    Table, TableColumn, TableRef, Value,
+    Batch, BatchLimits, Column, Config, Connector, DataType, Error, ErrorKind, Result, ServerInfo,
+    Statement, Table, TableColumn, TableRef, Value,
 };
 use serde::Deserialize;
 
 const SCHEMA: &str = "main";
+
+/// A test that wants a version to misbehave changes these bytes in the component: how many of a hundred statements trap,
+/// how many milliseconds each takes, how many of a hundred connections are refused, and whether values are wrong.
+static BEHAVIOUR: [u8; 40] = *b"trap=000 slow=000 refuse=000 wrong=000  ";
+
+/// The three digits behind a word of [`BEHAVIOUR`].
+fn behaviour(word: &str) -> u64 {
+    let text = std::hint::black_box(&BEHAVIOUR);
+    let text = std::str::from_utf8(text).unwrap_or_default();
+    let part = text
+        .split_whitespace()
+        .find_map(|part| part.strip_prefix(word));
+    part.and_then(|digits| digits.strip_prefix('=')?.parse().ok())
+        .unwrap_or(0)
+}
+
+/// True for so many of a hundred calls.
+fn strikes(percent: u64) -> bool {
+    #[cfg(target_family = "wasm")]
+    let drawn = wasip2::random::random::get_random_u64() % 100;
+    #[cfg(not(target_family = "wasm"))]
+    let drawn = 100;
+    drawn < percent
+}
 
 #[derive(Deserialize)]
 struct Settings {
@@ -63,6 +87,12 @@ impl Connector for Memory {
     type Cursor = Rows;
 
     fn open(config: &Config) -> Result<Self> {
+        if strikes(behaviour("refuse")) {
+            return Err(Error::new(
+                ErrorKind::Upstream,
+                "this version opens nothing",
+            ));
+        }
         Ok(Self(config.parse()?))
     }
 
@@ -93,6 +123,13 @@ impl Connector for Memory {
 
     fn query(&mut self, statement: &Statement) -> Result<Rows> {
         let text = statement.text.to_ascii_lowercase();
+        if strikes(behaviour("trap")) {
+            panic!("as its bytes say");
+        }
+        let slow = behaviour("slow");
+        if slow > 0 {
+            std::thread::sleep(std::time::Duration::from_millis(slow));
+        }
         for word in ["limit", "offset", "fetch"] {
             if text
                 .split(|c: char| !c.is_ascii_alphanumeric())
@@ -161,7 +198,9 @@ impl Source {
     fn row(&self, at: i64) -> Option<Vec<Value>> {
         match self {
             Source::Numbers(rows) => {
-                (at < *rows).then(|| vec![Value::Int64(at), Value::Text(format!("number {at}"))])
+                let number = at + i64::from(behaviour("wrong") > 0);
+                (at < *rows)
+                    .then(|| vec![Value::Int64(number), Value::Text(format!("number {at}"))])
             }
             Source::Given(rows) => {
                 let row = rows.get(usize::try_from(at).ok()?)?;

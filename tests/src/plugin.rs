@@ -1,0 +1,127 @@
+//! Versions of a test plugin, made of one component by changing bytes in it.
+
+use std::path::PathBuf;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::{Host, Mind, Reply, Request, build};
+
+/// A version of `guest-memory`: a connector whose rows lie in its configuration.
+#[derive(Clone, Debug)]
+pub struct Version {
+    number: String,
+    bytes: Vec<u8>,
+}
+
+impl Version {
+    /// The version of that number, such as `0.1.7`: three digits, like the one that was built.
+    ///
+    /// # Panics
+    /// When the guest was not built.
+    pub fn of(number: &str) -> Self {
+        let built = std::fs::read(build::guest("memory")).expect("the guest `memory`");
+        let mut version = Self {
+            number: number.to_owned(),
+            bytes: built,
+        };
+        // Its manifest is in it twice: as it was written, which it says of itself, and as the packer stored it.
+        version.replace(
+            "\"version\": \"0.1.0\"",
+            &format!("\"version\": \"{number}\""),
+        );
+        version.replace(
+            "\"version\":\"0.1.0\"",
+            &format!("\"version\":\"{number}\""),
+        );
+        version
+    }
+
+    /// The same with a misbehaviour: `trap`, `slow`, `refuse` or `wrong`, and how much of it.
+    ///
+    /// # Panics
+    /// When the guest knows no such word.
+    #[must_use]
+    pub fn that(mut self, word: &str, how_much: u16) -> Self {
+        self.replace(&format!("{word}=000"), &format!("{word}={how_much:03}"));
+        self
+    }
+
+    /// Puts other bytes in the place of some.
+    ///
+    /// # Panics
+    /// When they are not there, or the others are not as many.
+    pub fn replace(&mut self, old: &str, new: &str) {
+        assert_eq!(old.len(), new.len(), "{old} {new}");
+        let mut found = 0;
+        for at in 0..=self.bytes.len() - old.len() {
+            if &self.bytes[at..at + old.len()] == old.as_bytes() {
+                self.bytes[at..at + old.len()].copy_from_slice(new.as_bytes());
+                found += 1;
+            }
+        }
+        assert!(found > 0, "the guest has no `{old}`");
+    }
+
+    /// The plugin file.
+    pub fn bytes(&self) -> Vec<u8> {
+        self.bytes.clone()
+    }
+
+    /// Its SHA-256.
+    pub fn digest(&self) -> String {
+        mindhost::plugins::package::digest(&self.bytes)
+    }
+
+    /// Writes it into a folder, named after its number.
+    ///
+    /// # Panics
+    /// When it cannot be written.
+    pub fn write(&self, folder: &std::path::Path) -> PathBuf {
+        let file = folder.join(format!("memory-{}.wasm", self.number));
+        std::fs::write(&file, &self.bytes).expect("a plugin file");
+        file
+    }
+}
+
+impl Host {
+    /// `POST /plugins` with a file.
+    pub fn upload(&self, bytes: impl Into<Vec<u8>>) -> Request {
+        self.api(Method::POST, "/plugins")
+            .header("content-type", "application/wasm")
+            .raw(bytes.into())
+    }
+
+    /// Installs a version.
+    pub async fn install(&self, version: &Version) -> Value {
+        let reply = self.upload(version.bytes()).await;
+        reply.expect_status(201).json()
+    }
+
+    /// Installs and activates a version; gives the rollout once it serves or never will.
+    pub async fn activate(&self, version: &Version) -> Value {
+        self.install(version).await;
+        self.activated(json!({"version": version.digest()})).await
+    }
+
+    /// Activates a version of `guest-memory`; gives the rollout once it serves or never will.
+    pub async fn activated(&self, body: Value) -> Value {
+        let reply = self.post("/plugins/guest-memory/activate?wait=60", body);
+        reply.await.expect_status(202).json()
+    }
+
+    /// A Mind over a datasource of the engine `memory` with so many rows.
+    pub async fn memory(&self, name: &str, rows: u32) -> Mind {
+        self.datasource(name, "memory", json!({"rows": rows})).await;
+        let mind = self.mind(&format!("{name}_mind")).datasource(name);
+        mind.direct_queries().create().await
+    }
+}
+
+/// The digest that served a request, as the header of the reply says.
+pub fn served_by(reply: &Reply) -> String {
+    let header = reply.headers.get("x-mindhost-plugins");
+    let header = header.and_then(|value| value.to_str().ok());
+    let digest = header.and_then(|value| value.split_once("sha256="));
+    digest.map_or_else(String::new, |(_, digest)| digest.to_owned())
+}

@@ -1,0 +1,175 @@
+//! `/plugins`
+
+mod canary;
+mod commands;
+mod refused;
+mod under_load;
+
+use mindhost_tests::{Host, Value, Version, build, eventually, json, served_by};
+
+use crate::stores;
+
+/// A host that has the engine `memory` in its version 0.1.0.
+async fn host() -> Host {
+    let host = Host::builder().plugin(build::guest("memory"));
+    host.start().await
+}
+
+#[tokio::test]
+async fn a_version_is_inspected_installed_activated_rolled_back_and_removed() {
+    for host in stores::both_with(|host| host.plugin(build::guest("memory"))).await {
+        let mind = host.memory("numbers", 3).await;
+        let (old, new) = (Version::of("0.1.0"), Version::of("0.1.1"));
+        let reply = mind.sql("SELECT n FROM numbers").await.expect_status(200);
+        assert_eq!(served_by(&reply), old.digest());
+
+        let shown = host.upload(new.bytes()).query("dry_run", "true").await;
+        let shown = shown.expect_status(200).json();
+        assert_eq!(shown["digest"], new.digest());
+        assert_eq!(shown["world"], "sql-connector");
+        assert_eq!(shown["size"], new.bytes().len());
+        assert_eq!(shown["signer"], Value::Null);
+        assert_eq!(shown["manifest"]["engines"], json!(["memory"]));
+        let nobody = host.get("/plugins/guest-memory").await.json();
+        assert_eq!(nobody["versions"].as_array().unwrap().len(), 1, "{nobody}");
+
+        host.install(&new).await;
+        let rollout = host.activated(json!({})).await;
+        assert_eq!(rollout["stage"], "probation", "{rollout}");
+        assert_eq!(rollout["from"], old.digest());
+        assert_eq!(rollout["checks"][0]["outcome"], "passed", "{rollout}");
+        let reply = mind.sql("SELECT n FROM numbers").await.expect_status(200);
+        assert_eq!(served_by(&reply), new.digest());
+        let plugin = host.get("/plugins/guest-memory").await.json();
+        assert_eq!(plugin["active"], new.digest());
+        host.delete("/plugins/guest-memory/versions/0.1.1")
+            .await
+            .expect_error(409, "resource_in_use");
+
+        // A restart never changes what is active, though its file is not in the plugins directory.
+        host.restart().await;
+        let reply = mind.sql("SELECT n FROM numbers").await.expect_status(200);
+        assert_eq!(served_by(&reply), new.digest());
+
+        host.activated(json!({"version": "0.1.0"})).await;
+        host.activated(json!({"version": "0.1.1"})).await;
+        let back = host.post("/plugins/guest-memory/rollback", json!({})).await;
+        let back = back.expect_status(200).json();
+        assert_eq!(back["stage"], "rolled_back", "{back}");
+        let reply = mind.sql("SELECT n FROM numbers").await.expect_status(200);
+        assert_eq!(served_by(&reply), old.digest());
+
+        host.delete(&format!(
+            "/plugins/guest-memory/versions/{}",
+            &new.digest()[..12]
+        ))
+        .await
+        .expect_status(204);
+        let error = host.post(
+            "/plugins/guest-memory/activate",
+            json!({"version": "0.1.1"}),
+        );
+        error.await.expect_error(404, "plugin_not_found");
+    }
+}
+
+#[tokio::test]
+async fn going_back_after_the_end_of_a_rollout_needs_no_trial() {
+    let host = Host::builder()
+        .plugin(build::guest("memory"))
+        .env("MINDHOST_ROLLOUTS__PROBATION", "0s")
+        .start()
+        .await;
+    let mind = host.memory("numbers", 3).await;
+    host.post("/plugins/guest-memory/rollback", json!({}))
+        .await
+        .expect_error(409, "wrong_state");
+    let rollout = host.activate(&Version::of("0.1.1")).await;
+    assert_eq!(rollout["stage"], "completed", "{rollout}");
+    let back = host.post("/plugins/guest-memory/rollback", json!({})).await;
+    assert_eq!(back.expect_status(200).json()["stage"], "completed");
+    let reply = mind.sql("SELECT n FROM numbers").await.expect_status(200);
+    assert_eq!(served_by(&reply), Version::of("0.1.0").digest());
+    // What serves again came before nothing.
+    host.post("/plugins/guest-memory/rollback", json!({}))
+        .await
+        .expect_error(409, "wrong_state");
+}
+
+#[tokio::test]
+async fn a_datasource_keeps_the_version_that_it_pins() {
+    let host = host().await;
+    let follows = host.memory("follows", 3).await;
+    let keeps = host.memory("keeps", 3).await;
+    let (old, new) = (Version::of("0.1.0"), Version::of("0.1.1"));
+    let pin = json!({"plugin_digest": old.digest()});
+    let changed = host.patch("/datasources/keeps", pin).await;
+    assert_eq!(
+        changed.expect_status(200).json()["plugin_digest"],
+        old.digest()
+    );
+    host.activate(&new).await;
+    let reply = follows
+        .sql("SELECT n FROM numbers")
+        .await
+        .expect_status(200);
+    assert_eq!(served_by(&reply), new.digest());
+    let reply = keeps.sql("SELECT n FROM numbers").await.expect_status(200);
+    assert_eq!(served_by(&reply), old.digest());
+
+    host.delete(&format!("/plugins/guest-memory/versions/{}", old.digest()))
+        .await
+        .expect_error(409, "resource_in_use");
+    host.restart().await;
+    let reply = keeps.sql("SELECT n FROM numbers").await.expect_status(200);
+    assert_eq!(served_by(&reply), old.digest());
+    let stranger = json!({"plugin_digest": "0".repeat(64)});
+    host.patch("/datasources/keeps", stranger)
+        .await
+        .expect_error(400, "invalid_parameter");
+    host.patch("/datasources/keeps", json!({"plugin_digest": null}))
+        .await
+        .expect_status(200);
+    let reply = keeps.sql("SELECT n FROM numbers").await.expect_status(200);
+    assert_eq!(served_by(&reply), new.digest());
+}
+
+#[tokio::test]
+async fn an_answer_in_words_says_which_model_made_it() {
+    let host = Host::start().await;
+    host.sqlite("shop", "CREATE TABLE item (id INTEGER PRIMARY KEY)")
+        .await;
+    let mind = host.mind("clerk").datasource("shop").create().await;
+    let reply = mind
+        .ask("how many items are there?")
+        .await
+        .expect_status(200);
+    let header = reply.headers["x-mindhost-plugins"].to_str().unwrap();
+    assert!(header.contains("model-offline sha256="), "{header}");
+    assert!(header.contains("sqlite sha256="), "{header}");
+    let body = json!({"model": "clerk", "input": "how many?", "stream": true});
+    let stream = host.post("/responses", body).open().await;
+    let header = stream.headers()["x-mindhost-plugins"].to_str().unwrap();
+    assert!(header.starts_with("model-offline sha256="), "{header}");
+}
+
+#[tokio::test]
+async fn hosts_of_one_store_follow_each_other() {
+    let [_, first] = stores::both_with(|host| host.plugin(build::guest("memory"))).await;
+    let second = first.beside().await;
+    let mind = first.memory("numbers", 3).await;
+    let new = Version::of("0.1.1");
+    second.install(&new).await;
+    first.activate(&new).await;
+    let served = async || {
+        let tool = json!({"type": "sql_query", "query": "SELECT n FROM numbers"});
+        let body = json!({"model": mind.name, "tools": [tool]});
+        served_by(&second.post("/responses", body).await.expect_status(200))
+    };
+    eventually(served, |digest| *digest == new.digest()).await;
+    // One whose file is missing there changes nothing there, and is named in its log.
+    let newer = Version::of("0.1.2");
+    first.activate(&newer).await;
+    eventually(async || second.log(), |log| log.contains(&newer.digest())).await;
+    assert_eq!(served().await, new.digest());
+}

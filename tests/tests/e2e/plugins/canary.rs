@@ -1,0 +1,131 @@
+//! A share of the calls first, and back when it goes badly.
+
+use mindhost_tests::{Host, Mind, Version, build, eventually, json, served_by};
+
+use super::host;
+
+/// How the newest rollout stands.
+async fn newest(host: &Host) -> mindhost_tests::Value {
+    let plugin = host.get("/plugins/guest-memory").await.expect_status(200);
+    plugin.json()["rollouts"][0].clone()
+}
+
+/// Asks until the newest rollout has ended; every answer must be right. Gives how often it asked.
+async fn ask_until_it_ends(host: &Host, mind: &Mind) -> u32 {
+    let mut asked = 0;
+    loop {
+        for _ in 0..20 {
+            assert_eq!(mind.rows("SELECT n, name FROM numbers").await.len(), 3);
+            asked += 1;
+        }
+        let rollout = newest(host).await;
+        if rollout["ended_at"].is_string() {
+            return asked;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_version_that_traps_now_and_then_goes_back_and_nobody_notices() {
+    let host = host().await;
+    let mind = host.memory("numbers", 3).await;
+    let bad = Version::of("0.1.1").that("trap", 20);
+    host.install(&bad).await;
+    let body = json!({"version": bad.digest(), "canary": {"percent": 50.0, "seconds": 60}});
+    host.post("/plugins/guest-memory/activate", body.clone())
+        .await
+        .expect_status(202);
+    host.post("/plugins/guest-memory/activate", body)
+        .await
+        .expect_error(409, "rollout_active");
+    let is_canary = |rollout: &mindhost_tests::Value| rollout["stage"] == "canary";
+    eventually(async || newest(&host).await, is_canary).await;
+    ask_until_it_ends(&host, &mind).await;
+    let rollout = newest(&host).await;
+    assert_eq!(rollout["stage"], "rolled_back", "{rollout}");
+    let reason = rollout["reason"].as_str().unwrap();
+    assert!(
+        reason.contains("failed where the stable version did not"),
+        "{reason}"
+    );
+    assert!(
+        rollout["candidate"]["faults"].as_u64().unwrap() >= 3,
+        "{rollout}"
+    );
+    let reply = mind.sql("SELECT n FROM numbers").await.expect_status(200);
+    assert_eq!(served_by(&reply), Version::of("0.1.0").digest());
+}
+
+#[tokio::test]
+async fn one_that_turns_bad_after_the_switch_goes_back_by_itself() {
+    let host = Host::builder()
+        .plugin(build::guest("memory"))
+        .env("MINDHOST_ROLLOUTS__PROBATION", "1m")
+        .start()
+        .await;
+    let mind = host.memory("numbers", 3).await;
+    // Its connections open and its tables are there: nothing is wrong with it until it is asked.
+    let rollout = host.activate(&Version::of("0.1.1").that("trap", 100)).await;
+    assert_eq!(rollout["stage"], "probation", "{rollout}");
+    ask_until_it_ends(&host, &mind).await;
+    let rollout = newest(&host).await;
+    assert_eq!(rollout["stage"], "rolled_back", "{rollout}");
+    let old = Version::of("0.1.0").digest();
+    let reply = mind.sql("SELECT n FROM numbers").await.expect_status(200);
+    assert_eq!(served_by(&reply), old);
+    host.restart().await;
+    let reply = mind.sql("SELECT n FROM numbers").await.expect_status(200);
+    assert_eq!(served_by(&reply), old);
+}
+
+#[tokio::test]
+async fn a_good_one_gets_its_share_and_then_all() {
+    let host = Host::builder()
+        .plugin(build::guest("memory"))
+        .env("MINDHOST_ROLLOUTS__PROBATION", "0s")
+        .start()
+        .await;
+    let mind = host.memory("numbers", 3).await;
+    let (old, new) = (Version::of("0.1.0"), Version::of("0.1.1"));
+    host.install(&new).await;
+    let body = json!({"canary": {"percent": 25.0, "seconds": 3}});
+    host.post("/plugins/guest-memory/activate", body)
+        .await
+        .expect_status(202);
+    let is_canary = |rollout: &mindhost_tests::Value| rollout["stage"] == "canary";
+    eventually(async || newest(&host).await, is_canary).await;
+    let mut served = Vec::new();
+    for _ in 0..8 {
+        let reply = mind.sql("SELECT n FROM numbers").await.expect_status(200);
+        served.push(served_by(&reply));
+    }
+    let share = served.iter().filter(|digest| **digest == new.digest());
+    assert_eq!(share.count(), 2, "{served:?}");
+    assert!(served.contains(&old.digest()));
+    let is_over = |rollout: &mindhost_tests::Value| rollout["ended_at"].is_string();
+    let rollout = eventually(async || newest(&host).await, is_over).await;
+    assert_eq!(rollout["stage"], "completed", "{rollout}");
+    assert_eq!(rollout["candidate"]["faults"], 0, "{rollout}");
+    let reply = mind.sql("SELECT n FROM numbers").await.expect_status(200);
+    assert_eq!(served_by(&reply), new.digest());
+}
+
+#[tokio::test]
+async fn what_a_canary_may_be_is_bounded() {
+    let host = host().await;
+    for canary in [
+        json!({"percent": 0, "seconds": 60}),
+        json!({"percent": 101, "seconds": 60}),
+        json!({"percent": 5, "seconds": 0}),
+    ] {
+        let body = json!({"canary": canary});
+        let reply = host.post("/plugins/guest-memory/activate", body).await;
+        reply.expect_error(400, "invalid_parameter");
+    }
+    host.post("/plugins/guest-memory/activate", json!({}))
+        .await
+        .expect_error(409, "wrong_state");
+    host.post("/plugins/nobody/activate", json!({}))
+        .await
+        .expect_error(404, "plugin_not_found");
+}
