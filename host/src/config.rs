@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 pub use address::AddressRule;
 pub use load::{ConfigError, DEFAULTS};
-pub use plugins::PluginSettings;
+pub use plugins::{Compiler, PluginSettings};
 pub use values::{LogFormat, Secret, Switch, Synchronous};
 
 /// Every setting. `mindhost.default.toml` says what each is for.

@@ -48,6 +48,8 @@ pub struct Builder {
     environment: Vec<(String, String)>,
     files: Vec<(PathBuf, Vec<u8>)>,
     plugins: Vec<PathBuf>,
+    /// In place of `serve`.
+    arguments: Vec<String>,
 }
 
 impl Builder {
@@ -70,6 +72,13 @@ impl Builder {
     #[must_use]
     pub fn plugin(mut self, path: impl Into<PathBuf>) -> Self {
         self.plugins.push(path.into());
+        self
+    }
+
+    /// Runs another command than `serve` that serves.
+    #[must_use]
+    pub fn arguments(mut self, arguments: &[&str]) -> Self {
+        self.arguments = arguments.iter().map(|&one| one.to_owned()).collect();
         self
     }
 
@@ -279,7 +288,11 @@ impl Running {
             .expect("a log");
         let errors = output.try_clone().expect("the log once more");
         let mut process = spawn(build::host_binary(), |command| {
-            command.arg("serve").current_dir(data).stdin(Stdio::null());
+            match builder.arguments.is_empty() {
+                true => command.arg("serve"),
+                false => command.args(&builder.arguments),
+            };
+            command.current_dir(data).stdin(Stdio::null());
             command.stdout(output).stderr(errors);
             environment(command, builder, data, shared);
         });

@@ -9,6 +9,7 @@ mod pack;
 mod show;
 mod sign;
 mod text;
+mod watch;
 
 use clap::Subcommand;
 
@@ -28,6 +29,8 @@ pub(crate) enum Plugin {
     Rollback(activate::Rollback),
     /// Remove an installed version.
     Remove(show::Remove),
+    /// Run a server for development: a plugin that is built into a directory serves at once.
+    Watch(watch::Watch),
     /// Write a manifest into a component, which makes it a plugin.
     Pack(pack::Pack),
     /// Make a pair of keys for signing plugins.
@@ -46,6 +49,7 @@ pub(super) async fn run(command: Plugin) -> anyhow::Result<()> {
         Plugin::Activate(activate) => activate::run(&activate).await,
         Plugin::Rollback(rollback) => activate::roll_back(&rollback).await,
         Plugin::Remove(remove) => show::remove(&remove).await,
+        Plugin::Watch(watch) => watch::run(watch).await,
         Plugin::Pack(pack) => pack::run(&pack),
         Plugin::Keygen(keygen) => sign::keygen(&keygen),
         Plugin::Sign(sign) => sign::sign(&sign),

@@ -33,6 +33,14 @@ use super::{
 const HALT: Duration = Duration::from_secs(2);
 
 pub(super) async fn run(config: Config) -> anyhow::Result<()> {
+    run_with(config, |_| Ok(())).await
+}
+
+/// Serves, with something more that begins when the server does.
+pub(super) async fn run_with(
+    config: Config,
+    beside: impl FnOnce(&AppState) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
     telemetry::start(&config.log)?;
     allow_open_files();
     let config = Arc::new(config);
@@ -59,6 +67,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
         alone,
     )
     .await?;
+    beside(&state)?;
     let url = format!("http://{address}");
     tracing::info!(url, "listening");
     println!("Mindhost listens on {url}");

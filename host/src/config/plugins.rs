@@ -6,6 +6,17 @@ use serde::Deserialize;
 
 use super::values::duration;
 
+/// What makes machine code of plugins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Compiler {
+    /// Fast code.
+    #[default]
+    Cranelift,
+    /// Code that is made five times as fast, and runs half as fast.
+    Winch,
+}
+
 /// The limits in the section `[plugins]`, where their defaults stand. Sizes are bytes.
 #[derive(Clone, Debug, Deserialize)]
 pub struct PluginSettings {
@@ -52,6 +63,8 @@ pub struct PluginSettings {
     /// Silence in an HTTP answer after which it counts as broken.
     #[serde(deserialize_with = "duration")]
     pub http_idle_timeout: Duration,
+    /// What makes machine code of plugins.
+    pub compiler: Compiler,
     /// How long calls on a version that was replaced may go on.
     #[serde(deserialize_with = "duration")]
     pub drain_timeout: Duration,

@@ -4,6 +4,7 @@ mod canary;
 mod commands;
 mod refused;
 mod under_load;
+mod watch;
 
 use mindhost_tests::{Host, Value, Version, build, eventually, json, served_by};
 

@@ -7,7 +7,8 @@ use std::{
 
 use tokio_util::task::TaskTracker;
 use wasmtime::{
-    Config, Engine, InstanceAllocationStrategy, PoolingAllocationConfig, component::Linker,
+    Config, Engine, InstanceAllocationStrategy, PoolingAllocationConfig, Strategy,
+    component::Linker,
 };
 
 use super::{
@@ -19,7 +20,7 @@ use super::{
     state::State,
 };
 use crate::{
-    config::PluginSettings,
+    config::{Compiler, PluginSettings},
     error::Result,
     locks::lock,
     plugins::{Call, Target, policy::Policy},
@@ -147,6 +148,10 @@ fn config(settings: &PluginSettings) -> Config {
     config
         .wasm_component_model(true)
         .epoch_interruption(true)
+        .strategy(match settings.compiler {
+            Compiler::Cranelift => Strategy::Cranelift,
+            Compiler::Winch => Strategy::Winch,
+        })
         .shared_memory(false)
         .allocation_strategy(InstanceAllocationStrategy::Pooling(pooling(settings)));
     config

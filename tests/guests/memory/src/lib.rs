@@ -124,7 +124,7 @@ impl Connector for Memory {
     fn query(&mut self, statement: &Statement) -> Result<Rows> {
         let text = statement.text.to_ascii_lowercase();
         if strikes(behaviour("trap")) {
-            panic!("as its bytes say");
+            std::process::abort();
         }
         let slow = behaviour("slow");
         if slow > 0 {
