@@ -5,7 +5,7 @@
 //! delta is therefore from the moment before the model writes it to the moment after the client has it: all of the
 //! host, and two passages of the kernel and of this process with it.
 
-mod upstream;
+pub mod upstream;
 
 use std::{
     sync::LazyLock,
@@ -46,11 +46,11 @@ pub async fn run() {
     let host = start(&upstream).await;
     for (streams, bar) in [(FEW, 1.0), (CROWD, 5.0)] {
         let alone = Crowd::open(streams, &upstream, direct).await;
-        let alone = alone.listen(&upstream).await;
+        let alone = alone.listen(&upstream, DELTAS).await;
         let crowd = Crowd::open(streams, &upstream, |client| question(&host, client)).await;
         let spent = cpu(&host);
         let began = Instant::now();
-        let through = crowd.listen(&upstream).await;
+        let through = crowd.listen(&upstream, DELTAS).await;
         let cores = (cpu(&host) - spent) / began.elapsed().as_secs_f64();
         report(streams, bar, &through, &alone);
         println!(
@@ -63,7 +63,7 @@ pub async fn run() {
 }
 
 /// What an operator sets who expects a crowd of one key: the limits of a key, and the memory of one provider.
-async fn start(upstream: &Upstream) -> Host {
+pub async fn start(upstream: &Upstream) -> Host {
     let host = Host::builder()
         .env("MINDHOST_LIMITS__REQUESTS_PER_SECOND", "0")
         .env("MINDHOST_LIMITS__CONCURRENT_REQUESTS", "0")
@@ -83,14 +83,14 @@ async fn start(upstream: &Upstream) -> Host {
     host
 }
 
-fn question(host: &Host, client: &reqwest::Client) -> RequestBuilder {
+pub fn question(host: &Host, client: &reqwest::Client) -> RequestBuilder {
     let body = json!({"model": "told", "input": "Tell me", "stream": true});
     let url = format!("{}/responses", host.base_url());
     client.post(url).bearer_auth(host.key()).json(&body)
 }
 
 /// Streams that are open and wait for their first delta.
-struct Crowd(Vec<JoinHandle<Heard>>);
+pub struct Crowd(Vec<JoinHandle<Heard>>);
 
 /// What came of one stream.
 #[derive(Default)]
@@ -102,7 +102,7 @@ struct Heard {
 
 impl Crowd {
     /// Opens them and waits until the model was asked for all.
-    async fn open(
+    pub async fn open(
         streams: usize,
         upstream: &Upstream,
         ask: impl Fn(&reqwest::Client) -> RequestBuilder,
@@ -135,14 +135,14 @@ impl Crowd {
     }
 
     /// Lets the model speak and hears all of them to the end.
-    async fn listen(self, upstream: &Upstream) -> Delays {
-        upstream.speak(DELTAS);
+    pub async fn listen(self, upstream: &Upstream, deltas_each: u64) -> Delays {
+        upstream.speak(deltas_each);
         let mut deltas = Vec::new();
         let mut first_end = u128::MAX;
         for one in self.0 {
             let heard = one.await.unwrap();
             assert!(heard.is_whole, "a stream was cut");
-            assert_eq!(heard.deltas.len() as u64, DELTAS, "deltas were lost");
+            assert_eq!(heard.deltas.len() as u64, deltas_each, "deltas were lost");
             first_end = first_end.min(heard.deltas.last().unwrap().0);
             deltas.extend(heard.deltas);
         }
@@ -155,7 +155,7 @@ impl Crowd {
 }
 
 /// Seconds that deltas took, shortest first.
-struct Delays {
+pub struct Delays {
     /// Of those that were sent while all streams were open.
     open: Vec<f64>,
     /// Of the others: here all streams end, and are stored, at about the same time.
@@ -219,17 +219,17 @@ fn report(streams: usize, bar: f64, through: &Delays, alone: &Delays) {
 async fn memory(host: &Host, upstream: &Upstream) {
     host.restart().await;
     let few = Crowd::open(FEW, upstream, |client| question(host, client)).await;
-    few.listen(upstream).await;
+    few.listen(upstream, DELTAS).await;
     let before = resident(host);
     let crowd = Crowd::open(CROWD, upstream, |client| question(host, client)).await;
     let open = resident(host);
-    let told = peak(host, crowd.listen(upstream)).await;
+    let told = peak(host, crowd.listen(upstream, DELTAS)).await;
     let after = [open, told, resident(host)];
     grown("a stream through the sandbox", before, after, 512);
 
     host.restart().await;
     let few = Crowd::open(FEW, upstream, |client| question(host, client)).await;
-    few.listen(upstream).await;
+    few.listen(upstream, DELTAS).await;
     upstream.hold();
     let body = json!({"model": "told", "input": "Tell me", "background": true});
     let response = host
@@ -249,7 +249,7 @@ async fn memory(host: &Host, upstream: &Upstream) {
     let before = resident(host);
     let crowd = Crowd::read(CROWD, follow).await;
     let open = resident(host);
-    let told = peak(host, crowd.listen(upstream)).await;
+    let told = peak(host, crowd.listen(upstream, DELTAS)).await;
     let after = [open, told, resident(host)];
     grown("a further reader of one stream", before, after, 64);
 }

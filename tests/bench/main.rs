@@ -15,10 +15,11 @@ mod pairs;
 mod peer;
 mod service;
 mod streams;
+mod swap;
 
 /// What `just bench` runs when it is not told what to run.
-const PARTS: [&str; 7] = [
-    "crowd", "engines", "export", "page", "requests", "start", "streams",
+const PARTS: [&str; 8] = [
+    "crowd", "engines", "export", "page", "requests", "start", "streams", "swap",
 ];
 
 #[tokio::main]
@@ -38,6 +39,7 @@ async fn main() {
             "engines" => tokio::spawn(engines::run()).await.unwrap(),
             "export" | "page" | "requests" | "start" => service::run(part).await,
             "streams" => streams::run().await,
+            "swap" => swap::run().await,
             other => eprintln!("there is no part `{other}`; there are {}", PARTS.join(", ")),
         }
     }

@@ -39,7 +39,7 @@ pub async fn run(part: &str) {
     }
 }
 
-async fn message(mind: &Mind, sql: &str) -> String {
+pub async fn message(mind: &Mind, sql: &str) -> String {
     let tool = json!({"type": "sql_query", "query": sql, "max_inline_rows": 1});
     let body = json!({"model": mind.name, "tools": [tool]});
     let response = mind
@@ -290,7 +290,7 @@ async fn start(host: &Host) {
     );
 }
 
-fn resident(host: &Host) -> u64 {
+pub fn resident(host: &Host) -> u64 {
     status(host, "VmRSS:")
 }
 

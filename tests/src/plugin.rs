@@ -1,15 +1,16 @@
 //! Versions of a test plugin, made of one component by changing bytes in it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::{Host, Mind, Reply, Request, build};
 
-/// A version of `guest-memory`: a connector whose rows lie in its configuration.
+/// A version of a plugin: usually of `guest-memory`, a connector whose rows lie in its configuration.
 #[derive(Clone, Debug)]
 pub struct Version {
+    plugin: String,
     number: String,
     bytes: Vec<u8>,
 }
@@ -20,10 +21,23 @@ impl Version {
     /// # Panics
     /// When the guest was not built.
     pub fn of(number: &str) -> Self {
-        let built = std::fs::read(build::guest("memory")).expect("the guest `memory`");
+        Self::from("guest-memory", &build::guest("memory"), number)
+    }
+
+    /// The same of a plugin of the build.
+    ///
+    /// # Panics
+    /// When it was not built.
+    pub fn of_plugin(plugin: &str, number: &str) -> Self {
+        let file = build::plugins_dir().join(format!("{plugin}.wasm"));
+        Self::from(plugin, &file, number)
+    }
+
+    fn from(plugin: &str, built: &Path, number: &str) -> Self {
         let mut version = Self {
+            plugin: plugin.to_owned(),
             number: number.to_owned(),
-            bytes: built,
+            bytes: std::fs::read(built).expect("the plugin of the build"),
         };
         // Its manifest is in it twice: as it was written, which it says of itself, and as the packer stored it.
         version.replace(
@@ -63,6 +77,11 @@ impl Version {
         assert!(found > 0, "the guest has no `{old}`");
     }
 
+    /// The name of the plugin.
+    pub fn plugin(&self) -> &str {
+        &self.plugin
+    }
+
     /// The plugin file.
     pub fn bytes(&self) -> Vec<u8> {
         self.bytes.clone()
@@ -77,7 +96,7 @@ impl Version {
     ///
     /// # Panics
     /// When it cannot be written.
-    pub fn write(&self, folder: &std::path::Path) -> PathBuf {
+    pub fn write(&self, folder: &Path) -> PathBuf {
         let file = folder.join(format!("memory-{}.wasm", self.number));
         std::fs::write(&file, &self.bytes).expect("a plugin file");
         file
