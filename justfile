@@ -13,6 +13,7 @@ openai_python := "3.52.0"
 openai_python2 := "2.54.0"
 mcp_python := "2.3.0"
 minds_sdk := "2.0.1"
+prometheus_client := "0.26.0"
 
 # The fuzzer that reads the OpenAPI document.
 schemathesis := "4.32.5"
@@ -120,7 +121,7 @@ _setup-tests:
     command -v npm >/dev/null || missing+=(nodejs npm)
     command -v docker-registry >/dev/null || missing+=(docker-registry)
     just _install "${missing[@]}"
-    just _python python openai=={{ openai_python }} mcp=={{ mcp_python }} minds-sdk=={{ minds_sdk }}
+    just _python python openai=={{ openai_python }} mcp=={{ mcp_python }} minds-sdk=={{ minds_sdk }} prometheus-client=={{ prometheus_client }}
     just _python python_openai2 openai=={{ openai_python2 }}
     just _python schemathesis schemathesis=={{ schemathesis }}
     just _node

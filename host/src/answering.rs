@@ -25,6 +25,7 @@ use futures_util::future::join_all;
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tracing::Instrument;
 use uuid::Uuid;
 
 use self::{
@@ -195,7 +196,7 @@ impl Answering {
         let (reader, task) = self.begin(caller, ask).await?;
         let (opened, is_open) = oneshot::channel();
         let served = Served::current();
-        let task = async move { served.during(task.run(opened)).await };
+        let task = async move { served.during(task.run(opened)).await }.in_current_span();
         self.0.parts.tasks.spawn(task);
         match is_open.await {
             Ok(Err(error)) => Err(error),
@@ -319,6 +320,11 @@ impl Answering {
         }
         let log = replay::log(self.get_whole(caller, id).await?)?;
         Ok(log.reader(false))
+    }
+
+    /// Answers that are being made on this host.
+    pub fn under_way(&self) -> u64 {
+        self.0.running.count() as u64
     }
 
     /// The events of a response that the caller asked for before, if it is under way or was completed. Under way, it

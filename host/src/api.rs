@@ -20,6 +20,7 @@ mod health;
 mod keys;
 mod list;
 mod mcp;
+mod metrics;
 mod middleware;
 mod minds;
 mod models;
@@ -69,7 +70,7 @@ pub fn paths() -> Vec<String> {
     below
         .map(|path| format!("/api/v1{path}"))
         .chain(open_routes().paths.into_iter().map(str::to_owned))
-        .chain([mcp::PATH.to_owned()])
+        .chain([mcp::PATH, metrics::PATH].map(str::to_owned))
         .collect()
 }
 
@@ -187,6 +188,8 @@ fn routes() -> Routes {
         )
         .route("/audit", get(audit::list))
         .route("/usage", get(usage::list))
+        .route("/plugins/{name}/usage", get(plugins::usage::get))
+        .route("/plugins/{name}/release", post(plugins::release::release))
 }
 
 /// Serves until `ending` is done, then until the connections that are open have ended.
@@ -209,6 +212,20 @@ pub async fn serve(
         .await
 }
 
+/// Serves the figures alone, without keys: who reaches this listener may see them. Until `ending` is done.
+///
+/// # Errors
+/// When the listener fails.
+pub async fn serve_metrics(
+    listener: TcpListener,
+    state: AppState,
+    ending: impl Future<Output = ()> + Send + 'static,
+) -> io::Result<()> {
+    axum::serve(listener, metrics::open_router(state))
+        .with_graceful_shutdown(ending)
+        .await
+}
+
 /// The whole server as a service: the API under both of its prefixes, with and without a trailing slash.
 fn service(state: AppState) -> IntoMakeServiceWithConnectInfo<NormalizePath<Router>, SocketAddr> {
     let config = state.config.clone();
@@ -223,11 +240,12 @@ fn service(state: AppState) -> IntoMakeServiceWithConnectInfo<NormalizePath<Rout
         .nest("/api/v1", api.clone())
         .nest("/v1", api)
         .merge(mcp::router(state.clone()))
+        .merge(metrics::router(state.clone()))
         .fallback(error::route_not_found)
         .method_not_allowed_fallback(error::method_not_allowed)
         .layer(DefaultBodyLimit::max(config.server.body_limit))
-        .with_state(state);
-    let router = middleware::wrap(router, &config.server);
+        .with_state(state.clone());
+    let router = middleware::wrap(router, &config.server, state.http_meter.clone());
     let service = NormalizePathLayer::trim_trailing_slash().layer(router);
     ServiceExt::<Request>::into_make_service_with_connect_info(service)
 }

@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 pub use address::AddressRule;
 pub use load::{ConfigError, DEFAULTS};
-pub use plugins::{Compiler, PluginSettings};
+pub use plugins::{Compiler, FaultSettings, PluginLimits, PluginSettings};
 pub use values::{LogFormat, Secret, Switch, Synchronous};
 
 /// Every setting. `mindhost.default.toml` says what each is for.
@@ -58,6 +58,10 @@ pub struct Config {
     pub answering: Answering,
     /// Log lines.
     pub log: Log,
+    /// Figures of the host.
+    pub metrics: Metrics,
+    /// Traces.
+    pub telemetry: Telemetry,
 }
 
 /// The HTTP server.
@@ -258,6 +262,27 @@ pub struct Log {
     pub format: LogFormat,
     /// A filter of `tracing`.
     pub level: String,
+}
+
+/// Figures of the host.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Metrics {
+    /// A listener of their own; empty means none.
+    #[serde(deserialize_with = "values::optional_address")]
+    pub listen: Option<SocketAddr>,
+}
+
+/// Traces.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Telemetry {
+    /// A collector of OTLP over HTTP; empty means none.
+    pub otlp_endpoint: String,
+    /// What this server is called in traces.
+    pub service_name: String,
+    /// Of hundred requests that no caller's trace decides about, so many are traced.
+    pub sample_percent: u32,
 }
 
 impl Config {

@@ -147,6 +147,7 @@ pub fn changed(stored: &Clear, sent: Clear, rules: &Rules<'_>) -> Result<Clear> 
 pub fn refused(error: Error) -> Error {
     let ours = [
         Code::PluginError,
+        Code::PluginSuspended,
         Code::NoPlugin,
         Code::Overloaded,
         Code::Internal,

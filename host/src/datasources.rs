@@ -200,6 +200,8 @@ impl Datasources {
             let stored = old.connection_data.open(&self.key, TABLE, &old.id)?;
             let clear = connection_data::changed(&stored, sent, &rules)?;
             changed.connection_data = Stored::seal(&clear, &rules, &self.key, TABLE, &old.id)?;
+            // What was wrong with the old data says nothing of the new.
+            connector.forget(&old.id).await;
             tables = self.checked(&connector, &changed, check).await?;
         }
         store::update(&self.store, &old, &changed).await?;

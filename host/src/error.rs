@@ -61,6 +61,17 @@ pub enum Blame {
     Host,
 }
 
+impl Blame {
+    /// `plugin`, `upstream`, `host`
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Plugin => "plugin",
+            Self::Upstream => "upstream",
+            Self::Host => "host",
+        }
+    }
+}
+
 macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $variant:ident = $text:literal, $kind:ident;)*) => {
         /// The stable codes of the API. Their meaning never changes once released.
@@ -216,6 +227,8 @@ codes! {
     AnswerFailed = "answer_failed", BadGateway;
     /// The engine or vendor cannot be reached.
     UpstreamUnreachable = "upstream_unreachable", Unavailable;
+    /// The plugin failed too often and is not called for a while.
+    PluginSuspended = "plugin_suspended", Unavailable;
     /// No plugin serves this engine.
     NoPlugin = "no_plugin", Unavailable;
     /// The server is at its limit or shutting down.

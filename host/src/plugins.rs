@@ -6,7 +6,10 @@
 //! be well-formed, though not to be true.
 
 pub mod artifacts;
+pub mod health;
 pub mod manifest;
+pub mod meter;
+pub mod metered;
 pub mod package;
 pub mod policy;
 mod redact;
@@ -28,6 +31,7 @@ use crate::error::Result;
 pub use manifest::{Dialect, Manifest, Paging, PluginKind};
 pub use redact::{MASK, is_secret};
 pub use registry::Registry;
+pub use wasm::Room;
 
 /// The bounds of one call: how long it may take, and the word to stop it.
 #[derive(Clone, Debug)]
@@ -436,6 +440,8 @@ pub trait Model: Plugin {
         request: ModelRequest,
         call: &Call,
     ) -> Result<Box<dyn Completion>>;
+    /// Forgets what is kept of a target whose configuration changed or that is gone.
+    async fn forget(&self, _target_id: &str) {}
 }
 
 /// A completion under way. Dropping it ends it, down to the vendor's connection.

@@ -231,6 +231,7 @@ impl Providers {
             }
         }
         store::update(&self.store, &old, &changed).await?;
+        self.forget(&old).await;
         Ok(changed)
     }
 
@@ -251,7 +252,16 @@ impl Providers {
                 "the default provider cannot be deleted; set `default: true` on another one first";
             return Err(Error::new(Code::InUse, message));
         }
-        store::delete(&self.store, &provider).await
+        store::delete(&self.store, &provider).await?;
+        self.forget(&provider).await;
+        Ok(())
+    }
+
+    /// Has the plugin forget what it keeps of a provider that changed or is gone.
+    async fn forget(&self, provider: &Provider) {
+        if let Ok(model) = self.registry.model(&provider.plugin) {
+            model.forget(&provider.id).await;
+        }
     }
 
     /// The providers of the caller's workspace, by name.

@@ -53,6 +53,17 @@ pub struct Store {
     changes: Changes,
 }
 
+/// The connections of a store.
+#[derive(Clone, Copy, Debug)]
+pub struct Connections {
+    /// That there are.
+    pub open: u64,
+    /// Of those, that nobody uses.
+    pub idle: u64,
+    /// That there may be.
+    pub limit: u64,
+}
+
 /// A transaction that may write. Rolled back when dropped.
 #[derive(Debug)]
 pub struct Tx {
@@ -89,6 +100,15 @@ impl Store {
     /// For single statements that read, or that write records; see [`Self::change`] for others.
     pub fn pool(&self) -> &AnyPool {
         &self.pool
+    }
+
+    /// Its connections.
+    pub fn connections(&self) -> Connections {
+        Connections {
+            open: u64::from(self.pool.size()),
+            idle: self.pool.num_idle() as u64,
+            limit: u64::from(self.pool.options().get_max_connections()),
+        }
     }
 
     /// Which database it is.

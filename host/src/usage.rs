@@ -4,6 +4,7 @@
 //! the last one who holds it lets go: the answer that goes on after its client left counts too. The sums are written
 //! every second; a host that is killed loses at most that.
 
+pub mod plugins;
 mod store;
 
 use std::{
@@ -202,13 +203,18 @@ impl Tally {
     }
 }
 
+/// Days since 1970-01-01, in UTC.
+fn today() -> i64 {
+    crate::store::now().div_euclid(24 * 60 * 60 * 1_000_000)
+}
+
 impl Drop for Tally {
     fn drop(&mut self) {
         let who = Who {
             workspace: self.workspace.clone(),
             key: self.key.clone(),
             mind: self.mind.get().cloned().unwrap_or_else(|| "".into()),
-            day: crate::store::now().div_euclid(24 * 60 * 60 * 1_000_000),
+            day: today(),
         };
         let counts = Counts {
             requests: 1,

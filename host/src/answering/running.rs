@@ -97,6 +97,11 @@ impl Running {
         })
     }
 
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        lock(&self.answers).len()
+    }
+
     /// The answer of a response, if it is under way here.
     pub fn find(&self, id: Uuid) -> Option<Underway> {
         lock(&self.answers).get(&id).cloned()

@@ -21,7 +21,8 @@ use tower_http::{
 };
 use tracing::Instrument;
 
-use crate::config::Server;
+use super::metrics::HttpMeter;
+use crate::{config::Server, telemetry::traces};
 
 /// The id of a request, in its extensions.
 #[derive(Clone, Debug)]
@@ -30,8 +31,11 @@ pub(super) struct RequestId(pub Arc<str>);
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Puts the layers around the routes.
-pub(super) fn wrap(router: Router, server: &Server) -> Router {
-    let proxies: Arc<[IpNet]> = server.trusted_proxies.clone().into();
+pub(super) fn wrap(router: Router, server: &Server, meter: HttpMeter) -> Router {
+    let observer = Observer {
+        proxies: server.trusted_proxies.clone().into(),
+        meter,
+    };
     let router = router.layer(CatchPanicLayer::custom(super::error::panicked));
     let router = match server.compression {
         true => router.layer(CompressionLayer::new()),
@@ -41,7 +45,14 @@ pub(super) fn wrap(router: Router, server: &Server) -> Router {
         true => router,
         false => router.layer(cors(&server.cors_origins)),
     };
-    router.layer(from_fn_with_state(proxies, trace))
+    router.layer(from_fn_with_state(observer, trace))
+}
+
+/// What sees every request.
+#[derive(Clone)]
+struct Observer {
+    proxies: Arc<[IpNet]>,
+    meter: HttpMeter,
 }
 
 fn cors(origins: &[String]) -> CorsLayer {
@@ -73,32 +84,32 @@ fn cors(origins: &[String]) -> CorsLayer {
 }
 
 async fn trace(
-    State(proxies): State<Arc<[IpNet]>>,
+    State(observer): State<Observer>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
     mut request: Request,
     next: Next,
 ) -> Response {
     let id = request_id(&request);
     request.extensions_mut().insert(RequestId(id.clone()));
-    let route = request
-        .extensions()
-        .get::<MatchedPath>()
-        .map_or("-", MatchedPath::as_str)
-        .to_owned();
-    let client = client(&request, peer.ip(), &proxies);
-    let span = tracing::info_span!("request", request_id = %id, method = %request.method(), route, %client);
+    let matched = request.extensions().get::<MatchedPath>().cloned();
+    let route = matched.as_ref().map_or("-", MatchedPath::as_str);
+    let method = request.method().clone();
+    let client = client(&request, peer.ip(), &observer.proxies);
+    let span = tracing::info_span!("request", request_id = %id, %method, route, %client);
+    traces::take_up(&span, request.headers());
+    let noted = span.clone();
     let started = Instant::now();
     async move {
         let mut response = next.run(request).await;
         if let Ok(value) = HeaderValue::from_str(&id) {
             response.headers_mut().insert(REQUEST_ID.clone(), value);
         }
-        let ms = started.elapsed().as_secs_f64() * 1e3;
-        tracing::info!(
-            status = response.status().as_u16(),
-            ms = (ms * 10.0).round() / 10.0,
-            "answered"
-        );
+        let (time, status) = (started.elapsed(), response.status().as_u16());
+        let route = matched.as_ref().map(MatchedPath::as_str);
+        observer.meter.answered(&method, route, status, time);
+        traces::note_status(&noted, status);
+        let ms = time.as_secs_f64() * 1e3;
+        tracing::info!(status, ms = (ms * 10.0).round() / 10.0, "answered");
         response
     }
     .instrument(span)

@@ -19,8 +19,8 @@ use serde_json::Value;
 use utoipa::OpenApi;
 
 use super::{
-    audit, catalog, chat, conversations, datasources, engines, error, health, keys, mcp, minds,
-    models, plugins, providers, responses, usage, workspaces,
+    audit, catalog, chat, conversations, datasources, engines, error, health, keys, mcp, metrics,
+    minds, models, plugins, providers, responses, usage, workspaces,
 };
 
 const DESCRIPTION: &str = "Minds answer questions about databases. Every answer carries `x-request-id`. The same routes answer under `/v1` \
@@ -34,7 +34,7 @@ const DESCRIPTION: &str = "Minds answer questions about databases. Every answer 
         description = DESCRIPTION,
         license(name = "Apache-2.0", identifier = "Apache-2.0")
     ),
-    paths(health::healthz, health::readyz, document, docs, mcp::described),
+    paths(health::healthz, health::readyz, document, docs, mcp::described, metrics::read),
     components(schemas(error::ErrorBody<'static>))
 )]
 struct Server;
@@ -103,6 +103,8 @@ struct Server;
     plugins::remove,
     audit::list,
     usage::list,
+    plugins::usage::get,
+    plugins::release::release,
 ))]
 struct Api;
 

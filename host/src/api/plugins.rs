@@ -1,5 +1,8 @@
 //! `/plugins`, for operators; admins may look.
 
+pub(super) mod release;
+pub(super) mod usage;
+
 use std::{sync::Arc, time::Duration};
 
 use axum::{

@@ -8,6 +8,7 @@ use std::{
 use axum::extract::FromRef;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+use super::metrics::HttpMeter;
 use crate::{
     answering::{self, Answering},
     audit::Audit,
@@ -24,7 +25,7 @@ use crate::{
     rollouts::{self, Rollouts},
     secrets::SecretKey,
     store::Store,
-    usage::Usage,
+    usage::{Usage, plugins::PluginUsage},
     workspaces::Workspaces,
 };
 
@@ -71,6 +72,8 @@ taken_from_state! {
     idempotency: Arc<Idempotency>,
     stored_results: StoredResults,
     shutdown: Shutdown,
+    http_meter: HttpMeter,
+    plugin_usage: PluginUsage,
 }
 
 /// The services of one server.
@@ -113,6 +116,10 @@ pub struct Services {
     pub stored_results: StoredResults,
     /// The end of the server.
     pub shutdown: Shutdown,
+    /// Requests, counted.
+    pub http_meter: HttpMeter,
+    /// What plugins have used.
+    pub plugin_usage: PluginUsage,
 }
 
 /// Tells background work that the server ends, and waits for it.
@@ -209,6 +216,8 @@ impl AppState {
         let auth = Arc::new(auth);
         let usage = Usage::new(store.clone());
         usage.start(&shutdown.tasks, shutdown.ending.clone());
+        let plugin_usage = PluginUsage::new(store.clone(), registry.meters().cloned());
+        plugin_usage.start(&shutdown.tasks, shutdown.ending.clone());
         let workspaces = Workspaces::new(store.clone(), auth.clone(), alone);
         workspaces.watch(&shutdown.tasks, shutdown.ending.clone());
         Ok(Self(Arc::new(Services {
@@ -229,6 +238,8 @@ impl AppState {
             registry,
             rollouts,
             shutdown,
+            http_meter: HttpMeter::default(),
+            plugin_usage,
             config,
             store,
         })))

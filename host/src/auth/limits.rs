@@ -54,6 +54,12 @@ impl Limits {
         }
     }
 
+    /// Requests of all keys that are under way.
+    pub fn under_way(&self) -> u64 {
+        let running = locks::lock(&self.running);
+        running.values().map(|count| u64::from(*count)).sum()
+    }
+
     /// Begins a request of a key.
     ///
     /// # Errors

@@ -18,19 +18,19 @@ use mindhost::{
     store::Store,
 };
 
-/// Every plugin of the plugins directory, verified and ready. `listener` is where this server listens; `alone` says as
+/// Every plugin of the plugins directory, verified and ready. `own` is where this server listens, its API first; `alone` says as
 /// long as the server runs whether there is one workspace.
 pub(super) async fn load(
     config: &Config,
     store: &Store,
     key: &SecretKey,
-    listener: SocketAddr,
+    own: &[SocketAddr],
     alone: &Arc<AtomicBool>,
 ) -> anyhow::Result<Registry> {
     let rules = FixedPolicy {
         egress: EgressRules {
             allow_loopback: match config.egress.allow_loopback {
-                Switch::Auto => listener.ip().is_loopback(),
+                Switch::Auto => own.first().is_some_and(|api| api.ip().is_loopback()),
                 Switch::On => true,
                 Switch::Off => false,
             },
@@ -40,7 +40,7 @@ pub(super) async fn load(
         },
         data_dir: config.data_dir.clone(),
         file_roots: config.files.roots.clone(),
-        reserved: reserved(config, listener).await?,
+        reserved: reserved(config, own).await?,
     };
     for root in rules.refused_roots() {
         let root = root.display();
@@ -115,10 +115,10 @@ fn sources(
     })
 }
 
-/// The server's own addresses, which no plugin may reach: its listener, and its store when that is a server. One that
+/// The server's own addresses, which no plugin may reach: its listeners, and its store when that is a server. One that
 /// cannot be told cannot be refused either, so without it nothing starts.
-async fn reserved(config: &Config, listener: SocketAddr) -> anyhow::Result<Vec<SocketAddr>> {
-    let mut reserved = vec![listener];
+async fn reserved(config: &Config, own: &[SocketAddr]) -> anyhow::Result<Vec<SocketAddr>> {
+    let mut reserved = own.to_vec();
     let url = config.database_url.get();
     if let Some((host, port)) = url.and_then(Store::server) {
         let found = tokio::net::lookup_host((host.as_str(), port));

@@ -41,7 +41,18 @@ pub(super) async fn run_with(
     config: Config,
     beside: impl FnOnce(&AppState) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    telemetry::start(&config.log)?;
+    let traces = telemetry::start(&config.log, &config.telemetry)?;
+    let served = serve(config, beside).await;
+    if let Some(traces) = traces {
+        traces.end().await;
+    }
+    served
+}
+
+async fn serve(
+    config: Config,
+    beside: impl FnOnce(&AppState) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
     allow_open_files();
     let config = Arc::new(config);
     let opened = open::store(&config).await?;
@@ -54,10 +65,17 @@ pub(super) async fn run_with(
         )
     })?;
     let address = listener.local_addr()?;
+    let metrics = match config.metrics.listen {
+        Some(address) => Some(listen_for_metrics(address).await?),
+        None => None,
+    };
+    let own = match &metrics {
+        Some(metrics) => vec![address, metrics.local_addr()?],
+        None => vec![address],
+    };
     let alone = opened.store.workspace_count().await? <= 1;
     let alone = Arc::new(AtomicBool::new(alone));
-    let registry =
-        Arc::new(load_plugins::load(&config, &opened.store, &key, address, &alone).await?);
+    let registry = Arc::new(load_plugins::load(&config, &opened.store, &key, &own, &alone).await?);
     let state = AppState::new(
         config.clone(),
         opened.store,
@@ -71,7 +89,24 @@ pub(super) async fn run_with(
     let url = format!("http://{address}");
     tracing::info!(url, "listening");
     println!("Mindhost listens on {url}");
+    if let Some(metrics) = metrics {
+        let ending = state.shutdown.ending.clone().cancelled_owned();
+        let served = api::serve_metrics(metrics, state.clone(), ending);
+        state.shutdown.tasks.spawn(async move {
+            if let Err(error) = served.await {
+                tracing::error!(%error, "the listener for metrics failed");
+            }
+        });
+    }
     until_signal(listener, state).await
+}
+
+async fn listen_for_metrics(address: std::net::SocketAddr) -> anyhow::Result<TcpListener> {
+    let listener = TcpListener::bind(address).await.with_context(|| {
+        format!("cannot listen on {address} (metrics.listen); is another server running there?")
+    })?;
+    tracing::info!(address = %listener.local_addr()?, "metrics are served without a key");
+    Ok(listener)
 }
 
 /// A stream has two connections, to its client and to its model. What shells and service managers allow at first is
@@ -137,6 +172,7 @@ async fn stopped(state: &AppState) {
     state.auth.close().await;
     state.audit.close().await;
     state.usage.write().await;
+    state.plugin_usage.write().await;
     state.store.close().await;
 }
 

@@ -9,7 +9,7 @@ use figment::{
 };
 use serde::de::DeserializeOwned;
 
-use super::Config;
+use super::{Config, PluginLimits};
 
 /// The commented default file.
 pub const DEFAULTS: &str = include_str!("../../mindhost.default.toml");
@@ -96,13 +96,17 @@ pub(super) fn load(
         figment = figment.merge(file);
     }
     for (variable, text) in vars.iter().filter(|(name, _)| name != FILE) {
-        let name = variable[PREFIX.len()..]
-            .to_ascii_lowercase()
-            .replace("__", ".");
+        let name = dotted(&variable[PREFIX.len()..]);
         check(&name, &known, || {
             format!("the environment variable {variable}")
         })?;
-        let value = typed(text, defaults_at(&defaults, &name));
+        // Of a plugin's limits no default says what they are: all but the times are numbers.
+        let number = Value::from(0);
+        let like = match limit_of_plugin(&name) {
+            Some(limit) => (!limit.ends_with("_time")).then_some(&number),
+            None => defaults_at(&defaults, &name),
+        };
+        let value = typed(text, like);
         figment = figment.merge(Serialized::default(&name, value));
     }
     Ok(figment.extract()?)
@@ -134,10 +138,43 @@ fn defaults_at<'a>(defaults: &'a Dict, name: &str) -> Option<&'a Value> {
     parts.try_fold(first, |value, part| value.as_dict()?.get(part))
 }
 
+/// Where the limits of single plugins are: a section for each, which no default names.
+const LIMITS: &str = "plugins.limits.";
+
+/// The name of a variable as that of a setting. Names of plugins have hyphens, those of variables cannot.
+fn dotted(variable: &str) -> String {
+    let name = variable.to_ascii_lowercase().replace("__", ".");
+    let of_plugin = name
+        .strip_prefix(LIMITS)
+        .and_then(|rest| rest.rsplit_once('.'));
+    match of_plugin {
+        Some((plugin, limit)) => format!("{LIMITS}{}.{limit}", plugin.replace('_', "-")),
+        None => name,
+    }
+}
+
+/// The limit, in the name of one plugin's.
+fn limit_of_plugin(name: &str) -> Option<&str> {
+    let (_, limit) = name.strip_prefix(LIMITS)?.rsplit_once('.')?;
+    Some(limit)
+}
+
 fn check(name: &str, known: &[String], origin: impl FnOnce() -> String) -> Result<(), ConfigError> {
     if known.iter().any(|candidate| candidate == name) {
         return Ok(());
     }
+    let of_plugin = name
+        .starts_with(LIMITS)
+        .then(|| name.rsplit_once('.'))
+        .flatten();
+    let known: Vec<String> = match of_plugin {
+        Some((_, limit)) if PluginLimits::NAMES.contains(&limit) => return Ok(()),
+        Some((plugin, _)) => PluginLimits::NAMES
+            .iter()
+            .map(|limit| format!("{plugin}.{limit}"))
+            .collect(),
+        None => known.to_vec(),
+    };
     let nearest = known
         .iter()
         .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))
@@ -224,6 +261,40 @@ mod tests {
         assert_eq!(config.admin_key.get(), Some("123456789012345678901234"));
         assert_eq!(config.egress.allow_loopback, super::super::Switch::On);
         assert_eq!(config.files.roots.len(), 2);
+    }
+
+    #[test]
+    fn a_plugin_has_limits_of_its_own_from_the_file_and_the_environment() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("mindhost.toml");
+        let text =
+            "[plugins.limits.connector-x]\nmax_memory_bytes = 1048576\nmax_call_time = \"5s\"\n";
+        std::fs::write(&file, text).unwrap();
+        let config = config(&[
+            ("MINDHOST_CONFIG", file.to_str().unwrap()),
+            (
+                "MINDHOST_PLUGINS__LIMITS__CONNECTOR_X__MAX_CONNECTIONS",
+                "2",
+            ),
+            ("MINDHOST_PLUGINS__LIMITS__MODEL_Y__MAX_CALL_TIME", "7s"),
+        ])
+        .unwrap();
+        let all = config.plugins.limits;
+        let own = all.of("connector-x");
+        assert_eq!(own.max_memory_bytes, 1 << 20);
+        assert_eq!(own.max_call_time, Duration::from_secs(5));
+        assert_eq!(own.batch_bytes, all.batch_bytes);
+        assert_eq!(all.by_plugin["connector-x"].max_connections, Some(2));
+        assert_eq!(all.of("model-y").max_call_time, Duration::from_secs(7));
+        assert_eq!(all.of("other").max_memory_bytes, all.max_memory_bytes);
+    }
+
+    #[test]
+    fn an_unknown_limit_of_a_plugin_is_refused_with_the_nearest_name() {
+        let name = "MINDHOST_PLUGINS__LIMITS__CONNECTOR_X__MAX_MEMORY";
+        let error = config(&[(name, "1")]).unwrap_err().to_string();
+        let nearest = "did you mean `plugins.limits.connector-x.max_memory_bytes`?";
+        assert!(error.ends_with(nearest), "{error}");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Limits of the plugin runtime.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use super::values::duration;
 
@@ -70,4 +70,104 @@ pub struct PluginSettings {
     pub drain_timeout: Duration,
     /// Size of a plugin file.
     pub max_package_bytes: u64,
+    /// The longest call of a function, whatever its statement's own limit is.
+    #[serde(deserialize_with = "duration")]
+    pub max_call_time: Duration,
+    /// How much is forgiven.
+    pub faults: FaultSettings,
+    /// Limits of single plugins, by their names.
+    #[serde(rename = "limits")]
+    pub by_plugin: BTreeMap<String, PluginLimits>,
+}
+
+impl PluginSettings {
+    /// The settings as they are for one plugin.
+    #[must_use]
+    pub fn of(&self, plugin: &str) -> Self {
+        let mut settings = self.clone();
+        let Some(own) = self.by_plugin.get(plugin) else {
+            return settings;
+        };
+        let replace = |all: &mut u64, own: Option<u64>| *all = own.unwrap_or(*all);
+        replace(&mut settings.max_memory_bytes, own.max_memory_bytes);
+        replace(
+            &mut settings.max_target_memory_bytes,
+            own.max_target_memory_bytes,
+        );
+        let replace = |all: &mut u32, own: Option<u32>| *all = own.unwrap_or(*all);
+        replace(&mut settings.batch_bytes, own.batch_bytes);
+        replace(&mut settings.max_batch_bytes, own.max_batch_bytes);
+        replace(&mut settings.max_cell_bytes, own.max_cell_bytes);
+        settings.max_call_time = own.max_call_time.unwrap_or(settings.max_call_time);
+        settings
+    }
+
+    /// Linear memory that the largest instance of any plugin may have.
+    pub fn largest_memory_bytes(&self) -> u64 {
+        let own = self.by_plugin.values();
+        let own = own.filter_map(|one| one.max_memory_bytes);
+        own.fold(self.max_memory_bytes, u64::max)
+    }
+}
+
+/// What one plugin may take where that differs: the section `[plugins.limits.<name>]`. What is not set is as for all.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PluginLimits {
+    /// Linear memory of one instance.
+    pub max_memory_bytes: Option<u64>,
+    /// Linear memory of the plugin's instances together, over all its versions, datasources and workspaces.
+    pub max_total_memory_bytes: Option<u64>,
+    /// Linear memory of the instances of one datasource or provider.
+    pub max_target_memory_bytes: Option<u64>,
+    /// Connections of one datasource, whatever it has set itself.
+    pub max_connections: Option<u32>,
+    /// The longest call of a function.
+    #[serde(deserialize_with = "optional_duration")]
+    pub max_call_time: Option<Duration>,
+    /// What a cursor is asked for at a time.
+    pub batch_bytes: Option<u32>,
+    /// What a cursor may return at a time.
+    pub max_batch_bytes: Option<u32>,
+    /// A larger cell is refused.
+    pub max_cell_bytes: Option<u32>,
+}
+
+impl PluginLimits {
+    /// The names of all limits.
+    pub(super) const NAMES: [&str; 8] = [
+        "max_memory_bytes",
+        "max_total_memory_bytes",
+        "max_target_memory_bytes",
+        "max_connections",
+        "max_call_time",
+        "batch_bytes",
+        "max_batch_bytes",
+        "max_cell_bytes",
+    ];
+}
+
+fn optional_duration<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Duration>, D::Error> {
+    duration(deserializer).map(Some)
+}
+
+/// When a plugin that fails is no longer called: the section `[plugins.faults]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FaultSettings {
+    /// Faults of one target, less its good uses, after which it is not called for a while.
+    pub budget: u32,
+    /// Faults that are older than this are forgotten.
+    #[serde(deserialize_with = "duration")]
+    pub window: Duration,
+    /// The first such while; each one after it is twice as long …
+    #[serde(deserialize_with = "duration")]
+    pub backoff: Duration,
+    /// … up to this.
+    #[serde(deserialize_with = "duration")]
+    pub max_backoff: Duration,
+    /// A version that serves nobody is in quarantine after so many of them; 0 means never.
+    pub quarantine_after: u32,
 }

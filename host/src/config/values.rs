@@ -111,6 +111,21 @@ pub(super) fn networks<'de, D: Deserializer<'de>>(
         .collect()
 }
 
+/// An address with its port, or none.
+pub(super) fn optional_address<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<std::net::SocketAddr>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    if text.is_empty() {
+        return Ok(None);
+    }
+    text.parse().map(Some).map_err(|_| {
+        de::Error::custom(format!(
+            "`{text}` is not an address with a port like \"127.0.0.1:9464\""
+        ))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -22,9 +22,10 @@ use self::{
 use super::{
     Connector, Manifest, Model,
     artifacts::Artifacts,
+    meter::Meters,
     policy::Policy,
     signatures::{Signer, Trust},
-    wasm::{Loader, Ready, Runtime},
+    wasm::{Loader, Ready, Room, Runtime},
 };
 use crate::{
     config::PluginSettings,
@@ -373,6 +374,16 @@ impl Registry {
                 Some(trial) => trial.choose(),
             }),
         }
+    }
+
+    /// What plugins have used since the start, and how their versions are; none without a runtime.
+    pub fn meters(&self) -> Option<&Arc<Meters>> {
+        self.workshop.as_ref().map(|one| one.runtime.meters())
+    }
+
+    /// What is taken of the room for instances; none without a runtime.
+    pub fn room(&self) -> Option<Room> {
+        self.workshop.as_ref().map(|one| one.runtime.room())
     }
 
     /// Waits until every guest call and every cancellation under way is over. Whoever was replaced and still works is cut

@@ -18,7 +18,9 @@ mod refusals;
 mod roots;
 mod sockets;
 mod state;
+mod stopwatch;
 mod tcp;
 
 pub use engine::Runtime;
 pub use loader::{Loaded, Loader, Ready};
+pub use place::Room;

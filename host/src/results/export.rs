@@ -8,6 +8,7 @@ use tokio::{
     time::{Instant, timeout},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tracing::Instrument;
 use uuid::Uuid;
 
 use crate::{
@@ -62,7 +63,7 @@ pub async fn start(
         cancel: cancel.clone(),
         tally,
     };
-    tasks.spawn(copy.run(batch));
+    tasks.spawn(copy.run(batch).in_current_span());
     Ok(Export {
         pieces,
         digest,

@@ -30,6 +30,7 @@ const ALL: &[Pair] = &[
     pair!(4, "0004_usage"),
     pair!(5, "0005_idempotency"),
     pair!(6, "0006_rollouts"),
+    pair!(7, "0007_plugin_usage"),
 ];
 
 /// The version of a store that is up to date.

@@ -10,7 +10,7 @@ use crate::{
     store::{AnyRow, Row, Store},
 };
 
-const EPOCH: Date = Date::constant(1970, 1, 1);
+pub(super) const EPOCH: Date = Date::constant(1970, 1, 1);
 
 /// Adds to the sums. A key that was deleted with its workspace meanwhile is left out.
 pub(super) async fn add(store: &Store, sums: &HashMap<Who, Counts>) -> Result<()> {
@@ -83,13 +83,13 @@ fn line(row: &AnyRow) -> Result<Line> {
 }
 
 /// Days since 1970.
-fn day_of(date: Date) -> i64 {
+pub(super) fn day_of(date: Date) -> i64 {
     date.duration_since(EPOCH)
         .as_secs()
         .div_euclid(24 * 60 * 60)
 }
 
-fn stored(count: u64) -> i64 {
+pub(super) fn stored(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 

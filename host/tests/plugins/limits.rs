@@ -297,3 +297,57 @@ async fn a_plugin_that_never_ends_to_describe_itself_is_refused() {
         "{status:?}"
     );
 }
+
+/// The guest has limits of its own.
+async fn limited(limits: mindhost::config::PluginLimits) -> Sandbox {
+    let mut settings = roomy();
+    settings.by_plugin.insert("guest-hostile".into(), limits);
+    Sandbox::with(settings).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plugin_may_have_less_memory_than_the_others() {
+    let sandbox = limited(mindhost::config::PluginLimits {
+        max_memory_bytes: Some(16 << 20),
+        ..Default::default()
+    })
+    .await;
+    let error = large(&sandbox, &large_target()).await.err().unwrap();
+    check_fault(&error, Code::PluginError, "out of memory");
+    let memory = sandbox.registry.engine("memory").unwrap();
+    let target = target(json!({"rows": 1}));
+    memory.connect(&target, &soon()).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_instances_of_a_plugin_share_a_limit_over_its_datasources() {
+    let sandbox = limited(mindhost::config::PluginLimits {
+        max_total_memory_bytes: Some(110 << 20),
+        ..Default::default()
+    })
+    .await;
+    let held = large(&sandbox, &large_target()).await.unwrap();
+    let error = large(&sandbox, &large_target()).await.err().unwrap();
+    check_fault(&error, Code::Overloaded, "max_total_memory_bytes");
+    // An idle connection of the plugin makes room.
+    drop(held);
+    large(&sandbox, &large_target()).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plugin_may_have_less_time_and_fewer_connections() {
+    let sandbox = limited(mindhost::config::PluginLimits {
+        max_call_time: Some(Duration::from_millis(200)),
+        max_connections: Some(1),
+        ..Default::default()
+    })
+    .await;
+    let error = sandbox.failure("loop", "check").await;
+    assert_eq!(error.code(), Code::Timeout);
+    assert_eq!(error.blame(), Some(Blame::Plugin));
+    let target = target(json!({}));
+    let hostile = sandbox.hostile();
+    let _only = hostile.connect(&target, &soon()).await.unwrap();
+    let error = hostile.connect(&target, &brief()).await.err().unwrap();
+    check_fault(&error, Code::Overloaded, "all 1 connections");
+}

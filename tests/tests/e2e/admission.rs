@@ -326,6 +326,23 @@ fn cases() -> Vec<Case> {
             &key,
         ),
         ("POST", "/mcp", "user", 200, 200, &tool),
+        (
+            "GET",
+            "/api/v1/plugins/{name}/usage",
+            "operator",
+            403,
+            403,
+            &none,
+        ),
+        (
+            "POST",
+            "/api/v1/plugins/{name}/release",
+            "operator",
+            403,
+            403,
+            &none,
+        ),
+        ("GET", "/metrics", "operator", 403, 403, &none),
     ];
     let case = |(method, path, role, stranger, limited, body): (_, _, _, _, _, &Value)| Case {
         method,

@@ -2,8 +2,10 @@
 
 mod canary;
 mod commands;
+mod quarantine;
 mod refused;
 mod under_load;
+mod usage;
 mod watch;
 
 use mindhost_tests::{Host, Value, Version, build, eventually, json, served_by};

@@ -57,6 +57,7 @@ const ASKED: &[Code] = &[
     UpstreamError,
     PluginError,
     UpstreamUnreachable,
+    PluginSuspended,
     NoPlugin,
     Timeout,
 ];
@@ -68,6 +69,7 @@ const CONNECTED: &[Code] = &[
     UpstreamError,
     PluginError,
     UpstreamUnreachable,
+    PluginSuspended,
     NoPlugin,
     Timeout,
 ];
@@ -134,6 +136,7 @@ const OPERATIONS: &[Operation] = &[
     open("get_openapi", &[]),
     open("get_docs", &[]),
     op("call_mcp", USER, &[&[NotAcceptable]]),
+    op("get_metrics", OPERATOR, &[]),
     op("list_engines", USER, &[]),
     op("get_engine", USER, &[&[EngineNotFound]]),
     op("list_datasources", USER, &[]),
@@ -303,4 +306,6 @@ const OPERATIONS: &[Operation] = &[
     ),
     op("list_audit", ADMIN, &[]),
     op("list_usage", USER, &[]),
+    op("get_plugin_usage", OPERATOR, &[&[PluginNotFound]]),
+    op("release_plugin", OPERATOR, &[&[PluginNotFound]]),
 ];

@@ -17,13 +17,14 @@ use super::{
     engine::Runtime,
     errors::{self, Phase},
     grants::Grants,
-    instance::{GuestFuture, Instance, OnStop, World, cancelled},
+    instance::{GuestFuture, Instance, OnStop, Terms, World, cancelled},
+    place::Share,
     pool::{Live, Pools},
     state::{GuestLog, State},
 };
 use crate::{
     error::{Code, Error, Result},
-    plugins::{Call, Connection, Connector, Life, Manifest, Plugin, Target},
+    plugins::{Call, Connection, Connector, Life, Manifest, Plugin, Target, meter::VersionMeter},
 };
 
 impl World for SqlConnectorPre<State> {
@@ -43,6 +44,8 @@ struct Shared {
     manifest: Manifest,
     digest: String,
     pools: Arc<Pools>,
+    version: Arc<VersionMeter>,
+    share: Share,
     life: Life,
 }
 
@@ -60,9 +63,11 @@ impl WasmConnector {
         manifest: Manifest,
         digest: String,
     ) -> Self {
-        let pools = runtime.pools();
+        let pools = runtime.pools(&manifest.name);
         Self(Arc::new(Shared {
             runtime: Arc::clone(runtime),
+            version: runtime.version(&manifest, &digest),
+            share: runtime.share(&manifest),
             world,
             manifest,
             digest,
@@ -90,6 +95,17 @@ impl Plugin for WasmConnector {
 #[async_trait]
 impl Connector for WasmConnector {
     async fn connect(&self, target: &Target, call: &Call) -> Result<Box<dyn Connection>> {
+        let limited;
+        let target = match target.max_connections > self.0.share.max_connections {
+            true => {
+                limited = Target {
+                    max_connections: self.0.share.max_connections,
+                    ..target.clone()
+                };
+                &limited
+            }
+            false => target,
+        };
         let pool = self.0.pools.of(target);
         let place = pool.place(target, call).await?;
         let pooled = pool.take();
@@ -114,22 +130,31 @@ impl Shared {
             &self.manifest.name,
             target,
             grants.redactor().clone(),
-            self.runtime.settings.log_lines_per_second,
+            self.share.settings.log_lines_per_second,
         )
     }
 
     async fn open(&self, target: &Target, call: &Call) -> Result<Live> {
-        let settings = &self.runtime.settings;
+        let settings = &self.share.settings;
         let derive = Grants::derive(&self.manifest, target, &self.runtime.policy, settings);
         let grants = tokio::select! {
             grants = derive => grants?,
             () = call.cancel.cancelled() => return Err(cancelled()),
             () = tokio::time::sleep_until(call.deadline) => return Err(unresolved_in_time()),
         };
-        let place = self.runtime.place(Some(target), call).await?;
+        let place = self
+            .runtime
+            .place(Some((&self.share, target)), call)
+            .await?;
         let log = self.log(&target.name, &grants);
-        let instance =
-            Instance::start(&self.runtime, &self.world, &grants, &log, place, call).await?;
+        let terms = Terms {
+            grants: &grants,
+            log: &log,
+            place,
+            series: self.version.series(target),
+            settings,
+        };
+        let instance = Instance::start(&self.runtime, &self.world, terms, call).await?;
         let refusals = instance.refusals();
         let config = config(&grants);
         let (result, instance) = instance
@@ -170,7 +195,7 @@ impl Shared {
             phase,
             grants,
             refused,
-            self.runtime.settings.max_message_bytes,
+            self.share.settings.max_message_bytes,
         )
     }
 
@@ -189,21 +214,24 @@ impl Shared {
                         let plugin = shared.manifest.name.as_str();
                         tracing::warn!(plugin, %error, "a statement could not be cancelled");
                     }
-                    tokio::time::sleep(shared.runtime.settings.cancel_grace).await;
+                    tokio::time::sleep(shared.share.settings.cancel_grace).await;
                 }
             });
         }))
     }
 
     async fn cancel(&self, grants: &Arc<Grants>, key: Vec<u8>) -> Result<()> {
-        let call = Call::new(
-            self.runtime.settings.cancel_timeout,
-            CancellationToken::new(),
-        );
+        let call = Call::new(self.share.settings.cancel_timeout, CancellationToken::new());
         let place = self.runtime.places.take_to_cancel(&call).await?;
         let log = self.log("cancel", grants);
-        let instance =
-            Instance::start(&self.runtime, &self.world, grants, &log, place, &call).await?;
+        let terms = Terms {
+            grants,
+            log: &log,
+            place,
+            series: self.version.own(),
+            settings: &self.share.settings,
+        };
+        let instance = Instance::start(&self.runtime, &self.world, terms, &call).await?;
         let refusals = instance.refusals();
         let config = config(grants);
         let (result, _) = instance

@@ -14,7 +14,7 @@ use wasmtime::{
 use super::{
     files,
     limits::Scope,
-    place::{Place, Places},
+    place::{Place, Places, Room, Share},
     pool::{Live, Pools},
     sockets,
     state::State,
@@ -23,7 +23,11 @@ use crate::{
     config::{Compiler, PluginSettings},
     error::Result,
     locks::lock,
-    plugins::{Call, Target, policy::Policy},
+    plugins::{
+        Call, Manifest, Target,
+        meter::{Meters, VersionId, VersionMeter},
+        policy::Policy,
+    },
 };
 
 /// How often a running guest is interrupted, so that deadlines are kept and neighbours get their turn.
@@ -46,6 +50,8 @@ pub struct Runtime {
     pub(super) linker: Linker<State>,
     pub(super) settings: PluginSettings,
     pub(super) policy: Arc<dyn Policy>,
+    /// Where the use of plugins is counted.
+    pub(super) meters: Arc<Meters>,
     /// Room for instances.
     pub(super) places: Places,
     /// Every task that runs guest code or winds a call up.
@@ -61,6 +67,7 @@ impl Runtime {
         start_clock(&engine)?;
         let linker = linker(&engine)?;
         let runtime = Arc::new(Self {
+            meters: Meters::new(settings.faults.clone()),
             places: Places::new(&settings),
             tasks: TaskTracker::new(),
             pools: Mutex::default(),
@@ -73,14 +80,38 @@ impl Runtime {
         Ok(runtime)
     }
 
+    /// Where a version of a plugin is counted.
+    pub(super) fn version(&self, manifest: &Manifest, digest: &str) -> Arc<VersionMeter> {
+        self.meters.version(VersionId {
+            plugin: manifest.name.clone(),
+            version: manifest.version.clone(),
+            digest: digest.to_owned(),
+        })
+    }
+
+    /// What a plugin may take.
+    pub(super) fn share(&self, manifest: &Manifest) -> Share {
+        self.places.share_of(&manifest.name, &self.settings)
+    }
+
+    /// What plugins have used since the start.
+    pub fn meters(&self) -> &Arc<Meters> {
+        &self.meters
+    }
+
+    /// What is taken of the room for instances.
+    pub fn room(&self) -> Room {
+        self.places.room()
+    }
+
     /// Room for one more instance; an idle connection gives up its own when there is none.
-    pub(super) async fn place(&self, target: Option<&Target>, call: &Call) -> Result<Place> {
+    pub(super) async fn place(&self, of: Option<(&Share, &Target)>, call: &Call) -> Result<Place> {
         let make_room = || {
             if let Some(idle) = self.take_idle(&Scope::Host) {
                 idle.retire();
             }
         };
-        self.places.take(target, make_room, call).await
+        self.places.take(of, make_room, call).await
     }
 
     /// Drops the oldest idle connection of a scope at once; false when there is none.
@@ -96,8 +127,8 @@ impl Runtime {
     }
 
     /// The pools of one more plugin, whose idle connections are closed when they are old or in the way.
-    pub(super) fn pools(&self) -> Arc<Pools> {
-        let pools = Arc::new(Pools::new(self.places.waiting()));
+    pub(super) fn pools(&self, plugin: &str) -> Arc<Pools> {
+        let pools = Arc::new(Pools::new(plugin, self.places.waiting()));
         lock(&self.pools).push(Arc::downgrade(&pools));
         pools
     }
@@ -163,7 +194,7 @@ fn config(settings: &PluginSettings) -> Config {
 fn pooling(settings: &PluginSettings) -> PoolingAllocationConfig {
     let instances = settings.max_instances.saturating_add(RESERVE);
     let page = 64 << 10;
-    let memory = settings.max_memory_bytes.div_ceil(page) * page;
+    let memory = settings.largest_memory_bytes().div_ceil(page) * page;
     let mut pooling = PoolingAllocationConfig::new();
     pooling
         .total_component_instances(instances)

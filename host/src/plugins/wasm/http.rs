@@ -1,6 +1,7 @@
 //! Outgoing HTTP for guests: granted origins only, credentials added here.
 
 mod client;
+mod counted;
 mod credentials;
 mod origin;
 mod silence;
@@ -20,6 +21,7 @@ use wasmtime_wasi_http::{
 
 use self::{
     client::{Client, Destination, Failure, Resolver, Rules},
+    counted::{Counted, Way},
     credentials::Credential,
     origin::Origin,
     silence::Silence,
@@ -27,6 +29,7 @@ use self::{
 use super::{
     grants::{Grants, not_allowed, text},
     refusals::Refusals,
+    stopwatch::Traffic,
 };
 use crate::{
     config::PluginSettings,
@@ -172,15 +175,17 @@ pub struct Sender {
     refusals: Arc<Refusals>,
     /// Exchanges that may be under way at once.
     slots: Arc<Semaphore>,
+    traffic: Arc<Traffic>,
 }
 
 impl Sender {
     /// A sender that serves what `grants` names.
-    pub fn new(grants: Arc<Grants>, refusals: Arc<Refusals>) -> Self {
+    pub fn new(grants: Arc<Grants>, refusals: Arc<Refusals>, traffic: Arc<Traffic>) -> Self {
         Self {
             grants,
             refusals,
             slots: Arc::new(Semaphore::new(MAX_EXCHANGES)),
+            traffic,
         }
     }
 }
@@ -210,6 +215,7 @@ impl WasiHttpHooks for Sender {
         let grants = Arc::clone(&self.grants);
         let refusals = Arc::clone(&self.refusals);
         let slots = Arc::clone(&self.slots);
+        let traffic = Arc::clone(&self.traffic);
         Box::new(async move {
             let Some(http) = grants.http() else {
                 refusals.note("the plugin sent an HTTP request, which its manifest does not name");
@@ -218,8 +224,12 @@ impl WasiHttpHooks for Sender {
             // The wait ends with the call: the future goes with the instance.
             let slot = slots.acquire_owned().await;
             let slot = slot.map_err(|_| HttpError::ConnectionLimitReached)?;
-            match http.send(request, options, slot).await {
-                Ok(exchange) => Ok(exchange),
+            let request = request.map(|body| Counted::new(body, Way::Out, &traffic).boxed_unsync());
+            match traffic.waited(http.send(request, options, slot)).await {
+                Ok((response, sent)) => {
+                    let counted = |body| Counted::new(body, Way::In, &traffic).boxed_unsync();
+                    Ok((response.map(counted), sent))
+                }
                 Err(Failure::Http(error)) => Err(error),
                 Err(Failure::Refused(why)) => {
                     refusals.note(&why);

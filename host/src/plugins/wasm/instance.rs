@@ -23,11 +23,16 @@ use super::{
     place::Place,
     refusals::Refusals,
     state::{GuestLog, State},
+    stopwatch::Timed,
 };
 use crate::{
+    config::PluginSettings,
     detaching::Detaching,
     error::{Blame, Code, Error, Result},
-    plugins::Call,
+    plugins::{
+        Call,
+        meter::{Alive, Figure, Series},
+    },
 };
 
 /// The future of one call into a guest.
@@ -46,7 +51,23 @@ pub struct Instance<G> {
     store: Store<State>,
     guest: G,
     runtime: Arc<Runtime>,
+    max_call_time: Duration,
     _place: Place,
+    _alive: Alive,
+}
+
+/// What an instance is started with.
+pub struct Terms<'a> {
+    /// What it may reach.
+    pub grants: &'a Arc<Grants>,
+    /// Where its lines go.
+    pub log: &'a Arc<GuestLog>,
+    /// Its room.
+    pub place: Place,
+    /// Where it is counted.
+    pub series: Series,
+    /// Its limits.
+    pub settings: &'a PluginSettings,
 }
 
 /// Bytes of a trap's description that are logged; it holds names out of the guest.
@@ -63,39 +84,50 @@ pub type OnStop = Box<dyn FnOnce() + Send>;
 pub type Ended<R, G> = (Result<R>, Option<Box<Instance<G>>>);
 
 impl<G: Send + Sync + 'static> Instance<G> {
-    /// Instantiates a component within the bounds of a call. `place` counts it.
+    /// Instantiates a component within the bounds of a call.
     pub async fn start<W: World<Guest = G>>(
         runtime: &Arc<Runtime>,
         world: &W,
-        grants: &Arc<Grants>,
-        log: &Arc<GuestLog>,
-        place: Place,
+        terms: Terms<'_>,
         call: &Call,
     ) -> Result<Box<Self>> {
         let host = Arc::downgrade(runtime);
+        let Terms {
+            grants,
+            log,
+            place,
+            series,
+            settings,
+        } = terms;
         let limiter = Limiter::new(
             Arc::clone(&place.memory),
-            runtime.settings.max_memory_bytes,
+            settings.max_memory_bytes,
             Box::new(move |scope| host.upgrade().is_some_and(|host| host.reclaim(scope))),
         );
-        let state = State::new(Arc::clone(grants), limiter, Arc::clone(log));
+        let alive = series.instance();
+        let state = State::new(Arc::clone(grants), limiter, Arc::clone(log), series);
         let mut store = Store::new(&runtime.engine, state);
         store.limiter(|state| &mut state.limiter);
         store.set_epoch_deadline(1);
         // Yielding lets the task that polls the guest see its timers; see `drive`.
         store.epoch_deadline_callback(|_| Ok(UpdateDeadline::Yield(1)));
         // A component may run code when it is instantiated, so this is bounded like any other call.
+        let traffic = Arc::clone(&store.data().traffic);
+        let instantiated = Timed::new(world.instantiate(&mut store), traffic);
         let started = tokio::select! {
-            started = world.instantiate(&mut store) => started,
+            started = instantiated => started,
             () = call.cancel.cancelled() => return Err(cancelled()),
-            () = tokio::time::sleep_until(call.deadline) => return Err(timed_out()),
+            () = tokio::time::sleep_until(call.deadline) => return Err(timed_out(Blame::Plugin)),
         };
+        store.data().report_memory();
         match started {
             Ok(guest) => Ok(Box::new(Self {
                 store,
                 guest,
                 runtime: Arc::clone(runtime),
+                max_call_time: settings.max_call_time,
                 _place: place,
+                _alive: alive,
             })),
             Err(error) => Err(fault(&store, &error)),
         }
@@ -128,7 +160,8 @@ impl<G: Send + Sync + 'static> Instance<G> {
         let stop = call.cancel.child_token();
         // Dropping this future, because the client left, stops the call as if it had been cancelled.
         let _stop_on_drop = stop.clone().drop_guard();
-        let (deadline, stopped) = (call.deadline, stop.clone());
+        let deadline = call.deadline.min(Instant::now() + self.max_call_time);
+        let stopped = stop.clone();
         let grace = self.runtime.settings.cancel_grace;
         let work = self.drive(deadline, stop, on_stop, f);
         if !blocking {
@@ -141,7 +174,7 @@ impl<G: Send + Sync + 'static> Instance<G> {
         let late = async {
             let why = tokio::select! {
                 () = stopped.cancelled() => cancelled(),
-                () = tokio::time::sleep_until(deadline) => timed_out(),
+                () = tokio::time::sleep_until(deadline) => timed_out(Blame::Host),
             };
             tokio::time::sleep(grace + STUCK).await;
             why
@@ -167,25 +200,30 @@ impl<G: Send + Sync + 'static> Instance<G> {
             return (Err(cancelled()), Some(self));
         }
         if Instant::now() >= deadline {
-            return (Err(timed_out()), Some(self));
+            return (Err(timed_out(Blame::Host)), Some(self));
         }
         let control = Arc::clone(&self.store.data().control);
         let grace = self.runtime.settings.cancel_grace;
         control.begin(deadline);
         self.store.data().refusals.begin();
         self.store.set_epoch_deadline(1);
-        let mut running = f(&mut self.store, &self.guest);
+        let traffic = Arc::clone(&self.store.data().traffic);
+        let mut running = Timed::new(f(&mut self.store, &self.guest), traffic);
         let early = tokio::select! {
             biased;
             () = stop.cancelled() => cancelled(),
             result = &mut running => {
                 drop(running);
+                self.store.data().report_memory();
                 return match result {
                     Ok(value) => (Ok(value), Some(self)),
                     Err(error) => (Err(fault(&self.store, &error)), None),
                 };
             }
-            () = tokio::time::sleep_until(deadline) => timed_out(),
+            () = tokio::time::sleep_until(deadline) => timed_out(match running.waited_for_network() {
+                true => Blame::Upstream,
+                false => Blame::Plugin,
+            }),
         };
         // In this order: the guest hears of it and may end by itself; the engine hears of it; the instance goes. What
         // the guest returns now is too late; the time is for taking leave of the engine.
@@ -196,8 +234,10 @@ impl<G: Send + Sync + 'static> Instance<G> {
             on_stop();
         }
         if !returned {
-            let _ = tokio::time::timeout(grace - first, running).await;
+            let _ = tokio::time::timeout(grace - first, &mut running).await;
         }
+        drop(running);
+        self.store.data().report_memory();
         (Err(early), None)
     }
 }
@@ -235,11 +275,13 @@ pub fn cut_off() -> Error {
     .blamed(Blame::Host)
 }
 
-fn timed_out() -> Error {
+/// `blame` is whoever took the time.
+fn timed_out(blame: Blame) -> Error {
     Error::new(
         Code::Timeout,
         "the time limit ran out; simplify the statement or raise the time limit",
     )
+    .blamed(blame)
 }
 
 /// The plugin did not keep the contract.
@@ -256,6 +298,9 @@ fn used_up(scope: &Scope) -> &'static str {
         Scope::Host => "all plugins together ran out of memory (plugins.max_total_memory_bytes)",
         Scope::Workspace(_) => {
             "the plugins of this workspace ran out of memory (plugins.max_workspace_memory_bytes)"
+        }
+        Scope::Plugin(_) => {
+            "the instances of this plugin ran out of memory (max_total_memory_bytes in its section of plugins.limits)"
         }
         Scope::Target(_) => {
             "the connections of this datasource ran out of memory (plugins.max_target_memory_bytes)"
@@ -283,6 +328,7 @@ fn fault(store: &Store<State>, error: &wasmtime::Error) -> Error {
             None => "it gave something that cannot be taken over",
         },
     };
+    state.traffic.series().add(Figure::Traps, 1);
     let detail = state.log.redacted(&format!("{error:?}"), MAX_DETAIL);
     tracing::warn!(
         plugin = state.log.plugin(),

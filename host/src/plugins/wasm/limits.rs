@@ -14,6 +14,8 @@ pub enum Scope {
     Host,
     /// That of one workspace's targets, by its name.
     Workspace(String),
+    /// That of one plugin, by its name.
+    Plugin(String),
     /// That of one datasource or provider, by its id.
     Target(String),
 }
@@ -24,7 +26,7 @@ pub struct MemoryBudget {
     scope: Scope,
     used: AtomicU64,
     max: u64,
-    within: Option<Arc<MemoryBudget>>,
+    within: Vec<Arc<MemoryBudget>>,
 }
 
 impl MemoryBudget {
@@ -34,17 +36,17 @@ impl MemoryBudget {
             scope: Scope::Host,
             used: AtomicU64::new(0),
             max,
-            within: None,
+            within: Vec::new(),
         })
     }
 
-    /// At most `max` bytes of this budget, for some.
-    pub fn share(self: &Arc<Self>, scope: Scope, max: u64) -> Arc<Self> {
+    /// At most `max` bytes of each of these budgets, for some.
+    pub fn within(budgets: Vec<Arc<Self>>, scope: Scope, max: u64) -> Arc<Self> {
         Arc::new(Self {
             scope,
             used: AtomicU64::new(0),
             max,
-            within: Some(Arc::clone(self)),
+            within: budgets,
         })
     }
 
@@ -54,19 +56,27 @@ impl MemoryBudget {
         self.used
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, grown)
             .map_err(|_| &self.scope)?;
-        match &self.within {
-            None => Ok(()),
-            Some(within) => within.take(bytes).inspect_err(|_| {
+        for (taken, within) in self.within.iter().enumerate() {
+            if let Err(scope) = within.take(bytes) {
+                self.within
+                    .iter()
+                    .take(taken)
+                    .for_each(|one| one.give(bytes));
                 self.used.fetch_sub(bytes, Ordering::AcqRel);
-            }),
+                return Err(scope);
+            }
         }
+        Ok(())
+    }
+
+    /// Bytes that are taken now.
+    pub fn used(&self) -> u64 {
+        self.used.load(Ordering::Relaxed)
     }
 
     fn give(&self, bytes: u64) {
         self.used.fetch_sub(bytes, Ordering::AcqRel);
-        if let Some(within) = &self.within {
-            within.give(bytes);
-        }
+        self.within.iter().for_each(|within| within.give(bytes));
     }
 }
 
@@ -145,6 +155,11 @@ impl Limiter {
         }
     }
 
+    /// Bytes that the guest has grown to.
+    pub fn used(&self) -> u64 {
+        self.used
+    }
+
     /// Which limit was hit, if one was.
     pub fn exceeded(&self) -> Option<&Exceeded> {
         self.exceeded.as_ref()
@@ -206,6 +221,10 @@ mod tests {
         Limiter::new(Arc::clone(budget), 80, Box::new(|_| false))
     }
 
+    fn share(of: &Arc<MemoryBudget>, scope: Scope, max: u64) -> Arc<MemoryBudget> {
+        MemoryBudget::within(vec![Arc::clone(of)], scope, max)
+    }
+
     fn shared(limiter: &Limiter) -> Scope {
         match limiter.exceeded() {
             Some(Exceeded::Shared(scope)) => scope.clone(),
@@ -230,21 +249,32 @@ mod tests {
     #[test]
     fn nobody_takes_more_than_his_share() {
         let all = MemoryBudget::new(100);
-        let workspace = all.share(Scope::Workspace("w".into()), 70);
-        let target = workspace.share(Scope::Target("t".into()), 50);
+        let workspace = share(&all, Scope::Workspace("w".into()), 70);
+        let target = share(&workspace, Scope::Target("t".into()), 50);
         let mut one = limiter(&target);
         assert!(one.memory_growing(0, 50, None).is_ok());
         assert!(one.memory_growing(50, 51, None).is_err());
         assert_eq!(shared(&one), Scope::Target("t".into()));
-        let mut other = limiter(&workspace.share(Scope::Target("u".into()), 50));
+        let mut other = limiter(&share(&workspace, Scope::Target("u".into()), 50));
         assert!(other.memory_growing(0, 21, None).is_err());
         assert_eq!(shared(&other), Scope::Workspace("w".into()));
-        let mut elsewhere = limiter(&all.share(Scope::Workspace("x".into()), 70));
+        let mut elsewhere = limiter(&share(&all, Scope::Workspace("x".into()), 70));
         assert!(elsewhere.memory_growing(0, 50, None).is_ok());
         // What was refused was not taken.
         assert!(other.memory_growing(0, 1, None).is_err());
         drop((one, elsewhere));
         assert!(other.memory_growing(0, 50, None).is_ok());
+    }
+
+    #[test]
+    fn what_one_of_several_budgets_refuses_the_others_get_back() {
+        let (all, plugin) = (MemoryBudget::new(100), MemoryBudget::new(30));
+        let both = vec![Arc::clone(&all), Arc::clone(&plugin)];
+        let target = MemoryBudget::within(both, Scope::Target("t".into()), 100);
+        let mut one = limiter(&target);
+        assert!(one.memory_growing(0, 30, None).is_ok());
+        assert!(one.memory_growing(30, 31, None).is_err());
+        assert_eq!((all.used(), plugin.used(), target.used()), (30, 30, 30));
     }
 
     #[test]

@@ -20,12 +20,13 @@ use super::{
     connector::WasmConnector,
     engine::Runtime,
     grants::Grants,
-    instance::{GuestFuture, Instance, World},
+    instance::{GuestFuture, Instance, Terms, World},
     model::WasmModel,
     state::{GuestLog, State},
 };
 use crate::plugins::{
     Call, Connector, Manifest, Model, PluginKind,
+    metered::{MeteredConnector, MeteredModel},
     package::{Package, Refusal, hex},
     redact::Redactor,
 };
@@ -73,16 +74,19 @@ impl Ready {
     pub fn serve(&self) -> Loaded {
         let (runtime, manifest) = (&self.runtime, self.manifest.clone());
         let digest = self.digest.clone();
+        let version = runtime.version(&manifest, &digest);
+        // Whoever has it serve wants it to be called, whatever it did before.
+        version.health.release();
         match &self.world {
             Linked::Sql(world) => {
                 let world = world.clone();
-                Loaded::Connector(Arc::new(WasmConnector::new(
-                    runtime, world, manifest, digest,
-                )))
+                let connector = WasmConnector::new(runtime, world, manifest, digest);
+                Loaded::Connector(MeteredConnector::new(Arc::new(connector), version))
             }
             Linked::Model(world) => {
                 let world = world.clone();
-                Loaded::Model(Arc::new(WasmModel::new(runtime, world, manifest, digest)))
+                let model = WasmModel::new(runtime, world, manifest, digest);
+                Loaded::Model(MeteredModel::new(Arc::new(model), version))
             }
         }
     }
@@ -177,7 +181,15 @@ impl Loader {
         let runtime = &self.runtime;
         let place = runtime.place(None, &call).await.map_err(failed)?;
         let log = GuestLog::new(&package.manifest.name, "describe", Redactor::default(), 20);
-        let instance = Instance::start(runtime, world, &Grants::none(), &log, place, &call)
+        let version = runtime.version(&package.manifest, &package.digest);
+        let terms = Terms {
+            grants: &Grants::none(),
+            log: &log,
+            place,
+            series: version.own(),
+            settings: &runtime.settings,
+        };
+        let instance = Instance::start(runtime, world, terms, &call)
             .await
             .map_err(failed)?;
         let (described, _) = instance.run(&call, None, describe).await;

@@ -16,7 +16,8 @@ use super::{
     engine::Runtime,
     errors::{self, Phase},
     grants::Grants,
-    instance::{GuestFuture, Instance, World, cancelled, cut_off, violation},
+    instance::{GuestFuture, Instance, Terms, World, cancelled, cut_off, violation},
+    place::Share,
     pool::fingerprint,
     state::{GuestLog, State},
 };
@@ -25,7 +26,7 @@ use crate::{
     locks::lock,
     plugins::{
         Call, Completion, Life, Manifest, Model, ModelEvent, ModelRequest, Part, Plugin, Role,
-        StopReason, Target, ToolCall,
+        StopReason, Target, ToolCall, meter::VersionMeter,
     },
 };
 
@@ -55,6 +56,8 @@ struct Shared {
     world: ModelProviderPre<State>,
     manifest: Manifest,
     digest: String,
+    version: Arc<VersionMeter>,
+    share: Share,
     /// The grants of each provider live on, because its HTTP connections hang on them.
     kept: Mutex<HashMap<String, Kept>>,
     life: Life,
@@ -75,6 +78,8 @@ impl WasmModel {
         digest: String,
     ) -> Self {
         Self(Arc::new(Shared {
+            version: runtime.version(&manifest, &digest),
+            share: runtime.share(&manifest),
             runtime: Arc::clone(runtime),
             world,
             manifest,
@@ -101,7 +106,7 @@ impl Shared {
             &self.manifest,
             target,
             &self.runtime.policy,
-            &self.runtime.settings,
+            &self.share.settings,
         );
         let grants = tokio::select! {
             grants = derive => grants?,
@@ -137,15 +142,24 @@ impl Shared {
             + 'static,
     {
         let grants = self.grants(target, call).await?;
-        let place = self.runtime.place(Some(target), call).await?;
+        let place = self
+            .runtime
+            .place(Some((&self.share, target)), call)
+            .await?;
         let log = GuestLog::new(
             &self.manifest.name,
             &target.name,
             grants.redactor().clone(),
-            self.runtime.settings.log_lines_per_second,
+            self.share.settings.log_lines_per_second,
         );
-        let instance =
-            Instance::start(&self.runtime, &self.world, &grants, &log, place, call).await?;
+        let terms = Terms {
+            grants: &grants,
+            log: &log,
+            place,
+            series: self.version.series(target),
+            settings: &self.share.settings,
+        };
+        let instance = Instance::start(&self.runtime, &self.world, terms, call).await?;
         let config = types::Config {
             json: grants.config().to_owned(),
             extra: Vec::new(),
@@ -174,7 +188,7 @@ impl Shared {
             phase,
             grants,
             refused,
-            self.runtime.settings.max_message_bytes,
+            self.share.settings.max_message_bytes,
         )
     }
 }
@@ -206,7 +220,7 @@ impl Model for WasmModel {
         Ok(errors::text(
             &text,
             &grants,
-            self.0.runtime.settings.max_message_bytes,
+            self.0.share.settings.max_message_bytes,
         ))
     }
 
@@ -241,9 +255,13 @@ impl Model for WasmModel {
             instance,
             handle,
             grants,
-            left: self.0.runtime.settings.max_completion_bytes as usize,
+            left: self.0.share.settings.max_completion_bytes as usize,
             stopped: false,
         }))
+    }
+
+    async fn forget(&self, target_id: &str) {
+        lock(&self.0.kept).remove(target_id);
     }
 }
 

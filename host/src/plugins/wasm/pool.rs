@@ -95,7 +95,7 @@ pub struct Pool {
     fingerprint: [u8; 32],
     /// The configuration that was looked at last, so that the same one is not hashed for every call.
     seen: Mutex<Weak<Map<String, Value>>>,
-    scopes: [Scope; 3],
+    scopes: [Scope; 4],
     places: Arc<Semaphore>,
     idle: Mutex<Vec<(Instant, Live)>>,
     closed: AtomicBool,
@@ -105,7 +105,12 @@ pub struct Pool {
 }
 
 impl Pool {
-    fn new(fingerprint: [u8; 32], target: &Target, waiting: Arc<AtomicUsize>) -> Arc<Self> {
+    fn new(
+        fingerprint: [u8; 32],
+        plugin: &str,
+        target: &Target,
+        waiting: Arc<AtomicUsize>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             fingerprint,
             seen: Mutex::new(Arc::downgrade(&target.connection_data)),
@@ -114,6 +119,7 @@ impl Pool {
                 Scope::Host,
                 Scope::Workspace(target.workspace.clone()),
                 Scope::Target(target.id.clone()),
+                Scope::Plugin(plugin.to_owned()),
             ],
             places: Arc::new(Semaphore::new(target.max_connections.max(1) as usize)),
             idle: Mutex::default(),
@@ -202,6 +208,8 @@ impl Pool {
 
 /// The pools of one plugin, by target.
 pub struct Pools {
+    /// Name of the plugin.
+    plugin: String,
     by_target: Mutex<HashMap<String, Arc<Pool>>>,
     waiting: Arc<AtomicUsize>,
     retired: AtomicBool,
@@ -209,8 +217,9 @@ pub struct Pools {
 
 impl Pools {
     /// No pools yet. `waiting` counts the calls that wait for room.
-    pub fn new(waiting: Arc<AtomicUsize>) -> Self {
+    pub fn new(plugin: &str, waiting: Arc<AtomicUsize>) -> Self {
         Self {
+            plugin: plugin.to_owned(),
             by_target: Mutex::default(),
             waiting,
             retired: AtomicBool::new(false),
@@ -229,7 +238,7 @@ impl Pools {
             *lock(&pool.seen) = Arc::downgrade(&target.connection_data);
             return Arc::clone(pool);
         }
-        let pool = Pool::new(fingerprint, target, Arc::clone(&self.waiting));
+        let pool = Pool::new(fingerprint, &self.plugin, target, Arc::clone(&self.waiting));
         if self.retired.load(Ordering::Acquire) {
             pool.close();
         }

@@ -19,7 +19,10 @@ use wasmtime_wasi::{
     sockets::{WasiSocketsCtxView, WasiSocketsView},
 };
 
-use super::{grants::Grants, limits::Handles, refusals::Refusals, state::State, tcp::Socket};
+use super::{
+    grants::Grants, limits::Handles, refusals::Refusals, state::State, stopwatch::Traffic,
+    tcp::Socket,
+};
 
 /// Replaces WASI's own name look-up, and counts the sockets that are made.
 pub fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
@@ -33,6 +36,7 @@ fn view(state: &mut State) -> SocketView<'_> {
         grants: Arc::clone(&state.grants),
         refusals: Arc::clone(&state.refusals),
         handles: Arc::clone(&state.handles),
+        traffic: Arc::clone(&state.traffic),
         inner: state.sockets(),
     }
 }
@@ -50,6 +54,8 @@ pub struct SocketView<'a> {
     /// Where a refusal is noted.
     pub refusals: Arc<Refusals>,
     handles: Arc<Handles>,
+    /// Where its connections are counted.
+    pub traffic: Arc<Traffic>,
     /// Resources of the guest.
     pub inner: WasiSocketsCtxView<'a>,
 }

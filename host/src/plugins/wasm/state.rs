@@ -22,8 +22,12 @@ use super::{
     http::Sender,
     limits::{Handles, Limiter},
     refusals::Refusals,
+    stopwatch::Traffic,
 };
-use crate::{locks::lock, plugins::redact::Redactor};
+use crate::{
+    locks::lock,
+    plugins::{meter::Series, redact::Redactor},
+};
 
 /// Resources of the host (streams, pollables, headers, …) that an instance may hold at once.
 const MAX_RESOURCES: usize = 4_096;
@@ -40,11 +44,12 @@ pub struct State {
     pub(super) handles: Arc<Handles>,
     pub(super) control: Arc<Control>,
     pub(super) log: Arc<GuestLog>,
+    pub(super) traffic: Arc<Traffic>,
 }
 
 impl State {
     /// A state that can reach what `grants` names and nothing else: no environment, no arguments, no input.
-    pub fn new(grants: Arc<Grants>, limiter: Limiter, log: Arc<GuestLog>) -> Self {
+    pub fn new(grants: Arc<Grants>, limiter: Limiter, log: Arc<GuestLog>, series: Series) -> Self {
         let mut wasi = WasiCtx::builder();
         let refusals = Refusals::new(Arc::clone(&log));
         // Sockets and name look-up are our own; what WASI itself would do stays refused.
@@ -55,20 +60,31 @@ impl State {
             .max_random_size(1 << 20)
             .stdout(LineLog(Arc::clone(&log)))
             .stderr(LineLog(Arc::clone(&log)));
+        let traffic = Traffic::new(series);
         let mut table = ResourceTable::new();
         table.set_max_capacity(MAX_RESOURCES);
         Self {
             wasi: wasi.build(),
             http: WasiHttpCtx::new(),
             table,
-            sender: Sender::new(Arc::clone(&grants), Arc::clone(&refusals)),
+            sender: Sender::new(
+                Arc::clone(&grants),
+                Arc::clone(&refusals),
+                Arc::clone(&traffic),
+            ),
             grants,
             refusals,
             limiter,
             handles: Arc::default(),
             control: Arc::new(Control::default()),
             log,
+            traffic,
         }
+    }
+
+    /// Counts the memory that the guest has grown to.
+    pub fn report_memory(&self) {
+        self.traffic.series().reached_memory(self.limiter.used());
     }
 }
 

@@ -22,7 +22,7 @@ use wasmtime_wasi::p2::{
 };
 
 use self::streams::{Input, Output};
-use super::sockets::SocketView;
+use super::{sockets::SocketView, stopwatch::Traffic};
 
 /// What a guest is told of the sizes of buffers, which the operating system chooses.
 const BUFFER: u64 = 64 << 10;
@@ -36,6 +36,8 @@ pub struct Socket {
     idle: Duration,
     interval: Duration,
     probes: u32,
+    /// Counts its waits, from when there may be some.
+    traffic: Option<Arc<Traffic>>,
 }
 
 enum State {
@@ -60,6 +62,7 @@ impl Socket {
             idle: Duration::from_secs(7200),
             interval: Duration::from_secs(75),
             probes: 9,
+            traffic: None,
         }
     }
 
@@ -100,6 +103,7 @@ impl Socket {
 impl Pollable for Socket {
     async fn ready(&mut self) {
         if let State::Connecting(attempt) = &mut self.state {
+            let _waiting = self.traffic.as_ref().map(|traffic| traffic.wait());
             let outcome = attempt.await;
             self.state = State::Attempted(outcome.unwrap_or_else(|error| Err(error.into())));
         }
@@ -167,6 +171,7 @@ impl tcp::HostTcpSocket for SocketView<'_> {
         if !self.grants.may_connect(address, &self.refusals) {
             return Err(ErrorCode::AccessDenied.into());
         }
+        let traffic = Arc::clone(&self.traffic);
         let socket = self.socket(&this)?;
         match socket.state {
             State::New => {}
@@ -176,6 +181,7 @@ impl tcp::HostTcpSocket for SocketView<'_> {
             State::Connected { .. } | State::Failed => return Err(ErrorCode::InvalidState.into()),
         }
         let attempt = tokio::spawn(TcpStream::connect(address));
+        socket.traffic = Some(traffic);
         socket.state = State::Connecting(AbortOnDropHandle::new(attempt));
         Ok(())
     }
@@ -199,9 +205,11 @@ impl tcp::HostTcpSocket for SocketView<'_> {
             }
         };
         stream.set_nodelay(true).map_err(|error| code(&error))?;
-        let output = Output::new(Arc::clone(&stream));
-        let input: DynInputStream = Box::new(Input::new(Arc::clone(&stream)));
+        let traffic = Arc::clone(&self.traffic);
+        let output = Output::new(Arc::clone(&stream), Arc::clone(&traffic));
+        let input: DynInputStream = Box::new(Input::new(Arc::clone(&stream), traffic));
         let written: DynOutputStream = Box::new(output.clone());
+        let socket = self.socket(&this)?;
         socket.state = State::Connected { stream, output };
         socket.keep_alive().map_err(|error| code(&error))?;
         let input = self.inner.table.push_child(input, &ours(&this))?;

@@ -211,7 +211,7 @@ impl Connection for WasmConnection {
                 Box::pin(async move { connection.call_tables(store, handle).await })
             })
             .await?;
-        let checked = convert::table_refs(tables, &self.shared.runtime.settings);
+        let checked = convert::table_refs(tables, &self.shared.share.settings);
         self.accept(checked)
     }
 
@@ -229,7 +229,7 @@ impl Connection for WasmConnection {
                 )
             })
             .await?;
-        let checked = convert::tables(infos, tables, &self.shared.runtime.settings);
+        let checked = convert::tables(infos, tables, &self.shared.share.settings);
         self.accept(checked)
     }
 
@@ -290,7 +290,7 @@ impl Connection for WasmConnection {
             text: statement.text.clone(),
             id: statement.id.clone(),
             timeout_ms: millis(statement.timeout),
-            max_cell_bytes: u64::from(self.shared.runtime.settings.max_cell_bytes),
+            max_cell_bytes: u64::from(self.shared.share.settings.max_cell_bytes),
             extra: Vec::new(),
         };
         let (handle, key, columns) = self
@@ -299,7 +299,7 @@ impl Connection for WasmConnection {
                 Box::pin(start(store, connection, cursor, handle, statement))
             })
             .await?;
-        let checked = convert::Schema::new(columns, &self.shared.runtime.settings);
+        let checked = convert::Schema::new(columns, &self.shared.share.settings);
         let schema = self.accept(checked)?;
         let columns = Arc::clone(&schema.columns);
         self.cursor = Some(Cursor {
@@ -313,7 +313,7 @@ impl Connection for WasmConnection {
     async fn next(&mut self, max_rows: u32, call: &Call) -> Result<Option<Batch>> {
         let cursor = self.cursor.clone().ok_or_else(gone)?;
         let shared = Arc::clone(&self.shared);
-        let settings = &shared.runtime.settings;
+        let settings = &shared.share.settings;
         let (handle, max_bytes) = (cursor.handle, settings.batch_bytes);
         loop {
             let reported = self

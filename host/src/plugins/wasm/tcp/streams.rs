@@ -13,7 +13,7 @@ use tokio::{net::TcpStream, task::JoinError};
 use tokio_util::task::AbortOnDropHandle;
 use wasmtime_wasi::p2::{InputStream, OutputStream, Pollable, StreamError, StreamResult};
 
-use crate::locks;
+use crate::{locks, plugins::wasm::stopwatch::Traffic};
 
 /// Bytes of one read or write; a guest that asks for more gets so many.
 const PORTION: usize = 64 << 10;
@@ -21,14 +21,16 @@ const PORTION: usize = 64 << 10;
 /// What the guest reads.
 pub struct Input {
     stream: Arc<TcpStream>,
+    traffic: Arc<Traffic>,
     has_ended: bool,
 }
 
 impl Input {
     /// Reads from a connection.
-    pub fn new(stream: Arc<TcpStream>) -> Self {
+    pub fn new(stream: Arc<TcpStream>, traffic: Arc<Traffic>) -> Self {
         Self {
             stream,
+            traffic,
             has_ended: false,
         }
     }
@@ -39,7 +41,7 @@ impl Pollable for Input {
     async fn ready(&mut self) {
         if !self.has_ended {
             // What went wrong is found out by the read that follows.
-            let _ = self.stream.readable().await;
+            let _ = self.traffic.waited(self.stream.readable()).await;
         }
     }
 }
@@ -60,7 +62,10 @@ impl InputStream for Input {
                 self.has_ended = true;
                 Err(StreamError::Closed)
             }
-            Ok(_) => Ok(buffer.freeze()),
+            Ok(read) => {
+                self.traffic.received(read);
+                Ok(buffer.freeze())
+            }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Bytes::new()),
             Err(error) => {
                 self.has_ended = true;
@@ -76,6 +81,7 @@ pub struct Output(Arc<Mutex<Sender>>);
 
 struct Sender {
     stream: Arc<TcpStream>,
+    traffic: Arc<Traffic>,
     state: Sending,
 }
 
@@ -91,9 +97,10 @@ enum Sending {
 
 impl Output {
     /// Writes to a connection.
-    pub fn new(stream: Arc<TcpStream>) -> Self {
+    pub fn new(stream: Arc<TcpStream>, traffic: Arc<Traffic>) -> Self {
         Self(Arc::new(Mutex::new(Sender {
             stream,
+            traffic,
             state: Sending::Idle,
         })))
     }
@@ -154,15 +161,16 @@ impl Sending {
 #[wasmtime_wasi::async_trait]
 impl Pollable for Output {
     async fn ready(&mut self) {
-        std::future::poll_fn(|cx| {
+        let traffic = Arc::clone(&self.lock().traffic);
+        let sent = std::future::poll_fn(|cx| {
             let mut sender = self.lock();
             let Sending::Busy(rest) = &mut sender.state else {
                 return std::task::Poll::Ready(());
             };
             rest.poll_unpin(cx)
                 .map(|outcome| sender.state = Sending::after(outcome))
-        })
-        .await;
+        });
+        traffic.waited(sent).await;
     }
 }
 
@@ -180,6 +188,8 @@ impl OutputStream for Output {
         if bytes.len() > PORTION || !sender.settle()? {
             return Err(StreamError::trap("more was written than permitted"));
         }
+        // Whatever is taken here is sent, or the connection breaks.
+        sender.traffic.sent(bytes.len());
         match sender.stream.try_write(&bytes) {
             Ok(written) => bytes.advance(written),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
@@ -217,6 +227,7 @@ mod tests {
     use tokio::{io::AsyncReadExt, net::TcpListener};
 
     use super::*;
+    use crate::plugins::wasm::stopwatch::traffic;
 
     async fn pair() -> (Arc<TcpStream>, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -238,7 +249,7 @@ mod tests {
     #[tokio::test]
     async fn what_does_not_fit_is_sent_while_the_guest_does_something_else() {
         let (ours, mut theirs) = pair().await;
-        let mut output = Output::new(ours);
+        let mut output = Output::new(ours, traffic());
         let written = fill(&mut output);
         let mut seen = vec![0; written];
         theirs.read_exact(&mut seen).await.unwrap();
@@ -249,7 +260,7 @@ mod tests {
     #[tokio::test]
     async fn the_end_comes_after_everything_that_was_written() {
         let (ours, mut theirs) = pair().await;
-        let mut output = Output::new(ours);
+        let mut output = Output::new(ours, traffic());
         let written = fill(&mut output);
         output.end();
         assert!(matches!(output.check_write(), Err(StreamError::Closed)));
@@ -261,7 +272,7 @@ mod tests {
     #[tokio::test]
     async fn a_peer_that_goes_away_is_an_error_told_once() {
         let (ours, theirs) = pair().await;
-        let mut output = Output::new(ours);
+        let mut output = Output::new(ours, traffic());
         fill(&mut output);
         drop(theirs);
         output.ready().await;
@@ -277,7 +288,7 @@ mod tests {
         let (ours, theirs) = pair().await;
         theirs.try_write(b"abc").unwrap();
         drop(theirs);
-        let mut input = Input::new(ours);
+        let mut input = Input::new(ours, traffic());
         input.ready().await;
         assert_eq!(input.read(2).unwrap(), "ab");
         assert_eq!(input.read(0).unwrap(), "");

@@ -1,0 +1,85 @@
+//! `/plugins/{name}/release`: a version that failed too often is called again.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::{
+    super::extract::{Path, Query},
+    usage::{not_found, versions},
+};
+use crate::{
+    auth::{Caller, Role},
+    error::Result,
+    plugins::{Registry, health::HealthReport},
+};
+
+/// Which version.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(in crate::api) struct Which {
+    /// Only the version with this digest.
+    digest: Option<String>,
+}
+
+/// How the versions of a plugin are.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = PluginReleased)]
+pub(in crate::api) struct Released {
+    #[schema(example = "plugin.released")]
+    object: &'static str,
+    /// Name of the plugin.
+    plugin: String,
+    /// Each version that was looked at.
+    versions: Vec<Version>,
+}
+
+/// How a version is.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = PluginVersionReleased)]
+struct Version {
+    /// The version of the plugin.
+    version: String,
+    /// SHA-256 of its file.
+    digest: String,
+    /// Whether it was not called, or not for some of its targets, or on the way there.
+    was_in_trouble: bool,
+    /// How it is now.
+    health: HealthReport,
+}
+
+/// Lets a plugin be called again
+///
+/// Ends its quarantine and every time for which it rests, and forgets the faults that led there.
+#[utoipa::path(post, path = "/plugins/{name}/release", operation_id = "release_plugin",
+    params(Which),
+    responses((status = 200, body = Released, description = "It is called again.")))]
+pub(in crate::api) async fn release(
+    caller: Caller,
+    State(registry): State<Arc<Registry>>,
+    Path(name): Path<String>,
+    Query(which): Query<Which>,
+) -> Result<axum::Json<Released>> {
+    caller.require(Role::Operator)?;
+    caller.require_all_minds("release plugins")?;
+    let mut versions = versions(&registry, &name);
+    if let Some(digest) = &which.digest {
+        versions.retain(|version| version.id.digest == *digest);
+    }
+    if versions.is_empty() {
+        return Err(not_found(&name));
+    }
+    let released = versions.iter().map(|version| Version {
+        version: version.id.version.clone(),
+        digest: version.id.digest.clone(),
+        was_in_trouble: version.health.release(),
+        health: version.health.report(),
+    });
+    Ok(axum::Json(Released {
+        object: "plugin.released",
+        versions: released.collect(),
+        plugin: name,
+    }))
+}
