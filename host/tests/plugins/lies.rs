@@ -115,7 +115,14 @@ impl Lines {
     /// The lines about the hostile guest.
     fn of_the_guest(self) -> Vec<String> {
         let text = String::from_utf8(self.bytes.lock().unwrap().clone()).unwrap();
-        let lines = text.lines().filter(|line| line.contains("guest-hostile"));
+        // Every line names the call that it belongs to, those of libraries too; what is meant comes after it.
+        let said = |line: &str| {
+            line.split_once("}: ")
+                .map_or(line.to_owned(), |it| it.1.to_owned())
+        };
+        let lines = text
+            .lines()
+            .filter(|line| said(line).contains("guest-hostile"));
         lines.map(str::to_owned).collect()
     }
 }
