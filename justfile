@@ -73,7 +73,13 @@ _binaries targets:
 
 _plugins: (_components "debug" "plugins" "plugins" plugins)
 
-_guests: (_components "debug" "tests/guests" "guests" guests)
+_guests: (_components "debug" "tests/guests" "guests" guests) _examples
+
+# The examples of the SDK that tests run.
+_examples:
+    cargo build --profile plugin --target wasm32-wasip2 -p mindhost-sdk --example scanner-rest
+    "{{ target }}/debug/mindhost" plugin pack "{{ target }}/wasm32-wasip2/plugin/examples/scanner_rest.wasm" \
+        --manifest sdk/rust/examples/scanner-rest/manifest.json --output "{{ target }}/guests/guest-rest.wasm"
 
 # Builds components and packs each with its manifest into a folder of the target folder.
 _components profile source folder *packages:

@@ -117,6 +117,13 @@ fn each_library_has_one_home() {
         path.starts_with("host/src/plugins/wasm")
     });
     nothing(wasmtime, "wasmtime is named in host/src/plugins/wasm only:");
+    let datafusion = uses(&files, &["datafusion::"], |path| {
+        belongs_to(path, "query") && belongs_to(path, "plugins")
+    });
+    nothing(
+        datafusion,
+        "datafusion is named in host/src/plugins/query only:",
+    );
     let sqlx = uses(&files, &["sqlx::"], |path| belongs_to(path, "store"));
     nothing(sqlx, "sqlx is named in store files only:");
     let environment = uses(&files, &["env::var", "env::vars"], |path| {

@@ -68,6 +68,12 @@ pub struct PluginSettings {
     /// How long calls on a version that was replaced may go on.
     #[serde(deserialize_with = "duration")]
     pub drain_timeout: Duration,
+    /// Memory of one statement over a scanner.
+    pub query_memory_bytes: u64,
+    /// Memory of all statements over scanners together.
+    pub max_total_query_memory_bytes: u64,
+    /// Threads that run statements over scanners; 0 is one less than the machine has, and at least one.
+    pub query_threads: u32,
     /// Size of a plugin file.
     pub max_package_bytes: u64,
     /// The longest call of a function, whatever its statement's own limit is.

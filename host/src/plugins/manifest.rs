@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 /// Name of the custom section.
 pub const SECTION: &str = "mindhost:manifest";
 
+/// The world of plugins that yield rows and know no SQL.
+pub const SCANNER_WORLD: &str = "scanner-connector";
+
 /// What a plugin says of itself. Unknown keys are refused: a right that the host does not know is not granted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -76,6 +79,8 @@ pub enum Dialect {
     Mssql,
     /// A dialect without peculiarities.
     Generic,
+    /// The host's own, over plugins that yield rows.
+    Datafusion,
 }
 
 impl Dialect {
@@ -87,6 +92,7 @@ impl Dialect {
             Self::Mysql => "mysql",
             Self::Mssql => "mssql",
             Self::Generic => "generic",
+            Self::Datafusion => "datafusion",
         }
     }
 }

@@ -16,6 +16,8 @@ mod place;
 mod pool;
 mod refusals;
 mod roots;
+mod scanner;
+mod shared;
 mod sockets;
 mod state;
 mod stopwatch;

@@ -254,8 +254,8 @@ fn quoted(bytes: &[u8], at: usize, quote: u8) -> Result<usize, &'static str> {
 }
 
 /// The end of a string that starts at `at`. A backslash means different things in different sessions, so it may
-/// stand only where its meaning is the same in all: in `E'…'`, where it is always an escape, in SQLite and SQL
-/// Server, which know no escapes, and in MySQL not before a quote.
+/// stand only where its meaning is the same in all: in `E'…'`, where it is always an escape, in SQLite, SQL Server and
+/// DataFusion, which know no escapes, and in MySQL not before a quote.
 fn literal(bytes: &[u8], at: usize, dialect: Dialect) -> Result<usize, &'static str> {
     let prefix = at
         .checked_sub(1)
@@ -271,7 +271,7 @@ fn literal(bytes: &[u8], at: usize, dialect: Dialect) -> Result<usize, &'static 
     let end = quoted(bytes, at, b'\'')?;
     let inside = bytes.get(at + 1..end - 1).unwrap_or_default();
     let ambiguous = match dialect {
-        Dialect::Sqlite | Dialect::Mssql => false,
+        Dialect::Sqlite | Dialect::Mssql | Dialect::Datafusion => false,
         Dialect::Mysql => inside.windows(2).any(|pair| pair == br"\'"),
         Dialect::Postgresql | Dialect::Generic => inside.contains(&b'\\'),
     };

@@ -40,6 +40,7 @@ impl Rules {
             Dialect::Mysql => &MYSQL,
             Dialect::Mssql => &MSSQL,
             Dialect::Generic => &GENERIC,
+            Dialect::Datafusion => &DATAFUSION,
         }
     }
 
@@ -50,7 +51,7 @@ impl Rules {
             Dialect::Postgresql => &parsers::PostgreSqlDialect {},
             Dialect::Mysql => &parsers::MySqlDialect {},
             Dialect::Mssql => &parsers::MsSqlDialect {},
-            Dialect::Generic => &parsers::GenericDialect {},
+            Dialect::Generic | Dialect::Datafusion => &parsers::GenericDialect {},
         }
     }
 
@@ -62,6 +63,7 @@ impl Rules {
             Dialect::Mysql => "MySQL",
             Dialect::Mssql => "SQL Server",
             Dialect::Generic => "generic",
+            Dialect::Datafusion => "DataFusion",
         }
     }
 
@@ -75,7 +77,7 @@ impl Rules {
     pub fn quotes(&self) -> &'static [char] {
         match self.dialect {
             Dialect::Sqlite => &['"', '`', '['],
-            Dialect::Postgresql | Dialect::Generic => &['"'],
+            Dialect::Postgresql | Dialect::Generic | Dialect::Datafusion => &['"'],
             Dialect::Mysql => &['`'],
             Dialect::Mssql => &['"', '['],
         }
@@ -86,7 +88,7 @@ impl Rules {
         match self.dialect {
             Dialect::Mysql => '`',
             Dialect::Mssql => '[',
-            Dialect::Sqlite | Dialect::Postgresql | Dialect::Generic => '"',
+            Dialect::Sqlite | Dialect::Postgresql | Dialect::Generic | Dialect::Datafusion => '"',
         }
     }
 
@@ -116,8 +118,9 @@ impl Rules {
             Dialect::Mysql => written == stored,
             Dialect::Postgresql if quoted => written == stored,
             Dialect::Postgresql => written.to_ascii_lowercase() == stored,
-            Dialect::Generic if quoted => written == stored,
-            Dialect::Generic => written.eq_ignore_ascii_case(stored),
+            // The guard writes the stored name, so that files keep their capital letters.
+            Dialect::Generic | Dialect::Datafusion if quoted => written == stored,
+            Dialect::Generic | Dialect::Datafusion => written.eq_ignore_ascii_case(stored),
         }
     }
 
@@ -126,8 +129,8 @@ impl Rules {
     pub fn fold(&self, written: &str, quoted: bool) -> String {
         match self.dialect {
             Dialect::Sqlite => written.to_ascii_lowercase(),
-            Dialect::Postgresql if quoted => written.to_owned(),
-            Dialect::Postgresql => written.to_ascii_lowercase(),
+            Dialect::Postgresql | Dialect::Datafusion if quoted => written.to_owned(),
+            Dialect::Postgresql | Dialect::Datafusion => written.to_ascii_lowercase(),
             Dialect::Generic if quoted => format!("\"{written}"),
             Dialect::Generic => written.to_ascii_lowercase(),
             Dialect::Mysql | Dialect::Mssql => written.to_owned(),
@@ -153,6 +156,8 @@ static MSSQL: LazyLock<Rules> =
     LazyLock::new(|| read(Dialect::Mssql, include_str!("rules/mssql.txt")));
 static GENERIC: LazyLock<Rules> =
     LazyLock::new(|| read(Dialect::Generic, include_str!("rules/generic.txt")));
+static DATAFUSION: LazyLock<Rules> =
+    LazyLock::new(|| read(Dialect::Datafusion, include_str!("rules/datafusion.txt")));
 
 /// Reads a rules file: `[section]` lines, names between blanks, and comments that start with `# `.
 fn read(dialect: Dialect, text: &'static str) -> Rules {
@@ -202,6 +207,7 @@ mod tests {
             Dialect::Mysql,
             Dialect::Mssql,
             Dialect::Generic,
+            Dialect::Datafusion,
         ] {
             let rules = Rules::of(dialect);
             assert!(rules.functions.contains("count"), "{dialect:?}");
@@ -267,6 +273,7 @@ mod tests {
             Dialect::Mysql,
             Dialect::Mssql,
             Dialect::Generic,
+            Dialect::Datafusion,
         ] {
             let rules = Rules::of(dialect);
             for name in harmful {

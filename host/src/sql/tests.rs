@@ -37,10 +37,10 @@ fn cases(list: &'static str) -> Vec<Case> {
 }
 
 pub(super) fn datasource(name: &str, dialect: Dialect) -> ScopeDatasource {
-    let schema = if dialect == Dialect::Sqlite {
-        "main"
-    } else {
-        "public"
+    let schema = match dialect {
+        Dialect::Sqlite => "main",
+        Dialect::Datafusion => "files",
+        _ => "public",
     };
     let tables = [
         "customers",
@@ -178,5 +178,21 @@ fn attacks_on_postgresql_are_refused() {
     attacks(
         Dialect::Postgresql,
         include_str!("../../../tests/sql/attacks/postgresql.sql"),
+    );
+}
+
+#[test]
+fn legitimate_statements_for_datafusion_pass() {
+    legitimate(
+        Dialect::Datafusion,
+        include_str!("../../../tests/sql/legitimate/datafusion.sql"),
+    );
+}
+
+#[test]
+fn attacks_on_datafusion_are_refused() {
+    attacks(
+        Dialect::Datafusion,
+        include_str!("../../../tests/sql/attacks/datafusion.sql"),
     );
 }

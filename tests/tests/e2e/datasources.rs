@@ -2,6 +2,7 @@
 
 mod catalog;
 mod postgres;
+mod scanner;
 
 use mindhost_tests::{Host, Postgres, Value, json};
 

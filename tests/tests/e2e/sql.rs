@@ -114,6 +114,50 @@ async fn attacks_on_postgresql_are_refused_and_change_nothing() {
     assert_eq!(everything_in(&database).await, before);
 }
 
+/// Files that are as the fixtures of the databases, a little smaller.
+async fn on_files() -> (Host, Mind) {
+    let host = Host::start().await;
+    let folder = host.files_dir().join("shop");
+    std::fs::create_dir_all(&folder).unwrap();
+    for (name, text) in [
+        (
+            "customers",
+            "id,name,city\n1,Ada,Rome\n2,Bob,\n3,Eve,Oslo\n",
+        ),
+        (
+            "orders",
+            "id,customer_id,total,paid,placed\n1,1,12.5,true,2024-01-31\n2,1,7.25,false,2024-02-29\n3,2,30,true,2024-02-01\n",
+        ),
+        ("Order Notes", "Order Id,Note Text\n1,\"said \"\"hi\"\"\"\n"),
+        ("salaries", "name,pay\nAda,1\n"),
+    ] {
+        std::fs::write(folder.join(format!("{name}.csv")), text).unwrap();
+    }
+    let data = serde_json::json!({"path": "shop"});
+    host.datasource("shop", "csv", data).await.load().await;
+    let tables = ["files.customers", "files.orders", "files.Order Notes"];
+    let mind = host.mind("guarded").tables("shop", &tables);
+    let mind = mind.direct_queries().create().await;
+    (host, mind)
+}
+
+#[tokio::test]
+async fn files_give_rows_for_every_kind_of_statement() {
+    let (_host, mind) = on_files().await;
+    let statements = list(include_str!("../../sql/legitimate/datafusion.sql"));
+    assert!(statements.len() >= 55);
+    for statement in statements {
+        let reply = mind.sql(&statement.text).await;
+        assert_eq!(reply.status, 200, "{}\n{}", statement.text, reply.text());
+    }
+}
+
+#[tokio::test]
+async fn attacks_on_files_are_refused() {
+    let (_host, mind) = on_files().await;
+    check_refused(&mind, include_str!("../../sql/attacks/datafusion.sql")).await;
+}
+
 async fn check_refused(mind: &Mind, file: &str) {
     let statements = list(file);
     assert!(statements.len() >= 60);

@@ -4,7 +4,9 @@ use http::HeaderName;
 use serde_json::{Map, Value};
 
 use super::Refusal;
-use crate::plugins::manifest::{CredentialRule, CredentialScheme, Manifest, PluginKind};
+use crate::plugins::manifest::{
+    Capabilities, CredentialRule, CredentialScheme, Dialect, Manifest, PluginKind, SCANNER_WORLD,
+};
 
 /// Versions of the WIT package that this host serves: `0.1.x`.
 const WIT_SERVED: (u32, u32) = (0, 1);
@@ -12,14 +14,15 @@ const WIT_SERVED: (u32, u32) = (0, 1);
 /// Whether this host can serve what the manifest says, and whether the manifest makes sense.
 pub fn check_manifest(manifest: &Manifest) -> Result<(), Refusal> {
     check_wit_version(&manifest.wit)?;
-    let world = match manifest.kind {
-        PluginKind::Connector => "sql-connector",
-        PluginKind::Model => "model-provider",
+    let worlds: &[&str] = match manifest.kind {
+        PluginKind::Connector => &["sql-connector", SCANNER_WORLD],
+        PluginKind::Model => &["model-provider"],
     };
-    if manifest.world != world {
+    if !worlds.contains(&manifest.world.as_str()) {
         return Err(Refusal(format!(
-            "is built for the world `{}`; this host serves `sql-connector` and `model-provider`, and its kind needs `{world}`",
-            manifest.world
+            "is built for the world `{}`; this host serves `sql-connector`, `scanner-connector` and `model-provider`, and its kind needs `{}`",
+            manifest.world,
+            worlds.join("` or `")
         )));
     }
     check_name("name", &manifest.name)?;
@@ -31,6 +34,12 @@ pub fn check_manifest(manifest: &Manifest) -> Result<(), Refusal> {
         PluginKind::Connector if manifest.engines.is_empty() => {
             return Err(Refusal::new(
                 "its manifest names no engine; a connector needs `engines`",
+            ));
+        }
+        PluginKind::Connector if manifest.world == SCANNER_WORLD => check_scanner(manifest)?,
+        PluginKind::Connector if manifest.dialect == Some(Dialect::Datafusion) => {
+            return Err(Refusal::new(
+                "its manifest has the dialect `datafusion`, which is the host's own; use `generic` if none fits",
             ));
         }
         PluginKind::Connector if manifest.dialect.is_none() => {
@@ -47,6 +56,24 @@ pub fn check_manifest(manifest: &Manifest) -> Result<(), Refusal> {
     }
     check_schema(manifest)?;
     check_properties(manifest)
+}
+
+/// The host gives a scanner its dialect, and pages, stops and counts by itself.
+fn check_scanner(manifest: &Manifest) -> Result<(), Refusal> {
+    if manifest
+        .dialect
+        .is_some_and(|dialect| dialect != Dialect::Datafusion)
+    {
+        return Err(Refusal::new(
+            "its manifest names a `dialect`; the host gives a scanner its own, so leave it out",
+        ));
+    }
+    if manifest.capabilities != Capabilities::default() {
+        return Err(Refusal::new(
+            "its manifest claims `capabilities` that a scanner cannot have; leave them out",
+        ));
+    }
+    Ok(())
 }
 
 /// The part of a version before the patch, as this host compares it.

@@ -13,6 +13,25 @@ pub mod sql {
     });
 }
 
+/// World `scanner-connector`.
+#[allow(missing_docs, reason = "generated from documented WIT")]
+pub mod scan {
+    wasmtime::component::bindgen!({
+        path: "../wit",
+        world: "scanner-connector",
+        imports: { default: trappable },
+        exports: { default: async },
+        with: {
+            "wasi:io/poll": wasmtime_wasi::p2::bindings::io::poll,
+            "mindhost:plugin/types": super::sql::mindhost::plugin::types,
+            "mindhost:plugin/catalog-types": super::sql::mindhost::plugin::catalog_types,
+            "mindhost:plugin/log": super::sql::mindhost::plugin::log,
+            "mindhost:plugin/control": super::sql::mindhost::plugin::control,
+        },
+        require_store_data_send: true,
+    });
+}
+
 /// World `model-provider`.
 #[allow(missing_docs, reason = "generated from documented WIT")]
 pub mod model {
@@ -31,6 +50,7 @@ pub mod model {
     });
 }
 
+pub use scan::exports::mindhost::plugin::scanner;
 pub use sql::{
     exports::mindhost::plugin::connector,
     mindhost::plugin::{catalog_types, control, log, types},

@@ -2,9 +2,11 @@
 
 mod arrow;
 mod catalog;
+mod filters;
 mod rows;
 
 pub use catalog::{statistics, table_refs, tables, to_table_ref};
+pub use filters::{pushdown, to_filter};
 pub use rows::{Schema, batch};
 
 use super::{bindings::types, errors, grants::Grants, instance::violation, state::cut};

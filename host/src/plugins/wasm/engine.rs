@@ -15,7 +15,7 @@ use super::{
     files,
     limits::Scope,
     place::{Place, Places, Room, Share},
-    pool::{Live, Pools},
+    pool::{Connects, Idle, Pools},
     sockets,
     state::State,
 };
@@ -57,7 +57,7 @@ pub struct Runtime {
     /// Every task that runs guest code or winds a call up.
     pub(super) tasks: TaskTracker,
     /// Where idle connections lie that can give their place away.
-    pools: Mutex<Vec<Weak<Pools>>>,
+    pools: Mutex<Vec<Weak<dyn Idle>>>,
 }
 
 impl Runtime {
@@ -107,8 +107,8 @@ impl Runtime {
     /// Room for one more instance; an idle connection gives up its own when there is none.
     pub(super) async fn place(&self, of: Option<(&Share, &Target)>, call: &Call) -> Result<Place> {
         let make_room = || {
-            if let Some(idle) = self.take_idle(&Scope::Host) {
-                idle.retire();
+            if let Some(pools) = self.idle_longest(&Scope::Host) {
+                pools.retire_oldest(&Scope::Host);
             }
         };
         self.places.take(of, make_room, call).await
@@ -116,24 +116,27 @@ impl Runtime {
 
     /// Drops the oldest idle connection of a scope at once; false when there is none.
     pub(super) fn reclaim(&self, scope: &Scope) -> bool {
-        self.take_idle(scope).is_some()
+        let pools = self.idle_longest(scope);
+        pools.is_some_and(|pools| pools.drop_oldest(scope))
     }
 
-    fn take_idle(&self, scope: &Scope) -> Option<Live> {
+    /// The pools with the connection of a scope that is idle for the longest time.
+    fn idle_longest(&self, scope: &Scope) -> Option<Arc<dyn Idle>> {
         let idle = self.idle_pools().into_iter();
         idle.filter_map(|pools| Some((pools.oldest(scope)?, pools)))
             .min_by_key(|(oldest, _)| *oldest)
-            .and_then(|(_, pools)| pools.take_oldest(scope))
+            .map(|(_, pools)| pools)
     }
 
     /// The pools of one more plugin, whose idle connections are closed when they are old or in the way.
-    pub(super) fn pools(&self, plugin: &str) -> Arc<Pools> {
+    pub(super) fn pools<G: Connects>(&self, plugin: &str) -> Arc<Pools<G>> {
         let pools = Arc::new(Pools::new(plugin, self.places.waiting()));
-        lock(&self.pools).push(Arc::downgrade(&pools));
+        let idle: Arc<dyn Idle> = pools.clone();
+        lock(&self.pools).push(Arc::downgrade(&idle));
         pools
     }
 
-    fn idle_pools(&self) -> Vec<Arc<Pools>> {
+    fn idle_pools(&self) -> Vec<Arc<dyn Idle>> {
         let mut pools = lock(&self.pools);
         pools.retain(|pools| pools.strong_count() > 0);
         pools.iter().filter_map(Weak::upgrade).collect()

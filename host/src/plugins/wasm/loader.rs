@@ -16,18 +16,21 @@ use tokio_util::sync::CancellationToken;
 use wasmtime::component::Component;
 
 use super::{
-    bindings::{model::ModelProviderPre, sql::SqlConnectorPre},
+    bindings::{model::ModelProviderPre, scan::ScannerConnectorPre, sql::SqlConnectorPre},
     connector::WasmConnector,
     engine::Runtime,
     grants::Grants,
     instance::{GuestFuture, Instance, Terms, World},
     model::WasmModel,
+    scanner::WasmScanner,
     state::{GuestLog, State},
 };
 use crate::plugins::{
     Call, Connector, Manifest, Model, PluginKind,
+    manifest::SCANNER_WORLD,
     metered::{MeteredConnector, MeteredModel},
     package::{Package, Refusal, hex},
+    query::QueryEngine,
     redact::Redactor,
 };
 
@@ -48,6 +51,7 @@ pub enum Loaded {
 /// A plugin that is compiled and linked. It can be made to serve any number of times.
 pub struct Ready {
     runtime: Arc<Runtime>,
+    queries: Arc<QueryEngine>,
     world: Linked,
     manifest: Manifest,
     digest: String,
@@ -56,6 +60,7 @@ pub struct Ready {
 /// The code of a plugin, by the world that it exports.
 enum Linked {
     Sql(SqlConnectorPre<State>),
+    Scanner(ScannerConnectorPre<State>),
     Model(ModelProviderPre<State>),
 }
 
@@ -83,6 +88,12 @@ impl Ready {
                 let connector = WasmConnector::new(runtime, world, manifest, digest);
                 Loaded::Connector(MeteredConnector::new(Arc::new(connector), version))
             }
+            Linked::Scanner(world) => {
+                let world = world.clone();
+                let scanner = WasmScanner::new(runtime, world, manifest, digest);
+                let connector = self.queries.connector(Arc::new(scanner));
+                Loaded::Connector(MeteredConnector::new(Arc::new(connector), version))
+            }
             Linked::Model(world) => {
                 let world = world.clone();
                 let model = WasmModel::new(runtime, world, manifest, digest);
@@ -97,16 +108,20 @@ pub struct Loader {
     runtime: Arc<Runtime>,
     cache: Option<PathBuf>,
     key: [u8; 32],
+    /// Gives SQL to scanners.
+    queries: Arc<QueryEngine>,
 }
 
 impl Loader {
     /// A loader that keeps compiled code in `cache`, sealed with `key`. Without a directory everything is
     /// compiled anew.
     pub fn new(runtime: Arc<Runtime>, cache: Option<PathBuf>, key: [u8; 32]) -> Self {
+        let queries = QueryEngine::new(&runtime.settings, runtime.tasks.clone());
         Self {
             runtime,
             cache,
             key,
+            queries,
         }
     }
 
@@ -130,6 +145,17 @@ impl Loader {
             ))
         };
         let world = match package.manifest.kind {
+            PluginKind::Connector if package.manifest.world == SCANNER_WORLD => {
+                let world = ScannerConnectorPre::new(pre).map_err(misfit)?;
+                if compiled.fresh {
+                    self.check_description(&world, &package, |store, guest| {
+                        let scanner = guest.mindhost_plugin_scanner();
+                        Box::pin(async move { scanner.call_describe(store).await })
+                    })
+                    .await?;
+                }
+                Linked::Scanner(world)
+            }
             PluginKind::Connector => {
                 let world = SqlConnectorPre::new(pre).map_err(misfit)?;
                 if compiled.fresh {
@@ -158,6 +184,7 @@ impl Loader {
         }
         Ok(Ready {
             runtime: Arc::clone(&self.runtime),
+            queries: Arc::clone(&self.queries),
             world,
             manifest: package.manifest.clone(),
             digest: package.digest.clone(),

@@ -18,9 +18,9 @@ use tokio::{
 use wasmtime::{Store, component::ResourceAny};
 
 use super::{
-    bindings::sql::SqlConnector,
+    bindings::types,
     grants::Grants,
-    instance::{Instance, cancelled, overloaded},
+    instance::{GuestFuture, Instance, cancelled, overloaded},
     limits::Scope,
     state::State,
 };
@@ -33,9 +33,38 @@ use crate::{
 /// How long a connection may take to say goodbye.
 const FAREWELL: Duration = Duration::from_secs(1);
 
+/// What a guest function gives: its result, or the error it reports.
+pub type Reported<R> = std::result::Result<R, types::Error>;
+
+/// A connection that a guest opened, and what `cancel` needs to stop what runs on it.
+pub type Opened = (ResourceAny, Option<Vec<u8>>);
+
+/// The exports of a world whose connections are kept. A scanner's source is one too.
+pub trait Connects: Send + Sync + Sized + 'static {
+    /// Opens a connection.
+    fn open<'a>(
+        &'a self,
+        store: &'a mut Store<State>,
+        config: types::Config,
+    ) -> GuestFuture<'a, Reported<Opened>>;
+    /// Closes a cursor; whether its connection can be used again.
+    fn close<'a>(
+        &'a self,
+        store: &'a mut Store<State>,
+        cursor: ResourceAny,
+    ) -> GuestFuture<'a, Reported<bool>>;
+    /// Stops what runs on the connection of another instance.
+    fn cancel<'a>(
+        &'a self,
+        store: &'a mut Store<State>,
+        config: types::Config,
+        key: Vec<u8>,
+    ) -> GuestFuture<'a, Reported<()>>;
+}
+
 /// An open connection in its own instance.
-pub struct Live {
-    pub instance: Box<Instance<SqlConnector>>,
+pub struct Live<G: Connects> {
+    pub instance: Box<Instance<G>>,
     pub connection: ResourceAny,
     /// What `cancel` needs to stop what runs on it.
     pub key: Option<Vec<u8>>,
@@ -43,18 +72,14 @@ pub struct Live {
     pub grants: Arc<Grants>,
 }
 
-impl Live {
+impl<G: Connects> Live<G> {
     /// Closes the connection in the background: the guest may take leave of the engine first.
     pub fn retire(self) {
-        self.end(None);
+        self.leave(Vec::new());
     }
 
-    /// As [`Self::retire`], for a connection with an open cursor, which is closed first.
-    pub fn leave(self, cursor: ResourceAny) {
-        self.end(Some(cursor));
-    }
-
-    fn end(self, cursor: Option<ResourceAny>) {
+    /// As [`Self::retire`], for a connection with open cursors, which are closed first.
+    pub fn leave(self, cursors: Vec<ResourceAny>) {
         let Self {
             instance,
             connection,
@@ -68,43 +93,42 @@ impl Live {
         tasks.spawn(async move {
             let call = Call::new(FAREWELL, tokio_util::sync::CancellationToken::new());
             let ended = instance.run(&call, None, move |store, guest| {
-                Box::pin(farewell(store, guest, connection, cursor))
+                Box::pin(farewell(store, guest, connection, cursors))
             });
             let _ = ended.await;
         });
     }
 }
 
-async fn farewell(
+async fn farewell<G: Connects>(
     store: &mut Store<State>,
-    guest: &SqlConnector,
+    guest: &G,
     connection: ResourceAny,
-    cursor: Option<ResourceAny>,
+    cursors: Vec<ResourceAny>,
 ) -> wasmtime::Result<()> {
-    if let Some(cursor) = cursor {
-        let exports = guest.mindhost_plugin_connector();
+    for cursor in cursors {
         // Whether it could be used again matters to nobody now.
-        let _ = exports.cursor().call_close(&mut *store, cursor).await?;
+        let _ = guest.close(&mut *store, cursor).await?;
         cursor.resource_drop_async(&mut *store).await?;
     }
     connection.resource_drop_async(store).await
 }
 
 /// The connections of one target with one configuration.
-pub struct Pool {
+pub struct Pool<G: Connects> {
     fingerprint: [u8; 32],
     /// The configuration that was looked at last, so that the same one is not hashed for every call.
     seen: Mutex<Weak<Map<String, Value>>>,
     scopes: [Scope; 4],
     places: Arc<Semaphore>,
-    idle: Mutex<Vec<(Instant, Live)>>,
+    idle: Mutex<Vec<(Instant, Live<G>)>>,
     closed: AtomicBool,
     max_connections: u32,
     /// Calls of all plugins that wait for room.
     waiting: Arc<AtomicUsize>,
 }
 
-impl Pool {
+impl<G: Connects> Pool<G> {
     fn new(
         fingerprint: [u8; 32],
         plugin: &str,
@@ -150,7 +174,7 @@ impl Pool {
     }
 
     /// The connection that was used last: the others may then grow old and be closed.
-    pub fn take(&self) -> Option<Live> {
+    pub fn take(&self) -> Option<Live<G>> {
         loop {
             let (_, live) = lock(&self.idle).pop()?;
             match live.grants.is_current() {
@@ -161,7 +185,7 @@ impl Pool {
     }
 
     /// Gives a connection back for the next use, unless somebody waits for its room.
-    pub fn put(&self, live: Live) {
+    pub fn put(&self, live: Live<G>) {
         if self.closed.load(Ordering::Acquire) {
             return live.retire();
         }
@@ -196,7 +220,7 @@ impl Pool {
         lock(&self.idle).first().map(|(since, _)| *since)
     }
 
-    fn take_oldest(&self) -> Option<Live> {
+    fn take_oldest(&self) -> Option<Live<G>> {
         let mut idle = lock(&self.idle);
         (!idle.is_empty()).then(|| idle.remove(0).1)
     }
@@ -207,15 +231,15 @@ impl Pool {
 }
 
 /// The pools of one plugin, by target.
-pub struct Pools {
+pub struct Pools<G: Connects> {
     /// Name of the plugin.
     plugin: String,
-    by_target: Mutex<HashMap<String, Arc<Pool>>>,
+    by_target: Mutex<HashMap<String, Arc<Pool<G>>>>,
     waiting: Arc<AtomicUsize>,
     retired: AtomicBool,
 }
 
-impl Pools {
+impl<G: Connects> Pools<G> {
     /// No pools yet. `waiting` counts the calls that wait for room.
     pub fn new(plugin: &str, waiting: Arc<AtomicUsize>) -> Self {
         Self {
@@ -227,7 +251,7 @@ impl Pools {
     }
 
     /// The pool of a target as it is configured now; connections of an older configuration are closed.
-    pub fn of(&self, target: &Target) -> Arc<Pool> {
+    pub fn of(&self, target: &Target) -> Arc<Pool<G>> {
         let mut pools = lock(&self.by_target);
         let known = pools.get(&target.id);
         if let Some(pool) = known.filter(|pool| pool.has_seen(target)) {
@@ -263,28 +287,47 @@ impl Pools {
         }
     }
 
-    /// Closes connections that were idle for too long, and forgets targets that nobody uses.
-    pub fn sweep(&self, max_age: Duration) {
-        lock(&self.by_target).retain(|_, pool| {
-            pool.sweep(max_age);
-            Arc::strong_count(pool) > 1 || !pool.is_unused()
-        });
-    }
-
-    /// When the oldest idle connection of a scope was given back.
-    pub fn oldest(&self, scope: &Scope) -> Option<Instant> {
-        let pools = lock(&self.by_target);
-        let within = pools.values().filter(|pool| pool.scopes.contains(scope));
-        within.filter_map(|pool| pool.oldest()).min()
-    }
-
-    /// Takes the oldest idle connection of a scope out, to make room.
-    pub fn take_oldest(&self, scope: &Scope) -> Option<Live> {
+    fn take_oldest(&self, scope: &Scope) -> Option<Live<G>> {
         let pools = lock(&self.by_target);
         let within = pools.values().filter(|pool| pool.scopes.contains(scope));
         let oldest = within.filter_map(|pool| Some((pool.oldest()?, pool)));
         let (_, pool) = oldest.min_by_key(|(oldest, _)| *oldest)?;
         pool.take_oldest()
+    }
+}
+
+/// The idle connections of one plugin, whatever its world, to whoever needs their room.
+pub trait Idle: Send + Sync {
+    /// When the oldest idle connection of a scope was given back.
+    fn oldest(&self, scope: &Scope) -> Option<Instant>;
+    /// Closes the oldest idle connection of a scope in the background; false when there is none.
+    fn retire_oldest(&self, scope: &Scope) -> bool;
+    /// Drops the oldest idle connection of a scope at once; false when there is none.
+    fn drop_oldest(&self, scope: &Scope) -> bool;
+    /// Closes connections that were idle for too long, and forgets targets that nobody uses.
+    fn sweep(&self, max_age: Duration);
+}
+
+impl<G: Connects> Idle for Pools<G> {
+    fn oldest(&self, scope: &Scope) -> Option<Instant> {
+        let pools = lock(&self.by_target);
+        let within = pools.values().filter(|pool| pool.scopes.contains(scope));
+        within.filter_map(|pool| pool.oldest()).min()
+    }
+
+    fn retire_oldest(&self, scope: &Scope) -> bool {
+        self.take_oldest(scope).map(Live::retire).is_some()
+    }
+
+    fn drop_oldest(&self, scope: &Scope) -> bool {
+        self.take_oldest(scope).is_some()
+    }
+
+    fn sweep(&self, max_age: Duration) {
+        lock(&self.by_target).retain(|_, pool| {
+            pool.sweep(max_age);
+            Arc::strong_count(pool) > 1 || !pool.is_unused()
+        });
     }
 }
 

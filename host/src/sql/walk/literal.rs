@@ -14,8 +14,10 @@ impl Walk<'_> {
         let Expr::Value(value) = expr else {
             return Ok(());
         };
-        if let (Some(text), Dialect::Sqlite | Dialect::Mssql | Dialect::Generic) =
-            (text_of(&value.value), self.rules.dialect)
+        if let (
+            Some(text),
+            Dialect::Sqlite | Dialect::Mssql | Dialect::Generic | Dialect::Datafusion,
+        ) = (text_of(&value.value), self.rules.dialect)
             && !text.contains('\0')
             && !prints_exactly(text, '\'')
         {

@@ -75,7 +75,7 @@ impl Walk<'_> {
         let whole_list = match self.rules.dialect {
             Dialect::Sqlite => true,
             Dialect::Postgresql => *recursive,
-            Dialect::Mysql | Dialect::Mssql | Dialect::Generic => false,
+            Dialect::Mysql | Dialect::Mssql | Dialect::Generic | Dialect::Datafusion => false,
         };
         let itself = match self.rules.dialect {
             Dialect::Mssql => true,

@@ -60,7 +60,7 @@ impl Walk<'_> {
             | T::GeometricType(_)
             | T::TsVector
             | T::TsQuery => Ok(()),
-            T::String(None) if self.is(Dialect::Generic) => Ok(()),
+            T::String(None) if self.is(Dialect::Generic) || self.is(Dialect::Datafusion) => Ok(()),
             T::Array(ArrayElemTypeDef::SquareBracket(element, _))
                 if self.is(Dialect::Postgresql) =>
             {

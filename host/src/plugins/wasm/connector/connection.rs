@@ -3,26 +3,26 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use tokio::{sync::OwnedSemaphorePermit, time::Instant};
+use tokio::time::Instant;
 use wasmtime::{Store, component::ResourceAny};
 
-use super::{
-    super::{
-        bindings::{catalog_types, connector as guest, types},
-        convert,
-        errors::Phase,
-        grants::Grants,
-        instance::{GuestFuture, cut_off},
-        pool::{Live, Pool},
-        state::State,
+use super::super::{
+    bindings::{
+        catalog_types, connector as guest,
+        sql::{SqlConnector, SqlConnectorPre},
+        types,
     },
-    Shared, gone,
+    convert,
+    instance::GuestFuture,
+    pool::Reported,
+    shared::{Fault, Held, gone},
+    state::State,
 };
 use crate::{
     error::{Error, Result},
     plugins::{
         Batch, Call, Column, ColumnStatistics, Connection, ServerInfo, Statement,
-        StatisticsOptions, TableInfo, TableRef, Target,
+        StatisticsOptions, TableInfo, TableRef,
     },
 };
 
@@ -31,17 +31,10 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A connection that was taken from its pool.
 pub struct WasmConnection {
-    shared: Arc<Shared>,
-    target: Target,
-    pool: Arc<Pool>,
-    /// Absent while a call runs and after one that did not come back.
-    live: Option<Live>,
+    held: Held<SqlConnectorPre<State>>,
     cursor: Option<Cursor>,
-    /// Came from the pool and was not used since: it may have broken while it lay there.
-    reused: bool,
     /// Inside a snapshot: the next user must not see it.
     snapshot: bool,
-    _place: OwnedSemaphorePermit,
 }
 
 #[derive(Clone)]
@@ -51,35 +44,13 @@ struct Cursor {
     schema: convert::Schema,
 }
 
-/// What a guest function gives: its result, or the error it reports.
-type Reported<R> = std::result::Result<R, types::Error>;
-
-/// An error that the guest reported, with what it takes to tell it to a caller.
-struct Fault {
-    error: types::Error,
-    grants: Arc<Grants>,
-    refused: Option<String>,
-}
-
 impl WasmConnection {
     /// A connection that holds one of the target's places.
-    pub(super) fn new(
-        shared: &Arc<Shared>,
-        target: &Target,
-        pool: Arc<Pool>,
-        live: Live,
-        reused: bool,
-        place: OwnedSemaphorePermit,
-    ) -> Self {
+    pub(super) fn new(held: Held<SqlConnectorPre<State>>) -> Self {
         Self {
-            shared: Arc::clone(shared),
-            target: target.clone(),
-            pool,
-            live: Some(live),
+            held,
             cursor: None,
-            reused,
             snapshot: false,
-            _place: place,
         }
     }
 
@@ -89,49 +60,17 @@ impl WasmConnection {
         R: Send + 'static,
         F: for<'a> FnOnce(
                 &'a mut Store<State>,
-                guest::GuestConnection<'a>,
                 guest::GuestCursor<'a>,
-                ResourceAny,
             ) -> GuestFuture<'a, Reported<R>>
             + Send
             + 'static,
     {
-        let live = self.live.take().ok_or_else(gone)?;
         let key = self.cursor.as_ref().and_then(|cursor| cursor.key.as_ref());
-        let on_stop = self
-            .shared
-            .canceller(key.or(live.key.as_ref()), &live.grants);
-        let Live {
-            instance,
-            connection,
-            key,
-            grants,
-        } = live;
-        let refusals = instance.refusals();
-        let ran = instance.run(call, on_stop, move |store, guest| {
-            let exports = guest.mindhost_plugin_connector();
-            f(store, exports.connection(), exports.cursor(), connection)
-        });
-        let (result, instance) = tokio::select! {
-            biased;
-            ended = ran => ended,
-            () = self.shared.life.cut.cancelled() => (Err(cut_off()), None),
-        };
-        // An instance comes back with an error only from a call that had ended before it began.
-        let usable = !matches!(&result, Ok(Err(error)) if !error.connection_usable);
-        if let Some(instance) = instance.filter(|_| usable) {
-            self.live = Some(Live {
-                instance,
-                connection,
-                key,
-                grants: Arc::clone(&grants),
-            });
-        }
-        Ok(result?.map_err(|error| Fault {
-            error,
-            grants,
-            refused: refusals.take(),
-        }))
+        self.held
+            .once(call, key, move |store, guest: &SqlConnector, _| {
+                f(store, guest.mindhost_plugin_connector().cursor())
+            })
+            .await
     }
 
     /// A call that delivers nothing before it succeeds, so that it may be repeated on a new connection when
@@ -152,48 +91,28 @@ impl WasmConnection {
         if self.cursor.is_some() {
             return Err(Error::internal("a cursor is open on this connection"));
         }
-        let reused = std::mem::take(&mut self.reused);
-        let fault = match self.once(call, f.clone()).await? {
-            Ok(value) => return Ok(value),
-            Err(fault) => fault,
-        };
-        let stale = reused && fault.error.kind == types::ErrorKind::ConnectionLost;
-        if !stale {
-            return Err(self.fault(fault));
-        }
-        self.live = Some(self.shared.open(&self.target, call).await?);
-        let again = self.once(call, f).await?;
-        again.map_err(|fault| self.fault(fault))
-    }
-
-    fn fault(&self, fault: Fault) -> Error {
-        let Fault {
-            error,
-            grants,
-            refused,
-        } = fault;
-        self.shared.error(error, Phase::Using, &grants, refused)
+        self.held
+            .call(call, move |store, guest: &SqlConnector, handle| {
+                let exports = guest.mindhost_plugin_connector();
+                f(store, exports.connection(), exports.cursor(), handle)
+            })
+            .await
     }
 
     /// Checks what came back; a guest that broke the contract loses its instance.
     fn accept<R>(&mut self, checked: Result<R>) -> Result<R> {
         if checked.is_err() {
-            self.live = None;
+            self.held.live = None;
             self.cursor = None;
         }
         checked
-    }
-
-    fn grants(&self) -> Arc<Grants> {
-        let live = self.live.as_ref();
-        live.map_or_else(Grants::none, |live| Arc::clone(&live.grants))
     }
 }
 
 #[async_trait]
 impl Connection for WasmConnection {
     fn digest(&self) -> &str {
-        &self.shared.digest
+        &self.held.shared.digest
     }
 
     async fn check(&mut self, call: &Call) -> Result<ServerInfo> {
@@ -202,7 +121,7 @@ impl Connection for WasmConnection {
                 Box::pin(async move { connection.call_check(store, handle).await })
             })
             .await?;
-        Ok(convert::server_info(info, &self.grants()))
+        Ok(convert::server_info(info, &self.held.grants()))
     }
 
     async fn tables(&mut self, call: &Call) -> Result<Vec<TableRef>> {
@@ -211,7 +130,7 @@ impl Connection for WasmConnection {
                 Box::pin(async move { connection.call_tables(store, handle).await })
             })
             .await?;
-        let checked = convert::table_refs(tables, &self.shared.share.settings);
+        let checked = convert::table_refs(tables, &self.held.shared.share.settings);
         self.accept(checked)
     }
 
@@ -229,7 +148,7 @@ impl Connection for WasmConnection {
                 )
             })
             .await?;
-        let checked = convert::tables(infos, tables, &self.shared.share.settings);
+        let checked = convert::tables(infos, tables, &self.held.shared.share.settings);
         self.accept(checked)
     }
 
@@ -290,7 +209,7 @@ impl Connection for WasmConnection {
             text: statement.text.clone(),
             id: statement.id.clone(),
             timeout_ms: millis(statement.timeout),
-            max_cell_bytes: u64::from(self.shared.share.settings.max_cell_bytes),
+            max_cell_bytes: u64::from(self.held.shared.share.settings.max_cell_bytes),
             extra: Vec::new(),
         };
         let (handle, key, columns) = self
@@ -299,7 +218,7 @@ impl Connection for WasmConnection {
                 Box::pin(start(store, connection, cursor, handle, statement))
             })
             .await?;
-        let checked = convert::Schema::new(columns, &self.shared.share.settings);
+        let checked = convert::Schema::new(columns, &self.held.shared.share.settings);
         let schema = self.accept(checked)?;
         let columns = Arc::clone(&schema.columns);
         self.cursor = Some(Cursor {
@@ -312,12 +231,12 @@ impl Connection for WasmConnection {
 
     async fn next(&mut self, max_rows: u32, call: &Call) -> Result<Option<Batch>> {
         let cursor = self.cursor.clone().ok_or_else(gone)?;
-        let shared = Arc::clone(&self.shared);
+        let shared = Arc::clone(&self.held.shared);
         let settings = &shared.share.settings;
         let (handle, max_bytes) = (cursor.handle, settings.batch_bytes);
         loop {
             let reported = self
-                .once(call, move |store, _, cursor, _| {
+                .once(call, move |store, cursor| {
                     Box::pin(
                         async move { cursor.call_next(store, handle, max_rows, max_bytes).await },
                     )
@@ -327,7 +246,7 @@ impl Connection for WasmConnection {
                 Ok(Some(batch)) => batch,
                 Ok(None) => return Ok(None),
                 Err(fault) => {
-                    let error = self.fault(fault);
+                    let error = self.held.fault(fault);
                     self.close(call).await?;
                     return Err(error);
                 }
@@ -345,7 +264,7 @@ impl Connection for WasmConnection {
         let Some(cursor) = self.cursor.take() else {
             return Ok(());
         };
-        if self.live.is_none() {
+        if self.held.live.is_none() {
             return Ok(());
         }
         let soon = Call {
@@ -354,7 +273,7 @@ impl Connection for WasmConnection {
         };
         let handle = cursor.handle;
         let closed = self
-            .once(&soon, move |store, _, cursor, _| {
+            .once(&soon, move |store, cursor| {
                 Box::pin(async move {
                     let closed = cursor.call_close(&mut *store, handle).await?;
                     handle.resource_drop_async(store).await?;
@@ -364,7 +283,7 @@ impl Connection for WasmConnection {
             .await;
         // The rows are delivered; a cursor that cannot be closed costs its connection, not the answer.
         if !matches!(closed, Ok(Ok(true))) {
-            self.live = None;
+            self.held.live = None;
         }
         Ok(())
     }
@@ -403,22 +322,26 @@ fn millis(duration: Duration) -> u64 {
 
 impl Drop for WasmConnection {
     fn drop(&mut self) {
-        let Some(live) = self.live.take() else {
-            return;
-        };
         match self.cursor.take() {
-            None if self.snapshot => live.retire(),
-            None => self.pool.put(live),
+            None if self.snapshot => {
+                if let Some(live) = self.held.live.take() {
+                    live.retire();
+                }
+            }
+            None => self.held.give_back(),
             // Left in the middle of a result: the engine is told to stop at once, and the guest may take leave. Its
             // connection is not used again: the word to stop could still reach the next statement on it.
             Some(cursor) => {
+                let Some(live) = self.held.live.take() else {
+                    return;
+                };
                 let key = cursor.key.as_ref().or(live.key.as_ref());
-                if let Some(stop) = self.shared.canceller(key, &live.grants)
+                if let Some(stop) = self.held.shared.canceller(key, &live.grants)
                     && tokio::runtime::Handle::try_current().is_ok()
                 {
                     stop();
                 }
-                live.leave(cursor.handle);
+                live.leave(vec![cursor.handle]);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Schemas, rows and values of a guest.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use super::{arrow, each, name};
 use crate::{
@@ -50,6 +50,25 @@ impl Schema {
             columns: columns.into(),
             dynamic,
         })
+    }
+
+    /// As [`Schema::new`], for a table that the host plans SQL with: each column has one type and a name of its own.
+    pub fn of_table(columns: Vec<types::Column>, settings: &PluginSettings) -> Result<Self> {
+        let schema = Self::new(columns, settings)?;
+        if schema.dynamic.contains(&true) {
+            return Err(violation(
+                "a dynamic column, which only SQL connectors may have",
+            ));
+        }
+        let mut names = HashSet::with_capacity(schema.columns.len());
+        match schema
+            .columns
+            .iter()
+            .all(|column| names.insert(column.name.as_str()))
+        {
+            true => Ok(schema),
+            false => Err(violation("a table with two columns of one name")),
+        }
     }
 
     fn accepts(&self, index: usize, value: &Value) -> bool {

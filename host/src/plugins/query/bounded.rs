@@ -1,0 +1,277 @@
+//! Functions whose text can be far larger than what they are given: how large is worked out before it is made.
+//!
+//! Doubling a text forty times takes forty lines of SQL and more memory than any machine has. No operator counts what
+//! its expressions make, so these count by themselves.
+
+use std::{hash::Hash, sync::Arc};
+
+use datafusion::arrow::datatypes::FieldRef;
+use datafusion::{
+    arrow::{
+        array::{Array, ArrayRef, AsArray},
+        compute::{cast, kernels::concat_elements::concat_elements_utf8},
+        datatypes::{DataType, Int64Type},
+    },
+    common::{DFSchema, Result, ScalarValue},
+    logical_expr::{
+        ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
+        Signature, Volatility,
+        expr::ScalarFunction,
+        planner::{ExprPlanner, PlannerResult, RawBinaryExpr},
+    },
+};
+use sqlparser::ast::BinaryOperator;
+
+use super::errors::carried;
+use crate::error::{Code, Error};
+
+/// Bytes of text that one function may make of one batch.
+const MAX_BYTES: u64 = 128 << 20;
+
+/// The functions that grow, with how to work out how much.
+const GROWING: [(&str, Estimate); 8] = [
+    ("concat", all),
+    ("concat_ws", joined),
+    ("lpad", padded),
+    ("rpad", padded),
+    ("repeat", repeated),
+    ("replace", replaced),
+    ("regexp_replace", replaced),
+    ("to_char", formatted),
+];
+
+/// A bound of the bytes that a function makes, from the sizes of its arguments and the number of rows.
+type Estimate = fn(&[Size], u64) -> u64;
+
+/// What is known of an argument.
+struct Size {
+    /// Of all its texts together.
+    bytes: u64,
+    /// Of its longest text.
+    longest: u64,
+    /// The greatest number, where it is one.
+    number: u64,
+}
+
+fn all(sizes: &[Size], _: u64) -> u64 {
+    sizes
+        .iter()
+        .map(|size| size.bytes)
+        .fold(0, u64::saturating_add)
+}
+
+fn joined(sizes: &[Size], rows: u64) -> u64 {
+    let between = sizes.first().map_or(0, |size| size.longest);
+    let joints = (sizes.len() as u64).saturating_mul(rows);
+    all(sizes, rows).saturating_add(between.saturating_mul(joints))
+}
+
+fn padded(sizes: &[Size], rows: u64) -> u64 {
+    let length = sizes.get(1).map_or(0, |size| size.number);
+    rows.saturating_mul(length).saturating_mul(4)
+}
+
+fn repeated(sizes: &[Size], rows: u64) -> u64 {
+    let times = sizes.get(1).map_or(0, |size| size.number);
+    let longest = sizes.first().map_or(0, |size| size.longest);
+    rows.saturating_mul(longest).saturating_mul(times)
+}
+
+fn replaced(sizes: &[Size], rows: u64) -> u64 {
+    let by = sizes.get(2).map_or(0, |size| size.longest);
+    let text = sizes.first().map_or(0, |size| size.bytes);
+    text.saturating_add(rows)
+        .saturating_mul(by.saturating_add(1))
+}
+
+fn formatted(sizes: &[Size], rows: u64) -> u64 {
+    let format = sizes.get(1).map_or(0, |size| size.longest);
+    rows.saturating_mul(format).saturating_mul(16)
+}
+
+fn check(args: &[ColumnarValue], rows: usize, estimate: Estimate) -> Result<()> {
+    let rows = rows as u64;
+    let sizes: Vec<Size> = args
+        .iter()
+        .map(|arg| size(arg, rows))
+        .collect::<Result<_>>()?;
+    match estimate(&sizes, rows) <= MAX_BYTES {
+        true => Ok(()),
+        false => Err(carried(Error::new(
+            Code::ResultTooLarge,
+            format!(
+                "a function would make texts of more than {} MiB out of a few rows; make them shorter",
+                MAX_BYTES >> 20
+            ),
+        ))),
+    }
+}
+
+fn size(arg: &ColumnarValue, rows: u64) -> Result<Size> {
+    let (array, copies) = match arg {
+        ColumnarValue::Array(array) => (Arc::clone(array), 1),
+        ColumnarValue::Scalar(value) => (value.to_array()?, rows),
+    };
+    let number = match array.data_type().is_integer() {
+        true => greatest(&array)?,
+        false => 0,
+    };
+    let text = match array.data_type() {
+        DataType::Utf8 => Some(Arc::clone(&array)),
+        DataType::LargeUtf8 | DataType::Utf8View => Some(cast(&array, &DataType::Utf8)?),
+        _ => None,
+    };
+    let (mut bytes, mut longest) = (0, 0);
+    if let Some(text) = text {
+        for value in text.as_string::<i32>().iter().flatten() {
+            bytes += value.len() as u64;
+            longest = longest.max(value.len() as u64);
+        }
+    } else {
+        bytes = array.get_array_memory_size() as u64;
+    }
+    Ok(Size {
+        bytes: bytes.saturating_mul(copies),
+        longest,
+        number,
+    })
+}
+
+fn greatest(array: &ArrayRef) -> Result<u64> {
+    let numbers = cast(array, &DataType::Int64)?;
+    let greatest = numbers.as_primitive::<Int64Type>().iter().flatten().max();
+    Ok(greatest
+        .and_then(|number| u64::try_from(number).ok())
+        .unwrap_or(0))
+}
+
+/// A function as it is, or one that looks at its arguments first.
+pub fn bounded(function: Arc<ScalarUDF>) -> Arc<ScalarUDF> {
+    match GROWING.iter().find(|(name, _)| *name == function.name()) {
+        Some((name, _)) => Arc::new(ScalarUDF::from(Bounded {
+            name: (*name).to_owned(),
+            inner: function,
+        })),
+        None => function,
+    }
+}
+
+/// A function that grows.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Bounded {
+    name: String,
+    inner: Arc<ScalarUDF>,
+}
+
+impl ScalarUDFImpl for Bounded {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn aliases(&self) -> &[String] {
+        self.inner.aliases()
+    }
+
+    fn signature(&self) -> &Signature {
+        self.inner.signature()
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        self.inner.return_type(types)
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
+        self.inner.return_field_from_args(args)
+    }
+
+    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
+        self.inner.coerce_types(types)
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        if let Some((_, estimate)) = GROWING.iter().find(|(name, _)| *name == self.name) {
+            check(&args.args, args.number_rows, *estimate)?;
+        }
+        self.inner.invoke_with_args(args)
+    }
+}
+
+/// Plans `a || b` as a function that looks at the sizes first.
+#[derive(Debug)]
+pub struct Joining;
+
+impl ExprPlanner for Joining {
+    fn plan_binary_op(
+        &self,
+        expr: RawBinaryExpr,
+        schema: &DFSchema,
+    ) -> Result<PlannerResult<RawBinaryExpr>> {
+        use datafusion::logical_expr::ExprSchemable as _;
+        let is_nested = |side: &Expr| side.get_type(schema).is_ok_and(|of| of.is_nested());
+        if expr.op != BinaryOperator::StringConcat
+            || is_nested(&expr.left)
+            || is_nested(&expr.right)
+        {
+            return Ok(PlannerResult::Original(expr));
+        }
+        let join = Arc::new(ScalarUDF::from(Join {
+            signature: Signature::user_defined(Volatility::Immutable),
+        }));
+        let call = ScalarFunction::new_udf(join, vec![expr.left, expr.right]);
+        Ok(PlannerResult::Planned(Expr::ScalarFunction(call)))
+    }
+}
+
+/// `||`: NULL when one side is.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Join {
+    signature: Signature,
+}
+
+impl ScalarUDFImpl for Join {
+    fn name(&self) -> &str {
+        "||"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(DataType::Utf8)
+    }
+
+    fn coerce_types(&self, _: &[DataType]) -> Result<Vec<DataType>> {
+        Ok(vec![DataType::Utf8, DataType::Utf8])
+    }
+
+    fn display_name(&self, args: &[Expr]) -> Result<String> {
+        let sides: Vec<_> = args.iter().map(ToString::to_string).collect();
+        Ok(sides.join(" || "))
+    }
+
+    fn schema_name(&self, args: &[Expr]) -> Result<String> {
+        let sides = args.iter().map(|side| side.schema_name().to_string());
+        Ok(sides.collect::<Vec<_>>().join(" || "))
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        check(&args.args, args.number_rows, all)?;
+        let scalar = args
+            .args
+            .iter()
+            .all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+        let arrays = ColumnarValue::values_to_arrays(&args.args)?;
+        let [left, right] = arrays.as_slice() else {
+            return Err(carried(Error::internal("`||` without two sides")));
+        };
+        let joined: ArrayRef = Arc::new(concat_elements_utf8(
+            left.as_string::<i32>(),
+            right.as_string::<i32>(),
+        )?);
+        Ok(match scalar {
+            true => ColumnarValue::Scalar(ScalarValue::try_from_array(&joined, 0)?),
+            false => ColumnarValue::Array(joined),
+        })
+    }
+}

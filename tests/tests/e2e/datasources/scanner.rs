@@ -1,0 +1,239 @@
+//! Sources that yield rows and know no SQL: files, a REST API, and scanners that misbehave.
+
+use axum::{Json, Router, extract::Query, routing::get};
+use mindhost_tests::{Host, Mind, Value, build, json};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+};
+
+fn write_csv(host: &Host, name: &str, text: &str) {
+    let folder = host.files_dir().join("sales");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join(name), text).unwrap();
+}
+
+/// Orders of three customers, a thousand of them.
+async fn sales() -> (Host, Mind) {
+    let host = Host::start().await;
+    write_csv(
+        &host,
+        "Customers.csv",
+        "id,name,since\n1,Ada,2020-01-01\n2,Bob,2021-06-30\n3,Eve,\n",
+    );
+    let mut orders = String::from("id,customer_id,total,paid\n");
+    for id in 0..1_000 {
+        orders += &format!("{id},{},{}.5,{}\n", id % 3 + 1, id % 10, id % 2 == 0);
+    }
+    write_csv(&host, "orders.csv", &orders);
+    let csv = host
+        .datasource("sales", "csv", json!({"path": "sales"}))
+        .await;
+    csv.load().await;
+    let mind = host
+        .mind("files")
+        .datasource("sales")
+        .direct_queries()
+        .create()
+        .await;
+    (host, mind)
+}
+
+#[tokio::test]
+async fn files_have_full_sql() {
+    let (_host, mind) = sales().await;
+    let sql = "SELECT c.name, count(*) AS orders, CAST(sum(o.total) AS bigint) AS total, \
+               rank() OVER (ORDER BY sum(o.total) DESC) AS place \
+               FROM orders o JOIN Customers c ON c.id = o.customer_id WHERE o.paid \
+               GROUP BY c.name ORDER BY c.name";
+    assert_eq!(
+        mind.rows(sql).await,
+        [
+            [json!("Ada"), json!(167), json!(749), json!(2)],
+            [json!("Bob"), json!(166), json!(747), json!(3)],
+            [json!("Eve"), json!(167), json!(753), json!(1)]
+        ]
+        .map(|row| row.to_vec())
+        .to_vec(),
+    );
+}
+
+#[tokio::test]
+async fn files_are_catalogued_with_statistics() {
+    let (host, _mind) = sales().await;
+    let table = host
+        .get("/datasources/sales/catalog")
+        .await
+        .expect_status(200)
+        .json();
+    let orders = table["tables"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|table| table["name"] == "orders")
+        .unwrap();
+    assert_eq!(orders["row_count"], 1_000, "{orders}");
+    let paid = orders["columns"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|column| column["name"] == "paid")
+        .unwrap();
+    assert_eq!(paid["data_type"], "boolean", "{paid}");
+}
+
+/// The path of the message of a statement.
+async fn message(mind: &Mind, sql: &str) -> String {
+    let response = mind.sql(sql).await.expect_status(200).json();
+    let conversation = response["conversation"]["id"].as_str().unwrap();
+    let item = response["output"][0]["id"].as_str().unwrap();
+    format!("/conversations/{conversation}/items/{item}")
+}
+
+#[tokio::test]
+async fn pages_and_exports_are_those_of_every_engine() {
+    let (host, mind) = sales().await;
+    let path = message(&mind, "SELECT id, total FROM orders ORDER BY id").await;
+    let page = host.get(&format!("{path}/result?limit=2&offset=997")).await;
+    let page = page.expect_status(200).json();
+    assert_eq!(page["total"], 1_000);
+    assert_eq!(page["result"]["data"], json!([[997, 7.5], [998, 8.5]]));
+    let export = host.get(&format!("{path}/export")).await.expect_status(200);
+    let text = export.text();
+    assert!(text.starts_with("id,total\n0,0.5\n1,1.5\n"), "{text}");
+    assert_eq!(text.lines().count(), 1_001);
+}
+
+/// Rows that a scanner of the tests makes up.
+async fn made_up(rows: u64, timeout: &str) -> (Host, Mind) {
+    let host = Host::builder()
+        .plugin(build::guest("scanner"))
+        .env("MINDHOST_SQL__STATEMENT_TIMEOUT", timeout)
+        .start()
+        .await;
+    host.datasource("rows", "made-up", json!({"rows": rows}))
+        .await;
+    let mind = host
+        .mind("rows")
+        .datasource("rows")
+        .direct_queries()
+        .create()
+        .await;
+    (host, mind)
+}
+
+#[tokio::test]
+async fn filters_and_limits_reach_the_scanner_that_wants_them() {
+    let (_host, mind) = made_up(1_000, "30s").await;
+    let asked = |sql: &'static str| {
+        let mind = mind.clone();
+        async move { mind.rows(sql).await[0][0].as_str().unwrap().to_owned() }
+    };
+    let exact = asked("SELECT asked FROM exact WHERE id = 7 AND name LIKE 'name%' LIMIT 3").await;
+    assert_eq!(
+        exact,
+        r#"asked where id FilterOp::Eq [Value::Int64(7)] and name FilterOp::Like [Value::Text("name%")] limit Some(3)"#
+    );
+    let none = asked("SELECT asked FROM numbers WHERE id = 7").await;
+    assert_eq!(none, "id asked where  limit None");
+}
+
+#[tokio::test]
+async fn what_a_scanner_does_wrong_ends_the_statement_alone() {
+    let (_host, mind) = made_up(10_000, "3s").await;
+    for (table, status, code) in [
+        ("too_many", 502, "plugin_error"),
+        ("wrong_type", 502, "plugin_error"),
+        ("other", 502, "plugin_error"),
+        ("changed", 502, "upstream_error"),
+        ("fails", 502, "upstream_error"),
+        ("panics", 502, "plugin_error"),
+        ("drip", 504, "timeout"),
+        ("hangs", 504, "timeout"),
+        ("endless", 504, "timeout"),
+    ] {
+        let reply = mind
+            .sql(&format!("SELECT max(id), max(name) FROM {table}"))
+            .await;
+        assert_eq!(reply.status, status, "{table}: {}", reply.text());
+        reply.expect_error(status, code);
+        let rows = mind.rows("SELECT count(*) FROM numbers").await;
+        assert_eq!(rows, [[json!(10_000)]], "after {table}");
+    }
+    // A claim is believed: the result is wrong, and nothing else is.
+    assert_eq!(
+        mind.rows("SELECT count(*) FROM liar WHERE id = 1").await,
+        [[json!(10_000)]]
+    );
+}
+
+#[tokio::test]
+async fn a_statement_that_computes_for_ever_ends_in_time_and_leaves_room() {
+    let (_host, mind) = made_up(20_000, "2s").await;
+    for sql in [
+        "SELECT count(*) FROM numbers a, numbers b, numbers c",
+        "SELECT count(*) FROM numbers a JOIN numbers b ON a.id < b.id JOIN numbers c ON b.id <> c.id",
+    ] {
+        mind.sql(sql).await.expect_error(504, "timeout");
+        assert_eq!(
+            mind.rows("SELECT count(*) FROM numbers").await,
+            [[json!(20_000)]]
+        );
+    }
+}
+
+/// What the API of the tests was asked.
+type Asked = Arc<Mutex<Vec<HashMap<String, String>>>>;
+
+/// `GET /orders?page=1&status=paid`: five pages of forty orders.
+async fn orders_api() -> (String, Asked) {
+    let asked = Asked::default();
+    let seen = asked.clone();
+    let orders = move |Query(query): Query<HashMap<String, String>>| async move {
+        seen.lock().unwrap().push(query.clone());
+        let page: i64 = query["page"].parse().unwrap();
+        let rows = ((page - 1) * 40..page * 40).filter(|_| page <= 5).map(|id| {
+            let status = if id % 4 == 0 { "paid" } else { "open" };
+            json!({"id": id, "status": status, "total": format!("{id}.25"), "placed_at": "2024-02-29T12:00:00Z"})
+        });
+        let wanted = |row: &Value| {
+            query
+                .get("status")
+                .is_none_or(|status| row["status"] == **status)
+        };
+        Json(rows.filter(wanted).collect::<Vec<_>>())
+    };
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let app = Router::new().route("/orders", get(orders));
+    tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+    (url, asked)
+}
+
+#[tokio::test]
+async fn a_rest_api_has_sql_too() {
+    let (url, asked) = orders_api().await;
+    let host = Host::builder().plugin(build::guest("rest")).start().await;
+    host.datasource("api", "orders-api", json!({"base_url": url}))
+        .await;
+    let mind = host
+        .mind("api")
+        .datasource("api")
+        .direct_queries()
+        .create()
+        .await;
+
+    let sql = "SELECT status, count(*) AS orders, sum(total) AS total FROM orders GROUP BY status ORDER BY status";
+    let rows = mind.rows(sql).await;
+    assert_eq!(rows[0][..2], [json!("open"), json!(150)]);
+    assert_eq!(rows[1], [json!("paid"), json!(50), json!("4912.50")]);
+
+    asked.lock().unwrap().clear();
+    let sql = "SELECT max(id) FROM orders WHERE status = 'paid' AND id < 100";
+    assert_eq!(mind.rows(sql).await, [[json!(96)]]);
+    let asked = asked.lock().unwrap();
+    assert!(
+        asked.iter().all(|query| query["status"] == "paid"),
+        "{asked:?}"
+    );
+}
