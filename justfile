@@ -131,6 +131,21 @@ _setup-tests:
     just _python python_openai2 openai=={{ openai_python2 }}
     just _python schemathesis schemathesis=={{ schemathesis }}
     just _node
+    just _componentize
+
+# Installs what makes components of JavaScript and Python, in the versions that new projects name.
+_componentize:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    just _python componentize_python "$(cat sdk/templates/python/requirements.txt)"
+    package="componentize-qjs@$(jq -r '.devDependencies["componentize-qjs"]' sdk/templates/javascript/package.json)"
+    folder="{{ target }}/componentize_node"
+    [ ! -e "$folder/$package" ] || exit 0
+    echo "setup: installing $package into $folder"
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    npm install --prefix "$folder" --ignore-scripts --no-audit --no-fund --loglevel=error "$package"
+    touch "$folder/$package"
 
 # Installs packages for Python into an environment in the target folder.
 _python name *packages:

@@ -71,6 +71,28 @@ pub fn python_openai2() -> PathBuf {
     existing(target_dir().join("python_openai2/bin/python"), "just setup")
 }
 
+/// The Python beside which componentize-py is installed, in the version that new projects name.
+///
+/// # Panics
+/// When it is missing.
+pub fn componentize_py() -> PathBuf {
+    existing(
+        target_dir().join("componentize_python/bin/python"),
+        "just setup",
+    )
+}
+
+/// The folder `node_modules` with componentize-qjs, in the version that new projects name.
+///
+/// # Panics
+/// When it is missing.
+pub fn componentize_qjs() -> PathBuf {
+    existing(
+        target_dir().join("componentize_node/node_modules"),
+        "just setup",
+    )
+}
+
 /// The fuzzer that reads OpenAPI documents.
 ///
 /// # Panics

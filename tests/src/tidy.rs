@@ -258,6 +258,8 @@ fn nothing_is_committed_that_a_run_has_made() {
     ];
     let made = files()
         .into_iter()
+        // Those of the museum cannot be made again: their SDK is of the past.
+        .filter(|file| !file.path.starts_with("tests/museum/"))
         .filter(|file| endings.iter().any(|ending| file.path.ends_with(ending)));
     nothing(
         made.map(|file| file.path).collect(),

@@ -5,6 +5,7 @@ mod fetch;
 mod install;
 mod list;
 mod lock;
+mod new;
 mod pack;
 mod show;
 mod sign;
@@ -31,6 +32,8 @@ pub(crate) enum Plugin {
     Remove(show::Remove),
     /// Run a server for development: a plugin that is built into a directory serves at once.
     Watch(watch::Watch),
+    /// Write a project for a new plugin, which builds, passes its tests and serves as it is.
+    New(new::New),
     /// Write a manifest into a component, which makes it a plugin.
     Pack(pack::Pack),
     /// Make a pair of keys for signing plugins.
@@ -50,6 +53,7 @@ pub(super) async fn run(command: Plugin) -> anyhow::Result<()> {
         Plugin::Rollback(rollback) => activate::roll_back(&rollback).await,
         Plugin::Remove(remove) => show::remove(&remove).await,
         Plugin::Watch(watch) => watch::run(watch).await,
+        Plugin::New(new) => new::run(&new),
         Plugin::Pack(pack) => pack::run(&pack),
         Plugin::Keygen(keygen) => sign::keygen(&keygen),
         Plugin::Sign(sign) => sign::sign(&sign),

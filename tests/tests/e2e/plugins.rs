@@ -2,6 +2,7 @@
 
 mod canary;
 mod commands;
+mod new;
 mod quarantine;
 mod refused;
 mod under_load;

@@ -1,0 +1,1 @@
+// build.mjs writes here what ties the plugin to its world: the module from which everything is found.

@@ -1,0 +1,48 @@
+// The one error of a plugin.
+
+/** After these the connection does not count as usable, unless the error says so. */
+const BREAKING = ["auth", "unreachable", "tls", "connection-lost", "cancelled", "internal"];
+
+/** What went wrong, of which kind (see wit/README.md), in words for a person. Never put a secret into it. */
+export class PluginError extends Error {
+  constructor(kind, message, { code = "", position = null, retryAfterMs = null, connectionUsable } = {}) {
+    super(message);
+    this.name = "PluginError";
+    this.kind = kind;
+    this.code = String(code);
+    this.position = position;
+    this.retryAfterMs = retryAfterMs;
+    this.connectionUsable = connectionUsable ?? !BREAKING.includes(kind);
+  }
+}
+
+/** Calls a function of the plugin; whatever it throws becomes an error of the contract. */
+export function guarded(work) {
+  try {
+    return work();
+  } catch (error) {
+    throw wire(error);
+  }
+}
+
+function wire(error) {
+  const known = error instanceof PluginError ? error : new PluginError("internal", String(error));
+  return {
+    kind: known.kind,
+    code: known.code,
+    message: known.message,
+    position: known.position,
+    retryAfterMs: known.retryAfterMs,
+    connectionUsable: known.connectionUsable,
+    extra: [],
+  };
+}
+
+/** The configuration of the datasource or provider. Its schema in the manifest was checked by the host. */
+export function settings(config) {
+  try {
+    return JSON.parse(config.json);
+  } catch {
+    throw new PluginError("invalid-config", "connection_data is not valid JSON");
+  }
+}

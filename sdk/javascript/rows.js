@@ -1,0 +1,168 @@
+// Rows of JavaScript values on their way to the host.
+
+import { PluginError } from "./error.js";
+import { byteLength } from "./text.js";
+
+/** What a value takes beside its text or bytes. */
+const FIXED = 16;
+
+/** A column as the contract wants it: `{name, type, nativeType?, nullable?, dynamic?}`. */
+export function column({ name, type = "any", nativeType = "", nullable = true, dynamic = false }) {
+  if (!(type in ENCODERS)) {
+    throw new PluginError("internal", `column ${name} has the unknown type ${type}`);
+  }
+  return { name, dataType: type, nativeType, nullable, extra: dynamic ? [["dynamic", "true"]] : [] };
+}
+
+/** An answer under way: columns, and rows taken from an iterable as the host asks for them. */
+export class Answer {
+  #columns;
+  #iterator;
+  #maxCellBytes;
+  #waiting = null;
+
+  constructor({ columns, rows }, maxCellBytes = 16 << 20) {
+    this.#columns = columns.map(column);
+    this.#iterator = rows[Symbol.iterator]();
+    this.#maxCellBytes = Number(maxCellBytes);
+  }
+
+  get columns() {
+    return this.#columns;
+  }
+
+  /** The next rows in both limits; a larger row comes alone. Null at the end. */
+  next(maxRows, maxBytes) {
+    const batch = [];
+    let bytes = 0;
+    while (batch.length < maxRows) {
+      const row = this.#waiting ?? this.#row();
+      this.#waiting = null;
+      if (row === null) break;
+      if (batch.length > 0 && bytes + row.bytes > maxBytes) {
+        this.#waiting = row;
+        break;
+      }
+      bytes += row.bytes;
+      batch.push(row.values);
+    }
+    return batch.length === 0 ? null : { tag: "rows", val: batch };
+  }
+
+  /** Ends the iteration, finished or not. */
+  close() {
+    this.#iterator.return?.();
+  }
+
+  #row() {
+    const { done, value } = this.#iterator.next();
+    if (done) return null;
+    let bytes = 0;
+    const values = this.#columns.map((own, index) => {
+      const cell = encode(own, Array.isArray(value) ? value[index] : value[own.name]);
+      const size = sizeOf(cell);
+      if (size > this.#maxCellBytes) {
+        throw new PluginError("too-large", `a value of ${own.name} is larger than ${this.#maxCellBytes} bytes`);
+      }
+      bytes += FIXED + size;
+      return cell;
+    });
+    return { values, bytes };
+  }
+}
+
+/** `Tagged("int64", 5)`: a value whose type the column does not say, for columns of type `any` and dynamic ones. */
+export class Tagged {
+  constructor(type, value) {
+    this.type = type;
+    this.value = value;
+  }
+}
+
+function encode({ name, dataType, extra }, value) {
+  if (value === null || value === undefined) return { tag: "null" };
+  if (value instanceof Tagged) return ENCODERS[value.type](value.value, name);
+  // A dynamic column is one whose engine does not enforce its type.
+  if (dataType !== "any" && extra.length > 0 && !SUITS[dataType]?.(value)) return ENCODERS.any(value, name);
+  return ENCODERS[dataType](value, name);
+}
+
+function sizeOf({ val }) {
+  if (typeof val === "string") return byteLength(val);
+  return val instanceof Uint8Array ? val.length : 0;
+}
+
+const SUITS = {
+  boolean: (value) => typeof value === "boolean",
+  int64: (value) => Number.isSafeInteger(value) || typeof value === "bigint",
+  uint64: (value) => Number.isSafeInteger(value) || typeof value === "bigint",
+  float64: (value) => typeof value === "number",
+  text: (value) => typeof value === "string",
+  bytes: (value) => value instanceof Uint8Array,
+};
+
+const ENCODERS = {
+  boolean: (value) => ({ tag: "boolean", val: Boolean(value) }),
+  int64: (value, name) => integer("int64", value, name),
+  uint64: (value, name) => integer("uint64", value, name),
+  float64: (value) => ({ tag: "float64", val: Number(value) }),
+  decimal: (value) => ({ tag: "decimal", val: String(value) }),
+  text: (value) => ({ tag: "text", val: String(value) }),
+  bytes: (value) => ({ tag: "bytes", val: value }),
+  date: (value, name) => temporal("date", value, name, 86_400_000, (ms) => ms / 86_400_000),
+  time: (value, name) => time(value, name),
+  timestamp: (value, name) => temporal("timestamp", value, name, 1, (ms) => ms * 1000),
+  "timestamp-utc": (value, name) => temporal("timestamp-utc", value, name, 1, (ms) => ms * 1000),
+  json: (value) => ({ tag: "json", val: typeof value === "string" ? value : JSON.stringify(value) }),
+  other: (value) => ({ tag: "other", val: String(value) }),
+  any: (value, name) => {
+    if (typeof value === "boolean") return ENCODERS.boolean(value);
+    if (typeof value === "bigint" || Number.isSafeInteger(value)) return ENCODERS.int64(value, name);
+    if (typeof value === "number") return ENCODERS.float64(value);
+    if (typeof value === "string") return ENCODERS.text(value);
+    if (value instanceof Uint8Array) return ENCODERS.bytes(value);
+    if (value instanceof Date) return ENCODERS["timestamp-utc"](value, name);
+    return ENCODERS.json(value);
+  },
+};
+
+/**
+ * Numbers cross the boundary as JavaScript has them, exact to 2^53. A larger one keeps its digits as text, which a reader of
+ * the answer cannot tell from how the host writes large numbers.
+ */
+function integer(tag, value, name) {
+  if (Number.isSafeInteger(value)) return { tag, val: value };
+  let exact;
+  try {
+    exact = BigInt(value);
+  } catch {
+    throw new PluginError("internal", `a value of ${name} is no whole number`);
+  }
+  const number = Number(exact);
+  return Number.isSafeInteger(number) ? { tag, val: number } : { tag: "other", val: String(exact) };
+}
+
+/** A `Date`, milliseconds since 1970 in UTC, or ISO text; what cannot be read travels as the engine writes it. */
+function temporal(tag, value, name, unit, convert) {
+  let ms = value;
+  if (value instanceof Date) ms = value.getTime();
+  else if (typeof value === "string") {
+    // A text without a zone is in UTC: Date would take it for local time.
+    const zoned = /(Z|[+-]\d\d:?\d\d)$/i.test(value) || !/\d:\d/.test(value);
+    ms = Date.parse(zoned ? value.replace(" ", "T") : `${value.replace(" ", "T")}Z`);
+    if (Number.isNaN(ms)) return { tag: "other", val: value };
+  }
+  if (!Number.isFinite(ms)) throw new PluginError("internal", `a value of ${name} is no ${tag}`);
+  return { tag, val: convert(Math.floor(ms / unit) * unit) };
+}
+
+/** Microseconds since midnight, or `13:45:00.5`. */
+function time(value, name) {
+  if (typeof value === "number") return { tag: "time", val: value };
+  const match = /^(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,6}))?)?$/.exec(value);
+  if (!match) return { tag: "other", val: String(value) };
+  const [, hours, minutes, seconds = "0", fraction = "0"] = match;
+  const whole = Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds);
+  if (whole >= 86_400) return { tag: "other", val: value };
+  return { tag: "time", val: whole * 1_000_000 + Number(fraction.padEnd(6, "0")) };
+}

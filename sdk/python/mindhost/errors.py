@@ -1,0 +1,29 @@
+"""The one error of a plugin."""
+
+# After these the connection does not count as usable, unless the error says so.
+_BREAKING = {"auth", "unreachable", "tls", "connection-lost", "cancelled", "internal"}
+
+
+class PluginError(Exception):
+    """What went wrong, of which kind (`invalid-statement`, `auth`, …: see wit/README.md), in words for a person.
+
+    Never put a secret into it.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        message: str,
+        *,
+        code: str = "",
+        position: int | None = None,
+        retry_after_ms: int | None = None,
+        connection_usable: bool | None = None,
+    ):
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.code = str(code)
+        self.position = position
+        self.retry_after_ms = retry_after_ms
+        self.connection_usable = kind not in _BREAKING if connection_usable is None else connection_usable

@@ -1,0 +1,106 @@
+"""What the glue of all worlds shares."""
+
+import functools
+import json
+from pathlib import Path
+from typing import Any
+
+import plugin
+from componentize_py_types import Err
+from mindhost.catalog import Table
+from mindhost.errors import PluginError
+from wit_world.imports import mindhost_plugin_types as types
+
+# Read while the component is made. The host wants what `plugin pack` wrote, whatever the white space.
+MANIFEST = json.dumps(json.loads(Path(plugin.__file__).with_name("manifest.json").read_text()))
+
+Plugin = plugin.Plugin
+
+
+def guarded(work: Any) -> Any:
+    """Whatever a function of the plugin raises becomes an error of the contract."""
+
+    @functools.wraps(work)
+    def call(*arguments: Any) -> Any:
+        try:
+            return work(*arguments)
+        except PluginError as error:
+            raise Err(_wire(error)) from None
+        except Exception as error:
+            raise Err(_wire(PluginError("internal", f"{type(error).__name__}: {error}"))) from None
+
+    return call
+
+
+def _wire(error: PluginError) -> types.Error:
+    return types.Error(
+        types.ErrorKind[error.kind.upper().replace("-", "_")],
+        error.code,
+        error.message,
+        error.position,
+        error.retry_after_ms,
+        error.connection_usable,
+        [],
+    )
+
+
+def settings(config: types.Config) -> dict[str, Any]:
+    """The configuration. Its schema in the manifest was checked by the host."""
+    return json.loads(config.json)
+
+
+def server_info(told: tuple[str, str]) -> types.ServerInfo:
+    """Product and version."""
+    return types.ServerInfo(told[0], str(told[1]), [])
+
+
+def name_of(table: types.TableRef) -> tuple[str, str]:
+    """A table as authors have it."""
+    return (table.schema, table.name)
+
+
+def table(name: tuple[str, str], about: Table) -> Any:
+    """A table in the contract's words."""
+    from wit_world.imports import catalog_types as catalog
+
+    columns = [
+        catalog.TableColumn(
+            own.name,
+            ordinal,
+            own.native_type or own.type,
+            own.nullable,
+            own.default_value,
+            own.comment,
+            [("data-type", own.type)],
+        )
+        for ordinal, own in enumerate(about.columns, 1)
+    ]
+    primary = [catalog.KeyColumn("primary key", at, column) for at, column in enumerate(about.primary_key, 1)]
+    foreign = [
+        catalog.ForeignKeyColumn(
+            key.name or f"foreign key {number}", at, column, types.TableRef(*key.references), referenced
+        )
+        for number, key in enumerate(about.foreign_keys, 1)
+        for at, (column, referenced) in enumerate(zip(key.columns, key.referenced_columns, strict=True), 1)
+    ]
+    reference = types.TableRef(*name)
+    return catalog.Table(reference, about.kind, about.comment, about.row_count, columns, primary, foreign, [])
+
+
+class Described:
+    """What a connection and a source have in common. `self.plugin` is the author's."""
+
+    plugin: Any
+
+    @guarded
+    def check(self) -> types.ServerInfo:
+        return server_info(self.plugin.check())
+
+    @guarded
+    def tables(self) -> list[types.TableRef]:
+        return [types.TableRef(*name) for name in self.plugin.tables()]
+
+    @guarded
+    def describe_tables(self, tables: list[types.TableRef]) -> list[Any]:
+        described = self.plugin.describe_tables([name_of(one) for one in tables])
+        return [table(name, about) for name, about in described]

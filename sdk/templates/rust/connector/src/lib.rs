@@ -1,0 +1,239 @@
+//! A SQL engine that is asked over HTTP: it answers with lines of JSON, the columns first, then one array a row.
+
+mod lines;
+
+use mindhost_sdk::http::{self, Request, Response};
+use mindhost_sdk::{
+    Batch, BatchBuilder, BatchLimits, Column, Config, Connector, DataType, Error, ErrorKind,
+    Result, ServerInfo, Statement, Table, TableColumn, TableRef, Value, export_connector,
+};
+use serde::Deserialize;
+use serde_json::Value as Json;
+
+use crate::lines::Lines;
+
+/// An engine without schemas uses one fixed name.
+const SCHEMA: &str = "main";
+
+/// What the datasource is configured with; `manifest.json` has its schema. The host adds `api_key` to the requests.
+#[derive(Deserialize)]
+struct Settings {
+    url: String,
+}
+
+struct Engine {
+    settings: Settings,
+}
+
+/// An answer under way.
+struct Answer {
+    lines: Lines,
+    batch: BatchBuilder,
+    max_cell_bytes: u64,
+}
+
+#[derive(Deserialize)]
+struct Version {
+    product: String,
+    version: String,
+}
+
+#[derive(Deserialize)]
+struct Head {
+    columns: Vec<HeadColumn>,
+}
+
+#[derive(Deserialize)]
+struct HeadColumn {
+    name: String,
+    r#type: String,
+}
+
+impl Engine {
+    fn version(&self) -> Result<Version> {
+        let request = Request::get(format!("{}/version", self.settings.url));
+        let mut response = answered(http::send(&request)?)?;
+        read(&response.body.read_to_end(64 << 10)?)
+    }
+
+    fn ask(&self, sql: &str, timeout_ms: u128, max_cell_bytes: u64) -> Result<Answer> {
+        let request = Request::post(format!("{}/query", self.settings.url), sql.into())
+            .header("x-timeout-ms", timeout_ms.to_string());
+        let mut lines = Lines::of(answered(http::send(&request)?)?.body);
+        let head = lines.next()?.ok_or_else(cut_off)?;
+        let columns = read::<Head>(&head)?
+            .columns
+            .into_iter()
+            .map(column)
+            .collect();
+        Ok(Answer {
+            lines,
+            batch: BatchBuilder::new(columns),
+            max_cell_bytes,
+        })
+    }
+
+    /// All rows of a short answer, as text.
+    fn texts(&self, sql: &str) -> Result<Vec<Vec<String>>> {
+        let mut answer = self.ask(sql, 10_000, 1 << 20)?;
+        let mut rows = Vec::new();
+        while let Some(line) = answer.lines.next()? {
+            let cells: Vec<Json> = read(&line)?;
+            rows.push(
+                cells
+                    .iter()
+                    .map(|cell| cell.as_str().unwrap_or_default().into())
+                    .collect(),
+            );
+        }
+        Ok(rows)
+    }
+}
+
+impl Connector for Engine {
+    const MANIFEST: &'static str = include_str!("../manifest.json");
+    type Cursor = Answer;
+
+    fn open(config: &Config) -> Result<Self> {
+        let engine = Self {
+            settings: config.parse()?,
+        };
+        engine.version()?;
+        Ok(engine)
+    }
+
+    fn check(&mut self) -> Result<ServerInfo> {
+        let version = self.version()?;
+        Ok(ServerInfo::new(version.product, version.version))
+    }
+
+    fn tables(&mut self) -> Result<Vec<TableRef>> {
+        let names = self.texts(
+            "select name from sqlite_master where type in ('table', 'view') order by name",
+        )?;
+        Ok(names
+            .into_iter()
+            .flatten()
+            .map(|name| TableRef::new(SCHEMA, name))
+            .collect())
+    }
+
+    fn describe_tables(&mut self, tables: &[TableRef]) -> Result<Vec<Table>> {
+        let mut described = Vec::new();
+        for table in tables {
+            let name = table.name.replace('\'', "''");
+            let columns = self.texts(&format!(
+                "select name, type from pragma_table_info('{name}') order by cid"
+            ))?;
+            if table.schema != SCHEMA || columns.is_empty() {
+                continue;
+            }
+            let mut about = Table::new(table.clone(), "TABLE");
+            about.columns = (1..)
+                .zip(&columns)
+                .map(|(ordinal, column)| TableColumn::new(&column[0], ordinal, &column[1]))
+                .collect();
+            described.push(about);
+        }
+        Ok(described)
+    }
+
+    fn query(&mut self, statement: &Statement) -> Result<Answer> {
+        self.ask(
+            &statement.text,
+            statement.timeout.as_millis(),
+            statement.max_cell_bytes,
+        )
+    }
+
+    fn schema(&mut self, answer: &mut Answer) -> Result<Vec<Column>> {
+        Ok(answer.batch.columns().to_vec())
+    }
+
+    fn next(&mut self, answer: &mut Answer, limits: BatchLimits) -> Result<Option<Batch>> {
+        answer.batch.start(limits);
+        while !answer.batch.is_full() {
+            let Some(line) = answer.lines.next()? else {
+                break;
+            };
+            for cell in read::<Vec<Json>>(&line)? {
+                answer.batch.append(value(cell, answer.max_cell_bytes)?);
+            }
+            answer.batch.end_row();
+        }
+        answer.batch.finish()
+    }
+
+    fn close(&mut self, _: Answer) -> Result<bool> {
+        // Dropping the answer ends the exchange; the next statement is another one.
+        Ok(true)
+    }
+}
+
+fn column(head: HeadColumn) -> Column {
+    let data_type = match head.r#type.as_str() {
+        "integer" => DataType::Int64,
+        "real" => DataType::Float64,
+        "text" | "blob" => DataType::Text,
+        _ => DataType::Any,
+    };
+    // This engine does not enforce its types.
+    Column::new(head.name, data_type)
+        .native_type(head.r#type)
+        .dynamic()
+}
+
+fn value(cell: Json, max_bytes: u64) -> Result<Value> {
+    Ok(match cell {
+        Json::Null => Value::Null,
+        Json::Bool(value) => Value::Boolean(value),
+        Json::Number(number) => match number.as_i64() {
+            Some(whole) => Value::Int64(whole),
+            None => Value::Float64(number.as_f64().unwrap_or(f64::NAN)),
+        },
+        Json::String(text) if text.len() as u64 > max_bytes => {
+            return Err(Error::new(
+                ErrorKind::TooLarge,
+                "a value is larger than the host takes",
+            ));
+        }
+        Json::String(text) => Value::Text(text),
+        nested => Value::Json(nested.to_string()),
+    })
+}
+
+/// The engine's refusals in the contract's words.
+fn answered(mut response: Response) -> Result<Response> {
+    let kind = match response.status {
+        200 => return Ok(response),
+        400 => ErrorKind::InvalidStatement,
+        401 | 403 => ErrorKind::Auth,
+        408 => ErrorKind::Timeout,
+        413 => ErrorKind::TooLarge,
+        429 => ErrorKind::RateLimited,
+        _ => ErrorKind::Upstream,
+    };
+    let body = response.body.read_to_end(64 << 10)?;
+    let told = serde_json::from_slice::<Json>(&body).ok();
+    let message = told.as_ref().and_then(|told| told["error"].as_str());
+    let message = message.unwrap_or("the engine gave no reason");
+    Err(Error::new(kind, message).code(response.status.to_string()))
+}
+
+fn read<T: serde::de::DeserializeOwned>(line: &[u8]) -> Result<T> {
+    serde_json::from_slice(line).map_err(|_| {
+        Error::new(
+            ErrorKind::Upstream,
+            "the engine answers in another form than expected",
+        )
+    })
+}
+
+fn cut_off() -> Error {
+    Error::new(
+        ErrorKind::ConnectionLost,
+        "the engine ended its answer too early",
+    )
+}
+
+export_connector!(Engine);

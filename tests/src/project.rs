@@ -1,0 +1,201 @@
+//! Projects that `mindhost plugin new` writes, built with the toolchains of their languages.
+
+use std::{
+    fmt::Write,
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+    sync::LazyLock,
+};
+
+use tempfile::TempDir;
+
+use crate::build::{host_binary, target_dir, workspace_dir};
+
+/// The crate mindhost-sdk, packaged and unpacked.
+static PACKAGED_SDK: LazyLock<PathBuf> = LazyLock::new(|| {
+    let folder = target_dir().join("projects/package");
+    let mut package = Command::new(env!("CARGO"));
+    package.current_dir(workspace_dir());
+    package.args([
+        "package",
+        "-p",
+        "mindhost-sdk",
+        "--no-verify",
+        "--allow-dirty",
+    ]);
+    package.arg("--target-dir").arg(&folder);
+    expect_success(&package.output().expect("cargo"), "cargo package");
+    let mut unpack = Command::new("tar");
+    unpack.current_dir(folder.join("package"));
+    unpack.args([
+        "xzf",
+        concat!("mindhost-sdk-", env!("CARGO_PKG_VERSION"), ".crate"),
+    ]);
+    expect_success(&unpack.output().expect("tar"), "tar");
+    folder.join(concat!("package/mindhost-sdk-", env!("CARGO_PKG_VERSION")))
+});
+
+/// A project in a folder of its own, outside of the repository.
+#[derive(Debug)]
+pub struct Project {
+    name: String,
+    language: &'static str,
+    folder: TempDir,
+}
+
+impl Project {
+    /// `mindhost plugin new {name} --kind {kind} --language {language}`; in Rust with the SDK of the repository.
+    ///
+    /// # Panics
+    /// When the command fails.
+    pub fn new(name: &str, kind: &str, language: &'static str) -> Self {
+        let sdk = (language == "rust").then(|| workspace_dir().join("sdk/rust"));
+        Self::with_sdk(name, kind, language, sdk.as_deref())
+    }
+
+    /// A project in Rust on the SDK as a registry would have it: packaged, and unpacked elsewhere.
+    ///
+    /// # Panics
+    /// When the SDK cannot be packaged, or the command fails.
+    pub fn on_packaged_sdk(name: &str, kind: &str) -> Self {
+        Self::with_sdk(name, kind, "rust", Some(&PACKAGED_SDK))
+    }
+
+    fn with_sdk(name: &str, kind: &str, language: &'static str, sdk: Option<&Path>) -> Self {
+        let project = Self {
+            name: name.to_owned(),
+            language,
+            folder: TempDir::new().expect("a folder"),
+        };
+        let mut command = Command::new(host_binary());
+        command.current_dir(project.folder.path()).args([
+            "plugin",
+            "new",
+            name,
+            "--kind",
+            kind,
+            "--language",
+            language,
+        ]);
+        if let Some(sdk) = sdk {
+            command.arg("--sdk").arg(sdk);
+        }
+        expect_success(&command.output().expect("mindhost starts"), "plugin new");
+        project
+    }
+
+    /// Its folder.
+    pub fn path(&self) -> PathBuf {
+        self.folder.path().join(&self.name)
+    }
+
+    /// `./build.sh`, unless the same files were built before: a toolchain takes seconds to minutes.
+    ///
+    /// # Panics
+    /// When it fails; the panic shows what it printed.
+    pub fn build(&self) -> PathBuf {
+        let built = self.path().join(format!("{}.wasm", self.name));
+        let kept = target_dir().join(format!("projects/{}.wasm", self.digest()));
+        if kept.exists() {
+            fs::copy(kept, &built).expect("what was built before");
+            return built;
+        }
+        let output = self.script("build.sh").output().expect("a shell");
+        expect_success(&output, "build.sh");
+        fs::create_dir_all(target_dir().join("projects")).expect("a folder for what is built");
+        // Renamed into place, so that a test beside this one never copies half a file.
+        let half = kept.with_extension(format!("{}.half", std::process::id()));
+        fs::copy(&built, &half).expect("a copy to keep");
+        fs::rename(half, kept).expect("a copy to keep");
+        built
+    }
+
+    /// A script of the project, still to be run.
+    pub fn script(&self, name: &str) -> Command {
+        let target = target_dir();
+        let mut command = Command::new("sh");
+        command
+            .arg(name)
+            .current_dir(self.path())
+            .env("MINDHOST", host_binary());
+        match self.language {
+            "rust" => {
+                // The versions of the repository, which are downloaded already.
+                fs::copy(
+                    workspace_dir().join("Cargo.lock"),
+                    self.path().join("Cargo.lock"),
+                )
+                .expect("a lock file");
+                command.env("CARGO_TARGET_DIR", target.join("projects/rust"));
+            }
+            "javascript" => {
+                let modules = self.path().join("node_modules");
+                if !modules.exists() {
+                    let installed = crate::build::componentize_qjs();
+                    std::os::unix::fs::symlink(installed, modules).expect("a link");
+                }
+                command.env("PATH", with_path(&target.join("node")));
+            }
+            _ => {
+                command.env("PYTHON", crate::build::componentize_py());
+            }
+        }
+        command
+    }
+
+    /// Of all files of the project, and of the crate that a project in Rust is built with.
+    fn digest(&self) -> String {
+        let mut paths = Vec::new();
+        files_below(&self.path(), &mut paths);
+        if self.language == "rust" {
+            files_below(&workspace_dir().join("sdk/rust/src"), &mut paths);
+            files_below(&workspace_dir().join("wit"), &mut paths);
+            paths.push(workspace_dir().join("Cargo.lock"));
+        }
+        paths.sort();
+        let digest = paths.iter().fold(sha2::Sha256::default(), |digest, path| {
+            use sha2::Digest;
+            let name = path.strip_prefix(self.path()).unwrap_or(path);
+            let digest = digest.chain_update(name.to_string_lossy().as_bytes());
+            digest.chain_update(fs::read(path).expect("a file of the project"))
+        });
+        let bytes = sha2::Digest::finalize(digest);
+        bytes.iter().take(16).fold(String::new(), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+    }
+}
+
+fn files_below(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        match path.is_dir() {
+            true => files_below(&path, found),
+            false => found.push(path),
+        }
+    }
+}
+
+/// The `PATH` with one more folder before the others.
+fn with_path(folder: &Path) -> std::ffi::OsString {
+    let usual = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::iter::once(folder.to_owned()).chain(std::env::split_paths(&usual));
+    std::env::join_paths(folders).expect("a PATH")
+}
+
+/// Panics with what a command has printed when it failed.
+///
+/// # Panics
+/// When it failed.
+#[track_caller]
+pub fn expect_success(output: &Output, what: &str) {
+    assert!(
+        output.status.success(),
+        "{what}: {}\n{}{}",
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
