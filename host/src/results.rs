@@ -7,6 +7,7 @@ pub mod access;
 mod export;
 mod page;
 pub mod sample;
+mod shadow;
 pub mod stored;
 
 use std::{sync::Arc, time::Duration};
@@ -124,7 +125,10 @@ impl Results {
             &call,
         )
         .await
-        .inspect(|_| served::note(&source.engine, connection.digest()))
+        .inspect(|_| {
+            served::note(&source.engine, connection.digest());
+            shadow::begin(&self.registry, source, guarded, &self.tasks);
+        })
     }
 
     /// The whole result as CSV.

@@ -10,6 +10,7 @@ pub mod json;
 mod lexical;
 mod names;
 mod paging;
+pub mod repeatable;
 mod rules;
 pub mod schema;
 mod sqlite;

@@ -25,6 +25,7 @@ use super::{
     meter::Meters,
     policy::Policy,
     signatures::{Signer, Trust},
+    trial::Trial,
     wasm::{Loader, Ready, Room, Runtime},
 };
 use crate::{
@@ -351,6 +352,11 @@ impl Registry {
             None => Arc::clone(&slot.active),
             Some(trial) => trial.choose(),
         })
+    }
+
+    /// The trial that a connector of this engine is on.
+    pub fn trial(&self, engine: &str) -> Option<Arc<Trial<dyn Connector>>> {
+        self.table().connectors.get(engine)?.trial.clone()
     }
 
     /// The active model plugin of that name; `no_plugin` lists those there are.

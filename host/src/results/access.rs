@@ -18,6 +18,8 @@ pub struct Source {
     pub engine: String,
     /// The version that it keeps.
     pub plugin_digest: Option<String>,
+    /// Whether results are compared with those of a version on trial.
+    pub shadow: bool,
     /// What the plugin is pointed at.
     pub target: Arc<Target>,
     /// The datasource's own limit.
@@ -157,6 +159,7 @@ pub async fn load(
             target: Arc::new(datasources.target(&datasource).await?),
             engine: datasource.engine,
             plugin_digest: datasource.settings.plugin_digest,
+            shadow: datasource.settings.shadow,
         });
     }
     Ok(access)

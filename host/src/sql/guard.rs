@@ -72,6 +72,7 @@ pub struct Guarded {
     text: String,
     tables: Vec<TableRef>,
     plan: Plan,
+    volatile: bool,
 }
 
 /// How one page of a statement is had.
@@ -95,6 +96,11 @@ impl Guarded {
     /// The tables that it reads, each once, in the order of their first mention.
     pub fn tables(&self) -> &[TableRef] {
         &self.tables
+    }
+
+    /// Whether it calls a function that gives another value each time.
+    pub fn is_volatile(&self) -> bool {
+        self.volatile
     }
 
     /// Whether the statement orders its rows at the top, so that pages are stable.
@@ -202,6 +208,7 @@ fn guard_as(source: &Source<'_>, scope: &Scope, rules: &'static Rules) -> Result
         text,
         tables,
         plan,
+        volatile: walk.volatile,
     }))
 }
 

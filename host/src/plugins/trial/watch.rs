@@ -2,13 +2,14 @@
 
 use std::{
     sync::{
-        Mutex,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
 
 use serde::{Deserialize, Serialize};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use utoipa::ToSchema;
 
@@ -59,6 +60,8 @@ pub struct Watch {
     /// Why the candidate was found wanting.
     verdict: Mutex<Option<String>>,
     condemned: CancellationToken,
+    /// One statement at a time is compared.
+    comparing: Arc<Semaphore>,
 }
 
 /// What was seen of one version.
@@ -101,6 +104,7 @@ impl Watch {
             candidate: Seen::default(),
             verdict: Mutex::default(),
             condemned: CancellationToken::new(),
+            comparing: Arc::new(Semaphore::new(1)),
         };
         watch.set_share(share);
         watch
@@ -147,6 +151,11 @@ impl Watch {
         if side == Side::Candidate {
             self.judge(Self::too_many_faults);
         }
+    }
+
+    /// The right to compare a statement on both; nobody else has it until it is dropped.
+    pub fn take_turn(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.comparing).try_acquire_owned().ok()
     }
 
     /// The two answered one statement differently.

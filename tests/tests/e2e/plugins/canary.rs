@@ -111,6 +111,38 @@ async fn a_good_one_gets_its_share_and_then_all() {
 }
 
 #[tokio::test]
+async fn a_version_that_gives_other_rows_goes_back_before_anybody_sees_them() {
+    let host = host().await;
+    let mind = host.memory("numbers", 3).await;
+    let wrong = Version::of("0.1.1").that("wrong", 1);
+    host.install(&wrong).await;
+    let shadow = json!({"shadow": true});
+    host.patch("/datasources/numbers", shadow)
+        .await
+        .expect_status(200);
+    // Hardly anybody is served by it, but every statement is compared.
+    let body = json!({"version": wrong.digest(), "canary": {"percent": 0.01, "seconds": 600}});
+    host.post("/plugins/guest-memory/activate", body)
+        .await
+        .expect_status(202);
+    let is_canary = |rollout: &mindhost_tests::Value| rollout["stage"] == "canary";
+    eventually(async || newest(&host).await, is_canary).await;
+    // What depends on an order is not compared.
+    mind.sql("SELECT row_number() OVER (ORDER BY n) FROM numbers")
+        .await;
+    assert_eq!(newest(&host).await["stage"], "canary");
+    let is_over = |rollout: &mindhost_tests::Value| rollout["ended_at"].is_string();
+    let asked = async || {
+        assert_eq!(mind.rows("SELECT n FROM numbers").await[0][0], json!(0));
+        newest(&host).await
+    };
+    let rollout = eventually(asked, is_over).await;
+    assert_eq!(rollout["stage"], "rolled_back", "{rollout}");
+    let reason = rollout["reason"].as_str().unwrap();
+    assert!(reason.contains("3 rows with other values"), "{reason}");
+}
+
+#[tokio::test]
 async fn what_a_canary_may_be_is_bounded() {
     let host = host().await;
     for canary in [
