@@ -177,8 +177,6 @@ SELECT MAP {'a': 1}
 ;;
 SELECT struct(1)
 ;;
-TABLE orders
-;;
 -- # Tables outside of the Mind, more spellings
 -- expect: sql_table_not_allowed
 SELECT * FROM SALARIES

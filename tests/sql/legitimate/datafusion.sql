@@ -58,7 +58,7 @@ SELECT round(total, 1), floor(total), ceil(total), abs(-total), total % 7, power
 ;;
 SELECT CAST(total AS DECIMAL(12,2)) * 1.19, CAST(id AS VARCHAR), CAST('12' AS BIGINT), total::int FROM orders
 ;;
-SELECT CAST('2024-02-29' AS DATE), DATE '2024-02-29', TIMESTAMP '2024-02-29 12:00:00', now() > TIMESTAMP '2020-01-01'
+SELECT CAST('2024-02-28' AS DATE), DATE '2024-02-29', TIMESTAMP '2024-02-29 12:00:00', now() > TIMESTAMP '2020-01-01'
 ;;
 SELECT id FROM orders WHERE total BETWEEN 5 AND 30 AND id NOT IN (2, 4) AND paid
 ;;
