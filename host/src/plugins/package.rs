@@ -289,7 +289,8 @@ pub(super) mod tests {
 
     #[test]
     fn each_fault_of_a_manifest_is_named() {
-        assert!(refusal(|m| m["world"] = json!("scanner-connector")).contains("scanner-connector"));
+        assert!(refusal(|m| m["world"] = json!("shell")).contains("`shell`"));
+        assert!(refusal(|m| m["world"] = json!("model-provider")).contains("`sql-connector`"));
         assert!(refusal(|m| m["name"] = json!("Bad Name")).contains("`name`"));
         assert!(refusal(|m| m["version"] = json!("one")).contains("`version`"));
         assert!(refusal(|m| m["engines"] = json!([])).contains("`engines`"));
@@ -299,6 +300,25 @@ pub(super) mod tests {
             refusal(|m| m["connection_data"]["properties"]["host"]["type"] = json!("strnig"))
                 .contains("not a JSON schema")
         );
+    }
+
+    #[test]
+    fn a_scanner_leaves_to_the_host_what_is_the_hosts() {
+        let scanner = |change: fn(&mut Value)| {
+            let mut changed = manifest();
+            changed["world"] = json!("scanner-connector");
+            let fields = changed.as_object_mut().unwrap();
+            fields.remove("dialect");
+            fields.remove("capabilities");
+            change(&mut changed);
+            pack(EMPTY, &changed.to_string())
+        };
+        scanner(|_| ()).unwrap();
+        let dialect = scanner(|m| m["dialect"] = json!("sqlite")).unwrap_err();
+        assert!(dialect.to_string().contains("`dialect`"), "{dialect}");
+        let claims = scanner(|m| m["capabilities"] = json!({"snapshot": true})).unwrap_err();
+        assert!(claims.to_string().contains("`capabilities`"), "{claims}");
+        assert!(refusal(|m| m["dialect"] = json!("datafusion")).contains("the host's own"));
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod incoming;
 mod memory;
 mod outgoing;
 mod patience;
+mod pieces;
 mod plan;
 mod reader;
 mod size;

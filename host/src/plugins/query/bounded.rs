@@ -28,8 +28,19 @@ use crate::error::{Code, Error};
 /// Bytes of text that one function may make of one batch.
 const MAX_BYTES: u64 = 128 << 20;
 
-/// The functions that grow, with how to work out how much.
-const GROWING: [(&str, Estimate); 8] = [
+/// The functions that grow, with how to work out how much; and those that write out what may be a view that is repeated.
+const GROWING: [(&str, Estimate); 19] = [
+    ("btrim", all),
+    ("initcap", all),
+    ("left", all),
+    ("lower", all),
+    ("ltrim", all),
+    ("reverse", all),
+    ("right", all),
+    ("rtrim", all),
+    ("split_part", all),
+    ("translate", all),
+    ("upper", all),
     ("concat", all),
     ("concat_ws", joined),
     ("lpad", padded),
@@ -117,13 +128,14 @@ fn size(arg: &ColumnarValue, rows: u64) -> Result<Size> {
         false => 0,
     };
     let text = match array.data_type() {
-        DataType::Utf8 => Some(Arc::clone(&array)),
-        DataType::LargeUtf8 | DataType::Utf8View => Some(cast(&array, &DataType::Utf8)?),
+        DataType::Utf8View => Some(Arc::clone(&array)),
+        // Without a copy: the views point to what is there.
+        DataType::LargeUtf8 | DataType::Utf8 => Some(cast(&array, &DataType::Utf8View)?),
         _ => None,
     };
     let (mut bytes, mut longest) = (0, 0);
     if let Some(text) = text {
-        for value in text.as_string::<i32>().iter().flatten() {
+        for value in text.as_string_view().iter().flatten() {
             bytes += value.len() as u64;
             longest = longest.max(value.len() as u64);
         }
@@ -177,22 +189,40 @@ impl ScalarUDFImpl for Bounded {
     }
 
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        self.inner.return_type(types)
+        self.inner.return_type(types).map(as_view)
     }
 
     fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
-        self.inner.return_field_from_args(args)
+        let field = self.inner.return_field_from_args(args)?;
+        let view = as_view(field.data_type().clone());
+        Ok(Arc::new(field.as_ref().clone().with_data_type(view)))
     }
 
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
         self.inner.coerce_types(types)
     }
 
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+    fn invoke_with_args(&self, mut args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         if let Some((_, estimate)) = GROWING.iter().find(|(name, _)| *name == self.name) {
             check(&args.args, args.number_rows, *estimate)?;
         }
-        self.inner.invoke_with_args(args)
+        let types: Vec<_> = args
+            .arg_fields
+            .iter()
+            .map(|field| field.data_type().clone())
+            .collect();
+        let own = self.inner.return_type(&types)?;
+        let wanted = args.return_field.data_type().clone();
+        args.return_field = Arc::new(args.return_field.as_ref().clone().with_data_type(own));
+        self.inner.invoke_with_args(args)?.cast_to(&wanted, None)
+    }
+}
+
+/// Texts that were made are views like those that were read, so that a join that repeats them copies nothing.
+fn as_view(of: DataType) -> DataType {
+    match of {
+        DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
+        other => other,
     }
 }
 
@@ -238,11 +268,11 @@ impl ScalarUDFImpl for Join {
     }
 
     fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        Ok(DataType::Utf8)
+        Ok(DataType::Utf8View)
     }
 
     fn coerce_types(&self, _: &[DataType]) -> Result<Vec<DataType>> {
-        Ok(vec![DataType::Utf8, DataType::Utf8])
+        Ok(vec![DataType::Utf8View, DataType::Utf8View])
     }
 
     fn display_name(&self, args: &[Expr]) -> Result<String> {
@@ -265,10 +295,9 @@ impl ScalarUDFImpl for Join {
         let [left, right] = arrays.as_slice() else {
             return Err(carried(Error::internal("`||` without two sides")));
         };
-        let joined: ArrayRef = Arc::new(concat_elements_utf8(
-            left.as_string::<i32>(),
-            right.as_string::<i32>(),
-        )?);
+        let (left, right) = (cast(left, &DataType::Utf8)?, cast(right, &DataType::Utf8)?);
+        let joined = concat_elements_utf8(left.as_string::<i32>(), right.as_string::<i32>())?;
+        let joined = cast(&joined, &DataType::Utf8View)?;
         Ok(match scalar {
             true => ColumnarValue::Scalar(ScalarValue::try_from_array(&joined, 0)?),
             false => ColumnarValue::Array(joined),

@@ -4,10 +4,11 @@ use std::{collections::HashMap, sync::Arc};
 
 use datafusion::arrow::{
     array::{
-        ArrayRef, AsArray, BinaryBuilder, BooleanBuilder, Date32Builder, Decimal128Array,
-        Float64Builder, Int64Builder, RecordBatch, RecordBatchOptions, StringBuilder,
+        ArrayRef, AsArray, BinaryViewBuilder, BooleanBuilder, Date32Builder, Decimal128Array,
+        Float64Builder, Int64Builder, RecordBatch, RecordBatchOptions, StringViewBuilder,
         Time64MicrosecondBuilder, TimestampMicrosecondBuilder, UInt64Builder,
     },
+    compute::cast,
     datatypes::{DataType as Physical, Field, Schema, SchemaRef, TimeUnit},
 };
 
@@ -50,8 +51,9 @@ fn physical(column: &Column) -> Physical {
             let (digits, scale) = decimal(&column.native_type);
             Physical::Decimal128(digits, scale)
         }
-        DataType::Text | DataType::Json | DataType::Any => Physical::Utf8,
-        DataType::Bytes => Physical::Binary,
+        // Views, so that a row that a join repeats is not copied; see `pieces`.
+        DataType::Text | DataType::Json | DataType::Any => Physical::Utf8View,
+        DataType::Bytes => Physical::BinaryView,
         DataType::Date => Physical::Date32,
         DataType::Time => Physical::Time64(TimeUnit::Microsecond),
         DataType::Timestamp => Physical::Timestamp(TimeUnit::Microsecond, None),
@@ -88,6 +90,9 @@ pub fn batch(batch: Batch, columns: &[Column], schema: &SchemaRef) -> Result<Rec
                 .zip(batch.columns())
                 .map(|(column, values)| match column.data_type {
                     DataType::Decimal => decimals(column, values.as_string::<i32>().iter()),
+                    DataType::Text | DataType::Json | DataType::Any | DataType::Bytes => {
+                        cast(values, &physical(column)).map_err(Error::internal)
+                    }
                     _ => Ok(Arc::clone(values)),
                 })
                 .collect::<Result<_>>()?,
@@ -198,9 +203,9 @@ fn of_rows(column: &Column, rows: &[Vec<Value>], index: usize) -> Result<ArrayRe
         DataType::Int64 => build!(Int64Builder::new(), Value::Int64(value) => *value),
         DataType::Uint64 => build!(UInt64Builder::new(), Value::Uint64(value) => *value),
         DataType::Float64 => build!(Float64Builder::new(), Value::Float64(value) => *value),
-        DataType::Text => build!(StringBuilder::new(), Value::Text(text) => text),
-        DataType::Json => build!(StringBuilder::new(), Value::Json(text) => text),
-        DataType::Bytes => build!(BinaryBuilder::new(), Value::Bytes(bytes) => bytes),
+        DataType::Text => build!(StringViewBuilder::new(), Value::Text(text) => text),
+        DataType::Json => build!(StringViewBuilder::new(), Value::Json(text) => text),
+        DataType::Bytes => build!(BinaryViewBuilder::new(), Value::Bytes(bytes) => bytes),
         DataType::Date => build!(Date32Builder::new(), Value::Date(days) => *days),
         DataType::Time => build!(
             Time64MicrosecondBuilder::new(),
@@ -214,7 +219,7 @@ fn of_rows(column: &Column, rows: &[Vec<Value>], index: usize) -> Result<ArrayRe
             Value::TimestampUtc(micros) => *micros
         ),
         DataType::Any => {
-            let mut texts = StringBuilder::new();
+            let mut texts = StringViewBuilder::new();
             cells().for_each(|cell| texts.append_option(text_of(cell)));
             Arc::new(texts.finish())
         }

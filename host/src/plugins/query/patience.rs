@@ -15,7 +15,7 @@ use datafusion::{
     physical_plan::{ExecutionPlan, coop::CooperativeExec},
 };
 
-use super::size;
+use super::{pieces::Pieces, size};
 
 type Logical = Arc<dyn OptimizerRule + Send + Sync>;
 type Physical = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
@@ -63,12 +63,14 @@ pub fn physical(rules: Vec<Physical>) -> Vec<Physical> {
     rules
 }
 
-/// Operators that make many batches out of one give their turn back between them.
+/// Operators that make many batches out of one give their turn back between them, and their rows in pieces.
 #[derive(Debug)]
 struct TurnsBack;
 
-const MULTIPLYING: [&str; 7] = [
+/// Filters are among them because they put pieces together again.
+const MULTIPLYING: [&str; 8] = [
     "CrossJoinExec",
+    "FilterExec",
     "HashJoinExec",
     "LazyMemoryExec",
     "NestedLoopJoinExec",
@@ -85,7 +87,9 @@ impl PhysicalOptimizerRule for TurnsBack {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         plan.transform_up(|node| {
             Ok(match MULTIPLYING.contains(&node.name()) {
-                true => Transformed::yes(Arc::new(CooperativeExec::new(node)) as _),
+                true => Transformed::yes(
+                    Arc::new(CooperativeExec::new(Arc::new(Pieces::new(node)))) as _,
+                ),
                 false => Transformed::no(node),
             })
         })

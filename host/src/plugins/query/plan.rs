@@ -28,7 +28,7 @@ use super::{
     errors, functions,
     memory::StatementMemory,
     outgoing::Form,
-    patience,
+    patience, pieces,
     reader::Reader,
     size,
 };
@@ -134,10 +134,6 @@ fn session(text: &str, reader: Reader, bounds: &Bounds) -> Result<SessionState> 
     let options = config.options_mut();
     options.set("datafusion.sql_parser.recursion_limit", RECURSION)?;
     options.set("datafusion.sql_parser.parse_float_as_decimal", "true")?;
-    options.set(
-        "datafusion.sql_parser.map_string_types_to_utf8view",
-        "false",
-    )?;
     options.set("datafusion.execution.time_zone", "+00:00")?;
     options.set("datafusion.execution.enable_recursive_ctes", "false")?;
     let runtime = RuntimeEnvBuilder::new()
@@ -188,9 +184,11 @@ impl Planned {
         let context = self.state.task_ctx();
         let mut stream = execute_stream(Arc::clone(&self.plan), context).map_err(convert)?;
         while let Some(batch) = stream.next().await {
-            let batch = self.form.batch(&batch.map_err(convert)?)?;
-            if batch.num_rows() > 0 && rows.send(Ok(batch)).await.is_err() {
-                return Ok(());
+            for piece in pieces::cut(&batch.map_err(convert)?) {
+                let piece = self.form.batch(&piece)?;
+                if piece.num_rows() > 0 && rows.send(Ok(piece)).await.is_err() {
+                    return Ok(());
+                }
             }
         }
         Ok(())

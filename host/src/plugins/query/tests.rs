@@ -492,6 +492,26 @@ async fn texts_cannot_be_doubled_without_end() {
     }
 }
 
+#[tokio::test]
+async fn a_row_that_a_join_repeats_is_not_written_out_at_once() {
+    // A text of a megabyte, thousands of times: each statement would hold gigabytes if it did.
+    let long = "CROSS JOIN (SELECT repeat('x', 1000000) AS s) AS l";
+    let connector = connector(&scripted(2_000, Pushdown::No), &settings());
+    for (select, expected) in [
+        ("sum(length(upper(l.s)))", "2000000000"),
+        ("sum(length(l.s || t.name))", "1800010800"),
+        ("count(DISTINCT lower(l.s))", "1"),
+    ] {
+        let sql = format!(r#"SELECT {select} FROM "main"."t" AS t {long}"#);
+        assert_eq!(rows(&connector, &sql).await.unwrap(), [[expected]], "{sql}");
+    }
+    let sql = format!(r#"SELECT l.s FROM "main"."t" AS t {long}"#);
+    let mut connection = connector.connect(&target(), &call()).await.unwrap();
+    connection.query(&statement(&sql), &call()).await.unwrap();
+    let batch = connection.next(8_192, &call()).await.unwrap().unwrap();
+    assert!(batch.bytes() < 64 << 20, "{} bytes at once", batch.bytes());
+}
+
 /// Statements that would run for hours.
 const FOREVER: [&str; 5] = [
     r#"SELECT count(*) FROM "main"."endless""#,

@@ -1,0 +1,170 @@
+//! Batches in pieces: a row that a join repeats costs nothing until its texts are read, and then all of them at once.
+//!
+//! Texts are views between operators, so that repeating them copies nothing. What joins and filters give is cut here into
+//! pieces whose texts are of a bounded size when they are written out: whatever reads them next makes no more of them.
+
+use std::{fmt, sync::Arc};
+
+use datafusion::{
+    arrow::{
+        array::{Array, AsArray, RecordBatch},
+        datatypes::DataType,
+    },
+    common::{Result, tree_node::TreeNodeRecursion},
+    execution::{SendableRecordBatchStream, TaskContext},
+    physical_expr::PhysicalExpr,
+    physical_plan::{
+        DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties,
+        stream::RecordBatchStreamAdapter,
+    },
+};
+use futures_util::{StreamExt as _, stream};
+
+/// Bytes that the texts of a piece have, written out. A single row may have more.
+const MAX_BYTES: usize = 16 << 20;
+
+/// Cuts a batch where its texts are large.
+pub fn cut(batch: &RecordBatch) -> Vec<RecordBatch> {
+    let mut cuts = vec![0];
+    let mut bytes = 0;
+    let is_large = batch.columns().iter().map(total).sum::<usize>() > MAX_BYTES;
+    for row in (0..batch.num_rows()).filter(|_| is_large) {
+        let row_bytes: usize = batch.columns().iter().map(|column| cell(column, row)).sum();
+        if bytes > 0 && bytes + row_bytes > MAX_BYTES {
+            cuts.push(row);
+            bytes = 0;
+        }
+        bytes += row_bytes;
+    }
+    let ends = cuts.iter().copied().skip(1).chain([batch.num_rows()]);
+    let pieces = cuts.iter().copied().zip(ends);
+    pieces
+        .map(|(from, to)| batch.slice(from, to - from))
+        .collect()
+}
+
+/// Bytes of all texts of a column, each as often as it stands there.
+pub fn total(column: &Arc<dyn Array>) -> usize {
+    match column.data_type() {
+        DataType::Utf8View => lengths(column.as_string_view().views()),
+        DataType::BinaryView => lengths(column.as_binary_view().views()),
+        _ => 0,
+    }
+}
+
+/// The length of a text is in the lower half of its view.
+fn lengths(views: &[u128]) -> usize {
+    views.iter().map(|view| *view as u32 as usize).sum()
+}
+
+fn cell(column: &Arc<dyn Array>, row: usize) -> usize {
+    let view = match column.data_type() {
+        DataType::Utf8View => column.as_string_view().views().get(row),
+        DataType::BinaryView => column.as_binary_view().views().get(row),
+        _ => None,
+    };
+    view.map_or(0, |view| *view as u32 as usize)
+}
+
+/// Gives what its input gives, in pieces.
+#[derive(Debug)]
+pub struct Pieces {
+    input: Arc<dyn ExecutionPlan>,
+}
+
+impl Pieces {
+    /// Around an operator.
+    pub fn new(input: Arc<dyn ExecutionPlan>) -> Self {
+        Self { input }
+    }
+}
+
+impl DisplayAs for Pieces {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Pieces")
+    }
+}
+
+impl ExecutionPlan for Pieces {
+    fn name(&self) -> &str {
+        "Pieces"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.input.properties()
+    }
+
+    fn maintains_input_order(&self) -> Vec<bool> {
+        vec![true]
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(match children.pop() {
+            Some(input) => Arc::new(Self { input }),
+            None => self,
+        })
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let batches = self.input.execute(partition, context)?;
+        let schema = batches.schema();
+        let pieces = batches.flat_map(|batch| {
+            stream::iter(match batch {
+                Ok(batch) => cut(&batch).into_iter().map(Ok).collect(),
+                Err(error) => vec![Err(error)],
+            })
+        });
+        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, pieces)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::arrow::{
+        array::StringViewArray,
+        datatypes::{Field, Schema},
+    };
+
+    use super::*;
+
+    fn batch(lengths: &[usize]) -> RecordBatch {
+        let texts = lengths.iter().map(|length| Some("x".repeat(*length)));
+        let array = StringViewArray::from_iter(texts);
+        let schema = Schema::new(vec![Field::new("t", DataType::Utf8View, true)]);
+        RecordBatch::try_new(Arc::new(schema), vec![Arc::new(array)]).unwrap()
+    }
+
+    fn rows(lengths: &[usize]) -> Vec<usize> {
+        cut(&batch(lengths))
+            .iter()
+            .map(RecordBatch::num_rows)
+            .collect()
+    }
+
+    #[test]
+    fn batches_are_cut_where_their_texts_are_large() {
+        let half = MAX_BYTES / 2;
+        assert_eq!(rows(&[]), [0]);
+        assert_eq!(rows(&[1; 5_000]), [5_000]);
+        assert_eq!(rows(&[half, half, 1]), [2, 1]);
+        assert_eq!(rows(&[1, MAX_BYTES + 1, 1]), [1, 1, 1]);
+    }
+}
