@@ -49,7 +49,7 @@ enum Command {
     /// Make, list and delete workspaces.
     #[command(subcommand)]
     Workspaces(workspaces::Command),
-    /// Install, activate, make, test and sign plugins.
+    /// Install, activate, make, try, test and sign plugins.
     #[command(subcommand)]
     Plugin(plugin::Plugin),
     /// Look for what is wrong with this installation, and say how to mend it. Changes nothing.
@@ -89,7 +89,7 @@ fn failed(error: &anyhow::Error) -> ExitCode {
 
 async fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
     match command {
-        Command::Plugin(plugin) => plugin::run(plugin).await?,
+        Command::Plugin(plugin) => return plugin::run(plugin).await,
         Command::Doctor => return Ok(doctor::run(Config::load()).await),
         Command::Settings => print!("{DEFAULTS}"),
         Command::Serve => serve::run(Config::load()?).await?,

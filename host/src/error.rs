@@ -250,6 +250,7 @@ struct Inner {
     position: Option<u32>,
     retry_after: Option<Duration>,
     engine_code: Option<String>,
+    reported: Option<&'static str>,
     source: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
 
@@ -264,6 +265,7 @@ impl Error {
             position: None,
             retry_after: None,
             engine_code: None,
+            reported: None,
             source: None,
         }))
     }
@@ -319,6 +321,14 @@ impl Error {
         self
     }
 
+    /// The kind that a plugin reported, by its name in the contract: `auth`. For those who test plugins; callers of the
+    /// API learn the code alone.
+    #[must_use]
+    pub fn with_reported(mut self, kind: &'static str) -> Self {
+        self.0.reported = Some(kind);
+        self
+    }
+
     /// The cause, for the log only.
     #[must_use]
     pub fn with_source(
@@ -362,6 +372,11 @@ impl Error {
     /// When to come back.
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after
+    }
+
+    /// The kind that a plugin reported, by its name in the contract; none when the host found the failure by itself.
+    pub fn reported(&self) -> Option<&'static str> {
+        self.0.reported
     }
 
     /// The engine's or vendor's own code.

@@ -5,6 +5,7 @@
 //! knows so. Everything that comes out of here was already checked: a value of these types can be trusted to
 //! be well-formed, though not to be true.
 
+pub mod alone;
 pub mod artifacts;
 pub mod health;
 pub mod manifest;
@@ -13,6 +14,7 @@ pub mod metered;
 pub mod package;
 pub mod policy;
 mod query;
+pub mod record;
 mod redact;
 pub mod registry;
 pub mod scanner;

@@ -1,16 +1,25 @@
 //! `mindhost plugin …`
 
 mod activate;
+mod adapter;
+mod configured;
 mod fetch;
 mod install;
+mod lines;
 mod list;
 mod lock;
 mod new;
 mod pack;
+mod print;
+mod replay;
+mod run;
 mod show;
 mod sign;
+mod test;
 mod text;
 mod watch;
+
+use std::process::ExitCode;
 
 use clap::Subcommand;
 
@@ -42,10 +51,16 @@ pub(crate) enum Plugin {
     Sign(sign::Sign),
     /// Put a plugin into an OCI registry.
     Push(fetch::Push),
+    /// Try a plugin by itself, without a server: what it is, what its configuration grants, a statement or a question.
+    Run(run::Run),
+    /// Run the conformance kit against a plugin: does it keep the contract?
+    Test(test::Test),
+    /// Repeat the calls of a recording on another version of a plugin, and say where the results differ.
+    Replay(replay::Replay),
 }
 
-pub(super) async fn run(command: Plugin) -> anyhow::Result<()> {
-    match command {
+pub(super) async fn run(command: Plugin) -> anyhow::Result<ExitCode> {
+    let done = match command {
         Plugin::List => list::run().await,
         Plugin::Show(show) => show::run(&show).await,
         Plugin::Install(install) => install::run(install).await,
@@ -58,5 +73,9 @@ pub(super) async fn run(command: Plugin) -> anyhow::Result<()> {
         Plugin::Keygen(keygen) => sign::keygen(&keygen),
         Plugin::Sign(sign) => sign::sign(&sign),
         Plugin::Push(push) => fetch::push(&push).await,
-    }
+        Plugin::Run(run) => run::run(run).await,
+        Plugin::Test(test) => return test::run(test).await,
+        Plugin::Replay(replay) => return replay::run(replay).await,
+    };
+    done.map(|()| ExitCode::SUCCESS)
 }

@@ -13,6 +13,7 @@ mod audit;
 mod chat;
 mod clients;
 mod commands;
+mod conformance;
 mod conversations;
 mod datasources;
 mod errors;

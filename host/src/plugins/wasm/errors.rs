@@ -34,7 +34,7 @@ pub fn convert(
 ) -> Error {
     let reaching = matches!(error.kind, ErrorKind::Denied | ErrorKind::Unreachable);
     if let Some(why) = refused.filter(|_| reaching) {
-        return not_allowed(why);
+        return not_allowed(why).with_reported(name(error.kind));
     }
     let (code, blame) = code(error.kind, phase);
     let is_stranger = phase == Phase::Opening
@@ -57,6 +57,7 @@ pub fn convert(
     let retry = error.retry_after_ms.map(Duration::from_millis);
     Error::new(code, message)
         .blamed(blame)
+        .with_reported(name(error.kind))
         .with_position(error.position.filter(|position| *position > 0))
         .with_retry_after(retry.map(|delay| delay.min(MAX_RETRY)))
         .with_engine_code(text(engine_code, grants, 64))
@@ -69,6 +70,28 @@ fn is_plain_code(code: &str) -> bool {
         && code.starts_with(|c: char| c.is_ascii_digit())
         && code.chars().all(state);
     sqlstate || (code.len() <= 5 && code.chars().all(|c| c.is_ascii_digit()))
+}
+
+/// The name of a kind in the contract.
+fn name(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::InvalidConfig => "invalid-config",
+        ErrorKind::Auth => "auth",
+        ErrorKind::Unreachable => "unreachable",
+        ErrorKind::Tls => "tls",
+        ErrorKind::Denied => "denied",
+        ErrorKind::NotFound => "not-found",
+        ErrorKind::InvalidStatement => "invalid-statement",
+        ErrorKind::Permission => "permission",
+        ErrorKind::Cancelled => "cancelled",
+        ErrorKind::Timeout => "timeout",
+        ErrorKind::RateLimited => "rate-limited",
+        ErrorKind::TooLarge => "too-large",
+        ErrorKind::Unsupported => "unsupported",
+        ErrorKind::ConnectionLost => "connection-lost",
+        ErrorKind::Upstream => "upstream",
+        ErrorKind::Internal => "internal",
+    }
 }
 
 /// Nothing here is the fault of a request: that a connection was only being tested, the caller of the test knows.

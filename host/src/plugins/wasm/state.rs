@@ -249,11 +249,7 @@ impl GuestLog {
     fn admit(&self) -> bool {
         let mut window = lock(&self.window);
         if window.start.elapsed() >= Duration::from_secs(1) {
-            let dropped = window.lines.saturating_sub(self.max_lines);
-            if dropped > 0 {
-                let (plugin, target) = (self.plugin.as_str(), self.target.as_str());
-                tracing::warn!(plugin, target, dropped, "the plugin logs too much");
-            }
+            self.tell_dropped(window.lines);
             *window = Window {
                 start: Instant::now(),
                 lines: 0,
@@ -261,6 +257,22 @@ impl GuestLog {
         }
         window.lines = window.lines.saturating_add(1);
         window.lines <= self.max_lines
+    }
+
+    fn tell_dropped(&self, lines: u32) {
+        let dropped = lines.saturating_sub(self.max_lines);
+        if dropped > 0 {
+            let (plugin, target) = (self.plugin.as_str(), self.target.as_str());
+            tracing::warn!(plugin, target, dropped, "the plugin logs too much");
+        }
+    }
+}
+
+impl Drop for GuestLog {
+    /// A flood that ends with its instance is told too.
+    fn drop(&mut self) {
+        let lines = lock(&self.window).lines;
+        self.tell_dropped(lines);
     }
 }
 

@@ -1,0 +1,42 @@
+//! Every case, in the order in which they run: from what everything else needs to what is left over at the end.
+
+mod answers;
+mod catalog;
+mod claims;
+mod limits;
+mod losing;
+mod model;
+mod opening;
+mod statements;
+mod stopping;
+mod together;
+mod values;
+
+use crate::{
+    bench::{Bench, ModelBench},
+    case::Case,
+};
+
+/// The cases of a SQL connector.
+pub(crate) fn of_connectors() -> impl Iterator<Item = &'static Case<Bench>> {
+    [
+        opening::CASES,
+        catalog::CASES,
+        answers::CASES,
+        values::CASES,
+        limits::CASES,
+        statements::CASES,
+        claims::CASES,
+        stopping::CASES,
+        losing::CASES,
+        together::CASES,
+        together::LAST,
+    ]
+    .into_iter()
+    .flatten()
+}
+
+/// The cases of a model provider.
+pub(crate) fn of_models() -> impl Iterator<Item = &'static Case<ModelBench>> {
+    model::CASES.iter()
+}

@@ -1,0 +1,137 @@
+//! Batches and cells within what was asked for, and a memory that does not grow with the answer.
+
+use std::time::Instant;
+
+use mindhost_sdk::ErrorKind;
+
+use crate::{
+    bench::{Bench, ROWS, read, usual},
+    case::{Case, Expect, Verdict, ensure, passed, shown},
+    subject::{Call, Cause, Limits},
+};
+
+pub(super) const CASES: &[Case<Bench>] = &[
+    Case {
+        name: "batch-bytes",
+        proves: "A batch has about as many bytes as were asked for.",
+        run: |bench| Box::pin(batch_bytes(bench)),
+    },
+    Case {
+        name: "large-row-alone",
+        proves: "A row that is larger than a batch may be comes alone.",
+        run: |bench| Box::pin(large_row(bench)),
+    },
+    Case {
+        name: "large-cell",
+        proves: "A cell above the limit is the error `too-large`, and costs nothing but the statement.",
+        run: |bench| Box::pin(large_cell(bench)),
+    },
+    Case {
+        name: "huge-result",
+        proves: "An answer that is larger than the memory of an instance streams through.",
+        run: |bench| Box::pin(huge(bench)),
+    },
+];
+
+async fn batch_bytes(bench: &Bench) -> Verdict {
+    let sql = bench.sample("numbers", bench.samples.numbers(20_000))?;
+    let mut connection = bench.open_with(Limits::NARROW).await?;
+    let answer = read(&mut *connection, &sql, u32::MAX).await;
+    let answer = answer.expect_to(format!("`{sql}` runs"))?;
+    // About means about: Arrow pads, and each form counts a little differently.
+    let most = Limits::NARROW.batch_bytes as usize * 4;
+    let largest = answer
+        .batches
+        .iter()
+        .map(|(_, bytes)| *bytes)
+        .max()
+        .unwrap_or_default();
+    ensure(
+        largest <= most,
+        format!(
+            "batches of about {} bytes, as `next` was asked for",
+            Limits::NARROW.batch_bytes
+        ),
+        format!("one of {largest} bytes"),
+        "count bytes as rows are added and end the batch in time; the SDK's BatchBuilder does",
+    )?;
+    Ok(format!(
+        "{} batches of at most {largest} bytes",
+        answer.batches.len()
+    ))
+}
+
+async fn large_row(bench: &Bench) -> Verdict {
+    const BYTES: u64 = 40_000;
+    let one = bench.sample("wide", bench.samples.wide(BYTES))?;
+    let three = format!("{one} UNION ALL {one} UNION ALL {one}");
+    let mut connection = bench.open_with(Limits::NARROW).await?;
+    let answer = read(&mut *connection, &three, ROWS).await;
+    let answer = answer.expect_to(
+        "three rows, each larger than a batch and smaller than a cell may be, can be read",
+    )?;
+    let sizes: Vec<usize> = answer.batches.iter().map(|(rows, _)| *rows).collect();
+    ensure(
+        sizes == [1, 1, 1],
+        "three batches of one row",
+        format!("batches of {sizes:?} rows"),
+        "end a batch before a row that would take it far beyond max-bytes",
+    )?;
+    passed()
+}
+
+async fn large_cell(bench: &Bench) -> Verdict {
+    let sql = bench.sample(
+        "wide",
+        bench.samples.wide(u64::from(Limits::NARROW.cell_bytes) * 2),
+    )?;
+    let mut connection = bench.open_with(Limits::NARROW).await?;
+    let answer = read(&mut *connection, &sql, ROWS).await;
+    let what = format!(
+        "a cell of twice the {} bytes of max-cell-bytes",
+        Limits::NARROW.cell_bytes
+    );
+    answer.expect_kind(what, &[ErrorKind::TooLarge])?;
+    let one = bench.sample("one", bench.samples.one.clone())?;
+    match read(&mut *connection, &one, ROWS).await {
+        Err(failure) if failure.cause == Cause::Gone => {
+            Ok("the connection was given up for it".to_owned())
+        }
+        other => {
+            other.expect_to("the connection can be used after a cell that was too large")?;
+            passed()
+        }
+    }
+}
+
+async fn huge(bench: &Bench) -> Verdict {
+    let sql = bench.sample("huge", bench.samples.huge.clone())?;
+    let mut connection = bench.open_with(Limits::LEAN).await?;
+    let start = Instant::now();
+    let call = Call::of(std::time::Duration::from_secs(110));
+    let streams = "an answer larger than the memory of an instance can be read to its end";
+    let columns = connection.query(&sql, call.timeout, &call).await;
+    columns.expect_to(streams)?;
+    let (mut rows, mut bytes) = (0, 0);
+    while let Some(batch) = connection.next(ROWS, &call).await.expect_to(streams)? {
+        rows += batch.values.len();
+        bytes += batch.bytes;
+    }
+    connection
+        .close(&usual())
+        .await
+        .expect_to("the cursor closes")?;
+    let memory = Limits::LEAN.memory_bytes;
+    ensure(
+        bytes as u64 > memory,
+        format!("more than the {memory} bytes that the instance may have"),
+        format!("{bytes} bytes"),
+        "give tests.huge a statement with a larger answer",
+    )?;
+    Ok(format!(
+        "{rows} rows, {} MiB in {}, by an instance of at most {} MiB",
+        bytes >> 20,
+        shown(start.elapsed()),
+        memory >> 20
+    ))
+}

@@ -1,0 +1,494 @@
+//! The cases of a model provider.
+
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use mindhost_sdk::{
+    ErrorKind,
+    model::{Event, Message, Part, Request, Role, StopReason, Tool, ToolCall, ToolResult},
+};
+
+use super::{
+    opening::{broken_configs, wrong_credentials},
+    together,
+};
+use crate::{
+    bench::{ModelBench, usual},
+    case::{
+        Case, Expect, Stop, Verdict, advice, ensure, failed, passed, shown, skipped, skipped_until,
+    },
+    proxy::{Proxy, Route, Stranger, closed_port},
+    subject::{Call, Cause, Data, Failure, Result as Called},
+};
+
+pub(super) const CASES: &[Case<ModelBench>] = &[
+    Case {
+        name: "check",
+        proves: "`check` says that the configuration works, in a text for a person.",
+        run: |bench| Box::pin(check(bench)),
+    },
+    Case {
+        name: "models",
+        proves: "`models` lists names, or nothing.",
+        run: |bench| Box::pin(models(bench)),
+    },
+    Case {
+        name: "answer",
+        proves: "An answer begins, its last event is `stop`, and nothing comes after.",
+        run: |bench| Box::pin(answer(bench)),
+    },
+    Case {
+        name: "usage",
+        proves: "Tokens are counted under the names of the contract.",
+        run: |bench| Box::pin(usage(bench)),
+    },
+    Case {
+        name: "tool-call",
+        proves: "A tool is called by its name with an id, and the answer goes on with its result.",
+        run: |bench| Box::pin(tool_call(bench)),
+    },
+    Case {
+        name: "tool-choice",
+        proves: "A tool choice that cannot be kept is an error or something not less strict.",
+        run: |bench| Box::pin(tool_choice(bench)),
+    },
+    Case {
+        name: "long-prompt",
+        proves: "A prompt of a megabyte is answered or refused, in time and without a trap.",
+        run: |bench| Box::pin(long_prompt(bench)),
+    },
+    Case {
+        name: "hostile-prompt",
+        proves: "A prompt with NUL, rare characters and broken markup is answered or refused, without a trap.",
+        run: |bench| Box::pin(hostile_prompt(bench)),
+    },
+    Case {
+        name: "concurrency",
+        proves: "Four answers at once each end with their own `stop`.",
+        run: |bench| Box::pin(concurrency(bench)),
+    },
+    Case {
+        name: "cancel",
+        proves: "An answer that the host cancels or drops ends at once.",
+        run: |bench| Box::pin(cancel(bench)),
+    },
+    Case {
+        name: "invalid-config",
+        proves: "A configuration without a required property, or with one of another type, is `invalid-config` and no trap.",
+        run: |bench| Box::pin(invalid_config(bench)),
+    },
+    Case {
+        name: "bad-credentials",
+        proves: "A wrong key is refused as `auth`.",
+        run: |bench| Box::pin(bad_credentials(bench)),
+    },
+    Case {
+        name: "unreachable",
+        proves: "A port on which nobody listens is `unreachable`.",
+        run: |bench| Box::pin(unreachable(bench)),
+    },
+    Case {
+        name: "stranger",
+        proves: "A server of another protocol is an error, in time and without a trap.",
+        run: |bench| Box::pin(stranger(bench)),
+    },
+    Case {
+        name: "reconnect",
+        proves: "When the network broke, the next answer works again.",
+        run: |bench| Box::pin(reconnect(bench)),
+    },
+    Case {
+        name: "discretion",
+        proves: "No secret is in an error or a log line, and the log is not flooded.",
+        run: |bench| Box::pin(async { together::discretion(&bench.notes) }),
+    },
+    Case {
+        name: "within-grants",
+        proves: "The plugin tried to reach nothing that its configuration does not name.",
+        run: |bench| Box::pin(async { together::within_grants(&bench.notes) }),
+    },
+];
+
+const QUESTION: &str = "Say hello in one word.";
+
+fn question(bench: &ModelBench) -> Request {
+    let text = bench.config.tests.prompt.as_deref().unwrap_or(QUESTION);
+    Request::new(vec![Message::text(Role::User, text)])
+}
+
+/// Everything that comes of a request.
+async fn ask(bench: &ModelBench, data: &Data, request: Request, call: &Call) -> Called<Vec<Event>> {
+    let mut completion = bench.plugin.start(data, request, call).await?;
+    let mut events = Vec::new();
+    while let Some(more) = completion.next(call).await? {
+        events.extend(more);
+    }
+    Ok(events)
+}
+
+async fn ask_usual(bench: &ModelBench, request: Request) -> Called<Vec<Event>> {
+    ask(bench, bench.data(), request, &usual()).await
+}
+
+fn stop_of(events: &[Event]) -> Option<&(StopReason, String)> {
+    match events.last() {
+        Some(Event::Stop(stop)) => Some(stop),
+        _ => None,
+    }
+}
+
+async fn check(bench: &ModelBench) -> Verdict {
+    let text = bench.plugin.check(bench.data(), &usual()).await;
+    let text = text.expect_to("`check` succeeds")?;
+    ensure(
+        !text.is_empty(),
+        "a short text for a person",
+        "an empty one",
+        "say what works: `ready`",
+    )?;
+    Ok(text)
+}
+
+async fn models(bench: &ModelBench) -> Verdict {
+    let models = bench.plugin.models(bench.data(), &usual()).await;
+    let models = models.expect_to("`models` succeeds")?;
+    ensure(
+        models.iter().all(|name| !name.is_empty()),
+        "names of models",
+        "an empty name",
+        "list what a request may put into `model`",
+    )?;
+    Ok(format!("{} models", models.len()))
+}
+
+async fn answer(bench: &ModelBench) -> Verdict {
+    let start = Instant::now();
+    let events = ask_usual(bench, question(bench))
+        .await
+        .expect_to("an answer comes to its end")?;
+    let stops = events
+        .iter()
+        .filter(|event| matches!(event, Event::Stop(_)))
+        .count();
+    ensure(
+        stops == 1 && stop_of(&events).is_some(),
+        "one `stop` event, as the last one",
+        format!("{stops} of {} events", events.len()),
+        "end every answer with `stop`; a stream of the vendor that ends without one is `connection-lost`",
+    )?;
+    let has_content = events
+        .iter()
+        .any(|event| matches!(event, Event::Text(_) | Event::ToolCall(_)));
+    ensure(
+        has_content,
+        "text or a tool call",
+        "nothing but the end",
+        "hand on what the model says",
+    )?;
+    Ok(format!(
+        "{} events in {}",
+        events.len(),
+        shown(start.elapsed())
+    ))
+}
+
+async fn usage(bench: &ModelBench) -> Verdict {
+    const NAMES: [&str; 4] = ["input", "output", "cached-input", "reasoning"];
+    let events = ask_usual(bench, question(bench))
+        .await
+        .expect_to("an answer comes to its end")?;
+    let last = events.iter().rev().find_map(|event| match event {
+        Event::Usage(counts) => Some(counts),
+        _ => None,
+    });
+    let Some(counts) = last else {
+        return Err(skipped(
+            "the plugin reports no usage; the host then counts four bytes as a token",
+        ));
+    };
+    let stray = counts
+        .iter()
+        .find(|(name, _)| !NAMES.contains(&name.as_str()));
+    ensure(
+        stray.is_none() && counts.iter().any(|(name, _)| name == "output"),
+        "counts named `input`, `output`, `cached-input` or `reasoning`",
+        format!("{counts:?}"),
+        "use the names of the contract",
+    )?;
+    Ok(counts
+        .iter()
+        .map(|(name, count)| format!("{name} {count}"))
+        .collect::<Vec<_>>()
+        .join(", "))
+}
+
+fn lookup() -> Tool {
+    Tool {
+        name: "lookup".into(),
+        description: "Looks up the value of a key.".into(),
+        parameters:
+            r#"{"type":"object","properties":{"key":{"type":"string"}},"required":["key"]}"#.into(),
+    }
+}
+
+async fn tool_call(bench: &ModelBench) -> Verdict {
+    const PROMPT: &str =
+        "Use the tool `lookup` with the key \"colour\", then answer with its value.";
+    let prompt = bench.config.tests.tool_prompt.as_deref().unwrap_or(PROMPT);
+    let mut request = Request::new(vec![Message::text(Role::User, prompt)]);
+    request.tools = vec![lookup()];
+    let events = ask_usual(bench, request.clone()).await;
+    let events = events.expect_to("an answer with tools comes to its end")?;
+    let calls: Vec<&ToolCall> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::ToolCall(call) => Some(call),
+            _ => None,
+        })
+        .collect();
+    if calls.is_empty() {
+        return Err(skipped_until(
+            "the model called no tool",
+            "tests.tool_prompt: a question that this model answers with a call of the tool `lookup`",
+        ));
+    }
+    for call in &calls {
+        ensure(
+            call.name == "lookup" && !call.id.is_empty(),
+            "a call of `lookup` with an id",
+            format!("`{}` with the id `{}`", call.name, call.id),
+            "hand on the vendor's id; where it has none, make one",
+        )?;
+    }
+    let reason = stop_of(&events).map(|(reason, _)| *reason);
+    ensure(
+        reason == Some(StopReason::ToolCalls),
+        "`stop` with the reason `tool-calls`",
+        format!("{reason:?}"),
+        "map the vendor's word for it",
+    )?;
+    go_on(bench, request, &calls).await
+}
+
+/// Gives the results of the tools, and expects an answer.
+async fn go_on(bench: &ModelBench, mut request: Request, calls: &[&ToolCall]) -> Verdict {
+    let called = calls
+        .iter()
+        .map(|call| Part::ToolCall((*call).clone()))
+        .collect();
+    let results = calls.iter().map(|call| {
+        Part::ToolResult(ToolResult {
+            call_id: call.id.clone(),
+            content: r#"{"value":"green"}"#.into(),
+            is_error: false,
+        })
+    });
+    request.messages.push(Message {
+        role: Role::Assistant,
+        parts: called,
+    });
+    request.messages.push(Message {
+        role: Role::Tool,
+        parts: results.collect(),
+    });
+    let events = ask_usual(bench, request).await;
+    let events = events.expect_to("the answer goes on with the result of the tool")?;
+    ensure(
+        stop_of(&events).is_some(),
+        "an answer that ends with `stop`",
+        format!("{} events", events.len()),
+        "give a tool's result to the vendor with the id of its call",
+    )?;
+    Ok(format!("{} calls", calls.len()))
+}
+
+async fn tool_choice(bench: &ModelBench) -> Verdict {
+    let mut request = question(bench);
+    request.tools = vec![lookup()];
+    request.tool_choice = "required".into();
+    match ask_usual(bench, request).await {
+        Ok(events) => {
+            let called = events
+                .iter()
+                .any(|event| matches!(event, Event::ToolCall(_)));
+            match called {
+                true => Ok("a tool was called".to_owned()),
+                false => Ok(
+                    "the model called none although it had to; `unsupported` would say so"
+                        .to_owned(),
+                ),
+            }
+        }
+        Err(failure) => typed(failure, "an answer or an error for tool-choice `required`"),
+    }
+}
+
+/// An error of the plugin's own is as good as an answer.
+fn typed(failure: Failure, expected: &str) -> Verdict {
+    match failure.cause {
+        Cause::Reported(_) => Ok(failure.cause.to_string()),
+        _ => Err(failed(expected, &failure, advice(&failure))),
+    }
+}
+
+async fn long_prompt(bench: &ModelBench) -> Verdict {
+    let text = "All work and no play makes a dull day. ".repeat((1 << 20) / 39);
+    let request = Request::new(vec![Message::text(Role::User, text)]);
+    match ask_usual(bench, request).await {
+        Ok(_) => Ok("answered".to_owned()),
+        Err(failure) => typed(failure, "an answer or an error for a prompt of a megabyte"),
+    }
+}
+
+async fn hostile_prompt(bench: &ModelBench) -> Verdict {
+    for text in [
+        "",
+        "a\0b",
+        "☃ 🦀 \u{202e}right to left \u{feff}",
+        "data: [DONE]\n\ndata: {\"choices\": [",
+        "\"}],\"model\":\"other\",\"x\":[{\"y\":\"",
+    ] {
+        let request = Request::new(vec![Message::text(Role::User, text)]);
+        if let Err(failure) = ask_usual(bench, request).await {
+            typed(
+                failure,
+                &format!("an answer or an error for the prompt {text:?}"),
+            )?;
+        }
+    }
+    let nobody = Request::new(Vec::new());
+    if let Err(failure) = ask_usual(bench, nobody).await {
+        typed(
+            failure,
+            "an answer or an error for a request without messages",
+        )?;
+    }
+    passed()
+}
+
+async fn concurrency(bench: &ModelBench) -> Verdict {
+    let answers = join_all((0..4).map(|_| ask_usual(bench, question(bench)))).await;
+    for events in answers {
+        let events = events.expect_to("four answers at once come to their ends")?;
+        ensure(
+            stop_of(&events).is_some(),
+            "a `stop` at the end of each",
+            "an answer without",
+            "keep no state outside of a completion",
+        )?;
+    }
+    passed()
+}
+
+async fn cancel(bench: &ModelBench) -> Verdict {
+    const SOON: Duration = Duration::from_secs(5);
+    let call = usual();
+    let completion = bench
+        .plugin
+        .start(bench.data(), question(bench), &call)
+        .await;
+    let mut completion = completion.expect_to("an answer begins")?;
+    call.cancel.cancel();
+    let start = Instant::now();
+    let ended = completion.next(&call).await;
+    ensure(
+        start.elapsed() <= SOON,
+        format!("an end within {}", shown(SOON)),
+        shown(start.elapsed()),
+        "look at `control` wherever the plugin waits",
+    )?;
+    if let Err(failure) = ended
+        && !matches!(
+            failure.cause,
+            Cause::Cancelled | Cause::Reported(ErrorKind::Cancelled)
+        )
+    {
+        return Err(failed(
+            "an end because of the cancellation",
+            &failure,
+            advice(&failure),
+        ));
+    }
+    drop(completion);
+    let events = ask_usual(bench, question(bench)).await;
+    events.expect_to("the next answer works")?;
+    passed()
+}
+
+async fn invalid_config(bench: &ModelBench) -> Verdict {
+    let broken = broken_configs(&bench.about.connection_data, bench.data());
+    if broken.is_empty() {
+        return Err(skipped("the schema of connection_data requires nothing"));
+    }
+    for (what, data) in &broken {
+        let checked = bench.plugin.check(data, &usual()).await;
+        if checked
+            .as_ref()
+            .is_err_and(|failure| failure.cause == Cause::Host)
+        {
+            continue;
+        }
+        checked.expect_kind(format!("`check` {what}"), &[ErrorKind::InvalidConfig])?;
+    }
+    Ok(format!("{} configurations", broken.len()))
+}
+
+async fn bad_credentials(bench: &ModelBench) -> Verdict {
+    if bench.about.credentials.is_empty() {
+        return Err(skipped("the manifest names no credentials"));
+    }
+    let hint = bench.config.tests.wrong_credentials.as_ref();
+    let wrong = wrong_credentials(bench.data(), &bench.about, hint).ok_or_else(|| {
+        skipped_until(
+            "the configuration holds no credentials",
+            "connection_data with a key, or tests.wrong_credentials: connection data that must be refused",
+        )
+    })?;
+    let answered = ask(bench, &wrong, question(bench), &usual()).await;
+    answered.expect_kind("an answer with a wrong key", &[ErrorKind::Auth])?;
+    passed()
+}
+
+async fn unreachable(bench: &ModelBench) -> Verdict {
+    let route = Route::of(&bench.about, bench.data())?;
+    let port = closed_port()
+        .await
+        .map_err(|error| skipped(format!("no port is free: {error}")))?;
+    let answered = ask(bench, &route.to(port), question(bench), &usual()).await;
+    answered.expect_kind(
+        "an answer from where nobody listens",
+        &[ErrorKind::Unreachable],
+    )?;
+    passed()
+}
+
+async fn stranger(bench: &ModelBench) -> Verdict {
+    let route = Route::of(&bench.about, bench.data())?;
+    let stranger = Stranger::start()
+        .await
+        .map_err(|error| skipped(format!("no port is free: {error}")))?;
+    let expected = "an error of the plugin when a mail server answers in the place of the vendor";
+    match ask(bench, &route.to(stranger.port), question(bench), &usual()).await {
+        Ok(_) => Err(failed(
+            expected,
+            "an answer",
+            "look at what the server sends",
+        )),
+        Err(failure) => typed(failure, expected),
+    }
+}
+
+async fn reconnect(bench: &ModelBench) -> Verdict {
+    let route = Route::of(&bench.about, bench.data())?;
+    let proxy: Result<Proxy, Stop> = Proxy::to(route.host.clone(), route.port)
+        .await
+        .map_err(|error| skipped(format!("no port is free: {error}")));
+    let proxy = proxy?;
+    let data = route.to(proxy.port());
+    let first = ask(bench, &data, question(bench), &usual()).await;
+    first.expect_to("an answer comes through a proxy of the kit")?;
+    proxy.cut();
+    let second = ask(bench, &data, question(bench), &usual()).await;
+    second.expect_to("an answer comes after the network broke and was mended")?;
+    passed()
+}

@@ -1,0 +1,184 @@
+//! Getting a connection, and being refused one in the right words.
+
+use mindhost_sdk::ErrorKind;
+use serde_json::{Value, json};
+
+use crate::{
+    bench::{Bench, usual},
+    case::{Case, Expect, Verdict, advice, ensure, failed, passed, skipped, skipped_until},
+    proxy::{Route, Stranger, closed_port},
+    subject::{Cause, Data, Limits},
+};
+
+pub(super) const CASES: &[Case<Bench>] = &[
+    Case {
+        name: "opens",
+        proves: "A connection opens with the configuration, and one after it.",
+        run: |bench| Box::pin(opens(bench)),
+    },
+    Case {
+        name: "check",
+        proves: "`check` says which product answers and in which version.",
+        run: |bench| Box::pin(check(bench)),
+    },
+    Case {
+        name: "invalid-config",
+        proves: "A configuration without a required property, or with one of another type, is `invalid-config` and no trap.",
+        run: |bench| Box::pin(invalid_config(bench)),
+    },
+    Case {
+        name: "bad-credentials",
+        proves: "Wrong credentials are refused as `auth`.",
+        run: |bench| Box::pin(bad_credentials(bench)),
+    },
+    Case {
+        name: "unreachable",
+        proves: "A port on which nobody listens is `unreachable`.",
+        run: |bench| Box::pin(unreachable(bench)),
+    },
+    Case {
+        name: "stranger",
+        proves: "A server of another protocol is an error, in time and without a trap.",
+        run: |bench| Box::pin(stranger(bench)),
+    },
+];
+
+async fn opens(bench: &Bench) -> Verdict {
+    drop(bench.open().await?);
+    let mut again = bench.open().await?;
+    bench
+        .works(&mut *again, "right after it was opened")
+        .await?;
+    passed()
+}
+
+async fn check(bench: &Bench) -> Verdict {
+    let mut connection = bench.open().await?;
+    let info = connection
+        .check(&usual())
+        .await
+        .expect_to("`check` succeeds")?;
+    ensure(
+        !info.product.is_empty() && !info.version.is_empty(),
+        "a product and a version",
+        format!("`{}` and `{}`", info.product, info.version),
+        "fill in both of server-info; a version is what the engine says of itself",
+    )?;
+    Ok(format!("{} {}", info.product, info.version))
+}
+
+/// Configurations that cannot work, with what is wrong with them.
+pub(super) fn broken_configs(schema: &Value, data: &Data) -> Vec<(String, Data)> {
+    let mut broken = Vec::new();
+    let required = schema["required"].as_array().into_iter().flatten();
+    for name in required.filter_map(Value::as_str) {
+        let mut without = data.clone();
+        without.remove(name);
+        broken.push((format!("without `{name}`"), without));
+        let mut other = data.clone();
+        other.insert(name.to_owned(), json!([{"not": "what it should be"}]));
+        broken.push((format!("with `{name}` as a list"), other));
+    }
+    broken
+}
+
+async fn invalid_config(bench: &Bench) -> Verdict {
+    let broken = broken_configs(&bench.about.connection_data, bench.data());
+    if broken.is_empty() {
+        return Err(skipped("the schema of connection_data requires nothing"));
+    }
+    for (what, data) in &broken {
+        let opened = bench.plugin.open(data, Limits::USUAL, &usual()).await;
+        // What names a destination or a file may be refused by the host already.
+        if opened
+            .as_ref()
+            .is_err_and(|failure| failure.cause == Cause::Host)
+        {
+            continue;
+        }
+        let what = format!("opening {what}");
+        opened
+            .map(drop)
+            .expect_kind(what, &[ErrorKind::InvalidConfig])?;
+    }
+    Ok(format!("{} configurations", broken.len()))
+}
+
+/// Connection data with wrong credentials, where there are credentials.
+pub(super) fn wrong_credentials(
+    data: &Data,
+    about: &crate::bench::About,
+    hint: Option<&Data>,
+) -> Option<Data> {
+    let mut wrong = data.clone();
+    if let Some(hint) = hint {
+        wrong.extend(hint.clone());
+        return Some(wrong);
+    }
+    let mut found = false;
+    for rule in &about.credentials {
+        // A key in PEM form that is changed is no key any more.
+        if let Some(Value::String(text)) = wrong.get_mut(&rule.property)
+            && !text.contains("-----BEGIN")
+        {
+            text.push_str("-and-wrong");
+            found = true;
+        }
+    }
+    found.then_some(wrong)
+}
+
+async fn bad_credentials(bench: &Bench) -> Verdict {
+    if bench.about.credentials.is_empty() {
+        return Err(skipped("the manifest names no credentials"));
+    }
+    let hint = bench.config.tests.wrong_credentials.as_ref();
+    let wrong = wrong_credentials(bench.data(), &bench.about, hint).ok_or_else(|| {
+        skipped_until(
+            "the configuration holds no credentials",
+            "connection_data of a user with a password, or tests.wrong_credentials: connection data that must be refused",
+        )
+    })?;
+    let opened = bench.plugin.open(&wrong, Limits::USUAL, &usual()).await;
+    let what = "opening with wrong credentials";
+    opened.map(drop).expect_kind(what, &[ErrorKind::Auth])?;
+    bench.open().await?;
+    passed()
+}
+
+async fn unreachable(bench: &Bench) -> Verdict {
+    let route = Route::of(&bench.about, bench.data())?;
+    let port = closed_port()
+        .await
+        .map_err(|error| skipped(format!("no port is free: {error}")))?;
+    let opened = bench
+        .plugin
+        .open(&route.to(port), Limits::USUAL, &usual())
+        .await;
+    let what = "opening towards a port on which nobody listens";
+    opened
+        .map(drop)
+        .expect_kind(what, &[ErrorKind::Unreachable])?;
+    passed()
+}
+
+async fn stranger(bench: &Bench) -> Verdict {
+    let route = Route::of(&bench.about, bench.data())?;
+    let stranger = Stranger::start()
+        .await
+        .map_err(|error| skipped(format!("no port is free: {error}")))?;
+    let data = route.to(stranger.port);
+    let opened = bench.plugin.open(&data, Limits::USUAL, &usual()).await;
+    let expected = "an error of the plugin when a mail server answers in the place of the engine";
+    match opened.map(drop) {
+        Ok(()) => Err(failed(
+            expected,
+            "a connection",
+            "look at what the server sends before the connection counts as open",
+        )),
+        Err(failure) => match failure.cause {
+            Cause::Reported(_) => passed(),
+            _ => Err(failed(expected, &failure, advice(&failure))),
+        },
+    }
+}

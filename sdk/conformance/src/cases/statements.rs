@@ -1,0 +1,230 @@
+//! Statements that the engine rejects, that would write, and that try to do harm.
+
+use mindhost_sdk::{ErrorKind, Value};
+
+use crate::{
+    bench::{Bench, ROWS, read, usual},
+    case::{Case, Expect, Stop, Verdict, advice, ensure, failed, passed, skipped},
+    subject::{Cause, Connection, Failure},
+};
+
+pub(super) const CASES: &[Case<Bench>] = &[
+    Case {
+        name: "syntax-error",
+        proves: "A statement that the engine cannot parse is `invalid-statement`, with a position inside of it where there is one, and the connection lives on.",
+        run: |bench| Box::pin(syntax_error(bench)),
+    },
+    Case {
+        name: "unknown-table",
+        proves: "A table that is not there is `invalid-statement` or `not-found`, and the connection lives on.",
+        run: |bench| Box::pin(unknown_table(bench)),
+    },
+    Case {
+        name: "empty-statement",
+        proves: "Nothing, a lone semicolon and a lone comment are errors.",
+        run: |bench| Box::pin(empty_statement(bench)),
+    },
+    Case {
+        name: "several-statements",
+        proves: "Two statements in one text are refused, so that nothing can follow on a harmless one.",
+        run: |bench| Box::pin(several(bench)),
+    },
+    Case {
+        name: "writes-refused",
+        proves: "The connector refuses to write by itself, past every guard before it.",
+        run: |bench| Box::pin(writes(bench)),
+    },
+    Case {
+        name: "hostile-text",
+        proves: "Texts with quotes, marks of parameters, comments and rare characters come back as they went in.",
+        run: |bench| Box::pin(hostile_text(bench)),
+    },
+    Case {
+        name: "hostile-statements",
+        proves: "Statements with NUL, a megabyte of text or ten thousand parentheses are answered or refused, never a trap.",
+        run: |bench| Box::pin(hostile_statements(bench)),
+    },
+];
+
+async fn rejected(
+    connection: &mut dyn Connection,
+    sql: &str,
+    kinds: &[ErrorKind],
+) -> Result<Failure, Stop> {
+    let failure = read(connection, sql, ROWS)
+        .await
+        .expect_kind(format!("`{sql}`"), kinds)?;
+    let length = sql.chars().count();
+    let beyond = failure
+        .position
+        .filter(|position| *position as usize > length + 1);
+    ensure(
+        beyond.is_none(),
+        format!("a position in the {length} characters of `{sql}`"),
+        format!("{beyond:?}"),
+        "count characters of the statement as it was given, from 1",
+    )?;
+    Ok(failure)
+}
+
+async fn syntax_error(bench: &Bench) -> Verdict {
+    let mut connection = bench.open().await?;
+    let failure = rejected(
+        &mut *connection,
+        "SELECT 1 +* 2 FORM",
+        &[ErrorKind::InvalidStatement],
+    )
+    .await?;
+    bench
+        .works(&mut *connection, "after a syntax error")
+        .await?;
+    Ok(match failure.position {
+        Some(position) => format!("position {position}"),
+        None => "without a position".to_owned(),
+    })
+}
+
+async fn unknown_table(bench: &Bench) -> Verdict {
+    let mut connection = bench.open().await?;
+    let sql = "SELECT * FROM mindhost_conformance_nowhere";
+    let kinds = [ErrorKind::InvalidStatement, ErrorKind::NotFound];
+    rejected(&mut *connection, sql, &kinds).await?;
+    bench
+        .works(&mut *connection, "after an unknown table")
+        .await?;
+    passed()
+}
+
+async fn empty_statement(bench: &Bench) -> Verdict {
+    let mut connection = bench.open().await?;
+    for sql in ["", ";", "-- nothing", "   \n"] {
+        let answer = read(&mut *connection, sql, ROWS).await;
+        let kinds = [ErrorKind::InvalidStatement, ErrorKind::Unsupported];
+        answer.expect_kind(format!("the statement {sql:?}"), &kinds)?;
+    }
+    bench
+        .works(&mut *connection, "after statements without content")
+        .await?;
+    passed()
+}
+
+async fn several(bench: &Bench) -> Verdict {
+    let one = bench.sample("one", bench.samples.one.clone())?;
+    let mut connection = bench.open().await?;
+    for sql in [
+        format!("{one}; {one}"),
+        format!("{one}; DROP TABLE mindhost_conformance_nowhere"),
+    ] {
+        let answer = read(&mut *connection, &sql, ROWS).await;
+        let kinds = [
+            ErrorKind::InvalidStatement,
+            ErrorKind::Unsupported,
+            ErrorKind::Permission,
+        ];
+        answer.expect_kind(format!("`{sql}`"), &kinds)?;
+    }
+    passed()
+}
+
+async fn writes(bench: &Bench) -> Verdict {
+    let mut connection = bench.open().await?;
+    let before = connection
+        .tables(&usual())
+        .await
+        .expect_to("tables are listed")?;
+    let writes = bench.samples.writes(before.first());
+    if writes.is_empty() {
+        return Err(skipped("tests.writes is empty"));
+    }
+    for sql in &writes {
+        let mut connection = bench.open().await?;
+        let answer = read(&mut *connection, sql, ROWS).await;
+        let kinds = [
+            ErrorKind::InvalidStatement,
+            ErrorKind::Permission,
+            ErrorKind::Unsupported,
+            ErrorKind::NotFound,
+            ErrorKind::Denied,
+            ErrorKind::Upstream,
+        ];
+        answer.expect_kind(
+            format!("`{sql}`, which a read-only transaction or session refuses"),
+            &kinds,
+        )?;
+    }
+    let after = bench
+        .open()
+        .await?
+        .tables(&usual())
+        .await
+        .expect_to("tables are listed")?;
+    ensure(
+        before.len() == after.len(),
+        format!("{} tables, as before", before.len()),
+        format!("{} tables", after.len()),
+        "run every statement in a read-only transaction that is rolled back",
+    )?;
+    Ok(format!("{} statements", writes.len()))
+}
+
+async fn hostile_text(bench: &Bench) -> Verdict {
+    bench.sample("text", bench.samples.text("x"))?;
+    let mut connection = bench.open().await?;
+    for text in [
+        "it's",
+        "\"double\" `back`",
+        "%s {0} $1 ?1 :name @p",
+        "-- no comment /* nor this */",
+        "line\nline\ttab",
+        "naïve ☃ 🦀 \u{202e}right to left",
+        "e\u{301} is not é",
+        "",
+        " both ends ",
+    ] {
+        let sql = bench.sample("text", bench.samples.text(text))?;
+        let answer = read(&mut *connection, &sql, ROWS).await;
+        let answer = answer.expect_to(format!("a literal of {text:?} can be selected"))?;
+        ensure(
+            answer.only() == Some(&Value::Text(text.to_owned())),
+            format!("the text {text:?}"),
+            format!("{:?}", answer.only()),
+            "hand text on byte by byte, as UTF-8",
+        )?;
+    }
+    passed()
+}
+
+async fn hostile_statements(bench: &Bench) -> Verdict {
+    let one = bench.sample("one", bench.samples.one.clone())?;
+    let deep = 10_000;
+    for (what, sql) in [
+        ("a NUL byte", format!("{one}\0")),
+        ("a NUL in a literal", "SELECT 'a\0b'".to_owned()),
+        (
+            "a megabyte of text",
+            format!("SELECT '{}'", "x".repeat(1 << 20)),
+        ),
+        (
+            "ten thousand parentheses",
+            format!("SELECT {}1{}", "(".repeat(deep), ")".repeat(deep)),
+        ),
+        (
+            "ten thousand unclosed parentheses",
+            format!("SELECT {}", "(".repeat(deep)),
+        ),
+        ("an unclosed text", "SELECT 'x".to_owned()),
+        ("controls", "SELECT \u{1}\u{7f}\u{feff} 1".to_owned()),
+    ] {
+        let mut connection = bench.open().await?;
+        if let Err(failure) = read(&mut *connection, &sql, ROWS).await
+            && !matches!(failure.cause, Cause::Reported(_))
+        {
+            return Err(failed(
+                format!("an answer or an error for a statement with {what}"),
+                &failure,
+                advice(&failure),
+            ));
+        }
+    }
+    passed()
+}

@@ -1,0 +1,221 @@
+//! Each type of the contract: a value that went in comes back as it is.
+
+use mindhost_sdk::{DataType, Value};
+use serde_json::{Value as Json, json};
+
+use crate::{
+    bench::{Bench, ROWS, read},
+    case::{Case, Expect, Stop, Verdict, ensure, skipped_until},
+    config::Expected,
+};
+
+pub(super) const CASES: &[Case<Bench>] = &[Case {
+    name: "values",
+    proves: "A value of each type comes with its type and as it is, NULL, limits and rare ones included.",
+    run: |bench| Box::pin(values(bench)),
+}];
+
+/// The values that an engine of a dialect has; those of the configuration come on top.
+fn known(dialect: &str) -> &'static [(&'static str, &'static str, &'static str)] {
+    match dialect {
+        "sqlite" => &[
+            ("9223372036854775807", "int64", "9223372036854775807"),
+            ("-9223372036854775808", "int64", "-9223372036854775808"),
+            ("0.1", "float64", "0.1"),
+            ("'it''s'", "text", "\"it's\""),
+            ("x'00ff'", "bytes", "\"00ff\""),
+            ("NULL", "any", "null"),
+        ],
+        "postgresql" => &[
+            ("true", "boolean", "true"),
+            ("9223372036854775807::int8", "int64", "9223372036854775807"),
+            (
+                "'-9223372036854775808'::int8",
+                "int64",
+                "-9223372036854775808",
+            ),
+            ("0.1::float8", "float64", "0.1"),
+            ("'NaN'::float8", "float64", "\"NaN\""),
+            ("'-Infinity'::float8", "float64", "\"-Infinity\""),
+            (
+                "123456789012345678901234567890.12345::numeric",
+                "decimal",
+                "\"123456789012345678901234567890.12345\"",
+            ),
+            ("'-0.10'::numeric(4,2)", "decimal", "\"-0.10\""),
+            ("'NaN'::numeric", "decimal", "\"NaN\""),
+            ("'it''s'::text", "text", "\"it's\""),
+            ("'\\x00ff'::bytea", "bytes", "\"00ff\""),
+            ("'2024-02-29'::date", "date", "\"2024-02-29\""),
+            ("'0001-01-01'::date", "date", "\"0001-01-01\""),
+            ("'23:59:59.999999'::time", "time", "\"23:59:59.999999\""),
+            (
+                "'2024-02-29 12:34:56.789'::timestamp",
+                "timestamp",
+                "\"2024-02-29T12:34:56.789000\"",
+            ),
+            (
+                "'2024-02-29 12:34:56+02'::timestamptz",
+                "timestamp-utc",
+                "\"2024-02-29T10:34:56.000000Z\"",
+            ),
+            ("'{\"a\": [1, null]}'::jsonb", "json", "{\"a\": [1, null]}"),
+            ("ARRAY[1, NULL, 3]", "json", "[1, null, 3]"),
+            ("'infinity'::date", "date", "\"infinity\""),
+            ("NULL::int8", "int64", "null"),
+        ],
+        _ => &[],
+    }
+}
+
+fn expected(bench: &Bench) -> Vec<Expected> {
+    let known = known(&bench.about.dialect)
+        .iter()
+        .map(|(expression, name, value)| Expected {
+            sql: format!("SELECT {expression} AS value"),
+            r#type: (*name).to_owned(),
+            value: serde_json::from_str(value).ok(),
+        });
+    known
+        .chain(bench.config.tests.values.iter().cloned())
+        .collect()
+}
+
+async fn values(bench: &Bench) -> Verdict {
+    let expected = expected(bench);
+    if expected.is_empty() {
+        return Err(skipped_until(
+            "the kit knows no values of this dialect",
+            "tests.values: for each type a statement, the type, and the value that must come",
+        ));
+    }
+    let mut connection = bench.open().await?;
+    for one in &expected {
+        let answer = read(&mut *connection, &one.sql, ROWS).await;
+        let answer = answer.expect_to(format!("`{}` runs", one.sql))?;
+        let column = answer
+            .columns
+            .first()
+            .map_or(DataType::Any, |column| column.data_type);
+        let value = answer.only().unwrap_or(&Value::Null);
+        has_type(one, column, value)?;
+        let wanted = one.value.clone().unwrap_or(Json::Null);
+        ensure(
+            same(&shown(value), &wanted),
+            format!("{wanted} from `{}`", one.sql),
+            format!("{} ({})", shown(value), value.type_name()),
+            "keep every digit and every byte, and count dates and times as the contract says",
+        )?;
+    }
+    Ok(format!("{} values", expected.len()))
+}
+
+/// The column has the type; where it is `any`, the value has.
+fn has_type(one: &Expected, column: DataType, value: &Value) -> Result<(), Stop> {
+    let is_free = matches!(value, Value::Null | Value::Other(_));
+    let fits = column.name() == one.r#type
+        || column == DataType::Any && (is_free || value.type_name() == one.r#type);
+    ensure(
+        fits,
+        format!("the type {} from `{}`", one.r#type, one.sql),
+        format!(
+            "a column of type {} with a value of type {}",
+            column.name(),
+            value.type_name()
+        ),
+        "map the engine's type to the one of the contract that holds it exactly",
+    )
+}
+
+fn same(value: &Json, wanted: &Json) -> bool {
+    // Numbers that are written in two ways are one: 1 and 1.0.
+    value == wanted || (value.is_f64() || wanted.is_f64()) && value.as_f64() == wanted.as_f64()
+}
+
+/// A value in the form in which a configuration writes it.
+fn shown(value: &Value) -> Json {
+    match value {
+        Value::Null => Json::Null,
+        Value::Boolean(value) => json!(value),
+        Value::Int64(value) => json!(value),
+        Value::Uint64(value) => json!(value),
+        Value::Float64(value) if value.is_nan() => json!("NaN"),
+        Value::Float64(value) if value.is_infinite() => match *value > 0.0 {
+            true => json!("Infinity"),
+            false => json!("-Infinity"),
+        },
+        Value::Float64(value) => json!(value),
+        Value::Decimal(text) | Value::Text(text) | Value::Other(text) => json!(text),
+        Value::Bytes(bytes) => json!(
+            bytes
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect::<String>()
+        ),
+        Value::Date(days) => json!(date(i64::from(*days))),
+        Value::Time(micros) => json!(time(*micros)),
+        Value::Timestamp(micros) => json!(timestamp(*micros)),
+        Value::TimestampUtc(micros) => json!(format!("{}Z", timestamp(*micros))),
+        Value::Json(text) => serde_json::from_str(text).unwrap_or_else(|_| json!(text)),
+    }
+}
+
+const DAY: i64 = 86_400_000_000;
+
+fn timestamp(micros: i64) -> String {
+    let rest = micros.rem_euclid(DAY).unsigned_abs();
+    format!("{}T{}", date(micros.div_euclid(DAY)), time(rest))
+}
+
+fn time(micros: u64) -> String {
+    let seconds = micros / 1_000_000;
+    let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    format!(
+        "{hours:02}:{minutes:02}:{seconds:02}.{:06}",
+        micros % 1_000_000
+    )
+}
+
+/// The day of the Gregorian calendar, counted in eras of 400 years that begin in March.
+fn date(days: i64) -> String {
+    let days = days + 719_468;
+    let era = days.div_euclid(146_097);
+    let day_of_era = days.rem_euclid(146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 {
+        shifted + 3
+    } else {
+        shifted - 9
+    };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_and_microseconds_are_counted_from_1970() {
+        let check = |value: Value, expected: &str| assert_eq!(shown(&value), json!(expected));
+        check(Value::Date(0), "1970-01-01");
+        check(Value::Date(19_782), "2024-02-29");
+        check(Value::Date(-719_162), "0001-01-01");
+        check(Value::Timestamp(-1), "1969-12-31T23:59:59.999999");
+        check(
+            Value::TimestampUtc(1_709_202_896_000_000),
+            "2024-02-29T10:34:56.000000Z",
+        );
+        check(Value::Bytes(vec![0, 255]), "00ff");
+    }
+
+    #[test]
+    fn a_number_is_the_same_however_it_is_written() {
+        assert!(same(&json!(1), &json!(1.0)));
+        assert!(!same(&json!("1"), &json!(1)));
+    }
+}

@@ -1,0 +1,162 @@
+//! What a test run is configured with: connection data, and hints on what the engine has.
+
+use std::{fmt, path::Path};
+
+use serde::Deserialize;
+
+use crate::subject::Data;
+
+/// The content of `--config`: connection data alone, or an object with `connection_data` and `tests`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// What the plugin is configured with, as a datasource or provider would be.
+    #[serde(default)]
+    pub connection_data: Data,
+    /// Hints for the kit.
+    #[serde(default)]
+    pub tests: Hints,
+}
+
+/// What the kit cannot find out by itself. Every statement has a default where the dialect allows one.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Hints {
+    /// The table to look at, as `schema.name`; else the first ones of `tables`.
+    pub table: Option<String>,
+    /// Gives one row with one column.
+    pub one: Option<String>,
+    /// Gives no row.
+    pub empty: Option<String>,
+    /// Gives one column with the integers from 1 to `{rows}`, in order.
+    pub numbers: Option<String>,
+    /// Gives one row with one text of `{bytes}` bytes.
+    pub wide: Option<String>,
+    /// Gives more bytes than an instance may have memory (128 MiB).
+    pub huge: Option<String>,
+    /// Runs for a minute or more.
+    pub slow: Option<String>,
+    /// Counts how many statements like `slow` the engine runs now, without itself.
+    pub running: Option<String>,
+    /// Statements that would write; the plugin must refuse each by itself.
+    pub writes: Option<Vec<String>>,
+    /// Gives one row with the text `{text}`, which stands there with its quotes doubled.
+    pub text: Option<String>,
+    /// Statements with the one value that each gives.
+    pub values: Vec<Expected>,
+    /// A program that changes what `observe` gives: its name and arguments.
+    pub change: Option<Vec<String>>,
+    /// Gives something else after `change` than before.
+    pub observe: Option<String>,
+    /// Connection data that replace some of the right ones and must be refused as `auth`.
+    pub wrong_credentials: Option<Data>,
+    /// For models: a question to which the model answers by calling the tool `lookup` with the argument `key`.
+    pub tool_prompt: Option<String>,
+    /// For models: the question that is asked.
+    pub prompt: Option<String>,
+}
+
+/// A statement and the one value that it gives.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expected {
+    /// Gives one row with one column.
+    pub sql: String,
+    /// The column's type: `timestamp-utc`.
+    pub r#type: String,
+    /// The value: JSON for what JSON has, text in the form of the contract for the rest; left out for NULL.
+    pub value: Option<serde_json::Value>,
+}
+
+/// Why a configuration cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreadable(String);
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unreadable {}
+
+impl Config {
+    /// Reads the file of that name (TOML where it ends in `.toml`, else JSON), or the text itself when it is a JSON object.
+    ///
+    /// # Errors
+    /// When there is no such file, or it holds something else. A value is never repeated: it may be a secret.
+    pub fn read(file_or_json: &str) -> Result<Self, Unreadable> {
+        if file_or_json.trim_start().starts_with('{') {
+            return Self::parse_json("--config", file_or_json);
+        }
+        let path = Path::new(file_or_json);
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Unreadable(format!("{}: {error}", path.display())))?;
+        match path.extension().is_some_and(|end| end == "toml") {
+            true => Self::parse_toml(file_or_json, &text),
+            false => Self::parse_json(file_or_json, &text),
+        }
+    }
+
+    fn parse_json(name: &str, text: &str) -> Result<Self, Unreadable> {
+        let data: Data = serde_json::from_str(text).map_err(|error| {
+            Unreadable(format!(
+                "{name}: not a JSON object (line {}, column {})",
+                error.line(),
+                error.column()
+            ))
+        })?;
+        Self::of(name, data)
+    }
+
+    fn parse_toml(name: &str, text: &str) -> Result<Self, Unreadable> {
+        let data: Data = toml::from_str(text).map_err(|error| {
+            let line = error.span().map_or(1, |span| {
+                text.get(..span.start).unwrap_or_default().lines().count()
+            });
+            Unreadable(format!("{name}: not TOML (line {})", line.max(1)))
+        })?;
+        Self::of(name, data)
+    }
+
+    fn of(name: &str, data: Data) -> Result<Self, Unreadable> {
+        let is_whole = data.contains_key("connection_data") || data.contains_key("tests");
+        if !is_whole {
+            return Ok(Self {
+                connection_data: data,
+                tests: Hints::default(),
+            });
+        }
+        serde_json::from_value(serde_json::Value::Object(data))
+            .map_err(|error| Unreadable(format!("{name}: {error}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bare_connection_data_and_a_whole_file_are_told_apart() {
+        let bare = Config::parse_json("c", r#"{"path": "shop.db"}"#).unwrap();
+        assert_eq!(bare.connection_data["path"], "shop.db");
+        let whole = "[connection_data]\npath = \"shop.db\"\n[tests]\ntable = \"main.item\"\n";
+        let whole = Config::parse_toml("c", whole).unwrap();
+        assert_eq!(whole.connection_data["path"], "shop.db");
+        assert_eq!(whole.tests.table.as_deref(), Some("main.item"));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named_and_never_repeated() {
+        let broken = Config::parse_json("c.json", "{\"password\": hunter2}").unwrap_err();
+        assert_eq!(
+            broken.to_string(),
+            "c.json: not a JSON object (line 1, column 14)"
+        );
+        let unknown = Config::parse_json("c.json", r#"{"tests": {"tabel": "x"}}"#).unwrap_err();
+        assert!(
+            unknown.to_string().contains("unknown field `tabel`"),
+            "{unknown}"
+        );
+    }
+}

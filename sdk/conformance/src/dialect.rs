@@ -1,0 +1,250 @@
+//! The statements that the cases are made of: those of a dialect, unless the configuration has others.
+
+use mindhost_sdk::TableRef;
+
+use crate::config::Hints;
+
+/// What the kit asks an engine. `None` is what the dialect has no way to say.
+#[derive(Clone, Debug)]
+pub struct Samples {
+    /// See [`Hints::one`].
+    pub one: Option<String>,
+    /// See [`Hints::empty`].
+    pub empty: Option<String>,
+    numbers: Option<String>,
+    wide: Option<String>,
+    text: Option<String>,
+    /// See [`Hints::huge`].
+    pub huge: Option<String>,
+    /// See [`Hints::slow`].
+    pub slow: Option<String>,
+    /// See [`Hints::running`].
+    pub running: Option<String>,
+    writes: Vec<String>,
+    quote: (char, char),
+    /// Whether `LIMIT n OFFSET m` is how pages are cut.
+    pub has_limit: bool,
+}
+
+/// The table that a write names; no database has it.
+const NOWHERE: &str = "mindhost_conformance_nowhere";
+
+impl Samples {
+    /// Those of a dialect, with what the hints say in their place.
+    pub fn new(dialect: &str, hints: &Hints) -> Self {
+        let mut samples = Self::of(dialect);
+        let given = [
+            (&mut samples.one, &hints.one),
+            (&mut samples.empty, &hints.empty),
+            (&mut samples.numbers, &hints.numbers),
+            (&mut samples.wide, &hints.wide),
+            (&mut samples.text, &hints.text),
+            (&mut samples.huge, &hints.huge),
+            (&mut samples.slow, &hints.slow),
+            (&mut samples.running, &hints.running),
+        ];
+        for (sample, hint) in given {
+            if hint.is_some() {
+                sample.clone_from(hint);
+            }
+        }
+        if let Some(writes) = &hints.writes {
+            samples.writes.clone_from(writes);
+        }
+        samples
+    }
+
+    fn of(dialect: &str) -> Self {
+        match dialect {
+            "sqlite" => sqlite(),
+            "postgresql" => postgresql(),
+            "mysql" => mysql(),
+            "mssql" => mssql(),
+            _ => generic(),
+        }
+    }
+
+    /// The integers from 1 to `rows` in one column, in order.
+    pub fn numbers(&self, rows: u64) -> Option<String> {
+        let numbers = self.numbers.as_ref()?;
+        Some(numbers.replace("{rows}", &rows.to_string()))
+    }
+
+    /// One row with one text of so many bytes.
+    pub fn wide(&self, bytes: u64) -> Option<String> {
+        let wide = self.wide.as_ref()?;
+        Some(wide.replace("{bytes}", &bytes.to_string()))
+    }
+
+    /// One row with one given text.
+    pub fn text(&self, text: &str) -> Option<String> {
+        let sample = self.text.as_ref()?;
+        Some(sample.replace("{text}", &text.replace('\'', "''")))
+    }
+
+    /// All rows and columns of a table.
+    pub fn all_of(&self, table: &TableRef) -> String {
+        format!("SELECT * FROM {}", self.table(table))
+    }
+
+    /// Statements that would write, of which none changes anything even where it is let through, but the one that makes a
+    /// table of a name that says whose it is.
+    pub fn writes(&self, table: Option<&TableRef>) -> Vec<String> {
+        let written = self.writes.iter();
+        match table {
+            Some(table) => {
+                let name = self.table(table);
+                written.map(|sql| sql.replace("{table}", &name)).collect()
+            }
+            None => written
+                .filter(|sql| !sql.contains("{table}"))
+                .cloned()
+                .collect(),
+        }
+    }
+
+    fn table(&self, table: &TableRef) -> String {
+        format!(
+            "{}.{}",
+            self.quoted(&table.schema),
+            self.quoted(&table.name)
+        )
+    }
+
+    fn quoted(&self, name: &str) -> String {
+        let (open, close) = self.quote;
+        format!(
+            "{open}{}{close}",
+            name.replace(close, &format!("{close}{close}"))
+        )
+    }
+}
+
+fn generic() -> Samples {
+    let writes = [
+        "INSERT INTO {table} SELECT * FROM {table} WHERE 1 = 0",
+        "DELETE FROM {table} WHERE 1 = 0",
+    ];
+    Samples {
+        one: Some("SELECT 1".into()),
+        empty: Some("SELECT 1 WHERE 1 = 0".into()),
+        numbers: None,
+        wide: None,
+        text: Some("SELECT '{text}'".into()),
+        huge: None,
+        slow: None,
+        running: None,
+        writes: writes
+            .map(String::from)
+            .into_iter()
+            .chain([
+                format!("CREATE TABLE {NOWHERE} (n INTEGER)"),
+                format!("DROP TABLE {NOWHERE}"),
+            ])
+            .collect(),
+        quote: ('"', '"'),
+        has_limit: true,
+    }
+}
+
+fn sqlite() -> Samples {
+    let count =
+        "WITH RECURSIVE counted(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < ";
+    Samples {
+        numbers: Some(format!("{count}{{rows}}) SELECT n FROM counted ORDER BY n")),
+        wide: Some("SELECT replace(hex(zeroblob({bytes} / 2)), '0', 'x') AS wide".into()),
+        huge: Some(format!(
+            "{count}160000) SELECT n, printf('%01000d', n) AS wide FROM counted"
+        )),
+        slow: Some(format!("{count}9000000000000) SELECT sum(n) FROM counted")),
+        writes: generic()
+            .writes
+            .into_iter()
+            .chain([
+                "PRAGMA user_version = 7".into(),
+                "VACUUM".into(),
+                "ATTACH ':memory:' AS other".into(),
+            ])
+            .collect(),
+        ..generic()
+    }
+}
+
+fn postgresql() -> Samples {
+    Samples {
+        numbers: Some("SELECT n FROM generate_series(1, {rows}) AS n ORDER BY n".into()),
+        wide: Some("SELECT repeat('x', {bytes}) AS wide".into()),
+        huge: Some("SELECT n, repeat('x', 1000) AS wide FROM generate_series(1, 160000) AS n".into()),
+        slow: Some("SELECT pg_sleep(90) AS mindhost_conformance_slow".into()),
+        running: Some(
+            "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid() \
+             AND datname = current_database() AND query LIKE '%mindhost_conformance_slow%'"
+                .into(),
+        ),
+        writes: generic()
+            .writes
+            .into_iter()
+            .chain([
+                "SELECT set_config('transaction_read_only', 'off', false)".into(),
+                "SET SESSION CHARACTERISTICS AS TRANSACTION READ WRITE".into(),
+            ])
+            .collect(),
+        ..generic()
+    }
+}
+
+fn mysql() -> Samples {
+    Samples {
+        numbers: Some(
+            "WITH RECURSIVE counted(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < {rows}) \
+             SELECT n FROM counted ORDER BY n"
+                .into(),
+        ),
+        empty: Some("SELECT 1 FROM dual WHERE 1 = 0".into()),
+        wide: Some("SELECT repeat('x', {bytes}) AS wide".into()),
+        slow: Some("SELECT sleep(90) AS mindhost_conformance_slow".into()),
+        running: Some(
+            "SELECT count(*) FROM information_schema.processlist WHERE id <> connection_id() \
+             AND info LIKE '%mindhost_conformance_slow%'"
+                .into(),
+        ),
+        quote: ('`', '`'),
+        ..generic()
+    }
+}
+
+fn mssql() -> Samples {
+    Samples {
+        wide: Some("SELECT replicate(cast('x' AS varchar(max)), {bytes}) AS wide".into()),
+        slow: Some("WAITFOR DELAY '00:01:30'".into()),
+        quote: ('[', ']'),
+        has_limit: false,
+        ..generic()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hint_replaces_what_the_dialect_has() {
+        let hints = Hints {
+            numbers: Some("SELECT n FROM seq_1_to_{rows}".into()),
+            ..Hints::default()
+        };
+        let samples = Samples::new("generic", &hints);
+        assert_eq!(samples.numbers(3).unwrap(), "SELECT n FROM seq_1_to_3");
+        assert_eq!(samples.wide(3), None);
+        assert_eq!(samples.text("it's").unwrap(), "SELECT 'it''s'");
+    }
+
+    #[test]
+    fn names_are_quoted_as_the_dialect_does() {
+        let table = TableRef::new("s", "a\"b`c]d");
+        let of = |dialect: &str| Samples::of(dialect).all_of(&table);
+        assert_eq!(of("sqlite"), "SELECT * FROM \"s\".\"a\"\"b`c]d\"");
+        assert_eq!(of("mysql"), "SELECT * FROM `s`.`a\"b``c]d`");
+        assert_eq!(of("mssql"), "SELECT * FROM [s].[a\"b`c]]d]");
+    }
+}

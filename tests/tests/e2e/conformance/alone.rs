@@ -1,0 +1,97 @@
+//! `mindhost plugin run`
+
+use mindhost_tests::{ScriptedModel, Turn, json};
+
+use super::{built, config, plugin, plugin_meanwhile, shop, stderr, stdout};
+
+#[test]
+fn a_statement_runs_without_a_server_and_says_what_it_may_reach() {
+    let dir = shop();
+    let sqlite = built("connector-sqlite");
+    let run = |args: &[&str]| {
+        let mut all = vec!["run", sqlite.as_str(), "--config", "conformance.toml"];
+        all.extend(args);
+        plugin(dir.path(), &all)
+    };
+    let table = run(&["SELECT id, name FROM item ORDER BY id"]);
+    assert!(table.status.success(), "{}", stderr(&table));
+    assert_eq!(
+        stdout(&table),
+        "id  name\n--  ----\n1   tea\n2   salt\n3   it's\n"
+    );
+    let told = stderr(&table);
+    for words in [
+        "connector-sqlite 0.1.0",
+        "reading the file and its siblings",
+        "for this run alone",
+        "took",
+        "3 in 1 batches",
+    ] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+    let csv = run(&[
+        "--format",
+        "csv",
+        "SELECT name, price FROM item WHERE id < 3",
+    ]);
+    assert_eq!(stdout(&csv), "name,price\ntea,2.5\nsalt,\n");
+    let json = run(&["--format", "json", "SELECT id FROM item WHERE id = 1"]);
+    assert!(stdout(&json).ends_with("\n[1]\n"), "{}", stdout(&json));
+
+    assert_eq!(
+        stdout(&run(&["--tables"])),
+        "main.cheap\nmain.item\nmain.note\n"
+    );
+    let described = stdout(&run(&["--describe", "note"]));
+    assert!(described.contains("item -> main.item.id"), "{described}");
+    assert!(stdout(&run(&[])).starts_with("SQLite 3."));
+}
+
+#[test]
+fn what_goes_wrong_is_told_in_the_words_of_the_host() {
+    let dir = shop();
+    let sqlite = built("connector-sqlite");
+    let fails = |data: &str, sql: &str, words: &str| {
+        let output = plugin(dir.path(), &["run", &sqlite, "--config", data, sql]);
+        assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
+        assert!(
+            stderr(&output).contains(words),
+            "{words}: {}",
+            stderr(&output)
+        );
+    };
+    let shop = r#"{"path": "shop.db"}"#;
+    fails(
+        shop,
+        "SELECT nothing",
+        "the plugin reported `invalid-statement`",
+    );
+    fails(shop, "DELETE FROM item", "mindhost: ");
+    fails(r#"{"path": "none.db"}"#, "SELECT 1", "there is no file");
+    fails(
+        r#"{"pat": "shop.db"}"#,
+        "SELECT 1",
+        "does not fit the plugin's schema",
+    );
+    fails("missing.toml", "SELECT 1", "missing.toml");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_answers_a_question() {
+    let dir = tempfile::tempdir().unwrap();
+    let model = ScriptedModel::start([Turn::text("Forty-two.")]).await;
+    let data = config(dir.path(), &model.connection_data());
+    let openai = built("model-openai");
+    let output =
+        plugin_meanwhile(dir.path(), &["run", &openai, "--config", data, "How many?"]).await;
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(stdout(&output).trim(), "Forty-two.");
+    let told = stderr(&output);
+    assert!(
+        told.contains("which the host adds as a bearer token"),
+        "{told}"
+    );
+    let key = model.connection_data()["api_key"].clone();
+    assert!(!told.contains(key.as_str().unwrap()), "{told}");
+    assert_eq!(json!(model.asked().len()), json!(1));
+}

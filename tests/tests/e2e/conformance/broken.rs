@@ -1,0 +1,141 @@
+//! Plugins that break the contract fail the case that is there for it. A kit that cannot fail proves nothing.
+
+use std::net::TcpListener;
+
+use mindhost_tests::{Value, build, json};
+
+use super::{plugin, stdout};
+
+/// The kit's lines on the hostile guest, with one configuration.
+fn report(data: &Value, hints: &Value, filter: &str) -> (bool, String) {
+    let dir = tempfile::tempdir().unwrap();
+    let guest = build::guest("hostile");
+    let config = json!({"connection_data": data, "tests": hints}).to_string();
+    let args = [
+        "test",
+        guest.to_str().unwrap(),
+        "--config",
+        &config,
+        "--filter",
+        filter,
+    ];
+    let output = plugin(dir.path(), &args);
+    (output.status.success(), stdout(&output))
+}
+
+#[track_caller]
+fn check(data: Value, case: &str, words: &str) {
+    let (_, decent) = report(&json!({}), &json!({}), case);
+    assert!(
+        decent.contains(&format!("pass  {case} ")),
+        "a decent guest: {decent}"
+    );
+    let (succeeded, report) = report(&data, &json!({}), &format!("{case},check"));
+    assert!(!succeeded, "{data}: {report}");
+    assert!(
+        report.contains(&format!("FAIL  {case} ")),
+        "{data}: {report}"
+    );
+    assert!(report.contains(words), "{words}: {report}");
+}
+
+#[test]
+fn traps_and_lies_fail_the_case_of_their_function() {
+    for (mode, at, case, words) in [
+        ("exit", "open", "opens", "it tried to exit"),
+        ("auth", "open", "opens", "auth: wrong password"),
+        ("trap", "check", "check", "a broken contract"),
+        ("cancelled", "check", "check", "cancelled: by an admin"),
+        ("many", "tables", "tables", "max_tables"),
+        ("long-name", "tables", "tables", "a broken contract"),
+        (
+            "unasked",
+            "describe-tables",
+            "describe",
+            "a broken contract",
+        ),
+        (
+            "columns",
+            "describe-tables",
+            "describe",
+            "a broken contract",
+        ),
+        ("nonsense", "statistics", "statistics", "a broken contract"),
+        ("memory", "query", "one-row", "ran out of memory"),
+        ("none", "schema", "one-row", "0 columns"),
+        ("wide", "next", "one-row", "2 values in a result of 1"),
+        ("type", "next", "one-row", "another type than its column's"),
+        ("cell", "next", "one-row", "above the host's limit"),
+    ] {
+        check(json!({"mode": mode, "at": at}), case, words);
+    }
+}
+
+#[test]
+fn secrets_floods_and_reaching_out_are_noticed() {
+    let leak = json!({"mode": "error", "at": "check", "password": "hunter22"});
+    check(leak, "discretion", "no secret of the configuration");
+    check(
+        json!({"mode": "log", "at": "check"}),
+        "discretion",
+        "no more log lines",
+    );
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let target = listener.local_addr().unwrap().to_string();
+    let reach = json!({"mode": "connect", "at": "check", "target": target});
+    check(
+        reach,
+        "within-grants",
+        "which its configuration does not name",
+    );
+}
+
+/// A guest that answers every statement with one row knows no SQL, which the kit finds out in many ways.
+#[test]
+fn an_engine_that_says_yes_to_everything_is_found_out() {
+    let hints = json!({
+        "numbers": "{rows}", "wide": "{bytes}", "huge": "h", "slow": "s",
+        "values": [{"sql": "v", "type": "text", "value": "v"}]
+    });
+    let (succeeded, report) = report(&json!({}), &hints, "");
+    assert!(!succeeded);
+    for case in [
+        "describe-gone",
+        "empty-result",
+        "order",
+        "paging",
+        "values",
+        "large-row-alone",
+        "large-cell",
+        "huge-result",
+        "syntax-error",
+        "unknown-table",
+        "empty-statement",
+        "several-statements",
+        "writes-refused",
+        "hostile-text",
+        "snapshot",
+        "statement-timeout",
+        "cancel",
+        "left-midway",
+        "concurrency",
+    ] {
+        assert!(
+            report.contains(&format!("FAIL  {case} ")),
+            "{case}: {report}"
+        );
+    }
+}
+
+#[test]
+fn a_file_that_is_no_plugin_fails_too() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("x.wasm"), "nothing").unwrap();
+    let output = plugin(dir.path(), &["test", "x.wasm"]);
+    assert!(!output.status.success());
+    assert!(
+        stdout(&output).contains("FAIL  accepted "),
+        "{}",
+        stdout(&output)
+    );
+}

@@ -1,0 +1,107 @@
+//! The plugins of this repository keep the contract.
+
+use mindhost_tests::{Postgres, ScriptedModel, Turn, json};
+
+use super::{built, config, plugin, plugin_meanwhile, shop, stdout};
+
+/// The kit passes, and passes over nothing but the named cases.
+#[track_caller]
+fn check(output: &std::process::Output, skipped: &[&str]) {
+    let report = stdout(output);
+    assert!(output.status.success(), "{report}{}", super::stderr(output));
+    let passed_over: Vec<_> = report
+        .lines()
+        .filter_map(|line| line.strip_prefix("skip  ")?.split_whitespace().next())
+        .collect();
+    assert_eq!(passed_over, skipped, "{report}");
+}
+
+#[test]
+fn the_connector_of_sqlite() {
+    let dir = shop();
+    let sqlite = built("connector-sqlite");
+    let args = [
+        "test",
+        &sqlite,
+        "--config",
+        "conformance.toml",
+        "--junit",
+        "report.xml",
+    ];
+    let output = plugin(dir.path(), &args);
+    let network = ["bad-credentials", "unreachable", "stranger"];
+    let rest = ["lost-idle", "lost-midway"];
+    check(&output, &[&network[..], &rest[..]].concat());
+    let junit = std::fs::read_to_string(dir.path().join("report.xml")).unwrap();
+    assert!(
+        junit.contains(r#"name="snapshot-sees-one-state""#),
+        "{junit}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_connector_of_postgres() {
+    let database = Postgres::shared()
+        .database(
+            "CREATE TABLE item (id bigint PRIMARY KEY, name text NOT NULL, price numeric(12,2), at timestamptz);
+             INSERT INTO item VALUES (1, 'tea', 2.50, now()), (2, 'salt', NULL, NULL);
+             CREATE TABLE note (item bigint REFERENCES item, text varchar(20), dropped int);
+             ALTER TABLE note DROP COLUMN dropped;
+             INSERT INTO note VALUES (1, 'green');
+             ANALYZE",
+        )
+        .await;
+    let dir = tempfile::tempdir().unwrap();
+    let data = config(
+        dir.path(),
+        &json!({"connection_data": database.connection_data()}),
+    );
+    let postgres = built("connector-postgres");
+    let output = plugin_meanwhile(dir.path(), &["test", &postgres, "--config", data]).await;
+    check(&output, &["snapshot-sees-one-state"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_model_for_openai() {
+    let dir = tempfile::tempdir().unwrap();
+    let turns = (0..40).map(|_| Turn::text("Hello."));
+    let model = ScriptedModel::start(turns).await;
+    let data = config(
+        dir.path(),
+        &json!({"connection_data": model.connection_data()}),
+    );
+    let openai = built("model-openai");
+    let output = plugin_meanwhile(dir.path(), &["test", &openai, "--config", data]).await;
+    check(&output, &["tool-call", "invalid-config"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_that_calls_tools() {
+    let dir = tempfile::tempdir().unwrap();
+    let call = Turn::call("lookup", json!({"key": "colour"}));
+    let model = ScriptedModel::start([call, Turn::text("Green.")]).await;
+    let data = config(
+        dir.path(),
+        &json!({"connection_data": model.connection_data()}),
+    );
+    let openai = built("model-openai");
+    let args = ["test", &openai, "--config", data, "--filter", "tool-call"];
+    let output = plugin_meanwhile(dir.path(), &args).await;
+    check(&output, &[]);
+}
+
+#[test]
+fn the_model_that_works_offline() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = plugin(dir.path(), &["test", &built("model-offline")]);
+    let skipped = [
+        "usage",
+        "tool-call",
+        "invalid-config",
+        "bad-credentials",
+        "unreachable",
+        "stranger",
+        "reconnect",
+    ];
+    check(&output, &skipped);
+}
