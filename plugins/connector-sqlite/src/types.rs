@@ -17,11 +17,18 @@ pub fn columns(statement: &Statement<'_>) -> Vec<Column> {
         } else {
             DataType::Any
         };
-        Column::new(column.name(), data_type)
+        Column::new(cut(column.name()), data_type)
             .native_type(native_type)
             .dynamic()
     };
     statement.columns().into_iter().map(column).collect()
+}
+
+/// An expression without an alias is named by its own text, which may be longer than a name may be.
+fn cut(name: &str) -> &str {
+    const LONGEST: usize = 4_096;
+    name.get(..name.floor_char_boundary(LONGEST))
+        .unwrap_or_default()
 }
 
 /// What a declared type promises: its own name first, then SQLite's rules of affinity.

@@ -96,10 +96,10 @@ impl Entry {
                 let _ = writeln!(text, "      came:     {}", fault.came);
                 let _ = writeln!(text, "      next:     {}", fault.next);
                 let last = self.lines.len().saturating_sub(SHOWN_LINES);
-                self.lines
-                    .iter()
-                    .skip(last)
-                    .try_for_each(|line| writeln!(text, "      log:      {line}"))
+                self.lines.iter().skip(last).try_for_each(|line| {
+                    let line = line.trim_end().replace('\n', "\n                ");
+                    writeln!(text, "      log:      {line}")
+                })
             }
         };
         text

@@ -117,7 +117,6 @@ fn an_engine_that_says_yes_to_everything_is_found_out() {
         "snapshot",
         "statement-timeout",
         "cancel",
-        "left-midway",
         "concurrency",
     ] {
         assert!(

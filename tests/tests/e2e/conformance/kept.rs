@@ -29,9 +29,16 @@ fn the_connector_of_sqlite() {
         "report.xml",
     ];
     let output = plugin(dir.path(), &args);
-    let network = ["bad-credentials", "unreachable", "stranger"];
-    let rest = ["lost-idle", "lost-midway"];
-    check(&output, &[&network[..], &rest[..]].concat());
+    // It holds no credentials, reaches no network, and SQLite keeps no statistics that the host could use.
+    let skipped = [
+        "bad-credentials",
+        "unreachable",
+        "stranger",
+        "statistics",
+        "lost-idle",
+        "lost-midway",
+    ];
+    check(&output, &skipped);
     let junit = std::fs::read_to_string(dir.path().join("report.xml")).unwrap();
     assert!(
         junit.contains(r#"name="snapshot-sees-one-state""#),
