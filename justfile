@@ -122,6 +122,7 @@ _setup-tests:
     command -v psql >/dev/null || missing+=(postgresql-client)
     command -v sqlite3 >/dev/null || missing+=(sqlite3)
     command -v jq >/dev/null || missing+=(jq)
+    command -v redis-server >/dev/null || missing+=(redis-server)
     command -v setpriv >/dev/null || missing+=(util-linux)
     python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3 python3-venv)
     command -v npm >/dev/null || missing+=(nodejs npm)

@@ -13,7 +13,7 @@ export function* pieces(path) {
     let at = 0;
     for (;;) {
       const [bytes, end] = attempt(path, () => file.read(READ, at));
-      if (bytes.length > 0) yield Uint8Array.from(bytes);
+      if (bytes.length > 0) yield bytes instanceof Uint8Array ? bytes : Uint8Array.from(bytes);
       at += bytes.length;
       if (end || bytes.length === 0) return;
     }

@@ -131,7 +131,7 @@ class Response {
         if (reason(error)?.tag === "closed") return null;
         throw new PluginError("connection-lost", "the answer broke off");
       }
-      if (piece.length > 0) return Uint8Array.from(piece);
+      if (piece.length > 0) return piece instanceof Uint8Array ? piece : Uint8Array.from(piece);
       const ready = this.#stream.subscribe();
       try {
         wait(ready, this.#timeoutMs, "the answer fell silent");

@@ -11,18 +11,26 @@ export function column({ name, type = "any", nativeType = "", nullable = true, d
   if (!(type in ENCODERS)) {
     throw new PluginError("internal", `column ${name} has the unknown type ${type}`);
   }
-  return { name, dataType: type, nativeType, nullable, extra: dynamic ? [["dynamic", "true"]] : [] };
+  const shown = cut(name);
+  return { name: shown, dataType: type, nativeType, nullable, extra: dynamic ? [["dynamic", "true"]] : [] };
+}
+
+/** Engines name a column after its expression, however long that is; a name has 4,096 bytes and no NUL. */
+function cut(name) {
+  return String(name).slice(0, 1000).replaceAll("\0", "\ufffd");
 }
 
 /** An answer under way: columns, and rows taken from an iterable as the host asks for them. */
 export class Answer {
   #columns;
+  #names;
   #iterator;
   #maxCellBytes;
   #waiting = null;
 
   constructor({ columns, rows }, maxCellBytes = 16 << 20) {
     this.#columns = columns.map(column);
+    this.#names = columns.map(({ name }) => name);
     this.#iterator = rows[Symbol.iterator]();
     this.#maxCellBytes = Number(maxCellBytes);
   }
@@ -59,7 +67,7 @@ export class Answer {
     if (done) return null;
     let bytes = 0;
     const values = this.#columns.map((own, index) => {
-      const cell = encode(own, Array.isArray(value) ? value[index] : value[own.name]);
+      const cell = encode(own, Array.isArray(value) ? value[index] : value[this.#names[index]]);
       const size = sizeOf(cell);
       if (size > this.#maxCellBytes) {
         throw new PluginError("too-large", `a value of ${own.name} is larger than ${this.#maxCellBytes} bytes`);

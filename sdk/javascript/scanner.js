@@ -38,7 +38,7 @@ export function exportScanner(Plugin, manifest) {
     static open(config) {
       return guarded(() => {
         const source = new Source();
-        source.#plugin = new Plugin(settings(config));
+        source.#plugin = new Plugin(settings(config, manifest));
         return source;
       });
     }

@@ -38,6 +38,9 @@ export function decode(bytes) {
   return decoder.push(bytes) + decoder.end();
 }
 
+/** More arguments than this are too many for one call. */
+const PLAIN = 32_768;
+
 /** Decodes bytes that arrive in pieces, which may cut a character. */
 export class Decoder {
   #needed = 0;
@@ -46,6 +49,18 @@ export class Decoder {
 
   /** The text of the next bytes, but for a character that they begin and do not end. */
   push(bytes) {
+    let text = "";
+    for (let at = 0; at < bytes.length; at += PLAIN) text += this.#part(bytes.subarray(at, at + PLAIN));
+    return text;
+  }
+
+  #part(bytes) {
+    if (this.#needed > 0) return this.#push(bytes);
+    const plain = String.fromCharCode.apply(null, bytes);
+    return /[^\0-\x7f]/.test(plain) ? this.#push(bytes) : plain;
+  }
+
+  #push(bytes) {
     const units = [];
     let text = "";
     for (const byte of bytes) {
@@ -99,9 +114,10 @@ export function* lines(pieces, limit = 16 << 20) {
   const decoder = new Decoder();
   let rest = "";
   for (const piece of pieces) {
+    const seen = rest.length;
     rest += decoder.push(piece);
     let from = 0;
-    for (let at = rest.indexOf("\n"); at >= 0; at = rest.indexOf("\n", from)) {
+    for (let at = rest.indexOf("\n", seen); at >= 0; at = rest.indexOf("\n", from)) {
       yield rest.slice(from, rest[at - 1] === "\r" && at > from ? at - 1 : at);
       from = at + 1;
     }

@@ -282,3 +282,41 @@ fn both_stores_have_the_same_migrations() {
         "a migration for one store is missing for the other"
     );
 }
+
+#[test]
+fn a_released_wit_never_changes() {
+    let wit = workspace_dir().join("wit");
+    let released = std::fs::read_dir(wit.join("released")).expect("wit/released");
+    let lists = released.map(|entry| text(&entry.expect("a list").path()).expect("a list"));
+    let lists: Vec<String> = lists.collect();
+    let sums: Vec<(&str, &str)> = lists
+        .iter()
+        .flat_map(|list| list.lines())
+        .filter_map(|line| line.split_once("  "))
+        .collect();
+    let changed = sums.iter().filter(|(sum, path)| {
+        let content = std::fs::read(wit.join(path)).unwrap_or_default();
+        sum256(&content) != *sum
+    });
+    nothing(
+        changed.map(|(_, path)| format!("wit/{path}")).collect(),
+        "a released file of the contract has changed; see CONTRIBUTING.md:",
+    );
+    let unknown = files().into_iter().filter(|file| {
+        let path = file
+            .path
+            .strip_prefix("wit/")
+            .filter(|path| path.ends_with(".wit"));
+        path.is_some_and(|path| sums.iter().all(|(_, listed)| *listed != path))
+    });
+    nothing(
+        unknown.map(|file| file.path).collect(),
+        "in no list of wit/released; CONTRIBUTING.md says how a file gets there:",
+    );
+}
+
+fn sum256(content: &[u8]) -> String {
+    use sha2::Digest;
+    let digest = sha2::Sha256::digest(content);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -74,7 +74,8 @@ class Answer:
 def column(own: Column) -> types.Column:
     """A column in the contract's words."""
     return types.Column(
-        own.name,
+        # Engines name a column after its expression, however long that is; a name has 4,096 bytes and no NUL.
+        own.name[:1000].replace("\0", "\ufffd"),
         types.DataType[own.type.upper().replace("-", "_")],
         own.native_type,
         own.nullable,

@@ -1,6 +1,7 @@
 """A SQL engine over HTTP to try the plugin with: SQLite, with a few planets in it. Needs nothing but Python.
 
-    POST /query    the statement as text; answers with lines of JSON: the columns, then one array a row
+    POST /query    the statement as text; answers with lines of JSON: the columns, then one array a row, in which
+                   {"hex": "00ff"} stands for bytes
     GET /version   who answers
 
 `python3 server.py` serves at http://127.0.0.1:8123. With a command as arguments it takes a free port, runs the command
@@ -31,6 +32,8 @@ TYPES = {int: "integer", float: "real", str: "text", bytes: "blob"}
 
 class Engine(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    # Rows are written in pieces, not one by one.
+    wbufsize = 64 * 1024
 
     def do_GET(self):
         if self.allowed():
@@ -47,11 +50,13 @@ class Engine(BaseHTTPRequestHandler):
         database.set_progress_handler(lambda: time.monotonic() > ends, 10_000)
         try:
             cursor = database.execute(statement)
+            if cursor.description is None:
+                return self.answer(400, {"error": "this statement gives no rows"})
             first = cursor.fetchone()
         except sqlite3.OperationalError as error:
             status = 408 if str(error) == "interrupted" else 400
             return self.answer(status, {"error": str(error)})
-        except (sqlite3.Error, sqlite3.Warning) as error:
+        except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
             return self.answer(400, {"error": str(error)})
         self.stream(cursor, first)
 
@@ -68,7 +73,7 @@ class Engine(BaseHTTPRequestHandler):
             self.chunk({"columns": columns})
             row = first
             while row:
-                self.chunk([value.hex() if isinstance(value, bytes) else value for value in row])
+                self.chunk([{"hex": value.hex()} if isinstance(value, bytes) else value for value in row])
                 row = cursor.fetchone()
             self.wfile.write(b"0\r\n\r\n")
         except sqlite3.OperationalError:

@@ -2,6 +2,8 @@
 
 mod canary;
 mod commands;
+mod guide;
+mod museum;
 mod new;
 mod quarantine;
 mod refused;

@@ -2,7 +2,7 @@
 
 import { PluginError, http } from "./mindhost/index.js";
 
-const TYPES = { integer: "int64", real: "float64", text: "text", blob: "text" };
+const TYPES = { integer: "int64", real: "float64", text: "text", blob: "bytes" };
 
 const KINDS = {
   400: "invalid-statement", 401: "auth", 403: "auth", 408: "timeout", 413: "too-large", 429: "rate-limited",
@@ -58,7 +58,11 @@ export default class Engine {
 }
 
 function* rowsOf(lines) {
-  for (const line of lines) yield JSON.parse(line);
+  for (const line of lines) yield JSON.parse(line).map((cell) => (cell?.hex === undefined ? cell : bytes(cell.hex)));
+}
+
+function bytes(hex) {
+  return Uint8Array.from(hex.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 }
 
 /** The engine's refusals in the contract's words. */

@@ -4,7 +4,7 @@ import json
 
 from mindhost import Column, Connector, PluginError, Table, http
 
-TYPES = {"integer": "int64", "real": "float64", "text": "text", "blob": "text"}
+TYPES = {"integer": "int64", "real": "float64", "text": "text", "blob": "bytes"}
 
 KINDS = {
     400: "invalid-statement",
@@ -56,7 +56,12 @@ class Plugin(Connector):
             Column(own["name"], TYPES.get(own["type"], "any"), own["type"], dynamic=True)
             for own in json.loads(head)["columns"]
         ]
-        return columns, map(json.loads, lines)
+        return columns, (json.loads(line, object_hook=as_bytes) for line in lines)
+
+
+def as_bytes(cell):
+    """`{"hex": "00ff"}` stands for bytes."""
+    return bytes.fromhex(cell["hex"])
 
 
 def answered(response):

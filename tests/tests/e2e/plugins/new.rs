@@ -24,6 +24,21 @@ async fn a_connector_in_python() {
 }
 
 #[tokio::test]
+async fn a_scanner_in_rust() {
+    scanner("rust").await;
+}
+
+#[tokio::test]
+async fn a_scanner_in_javascript() {
+    scanner("javascript").await;
+}
+
+#[tokio::test]
+async fn a_scanner_in_python() {
+    scanner("python").await;
+}
+
+#[tokio::test]
 async fn a_model_in_rust() {
     model(Project::on_packaged_sdk("parrot", "model")).await;
 }
@@ -69,6 +84,38 @@ async fn connector(language: &'static str) {
             [json!("Mars"), json!(2)],
             [json!("Earth"), json!(1)],
             [json!("Jupiter"), json!(1)],
+        ]
+    );
+}
+
+/// From nothing to SQL over a file of rows.
+async fn scanner(language: &'static str) {
+    let project = Project::new("connector-space", "scanner", language);
+    let rows = std::fs::read(project.path().join("planets.jsonl")).unwrap();
+    let host = Host::builder()
+        .plugin(project.build())
+        .file("files/default/planets.jsonl", rows)
+        .start()
+        .await;
+    let datasource =
+        json!({"name": "space", "engine": "space", "connection_data": {"path": "planets.jsonl"}});
+    host.post("/datasources", datasource)
+        .await
+        .expect_status(201);
+    let mind = host
+        .mind("astronomer")
+        .datasource("space")
+        .direct_queries()
+        .create()
+        .await;
+    let rows = mind.rows(
+        "SELECT gravity > 9 AS heavy, count(*), min(discovered) FROM planets GROUP BY 1 ORDER BY 1",
+    );
+    assert_eq!(
+        rows.await,
+        [
+            [json!(false), json!(5), json!("1781-03-13")],
+            [json!(true), json!(3), json!("1846-09-23")],
         ]
     );
 }

@@ -174,11 +174,14 @@ fn column(head: HeadColumn) -> Column {
     let data_type = match head.r#type.as_str() {
         "integer" => DataType::Int64,
         "real" => DataType::Float64,
-        "text" | "blob" => DataType::Text,
+        "text" => DataType::Text,
+        "blob" => DataType::Bytes,
         _ => DataType::Any,
     };
+    // Engines name a column after its expression, however long that is; a name has 4,096 bytes and no NUL.
+    let name: String = head.name.chars().take(1_000).collect();
     // This engine does not enforce its types.
-    Column::new(head.name, data_type)
+    Column::new(name.replace('\0', "\u{fffd}"), data_type)
         .native_type(head.r#type)
         .dynamic()
 }
@@ -198,8 +201,22 @@ fn value(cell: Json, max_bytes: u64) -> Result<Value> {
             ));
         }
         Json::String(text) => Value::Text(text),
-        nested => Value::Json(nested.to_string()),
+        nested => match nested["hex"].as_str() {
+            Some(hex) => Value::Bytes(bytes(hex)?),
+            None => Value::Json(nested.to_string()),
+        },
     })
+}
+
+/// `00ff`
+fn bytes(hex: &str) -> Result<Vec<u8>> {
+    let digit = |byte: &u8| char::from(*byte).to_digit(16);
+    let pair = |pair: &[u8]| match pair {
+        [high, low] => u8::try_from(digit(high)? * 16 + digit(low)?).ok(),
+        _ => None,
+    };
+    let bytes: Option<Vec<u8>> = hex.as_bytes().chunks(2).map(pair).collect();
+    bytes.ok_or_else(|| Error::new(ErrorKind::Upstream, "the engine sent bytes that are none"))
 }
 
 /// The engine's refusals in the contract's words.
