@@ -6,7 +6,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use mindhost_tests::{Host, Process, Project, json, spawn};
+use mindhost_tests::{Host, Process, Project, expect_success, json, spawn};
 
 #[tokio::test]
 async fn a_connector_in_rust() {
@@ -121,7 +121,10 @@ async fn scanner(language: &'static str) {
 }
 
 async fn model(project: Project) {
-    let host = Host::builder().plugin(project.build()).start().await;
+    let plugin = project.build();
+    let tested = project.script("test.sh").output().unwrap();
+    expect_success(&tested, "the conformance kit");
+    let host = Host::builder().plugin(plugin).start().await;
     let shop = host
         .sqlite("shop", "CREATE TABLE item (id INTEGER PRIMARY KEY)")
         .await;
