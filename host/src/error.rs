@@ -386,9 +386,19 @@ impl Error {
 }
 
 impl fmt::Display for Error {
+    /// The message on one line, as logs and terminals may have it: an engine's words could otherwise begin a line that
+    /// looks like the host's, or tell a terminal what to do.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.message)
+        on_one_line(f, &self.0.message)
     }
+}
+
+/// Writes a text with its control characters escaped.
+pub(crate) fn on_one_line(f: &mut impl fmt::Write, text: &str) -> fmt::Result {
+    text.chars().try_for_each(|c| match c.is_control() {
+        true => write!(f, "{}", c.escape_debug()),
+        false => f.write_char(c),
+    })
 }
 
 impl std::error::Error for Error {

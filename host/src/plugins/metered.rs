@@ -79,6 +79,7 @@ impl Use {
         if let Some(blame) = error.blame() {
             span.record("blame", blame.as_str());
         }
+        self.say(error);
         let is_fault = error.code() == Code::PluginError && error.blame() == Some(Blame::Plugin);
         if is_fault && !self.has_failed {
             self.has_failed = true;
@@ -88,6 +89,22 @@ impl Use {
                 version.health.fault(target, error.message(), known);
             }
         }
+    }
+}
+
+impl Use {
+    /// Each fault is a line with the version that made it, so that nobody has to guess whose it was.
+    fn say(&self, error: &Error) {
+        if error.blame() != Some(Blame::Plugin) {
+            return;
+        }
+        let id = &self.series.version().id;
+        let target = self.series.target().map(|target| target.name.as_str());
+        let code = error.code().as_str();
+        tracing::warn!(
+            plugin = id.plugin, version = id.version, digest = id.digest, target, code, %error,
+            "a plugin is to blame for a failure"
+        );
     }
 }
 

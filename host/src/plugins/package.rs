@@ -14,6 +14,7 @@ pub use checks::version_order;
 
 use self::{checks::check_manifest, sections::sections};
 use super::manifest::{Manifest, SECTION};
+use crate::error::on_one_line;
 
 /// Size of a manifest.
 const MAX_MANIFEST_BYTES: usize = 256 << 10;
@@ -42,8 +43,9 @@ impl Refusal {
 }
 
 impl fmt::Display for Refusal {
+    /// On one line: the reason may have words of the file in it, and is shown on terminals.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        on_one_line(f, &self.0)
     }
 }
 
@@ -294,6 +296,9 @@ pub(super) mod tests {
         assert!(refusal(|m| m["name"] = json!("Bad Name")).contains("`name`"));
         assert!(refusal(|m| m["version"] = json!("one")).contains("`version`"));
         assert!(refusal(|m| m["engines"] = json!([])).contains("`engines`"));
+        assert!(refusal(|m| m["title"] = json!("a\u{1b}[2J")).contains("`title`"));
+        assert!(refusal(|m| m["description"] = json!("\u{202e}a")).contains("`description`"));
+        assert!(refusal(|m| m["a\nb"] = json!(1)).contains(r"a\nb"));
         assert!(refusal(|m| m["root_access"] = json!(true)).contains("root_access"));
         assert!(refusal(|m| m["files"] = json!([{"path": "pth"}])).contains("`pth`"));
         assert!(

@@ -48,7 +48,7 @@ pub fn guest(name: &str) -> (Vec<u8>, String) {
     guest_as(name, "manifest")
 }
 
-fn guest_as(name: &str, manifest: &str) -> (Vec<u8>, String) {
+pub fn guest_as(name: &str, manifest: &str) -> (Vec<u8>, String) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
     let wasm = target.join(format!("wasm32-wasip2/plugin/guest_{name}.wasm"));

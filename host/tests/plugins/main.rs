@@ -10,9 +10,11 @@
 )]
 
 mod fixture;
+mod hostile;
 mod imports;
-mod lies;
 mod limits;
+mod lines;
 mod models;
 mod reach;
 mod serving;
+mod texts;

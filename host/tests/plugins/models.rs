@@ -11,7 +11,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-use crate::fixture::{Sandbox, brief, check_fault, settings, soon, target};
+use crate::fixture::{Sandbox, brief, check_fault, soon, target};
 
 fn with(mode: &str, at: &str) -> Target {
     target(json!({"mode": mode, "at": at}))
@@ -81,27 +81,6 @@ async fn a_model_that_falls_over_is_to_blame() {
             assert_eq!(error.blame(), Some(Blame::Plugin));
         }
     }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn what_a_completion_may_not_be_is_refused() {
-    let sandbox = Sandbox::of_models().await;
-    for (mode, at, words) in [
-        ("after-stop", "next", "after the stop event"),
-        ("no-stop", "next", "without a stop event"),
-        ("many", "next", "too many events"),
-        ("long-call", "next", "too long a name or id"),
-        ("many", "models", "a list of models that is too long"),
-        ("long-name", "models", "a list of models that is too long"),
-    ] {
-        let error = failure(&sandbox, mode, at).await;
-        check_fault(&error, Code::PluginError, words);
-    }
-    let error = failure(&sandbox, "large", "next").await;
-    check_fault(&error, Code::UpstreamError, "max_completion_bytes");
-    let (model, target, call) = (sandbox.model(), with("long-text", "check"), soon());
-    let text = model.check(&target, &call).await.unwrap();
-    assert!(text.len() <= settings().max_message_bytes as usize);
 }
 
 /// Answers every connection with `answer`, and gives what the first one sent.

@@ -10,6 +10,10 @@ use crate::plugins::manifest::{
 
 /// Versions of the WIT package that this host serves: `0.1.x`.
 const WIT_SERVED: (u32, u32) = (0, 1);
+/// Longest title, in bytes.
+const MAX_TITLE: usize = 200;
+/// Longest description, in bytes.
+const MAX_DESCRIPTION: usize = 4_096;
 
 /// Whether this host can serve what the manifest says, and whether the manifest makes sense.
 pub fn check_manifest(manifest: &Manifest) -> Result<(), Refusal> {
@@ -27,6 +31,8 @@ pub fn check_manifest(manifest: &Manifest) -> Result<(), Refusal> {
     }
     check_name("name", &manifest.name)?;
     check_version(&manifest.version)?;
+    check_words("title", &manifest.title, MAX_TITLE)?;
+    check_words("description", &manifest.description, MAX_DESCRIPTION)?;
     for engine in &manifest.engines {
         check_name("engines", engine)?;
     }
@@ -112,6 +118,22 @@ fn check_name(field: &str, name: &str) -> Result<(), Refusal> {
         "its manifest's `{field}` has `{}`; use lower-case letters, digits, `-` and `_`, at most 64, a letter first",
         name.escape_debug().take(80).collect::<String>()
     )))
+}
+
+/// Words for people are shown on terminals and pages as they are.
+fn check_words(field: &str, words: &str, max: usize) -> Result<(), Refusal> {
+    match words.len() <= max && !words.chars().any(is_disguise) {
+        true => Ok(()),
+        false => Err(Refusal(format!(
+            "its manifest's `{field}` must be plain text on one line, of at most {max} bytes"
+        ))),
+    }
+}
+
+/// Whether a character could make a text look like another one: it is a command to a terminal, or turns the direction
+/// of what follows.
+fn is_disguise(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 fn check_version(version: &str) -> Result<(), Refusal> {

@@ -60,7 +60,7 @@ pub fn convert(
         .with_reported(name(error.kind))
         .with_position(error.position.filter(|position| *position > 0))
         .with_retry_after(retry.map(|delay| delay.min(MAX_RETRY)))
-        .with_engine_code(text(engine_code, grants, 64))
+        .with_engine_code(line(engine_code, grants, 64))
 }
 
 /// An SQLSTATE, an HTTP status or a small number: nothing that could carry what a stranger sent.
@@ -145,6 +145,11 @@ pub fn text(message: &str, grants: &Grants, max: u32) -> String {
             c => c,
         })
         .collect()
+}
+
+/// As [`text`], on one line.
+pub fn line(message: &str, grants: &Grants, max: u32) -> String {
+    text(message, grants, max).replace(['\n', '\t'], " ")
 }
 
 #[cfg(test)]

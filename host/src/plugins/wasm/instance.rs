@@ -284,6 +284,15 @@ fn timed_out(blame: Blame) -> Error {
     .blamed(blame)
 }
 
+/// The end of a call in which the guest was asked again and again: if no time was left, it was the guest that took it by
+/// saying that there was nothing yet.
+pub fn drained(error: Error) -> Error {
+    match error.code() == Code::Timeout && error.blame() == Some(Blame::Host) {
+        true => error.blamed(Blame::Plugin),
+        false => error,
+    }
+}
+
 /// The plugin did not keep the contract.
 pub fn violation(what: impl std::fmt::Display) -> Error {
     Error::new(

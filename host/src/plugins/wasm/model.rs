@@ -16,13 +16,13 @@ use super::{
     engine::Runtime,
     errors::{self, Phase},
     grants::Grants,
-    instance::{GuestFuture, Instance, Terms, World, cancelled, cut_off, violation},
+    instance::{GuestFuture, Instance, Terms, World, cancelled, cut_off, drained, violation},
     place::Share,
     pool::fingerprint,
     state::{GuestLog, State},
 };
 use crate::{
-    error::{Code, Error, Result},
+    error::{Blame, Code, Error, Result},
     locks::lock,
     plugins::{
         Call, Completion, Life, Manifest, Model, ModelEvent, ModelRequest, Part, Plugin, Role,
@@ -32,6 +32,8 @@ use crate::{
 
 /// Models that one provider may list.
 const MAX_MODELS: usize = 10_000;
+/// Tokens that one completion may say it used: far more than there are, and few enough to be added up.
+const MAX_TOKENS: u64 = 1 << 40;
 /// Events that one call may return.
 const MAX_EVENTS: usize = 100_000;
 /// Providers whose HTTP connections are kept.
@@ -283,6 +285,7 @@ impl Completion for WasmCompletion {
             return Ok(None);
         }
         let handle = self.handle;
+        let mut is_again = false;
         loop {
             let instance = self
                 .instance
@@ -298,6 +301,8 @@ impl Completion for WasmCompletion {
                 ended = ran => ended,
                 () = self.shared.life.cut.cancelled() => (Err(cut_off()), None),
             };
+            let result = result.map_err(|error| if is_again { drained(error) } else { error });
+            is_again = true;
             match result? {
                 Ok(Some(events)) => {
                     let events = self.accept(events)?;
@@ -334,6 +339,7 @@ impl WasmCompletion {
                     Code::UpstreamError,
                     "the model's answer is longer than plugins.max_completion_bytes allows",
                 )
+                .blamed(Blame::Upstream)
             })?;
             accepted.extend(from_guest(event)?);
             self.stopped = matches!(accepted.last(), Some(ModelEvent::Stop(..)));
@@ -371,6 +377,9 @@ fn from_guest(event: guest::Event) -> Result<Option<ModelEvent>> {
             kind: opaque.kind,
             data: opaque.data,
         },
+        guest::Event::Usage(counts) if counts.iter().any(|(_, count)| *count > MAX_TOKENS) => {
+            return Err(violation("a number of tokens that cannot be"));
+        }
         guest::Event::Usage(counts) => ModelEvent::Usage(counts),
         guest::Event::Stop((reason, word)) => ModelEvent::Stop(stop_reason(reason), word),
         guest::Event::Other(_) => return Ok(None),

@@ -8,6 +8,7 @@ use wasmtime::{Store, component::ResourceAny};
 
 use super::{
     bindings::types,
+    convert,
     engine::Runtime,
     errors::{self, Phase},
     grants::Grants,
@@ -131,7 +132,7 @@ impl<W: World<Guest: Connects>> Shared<W> {
             (Ok((connection, key)), Some(instance)) => Ok(Live {
                 instance,
                 connection,
-                key,
+                key: convert::cancel_key(key)?,
                 grants,
             }),
             (Ok(_), None) => Err(gone()),

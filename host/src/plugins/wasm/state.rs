@@ -30,7 +30,10 @@ use crate::{
 };
 
 /// Resources of the host (streams, pollables, headers, …) that an instance may hold at once.
-const MAX_RESOURCES: usize = 4_096;
+const MAX_RESOURCES: usize = 1_024;
+/// Bytes of the headers of one request or answer. They lie in the host's memory, so a guest can have this much for each
+/// of its resources.
+const MAX_HEADERS: usize = 32 << 10;
 
 /// The data of a store.
 pub struct State {
@@ -63,9 +66,11 @@ impl State {
         let traffic = Traffic::new(series);
         let mut table = ResourceTable::new();
         table.set_max_capacity(MAX_RESOURCES);
+        let mut http = WasiHttpCtx::new();
+        http.set_field_size_limit(MAX_HEADERS);
         Self {
             wasi: wasi.build(),
-            http: WasiHttpCtx::new(),
+            http,
             table,
             sender: Sender::new(
                 Arc::clone(&grants),

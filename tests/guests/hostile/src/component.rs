@@ -1,9 +1,13 @@
 //! The exports, on the raw bindings: the SDK would not let an author do most of this.
 
-use std::{cell::Cell, fs, io::Write as _, net::TcpStream};
+use std::{
+    cell::Cell,
+    fs,
+    sync::atomic::{AtomicU32, Ordering},
+};
 
 use mindhost_sdk::{
-    Batch, Column, DataType, ServerInfo, Table, TableColumn, TableRef, Value,
+    Batch, Column, ServerInfo, Table, TableColumn, TableRef, Value,
     bindings::connector::{
         self,
         exports::mindhost::plugin::connector::{
@@ -11,38 +15,31 @@ use mindhost_sdk::{
         },
         mindhost::plugin::{
             catalog_types::{ColumnStatistics, StatisticsOptions},
-            control, log,
             types::{Config, Error, ErrorKind},
         },
     },
 };
 use serde::Deserialize;
 
-use crate::reach;
+use crate::{acts, lies, reach, web};
 
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 
-#[derive(Clone, Deserialize)]
+/// How often the function for the mode was asked, in the life of the instance.
+static ASKED: AtomicU32 = AtomicU32::new(0);
+
+#[derive(Clone, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Plan {
     mode: String,
     at: String,
+    /// Calls of that function in which it behaves.
+    after: u32,
+    /// The type of the result's only column.
+    column: String,
     pub(crate) target: String,
     arrow: Vec<u8>,
     pub(crate) password: String,
-}
-
-impl Default for Plan {
-    fn default() -> Self {
-        let empty = String::new;
-        Self {
-            mode: empty(),
-            at: empty(),
-            target: empty(),
-            arrow: Vec::new(),
-            password: empty(),
-        }
-    }
 }
 
 impl Plan {
@@ -50,95 +47,33 @@ impl Plan {
         serde_json::from_str(&config.json).unwrap_or_default()
     }
 
-    /// The mode, if this is the function for it.
+    /// The mode, if this is the function for it and it was asked often enough.
     pub(crate) fn mode_at(&self, at: &str) -> &str {
-        if self.at == at { &self.mode } else { "" }
-    }
-
-    /// A secret at the beginning, in the middle and at the end of what a line holds, by both ways into the log.
-    fn log_secrets(&self) {
-        for before in [0, 100, 2_040, 2_046] {
-            let line = format!("{}{}", "-".repeat(before), self.password);
-            log::log(log::Level::Info, &line);
-            println!("{line}");
-        }
-    }
-
-    /// Says something to whoever listens at the target.
-    fn tell(&self, word: &str) {
-        if let Ok(mut stream) = TcpStream::connect(&self.target) {
-            let _ = stream.write_all(word.as_bytes());
-        }
+        let is_due = self.at == at && ASKED.load(Ordering::Relaxed) > self.after;
+        if is_due { &self.mode } else { "" }
     }
 
     /// Does what ends or outlasts any function; returns for the modes that only lie.
     pub(crate) fn act(&self, at: &str) -> Result<()> {
-        match self.mode_at(at) {
-            "loop" => loop {
-                std::hint::black_box(0);
-            },
-            "sleep" => {
-                wasip2::clocks::monotonic_clock::subscribe_duration(3_600_000_000_000).block();
-                Ok(())
+        if self.at == at {
+            ASKED.fetch_add(1, Ordering::Relaxed);
+        }
+        let mode = self.mode_at(at);
+        acts::end(mode, self);
+        acts::flood(mode, self);
+        acts::fail(mode, self)?;
+        match reach::attempt(mode, self).or_else(|| web::attempt(mode, self)) {
+            // The host explains a denial with what it refused; here the guest's own count is wanted.
+            Some(outcome) if outcome.starts_with("worked") => {
+                Err(error(ErrorKind::Upstream, outcome))
             }
-            "memory" => {
-                let mut hoard = Vec::new();
-                loop {
-                    hoard.push(vec![1u8; 1 << 20]);
-                }
-            }
-            "stack" => {
-                std::hint::black_box(recurse(0));
-                Ok(())
-            }
-            "trap" => core::arch::wasm32::unreachable(),
-            "panic" => panic!("as the configuration says, with {}", self.password),
-            "exit" => std::process::exit(3),
-            "error" => Err(error(
-                ErrorKind::Upstream,
-                format!("login with {} failed", self.password),
-            )),
-            "long-error" => Err(error(ErrorKind::Upstream, "x".repeat(10 << 20))),
-            "empty-error" => Err(error(ErrorKind::Upstream, String::new())),
-            "log" => {
-                self.log_secrets();
-                for _ in 0..100_000 {
-                    log::log(log::Level::Info, "a line that nobody needs");
-                }
-                Ok(())
-            }
-            "order" => {
-                control::cancelled().block();
-                self.tell("guest");
-                Err(error(ErrorKind::Cancelled, String::from("stopped")))
-            }
-            "cancelled" => Err(error(ErrorKind::Cancelled, String::from("by an admin"))),
-            "auth" => Err(error(ErrorKind::Auth, String::from("wrong password"))),
-            "unreachable" => Err(error(ErrorKind::Unreachable, String::from("no route"))),
-            "resources" => {
-                let mut hoard = Vec::new();
-                loop {
-                    hoard.push(wasip2::clocks::monotonic_clock::subscribe_duration(1));
-                }
-            }
-            mode => match reach::attempt(mode, self) {
-                Some(outcome) => Err(error(ErrorKind::Denied, outcome)),
-                None => Ok(()),
-            },
+            Some(outcome) => Err(error(ErrorKind::Denied, outcome)),
+            None => Ok(()),
         }
     }
 }
 
-#[inline(never)]
-fn recurse(depth: u64) -> u64 {
-    if depth == u64::MAX {
-        return 0;
-    }
-    let local = std::hint::black_box([depth; 64]);
-    recurse(depth + 1) + local[(depth % 64) as usize]
-}
-
-fn error(kind: ErrorKind, message: String) -> Error {
+pub(crate) fn error(kind: ErrorKind, message: String) -> Error {
     Error {
         kind,
         code: String::new(),
@@ -172,7 +107,7 @@ impl Guest for Hostile {
     fn cancel(config: Config, _key: Vec<u8>) -> Result<()> {
         let plan = Plan::of(&config);
         if plan.mode == "order" {
-            plan.tell("engine");
+            acts::tell(&plan.target, "engine");
         }
         plan.act("cancel")
     }
@@ -204,7 +139,10 @@ impl GuestConnection for Opened {
 
     fn cancel_key(&self) -> Option<Vec<u8>> {
         let _ = self.0.act("cancel-key");
-        Some(vec![1])
+        match self.0.mode_at("cancel-key") {
+            "giant-key" => Some(vec![1; 8 << 20]),
+            _ => Some(vec![1]),
+        }
     }
 
     fn check(&self) -> Result<ServerInfo> {
@@ -219,6 +157,7 @@ impl GuestConnection for Opened {
                 format!("{} bytes", metadata.map_or(0, |metadata| metadata.len()))
             }
             "giant-text" => "x".repeat(200 << 20),
+            "escapes" => acts::ESCAPES.to_owned(),
             _ => String::from("Hostile"),
         };
         Ok(ServerInfo::new(product, "1"))
@@ -226,13 +165,7 @@ impl GuestConnection for Opened {
 
     fn tables(&self) -> Result<Vec<TableRef>> {
         self.0.act("tables")?;
-        Ok(match self.0.mode_at("tables") {
-            "many" => (0..200_000)
-                .map(|n| TableRef::new("main", n.to_string()))
-                .collect(),
-            "long-name" => vec![TableRef::new("main", "x".repeat(1 << 20))],
-            _ => vec![TableRef::new("main", "one")],
-        })
+        Ok(lies::tables(self.0.mode_at("tables")))
     }
 
     fn describe_tables(&self, tables: Vec<TableRef>) -> Result<Vec<Table>> {
@@ -245,15 +178,7 @@ impl GuestConnection for Opened {
                 described
             })
             .collect();
-        match self.0.mode_at("describe-tables") {
-            "unasked" => described.push(Table::new(TableRef::new("main", "other"), "TABLE")),
-            "columns" => described.iter_mut().for_each(|table| {
-                table.columns = (1..6_000)
-                    .map(|n| TableColumn::new("n", n, "integer"))
-                    .collect();
-            }),
-            _ => {}
-        }
+        lies::describe(self.0.mode_at("describe-tables"), &mut described);
         Ok(described)
     }
 
@@ -265,10 +190,16 @@ impl GuestConnection for Opened {
         self.0.act("statistics")?;
         let column = options.columns.into_iter().next().unwrap_or_default();
         let mut statistics = ColumnStatistics::new(column);
-        if self.0.mode_at("statistics") == "nonsense" {
-            statistics.null_fraction = Some(f64::NAN);
+        let mut count = 1;
+        match self.0.mode_at("statistics") {
+            "nonsense" => statistics.null_fraction = Some(f64::NAN),
+            "shares" => statistics.common_values = vec![(String::from("1"), 1.5)],
+            "common" => statistics.common_values = vec![(String::from("1"), 0.0); 100_000],
+            "unasked" => statistics.column = String::from("other"),
+            "twice" => count = 2,
+            _ => {}
         }
-        Ok(Some(vec![statistics]))
+        Ok(Some(vec![statistics; count]))
     }
 
     fn begin_snapshot(&self, _timeout_ms: u64) -> Result<bool> {
@@ -292,40 +223,28 @@ pub(crate) struct Running(Plan, Cell<bool>);
 impl GuestCursor for Running {
     fn schema(&self) -> Result<Vec<Column>> {
         self.0.act("schema")?;
-        let n = match self.0.target.as_str() {
-            "text" => Column::new("n", DataType::Text),
-            _ => Column::new("n", DataType::Int64),
-        };
-        Ok(match self.0.mode_at("schema") {
-            "none" => Vec::new(),
-            "many" => vec![n; 5_000],
-            "long-name" => vec![Column::new("x".repeat(1 << 20), DataType::Int64)],
-            _ => vec![n],
-        })
+        Ok(lies::schema(self.0.mode_at("schema"), &self.0.column))
     }
 
     fn cancel_key(&self) -> Option<Vec<u8>> {
         let _ = self.0.act("cursor-cancel-key");
-        None
+        match self.0.mode_at("cursor-cancel-key") {
+            "giant-key" => Some(vec![1; 8 << 20]),
+            _ => None,
+        }
     }
 
     fn next(&self, max_rows: u32, _max_bytes: u32) -> Result<Option<Batch>> {
         self.0.act("next")?;
-        let one = || vec![Value::Int64(1)];
-        let rows = match self.0.mode_at("next") {
-            "empty" => return Ok(Some(Batch::Rows(Vec::new()))),
-            "arrow" => return Ok(Some(Batch::Arrow(self.0.arrow.clone()))),
-            "rows" => vec![one(); max_rows as usize + 1],
-            "wide" => vec![vec![Value::Int64(1), Value::Int64(2)]],
-            "narrow" => vec![Vec::new()],
-            "type" => vec![vec![Value::Text(String::from("one"))]],
-            "time" => vec![vec![Value::Time(u64::MAX)]],
-            "cell" => vec![vec![Value::Other("x".repeat(20 << 20))]],
-            "batch" => vec![vec![Value::Other("x".repeat(1 << 20))]; max_rows as usize],
-            _ if self.1.replace(true) => return Ok(None),
-            _ => vec![one()],
-        };
-        Ok(Some(Batch::Rows(rows)))
+        let mode = self.0.mode_at("next");
+        if let Some(batch) = lies::batch(mode, max_rows, &self.0.arrow) {
+            return Ok(Some(batch));
+        }
+        if self.1.replace(true) {
+            return Ok(None);
+        }
+        let one = || Batch::Rows(vec![vec![Value::Int64(1)]]);
+        Ok(Some(lies::odd(mode).unwrap_or_else(one)))
     }
 
     fn close(&self) -> Result<bool> {

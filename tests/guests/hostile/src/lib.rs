@@ -4,8 +4,14 @@
 #![allow(clippy::panic, reason = "misbehaving is what it is for")]
 
 #[cfg(target_family = "wasm")]
+mod acts;
+#[cfg(target_family = "wasm")]
 mod component;
+#[cfg(target_family = "wasm")]
+mod lies;
 #[cfg(target_family = "wasm")]
 mod model;
 #[cfg(target_family = "wasm")]
 mod reach;
+#[cfg(target_family = "wasm")]
+mod web;

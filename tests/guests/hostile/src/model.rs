@@ -7,7 +7,7 @@ use mindhost_sdk::bindings::{
     model::{
         self,
         exports::mindhost::plugin::model::{
-            Completion, Event, Guest, GuestCompletion, Request, StopReason, ToolCall,
+            Completion, Event, Guest, GuestCompletion, Opaque, Request, StopReason, ToolCall,
         },
     },
 };
@@ -65,6 +65,24 @@ impl GuestCompletion for Speaking {
                 name: String::from("run_sql"),
                 arguments: String::from("{}"),
             })],
+            "long-arguments" => vec![Event::ToolCall(ToolCall {
+                id: String::from("1"),
+                name: String::from("run_sql"),
+                arguments: "[".repeat(10 << 20),
+            })],
+            "opaque" => vec![Event::Opaque(Opaque {
+                kind: String::from("thought"),
+                data: "x".repeat(10 << 20),
+            })],
+            "usage" => {
+                let count = |name: &str| (name.to_owned(), u64::MAX);
+                vec![Event::Usage(vec![count("input"), count("output")]); 2]
+            }
+            "usage-names" => vec![Event::Usage(vec![(String::new(), 1); 700_000])],
+            "other" => vec![Event::Other((String::from("new"), "x".repeat(1 << 20)))],
+            "drip" => vec![text("x")],
+            "escapes" if asked == 0 => vec![text(crate::acts::ESCAPES), stop()],
+            "stop-word" => vec![Event::Stop((StopReason::End, "x".repeat(10 << 20)))],
             "after-stop" => vec![stop(), text("more")],
             "no-stop" if asked > 0 => return Ok(None),
             "no-stop" => vec![text("a")],

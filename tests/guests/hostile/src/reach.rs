@@ -2,22 +2,40 @@
 
 use std::{
     fs,
-    io::Read as _,
+    io::{Read as _, Write as _},
     net::{TcpListener, TcpStream, UdpSocket},
 };
 
-use wasip2::{
-    http::{
-        outgoing_handler,
-        types::{Fields, OutgoingRequest, Scheme},
-    },
-    sockets::{
-        instance_network::instance_network, ip_name_lookup::resolve_addresses,
-        network::IpAddressFamily, tcp_create_socket::create_tcp_socket,
-    },
+use wasip2::sockets::{
+    instance_network::instance_network, ip_name_lookup::resolve_addresses,
+    network::IpAddressFamily, tcp_create_socket::create_tcp_socket,
 };
 
 use crate::component::Plan;
+
+/// The file, what stands beside it and what does not exist; then ways to what does not belong to it.
+const PATHS: [&str; 14] = [
+    "/data/new.db",
+    "/data/own.db-journal",
+    "/data/other.db",
+    "/data/../default/other.db",
+    "/data/../../secrets.key",
+    "/data/own.db/../other.db",
+    "/data/own.db/../../../secrets.key",
+    "/data//../..//secrets.key",
+    "/data/./../data/../secrets.key",
+    "/etc/passwd",
+    "/proc/self/environ",
+    "/dev/stdin",
+    "other.db",
+    "../secrets.key",
+];
+
+/// Which of them gave way.
+pub(crate) fn among(tricks: &[&str], works: impl Fn(&str) -> bool) -> String {
+    let worked = tricks.iter().filter(|trick| works(trick));
+    format!("worked: {:?}", worked.collect::<Vec<_>>())
+}
 
 /// The outcome of a reaching mode; none for other modes.
 pub(crate) fn attempt(mode: &str, plan: &Plan) -> Option<String> {
@@ -38,11 +56,6 @@ pub(crate) fn attempt(mode: &str, plan: &Plan) -> Option<String> {
             let found = names.filter(|name| resolve_addresses(&network, name).is_ok());
             format!("found: {}", found.count())
         }
-        "http" => answer(fetch(target)),
-        "follow" => match fetch(target) {
-            Ok(Some(location)) => answer(fetch(&location)),
-            other => answer(other),
-        },
         "read" => outcome(
             fs::File::open(target).and_then(|mut file| file.read_to_string(&mut String::new())),
         ),
@@ -80,6 +93,36 @@ pub(crate) fn attempt(mode: &str, plan: &Plan) -> Option<String> {
             let opened = (0..1_000).map_while(|_| fs::File::open(target).ok().map(drop));
             format!("opened: {}", opened.count())
         }
+        "paths" => among(&PATHS, |path| fs::read(path).is_ok()),
+        "writes" => among(&PATHS[..3], |path| {
+            fs::write(path, "x").is_ok()
+                || fs::OpenOptions::new().append(true).open(path).is_ok()
+                || fs::File::open(path).is_ok_and(|file| file.set_len(0).is_ok())
+                || fs::remove_file(path).is_ok()
+                || fs::rename(path, "/data/renamed").is_ok()
+                || fs::hard_link(path, "/data/linked").is_ok()
+                || fs::create_dir(format!("{path}.dir")).is_ok()
+        }),
+        // Whatever it ever read that is not its own.
+        "reread" => {
+            let texts = (0..2_000).filter_map(|_| fs::read_to_string("/data/own.db-wal").ok());
+            let foreign = texts.filter(|text| text != "wal" && !text.is_empty());
+            format!(
+                "found: {:?}",
+                foreign.collect::<std::collections::BTreeSet<_>>()
+            )
+        }
+        "connections" => {
+            let made = (0..1_000).map_while(|_| TcpStream::connect(target).ok());
+            format!("made: {}", made.collect::<Vec<_>>().len())
+        }
+        // Far more than anybody reads at the other end.
+        "send" => outcome(TcpStream::connect(target).and_then(|mut stream| {
+            let much = vec![0; 1 << 20];
+            loop {
+                stream.write_all(&much)?;
+            }
+        }) as std::io::Result<()>),
         "stdin" => outcome(
             std::io::stdin()
                 .read(&mut [0; 1])
@@ -96,32 +139,5 @@ fn outcome<T>(result: std::io::Result<T>) -> String {
     match result {
         Ok(_) => String::from("reached"),
         Err(error) => format!("refused: {error}"),
-    }
-}
-
-fn answer(fetched: Result<Option<String>, String>) -> String {
-    match fetched {
-        Ok(_) => String::from("reached"),
-        Err(why) => format!("refused: {why}"),
-    }
-}
-
-/// Where an answer leads on, if it does.
-fn fetch(authority: &str) -> Result<Option<String>, String> {
-    let request = OutgoingRequest::new(Fields::new());
-    let set = request
-        .set_scheme(Some(&Scheme::Http))
-        .and_then(|()| request.set_authority(Some(authority)))
-        .and_then(|()| request.set_path_with_query(Some("/")));
-    set.map_err(|()| String::from("invalid"))?;
-    let response = outgoing_handler::handle(request, None).map_err(|code| format!("{code:?}"))?;
-    response.subscribe().block();
-    match response.get() {
-        Some(Ok(Ok(answer))) => {
-            let location = answer.headers().get("location").into_iter().next();
-            Ok(location.and_then(|value| String::from_utf8(value).ok()))
-        }
-        Some(Ok(Err(code))) => Err(format!("{code:?}")),
-        _ => Err(String::from("nothing")),
     }
 }

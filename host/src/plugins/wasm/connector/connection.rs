@@ -13,7 +13,7 @@ use super::super::{
         types,
     },
     convert,
-    instance::GuestFuture,
+    instance::{GuestFuture, drained},
     pool::Reported,
     shared::{Fault, Held, gone},
     state::State,
@@ -218,8 +218,10 @@ impl Connection for WasmConnection {
                 Box::pin(start(store, connection, cursor, handle, statement))
             })
             .await?;
-        let checked = convert::Schema::new(columns, &self.held.shared.share.settings);
-        let schema = self.accept(checked)?;
+        let settings = &self.held.shared.share.settings;
+        let checked = convert::cancel_key(key)
+            .and_then(|key| Ok((key, convert::Schema::new(columns, settings)?)));
+        let (key, schema) = self.accept(checked)?;
         let columns = Arc::clone(&schema.columns);
         self.cursor = Some(Cursor {
             handle,
@@ -234,6 +236,7 @@ impl Connection for WasmConnection {
         let shared = Arc::clone(&self.held.shared);
         let settings = &shared.share.settings;
         let (handle, max_bytes) = (cursor.handle, settings.batch_bytes);
+        let mut is_again = false;
         loop {
             let reported = self
                 .once(call, move |store, cursor| {
@@ -242,6 +245,8 @@ impl Connection for WasmConnection {
                     )
                 })
                 .await;
+            let reported = reported.map_err(|error| if is_again { drained(error) } else { error });
+            is_again = true;
             let batch = match reported? {
                 Ok(Some(batch)) => batch,
                 Ok(None) => return Ok(None),

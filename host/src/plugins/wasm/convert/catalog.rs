@@ -1,9 +1,14 @@
 //! What a guest says of tables.
+//!
+//! What was asked for is looked up in a set: comparing each name with each would be work that grows with the square of
+//! what the guest says.
+
+use std::collections::HashSet;
 
 use super::{MAX_TEXT, each, name, shortened};
 use crate::{
     config::PluginSettings,
-    error::{Code, Error, Result},
+    error::{Blame, Code, Error, Result},
     plugins::{
         ColumnInfo, ColumnStatistics, ForeignKeyColumn, KeyColumn, TableInfo, TableRef,
         wasm::{
@@ -42,7 +47,8 @@ pub fn table_refs(
                 tables.len(),
                 settings.max_tables
             ),
-        ));
+        )
+        .blamed(Blame::Upstream));
     }
     tables.into_iter().map(table_ref).collect()
 }
@@ -56,16 +62,14 @@ pub fn tables(
     if tables.len() > asked.len() {
         return Err(violation("more tables than were asked for"));
     }
-    tables
-        .into_iter()
-        .map(|table| {
-            let info = table_info(table, settings)?;
-            match asked.contains(&info.table) {
-                true => Ok(info),
-                false => Err(violation("a table that was not asked for")),
-            }
-        })
-        .collect()
+    let mut open: HashSet<&TableRef> = asked.iter().collect();
+    each(tables, |table| {
+        let info = table_info(table, settings)?;
+        match open.remove(&info.table) {
+            true => Ok(info),
+            false => Err(violation("a table that was not asked for, or one twice")),
+        }
+    })
 }
 
 fn table_info(table: catalog::Table, settings: &PluginSettings) -> Result<TableInfo> {
@@ -118,11 +122,12 @@ pub fn statistics(
     if statistics.len() > asked.len() {
         return Err(violation("statistics of more columns than were asked for"));
     }
+    let mut open: HashSet<&str> = asked.iter().map(String::as_str).collect();
     each(statistics, |column| {
         let sane = column.null_fraction.is_none_or(share)
             && column.common_values.iter().all(|(_, part)| share(*part))
             && column.common_values.len() <= MAX_COMMON
-            && asked.contains(&column.column);
+            && open.remove(column.column.as_str());
         if !sane {
             return Err(violation("statistics that cannot be"));
         }
@@ -141,4 +146,32 @@ pub fn statistics(
             sampled_rows: column.sampled_rows,
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(column: &str) -> catalog::ColumnStatistics {
+        catalog::ColumnStatistics {
+            column: column.to_owned(),
+            null_fraction: None,
+            distinct_count: None,
+            common_values: Vec::new(),
+            min_value: None,
+            max_value: None,
+            estimated: false,
+            sampled_rows: None,
+            extra: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn each_column_that_was_asked_for_has_statistics_once_or_not_at_all() {
+        let asked = ["a".to_owned(), "b".to_owned()];
+        assert_eq!(statistics(vec![of("b"), of("a")], &asked).unwrap().len(), 2);
+        assert_eq!(statistics(vec![of("b")], &asked).unwrap().len(), 1);
+        assert!(statistics(vec![of("a"), of("a")], &asked).is_err());
+        assert!(statistics(vec![of("c")], &asked).is_err());
+    }
 }

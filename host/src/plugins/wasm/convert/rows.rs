@@ -5,7 +5,7 @@ use std::{collections::HashSet, sync::Arc};
 use super::{arrow, each, name};
 use crate::{
     config::PluginSettings,
-    error::{Code, Error, Result},
+    error::{Blame, Code, Error, Result},
     plugins::{
         Batch, Column, DataType, Value,
         wasm::{bindings::types, instance::violation},
@@ -228,7 +228,8 @@ pub fn cell_size(size: usize, max: usize) -> Result<usize> {
             format!(
                 "a value of {size} bytes is larger than plugins.max_cell_bytes ({max}); select less of it"
             ),
-        )),
+        )
+        .blamed(Blame::Upstream)),
     }
 }
 

@@ -1,0 +1,186 @@
+//! What hostile guests connect to: servers that are as hostile, and a file that changes under their eyes.
+
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+};
+
+/// What a server does with a connection.
+#[derive(Clone, Copy)]
+enum Manner {
+    /// Reads, and says nothing.
+    Listens,
+    /// Does not even read.
+    Ignores,
+    /// Answers, and sends the body for ever.
+    Endless,
+    /// Begins to answer, and says no more.
+    Stalls,
+    /// Answers with more headers than anybody reads.
+    Headers,
+    /// Answers with two lengths and a second answer behind the first.
+    Splits,
+}
+
+pub struct Servers {
+    ports: [u16; 6],
+    /// Connections that are open.
+    open: Arc<AtomicU64>,
+    is_over: Arc<AtomicBool>,
+}
+
+impl Drop for Servers {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Servers {
+    /// Serves until it is dropped; the file lies in the folder of the sandbox.
+    pub async fn start(dir: &Path) -> Self {
+        let open = Arc::new(AtomicU64::new(0));
+        let mut ports = [0; 6];
+        let manners = [
+            Manner::Listens,
+            Manner::Ignores,
+            Manner::Endless,
+            Manner::Stalls,
+            Manner::Headers,
+            Manner::Splits,
+        ];
+        for (port, manner) in ports.iter_mut().zip(manners) {
+            *port = serve(manner, Arc::clone(&open)).await;
+        }
+        let is_over = Arc::new(AtomicBool::new(false));
+        exchange(dir, Arc::clone(&is_over));
+        Self {
+            ports,
+            open,
+            is_over,
+        }
+    }
+
+    pub fn open(&self) -> u64 {
+        self.open.load(Ordering::SeqCst)
+    }
+
+    /// The grant and the goal of a guest that speaks TCP.
+    pub fn tcp(&self, reads: bool) -> Value {
+        let port = self.ports[usize::from(!reads)];
+        json!({"host": "127.0.0.1", "port": port, "target": format!("127.0.0.1:{port}")})
+    }
+
+    fn http(&self, manner: Manner) -> Value {
+        let port = self.ports[manner as usize];
+        json!({"base_url": format!("http://127.0.0.1:{port}"), "target": format!("127.0.0.1:{port}")})
+    }
+
+    pub fn listens(&self) -> Value {
+        self.http(Manner::Listens)
+    }
+
+    pub fn endless(&self) -> Value {
+        self.http(Manner::Endless)
+    }
+
+    pub fn stalls(&self) -> Value {
+        self.http(Manner::Stalls)
+    }
+
+    pub fn headers(&self) -> Value {
+        self.http(Manner::Headers)
+    }
+
+    pub fn splits(&self) -> Value {
+        self.http(Manner::Splits)
+    }
+}
+
+async fn serve(manner: Manner, open: Arc<AtomicU64>) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        let mut ignored = Vec::new();
+        while let Ok((stream, _)) = listener.accept().await {
+            match manner {
+                Manner::Ignores => ignored.push(stream),
+                _ => {
+                    open.fetch_add(1, Ordering::SeqCst);
+                    let open = Arc::clone(&open);
+                    tokio::spawn(async move {
+                        let _ = answer(manner, stream).await;
+                        open.fetch_sub(1, Ordering::SeqCst);
+                    });
+                }
+            }
+        }
+    });
+    port
+}
+
+/// Ends when the other side closed.
+async fn answer(manner: Manner, mut stream: TcpStream) -> std::io::Result<()> {
+    const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n";
+    let mut request = vec![0; 64 << 10];
+    if matches!(manner, Manner::Listens) {
+        while stream.read(&mut request).await? > 0 {}
+        return Ok(());
+    }
+    if stream.read(&mut request).await? == 0 {
+        return Ok(());
+    }
+    stream.write_all(HEAD).await?;
+    match manner {
+        Manner::Endless => {
+            stream
+                .write_all(b"content-length: 99999999999999\r\n\r\n")
+                .await?;
+            let much = vec![b'x'; 64 << 10];
+            loop {
+                stream.write_all(&much).await?;
+            }
+        }
+        Manner::Headers => {
+            for n in 0..100_000 {
+                stream
+                    .write_all(format!("x-{n}: {n}\r\n").as_bytes())
+                    .await?;
+            }
+        }
+        Manner::Splits => {
+            stream
+                .write_all(
+                    b"content-length: 5\r\ncontent-length: 7\r\n\r\nhelloHTTP/1.1 200 OK\r\n\r\n",
+                )
+                .await?;
+        }
+        Manner::Stalls => stream.write_all(b"content-length: 5\r\n\r\nx").await?,
+        Manner::Listens | Manner::Ignores => {}
+    }
+    while stream.read(&mut request).await? > 0 {}
+    Ok(())
+}
+
+/// Puts a link to a secret in the place of the file beside the database, and takes it away, as fast as it can.
+fn exchange(dir: &Path, is_over: Arc<AtomicBool>) {
+    let files = dir.join("data/files/default");
+    std::thread::spawn(move || {
+        let (file, link) = (files.join("own.db-wal"), files.join("link"));
+        while !is_over.load(Ordering::Relaxed) && files.exists() {
+            let _ = std::os::unix::fs::symlink("../../secrets.key", &link);
+            let _ = std::fs::rename(&link, &file);
+            let _ = std::fs::write(files.join("new"), "wal");
+            let _ = std::fs::rename(files.join("new"), &file);
+            std::thread::yield_now();
+        }
+    });
+}
