@@ -7,6 +7,7 @@ mod limits;
 mod losing;
 mod model;
 mod opening;
+mod scans;
 mod statements;
 mod stopping;
 mod together;
@@ -29,6 +30,20 @@ pub(crate) fn of_connectors() -> impl Iterator<Item = &'static Case<Bench>> {
         claims::CASES,
         stopping::CASES,
         losing::CASES,
+        together::CASES,
+        together::LAST,
+    ]
+    .into_iter()
+    .flatten()
+}
+
+/// The cases of a scanner: its SQL is the host's own and needs no proof here.
+pub(crate) fn of_scanners() -> impl Iterator<Item = &'static Case<Bench>> {
+    [
+        opening::CASES,
+        catalog::CASES,
+        answers::OF_SCANNERS,
+        scans::CASES,
         together::CASES,
         together::LAST,
     ]

@@ -57,6 +57,25 @@ pub fn cases_of_model() -> Vec<Listed> {
         .collect()
 }
 
+/// The cases of a scanner, in the order in which they run.
+pub fn cases_of_scanner() -> Vec<Listed> {
+    cases::of_scanners()
+        .map(|case| (case.name, case.proves))
+        .collect()
+}
+
+/// As [`run_connector`], for a connector that only yields rows and gets its SQL from the host.
+pub async fn run_scanner(
+    plugin: Arc<dyn subject::Connector>,
+    config: Config,
+    filter: &str,
+    seen: impl FnMut(&Entry),
+) -> Report {
+    let bench = Bench::new(Arc::clone(&plugin), Arc::new(config));
+    let cases = cases::of_scanners().filter(|case| is_wanted(case.name, filter));
+    run(&*plugin, &bench, &bench.notes, cases, seen).await
+}
+
 /// Runs the cases of a connector whose names contain `filter`, or one of its parts between commas; `seen` hears of each as soon as it ended.
 pub async fn run_connector(
     plugin: Arc<dyn subject::Connector>,

@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::Context;
 use clap::Args;
-use mindhost::plugins::{PluginKind, package::Package};
+use mindhost::plugins::{Manifest, PluginKind, package::Package};
 use mindhost_conformance::{self as kit, Entry, Report, subject::Plugin as _};
 
 use super::{adapter::Adapter, configured::Configured, lines};
@@ -42,7 +42,7 @@ pub(super) async fn run(test: Test) -> anyhow::Result<ExitCode> {
     let report = match Package::read(&test.file, u64::MAX) {
         Err(refusal) => refused(&test, refusal.to_string(), coloured),
         Ok(package) if test.list => {
-            list(package.manifest.kind);
+            list(&package.manifest);
             return Ok(ExitCode::SUCCESS);
         }
         Ok(_) => cases(&test, coloured).await?,
@@ -57,14 +57,20 @@ pub(super) async fn run(test: Test) -> anyhow::Result<ExitCode> {
     })
 }
 
-fn list(kind: PluginKind) {
-    let cases = match kind {
+fn list(manifest: &Manifest) {
+    let cases = match manifest.kind {
+        PluginKind::Connector if is_scanner(manifest) => kit::cases_of_scanner(),
         PluginKind::Connector => kit::cases_of_connector(),
         PluginKind::Model => kit::cases_of_model(),
     };
     for (name, proves) in std::iter::once(kit::ACCEPTED).chain(cases) {
         println!("{name:<24} {proves}");
     }
+}
+
+/// Whether the host makes the SQL over what the plugin yields.
+fn is_scanner(manifest: &Manifest) -> bool {
+    manifest.world == "scanner-connector"
 }
 
 /// The report on a file that the host does not take.
@@ -85,6 +91,7 @@ fn refused(test: &Test, reason: String, coloured: bool) -> Report {
 async fn cases(test: &Test, coloured: bool) -> anyhow::Result<Report> {
     let configured = Configured::read(&test.file, test.config.as_deref())?;
     let kind = configured.package.manifest.kind;
+    let is_scanner = is_scanner(&configured.package.manifest);
     let config = configured.config.clone();
     let tape = match &test.record {
         None => None,
@@ -98,6 +105,9 @@ async fn cases(test: &Test, coloured: bool) -> anyhow::Result<Report> {
     lines::listen(move |line| hears.hear(line))?;
     let seen = |entry: &Entry| print!("{}", entry.text(coloured));
     let report = match kind {
+        PluginKind::Connector if is_scanner => {
+            kit::run_scanner(Arc::clone(&adapter) as _, config, &test.filter, seen).await
+        }
         PluginKind::Connector => {
             kit::run_connector(Arc::clone(&adapter) as _, config, &test.filter, seen).await
         }

@@ -8,6 +8,15 @@ use crate::{
     subject::Connection,
 };
 
+const BATCHES_AGREE: Case<Bench> = Case {
+    name: "batches-agree",
+    proves: "The rows of a table are the same, read 3 or 8,192 at a time.",
+    run: |bench| Box::pin(batches_agree(bench)),
+};
+
+/// What is the plugin's own doing where the host makes the SQL.
+pub(super) const OF_SCANNERS: &[Case<Bench>] = &[BATCHES_AGREE];
+
 pub(super) const CASES: &[Case<Bench>] = &[
     Case {
         name: "one-row",
@@ -24,11 +33,7 @@ pub(super) const CASES: &[Case<Bench>] = &[
         proves: "A hundred thousand ordered rows come all, once, in order, and never more at a time than were asked for.",
         run: |bench| Box::pin(order(bench)),
     },
-    Case {
-        name: "batches-agree",
-        proves: "The rows of a table are the same, read 3 or 8,192 at a time.",
-        run: |bench| Box::pin(batches_agree(bench)),
-    },
+    BATCHES_AGREE,
     Case {
         name: "paging",
         proves: "A page that is cut by LIMIT and OFFSET holds the rows that it should.",

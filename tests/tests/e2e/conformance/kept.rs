@@ -46,6 +46,25 @@ fn the_connector_of_sqlite() {
     );
 }
 
+#[test]
+fn the_connector_of_csv_files() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join("sales")).unwrap();
+    let rows = "id,name,price\n1,tea,2.5\n2,salt,\n3,\"it's, rare\",1.0\n3,tea,7.25\n";
+    std::fs::write(dir.path().join("sales/item.csv"), rows).unwrap();
+    let data = config(dir.path(), &json!({"path": "sales"}));
+    let output = plugin(
+        dir.path(),
+        &["test", &built("connector-csv"), "--config", data],
+    );
+    let skipped = ["bad-credentials", "unreachable", "stranger", "statistics"];
+    check(&output, &skipped);
+    let report = stdout(&output);
+    for case in ["projection", "filters", "limit"] {
+        assert!(report.contains(&format!("pass  {case} ")), "{report}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_connector_of_postgres() {
     let database = Postgres::shared()
