@@ -211,7 +211,8 @@ async fn exports(host: &Host, mind: &Mind) -> Vec<JoinHandle<u64>> {
     let path = format!("{}/export", message(mind, data::SCAN).await);
     let mut all = Vec::new();
     for _ in 0..EXPORTS {
-        let reply = host.get(&path).open().await;
+        let request = host.get(&path).patience(Duration::from_secs(600));
+        let reply = request.open().await;
         assert_eq!(reply.status(), 200);
         all.push(tokio::spawn(async move {
             let (began, mut read, mut lines) = (Instant::now(), 0.0, 0);

@@ -86,6 +86,12 @@ impl Request {
         self
     }
 
+    /// May take longer than the requests of tests do.
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.inner = self.inner.timeout(patience);
+        self
+    }
+
     /// Adds a parameter to the query, encoded.
     pub fn query(mut self, name: &str, value: &str) -> Self {
         self.inner = self.inner.query(&[(name, value)]);
