@@ -1,7 +1,7 @@
 //! Recording: the calls across the boundary, with arguments and results, as lines of JSON that can be replayed against
 //! another plugin.
 //!
-//! [`Recorded`] is a connector or model that hands every call on and notes what came of it. Secrets are masked before
+//! `Recorded` is a connector or model that hands every call on and notes what came of it. Secrets are masked before
 //! anything is written; of rows only their number, their size and a digest are kept, unless the recording is a full one.
 
 mod connector;

@@ -14,7 +14,7 @@ use crate::{
 
 impl Registry {
     /// Puts a version in the place of whoever serves what it serves. Calls that are under way end on the old one, which
-    /// goes when the last of them is over, or when [`PluginSettings::drain_timeout`] is. With a watch the new version is on
+    /// goes when the last of them is over, or when `plugins.drain_timeout` is. With a watch the new version is on
     /// trial until [`Self::end_trial`], with the old one behind it.
     pub fn activate(&self, loaded: &Loaded, watch: Option<&Arc<Watch>>) {
         let mut replaced = Vec::new();
