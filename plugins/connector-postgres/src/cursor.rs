@@ -9,6 +9,7 @@ use postgres_protocol::message::backend::{self, Message, RowDescriptionBody};
 
 use crate::decode::{Form, RowDecoder};
 use crate::error::malformed;
+use crate::plans::Plan;
 use crate::session::Session;
 use crate::types::{Kind, Type, has_binary, is_dear, look_up};
 
@@ -48,6 +49,15 @@ pub struct Cursor {
     rows: usize,
     bytes: usize,
     state: State,
+    source: Source,
+}
+
+/// How the server came to know the statement.
+enum Source {
+    /// As text; the name under which it was prepared, if that is to be kept.
+    Text(String, Option<String>),
+    /// The server kept it under this name. The end of its transaction travelled with it unless in a snapshot.
+    Kept { name: String, ended: bool },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -68,18 +78,67 @@ impl Cursor {
             return Err(Error::invalid_statement(message));
         }
         let began = Instant::now();
-        let max_cell = usize::try_from(statement.max_cell_bytes).unwrap_or(usize::MAX);
         // The text of bytes is twice their size, and a row has more cells than one.
-        session
-            .wire
-            .set_max_row(max_cell.saturating_mul(2).saturating_add(16 << 20));
+        session.wire.set_max_row(
+            max_cell(statement)
+                .saturating_mul(2)
+                .saturating_add(16 << 20),
+        );
+        if session.is_at_start()
+            && let Some(plan) = session.plans.find(&statement.text)
+            && let Some(cursor) = Self::open_kept(session, statement, &plan, began)?
+        {
+            return Ok(cursor);
+        }
+        let name = session.plans.name_for(&statement.text);
+        let opened = Self::open_text(session, statement, name.clone(), began);
+        if let (Err(_), Some(name)) = (&opened, name) {
+            session.plans.forget(&name);
+        }
+        opened
+    }
+
+    /// Runs a statement that the server keeps. `None`, and nothing has happened, when it keeps it no more or the
+    /// columns are others by now.
+    fn open_kept(
+        session: &mut Session,
+        statement: &Statement,
+        plan: &Plan,
+        began: Instant,
+    ) -> Result<Option<Self>> {
+        session.begin(statement.timeout)?;
+        let ended = !session.in_snapshot();
+        let first_rows = if ended { 0 } else { FIRST_ROWS };
+        session.request_planned(plan, first_rows.cast_signed())?;
+        session.wire.flush()?;
+        session.settle_before_answer()?;
+        if !is_bound(session, plan, (began, statement.timeout))? {
+            return Ok(None);
+        }
+        let source = Source::Kept {
+            name: plan.name.clone(),
+            ended,
+        };
+        let (forms, columns) = (plan.forms.clone(), plan.columns.clone());
+        Ok(Some(Self::new(
+            statement, began, forms, columns, first_rows, source,
+        )))
+    }
+
+    fn open_text(
+        session: &mut Session,
+        statement: &Statement,
+        name: Option<String>,
+        began: Instant,
+    ) -> Result<Self> {
         // Zero asks for all rows, in which case the server may use parallel workers.
         let first_rows = if answers_one_row(&statement.text) {
             0
         } else {
             FIRST_ROWS
         };
-        let fields = start(session, statement, first_rows, began)?;
+        let known_as = name.as_deref().unwrap_or_default();
+        let fields = start(session, statement, known_as, first_rows, began)?;
         let first = prepare(session, &fields)?;
         let types = types(session, &fields);
         let binary = first == First::DearAndMoreToCome && began.elapsed() <= CHEAP;
@@ -89,14 +148,28 @@ impl Cursor {
         };
         let forms: Vec<Form> = fields.iter().zip(&types).map(form).collect();
         if binary {
-            start_again(session, &forms)?;
+            start_again(session, known_as, &forms)?;
         }
         let column = |(field, found): (&FieldDescription, Type)| {
             Column::new(&field.name, found.kind.data_type()).native_type(found.name)
         };
         let columns: Vec<Column> = fields.iter().zip(types).map(column).collect();
-        Ok(Self {
-            decoder: RowDecoder::new(forms, max_cell),
+        let source = Source::Text(statement.text.clone(), name);
+        Ok(Self::new(
+            statement, began, forms, columns, first_rows, source,
+        ))
+    }
+
+    fn new(
+        statement: &Statement,
+        began: Instant,
+        forms: Vec<Form>,
+        columns: Vec<Column>,
+        first_rows: u32,
+        source: Source,
+    ) -> Self {
+        Self {
+            decoder: RowDecoder::new(forms, max_cell(statement)),
             batch: BatchBuilder::new(columns.clone()),
             columns,
             began,
@@ -113,7 +186,8 @@ impl Cursor {
             rows: 0,
             bytes: 0,
             state: State::Open,
-        })
+            source,
+        }
     }
 
     /// The columns of the answer.
@@ -167,6 +241,27 @@ impl Cursor {
         self.batch.finish()
     }
 
+    /// Has the session keep the statement if its answer was small, or forget it if it was not.
+    fn remember(self, session: &mut Session) {
+        let is_small = self.state == State::Complete
+            && self.rows <= FIRST_ROWS as usize
+            && self.bytes <= FIRST_BYTES;
+        match self.source {
+            Source::Text(text, Some(name)) if is_small => {
+                session
+                    .plans
+                    .keep(name, text, self.columns, self.decoder.into_forms());
+            }
+            Source::Text(text, None) if is_small => session.plans.saw(&text),
+            Source::Text(_, Some(name)) => session.plans.forget(&name),
+            // An error says nothing of the size.
+            Source::Kept { name, .. } if !is_small && self.state != State::Failed => {
+                session.plans.forget(&name);
+            }
+            Source::Text(..) | Source::Kept { .. } => {}
+        }
+    }
+
     /// Asks for the next portion, sized by what rows have taken so far.
     fn ask(&mut self, session: &mut Session) -> Result<()> {
         let average = self.bytes.checked_div(self.rows).unwrap_or(0).max(1);
@@ -188,13 +283,19 @@ impl Cursor {
         cancel: impl FnOnce(&Session) -> Result<()>,
     ) -> Result<bool> {
         if self.state == State::Failed {
+            self.remember(session);
             return Ok(!session.snapshot_failed());
         }
         session.leave_unread(self.asked);
-        if !session.in_snapshot() {
+        let is_complete = self.state == State::Complete;
+        // An error may still keep the end that travelled with an unfinished statement from being reached.
+        let has_ended = is_complete && matches!(self.source, Source::Kept { ended: true, .. });
+        if !session.in_snapshot() && !has_ended {
             session.rollback()?;
         }
-        if self.state == State::Complete || self.asked == 0 {
+        let asked = self.asked;
+        self.remember(session);
+        if is_complete || asked == 0 {
             return Ok(true);
         }
         if drain(session, DRAIN) {
@@ -204,6 +305,11 @@ impl Cursor {
         // In a snapshot the cancellation has ended that too.
         Ok(drain(session, DRAIN_CANCELLED) && !session.in_snapshot())
     }
+}
+
+/// The largest cell that is taken.
+fn max_cell(statement: &Statement) -> usize {
+    usize::try_from(statement.max_cell_bytes).unwrap_or(usize::MAX)
 }
 
 /// Whether a statement looks like an aggregate over everything, such as the host's own counts.
@@ -246,16 +352,44 @@ fn drain(session: &mut Session, time: Duration) -> bool {
 fn start(
     session: &mut Session,
     statement: &Statement,
+    name: &str,
     first_rows: u32,
     began: Instant,
 ) -> Result<Vec<FieldDescription>> {
     session.begin(statement.timeout)?;
-    session.request("", &statement.text, &[], first_rows.cast_signed())?;
+    session.request_cursor(name, &statement.text, first_rows.cast_signed())?;
     session.wire.flush()?;
     session.settle_before_answer()?;
     match describe(session, (began, statement.timeout))? {
         Some(fields) if !fields.is_empty() => Ok(fields),
         _ => Err(no_columns(session)),
+    }
+}
+
+/// Reads until a statement that the server keeps has begun. False when it refused because it does not know the
+/// statement any more, or because its columns have changed; the transaction is taken back then.
+fn is_bound(session: &mut Session, plan: &Plan, statement: (Instant, Duration)) -> Result<bool> {
+    // The transaction's start is bound before.
+    let mut has_begun = false;
+    loop {
+        let frame = session.wire.next()?;
+        match frame.tag {
+            backend::BIND_COMPLETE_TAG if has_begun => return Ok(true),
+            backend::COMMAND_COMPLETE_TAG => has_begun = true,
+            backend::PARSE_COMPLETE_TAG
+            | backend::BIND_COMPLETE_TAG
+            | backend::CLOSE_COMPLETE_TAG => {}
+            backend::ERROR_RESPONSE_TAG => {
+                let error = frame.server_error()?;
+                match error.code.as_str() {
+                    "0A000" => session.plans.forget(&plan.name),
+                    "26000" => session.plans.lose(),
+                    _ => return Err(session.fail(error, 0, statement)),
+                }
+                return session.start_over().map(|()| false);
+            }
+            _ => return Err(malformed("a message")),
+        }
     }
 }
 
@@ -277,6 +411,7 @@ fn describe(
             // The statement's own, and those of the transaction's start.
             backend::PARSE_COMPLETE_TAG
             | backend::BIND_COMPLETE_TAG
+            | backend::CLOSE_COMPLETE_TAG
             | backend::COMMAND_COMPLETE_TAG => {}
             backend::ROW_DESCRIPTION_TAG => {
                 return match frame.message()? {
@@ -378,10 +513,10 @@ fn read_what_is_quick(session: &mut Session) -> Result<bool> {
 
 /// Starts the statement again from its first row, none of which was handed on, with these forms. That costs the
 /// server what the first portion did, and saves it the writing of texts for all the others.
-fn start_again(session: &mut Session, forms: &[Form]) -> Result<()> {
+fn start_again(session: &mut Session, name: &str, forms: &[Form]) -> Result<()> {
     drop(session.wire.take_replay());
     let formats: Vec<i16> = forms.iter().map(|form| i16::from(form.binary)).collect();
-    session.request_again(&formats, FIRST_ROWS.cast_signed())
+    session.request_again(name, &formats, FIRST_ROWS.cast_signed())
 }
 
 fn types(session: &Session, fields: &[FieldDescription]) -> Vec<Type> {

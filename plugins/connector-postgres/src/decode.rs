@@ -34,6 +34,11 @@ impl RowDecoder {
         }
     }
 
+    /// How the cells arrive, for the next one.
+    pub(crate) fn into_forms(self) -> Vec<Form> {
+        self.columns
+    }
+
     /// Appends the row in the body of a DataRow.
     ///
     /// # Errors

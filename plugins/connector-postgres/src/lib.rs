@@ -2,7 +2,7 @@
 //!
 //! The layers, from the bottom: [`wire`] cuts messages out of the transport that [`handshake`] (with [`tls`] and
 //! [`auth`]) has made; [`session`] keeps requests and answers in step and owns the transactions; [`cursor`] streams one
-//! statement through [`decode`]; [`catalog`] and [`statistics`] ask the server about itself; [`connector`] is
+//! statement through [`decode`], with [`plans`] for those that come again; [`catalog`] and [`statistics`] ask the server about itself; [`connector`] is
 //! what the host calls.
 
 mod array;
@@ -15,6 +15,7 @@ mod cursor;
 mod decode;
 mod error;
 mod handshake;
+mod plans;
 mod session;
 mod statistics;
 mod time;

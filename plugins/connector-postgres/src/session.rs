@@ -15,6 +15,7 @@ use fallible_iterator::FallibleIterator;
 use crate::config::ConnectionData;
 use crate::error::{ServerError, malformed};
 use crate::handshake::{self, CancelKey, Established, SETTINGS};
+use crate::plans::{Plan, Plans};
 use crate::types::TypeCache;
 use crate::wire::Wire;
 
@@ -29,9 +30,18 @@ const MAX_TIMEOUT_MS: u128 = i32::MAX as u128;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Snapshot {
     None,
+    /// It begins with its first statement.
+    Promised,
     Open,
     /// An error ended it; only a ROLLBACK is possible.
     Failed,
+}
+
+/// The settings that change from statement to statement, in milliseconds; 0 is the server's own default.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Limits {
+    statement: u128,
+    idle_in_transaction: u128,
 }
 
 pub(crate) struct Session {
@@ -41,9 +51,12 @@ pub(crate) struct Session {
     pub(crate) types: TypeCache,
     /// A connection pool stands between: what a session is set to does not last beyond the transaction.
     pooled: bool,
-    /// The session's `statement_timeout` in milliseconds, 0 until it is set.
-    timeout: u128,
-    /// That of the snapshot that is open.
+    pub(crate) plans: Plans,
+    /// What the session is set to.
+    limits: Limits,
+    /// How long the snapshot may be left alone, in milliseconds.
+    snapshot_idle: u128,
+    /// The `statement_timeout` of the snapshot that is open.
     in_force: u128,
     /// Answers that are still to be read, each up to its ReadyForQuery.
     unread: u32,
@@ -94,7 +107,9 @@ impl Session {
             version,
             types: TypeCache::default(),
             pooled,
-            timeout: 0,
+            plans: Plans::new(pooled),
+            limits: Limits::default(),
+            snapshot_idle: 0,
             in_force: 0,
             unread: 0,
             snapshot: Snapshot::None,
@@ -127,21 +142,22 @@ impl Session {
         self.snapshot == Snapshot::Failed
     }
 
-    /// Puts the start of a statement's transaction into the output: its own, unless a snapshot is open. The request
-    /// must follow, and its answer tells also how this went.
+    /// Whether the next statement is the first of its transaction, so that the transaction can be begun anew for it.
+    pub(crate) fn is_at_start(&self) -> bool {
+        matches!(self.snapshot, Snapshot::None | Snapshot::Promised)
+    }
+
+    /// Puts the start of a statement's transaction into the output: its own, or the snapshot's unless that is open.
+    /// The request must follow, and its answer tells also how this went.
     pub(crate) fn begin(&mut self, timeout: Duration) -> Result<()> {
         let timeout = milliseconds(timeout);
         match self.snapshot {
-            Snapshot::None if !self.pooled => {
-                self.set_timeout(timeout)?;
-                self.step("BEGIN TRANSACTION READ ONLY")
-            }
-            Snapshot::None => {
-                self.step("BEGIN TRANSACTION READ ONLY")?;
-                for (name, value) in SETTINGS {
-                    self.step(&format!("SET LOCAL {name} TO '{value}'"))?;
-                }
-                self.step(&format!("SET LOCAL statement_timeout TO {timeout}"))
+            Snapshot::None => self.begin_as("BEGIN TRANSACTION READ ONLY", timeout, 0),
+            Snapshot::Promised => {
+                self.snapshot = Snapshot::Open;
+                self.in_force = timeout;
+                let sql = "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY";
+                self.begin_as(sql, timeout, self.snapshot_idle)
             }
             Snapshot::Open if self.in_force == timeout => Ok(()),
             Snapshot::Open => {
@@ -154,25 +170,53 @@ impl Session {
         }
     }
 
-    /// Puts the session's timeout for statements into the output, unless it is that already.
-    fn set_timeout(&mut self, timeout: u128) -> Result<()> {
-        if self.timeout != timeout {
-            self.timeout = timeout;
-            self.simple(&format!("SET statement_timeout TO {timeout}"))?;
+    fn begin_as(&mut self, sql: &str, statement: u128, idle_in_transaction: u128) -> Result<()> {
+        if !self.pooled {
+            self.set_limits(Limits {
+                statement,
+                idle_in_transaction,
+            })?;
+            return self.step(sql);
         }
-        Ok(())
+        self.step(sql)?;
+        for (name, value) in SETTINGS {
+            self.step(&format!("SET LOCAL {name} TO '{value}'"))?;
+        }
+        self.step(&format!("SET LOCAL statement_timeout TO {statement}"))?;
+        if idle_in_transaction == 0 {
+            return Ok(());
+        }
+        self.step(&format!(
+            "SET LOCAL idle_in_transaction_session_timeout TO {idle_in_transaction}"
+        ))
+    }
+
+    /// Puts the session's limits into the output, as far as they are not those already. A statement that changes them
+    /// does so in its transaction, whose end takes that back.
+    fn set_limits(&mut self, limits: Limits) -> Result<()> {
+        let before = std::mem::replace(&mut self.limits, limits);
+        if before.statement != limits.statement {
+            self.simple(&format!("SET statement_timeout TO {}", limits.statement))?;
+        }
+        if before.idle_in_transaction == limits.idle_in_transaction {
+            return Ok(());
+        }
+        let value = match limits.idle_in_transaction {
+            0 => "DEFAULT".to_owned(),
+            limit => limit.to_string(),
+        };
+        self.simple(&format!(
+            "SET idle_in_transaction_session_timeout TO {value}"
+        ))
     }
 
     /// Puts a statement without result into the output, as the first part of a request: the server goes on to the
     /// next part without an answer being sent, and skips all of the request when this fails.
     fn step(&mut self, sql: &str) -> Result<()> {
-        let output = &mut self.wire.output;
         let nul = |_| Error::internal("a setting holds a NUL");
-        let parameters: [&str; 0] = [];
-        frontend::parse("", sql, [], output).map_err(nul)?;
-        frontend::bind("", "", [], parameters, |_, _| Ok(IsNull::Yes), [], output)
-            .map_err(|_| Error::internal("a statement has no parameters"))?;
-        frontend::execute("", 0, output).map_err(nul)
+        frontend::parse("", sql, [], &mut self.wire.output).map_err(nul)?;
+        self.bind("", &[])?;
+        frontend::execute("", 0, &mut self.wire.output).map_err(nul)
     }
 
     /// Sends the end of a statement's own transaction, and does not wait for the answer. Never a COMMIT: some
@@ -182,34 +226,23 @@ impl Session {
         self.wire.flush()
     }
 
-    /// Puts the start of a snapshot into the output; it travels with its first statement. Only a session that was idle
-    /// is tried first: the host can replace a dead one before the snapshot, and not within it.
+    /// Promises a snapshot, which begins with its first statement. Only a session that was idle is tried first: the
+    /// host can replace a dead one before the snapshot, and not within it.
     pub(crate) fn begin_snapshot(&mut self, timeout: Duration) -> Result<()> {
-        let timeout = milliseconds(timeout);
-        let mut sql = format!(
-            "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;\
-             SET LOCAL idle_in_transaction_session_timeout TO {timeout}"
-        );
-        self.in_force = 0;
-        if !self.pooled {
-            self.set_timeout(timeout)?;
-            self.in_force = timeout;
-        } else {
-            sql.extend(SETTINGS.map(|(name, value)| format!(";SET LOCAL {name} TO '{value}'")));
-        }
-        self.simple(&sql)?;
         if self.heard.elapsed() > STALE_AFTER {
+            self.simple("")?;
             self.wire.flush()?;
             self.settle()?;
         }
-        self.snapshot = Snapshot::Open;
+        self.snapshot_idle = milliseconds(timeout);
+        self.snapshot = Snapshot::Promised;
         Ok(())
     }
 
     /// Ends the snapshot without waiting for the answer.
     pub(crate) fn end_snapshot(&mut self) -> Result<()> {
         match std::mem::replace(&mut self.snapshot, Snapshot::None) {
-            Snapshot::None => Ok(()),
+            Snapshot::None | Snapshot::Promised => Ok(()),
             Snapshot::Open | Snapshot::Failed => self.rollback(),
         }
     }
@@ -260,9 +293,71 @@ impl Session {
         }
     }
 
+    /// Puts the request for a statement that the server keeps into the output: all of its rows and the end of its
+    /// transaction, or in a snapshot up to `max_rows` rows. What the columns are is known.
+    pub(crate) fn request_planned(&mut self, plan: &Plan, max_rows: i32) -> Result<()> {
+        self.forget_plans()?;
+        self.bind(&plan.name, &[])?;
+        frontend::execute("", max_rows, &mut self.wire.output)
+            .map_err(|_| malformed("a portal"))?;
+        if self.snapshot == Snapshot::None {
+            self.step("ROLLBACK")?;
+        }
+        frontend::sync(&mut self.wire.output);
+        Ok(())
+    }
+
+    /// As [`Session::request`] for the statement whose cursor stays open, which the server keeps under a name unless
+    /// that is empty.
+    pub(crate) fn request_cursor(&mut self, name: &str, sql: &str, max_rows: i32) -> Result<()> {
+        self.forget_plans()?;
+        let nul = |_| Error::internal("a statement or a name holds a NUL");
+        frontend::parse(name, sql, [], &mut self.wire.output).map_err(nul)?;
+        self.bind(name, &[])?;
+        let output = &mut self.wire.output;
+        frontend::describe(b'P', "", output).map_err(nul)?;
+        frontend::execute("", max_rows, output).map_err(nul)?;
+        frontend::sync(output);
+        Ok(())
+    }
+
+    fn forget_plans(&mut self) -> Result<()> {
+        for name in self.plans.take_forgotten() {
+            frontend::close(b'S', &name, &mut self.wire.output)
+                .map_err(|_| Error::internal("a name holds a NUL"))?;
+        }
+        Ok(())
+    }
+
+    /// Puts the start of a statement without parameters into the output.
+    fn bind(&mut self, name: &str, formats: &[i16]) -> Result<()> {
+        let (output, parameters) = (&mut self.wire.output, [""; 0]);
+        let formats = formats.iter().copied();
+        frontend::bind(
+            "",
+            name,
+            [],
+            parameters,
+            |_, _| Ok(IsNull::Yes),
+            formats,
+            output,
+        )
+        .map_err(|_| malformed("a description of columns"))
+    }
+
+    /// After an error of a transaction's first statement, before any of its rows: takes the transaction back, so that
+    /// the statement can be sent again in another one.
+    pub(crate) fn start_over(&mut self) -> Result<()> {
+        self.unread += 1;
+        if self.snapshot == Snapshot::Open {
+            self.snapshot = Snapshot::Promised;
+        }
+        self.simple("ROLLBACK")
+    }
+
     /// Puts a whole extended request into the output: up to `max_rows` rows of one statement, all if 0.
     ///
-    /// `name` names statement and portal; empty for the one whose cursor stays open.
+    /// `name` names statement and portal; empty for the one that nothing else runs beside.
     pub(crate) fn request(
         &mut self,
         name: &str,
@@ -296,19 +391,13 @@ impl Session {
     }
 
     /// Starts the statement of the open portal anew, with a format for each column, and asks for its first rows.
-    pub(crate) fn request_again(&mut self, formats: &[i16], max_rows: i32) -> Result<()> {
-        let output = &mut self.wire.output;
-        let parameters: [&str; 0] = [];
-        let bound = frontend::bind(
-            "",
-            "",
-            [],
-            parameters,
-            |_, _| Ok(IsNull::Yes),
-            formats.iter().copied(),
-            output,
-        );
-        bound.map_err(|_| malformed("a description of columns"))?;
+    pub(crate) fn request_again(
+        &mut self,
+        name: &str,
+        formats: &[i16],
+        max_rows: i32,
+    ) -> Result<()> {
+        self.bind(name, formats)?;
         self.request_more(max_rows)
     }
 
@@ -340,7 +429,7 @@ impl Session {
     fn abandon(&mut self, error: Error, answers: u32) -> Error {
         self.unread += answers;
         let ended = match self.snapshot {
-            Snapshot::None => self.rollback(),
+            Snapshot::None | Snapshot::Promised => self.rollback(),
             Snapshot::Open | Snapshot::Failed => {
                 self.snapshot = Snapshot::Failed;
                 Ok(())
