@@ -22,7 +22,7 @@ use super::{
 };
 
 const POINTS: u32 = 300;
-const LIMITS: BatchLimits = BatchLimits {
+pub const LIMITS: BatchLimits = BatchLimits {
     max_rows: 8192,
     max_bytes: 1 << 20,
 };
@@ -73,13 +73,13 @@ fn plugins_dir(dir: &Path) -> PathBuf {
     std::fs::create_dir_all(&folder).unwrap();
     let built = std::fs::read_dir(build::plugins_dir()).unwrap();
     let built = built.map(|entry| entry.unwrap().path());
-    for path in built.chain([build::guest("memory")]) {
+    for path in built.chain([build::guest("memory"), build::guest("boundary")]) {
         std::os::unix::fs::symlink(&path, folder.join(path.file_name().unwrap())).unwrap();
     }
     folder
 }
 
-async fn registry(data_dir: &Path) -> Registry {
+pub async fn registry(data_dir: &Path) -> Registry {
     let policy = FixedPolicy {
         egress: EgressRules {
             allow_loopback: true,
@@ -147,7 +147,7 @@ async fn compare<G: Guest>(
     );
 }
 
-fn target(engine: &str, connection_data: &Value) -> Target {
+pub fn target(engine: &str, connection_data: &Value) -> Target {
     Target {
         id: engine.to_owned(),
         workspace: "default".to_owned(),
@@ -157,7 +157,7 @@ fn target(engine: &str, connection_data: &Value) -> Target {
     }
 }
 
-async fn sandboxed(
+pub async fn sandboxed(
     connector: &dyn plugins::Connector,
     target: &Target,
     sql: &str,
@@ -183,7 +183,7 @@ async fn sandboxed(
 }
 
 /// The same client without a sandbox. What it gives is decoded too, as the host would.
-async fn natively<G: Guest>(connection_data: Value, sql: String, times: u32, rows: u64) {
+pub async fn natively<G: Guest>(connection_data: Value, sql: String, times: u32, rows: u64) {
     tokio::task::spawn_blocking(move || {
         let mut guest = G::open(&Config::from_json(connection_data.to_string())).unwrap();
         for _ in 0..times {

@@ -8,6 +8,8 @@
     reason = "a benchmark that cannot run has nothing else to say"
 )]
 
+mod boundary;
+mod canary;
 mod crowd;
 mod data;
 mod engines;
@@ -18,8 +20,9 @@ mod streams;
 mod swap;
 
 /// What `just bench` runs when it is not told what to run.
-const PARTS: [&str; 8] = [
-    "crowd", "engines", "export", "page", "requests", "start", "streams", "swap",
+const PARTS: [&str; 10] = [
+    "boundary", "canary", "crowd", "engines", "export", "page", "requests", "start", "streams",
+    "swap",
 ];
 
 #[tokio::main]
@@ -35,6 +38,9 @@ async fn main() {
     for part in &wanted {
         match part.as_str() {
             // In a task, as the server's handlers are: the thread that polls it also hears of its sockets.
+            // In a task, as the server's handlers are: the thread that polls it also hears of its sockets.
+            "boundary" => tokio::spawn(boundary::run()).await.unwrap(),
+            "canary" => canary::run().await,
             "crowd" => crowd::run().await,
             "engines" => tokio::spawn(engines::run()).await.unwrap(),
             "export" | "page" | "requests" | "start" => service::run(part).await,

@@ -41,11 +41,13 @@ const DELTAS: u64 = 500;
 const BYTES_A_SECOND: f64 = 1.2e6;
 
 /// One small query.
-struct Asked {
+pub struct Asked {
     began: Instant,
     took: Duration,
+    /// Which version served it.
     digest: String,
-    is_good: bool,
+    /// Whether it was answered.
+    pub is_good: bool,
 }
 
 /// Runs all of it.
@@ -57,7 +59,7 @@ pub async fn run() {
     for version in connectors.iter().chain(&models) {
         activate(&host, version).await;
     }
-    let load = Load::start(&host, &mind).await;
+    let load = Load::start(&host, &mind, POINT, RATE).await;
     sleep(Duration::from_secs(5)).await;
     let before = resident(&host);
     let crowd = Crowd::open(STREAMS, &upstream, |client| {
@@ -139,27 +141,28 @@ async fn swap(host: &Host, [connectors, models]: [&[Version]; 2]) -> Vec<(Instan
 }
 
 /// Small queries, asked for whether or not those before are answered.
-struct Load {
+pub struct Load {
     over: Arc<AtomicBool>,
     asked: Arc<Mutex<Vec<Asked>>>,
     task: JoinHandle<()>,
 }
 
 impl Load {
-    async fn start(host: &Host, mind: &Mind) -> Self {
+    /// Asks a Mind `rate` times a second.
+    pub async fn start(host: &Host, mind: &Mind, sql: &'static str, rate: u64) -> Self {
         let over = Arc::new(AtomicBool::new(false));
         let asked = Arc::new(Mutex::new(Vec::new()));
         let (host, mind) = (host.clone(), mind.name.clone());
         let task = tokio::spawn({
             let (over, asked) = (over.clone(), asked.clone());
             async move {
-                let mut due = interval(Duration::from_micros(1_000_000 / RATE));
+                let mut due = interval(Duration::from_micros(1_000_000 / rate));
                 let mut under_way = JoinSet::new();
                 while !over.load(Ordering::Relaxed) {
                     due.tick().await;
                     let (host, mind, asked) = (host.clone(), mind.clone(), asked.clone());
                     under_way.spawn(async move {
-                        let one = ask(&host, &mind).await;
+                        let one = ask(&host, &mind, sql).await;
                         asked.lock().await.push(one);
                     });
                     while under_way.try_join_next().is_some() {}
@@ -170,7 +173,8 @@ impl Load {
         Self { over, asked, task }
     }
 
-    async fn stop(self) -> Vec<Asked> {
+    /// Ends it; gives all that was asked.
+    pub async fn stop(self) -> Vec<Asked> {
         self.over.store(true, Ordering::Relaxed);
         self.task.await.unwrap();
         let mut asked = self.asked.lock().await;
@@ -178,8 +182,8 @@ impl Load {
     }
 }
 
-async fn ask(host: &Host, mind: &str) -> Asked {
-    let tool = json!({"type": "sql_query", "query": POINT});
+async fn ask(host: &Host, mind: &str, sql: &str) -> Asked {
+    let tool = json!({"type": "sql_query", "query": sql});
     let body = json!({"model": mind, "tools": [tool], "store": false});
     let began = Instant::now();
     let reply = host

@@ -209,9 +209,9 @@ pub const ROWS: &[Behaviour] = &[
     },
     Behaviour {
         name: "endless-request",
-        does: "sends a body for ever to a server that reads and never answers",
+        does: "sends a body for ever to a server that takes none of it",
         mode: "http-body",
-        more: |servers| servers.listens(),
+        more: |servers| servers.ignores(),
         is_brief: true,
         ends: OUT_OF_TIME_UPSTREAM,
         by: "a body is taken from the guest as fast as the server reads, and the deadline",

@@ -88,6 +88,10 @@ impl Servers {
         self.http(Manner::Listens)
     }
 
+    pub fn ignores(&self) -> Value {
+        self.http(Manner::Ignores)
+    }
+
     pub fn endless(&self) -> Value {
         self.http(Manner::Endless)
     }
