@@ -7,6 +7,8 @@ import { decode, encode, lines } from "./text.js";
 import { handler, types } from "./wasi.js";
 
 const READ = 64 * 1024;
+/** With these a body is usual: without a length an empty one would be sent in chunks, which not every server reads. */
+const CARRYING = ["POST", "PUT", "PATCH"];
 const METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"];
 
 /** Sends a request and waits for the head of its response. A status is never an error here. */
@@ -145,7 +147,7 @@ class Response {
 
 function head(target, method, headers, bytes) {
   const entries = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), encode(String(value))]);
-  if (bytes.length > 0) entries.push(["content-length", encode(String(bytes.length))]);
+  if (bytes.length > 0 || CARRYING.includes(method)) entries.push(["content-length", encode(String(bytes.length))]);
   const fields = attempt(() => types.Fields.fromList(entries));
   const outgoing = new types.OutgoingRequest(fields);
   const verb = METHODS.includes(method) ? { tag: method.toLowerCase() } : { tag: "other", val: method };

@@ -91,7 +91,24 @@ enum Way<'a> {
     Http { url: &'a str, rest: String },
 }
 
+/// What a plugin has of the network between its calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Transport {
+    /// One lasting connection, with the state of a session.
+    Session,
+    /// Nothing: each request is an exchange of its own, on whatever connection there is.
+    Exchanges,
+}
+
 impl<'a> Route<'a> {
+    /// What goes over it.
+    pub fn transport(&self) -> Transport {
+        match self.way {
+            Way::Network { .. } => Transport::Session,
+            Way::Http { .. } => Transport::Exchanges,
+        }
+    }
+
     /// The first TCP or plain HTTP destination of a configuration.
     pub fn of(about: &'a About, data: &'a Data) -> Result<Self, Stop> {
         let text = |name: &str| match data.get(name) {

@@ -16,6 +16,8 @@ from .control import wait
 from .errors import PluginError
 
 _READ = 64 * 1024
+# With these a body is usual: without a length an empty one would be sent in chunks, which not every server reads.
+_CARRYING = {"POST", "PUT", "PATCH"}
 _METHODS = {"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"}
 
 
@@ -135,7 +137,7 @@ def _head(url: str, method: str, headers: Mapping[str, str], payload: bytes) -> 
         raise PluginError("invalid-config", "the URL is not an absolute http or https URL")
     scheme, authority, path, _ = match.groups()
     entries = [(name.lower(), str(value).encode()) for name, value in headers.items()]
-    if payload:
+    if payload or method in _CARRYING:
         entries.append(("content-length", str(len(payload)).encode()))
     outgoing = types.OutgoingRequest(types.Fields.from_list(entries))
     known = getattr(types, f"Method_{method.capitalize()}") if method in _METHODS else None

@@ -40,7 +40,7 @@ class Engine(BaseHTTPRequestHandler):
             self.answer(200, {"product": "Planets", "version": sqlite3.sqlite_version})
 
     def do_POST(self):
-        statement = self.rfile.read(int(self.headers.get("content-length", 0))).decode()
+        statement = self.body().decode()
         if not self.allowed():
             return
         database = sqlite3.connect(":memory:")
@@ -59,6 +59,18 @@ class Engine(BaseHTTPRequestHandler):
         except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
             return self.answer(400, {"error": str(error)})
         self.stream(cursor, first)
+
+    def body(self):
+        if self.headers.get("transfer-encoding", "").lower() != "chunked":
+            return self.rfile.read(int(self.headers.get("content-length", 0)))
+        # Read to its end, or what is left would be taken for the next request.
+        whole = b""
+        while size := int(self.rfile.readline().split(b";")[0], 16):
+            whole += self.rfile.read(size)
+            self.rfile.readline()
+        while self.rfile.readline().strip():
+            pass
+        return whole
 
     def stream(self, cursor, first):
         self.send_response(200)

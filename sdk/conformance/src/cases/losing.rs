@@ -4,15 +4,15 @@ use mindhost_sdk::ErrorKind;
 
 use crate::{
     bench::{Bench, ROWS, read, usual},
-    case::{Case, Expect, Stop, Verdict, failed, passed, skipped},
-    proxy::{Proxy, Route},
+    case::{Case, Expect, Stop, Verdict, ensure, failed, passed, skipped},
+    proxy::{Proxy, Route, Transport},
     subject::{Cause, Connection, Data, Limits},
 };
 
 pub(super) const CASES: &[Case<Bench>] = &[
     Case {
         name: "lost-idle",
-        proves: "A connection that broke while nobody used it is `connection-lost` at its next use, and a new one opens.",
+        proves: "A connection that broke while nobody used it is `connection-lost` at its next use, or over HTTP simply works; a new one opens.",
         run: |bench| Box::pin(lost_idle(bench)),
     },
     Case {
@@ -24,13 +24,16 @@ pub(super) const CASES: &[Case<Bench>] = &[
 
 const KINDS: &[ErrorKind] = &[ErrorKind::ConnectionLost];
 
-/// A proxy to the engine, and a configuration that leads through it.
-async fn detour(bench: &Bench) -> Result<(Proxy, Data), Stop> {
+/// Rows of the answer that is compared before and after.
+const NUMBERS: u64 = 2_000;
+
+/// A proxy to the engine, a configuration that leads through it, and what goes through it.
+async fn detour(bench: &Bench) -> Result<(Proxy, Data, Transport), Stop> {
     let route = Route::of(&bench.about, bench.data())?;
     let proxy = Proxy::to(route.host.clone(), route.port).await;
     let proxy = proxy.map_err(|error| skipped(format!("no port is free: {error}")))?;
     let data = route.to(proxy.port());
-    Ok((proxy, data))
+    Ok((proxy, data, route.transport()))
 }
 
 async fn open(bench: &Bench, data: &Data) -> Result<Box<dyn Connection>, Stop> {
@@ -48,21 +51,45 @@ async fn open(bench: &Bench, data: &Data) -> Result<Box<dyn Connection>, Stop> {
 }
 
 async fn lost_idle(bench: &Bench) -> Verdict {
-    let (proxy, data) = detour(bench).await?;
-    let one = bench.sample("one", bench.samples.one.clone())?;
+    let (proxy, data, transport) = detour(bench).await?;
+    let numbers = bench.samples.numbers(NUMBERS);
+    let sql = bench.sample("one", numbers.or_else(|| bench.samples.one.clone()))?;
     let mut connection = open(bench, &data).await?;
-    bench.works(&mut *connection, "through a proxy").await?;
+    let before = read(&mut *connection, &sql, ROWS).await;
+    let before = before.expect_to("the connection can be used through a proxy")?;
     proxy.cut();
-    let answer = read(&mut *connection, &one, ROWS).await;
-    answer.expect_kind("a statement on a connection that broke", KINDS)?;
+    let answer = read(&mut *connection, &sql, ROWS).await;
+    let remark = match (transport, answer) {
+        (Transport::Exchanges, Ok(after)) => {
+            ensure(
+                after.rows == before.rows,
+                format!(
+                    "the {} rows that came before the network broke",
+                    before.rows.len()
+                ),
+                format!("other rows, {} of them", after.rows.len()),
+                "end an answer that broke off as `connection-lost`, and never as if it were whole",
+            )?;
+            // Each is an exchange of its own, so that one after the other works.
+            bench
+                .works(&mut *connection, "after the network broke")
+                .await?;
+            "asked anew"
+        }
+        (_, answer) => {
+            answer.expect_kind("a statement on a connection that broke", KINDS)?;
+            ""
+        }
+    };
+    drop(connection);
     let mut again = open(bench, &data).await?;
     bench.works(&mut *again, "when it is new").await?;
-    passed()
+    Ok(remark.to_owned())
 }
 
 async fn lost_midway(bench: &Bench) -> Verdict {
     let sql = bench.sample("huge", bench.samples.huge.clone())?;
-    let (proxy, data) = detour(bench).await?;
+    let (proxy, data, _) = detour(bench).await?;
     let mut connection = open(bench, &data).await?;
     let runs = format!("`{sql}` runs");
     connection

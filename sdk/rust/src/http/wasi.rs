@@ -38,7 +38,8 @@ fn head(request: &Request, url: &Url) -> Result<OutgoingRequest> {
         .iter()
         .map(|(name, value)| (name.to_ascii_lowercase(), value.clone().into_bytes()))
         .collect();
-    if !request.body.is_empty() {
+    // Without a length an empty body would be sent in chunks, which not every server reads.
+    if !request.body.is_empty() || request.method == "POST" {
         headers.push((
             "content-length".into(),
             request.body.len().to_string().into_bytes(),

@@ -57,6 +57,7 @@ async fn a_model_in_python() {
 async fn connector(language: &'static str) {
     let project = Project::new("connector-space", "connector", language);
     let plugin = project.build();
+    passes_the_kit(&project);
     let engine = Engine::start(&project.path());
     let host = Host::builder().plugin(&plugin).start().await;
     let mut datasource = json!({
@@ -92,8 +93,10 @@ async fn connector(language: &'static str) {
 async fn scanner(language: &'static str) {
     let project = Project::new("connector-space", "scanner", language);
     let rows = std::fs::read(project.path().join("planets.jsonl")).unwrap();
+    let plugin = project.build();
+    passes_the_kit(&project);
     let host = Host::builder()
-        .plugin(project.build())
+        .plugin(plugin)
         .file("files/default/planets.jsonl", rows)
         .start()
         .await;
@@ -122,8 +125,7 @@ async fn scanner(language: &'static str) {
 
 async fn model(project: Project) {
     let plugin = project.build();
-    let tested = project.script("test.sh").output().unwrap();
-    expect_success(&tested, "the conformance kit");
+    passes_the_kit(&project);
     let host = Host::builder().plugin(plugin).start().await;
     let shop = host
         .sqlite("shop", "CREATE TABLE item (id INTEGER PRIMARY KEY)")
@@ -143,6 +145,13 @@ async fn model(project: Project) {
         answer["output"][0]["content"][0]["text"],
         "Squawk: Is anybody there?"
     );
+}
+
+/// The whole of it, with the project as it was written.
+#[track_caller]
+fn passes_the_kit(project: &Project) {
+    let tested = project.script("test.sh").output().unwrap();
+    expect_success(&tested, "the conformance kit");
 }
 
 #[test]
