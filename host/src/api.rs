@@ -49,27 +49,35 @@ use tower_http::normalize_path::{NormalizePath, NormalizePathLayer};
 
 pub use state::{AppState, Shutdown};
 
-/// Routes, and a list of them.
+/// Routes below a prefix that is still open.
 #[derive(Default)]
-struct Routes {
-    router: Router<AppState>,
-    paths: Vec<&'static str>,
-}
+struct Routes(Vec<(&'static str, MethodRouter<AppState>)>);
 
 impl Routes {
     fn route(mut self, path: &'static str, methods: MethodRouter<AppState>) -> Self {
-        self.router = self.router.route(path, methods);
-        self.paths.push(path);
+        self.0.push((path, methods));
         self
+    }
+
+    fn paths(self, prefix: &str) -> impl Iterator<Item = String> {
+        self.0
+            .into_iter()
+            .map(move |(path, _)| format!("{prefix}{path}"))
+    }
+
+    fn below(self, prefix: &str) -> Router<AppState> {
+        let routes = self.0.into_iter();
+        routes.fold(Router::new(), |router, (path, methods)| {
+            router.route(&format!("{prefix}{path}"), methods)
+        })
     }
 }
 
 /// Every path, as it is in the documentation.
 pub fn paths() -> Vec<String> {
-    let below = routes().paths.into_iter();
-    below
-        .map(|path| format!("/api/v1{path}"))
-        .chain(open_routes().paths.into_iter().map(str::to_owned))
+    routes()
+        .paths("/api/v1")
+        .chain(open_routes().paths(""))
         .chain([mcp::PATH, metrics::PATH].map(str::to_owned))
         .collect()
 }
@@ -233,12 +241,12 @@ fn service(state: AppState) -> IntoMakeServiceWithConnectInfo<NormalizePath<Rout
     let admitted = from_fn_with_state(state.clone(), admission::admit);
     // Behind it, so that a request is noted and counted each time, and done once.
     let once = from_fn_with_state(once::Parts::of(&state), once::resource);
-    let api = routes().router.route_layer(once).route_layer(admitted);
+    let api = routes().below("/api/v1").merge(routes().below("/v1"));
+    let api = api.route_layer(once).route_layer(admitted);
     let router = open_routes()
-        .router
+        .below("")
         .route("/v1/openapi.json", get(openapi::document))
-        .nest("/api/v1", api.clone())
-        .nest("/v1", api)
+        .merge(api)
         .merge(mcp::router(state.clone()))
         .merge(metrics::router(state.clone()))
         .fallback(error::route_not_found)

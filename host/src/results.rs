@@ -9,6 +9,7 @@ mod page;
 pub mod sample;
 mod shadow;
 pub mod stored;
+mod whole;
 
 use std::{sync::Arc, time::Duration};
 
@@ -40,6 +41,7 @@ pub struct Results {
     tasks: TaskTracker,
     /// By id of the Mind, with the Mind that it was loaded for.
     remembered: Arc<Remembered<(Arc<Mind>, Arc<Access>)>>,
+    whole: Arc<whole::Whole>,
 }
 
 /// A statement that passed the guard, with what it may see.
@@ -65,6 +67,7 @@ impl Results {
             settings,
             tasks,
             remembered: Arc::new(Remembered::new(store)),
+            whole: Arc::default(),
         }
     }
 
@@ -122,6 +125,7 @@ impl Results {
                 offset,
                 max_bytes: self.settings.page_bytes,
             },
+            |statement| self.whole.page(&source.target.id, statement),
             &call,
         )
         .await

@@ -124,16 +124,20 @@ fn noted(request: &Request) -> Option<Noted> {
     let extensions = request.extensions();
     let template = extensions
         .get::<MatchedPath>()
-        .map_or("", |path| path.as_str());
-    let template = template.strip_prefix("/api").unwrap_or(template);
-    let template = template.strip_prefix("/v1").unwrap_or(template);
+        .map_or("", |path| below(path.as_str()));
     let id = extensions.get::<RequestId>();
     Some(Noted {
         action: format!("{} {template}", request.method()),
-        resource: without_keys(request.uri().path()),
+        resource: without_keys(below(request.uri().path())),
         request_id: id.map(|id| id.0.to_string()),
         is_asking: ASKING.iter().any(|asking| template.starts_with(asking)),
     })
+}
+
+/// A path without the prefix that all routes have.
+fn below(path: &str) -> &str {
+    let path = path.strip_prefix("/api").unwrap_or(path);
+    path.strip_prefix("/v1").unwrap_or(path)
 }
 
 /// A path in which nobody finds the text of a key, whoever wrote it there by mistake.

@@ -250,6 +250,11 @@ pub fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
     if holds_nul(body) {
         return Err(Error::new(Code::InvalidBody, NUL));
     }
+    // Where a failure lies is looked for only after one: to keep the path in mind costs every field something.
+    serde_json::from_slice(body).or_else(|_| parse_slowly(body))
+}
+
+fn parse_slowly<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
     let mut deserializer = serde_json::Deserializer::from_slice(body);
     let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let path = error.path().to_string();

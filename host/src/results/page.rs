@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
+use super::whole::Habit;
 use crate::{
     error::{Code, Error, Result},
     plugins::{Batch, Call, Column, Connection, Statement},
@@ -48,17 +49,27 @@ impl Page {
     }
 }
 
-/// Reads a page. Count and rows see one state of the data where the engine can do that.
-pub async fn read(
+/// Reads a page. Count and rows see one state of the data where the engine can do that. `habit` tells of a statement
+/// what is remembered of its page.
+pub async fn read<'a>(
     connection: &mut dyn Connection,
     guarded: &Guarded,
     window: Window,
+    habit: impl FnOnce(&str) -> Habit<'a>,
     call: &Call,
 ) -> Result<Page> {
     let (columns, batches, total) =
         match (guarded.page(window.limit, window.offset), guarded.count()) {
             (Paged::Engine(text), Some(count)) => {
-                counted(connection, &text, &count, window, call).await?
+                let habit = habit(&text);
+                match alone(connection, &text, window, &habit, call).await? {
+                    Some(read) => read,
+                    None => {
+                        let read = counted(connection, &text, &count, window, call).await?;
+                        habit.learn(whole(&read.1, window).is_some());
+                        read
+                    }
+                }
             }
             _ => skimmed(connection, guarded.text(), window, call).await?,
         };
@@ -73,6 +84,29 @@ pub async fn read(
 }
 
 type Read = (Arc<[Column]>, Vec<Batch>, u64);
+
+/// A page that held the whole result before is likely to do so again. Then nothing has to be counted, and one
+/// statement sees one state of the data by itself. `None` when it is not so any more.
+async fn alone(
+    connection: &mut dyn Connection,
+    text: &str,
+    window: Window,
+    habit: &Habit<'_>,
+    call: &Call,
+) -> Result<Option<Read>> {
+    if !habit.is_whole() {
+        return Ok(None);
+    }
+    let (columns, batches) = all(connection, text, window.max_bytes, call).await?;
+    Ok(whole(&batches, window).map(|total| (columns, batches, total)))
+}
+
+/// The rows of the whole result, where a page tells by holding the last of them.
+fn whole(batches: &[Batch], window: Window) -> Option<u64> {
+    let rows: u64 = batches.iter().map(|batch| batch.rows() as u64).sum();
+    let is_last = rows < window.limit && (rows > 0 || window.offset == 0);
+    is_last.then_some(window.offset + rows)
+}
 
 /// The engine cuts the page. It is asked for the count only when the page cannot tell.
 async fn counted(
@@ -100,12 +134,9 @@ async fn page_and_count(
     call: &Call,
 ) -> Result<Read> {
     let (columns, batches) = all(connection, text, window.max_bytes, call).await?;
-    let rows: u64 = batches.iter().map(|batch| batch.rows() as u64).sum();
-    let is_last = rows < window.limit && (rows > 0 || window.offset == 0);
-    let total = if is_last {
-        window.offset + rows
-    } else {
-        one_number(connection, count, call).await?
+    let total = match whole(&batches, window) {
+        Some(total) => total,
+        None => one_number(connection, count, call).await?,
     };
     Ok((columns, batches, total))
 }
