@@ -195,7 +195,7 @@ impl Datasources {
         }
         let mut tables = None;
         if let Some(sent) = changes.connection_data {
-            let connector = self.connector(&changed)?;
+            let connector = self.connector(&changed).await?;
             let rules = Rules::new(&connector.manifest().connection_data);
             let stored = old.connection_data.open(&self.key, TABLE, &old.id)?;
             let clear = connection_data::changed(&stored, sent, &rules)?;
@@ -262,7 +262,7 @@ impl Datasources {
 
     /// Closes its idle connections.
     async fn forget(&self, datasource: &Datasource) {
-        if let Ok(connector) = self.connector(datasource) {
+        if let Ok(connector) = self.connector(datasource).await {
             connector.forget(&datasource.id).await;
         }
     }
@@ -351,7 +351,7 @@ impl Datasources {
             .await?
             .ok_or_else(|| not_found(id))?;
         let pin = datasource.settings.plugin_digest.as_deref();
-        let connector = self.registry.serving(&datasource.engine, pin)?;
+        let connector = self.registry.serving(&datasource.engine, pin).await?;
         Ok((connector, self.target(&datasource).await?))
     }
 
@@ -360,7 +360,7 @@ impl Datasources {
     /// # Errors
     /// `connection_failed` with the engine's own message, `no_plugin`, `plugin_error`, `overloaded`
     pub async fn check(&self, datasource: &Datasource) -> Result<()> {
-        let connector = self.connector(datasource)?;
+        let connector = self.connector(datasource).await?;
         self.checked(&connector, datasource, true).await.map(drop)
     }
 
@@ -379,9 +379,9 @@ impl Datasources {
             .map(Some)
     }
 
-    fn connector(&self, datasource: &Datasource) -> Result<Arc<dyn Connector>> {
+    async fn connector(&self, datasource: &Datasource) -> Result<Arc<dyn Connector>> {
         let pin = datasource.settings.plugin_digest.as_deref();
-        let connector = self.registry.connector(&datasource.engine, pin);
+        let connector = self.registry.connector(&datasource.engine, pin).await;
         connector.map_err(|error| error.param("engine"))
     }
 }

@@ -164,7 +164,7 @@ impl Results {
 
     async fn connect(&self, source: &access::Source, call: &Call) -> Result<Box<dyn Connection>> {
         let pin = source.plugin_digest.as_deref();
-        let connector = self.registry.serving(&source.engine, pin)?;
+        let connector = self.registry.serving(&source.engine, pin).await?;
         connector.connect(&source.target, call).await
     }
 

@@ -2,16 +2,18 @@
 //!
 //! Verify, compile, try it with the datasources that would use it, give it a share of the calls if that is wanted, switch,
 //! and watch it for a while. Whatever goes wrong on the way leaves the old version serving, and the reason is kept. One
-//! rollout of a plugin runs at a time; what the operator sees of it is stored at every step.
+//! rollout of what an engine or a model is served by runs at a time, on whatever host of the store; what the operator sees
+//! of it is stored at every step, and the other hosts follow it from there.
 
 mod check;
+mod others;
 mod run;
 mod store;
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex},
-    time::Duration,
+    sync::{Arc, Mutex, OnceLock},
+    time::{Duration, Instant},
 };
 
 use jiff::Timestamp;
@@ -21,16 +23,17 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use self::store::Told;
 use crate::{
     auth::{Caller, Role},
     config,
-    datasources::Datasources,
+    datasources::{self, Datasources},
     error::{Code, Error, Result},
     locks::lock,
     plugins::{
         Registry,
         registry::{About, slots},
-        trial::Figures,
+        trial::{Figures, Thresholds, Watch},
     },
     providers::Providers,
     store::Store,
@@ -40,6 +43,13 @@ pub use self::check::{Check, Outcome};
 
 /// Rollouts of a plugin that are shown.
 const SHOWN: i64 = 50;
+/// How often a host looks what other hosts of the same store do.
+const LOOK: Duration = Duration::from_secs(1);
+/// How long the host of a rollout has to do what it is told. One that is dead by then counts as [lost](store::LOST).
+const HEARD: Duration = Duration::from_secs(30);
+
+/// Why a rollout went back that nothing was wrong with.
+const BY_OPERATOR: &str = "an operator rolled back";
 
 /// How a rollout stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -156,6 +166,8 @@ struct Running {
     state: watch::Receiver<Rollout>,
     /// Go back.
     abort: CancellationToken,
+    /// Why, where it was not an operator who said so here.
+    why: Arc<OnceLock<String>>,
     /// Another one comes: end the probation well.
     settle: CancellationToken,
 }
@@ -172,7 +184,7 @@ impl Rollouts {
             parts.store.clone(),
             parts.ending.clone(),
         ));
-        parts.tasks.spawn(run::follow(Arc::clone(&rollouts.0)));
+        parts.tasks.spawn(others::follow(Arc::clone(&rollouts.0)));
         rollouts
     }
 
@@ -206,6 +218,15 @@ impl Rollouts {
             let ended = running.state.wait_for(|rollout| rollout.stage.is_end());
             return Ok(ended.await.map_err(Error::internal)?.clone());
         }
+        let underway = store::under_way(&parts.store).await?;
+        if let Some(elsewhere) = underway.iter().find(|one| one.plugin == name) {
+            let told = Told::Abort(BY_OPERATOR.to_owned());
+            let ended = self.0.tell(elsewhere, &told).await?;
+            // Its host may be dead, or was done before it heard.
+            if ended.stage != Stage::Completed {
+                return Ok(ended);
+            }
+        }
         parts.registry.find(name, None)?;
         let previous = store::list(&parts.store, name, SHOWN).await?;
         let active = self.0.active(name);
@@ -221,7 +242,11 @@ impl Rollouts {
                 format!("nothing served before the active version of {name}; activate another one with `version`"),
             )
         })?;
-        let about = parts.registry.find(name, Some(digest))?;
+        // It may be a version of another plugin, that served the same engine.
+        let about = match parts.registry.about(digest) {
+            Some(about) => about,
+            None => parts.registry.find(name, Some(digest))?,
+        };
         let wish = Wish {
             force: true,
             ..Wish::default()
@@ -249,9 +274,25 @@ impl Rollouts {
         parts.registry.activate(&ready.serve(), None);
         if let Some(old) = old {
             // A datasource may keep it.
-            let _ = parts.registry.remove(&about.name, &old).await;
+            let _ = self.remove(&about.name, &old).await;
         }
         Ok(about)
+    }
+
+    /// Takes an installed version away, with its file. One of the plugins directory comes back at the next start.
+    ///
+    /// # Errors
+    /// `plugin_not_found`; `resource_in_use` while it serves, is on trial, or some datasource keeps it.
+    pub async fn remove(&self, name: &str, version: &str) -> Result<About> {
+        let parts = &self.0.parts;
+        // Another host may have been told that a datasource keeps it, or that none does any more.
+        let kept = datasources::pinned(&parts.store).await?;
+        parts.registry.unpin_all_but(&kept);
+        let about = parts.registry.find(name, Some(version))?;
+        if kept.contains(&about.digest) {
+            parts.registry.pin(&about.digest).await?;
+        }
+        parts.registry.remove(name, version).await
     }
 
     async fn begin(
@@ -262,8 +303,8 @@ impl Rollouts {
         is_rollback: bool,
     ) -> Result<Rollout> {
         let inner = &self.0;
-        inner.make_way(&about.name).await?;
-        let from = inner.active(&about.name);
+        inner.make_way(about).await?;
+        let from = inner.predecessor(about);
         if from.as_ref() == Some(&about.digest) {
             return Err(Error::new(
                 Code::WrongState,
@@ -277,7 +318,7 @@ impl Rollouts {
             to: about.digest.clone(),
             version: about.version.clone(),
             stage: Stage::Compiling,
-            reason: is_rollback.then(|| "an operator rolled back".to_owned()),
+            reason: is_rollback.then(|| BY_OPERATOR.to_owned()),
             checks: Vec::new(),
             canary_share: wish.canary.map(|(share, _)| share),
             stable: Figures::default(),
@@ -291,20 +332,19 @@ impl Rollouts {
         let running = Running {
             state: seen,
             abort: inner.parts.ending.child_token(),
+            why: Arc::default(),
             settle: CancellationToken::new(),
         };
-        {
-            let mut all = lock(&inner.running);
-            if all.contains_key(&about.name) {
-                return Err(active(&about.name));
-            }
-            all.insert(about.name.clone(), running.clone());
+        if !store::begin(&inner.parts.store, &rollout).await? {
+            return Err(active(&about.name));
         }
+        lock(&inner.running).insert(about.name.clone(), running.clone());
         let task = run::Task {
             inner: Arc::clone(inner),
             state,
             running,
             wish,
+            kept: Mutex::new(Instant::now()),
         };
         inner.parts.tasks.spawn(task.run());
         Ok(rollout)
@@ -356,6 +396,17 @@ impl Rollouts {
 }
 
 impl Inner {
+    /// Eyes on a version beside the one that it replaces.
+    fn watch(&self) -> Arc<Watch> {
+        let settings = &self.parts.settings;
+        let thresholds = Thresholds {
+            fault_share: settings.fault_share,
+            slower: settings.slower,
+            slack: settings.slack,
+        };
+        Arc::new(Watch::new(1.0, thresholds))
+    }
+
     /// The digest that serves under that name.
     fn active(&self, name: &str) -> Option<String> {
         let registry = &self.parts.registry;
@@ -368,19 +419,64 @@ impl Inner {
         all.find(|(one, _)| one == name).map(|(_, digest)| digest)
     }
 
-    /// A version on probation stays when the next one comes; anything else must end first.
-    async fn make_way(&self, name: &str) -> Result<()> {
-        let running = lock(&self.running).get(name).cloned();
-        let Some(mut running) = running else {
-            return Ok(());
+    /// Who serves what a version would serve: the version of the same plugin, else whoever has its first place.
+    fn predecessor(&self, about: &About) -> Option<String> {
+        self.active(&about.name).or_else(|| {
+            let mine = slots(&self.parts.registry.manifest(&about.digest)?);
+            let serving = self.parts.registry.active();
+            mine.iter().find_map(|slot| serving.get(slot).cloned())
+        })
+    }
+
+    /// A version on probation stays when the next one comes; anything else must end first. In the way is what is of the
+    /// same plugin, and what would serve the same.
+    async fn make_way(&self, about: &About) -> Result<()> {
+        let registry = &self.parts.registry;
+        let slots_of = |digest: &str| {
+            registry
+                .manifest(digest)
+                .map_or_else(Vec::new, |one| slots(&one))
         };
-        if running.state.borrow().stage != Stage::Probation {
-            return Err(active(name));
+        let mine = slots_of(&about.digest);
+        let is_in_the_way = |one: &Rollout| {
+            one.plugin == about.name || slots_of(&one.to).iter().any(|slot| mine.contains(slot))
+        };
+        let underway = store::under_way(&self.parts.store).await?;
+        for other in underway.iter().filter(|one| is_in_the_way(one)) {
+            let running = lock(&self.running).get(&other.plugin).cloned();
+            let stage = running
+                .as_ref()
+                .map_or(other.stage, |one| one.state.borrow().stage);
+            if stage != Stage::Probation {
+                return Err(active(&other.plugin));
+            }
+            match running {
+                Some(mut running) => {
+                    running.settle.cancel();
+                    // Its sender is gone once it has left its place.
+                    while running.state.changed().await.is_ok() {}
+                }
+                None => self.tell(other, &Told::Settle).await.map(drop)?,
+            }
         }
-        running.settle.cancel();
-        // Its sender is gone once it has left its place.
-        while running.state.changed().await.is_ok() {}
         Ok(())
+    }
+
+    /// Says something to the host of a rollout and waits until that has ended.
+    async fn tell(&self, rollout: &Rollout, told: &Told) -> Result<Rollout> {
+        let store = &self.parts.store;
+        store::tell(store, rollout.id, told).await?;
+        let ended = async {
+            loop {
+                let now = store::get(store, rollout.id).await?;
+                if let Some(now) = now.filter(|one| one.ended_at.is_some()) {
+                    return Ok(now);
+                }
+                tokio::time::sleep(LOOK / 4).await;
+            }
+        };
+        let ended = tokio::time::timeout(HEARD, ended).await;
+        ended.unwrap_or_else(|_| Err(active(&rollout.plugin)))
     }
 }
 

@@ -23,7 +23,7 @@ const BATCH: u64 = 4096;
 pub async fn run() {
     let dir = tempfile::tempdir().unwrap();
     let registry = registry(dir.path()).await;
-    let connector = registry.connector("boundary", None).unwrap();
+    let connector = registry.connector("boundary", None).await.unwrap();
     let target = target("boundary", &json!({ "batch_rows": BATCH }));
     calls(&*connector, &target).await;
     rows(&*connector, &target, "arrow", 5e6).await;

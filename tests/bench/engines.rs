@@ -101,7 +101,7 @@ async fn compare<G: Guest>(
     theirs: &Value,
     schema: &str,
 ) {
-    let connector = registry.connector(engine, None).unwrap();
+    let connector = registry.connector(engine, None).await.unwrap();
     let target = target(engine, ours);
     let scan = data::SCAN.replace("FROM facts", &format!("FROM {schema}.facts"));
     let point = format!("{scan} WHERE id = 77777");
@@ -216,7 +216,7 @@ fn decoded_rows(batch: mindhost_sdk::Batch) -> u64 {
 /// What a new instance costs with everything that belongs to it: grants, store, instantiation, `open`, and taking it
 /// away again.
 async fn new_instances(registry: &Registry, target: &Target, name: &str) {
-    let connector = registry.connector(&target.name, None).unwrap();
+    let connector = registry.connector(&target.name, None).await.unwrap();
     let mut times = Vec::new();
     for number in 0..=PAIRS * 9 {
         let target = Target {

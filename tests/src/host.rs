@@ -96,7 +96,7 @@ impl Builder {
         if self.plugins.is_empty() {
             return usual;
         }
-        let folder = data.join("plugins");
+        let folder = data.join("given");
         std::fs::create_dir_all(&folder).expect("a folder for plugins");
         let built = std::fs::read_dir(usual).expect("the plugins of the build");
         let built = built.map(|entry| entry.expect("a plugin of the build").path());
@@ -140,6 +140,13 @@ impl Host {
     /// Another server with the same settings and a data directory of its own; both use one store where it is a PostgreSQL.
     pub async fn beside(&self) -> Host {
         self.0.builder.clone().start().await
+    }
+
+    /// As [`Self::beside`], with the plugins of the build alone.
+    pub async fn beside_without_plugins(&self) -> Host {
+        let mut builder = self.0.builder.clone();
+        builder.plugins.clear();
+        builder.start().await
     }
 
     /// `http://127.0.0.1:<port>`; another one after a restart.

@@ -61,6 +61,17 @@ impl Version {
         self
     }
 
+    /// The same as a plugin of another name, of as many letters, that serves the same engine.
+    ///
+    /// # Panics
+    /// When the names differ in length.
+    #[must_use]
+    pub fn named(mut self, name: &str) -> Self {
+        let old = std::mem::replace(&mut self.plugin, name.to_owned());
+        self.replace(&old, name);
+        self
+    }
+
     /// Puts other bytes in the place of some.
     ///
     /// # Panics
@@ -121,6 +132,18 @@ impl Host {
     pub async fn activate(&self, version: &Version) -> Value {
         self.install(version).await;
         self.activated(json!({"version": version.digest()})).await
+    }
+
+    /// Goes back; gives the rollout that went.
+    pub async fn rolled_back(&self, plugin: &str) -> Value {
+        let reply = self.post(&format!("/plugins/{plugin}/rollback"), json!({}));
+        reply.await.expect_status(200).json()
+    }
+
+    /// The digest of the active version of a plugin.
+    pub async fn active(&self, plugin: &str) -> Value {
+        let reply = self.get(&format!("/plugins/{plugin}")).await;
+        reply.expect_status(200).json()["active"].clone()
     }
 
     /// Activates a version of `guest-memory`; gives the rollout once it serves or never will.

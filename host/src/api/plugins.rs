@@ -244,11 +244,11 @@ pub(super) async fn rollout(
     responses((status = 204, description = "Removed.")))]
 pub(super) async fn remove(
     caller: Caller,
-    State(registry): State<Arc<Registry>>,
+    State(rollouts): State<Rollouts>,
     Path((name, version)): Path<(String, String)>,
 ) -> Result<StatusCode> {
     caller.require(Role::Operator)?;
-    registry.remove(&name, &version).await?;
+    rollouts.remove(&name, &version).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

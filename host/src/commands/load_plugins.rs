@@ -2,6 +2,7 @@
 
 use std::{
     net::SocketAddr,
+    path::Path,
     sync::{Arc, atomic::AtomicBool},
 };
 
@@ -27,6 +28,12 @@ pub(super) async fn load(
     own: &[SocketAddr],
     alone: &Arc<AtomicBool>,
 ) -> anyhow::Result<Registry> {
+    if is_same(&config.plugins_dir, &config.artifacts_dir()) {
+        anyhow::bail!(
+            "plugins_dir is {}, where the server itself keeps what is installed; set it to another directory",
+            config.plugins_dir.display()
+        );
+    }
     let rules = FixedPolicy {
         egress: EgressRules {
             allow_loopback: match config.egress.allow_loopback {
@@ -60,8 +67,12 @@ pub(super) async fn load(
         ..sources(config, Some(key), policy)?
     });
     let registry = registry.await?;
-    store.keep_active_plugins(&registry.active()).await?;
+    store.keep_first_plugins(&registry.active()).await?;
     Ok(registry)
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 
 /// Every plugin of the plugins directory, to look at: none of them may reach anything. Compiled code is kept only

@@ -17,7 +17,11 @@ use mindhost::{
     secrets::SecretKey,
     telemetry,
 };
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::{
+    fs::{FlockOperation, flock},
+    io::Errno,
+    process::{Resource, Rlimit, getrlimit, setrlimit},
+};
 use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
@@ -49,12 +53,33 @@ pub(super) async fn run_with(
     served
 }
 
+/// Makes this the one server of a data directory whose store is a file in it: two would not hear of each other's changes.
+/// The lock ends with the process, however that ends.
+fn lock_data_dir(dir: &Path) -> anyhow::Result<fs::File> {
+    private::make_dir(dir)?;
+    let path = dir.join("server.lock");
+    let file =
+        fs::File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(file),
+        Err(Errno::WOULDBLOCK) => anyhow::bail!(
+            "another server uses the data directory {}; stop it, give this one another data_dir, or let both use one PostgreSQL (database_url)",
+            dir.display()
+        ),
+        Err(error) => Err(error).with_context(|| format!("cannot lock {}", path.display())),
+    }
+}
+
 async fn serve(
     config: Config,
     beside: impl FnOnce(&AppState) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     allow_open_files();
     let config = Arc::new(config);
+    let _alone = match config.database_url.get() {
+        None => Some(lock_data_dir(&config.data_dir)?),
+        Some(_) => None,
+    };
     let opened = open::store(&config).await?;
     let key = SecretKey::load(&config.key_file(), &opened.store).await?;
     first_key(&config, &opened).await?;

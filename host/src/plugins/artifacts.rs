@@ -127,6 +127,11 @@ impl Artifacts {
         Ok(())
     }
 
+    /// Where a version lies, or would.
+    pub fn file(&self, digest: &str) -> PathBuf {
+        self.path(digest, "wasm")
+    }
+
     fn path(&self, digest: &str, suffix: &str) -> PathBuf {
         self.dir.join(format!("{digest}.{suffix}"))
     }

@@ -210,9 +210,9 @@ impl Registry {
         join_all(compiled.into_iter().map(|package| self.compile(package))).await;
     }
 
-    /// Who served before serves on, as long as its file is there: neither a restart nor a new file changes what is
-    /// active. What nobody serves goes to the highest version of a plugin, and among several plugins for one
-    /// engine to the first by name.
+    /// Who served before serves on: neither a restart nor a new file changes what is active. What nobody served goes to the
+    /// plugins directory, to the highest version of a plugin there and among several plugins for one engine to the
+    /// first by name. So does what a version served that is not here or cannot be used, until it is.
     async fn choose(&self, before: &Active) {
         let mut table = Table::default();
         for (digest, ready) in self.compiled() {
@@ -233,6 +233,16 @@ impl Registry {
                 break;
             }
             newest = again;
+        }
+        for (slot, digest) in before {
+            if table.active().get(slot) != Some(digest) {
+                tracing::warn!(
+                    slot,
+                    digest,
+                    instead = table.active().get(slot),
+                    "the active version is not here or cannot be used; install the same file again, or activate another version"
+                );
+            }
         }
         for one in locks::write(&self.known).values_mut() {
             if one.file.is_some() && matches!(one.status, Status::Inactive(_)) {
@@ -287,6 +297,19 @@ impl Registry {
         find(&locks::read(&self.known), name, version).map(|one| one.about.clone())
     }
 
+    /// An installed version.
+    pub fn about(&self, digest: &str) -> Option<About> {
+        let known = locks::read(&self.known);
+        known.get(digest).map(|one| one.about.clone())
+    }
+
+    /// Whether an installed version turned out to be unusable.
+    pub fn is_refused(&self, digest: &str) -> bool {
+        let known = locks::read(&self.known);
+        let one = known.get(digest);
+        one.is_some_and(|one| matches!(one.status, Status::Refused(_)))
+    }
+
     /// The manifest of an installed version.
     pub fn manifest(&self, digest: &str) -> Option<Manifest> {
         let known = locks::read(&self.known);
@@ -324,18 +347,14 @@ impl Registry {
 
     /// The connector of an existing datasource, as it is active: for what its manifest says, and for tests of a
     /// connection. The datasource was served once, so it is the server that lacks something: `no_plugin`.
-    pub fn connector(&self, engine: &str, pin: Option<&str>) -> Result<Arc<dyn Connector>> {
-        let table = self.table();
-        match pin {
-            Some(digest) => table
-                .pinned
-                .get(digest)
-                .cloned()
-                .ok_or_else(|| not_kept(digest)),
-            None => table
-                .active_connector(engine)
-                .ok_or_else(|| no_connector(engine, &table)),
+    pub async fn connector(&self, engine: &str, pin: Option<&str>) -> Result<Arc<dyn Connector>> {
+        if let Some(digest) = pin {
+            // Another host of the same store may have been told of the pin.
+            return self.pin(digest).await.map_err(|_| not_kept(digest));
         }
+        let table = self.table();
+        let active = table.active_connector(engine);
+        active.ok_or_else(|| no_connector(engine, &table))
     }
 
     /// The connector for the next call of an existing datasource: the version that it keeps, else the active one, or one
@@ -343,10 +362,10 @@ impl Registry {
     ///
     /// # Errors
     /// `no_plugin`
-    pub fn serving(&self, engine: &str, pin: Option<&str>) -> Result<Arc<dyn Connector>> {
+    pub async fn serving(&self, engine: &str, pin: Option<&str>) -> Result<Arc<dyn Connector>> {
         let table = self.table();
         let Some(slot) = table.connectors.get(engine).filter(|_| pin.is_none()) else {
-            return self.connector(engine, pin);
+            return self.connector(engine, pin).await;
         };
         Ok(match &slot.trial {
             None => Arc::clone(&slot.active),

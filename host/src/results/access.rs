@@ -131,10 +131,8 @@ pub async fn load(
         else {
             continue;
         };
-        let connector = registry.connector(
-            &datasource.engine,
-            datasource.settings.plugin_digest.as_deref(),
-        )?;
+        let pin = datasource.settings.plugin_digest.as_deref();
+        let connector = registry.connector(&datasource.engine, pin).await?;
         let manifest = connector.manifest();
         let tables = catalog
             .scope_tables(&datasource.id, chosen.tables.as_deref())

@@ -56,7 +56,7 @@ pub async fn all(parts: &Parts, loaded: &Loaded, cancel: &CancellationToken) -> 
                 .following(engines, settings.targets)
                 .await?;
             let checks = users.iter().map(|(engine, target)| {
-                let old = parts.registry.connector(engine, None).ok();
+                let old = parts.registry.engine(engine).ok();
                 trial.connector(connector, old, target)
             });
             join_all(checks).await

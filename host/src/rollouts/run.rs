@@ -1,27 +1,29 @@
-//! The steps of one rollout, and those of other hosts.
+//! The steps of one rollout.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
 
 use jiff::Timestamp;
 use tokio::sync::watch;
 
 use super::{
-    Inner, Rollout, Running, Stage, Wish,
+    BY_OPERATOR, Inner, LOOK, Rollout, Running, Stage, Wish,
     check::{self, Outcome},
-    store::{self, BEAT},
+    store::{self, BEAT, Told},
 };
 use crate::{
     error::Result,
     locks::lock,
     plugins::{
+        Manifest,
         registry::{Active, Loaded, slots},
-        trial::{Side, Thresholds, Watch},
+        trial::{Side, Watch},
     },
     store::Backend,
 };
-
-/// How often a host looks whether another one of the same store has activated something.
-const LOOK: Duration = Duration::from_secs(1);
 
 /// A rollout under way.
 pub struct Task {
@@ -29,6 +31,8 @@ pub struct Task {
     pub state: watch::Sender<Rollout>,
     pub running: Running,
     pub wish: Wish,
+    /// When it was stored last how it stands.
+    pub kept: Mutex<Instant>,
 }
 
 /// What ended a time of watching.
@@ -47,7 +51,7 @@ impl Task {
         let ended = loop {
             tokio::select! {
                 ended = &mut steps => break ended,
-                () = tokio::time::sleep(BEAT) => self.keep().await,
+                () = tokio::time::sleep(LOOK) => self.beat().await,
             }
         };
         let (stage, reason) = match ended {
@@ -85,12 +89,7 @@ impl Task {
             }
         }
         let settings = &self.inner.parts.settings;
-        let thresholds = Thresholds {
-            fault_share: settings.fault_share,
-            slower: settings.slower,
-            slack: settings.slack,
-        };
-        let watch = Arc::new(Watch::new(1.0, thresholds));
+        let watch = self.inner.watch();
         if let Some((share, time)) = self.wish.canary {
             watch.set_share(share);
             registry.put_on_trial(&loaded, &watch);
@@ -101,7 +100,7 @@ impl Task {
                 return Ok((Stage::RolledBack, Some(why)));
             }
         }
-        let before = registry.active();
+        let before = self.before(&loaded);
         let is_watched = !is_rollback && !settings.probation.is_zero();
         watch.set_share(1.0);
         self.switch(&loaded, is_watched.then_some(&watch)).await?;
@@ -155,7 +154,10 @@ impl Task {
             why = watch.condemned() => Watched::Badly(why),
             // A server that ends leaves the new version active if it is.
             () = self.inner.parts.ending.cancelled(), if may_settle => Watched::Well,
-            () = self.running.abort.cancelled() => Watched::Badly("an operator rolled back".to_owned()),
+            () = self.running.abort.cancelled() => {
+                let why = self.running.why.get().map_or(BY_OPERATOR, String::as_str);
+                Watched::Badly(why.to_owned())
+            }
             () = settle => Watched::Well,
             () = tokio::time::sleep(time) => Watched::Well,
         };
@@ -166,52 +168,79 @@ impl Task {
         seen
     }
 
+    /// Who serves now what the version will serve, and what the version that it replaces serves beside that.
+    fn before(&self, loaded: &Loaded) -> Active {
+        let mine = slots(manifest(loaded));
+        let mut before = self.inner.parts.registry.active();
+        let old = self.replaced();
+        before.retain(|slot, digest| mine.contains(slot) || Some(&*digest) == old.as_ref());
+        before
+    }
+
+    /// The version of the same plugin that served.
+    fn replaced(&self) -> Option<String> {
+        let rollout = self.state.borrow();
+        let from = rollout.from.clone()?;
+        let about = self.inner.parts.registry.about(&from)?;
+        (about.name == rollout.plugin).then_some(from)
+    }
+
     /// Stored first: a server that stops in between starts with the new version.
     async fn switch(&self, loaded: &Loaded, watch: Option<&Arc<Watch>>) -> Result<()> {
         let parts = &self.inner.parts;
-        let manifest = match loaded {
-            Loaded::Connector(connector) => connector.manifest(),
-            Loaded::Model(model) => model.manifest(),
-        };
         let digest = self.state.borrow().to.clone();
-        let mine = slots(manifest);
-        let active: Active = mine
-            .iter()
-            .map(|slot| (slot.clone(), digest.clone()))
-            .collect();
-        let old = self.state.borrow().from.clone();
+        let mine = slots(manifest(loaded)).into_iter();
+        let active: Active = mine.map(|slot| (slot, digest.clone())).collect();
+        let old = self.replaced();
         parts.store.activate_plugin(&active, old.as_deref()).await?;
         parts.registry.activate(loaded, watch);
         Ok(())
     }
 
-    /// What served before serves again.
+    /// What served before serves again, and nothing where nothing did.
     async fn go_back(&self, loaded: &Loaded, before: &Active) -> Result<()> {
         let parts = &self.inner.parts;
-        let now = parts.registry.active();
-        let changed = |(slot, digest): &(&String, &String)| now.get(*slot) != Some(*digest);
-        let back: Active = before
-            .iter()
-            .filter(changed)
-            .map(|(slot, digest)| (slot.clone(), digest.clone()))
-            .collect();
-        let to = self.state.borrow().to.clone();
-        parts.store.activate_plugin(&back, Some(&to)).await?;
-        let mut digests: Vec<&String> = back.values().collect();
-        digests.sort();
-        digests.dedup();
-        for digest in digests {
-            parts
-                .registry
-                .activate(&parts.registry.ready(digest).await?.serve(), None);
+        let mut serving: BTreeMap<&String, Loaded> = BTreeMap::new();
+        for digest in before.values() {
+            if !serving.contains_key(digest) {
+                serving.insert(digest, parts.registry.ready(digest).await?.serve());
+            }
         }
-        parts.registry.end_trial(loaded);
+        let to = self.state.borrow().to.clone();
+        parts.store.activate_plugin(before, Some(&to)).await?;
+        let old = before.iter();
+        let old =
+            old.filter_map(|(slot, digest)| Some((slot.clone(), serving.get(digest)?.clone())));
+        parts.registry.restore(loaded, &old.collect());
         Ok(())
     }
 
+    /// Says that it is still under way, and hears what other hosts want.
+    async fn beat(&self) {
+        let (store, id) = (&self.inner.parts.store, self.state.borrow().id);
+        if store.backend() == Backend::Postgres {
+            match store::told(store, id).await {
+                Ok(Told::Settle) => self.running.settle.cancel(),
+                Ok(Told::Abort(why)) => {
+                    self.running.why.get_or_init(|| why);
+                    self.running.abort.cancel();
+                }
+                Ok(Told::Nothing) => {}
+                Err(error) => tracing::debug!(%error, "could not look what other hosts want"),
+            }
+        }
+        let is_due = lock(&self.kept).elapsed() >= BEAT;
+        if is_due {
+            self.keep().await;
+        }
+    }
+
     async fn enter(&self, stage: Stage) {
+        let mut rollout = self.state.borrow().clone();
+        rollout.stage = stage;
+        // Stored before anybody here is told: a server that stops then has not forgotten what it said.
+        self.keep_as(&rollout).await;
         self.state.send_modify(|rollout| rollout.stage = stage);
-        self.keep().await;
     }
 
     /// A store that fails for a moment is no reason to stop in the middle.
@@ -221,58 +250,16 @@ impl Task {
     }
 
     async fn keep_as(&self, rollout: &Rollout) {
+        *lock(&self.kept) = Instant::now();
         if let Err(error) = store::keep(&self.inner.parts.store, rollout).await {
             tracing::warn!(%error, plugin = rollout.plugin, "could not store how a rollout stands");
         }
     }
 }
 
-/// Activates here what another host of the same store activated there. A version whose file is missing here is named, and
-/// what serves goes on.
-pub async fn follow(inner: Arc<Inner>) {
-    let parts = &inner.parts;
-    if parts.store.backend() != Backend::Postgres {
-        return;
-    }
-    let mut missing = Active::new();
-    loop {
-        tokio::select! {
-            () = parts.ending.cancelled() => return,
-            () = tokio::time::sleep(LOOK) => {}
-        }
-        match parts.store.active_plugins().await {
-            Ok(wanted) => catch_up(&inner, &wanted, &mut missing).await,
-            Err(error) => tracing::debug!(%error, "could not look who serves"),
-        }
-    }
-}
-
-async fn catch_up(inner: &Inner, wanted: &Active, missing: &mut Active) {
-    let registry = &inner.parts.registry;
-    let here = registry.active();
-    for (slot, digest) in wanted {
-        if here.get(slot) == Some(digest) || missing.get(slot) == Some(digest) {
-            continue;
-        }
-        let Some(manifest) = registry.manifest(digest) else {
-            tracing::warn!(
-                slot,
-                digest,
-                "another host activated a plugin that is not installed here; install the same file (`mindhost plugin install --locked`)"
-            );
-            missing.insert(slot.clone(), digest.clone());
-            continue;
-        };
-        // A rollout of this host is on its way between the store and the registry.
-        if lock(&inner.running).contains_key(&manifest.name) {
-            continue;
-        }
-        match registry.ready(digest).await {
-            Ok(ready) => registry.activate(&ready.serve(), None),
-            Err(error) => {
-                tracing::warn!(slot, digest, %error, "another host activated a plugin that does not work here");
-                missing.insert(slot.clone(), digest.clone());
-            }
-        }
+fn manifest(loaded: &Loaded) -> &Manifest {
+    match loaded {
+        Loaded::Connector(connector) => connector.manifest(),
+        Loaded::Model(model) => model.manifest(),
     }
 }

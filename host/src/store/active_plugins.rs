@@ -45,17 +45,17 @@ impl Store {
         Ok(tx.commit().await?)
     }
 
-    /// Remembers who serves. What nobody serves any more keeps its entry: its plugin may come back.
+    /// Remembers who serves what nobody served before. What somebody was activated for stays his, also where his file is
+    /// missing for now: other hosts of this store may have it.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn keep_active_plugins(&self, active: &BTreeMap<String, String>) -> Result<()> {
+    pub async fn keep_first_plugins(&self, active: &BTreeMap<String, String>) -> Result<()> {
         for (slot, digest) in active {
             self.change(
                 sqlx::query(
                     "INSERT INTO active_plugins (slot, digest, since) VALUES ($1, $2, $3) \
-                 ON CONFLICT (slot) DO UPDATE SET digest = excluded.digest, since = excluded.since \
-                 WHERE active_plugins.digest <> excluded.digest",
+                     ON CONFLICT (slot) DO NOTHING",
                 )
                 .bind(slot)
                 .bind(digest)

@@ -147,7 +147,12 @@ async fn unknown_names_say_what_there_is() {
     let sandbox = Sandbox::new().await;
     let error = sandbox.registry.engine("oracle").err().unwrap();
     check_fault(&error, Code::EngineNotFound, "hostile, memory");
-    let error = sandbox.registry.connector("oracle", None).err().unwrap();
+    let error = sandbox
+        .registry
+        .connector("oracle", None)
+        .await
+        .err()
+        .unwrap();
     check_fault(&error, Code::NoPlugin, "hostile, memory");
 }
 

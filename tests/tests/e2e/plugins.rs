@@ -3,15 +3,17 @@
 mod canary;
 mod commands;
 mod guide;
+mod hosts;
 mod museum;
 mod new;
 mod quarantine;
 mod refused;
+mod starts;
 mod under_load;
 mod usage;
 mod watch;
 
-use mindhost_tests::{Host, Value, Version, build, eventually, json, served_by};
+use mindhost_tests::{Host, Value, Version, build, json, served_by};
 
 use crate::stores;
 
@@ -157,25 +159,4 @@ async fn an_answer_in_words_says_which_model_made_it() {
     let stream = host.post("/responses", body).open().await;
     let header = stream.headers()["x-mindhost-plugins"].to_str().unwrap();
     assert!(header.starts_with("model-offline sha256="), "{header}");
-}
-
-#[tokio::test]
-async fn hosts_of_one_store_follow_each_other() {
-    let [_, first] = stores::both_with(|host| host.plugin(build::guest("memory"))).await;
-    let second = first.beside().await;
-    let mind = first.memory("numbers", 3).await;
-    let new = Version::of("0.1.1");
-    second.install(&new).await;
-    first.activate(&new).await;
-    let served = async || {
-        let tool = json!({"type": "sql_query", "query": "SELECT n FROM numbers"});
-        let body = json!({"model": mind.name, "tools": [tool]});
-        served_by(&second.post("/responses", body).await.expect_status(200))
-    };
-    eventually(served, |digest| *digest == new.digest()).await;
-    // One whose file is missing there changes nothing there, and is named in its log.
-    let newer = Version::of("0.1.2");
-    first.activate(&newer).await;
-    eventually(async || second.log(), |log| log.contains(&newer.digest())).await;
-    assert_eq!(served().await, new.digest());
 }

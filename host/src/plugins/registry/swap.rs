@@ -1,6 +1,6 @@
 //! One version takes the place of another, or serves beside it.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
     super::{Connector, trial::Watch, wasm::Loaded},
@@ -20,6 +20,15 @@ impl Registry {
         let mut replaced = Vec::new();
         self.change(|table| replaced = table.replace(loaded, watch));
         for old in &replaced {
+            self.drain_one(old);
+        }
+    }
+
+    /// Takes a version out of its places, which others get back.
+    pub fn restore(&self, loaded: &Loaded, before: &BTreeMap<String, Loaded>) {
+        let mut gone = Vec::new();
+        self.change(|table| gone = table.restore(loaded, before));
+        for old in &gone {
             self.drain_one(old);
         }
     }

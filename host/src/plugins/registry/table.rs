@@ -100,6 +100,33 @@ impl Table {
                 slot.active = Arc::clone(model);
             }
         }
+        self.gone_since(before)
+    }
+
+    /// Takes a plugin out of the slots that it serves, and gives those that others had before back to them. Returns whoever
+    /// serves nothing any more.
+    pub fn restore(&mut self, loaded: &Loaded, before: &BTreeMap<String, Loaded>) -> Vec<Loaded> {
+        let serving = self.serving();
+        self.end_trials_of(loaded);
+        let digest = digest_of(loaded);
+        self.connectors
+            .retain(|_, slot| slot.active.digest() != digest);
+        self.models.retain(|_, slot| slot.active.digest() != digest);
+        for (slot, old) in before {
+            match (slot.split_once(' '), old) {
+                (Some((_, engine)), Loaded::Connector(old)) => {
+                    self.connectors.insert(engine.to_owned(), Slot::of(old));
+                }
+                (Some((_, name)), Loaded::Model(old)) => {
+                    self.models.insert(name.to_owned(), Slot::of(old));
+                }
+                (None, _) => {}
+            }
+        }
+        self.gone_since(serving)
+    }
+
+    fn gone_since(&self, before: Vec<Loaded>) -> Vec<Loaded> {
         let after = self.serving();
         let is_gone = |old: &Loaded| !after.iter().any(|new| is_same(old, new));
         before.into_iter().filter(is_gone).collect()

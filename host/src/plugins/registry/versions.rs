@@ -118,7 +118,9 @@ pub fn found(
         }
         let signature = artifacts.signature(&digest);
         let package = artifacts.read(&digest);
-        all.push(Found::new(None, package, signature.as_deref(), trust));
+        // One that cannot be read is named by its file, as there is nothing else left of it.
+        let file = package.is_err().then(|| artifacts.file(&digest));
+        all.push(Found::new(file, package, signature.as_deref(), trust));
     }
     all
 }
@@ -207,11 +209,12 @@ impl Known {
     }
 }
 
-/// Of each plugin, the digest of the highest version that can be used; of several of one version the first by digest.
+/// Of each plugin of the plugins directory, the digest of the highest version that can be used; of several of one version
+/// the first by digest. What was only installed waits to be activated.
 pub fn newest(known: &BTreeMap<String, Known>) -> Vec<String> {
     let mut newest: BTreeMap<&str, (&String, _)> = BTreeMap::new();
     for (digest, one) in known {
-        if matches!(one.status, Status::Refused(_)) {
+        if matches!(one.status, Status::Refused(_)) || one.file.is_none() {
             continue;
         }
         let order = version_order(&one.about.version);

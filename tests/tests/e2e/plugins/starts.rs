@@ -1,0 +1,128 @@
+//! A start changes nothing, whatever became of the files; and a rollout moves what is its own.
+
+use mindhost_tests::{Host, Value, Version, build, json, served_by};
+
+use super::host;
+
+#[tokio::test]
+async fn a_damaged_file_is_stood_in_for_until_it_is_mended() {
+    let host = host().await;
+    let mind = host.memory("numbers", 3).await;
+    let (active, higher) = (Version::of("0.1.1"), Version::of("0.1.9"));
+    host.install(&higher).await;
+    host.activate(&active).await;
+    let file = host
+        .data_dir()
+        .join(format!("plugins/{}.wasm", active.digest()));
+    let mut damaged = active.bytes();
+    damaged[1000] ^= 1;
+    std::fs::write(&file, damaged).unwrap();
+    host.restart().await;
+    // Not by a version that nobody chose, but by the one of the plugins directory.
+    let reply = mind.sql("SELECT n FROM numbers").await.expect_status(200);
+    assert_eq!(served_by(&reply), Version::of("0.1.0").digest());
+    assert!(host.log().contains(&active.digest()), "{}", host.log());
+    std::fs::write(&file, active.bytes()).unwrap();
+    host.restart().await;
+    let reply = mind.sql("SELECT n FROM numbers").await.expect_status(200);
+    assert_eq!(served_by(&reply), active.digest());
+}
+
+#[tokio::test]
+async fn what_was_only_installed_serves_nothing_after_a_restart_either() {
+    let host = Host::start().await;
+    let first = Version::of("0.1.0");
+    host.install(&first).await;
+    host.restart().await;
+    assert_eq!(host.active("guest-memory").await, Value::Null);
+    // Nothing served before the first activation, so nothing serves when that is taken back.
+    host.activate(&first).await;
+    let back = host.rolled_back("guest-memory").await;
+    assert_eq!(back["stage"], "rolled_back", "{back}");
+    for _ in 0..2 {
+        assert_eq!(host.active("guest-memory").await, Value::Null);
+        host.get("/engines/memory")
+            .await
+            .expect_error(404, "engine_not_found");
+        host.restart().await;
+    }
+}
+
+#[tokio::test]
+async fn going_back_moves_no_other_plugin() {
+    let host = host().await;
+    let mind = host.memory("numbers", 3).await;
+    let other = Version::of_plugin("connector-sqlite", "0.1.1");
+    host.install(&other).await;
+    host.activate(&Version::of("0.1.1")).await;
+    let body = json!({"version": other.digest()});
+    let activate = host.post("/plugins/connector-sqlite/activate?wait=60", body);
+    activate.await.expect_status(202);
+    let back = host.rolled_back("guest-memory").await;
+    assert_eq!(back["stage"], "rolled_back", "{back}");
+    let reply = mind.sql("SELECT n FROM numbers").await.expect_status(200);
+    assert_eq!(served_by(&reply), Version::of("0.1.0").digest());
+    assert_eq!(host.active("connector-sqlite").await, other.digest());
+    host.restart().await;
+    assert_eq!(host.active("connector-sqlite").await, other.digest());
+}
+
+#[tokio::test]
+async fn a_plugin_that_takes_the_place_of_another_gives_it_back() {
+    let host = host().await;
+    let mind = host.memory("numbers", 3).await;
+    let other = Version::of("0.1.1").named("guest-memoyy");
+    host.install(&other).await;
+    let body = json!({"version": other.digest()});
+    let activate = host.post("/plugins/guest-memoyy/activate?wait=60", body);
+    let rollout = activate.await.expect_status(202).json();
+    assert_eq!(rollout["from"], Version::of("0.1.0").digest(), "{rollout}");
+    let next = Version::of("0.1.2");
+    host.install(&next).await;
+    let canary = json!({"version": next.digest(), "canary": {"percent": 1.0, "seconds": 600}});
+    let begun = host.post("/plugins/guest-memory/activate", canary);
+    begun.await.expect_status(202);
+    // Both serve one engine, so their rollouts are in each other's way.
+    host.post(
+        "/plugins/guest-memoyy/activate",
+        json!({"version": "0.1.1"}),
+    )
+    .await
+    .expect_error(409, "rollout_active");
+    host.rolled_back("guest-memory").await;
+    let back = host.rolled_back("guest-memoyy").await;
+    assert_eq!(back["stage"], "completed", "{back}");
+    let reply = mind.sql("SELECT n FROM numbers").await.expect_status(200);
+    assert_eq!(served_by(&reply), Version::of("0.1.0").digest());
+    assert_eq!(host.active("guest-memoyy").await, Value::Null);
+}
+
+#[tokio::test]
+async fn after_a_crash_in_probation_an_operator_can_go_back() {
+    let host = Host::builder()
+        .plugin(build::guest("memory"))
+        .env("MINDHOST_ROLLOUTS__PROBATION", "10m");
+    let host = host.start().await;
+    host.activate(&Version::of("0.1.1")).await;
+    host.kill().await;
+    host.restart().await;
+    let back = host.rolled_back("guest-memory").await;
+    assert_eq!(back["to"], Version::of("0.1.0").digest(), "{back}");
+    assert_eq!(
+        host.active("guest-memory").await,
+        Version::of("0.1.0").digest()
+    );
+}
+
+#[tokio::test]
+async fn a_data_directory_has_one_server() {
+    let host = Host::start().await;
+    let mut second = host.command(&["serve"]);
+    let said = tokio::task::spawn_blocking(move || second.output()).await;
+    let said = said.unwrap().unwrap();
+    let error = String::from_utf8_lossy(&said.stderr);
+    assert!(
+        !said.status.success() && error.contains("another server uses"),
+        "{error}"
+    );
+}
