@@ -3,6 +3,7 @@
 mod files;
 
 use std::{
+    fmt::Write as _,
     fs::{self, OpenOptions},
     io::Write,
     os::unix::fs::OpenOptionsExt,
@@ -186,14 +187,42 @@ fn sdk_words(new: &New) -> anyhow::Result<Vec<(&'static str, String)>> {
         Kind::Model => "model-provider",
     };
     let text = |path: &Path| toml_string(&path.to_string_lossy());
-    let component = format!(
-        "[package.metadata.component.target]\npath = {}\nworld = \"{world}\"\n\n",
+    let mut component = format!(
+        "[package.metadata.component.target]\npath = {}\nworld = \"{world}\"\n\n[package.metadata.component.target.dependencies]\n",
         text(&found.join("wit"))
     );
+    for (package, folder) in wit_dependencies(&found.join("wit/deps"))? {
+        let _ = writeln!(
+            component,
+            "{} = {{ path = {} }}",
+            toml_string(&package),
+            text(&folder)
+        );
+    }
+    component.push('\n');
     Ok(vec![
         ("{{sdk}}", format!("{{ path = {} }}", text(&found))),
         ("{{component}}", component),
     ])
+}
+
+/// The packages that the WIT of the contract uses, each with its folder. The component model's own tools find them there by
+/// themselves; cargo-component wants to be told.
+fn wit_dependencies(folder: &Path) -> anyhow::Result<Vec<(String, PathBuf)>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
+        let path = entry?.path();
+        for file in fs::read_dir(&path)? {
+            let text = fs::read_to_string(file?.path())?;
+            let named = text.lines().find_map(|line| line.strip_prefix("package "));
+            if let Some((package, _)) = named.and_then(|name| name.split_once('@')) {
+                found.push((package.to_owned(), path.clone()));
+            }
+        }
+    }
+    found.sort();
+    found.dedup();
+    Ok(found)
 }
 
 /// JSON's strings are strings of TOML.
@@ -273,6 +302,27 @@ mod tests {
                     assert!(!text.contains("{{"), "{name}: {text}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn cargo_component_is_told_of_every_package_that_the_contract_uses() {
+        let wit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sdk/rust/wit");
+        let known = wit_dependencies(&wit.join("deps")).unwrap();
+        let mut used = Vec::new();
+        for file in fs::read_dir(&wit).unwrap() {
+            let path = file.unwrap().path();
+            if path.extension().is_none_or(|extension| extension != "wit") {
+                continue;
+            }
+            let text = fs::read_to_string(path).unwrap();
+            let uses = text.lines().map(str::trim_start);
+            let uses = uses.filter_map(|line| line.strip_prefix("use ")?.split_once('/'));
+            used.extend(uses.map(|(package, _)| package.to_owned()));
+        }
+        assert!(!used.is_empty());
+        for package in used {
+            assert!(known.iter().any(|(one, _)| *one == package), "{package}");
         }
     }
 }
