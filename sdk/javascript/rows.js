@@ -26,9 +26,12 @@ export class Answer {
   #names;
   #iterator;
   #maxCellBytes;
+  #isTyped;
   #waiting = null;
 
-  constructor({ columns, rows }, maxCellBytes = 16 << 20) {
+  /** `isTyped`: the host computes with the values, so that none may travel as text in the place of a number. */
+  constructor({ columns, rows }, maxCellBytes = 16 << 20, isTyped = false) {
+    this.#isTyped = isTyped;
     this.#columns = columns.map(column);
     this.#names = columns.map(({ name }) => name);
     this.#iterator = rows[Symbol.iterator]();
@@ -41,6 +44,9 @@ export class Answer {
 
   /** The next rows in both limits; a larger row comes alone. Null at the end. */
   next(maxRows, maxBytes) {
+    // The engine hands numbers of 32 bits over with a sign.
+    maxRows >>>= 0;
+    maxBytes >>>= 0;
     const batch = [];
     let bytes = 0;
     while (batch.length < maxRows) {
@@ -68,6 +74,10 @@ export class Answer {
     let bytes = 0;
     const values = this.#columns.map((own, index) => {
       const cell = encode(own, Array.isArray(value) ? value[index] : value[this.#names[index]]);
+      if (this.#isTyped && cell.tag === "other" && /int64$/.test(own.dataType)) {
+        const why = "is beyond 2^53, which a scanner in JavaScript cannot give exactly; give the column the type decimal";
+        throw new PluginError("unsupported", `a value of ${own.name} ${why}`);
+      }
       const size = sizeOf(cell);
       if (size > this.#maxCellBytes) {
         throw new PluginError("too-large", `a value of ${own.name} is larger than ${this.#maxCellBytes} bytes`);

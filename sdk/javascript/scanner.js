@@ -27,6 +27,9 @@ class Cursor {
   }
 }
 
+/** Whether a filter came as it was sent: a number beyond 2^53 is not exact here, so the host keeps it. */
+const isExact = ({ values }) => values.every(({ tag, val }) => !/int64$/.test(tag) || Number.isSafeInteger(val));
+
 /** Values of filters as JavaScript has them. */
 const plainFilter = ({ column, op, values }) => ({ column, op, values: values.map((value) => value.val ?? null) });
 
@@ -60,7 +63,7 @@ export function exportScanner(Plugin, manifest) {
     }
 
     filterSupport(table, filters) {
-      const support = (filter) => this.#plugin.filterSupport?.(table, plainFilter(filter)) ?? "no";
+      const support = (filter) => (isExact(filter) && this.#plugin.filterSupport?.(table, plainFilter(filter))) || "no";
       return guarded(() => filters.map(support));
     }
 
@@ -69,7 +72,7 @@ export function exportScanner(Plugin, manifest) {
         const own = columnsOf(this.#plugin, table);
         const columns = projection.map((name) => own.find((column) => column.name === name) ?? gone(table, name));
         const asked = { columns: projection, filters: filters.map(plainFilter), limit, id };
-        return new Cursor(new Answer({ columns, rows: this.#plugin.scan(table, asked) }, maxCellBytes));
+        return new Cursor(new Answer({ columns, rows: this.#plugin.scan(table, asked) }, maxCellBytes, true));
       });
     }
   }

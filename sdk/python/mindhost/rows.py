@@ -101,7 +101,8 @@ def _encode(own: Column, value: Any) -> types.Value:
     try:
         return _ENCODERS[own.type](value)
     except (TypeError, ValueError, OverflowError):
-        raise PluginError("internal", f"a value of {own.name} is no {own.type}") from None
+        given = type(value).__name__
+        raise PluginError("internal", f"a value of {own.name} is no {own.type} but a Python {given}") from None
 
 
 _SUITS = {"boolean": bool, "int64": int, "uint64": int, "float64": (int, float), "text": str, "bytes": bytes}
@@ -110,9 +111,25 @@ _SUITS = {"boolean": bool, "int64": int, "uint64": int, "float64": (int, float),
 def _integer(of: Any, least: int, most: int) -> Any:
     def encode(value: Any) -> types.Value:
         number = int(value)
+        if not isinstance(value, str) and number != value:
+            raise ValueError
         return of(number) if least <= number <= most else types.Value_Other(str(number))
 
     return encode
+
+
+def _boolean(value: Any) -> types.Value:
+    # Some engines have no truth values but 0 and 1. A text is none: "false" would be true.
+    if isinstance(value, (bool, int)) and value in (0, 1):
+        return types.Value_Boolean(bool(value))
+    raise TypeError
+
+
+def _text(value: Any) -> types.Value:
+    # What has parts is no text, and its Python spelling is nobody's.
+    if isinstance(value, (list, tuple, dict, set, bytes, bytearray)):
+        raise TypeError
+    return types.Value_Text(str(value))
 
 
 def _date(value: Any) -> types.Value:
@@ -173,12 +190,12 @@ _NAMES = (
 )
 
 _ENCODERS = {
-    "boolean": lambda value: types.Value_Boolean(bool(value)),
+    "boolean": _boolean,
     "int64": _integer(types.Value_Int64, -(2**63), 2**63 - 1),
     "uint64": _integer(types.Value_Uint64, 0, 2**64 - 1),
     "float64": lambda value: types.Value_Float64(float(value)),
     "decimal": lambda value: types.Value_Decimal(str(value)),
-    "text": lambda value: types.Value_Text(str(value)),
+    "text": _text,
     "bytes": lambda value: types.Value_Bytes(bytes(value)),
     "date": _date,
     "time": _time,
