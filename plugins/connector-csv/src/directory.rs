@@ -1,6 +1,7 @@
 //! The files of the directory, and what their first lines say.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read as _};
 use std::path::PathBuf;
@@ -17,8 +18,6 @@ pub const SCHEMA: &str = "files";
 
 /// Bytes of a file that decide its columns at most.
 const MAX_LOOK: u64 = 8 << 20;
-/// Columns of a file at most, as for the host.
-const MAX_COLUMNS: usize = 4_096;
 const READ_BYTES: usize = 256 << 10;
 
 /// An open file at its first row.
@@ -36,8 +35,14 @@ type State = (u64, Option<SystemTime>);
 
 impl Directory {
     pub fn new(settings: Settings) -> Result<Self> {
-        let delimiter = u8::try_from(settings.delimiter)
-            .map_err(|_| Error::invalid_config("`delimiter` must be one ASCII character"))?;
+        let delimiter = match u8::try_from(settings.delimiter) {
+            Ok(delimiter @ (b'\t' | b' '..=b'~')) if delimiter != b'"' => delimiter,
+            _ => {
+                return Err(Error::invalid_config(
+                    "`delimiter` must be one ASCII character, and not the quote",
+                ));
+            }
+        };
         Ok(Self {
             settings,
             delimiter,
@@ -45,28 +50,64 @@ impl Directory {
         })
     }
 
-    /// Every file whose name ends in `.csv`.
+    /// Every file whose name ends in `.csv`, in any case.
     pub fn tables(&self) -> Result<Vec<TableRef>> {
-        let unreadable = |error: io::Error| self.unreadable(&error);
-        let mut names = Vec::new();
-        for entry in fs::read_dir(&self.settings.path).map_err(unreadable)? {
-            let path = entry.map_err(unreadable)?.path();
-            let is_csv = path
-                .extension()
-                .is_some_and(|end| end.eq_ignore_ascii_case("csv"));
-            if let Some(name) = path.file_stem().and_then(|name| name.to_str())
-                && is_csv
-                && path.is_file()
-            {
-                names.push(name.to_owned());
-            }
-        }
-        names.sort();
-        names.dedup();
-        Ok(names
-            .iter()
+        let files = self.files()?;
+        Ok(files
+            .keys()
             .map(|name| TableRef::new(SCHEMA, name))
             .collect())
+    }
+
+    /// The files by the names of their tables. Where two differ in their endings alone, `x.csv` is `x` and `x.CSV` keeps
+    /// its ending.
+    fn files(&self) -> Result<BTreeMap<String, PathBuf>> {
+        let unreadable = |error: io::Error| self.unreadable(&error);
+        let mut found = Vec::new();
+        for entry in fs::read_dir(&self.settings.path).map_err(unreadable)? {
+            let path = entry.map_err(unreadable)?.path();
+            let text = |part: Option<&OsStr>| part.and_then(OsStr::to_str).map(str::to_owned);
+            if let (Some(stem), Some(end), Some(name)) = (
+                text(path.file_stem()),
+                text(path.extension()),
+                text(path.file_name()),
+            ) && end.eq_ignore_ascii_case("csv")
+                && path.is_file()
+            {
+                found.push((end != "csv", stem, name, path));
+            }
+        }
+        found.sort();
+        let mut files = BTreeMap::new();
+        for (_, stem, name, path) in found {
+            let name = if files.contains_key(&stem) {
+                name
+            } else {
+                stem
+            };
+            files.entry(name).or_insert(path);
+        }
+        Ok(files)
+    }
+
+    /// Whether every column that `types` names is there.
+    pub fn check(&mut self) -> Result<()> {
+        let tables = self.tables()?;
+        for key in self.settings.types.clone().keys() {
+            let mut is_there = false;
+            for table in &tables {
+                if let Some(column) = key.strip_prefix(&format!("{}.", table.name)) {
+                    let columns = self.columns(table)?;
+                    is_there |= columns.iter().any(|known| known.name == column);
+                }
+            }
+            if !is_there {
+                return Err(Error::invalid_config(format!(
+                    "`types` names `{key}`, and no table has such a column; write `table.column`, without `.csv`"
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// The columns of a file, looked at again when it changed.
@@ -98,26 +139,20 @@ impl Directory {
 
     fn look(&self, table: &TableRef) -> Result<Vec<Column>> {
         let file = File::open(self.path(table)?).map_err(|error| self.unreadable(&error))?;
-        // The last line within the bound may be cut: it is left out unless the file ends there.
-        let mut input = Vec::new();
-        file.take(MAX_LOOK)
-            .read_to_end(&mut input)
-            .map_err(|error| self.unreadable(&error))?;
-        if input.len() as u64 == MAX_LOOK {
-            let end = input.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
-            input.truncate(end);
-        }
-        let mut reader = self.reader(input.as_slice());
+        let mut reader = self.reader(BufReader::with_capacity(READ_BYTES, file.take(MAX_LOOK)));
         let header = reader.byte_headers().map_err(unfit)?.clone();
-        let names = types::names(&header)?;
-        if names.len() > MAX_COLUMNS {
-            let message = format!("`{}.csv` has more than {MAX_COLUMNS} columns", table.name);
+        // A line that ends where the look does may be cut.
+        let is_cut = |reader: &Reader<_>| reader.position().byte() >= MAX_LOOK;
+        if is_cut(&reader) {
+            let message = format!("the first line of `{}.csv` is too long", table.name);
             return Err(Error::new(ErrorKind::TooLarge, message));
         }
+        let names = types::names(&header)?;
         let mut guesses = vec![types::Guess::default(); names.len()];
         let mut row = ByteRecord::new();
         for _ in 0..self.settings.types_from_rows {
-            if !reader.read_byte_record(&mut row).map_err(unfit)? {
+            let read = reader.read_byte_record(&mut row);
+            if is_cut(&reader) || !read.map_err(unfit)? {
                 break;
             }
             for (guess, field) in guesses.iter_mut().zip(&row) {
@@ -126,8 +161,7 @@ impl Directory {
         }
         let column = |(name, guess): (String, types::Guess)| {
             let given = self.settings.types.get(&format!("{}.{name}", table.name));
-            let data_type = given.map_or_else(|| guess.data_type(), |given| given.data_type());
-            Column::new(name, data_type)
+            guess.column(name, given.copied())
         };
         Ok(names.into_iter().zip(guesses).map(column).collect())
     }
@@ -135,12 +169,13 @@ impl Directory {
     /// The file of a table. A name that is no plain file name is no table.
     fn path(&self, table: &TableRef) -> Result<PathBuf> {
         let plain = !table.name.is_empty() && !table.name.contains(['/', '\\', '\0']);
-        let folder = PathBuf::from(&self.settings.path);
-        let endings = ["csv", "CSV"].into_iter();
-        endings
-            .map(|end| folder.join(format!("{}.{end}", table.name)))
-            .find(|path| plain && table.schema == SCHEMA && path.is_file())
-            .ok_or_else(|| Error::not_found(format!("there is no file `{}.csv`", table.name)))
+        let usual = PathBuf::from(&self.settings.path).join(format!("{}.csv", table.name));
+        let found = match plain && table.schema == SCHEMA {
+            true if usual.is_file() => Some(usual),
+            true => self.files()?.remove(&table.name),
+            false => None,
+        };
+        found.ok_or_else(|| Error::not_found(format!("there is no file `{}.csv`", table.name)))
     }
 
     fn unreadable(&self, error: &io::Error) -> Error {

@@ -56,7 +56,7 @@ impl Scanner for Csv {
     }
 
     fn check(&mut self) -> Result<ServerInfo> {
-        self.directory.tables()?;
+        self.directory.check()?;
         Ok(ServerInfo::new("CSV files", env!("CARGO_PKG_VERSION")))
     }
 

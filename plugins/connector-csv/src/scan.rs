@@ -1,12 +1,13 @@
 //! One file on its way to the host.
 
 use csv::ByteRecord;
-use mindhost_sdk::scanner::{Filter, ScanRequest, value_of_text};
+use mindhost_sdk::scanner::{Filter, ScanRequest};
 use mindhost_sdk::{
     Batch, BatchBuilder, BatchLimits, Column, Error, ErrorKind, Result, Value, control,
 };
 
 use crate::directory::{Rows, unfit};
+use crate::types;
 
 /// Lines between two looks at whether the host still wants them.
 const CHECK_LINES: u64 = 1_000;
@@ -114,12 +115,15 @@ impl Scan {
         }
         let text = std::str::from_utf8(field)
             .map_err(|_| self.fault(ErrorKind::Upstream, column, "is not UTF-8"))?;
-        value_of_text(text, column.data_type).ok_or_else(|| {
+        types::value_of(text, column).ok_or_else(|| {
+            let data_type = match column.native_type.as_str() {
+                "" => column.data_type.name(),
+                native => native,
+            };
             let what = format!(
-                "is not of the type {} that the lines before suggest; give the type of `{}.{}` in `types`",
-                column.data_type.name(),
-                self.table,
-                column.name
+                "is not of the type {data_type} that the lines before or `types` say; give the type of `{}.{}` in `types`, \
+                 `text` for what no other fits",
+                self.table, column.name
             );
             self.fault(ErrorKind::Upstream, column, &what)
         })

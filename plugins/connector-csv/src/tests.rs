@@ -140,3 +140,106 @@ fn a_wrong_configuration_says_which_field() {
     assert_eq!(error.kind(), ErrorKind::InvalidConfig);
     assert!(error.message().contains("types"), "{error}");
 }
+
+#[test]
+fn no_digit_is_lost() {
+    let text = "id,mixed,huge,n\n12345678901234567890,1.5,1e400,1\n12345678901234567891,12345678901234567890,2,2.5\n";
+    let (_folder, mut csv) = open(&[("t.csv", text)], "");
+    let columns = csv.columns(&table("t")).expect("columns");
+    assert_eq!(
+        types(&columns),
+        [
+            ("id", DataType::Decimal),
+            ("mixed", DataType::Text),
+            ("huge", DataType::Text),
+            ("n", DataType::Float64)
+        ]
+    );
+    assert_eq!(columns[0].native_type, "decimal(38,0)");
+    let rows = read(&mut csv, &ScanRequest::new(table("t"), &["id"])).expect("rows");
+    assert_eq!(rows[1], [Value::Decimal("12345678901234567891".into())]);
+}
+
+#[test]
+fn a_decimal_has_room_for_what_the_first_lines_show_and_a_later_one_is_named() {
+    let text = "d\n0.12345678901\n1\n";
+    let (_folder, mut csv) = open(&[("t.csv", text)], r#", "types": {"t.d": "decimal"}"#);
+    assert_eq!(
+        csv.columns(&table("t")).expect("columns")[0].native_type,
+        "decimal(38,11)"
+    );
+    let request = ScanRequest::new(table("t"), &["d"]);
+    assert_eq!(read(&mut csv, &request).expect("rows").len(), 2);
+
+    let more = r#", "types": {"t.d": "decimal"}, "types_from_rows": 0"#;
+    let (_folder, mut csv) = open(&[("t.csv", "d\n1.0\n0.12345678901\n")], more);
+    let error = read(&mut csv, &request).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Upstream);
+    let expected = "line 3 of `t.csv`: the field `d` is not of the type decimal(38,10)";
+    assert!(error.message().starts_with(expected), "{error}");
+}
+
+#[test]
+fn endings_are_read_in_any_case() {
+    let files = [
+        ("x.Csv", "a\n1\n"),
+        ("both.csv", "b\n1\n"),
+        ("both.CSV", "c\n1\n"),
+    ];
+    let (_folder, mut csv) = open(&files, "");
+    let tables = ["both", "both.CSV", "x"];
+    assert_eq!(csv.tables(), Ok(tables.map(table).to_vec()));
+    for (name, column) in tables.into_iter().zip(["b", "c", "a"]) {
+        assert_eq!(
+            csv.columns(&table(name)).expect(name)[0].name,
+            column,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn a_field_may_be_longer_than_what_is_looked_at() {
+    let long = format!("a,b\n1,2\n3,\"{}\"\n", "line\n".repeat(2 << 20));
+    let (_folder, mut csv) = open(&[("t.csv", &long)], "");
+    assert_eq!(
+        types(&csv.columns(&table("t")).expect("columns")),
+        [("a", DataType::Int64), ("b", DataType::Int64)]
+    );
+    let rows = read(&mut csv, &ScanRequest::new(table("t"), &["a"])).expect("rows");
+    assert_eq!(rows.len(), 2);
+}
+
+#[test]
+fn equal_names_are_numbered_in_no_time() {
+    let header = |count| format!("{}\n", vec!["x"; count].join(","));
+    let (_folder, mut csv) = open(&[("t.csv", &header(4_096)), ("u.csv", &header(4_097))], "");
+    let start = std::time::Instant::now();
+    let columns = csv.columns(&table("t")).expect("columns");
+    assert_eq!(columns[4_095].name, "x_4096");
+    assert!(start.elapsed() < std::time::Duration::from_secs(2));
+    let error = csv.columns(&table("u")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TooLarge);
+}
+
+#[test]
+fn a_configuration_that_means_nothing_is_refused() {
+    for more in [
+        r#", "types": {"t.y": "text"}"#,
+        r#", "types": {"t.csv.x": "text"}"#,
+        r#", "types": {"u.x": "text"}"#,
+    ] {
+        let (_folder, mut csv) = open(&[("t.csv", "x\n1\n")], more);
+        let error = csv.check().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidConfig, "{more}: {error}");
+    }
+    for delimiter in [r#"\""#, r"\n", "ä"] {
+        let config = format!(r#"{{"path": "x", "delimiter": "{delimiter}"}}"#);
+        let error = Csv::open(&Config::from_json(config)).err();
+        assert_eq!(
+            error.expect("an error").kind(),
+            ErrorKind::InvalidConfig,
+            "{delimiter}"
+        );
+    }
+}

@@ -1,8 +1,10 @@
 //! Names and types of columns, as the first lines show them.
 
+use std::collections::{HashMap, HashSet};
+
 use csv::ByteRecord;
 use mindhost_sdk::scanner::value_of_text;
-use mindhost_sdk::{DataType, Error, ErrorKind, Result};
+use mindhost_sdk::{Column, DataType, Error, ErrorKind, Result, Value};
 use serde::Deserialize;
 
 /// A type as the configuration writes it.
@@ -48,10 +50,19 @@ impl TypeName {
     }
 }
 
-/// The types that a column may have, from the narrowest; a value rules some out.
-const CANDIDATES: [DataType; 7] = [
+/// Columns of a file at most, as for the host.
+const MAX_COLUMNS: usize = 4_096;
+/// Digits of a decimal at most.
+const MAX_DIGITS: usize = 38;
+/// Digits of a decimal behind the point, where the first lines show no more.
+const USUAL_SCALE: usize = 10;
+
+/// The types that a column may have, from the narrowest; a value rules some out. Decimal stands for whole numbers that
+/// are too large for int64: as float64 they would lose digits, and two ids become one.
+const CANDIDATES: [DataType; 8] = [
     DataType::Boolean,
     DataType::Int64,
+    DataType::Decimal,
     DataType::Float64,
     DataType::Date,
     DataType::Time,
@@ -64,6 +75,8 @@ const CANDIDATES: [DataType; 7] = [
 pub struct Guess {
     ruled_out: [bool; CANDIDATES.len()],
     has_value: bool,
+    /// The most digits behind the point.
+    scale: usize,
 }
 
 impl Guess {
@@ -73,12 +86,27 @@ impl Guess {
         }
         self.has_value = true;
         let text = std::str::from_utf8(field).ok();
+        let fraction = text.and_then(|text| text.split_once('.'));
+        let digits = fraction.map_or(0, |(_, digits)| digits.len());
+        self.scale = self.scale.max(digits.min(MAX_DIGITS - 1));
         for (ruled_out, candidate) in self.ruled_out.iter_mut().zip(CANDIDATES) {
             *ruled_out = *ruled_out || !text.is_some_and(|text| fits(text, candidate));
         }
     }
 
-    pub fn data_type(&self) -> DataType {
+    /// The column, of the type that the configuration gives or else of the one that is left.
+    pub fn column(&self, name: String, given: Option<TypeName>) -> Column {
+        let guessed = || (self.data_type(), 0);
+        let given = given.map(|given| (given.data_type(), self.scale.max(USUAL_SCALE)));
+        let (data_type, scale) = given.unwrap_or_else(guessed);
+        let column = Column::new(name, data_type);
+        match data_type {
+            DataType::Decimal => column.native_type(format!("decimal({MAX_DIGITS},{scale})")),
+            _ => column,
+        }
+    }
+
+    fn data_type(&self) -> DataType {
         let mut left = self.ruled_out.iter().zip(CANDIDATES);
         match left.find(|(ruled_out, _)| !**ruled_out) {
             Some((_, candidate)) if self.has_value => candidate,
@@ -89,16 +117,63 @@ impl Guess {
 
 /// Whether a text is a value of the type and nothing else: `007` and `nan` are names rather than numbers.
 fn fits(text: &str, data_type: DataType) -> bool {
-    let is_number = matches!(data_type, DataType::Int64 | DataType::Float64);
+    let is_number = matches!(
+        data_type,
+        DataType::Int64 | DataType::Decimal | DataType::Float64
+    );
     let digits = text.strip_prefix('-').unwrap_or(text);
     let is_padded = digits.len() > 1 && digits.starts_with('0') && !digits.starts_with("0.");
     let is_plain = digits.starts_with(|c: char| c.is_ascii_digit()) && !is_padded;
-    (!is_number || is_plain) && value_of_text(text, data_type).is_some()
+    let is_whole = digits.bytes().all(|byte| byte.is_ascii_digit());
+    let keeps_digits = match data_type {
+        DataType::Decimal => is_whole && digits.len() <= MAX_DIGITS,
+        DataType::Float64 => !is_whole || text.parse::<i64>().is_ok(),
+        _ => true,
+    };
+    (!is_number || is_plain && keeps_digits) && value(text, data_type).is_some()
+}
+
+/// A text as a value. A number that is too large for a float is none.
+fn value(text: &str, data_type: DataType) -> Option<Value> {
+    match value_of_text(text, data_type)? {
+        Value::Float64(number) if number.is_infinite() && text.contains(char::is_numeric) => None,
+        value => Some(value),
+    }
+}
+
+/// A field as a value of its column, with all its digits; `None` where that is not possible.
+pub fn value_of(text: &str, column: &Column) -> Option<Value> {
+    let fits = column.data_type != DataType::Decimal || has_room(text, scale(column));
+    value(text, column.data_type).filter(|_| fits)
+}
+
+fn has_room(text: &str, scale: usize) -> bool {
+    let digits = text.trim_start_matches(['-', '+']);
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let (whole, fraction) = (
+        whole.trim_start_matches('0'),
+        fraction.trim_end_matches('0'),
+    );
+    fraction.len() <= scale && whole.len() <= MAX_DIGITS - scale
+}
+
+/// The digits behind the point that `Guess::column` has written.
+fn scale(column: &Column) -> usize {
+    let digits = column.native_type.rsplit_once(',');
+    let scale = digits.and_then(|(_, scale)| scale.strip_suffix(')')?.parse().ok());
+    scale.unwrap_or(USUAL_SCALE)
 }
 
 /// The names in the first line. A name that is absent or there twice gets a number.
 pub fn names(header: &ByteRecord) -> Result<Vec<String>> {
+    if header.len() > MAX_COLUMNS {
+        let message = format!("the first line names more than {MAX_COLUMNS} columns");
+        return Err(Error::new(ErrorKind::TooLarge, message));
+    }
     let mut names: Vec<String> = Vec::with_capacity(header.len());
+    let mut taken: HashSet<String> = HashSet::new();
+    // The next number of each name, so that a name which is there a thousand times is not tried a million times.
+    let mut numbers: HashMap<String, usize> = HashMap::new();
     for (index, field) in header.iter().enumerate() {
         let name = std::str::from_utf8(field)
             .map_err(|_| Error::new(ErrorKind::Upstream, "the first line is not UTF-8"))?
@@ -107,12 +182,14 @@ pub fn names(header: &ByteRecord) -> Result<Vec<String>> {
             "" => format!("column_{}", index + 1),
             name => name.to_owned(),
         };
-        let is_free = |candidate: &String| !names.contains(candidate);
-        let numbered = (2..).map(|number| format!("{wanted}_{number}"));
-        let name = std::iter::once(wanted.clone())
-            .chain(numbered)
-            .find(is_free);
-        names.push(name.unwrap_or(wanted));
+        let mut name = wanted.clone();
+        while taken.contains(&name) {
+            let number = numbers.entry(wanted.clone()).or_insert(1);
+            *number += 1;
+            name = format!("{wanted}_{number}");
+        }
+        taken.insert(name.clone());
+        names.push(name);
     }
     match names.is_empty() {
         true => Err(Error::new(

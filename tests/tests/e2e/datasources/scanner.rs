@@ -59,6 +59,58 @@ async fn files_have_full_sql() {
 }
 
 #[tokio::test]
+async fn a_table_is_named_in_front_of_its_star() {
+    let (_host, mind) = sales().await;
+    for sql in [
+        "SELECT customers.* FROM Customers WHERE id = 1",
+        "SELECT Customers.*, o.total FROM Customers JOIN orders o ON o.customer_id = \"Customers\".id WHERE o.id = 0",
+        "SELECT files.Customers.* FROM Customers WHERE id = 1",
+    ] {
+        let rows = mind.rows(sql).await;
+        assert_eq!(rows[0][..2], [json!(1), json!("Ada")], "{sql}");
+    }
+}
+
+#[tokio::test]
+async fn a_bad_cell_is_the_files_fault_and_no_strike_against_the_plugin() {
+    let host = Host::start().await;
+    write_csv(&host, "dec.csv", "d\n1.5\n100000000000000000000000000000\n");
+    write_csv(
+        &host,
+        "good.csv",
+        "id\n12345678901234567890\n12345678901234567891\n",
+    );
+    let data = json!({"path": "sales", "types": {"dec.d": "decimal"}});
+    host.datasource("sales", "csv", data).await;
+    let mind = host
+        .mind("files")
+        .datasource("sales")
+        .direct_queries()
+        .create()
+        .await;
+    for _ in 0..8 {
+        let refused = mind
+            .sql("SELECT * FROM dec")
+            .await
+            .expect_status(502)
+            .json();
+        let message = refused["error"]["message"].as_str().unwrap();
+        assert!(
+            message.contains("line 3 of `dec.csv`: the field `d`"),
+            "{refused}"
+        );
+        assert_eq!(refused["error"]["blame"], "upstream", "{refused}");
+    }
+    let rows = mind
+        .rows("SELECT count(DISTINCT id), max(id) FROM good")
+        .await;
+    assert_eq!(rows, [[json!(2), json!("12345678901234567891")]]);
+    mind.sql("SELECT regexp_like('a', '(')")
+        .await
+        .expect_status(400);
+}
+
+#[tokio::test]
 async fn files_are_catalogued_with_statistics() {
     let (host, _mind) = sales().await;
     let table = host
