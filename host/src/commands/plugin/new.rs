@@ -24,8 +24,9 @@ pub(crate) struct New {
     /// What it is written in.
     #[arg(long, value_enum)]
     language: Language,
-    /// For Rust: the folder of the crate mindhost-sdk, in place of the one from the registry.
-    #[arg(long)]
+    /// For Rust: the folder of the crate mindhost-sdk, `--sdk sdk/rust` in a checkout or where a packaged crate was
+    /// unpacked. Without it the project takes the crate from the registry, and builds where it is published.
+    #[arg(long, value_name = "FOLDER")]
     sdk: Option<PathBuf>,
     /// The folder to make; the name of the plugin when left out. It must not exist.
     #[arg(long, short)]
@@ -83,7 +84,18 @@ pub(super) fn run(new: &New) -> anyhow::Result<()> {
         folder.display(),
         folder.display()
     );
+    if needs_registry(new) {
+        println!("{FROM_REGISTRY}");
+    }
     Ok(())
+}
+
+/// What a project in Rust that was made without `--sdk` needs.
+const FROM_REGISTRY: &str = "It takes the crate mindhost-sdk from the registry. To build on a folder instead, a checkout's sdk/rust or an unpacked \
+    crate, make it with `--sdk FOLDER`, or write `mindhost-sdk = { path = \"FOLDER\" }` in its Cargo.toml.";
+
+fn needs_registry(new: &New) -> bool {
+    new.language == Language::Rust && new.sdk.is_none()
 }
 
 /// The rules for names of plugins, of engines and of packages at once.
@@ -96,13 +108,18 @@ fn check_name(name: &str) -> anyhow::Result<()> {
         && name != "connector-";
     if !valid {
         bail!(
-            "`{}` cannot be the name of a plugin; use lower-case letters, digits and `-`, at most 64, a letter first",
+            "`{}` cannot be the name of a plugin; use lower-case letters, digits and `-`, at most 64, a letter first and \
+             no `-` at the end",
             name.escape_debug().take(80).collect::<String>()
         );
     }
     ensure!(
         !RESERVED.contains(&format!(" {name} ")),
         "`{name}` is a word of Rust; choose another name, such as `connector-{name}`"
+    );
+    ensure!(
+        name != "mindhost-sdk",
+        "`mindhost-sdk` is the crate that a plugin in Rust depends on; choose another name"
     );
     Ok(())
 }
@@ -137,6 +154,10 @@ fn words(new: &New) -> anyhow::Result<Vec<(&'static str, String)>> {
         Language::Rust | Language::Python => "filter_support",
         Language::Javascript => "filterSupport",
     };
+    let from = match needs_registry(new) {
+        true => format!(" {FROM_REGISTRY}"),
+        false => String::new(),
+    };
     let mut words = vec![
         ("{{about}}", files::about(new.kind).to_owned()),
         ("{{name}}", new.name.clone()),
@@ -145,7 +166,7 @@ fn words(new: &New) -> anyhow::Result<Vec<(&'static str, String)>> {
         ("{{crate}}", new.name.replace('-', "_")),
         ("{{language}}", language.to_owned()),
         ("{{source}}", source.to_owned()),
-        ("{{needs}}", needs.to_owned()),
+        ("{{needs}}", format!("{needs}{from}")),
         ("{{use}}", using),
         ("{{filter}}", filter.to_owned()),
     ];
@@ -276,11 +297,14 @@ mod tests {
             "a_b",
             "ä",
             "test",
+            "mindhost-sdk",
             "connector-",
             &"a".repeat(65),
         ] {
             assert!(check_name(name).is_err(), "{name}");
         }
+        let said = check_name("a-").unwrap_err().to_string();
+        assert!(said.contains("no `-` at the end"), "{said}");
         assert_eq!(title(engine("connector-open-sea")), "Open sea");
     }
 
@@ -296,6 +320,12 @@ mod tests {
                     output: None,
                 };
                 let words = words(&new).unwrap();
+                let readme = filled(files::README, &words);
+                assert_eq!(
+                    readme.contains("--sdk FOLDER"),
+                    language == Language::Rust,
+                    "{readme}"
+                );
                 let templates = files::templates(kind, language);
                 for (name, text) in templates.into_iter().chain([("README.md", files::README)]) {
                     let text = filled(text, &words);

@@ -11,9 +11,11 @@ use clap::Args;
 use mindhost::{
     Error,
     plugins::{
-        Call, Connection, Connector, Manifest, Model, ModelEvent, ModelMessage, ModelRequest, Part,
-        PluginKind, Role, Statement, TableRef, alone::Loaded, record::recorded,
+        Call, Connection, Connector, Dialect, Manifest, Model, ModelEvent, ModelMessage,
+        ModelRequest, Paging, Part, PluginKind, Role, Statement, TableRef, alone::Loaded,
+        record::recorded,
     },
+    sql::{Scope, ScopeDatasource, ScopeTable, guard},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -151,6 +153,12 @@ impl Session<'_> {
         let mut connection = opened.map_err(told)?;
         took("open", start);
         let ended = match (&self.run.input, &self.run.describe) {
+            (Some(sql), _) if connector.manifest().dialect == Some(Dialect::Datafusion) => {
+                match self.named(&mut *connection, sql).await {
+                    Ok(sql) => self.query(&mut *connection, &sql).await,
+                    Err(error) => Err(error),
+                }
+            }
             (Some(sql), _) => self.query(&mut *connection, sql).await,
             (None, Some(table)) => self.describe(&mut *connection, table).await,
             (None, None) if self.run.tables => self.tables(&mut *connection).await,
@@ -217,6 +225,26 @@ impl Session<'_> {
             [] => anyhow::bail!("there is no table `{name}`; --tables lists them"),
             _ => anyhow::bail!("several schemas have a table `{name}`; give it as schema.name"),
         }
+    }
+
+    /// A statement over a scanner, as a server sends it: its tables have their whole names.
+    async fn named(&self, connection: &mut dyn Connection, sql: &str) -> anyhow::Result<String> {
+        let tables = connection.tables(&self.call()).await.map_err(told)?;
+        let tables = tables.into_iter().map(|table| ScopeTable {
+            table,
+            columns: Vec::new(),
+        });
+        let scope = Scope {
+            datasources: vec![ScopeDatasource {
+                id: String::new(),
+                name: self.configured.target().name,
+                dialect: Dialect::Datafusion,
+                tables: tables.collect(),
+                function_schemas: Vec::new(),
+                paging: Paging::Sql,
+            }],
+        };
+        Ok(guard(sql, &scope).map_err(told)?.text().to_owned())
     }
 
     async fn query(&self, connection: &mut dyn Connection, sql: &str) -> anyhow::Result<()> {

@@ -48,6 +48,24 @@ fn a_statement_runs_without_a_server_and_says_what_it_may_reach() {
 }
 
 #[test]
+fn a_table_of_a_scanner_needs_no_schema() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join("sales")).unwrap();
+    std::fs::write(dir.path().join("sales/Customer.csv"), "id\n7\n").unwrap();
+    let data = config(dir.path(), &json!({"path": "sales"}));
+    let csv = built("connector-csv");
+    let run = |sql: &str| plugin(dir.path(), &["run", &csv, "--config", data, sql]);
+    for sql in ["SELECT id FROM customer", "SELECT id FROM files.customer"] {
+        let output = run(sql);
+        assert_eq!(stdout(&output), "id\n--\n7\n", "{}", stderr(&output));
+    }
+    let missing = run("SELECT id FROM nothing");
+    assert_eq!(missing.status.code(), Some(1));
+    let told = stderr(&missing);
+    assert!(told.contains("`nothing`") && !told.contains('\0'), "{told}");
+}
+
+#[test]
 fn what_goes_wrong_is_told_in_the_words_of_the_host() {
     let dir = shop();
     let sqlite = built("connector-sqlite");
