@@ -7,6 +7,7 @@
 
 mod bounded;
 mod catalog;
+mod checked;
 mod connection;
 mod errors;
 mod filters;
@@ -19,9 +20,11 @@ mod pieces;
 mod plan;
 mod reader;
 mod size;
+mod steps;
 mod table;
 #[cfg(test)]
 mod tests;
+mod times;
 
 use std::sync::Arc;
 

@@ -50,6 +50,15 @@ fn every_table_gets_its_stored_name() {
         "SELECT shop.orders.* FROM orders",
         r#"SELECT "public".orders.* FROM "public"."orders""#,
     );
+    let files = |sql: &str| guard(sql, &shop(Dialect::Datafusion)).unwrap();
+    assert_eq!(
+        files("SELECT Orders.* FROM orders").text(),
+        r#"SELECT "files"."orders".* FROM "files"."orders""#
+    );
+    assert_eq!(
+        files("SELECT orders.* FROM (SELECT * FROM orders) orders").text(),
+        r#"SELECT orders.* FROM (SELECT * FROM "files"."orders") orders"#
+    );
     check(
         "WITH orders AS (SELECT id FROM orders) SELECT id FROM orders",
         r#"WITH orders AS (SELECT id FROM "public"."orders") SELECT id FROM orders"#,

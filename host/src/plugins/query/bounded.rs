@@ -17,16 +17,18 @@ use datafusion::{
         ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
         Signature, Volatility,
         expr::ScalarFunction,
-        planner::{ExprPlanner, PlannerResult, RawBinaryExpr},
+        planner::{ExprPlanner, PlannerResult, RawBinaryExpr, RawWindowExpr},
     },
 };
 use sqlparser::ast::BinaryOperator;
 
-use super::errors::carried;
+use super::{errors::carried, steps};
 use crate::error::{Code, Error};
 
 /// Bytes of text that one function may make of one batch.
 const MAX_BYTES: u64 = 128 << 20;
+/// Bytes of one text that a function may make: what works on it next cannot be interrupted in the middle of it.
+const MAX_TEXT: u64 = 16 << 20;
 
 /// The functions that grow, with how to work out how much; and those that write out what may be a view that is repeated.
 const GROWING: [(&str, Estimate); 19] = [
@@ -55,11 +57,11 @@ const GROWING: [(&str, Estimate); 19] = [
 type Estimate = fn(&[Size], u64) -> u64;
 
 /// What is known of an argument.
-struct Size {
+pub struct Size {
     /// Of all its texts together.
-    bytes: u64,
+    pub bytes: u64,
     /// Of its longest text.
-    longest: u64,
+    pub longest: u64,
     /// The greatest number, where it is one.
     number: u64,
 }
@@ -101,21 +103,26 @@ fn formatted(sizes: &[Size], rows: u64) -> u64 {
 }
 
 fn check(args: &[ColumnarValue], rows: usize, estimate: Estimate) -> Result<()> {
-    let rows = rows as u64;
-    let sizes: Vec<Size> = args
-        .iter()
-        .map(|arg| size(arg, rows))
-        .collect::<Result<_>>()?;
-    match estimate(&sizes, rows) <= MAX_BYTES {
-        true => Ok(()),
-        false => Err(carried(Error::new(
-            Code::ResultTooLarge,
-            format!(
-                "a function would make texts of more than {} MiB out of a few rows; make them shorter",
-                MAX_BYTES >> 20
-            ),
-        ))),
-    }
+    let mut sizes = sizes(args, rows)?;
+    let all_rows = estimate(&sizes, rows as u64);
+    sizes.iter_mut().for_each(|size| size.bytes = size.longest);
+    let most = match (all_rows, estimate(&sizes, 1)) {
+        (MAX_BYTES.., _) => MAX_BYTES,
+        (_, MAX_TEXT..) => MAX_TEXT,
+        _ => return Ok(()),
+    };
+    Err(carried(Error::new(
+        Code::ResultTooLarge,
+        format!(
+            "a function would make texts of more than {} MiB out of a few rows; make them shorter",
+            most >> 20
+        ),
+    )))
+}
+
+/// The sizes of the arguments of a function.
+pub fn sizes(args: &[ColumnarValue], rows: usize) -> Result<Vec<Size>> {
+    args.iter().map(|arg| size(arg, rows as u64)).collect()
 }
 
 fn size(arg: &ColumnarValue, rows: u64) -> Result<Size> {
@@ -159,6 +166,7 @@ fn greatest(array: &ArrayRef) -> Result<u64> {
 
 /// A function as it is, or one that looks at its arguments first.
 pub fn bounded(function: Arc<ScalarUDF>) -> Arc<ScalarUDF> {
+    let function = steps::in_steps(function);
     match GROWING.iter().find(|(name, _)| *name == function.name()) {
         Some((name, _)) => Arc::new(ScalarUDF::from(Bounded {
             name: (*name).to_owned(),
@@ -226,7 +234,18 @@ fn as_view(of: DataType) -> DataType {
     }
 }
 
-/// Plans `a || b` as a function that looks at the sizes first.
+/// What aggregates make for each row out of all rows of its window: as many times as much work and memory.
+const NOT_IN_WINDOWS: [&str; 7] = [
+    "approx_distinct",
+    "approx_median",
+    "approx_percentile_cont",
+    "array_agg",
+    "median",
+    "percentile_cont",
+    "string_agg",
+];
+
+/// Plans `a || b` as a function that looks at the sizes first, and no window that is more than linear.
 #[derive(Debug)]
 pub struct Joining;
 
@@ -249,6 +268,17 @@ impl ExprPlanner for Joining {
         }));
         let call = ScalarFunction::new_udf(join, vec![expr.left, expr.right]);
         Ok(PlannerResult::Planned(Expr::ScalarFunction(call)))
+    }
+
+    fn plan_window(&self, expr: RawWindowExpr) -> Result<PlannerResult<RawWindowExpr>> {
+        let name = expr.func_def.name();
+        match NOT_IN_WINDOWS.contains(&name) {
+            false => Ok(PlannerResult::Original(expr)),
+            true => Err(carried(Error::new(
+                Code::SqlNotSupported,
+                format!("`{name}` cannot be used with OVER here; group in a subquery and join it"),
+            ))),
+        }
     }
 }
 

@@ -14,8 +14,8 @@ use url::Url;
 use super::{errors::carried, reader::Reader, table::ScannedTable};
 use crate::{error::Kind, plugins::TableRef};
 
-/// The one catalog.
-pub const CATALOG: &str = "source";
+/// The one catalog. Nobody writes its name, and messages are shown without it.
+pub const CATALOG: &str = "mindhost_source_of_rows";
 /// The schema of names without one. No name has a NUL, so none of them is a table: the guard writes schemas.
 pub const NO_SCHEMA: &str = "\0";
 

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use datafusion::common::DataFusionError;
 
-use super::memory::StatementMemory;
+use super::{
+    catalog::{CATALOG, NO_SCHEMA},
+    memory::StatementMemory,
+};
 use crate::error::{Blame, Code, Error};
 
 /// Longest message that is shown, in bytes.
@@ -15,7 +18,8 @@ pub fn convert(error: &DataFusionError, memory: &StatementMemory) -> Error {
     match error.find_root() {
         DataFusionError::External(own) => match own.downcast_ref::<Error>() {
             Some(own) => own.clone(),
-            None => Error::internal(own.to_string()),
+            // Sources fail with errors of ours; this is a pattern that cannot be read, or the like.
+            None => invalid(&own.to_string()),
         },
         DataFusionError::ResourcesExhausted(_) if memory.host_was_full() => Error::new(
             Code::Overloaded,
@@ -39,8 +43,12 @@ pub fn convert(error: &DataFusionError, memory: &StatementMemory) -> Error {
             "the statement cannot be run in the way it is written; write it more plainly",
         )
         .with_source(what.clone()),
-        other => Error::new(Code::SqlInvalid, shown(&other.strip_backtrace())).blamed(Blame::Upstream),
+        other => invalid(&other.strip_backtrace()),
     }
+}
+
+fn invalid(message: &str) -> Error {
+    Error::new(Code::SqlInvalid, shown(message)).blamed(Blame::Upstream)
 }
 
 fn shown(message: &str) -> String {
@@ -50,8 +58,11 @@ fn shown(message: &str) -> String {
         .or_else(|| message.strip_prefix("Execution error: "))
         .or_else(|| message.strip_prefix("Arrow error: "))
         .unwrap_or(message);
-    // Tables are known by the catalog's one name, which nobody wrote.
-    let message = message.replace(concat!("source", "."), "");
+    // Tables are known by the catalog's one name, which nobody wrote, and those without a schema by that of none.
+    let message = message
+        .replace(&format!("{CATALOG}."), "")
+        .replace(&format!("{NO_SCHEMA}."), "")
+        .replace(&format!("\"{NO_SCHEMA}\"."), "");
     let mut end = message.len().min(MAX_MESSAGE);
     while !message.is_char_boundary(end) {
         end -= 1;

@@ -11,7 +11,7 @@ use datafusion::{
     logical_expr::{AggregateUDF, ScalarUDF, WindowUDF, planner::ExprPlanner},
 };
 
-use super::bounded;
+use super::{bounded, checked};
 
 /// The guard's own list. What is not on it cannot be called even if it came through.
 const LISTED: &str = include_str!("../../sql/rules/datafusion.txt");
@@ -42,6 +42,7 @@ pub fn allowed() -> &'static Functions {
             aggregate: SessionStateDefaults::default_aggregate_functions()
                 .into_iter()
                 .filter(|function| is_listed(&functions, function.name(), function.aliases()))
+                .map(checked::sum)
                 .collect(),
             window: SessionStateDefaults::default_window_functions()
                 .into_iter()

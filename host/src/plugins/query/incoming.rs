@@ -10,6 +10,7 @@ use datafusion::arrow::{
     },
     compute::cast,
     datatypes::{DataType as Physical, Field, Schema, SchemaRef, TimeUnit},
+    temporal_conversions::{date32_to_datetime, time64us_to_time, timestamp_us_to_datetime},
 };
 
 use crate::{
@@ -255,10 +256,21 @@ fn text_of(value: &Value) -> Option<String> {
             text.clone()
         }
         Value::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-        Value::Date(days) => days.to_string(),
-        Value::Time(micros) => micros.to_string(),
-        Value::Timestamp(micros) | Value::TimestampUtc(micros) => micros.to_string(),
+        Value::Date(days) => {
+            date32_to_datetime(*days).map_or_else(|| days.to_string(), |at| at.date().to_string())
+        }
+        Value::Time(micros) => i64::try_from(*micros)
+            .ok()
+            .and_then(time64us_to_time)
+            .map_or_else(|| micros.to_string(), |at| at.to_string()),
+        Value::Timestamp(micros) => moment(*micros),
+        Value::TimestampUtc(micros) => moment(*micros) + "Z",
     })
+}
+
+/// `2024-02-29T12:00:00`, as everywhere; a number only where no calendar goes.
+fn moment(micros: i64) -> String {
+    timestamp_us_to_datetime(micros).map_or_else(|| micros.to_string(), |at| format!("{at:?}"))
 }
 
 #[cfg(test)]
@@ -278,6 +290,21 @@ mod tests {
             "decimal(x)",
         ] {
             assert_eq!(decimal(other), DEFAULT_DECIMAL, "{other}");
+        }
+    }
+
+    #[test]
+    fn times_of_any_column_are_texts() {
+        for (value, text) in [
+            (Value::Date(19_782), "2024-02-29"),
+            (Value::Time(43_200_000_000), "12:00:00"),
+            (
+                Value::Timestamp(1_709_208_000_500_000),
+                "2024-02-29T12:00:00.500",
+            ),
+            (Value::TimestampUtc(0), "1970-01-01T00:00:00Z"),
+        ] {
+            assert_eq!(text_of(&value).as_deref(), Some(text));
         }
     }
 

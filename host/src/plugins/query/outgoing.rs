@@ -4,7 +4,7 @@ use std::{fmt::Write as _, sync::Arc};
 
 use datafusion::arrow::{
     array::{Array, ArrayRef, AsArray, RecordBatch, StringBuilder, StructArray},
-    compute::cast,
+    compute::{CastOptions, cast_with_options},
     datatypes::{DataType as Physical, Field, Schema, SchemaRef, TimeUnit},
     error::ArrowError,
     util::display::{ArrayFormatter, FormatOptions},
@@ -12,10 +12,15 @@ use datafusion::arrow::{
 
 use super::incoming::{NATIVE, TYPE};
 use crate::{
-    error::{Code, Error, Result},
+    error::{Blame, Code, Error, Result},
     plugins::{Column, DataType},
 };
 
+/// What does not fit is an error rather than a NULL.
+const CHECKED: CastOptions = CastOptions {
+    safe: false,
+    format_options: FormatOptions::new(),
+};
 /// How deep values may lie in each other.
 const MAX_DEPTH: usize = 32;
 
@@ -113,7 +118,14 @@ fn converted(array: &ArrayRef, wanted: &Physical) -> Result<ArrayRef> {
     }
     match found {
         Physical::Interval(_) | Physical::Duration(_) => shown(array),
-        _ => cast(array, wanted).map_err(too_large),
+        _ => cast_with_options(array, wanted, &CHECKED).map_err(|error| match wanted {
+            Physical::Utf8 | Physical::Binary => too_large(error),
+            _ => Error::new(
+                Code::SqlInvalid,
+                format!("a value of the result is out of the range of its type: {error}"),
+            )
+            .blamed(Blame::Upstream),
+        }),
     }
 }
 

@@ -7,7 +7,7 @@ use datafusion::{
     common::{DataFusionError, Result},
     config::Dialect,
     execution::{
-        SessionState, SessionStateBuilder,
+        FunctionRegistry as _, SessionState, SessionStateBuilder,
         context::SQLOptions,
         disk_manager::{DiskManagerBuilder, DiskManagerMode},
         runtime_env::RuntimeEnvBuilder,
@@ -25,12 +25,15 @@ use tokio::sync::mpsc;
 use super::{
     QueryEngine,
     catalog::{CATALOG, Catalog, NO_SCHEMA, NoStores},
+    checked::CheckedOperators,
     errors, functions,
     memory::StatementMemory,
     outgoing::Form,
     patience, pieces,
     reader::Reader,
     size,
+    steps::Until,
+    times,
 };
 use crate::{
     error::{Code, Error, Result as HostResult},
@@ -100,10 +103,11 @@ async fn plan(
     let mut state = session(text, reader, bounds)?;
     // The time that now() gives.
     state.mark_start_execution();
-    let statement = state.sql_to_statement(text, &Dialect::Generic)?;
-    match &statement {
+    let mut statement = state.sql_to_statement(text, &Dialect::Generic)?;
+    match &mut statement {
         Statement::Statement(query) if matches!(**query, ast::Statement::Query(_)) => {
             size::check(query).map_err(errors::carried)?;
+            times::to_microseconds(query);
         }
         // The guard has let nothing else through. What follows refuses it too, but for EXPLAIN.
         _ => {
@@ -136,6 +140,7 @@ fn session(text: &str, reader: Reader, bounds: &Bounds) -> Result<SessionState> 
     options.set("datafusion.sql_parser.parse_float_as_decimal", "true")?;
     options.set("datafusion.execution.time_zone", "+00:00")?;
     options.set("datafusion.execution.enable_recursive_ctes", "false")?;
+    options.extensions.insert(Until(bounds.call.clone()));
     let runtime = RuntimeEnvBuilder::new()
         .with_memory_pool(Arc::clone(&bounds.memory) as _)
         .with_disk_manager_builder(
@@ -144,7 +149,7 @@ fn session(text: &str, reader: Reader, bounds: &Bounds) -> Result<SessionState> 
         .with_object_store_registry(Arc::new(NoStores))
         .build_arc()?;
     let functions = functions::allowed();
-    Ok(SessionStateBuilder::new()
+    let mut state = SessionStateBuilder::new()
         .with_config(config)
         .with_runtime_env(runtime)
         .with_catalog_list(Arc::new(Catalog(reader)))
@@ -155,7 +160,9 @@ fn session(text: &str, reader: Reader, bounds: &Bounds) -> Result<SessionState> 
         .with_table_function_list(functions.table.clone())
         .with_optimizer_rules(patience::logical(Optimizer::new().rules))
         .with_physical_optimizer_rules(patience::physical(PhysicalOptimizer::new().rules))
-        .build())
+        .build();
+    state.register_function_rewrite(Arc::new(CheckedOperators))?;
+    Ok(state)
 }
 
 impl Planned {

@@ -3,9 +3,10 @@
 use sqlparser::{
     ast::{
         Cte, Distinct, ExcludeSelectItem, Fetch, GroupByExpr, GroupByWithModifier, LimitClause,
-        NamedWindowDefinition, NamedWindowExpr, Offset, OrderBy, OrderByExpr, OrderByKind, Query,
-        Select, SelectFlavor, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, SetQuantifier,
-        Spanned, Top, TopQuantity, Values, WildcardAdditionalOptions, With,
+        NamedWindowDefinition, NamedWindowExpr, ObjectNamePart, Offset, OrderBy, OrderByExpr,
+        OrderByKind, Query, Select, SelectFlavor, SelectItem, SelectItemQualifiedWildcardKind,
+        SetExpr, SetQuantifier, Spanned, TableFactor, TableWithJoins, Top, TopQuantity, Values,
+        WildcardAdditionalOptions, With,
     },
     tokenizer::Location,
 };
@@ -208,7 +209,7 @@ impl Walk<'_> {
             return Err(self.unsupported("FROM before SELECT", select_token.0.span.start));
         }
         // FROM comes first, so that the tables are known where columns name them.
-        for table in from {
+        for table in from.iter_mut() {
             self.table_with_joins(table)?;
         }
         if let Some(Distinct::On(exprs)) = distinct {
@@ -219,6 +220,7 @@ impl Walk<'_> {
         }
         for item in projection {
             self.select_item(item)?;
+            self.whole_table(item, from);
         }
         if let Some(selection) = selection {
             self.expr(selection)?;
@@ -230,6 +232,40 @@ impl Walk<'_> {
         named_window
             .iter_mut()
             .try_for_each(|window| self.named_window(window))
+    }
+
+    /// DataFusion knows `customer.*` only by the very name that stands in FROM, which the guard has made longer.
+    fn whole_table(&self, item: &mut SelectItem, from: &[TableWithJoins]) {
+        let SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) =
+            item
+        else {
+            return;
+        };
+        let [ObjectNamePart::Identifier(written)] = name.0.as_slice() else {
+            return;
+        };
+        let factors = from.iter().flat_map(|table| {
+            let joined = table.joins.iter().map(|join| &join.relation);
+            std::iter::once(&table.relation).chain(joined)
+        });
+        let mut meant = factors.filter_map(|factor| match factor {
+            TableFactor::Table {
+                name, alias: None, ..
+            } => match name.0.as_slice() {
+                [_, ObjectNamePart::Identifier(table)] => {
+                    let quoted = written.quote_style.is_some();
+                    let same = self.rules.same_table(&written.value, quoted, &table.value);
+                    same.then(|| name.clone())
+                }
+                _ => None,
+            },
+            _ => None,
+        });
+        if let (Dialect::Datafusion, Some(only), None) =
+            (self.rules.dialect, meant.next(), meant.next())
+        {
+            *name = only;
+        }
     }
 
     fn named_window(&mut self, window: &mut NamedWindowDefinition) -> Result<()> {

@@ -1,0 +1,155 @@
+//! What a statement may not do: take the one thread for itself, or give a number that is wrong.
+
+use std::time::Instant;
+
+use super::*;
+
+#[tokio::test]
+async fn no_function_takes_longer_than_its_statement_may() {
+    let connector = connector(&scripted(20_000, Pushdown::No), &settings());
+    // Each match reads all of the rest, in each of the rows.
+    let sql = r#"SELECT sum(length(regexp_replace(repeat(name, 30000), '.*[^ -~]|[a-z]', '', 'g'))) FROM "main"."t" WHERE id < 500"#;
+    let mut connection = connector.connect(&target(), &call()).await.unwrap();
+    let short = Statement {
+        timeout: Duration::from_secs(1),
+        ..statement(sql)
+    };
+    connection.query(&short, &call()).await.unwrap();
+    let error = connection.next(10, &call()).await.unwrap_err();
+    assert_eq!(error.code(), Code::Timeout);
+    drop(connection);
+    let free = rows(&connector, r#"SELECT count(*) FROM "main"."t""#);
+    let free = tokio::time::timeout(Duration::from_secs(10), free).await;
+    free.expect("the thread is free again").unwrap();
+}
+
+#[tokio::test]
+async fn what_would_take_too_long_for_one_row_is_refused_at_once() {
+    let start = Instant::now();
+    for (sql, code) in [
+        (
+            "levenshtein(repeat(name, 100000), repeat(name, 100000))",
+            Code::SqlInvalid,
+        ),
+        ("regexp_count(name, 'a')", Code::SqlInvalid),
+        (
+            "regexp_like(repeat(name, 100000), 'a')",
+            Code::ResultTooLarge,
+        ),
+        ("regexp_like(name, '(a{1000}){1000}')", Code::SqlInvalid),
+        ("regexp_like(name, '(')", Code::SqlInvalid),
+        (
+            "strpos(repeat(name, 1000000), repeat(doc, 1000000))",
+            Code::ResultTooLarge,
+        ),
+        (
+            "strpos(repeat(name, 2000), repeat(doc, 200000))",
+            Code::ResultTooLarge,
+        ),
+        (
+            "ltrim(repeat(name, 1000), repeat(doc, 200000))",
+            Code::ResultTooLarge,
+        ),
+        ("array_agg(id) OVER (ORDER BY id)", Code::SqlNotSupported),
+        ("median(id) OVER (ORDER BY id)", Code::SqlNotSupported),
+    ] {
+        let error = refused(&format!(r#"SELECT {sql} FROM "main"."t""#)).await;
+        assert_eq!(error.code(), code, "{sql}: {error}");
+    }
+    assert!(start.elapsed() < Duration::from_secs(20));
+}
+
+#[tokio::test]
+async fn patterns_replace_as_in_postgresql() {
+    assert_eq!(
+        one(r"SELECT regexp_replace('foobarbaz', 'b(..)', 'X\1Y', 'g'), regexp_replace('foobarbaz', 'b(..)', 'X\1Y'),
+              regexp_replace('aBa', 'b', '-', 'i'), regexp_replace(NULL, 'a', 'b'), regexp_like('Ab', 'B$', 'i')")
+        .await,
+        ["fooXarYXazY", "fooXarYbaz", "a-a", "", "true"]
+    );
+    let sql = r#"SELECT count(DISTINCT regexp_replace(name, '[0-8]', 'x')), sum(length(btrim(name, 'n e0'))) FROM "main"."t""#;
+    assert_eq!(one(sql).await, ["1", "4200"]);
+}
+
+#[tokio::test]
+async fn a_number_that_does_not_fit_is_an_error() {
+    for sql in [
+        "SELECT 9223372036854775807 + 1",
+        "SELECT id + 9223372036854775807 FROM \"main\".\"t\"",
+        "SELECT (id - 9223372036854775807) - 9223372036854775807 FROM \"main\".\"t\"",
+        "SELECT id * 9223372036854775807 FROM \"main\".\"t\"",
+        "SELECT count(*) FROM \"main\".\"t\" WHERE id * 9223372036854775807 > 5",
+        "SELECT -(id - 9223372036854775807 - 1) FROM \"main\".\"t\" WHERE id = 0",
+        "SELECT sum(id + 9223372036854770000) FROM \"main\".\"t\"",
+        "SELECT name, sum(id + 9223372036854770000) FROM \"main\".\"t\" GROUP BY name",
+        "SELECT sum(id + 9223372036854770000) OVER (ORDER BY id) FROM \"main\".\"t\"",
+        "SELECT sum(id + 9223372036854770000) OVER (ORDER BY id ROWS 3 PRECEDING) FROM \"main\".\"t\"",
+        "SELECT sum(DISTINCT id + 9223372036854770000) FROM \"main\".\"t\"",
+        "SELECT sum(price + 99999999999999999999999999999999999.00) FROM \"main\".\"t\"",
+        "SELECT 99999999999999999999999999999999999999 + 1",
+        "SELECT 99999999999999999999999999999999999999 * 10",
+        "SELECT from_unixtime(9223372036854775807)",
+        "SELECT to_timestamp_seconds(99999999999999)",
+        "SELECT to_timestamp_seconds(id + 99999999999999) FROM \"main\".\"t\"",
+    ] {
+        let error = refused(sql).await;
+        assert_eq!(error.code(), Code::SqlInvalid, "{sql}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn a_number_that_fits_is_what_it_was() {
+    for (sql, expected) in [
+        (
+            r#"sum(id), avg(id), sum(DISTINCT id), sum(price), -min(id), max(id) * 2 + 1 - 3"#,
+            vec!["499500", "499.5", "499500", "50000.00", "0", "1996"],
+        ),
+        // What goes beyond on the way comes back.
+        (
+            r#"sum(CASE WHEN id < 500 THEN 9223372036854775807 ELSE -9223372036854775807 END)"#,
+            vec!["0"],
+        ),
+    ] {
+        let sql = format!(r#"SELECT {sql} FROM "main"."t""#);
+        assert_eq!(one(&sql).await, expected, "{sql}");
+    }
+    assert_eq!(
+        one(r#"SELECT max(s) FROM (SELECT sum(id) OVER (ORDER BY id ROWS 1 PRECEDING) AS s FROM "main"."t") AS x"#).await,
+        ["1997"]
+    );
+    assert_eq!(
+        one("SELECT 1.5 * 2 + 1, NULL + 1, -(-3), date '2024-01-31' + interval '1 day', date '2024-01-03' - date '2024-01-01'").await,
+        ["4.0", "", "3", "2024-02-01", "2"]
+    );
+    // Columns are named as they were.
+    let connector = connector(&scripted(10, Pushdown::No), &settings());
+    let mut connection = connector.connect(&target(), &call()).await.unwrap();
+    let sql = r#"SELECT id + 1, sum(id) FROM "main"."t" GROUP BY id + 1"#;
+    let columns = connection.query(&statement(sql), &call()).await.unwrap();
+    assert_eq!(columns[0].name, "main.t.id + Int64(1)");
+    assert_eq!(columns[1].name, "sum(main.t.id)");
+}
+
+#[tokio::test]
+async fn times_go_beyond_2262() {
+    assert_eq!(
+        one("SELECT timestamp '3000-01-01 00:00:00', cast('0001-01-01' AS timestamp), timestamp '3000-01-01' > timestamp '2000-01-01'").await,
+        ["3000-01-01T00:00:00", "0001-01-01T00:00:00", "true"]
+    );
+}
+
+#[tokio::test]
+async fn messages_show_names_as_they_were_written() {
+    for (sql, message) in [
+        (
+            r#"SELECT resource.x FROM "main"."t" AS resource"#,
+            "resource.x",
+        ),
+        (r#"SELECT source.x FROM "main"."t" AS source"#, "source.x"),
+        ("SELECT * FROM nothing", "table 'nothing' not found"),
+    ] {
+        let error = refused(sql).await;
+        assert!(error.message().contains(message), "{error}");
+        assert!(!error.message().contains(['\0', '\\']), "{error}");
+    }
+}
