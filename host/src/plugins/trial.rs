@@ -5,6 +5,8 @@
 
 mod connector;
 mod model;
+#[cfg(test)]
+mod tests;
 mod watch;
 
 use std::sync::Arc;

@@ -41,14 +41,11 @@ impl Connector for Observed {
     async fn connect(&self, target: &Target, call: &Call) -> Result<Box<dyn Connection>> {
         let connection = self.stable.connect(target, call).await;
         let connection = connection.inspect_err(|error| blame(&self.watch, Side::Stable, error))?;
-        Ok(Box::new(Watched {
+        Ok(Box::new(Watched::new(
             connection,
-            side: Side::Stable,
-            watch: Arc::clone(&self.watch),
-            fallback: None,
-            snapshot: None,
-            cursor: None,
-        }))
+            Side::Stable,
+            &self.watch,
+        )))
     }
 
     async fn forget(&self, target_id: &str) {
@@ -91,15 +88,15 @@ impl Plugin for OnTrial {
 impl Connector for OnTrial {
     async fn connect(&self, target: &Target, call: &Call) -> Result<Box<dyn Connection>> {
         match self.candidate.connect(target, call).await {
-            Ok(connection) => Ok(Box::new(Watched {
-                connection,
-                side: Side::Candidate,
-                watch: Arc::clone(&self.watch),
-                fallback: Some((Arc::clone(&self.stable), target.clone())),
-                snapshot: None,
-                cursor: None,
-            })),
-            Err(error) if !is_worth_another_try(&error) => Err(error),
+            Ok(connection) => {
+                let mut watched = Watched::new(connection, Side::Candidate, &self.watch);
+                watched.fallback = Some((Arc::clone(&self.stable), target.clone()));
+                Ok(Box::new(watched))
+            }
+            Err(error) if !is_worth_another_try(&error) => {
+                blame(&self.watch, Side::Candidate, &error);
+                Err(error)
+            }
             Err(error) => {
                 let connection = self.stable.connect(target, call).await?;
                 self.watch.failed(Side::Candidate, error.message());
@@ -123,6 +120,8 @@ struct Watched {
     fallback: Option<(Arc<dyn Connector>, Target)>,
     /// The time of the snapshot that was begun.
     snapshot: Option<Duration>,
+    /// What the version took to begin it, which the next statement waited for.
+    spent: Duration,
     cursor: Option<Cursor>,
 }
 
@@ -130,27 +129,32 @@ struct Watched {
 struct Cursor {
     statement: Statement,
     columns: Arc<[Column]>,
-    /// Rows were given to the caller.
-    delivered: bool,
+    standing: Standing,
 }
 
-/// Makes one call, and makes it again on the stable version where that may help.
+/// How a statement stands. It is counted once, when its first rows or its end come: what a version is asked for before is
+/// cheap and soon done, and how long the rest takes is up to whoever reads it.
+enum Standing {
+    /// Nothing came yet, and so long the version took so far.
+    Waited(Duration),
+    /// It failed on the version on trial, for this reason, and was begun again on the stable one, which has still to do
+    /// better.
+    Again(String),
+    /// It was counted, and may be nobody's business any more.
+    Counted,
+}
+
+/// Makes one call that is no statement, and makes it again on the stable version where that may help.
 macro_rules! attempt {
     ($self:ident, $call:ident, $method:ident($($argument:expr),*)) => {{
-        let begun = Instant::now();
         match $self.connection.$method($($argument,)* $call).await {
             Ok(value) => {
-                $self.watch.succeeded($self.side, begun.elapsed());
+                $self.watch.went_well($self.side);
                 Ok(value)
             }
             Err(error) => match $self.fall_back(&error, $call).await {
-                None => {
-                    blame(&$self.watch, $self.side, &error);
-                    Err(error)
-                }
-                Some(connection) => {
-                    $self.connection = connection;
-                    $self.side = Side::Stable;
+                false => Err(error),
+                true => {
                     let again = $self.connection.$method($($argument,)* $call).await;
                     if again.is_ok() {
                         $self.watch.failed(Side::Candidate, error.message());
@@ -163,25 +167,97 @@ macro_rules! attempt {
 }
 
 impl Watched {
-    /// A connection of the stable version in the state of this one; none where asking again would help nobody.
-    async fn fall_back(&mut self, error: &Error, call: &Call) -> Option<Box<dyn Connection>> {
-        let delivered = self.cursor.as_ref().is_some_and(|cursor| cursor.delivered);
-        if delivered || !is_worth_another_try(error) {
-            return None;
+    fn new(connection: Box<dyn Connection>, side: Side, watch: &Arc<Watch>) -> Self {
+        Self {
+            connection,
+            side,
+            watch: Arc::clone(watch),
+            fallback: None,
+            snapshot: None,
+            spent: Duration::ZERO,
+            cursor: None,
         }
-        let (stable, target) = self.fallback.take()?;
-        let mut connection = stable.connect(&target, call).await.ok()?;
-        if let Some(timeout) = self.snapshot {
-            connection.begin_snapshot(timeout, call).await.ok()?;
-        }
-        if let Some(cursor) = &self.cursor {
-            let columns = connection.query(&cursor.statement, call).await.ok()?;
-            if columns != cursor.columns {
-                return None;
+    }
+
+    /// Takes a connection of the stable version in the state of this one, unless that would help nobody. A failure for which
+    /// nobody else can be asked is held against the version; one that the stable version shares is not.
+    async fn fall_back(&mut self, error: &Error, call: &Call) -> bool {
+        let stable = match is_worth_another_try(error) {
+            true => self.fallback.clone(),
+            false => None,
+        };
+        let Some((stable, target)) = stable else {
+            blame(&self.watch, self.side, error);
+            return false;
+        };
+        let (snapshot, cursor) = (self.snapshot, self.cursor.as_ref());
+        match open_again(&*stable, &target, snapshot, cursor, call).await {
+            Ok(Some(connection)) => {
+                self.fallback = None;
+                self.connection = connection;
+                self.side = Side::Stable;
+                true
+            }
+            Ok(None) => {
+                blame(&self.watch, self.side, error);
+                false
+            }
+            Err(other) => {
+                // It had no room or no time, which says nothing of what failed.
+                if !is_worth_another_try(&other) {
+                    blame(&self.watch, self.side, error);
+                }
+                false
             }
         }
-        Some(connection)
     }
+
+    fn opened(&mut self, statement: &Statement, columns: &Arc<[Column]>, standing: Standing) {
+        self.cursor = Some(Cursor {
+            statement: statement.clone(),
+            columns: Arc::clone(columns),
+            standing,
+        });
+    }
+
+    /// Something came of the open statement, after so long. No rows are no news.
+    fn came(&mut self, batch: Option<&Batch>, time: Duration) {
+        let Some(cursor) = &mut self.cursor else {
+            return;
+        };
+        if let Standing::Waited(spent) = &mut cursor.standing {
+            *spent += time;
+        }
+        if batch.is_some_and(|batch| batch.rows() == 0) {
+            return;
+        }
+        match std::mem::replace(&mut cursor.standing, Standing::Counted) {
+            Standing::Waited(spent) => self.watch.succeeded(self.side, spent),
+            Standing::Again(why) => self.watch.failed(Side::Candidate, &why),
+            Standing::Counted => {}
+        }
+    }
+}
+
+/// A connection with the same snapshot and statement; none where the columns that the caller knows are other ones there.
+async fn open_again(
+    connector: &dyn Connector,
+    target: &Target,
+    snapshot: Option<Duration>,
+    cursor: Option<&Cursor>,
+    call: &Call,
+) -> Result<Option<Box<dyn Connection>>> {
+    let mut connection = connector.connect(target, call).await?;
+    if let Some(timeout) = snapshot {
+        connection.begin_snapshot(timeout, call).await?;
+    }
+    if let Some(cursor) = cursor {
+        let columns = connection.query(&cursor.statement, call).await?;
+        if columns != cursor.columns {
+            return Ok(None);
+        }
+    }
+    Ok(Some(connection))
 }
 
 #[async_trait]
@@ -216,7 +292,21 @@ impl Connection for Watched {
     }
 
     async fn begin_snapshot(&mut self, timeout: Duration, call: &Call) -> Result<bool> {
-        let begun = attempt!(self, call, begin_snapshot(timeout))?;
+        let at = Instant::now();
+        let begun = match self.connection.begin_snapshot(timeout, call).await {
+            Ok(begun) => {
+                self.spent = at.elapsed();
+                begun
+            }
+            Err(error) => {
+                if !self.fall_back(&error, call).await {
+                    return Err(error);
+                }
+                let begun = self.connection.begin_snapshot(timeout, call).await?;
+                self.watch.failed(Side::Candidate, error.message());
+                begun
+            }
+        };
         self.snapshot = begun.then_some(timeout);
         Ok(begun)
     }
@@ -227,20 +317,55 @@ impl Connection for Watched {
     }
 
     async fn query(&mut self, statement: &Statement, call: &Call) -> Result<Arc<[Column]>> {
-        let columns: Arc<[Column]> = attempt!(self, call, query(statement))?;
-        self.cursor = Some(Cursor {
-            statement: statement.clone(),
-            columns: Arc::clone(&columns),
-            delivered: false,
-        });
+        self.cursor = None;
+        let (spent, at) = (std::mem::take(&mut self.spent), Instant::now());
+        let error = match self.connection.query(statement, call).await {
+            Ok(columns) => {
+                let standing = Standing::Waited(spent + at.elapsed());
+                self.opened(statement, &columns, standing);
+                return Ok(columns);
+            }
+            Err(error) => error,
+        };
+        if !self.fall_back(&error, call).await {
+            return Err(error);
+        }
+        let columns = self.connection.query(statement, call).await?;
+        let standing = Standing::Again(error.message().to_owned());
+        self.opened(statement, &columns, standing);
         Ok(columns)
     }
 
     async fn next(&mut self, max_rows: u32, call: &Call) -> Result<Option<Batch>> {
-        let batch: Option<Batch> = attempt!(self, call, next(max_rows))?;
-        if let Some(cursor) = &mut self.cursor {
-            cursor.delivered |= batch.as_ref().is_some_and(|batch| batch.rows() > 0);
+        let at = Instant::now();
+        let error = match self.connection.next(max_rows, call).await {
+            Ok(batch) => {
+                self.came(batch.as_ref(), at.elapsed());
+                return Ok(batch);
+            }
+            Err(error) => error,
+        };
+        let Some(cursor) = &mut self.cursor else {
+            return Err(error);
+        };
+        match std::mem::replace(&mut cursor.standing, Standing::Counted) {
+            // The caller has rows that another version may not give again.
+            Standing::Counted if is_fault(&error) => {
+                self.watch.failed_after_all(self.side, error.message());
+                return Err(error);
+            }
+            // It fails on both.
+            Standing::Counted | Standing::Again(_) => return Err(error),
+            Standing::Waited(_) => {}
         }
+        if !self.fall_back(&error, call).await {
+            return Err(error);
+        }
+        let batch = self.connection.next(max_rows, call).await?;
+        if let Some(cursor) = &mut self.cursor {
+            cursor.standing = Standing::Again(error.message().to_owned());
+        }
+        self.came(batch.as_ref(), Duration::ZERO);
         Ok(batch)
     }
 
@@ -257,12 +382,18 @@ pub(super) fn is_worth_another_try(error: &Error) -> bool {
 
 /// Counts what the version may be to blame for, where nobody could tell by asking the other one.
 pub(super) fn blame(watch: &Watch, side: Side, error: &Error) {
-    let is_fault = match error.kind() {
-        Kind::Timeout => true,
-        Kind::BadGateway | Kind::Unavailable => error.blame() != Some(Blame::Host),
-        _ => false,
-    };
-    if is_fault {
+    if is_fault(error) {
         watch.failed(side, error.message());
+    }
+}
+
+/// Whether a version may be to blame: not for what the caller or this server did, and not that the server is full.
+pub(super) fn is_fault(error: &Error) -> bool {
+    match error.kind() {
+        Kind::Timeout => true,
+        Kind::BadGateway | Kind::Unavailable => {
+            error.blame() != Some(Blame::Host) && error.code() != Code::Overloaded
+        }
+        _ => false,
     }
 }

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use tokio::time::Instant;
 
 use super::{
-    connector::{blame, is_worth_another_try},
+    connector::{blame, is_fault, is_worth_another_try},
     watch::{Side, Watch},
 };
 use crate::{
@@ -60,7 +60,7 @@ impl Model for Observed {
             side: Side::Stable,
             watch: Arc::clone(&self.watch),
             fallback: None,
-            begun: Some(begun),
+            standing: Standing::Waited(begun),
         }))
     }
 }
@@ -115,14 +115,19 @@ impl Model for OnTrial {
                 side: Side::Candidate,
                 watch: Arc::clone(&self.watch),
                 fallback: Some((Arc::clone(&self.stable), target.clone(), request)),
-                begun: Some(begun),
+                standing: Standing::Waited(begun),
             })),
-            Err(error) if !is_worth_another_try(&error) => Err(error),
-            Err(error) => {
-                let completion = self.stable.start(target, request, call).await?;
-                self.watch.failed(Side::Candidate, error.message());
-                Ok(completion)
+            Err(error) if !is_worth_another_try(&error) => {
+                blame(&self.watch, Side::Candidate, &error);
+                Err(error)
             }
+            Err(error) => Ok(Box::new(Watched {
+                completion: self.stable.start(target, request, call).await?,
+                side: Side::Stable,
+                watch: Arc::clone(&self.watch),
+                fallback: None,
+                standing: Standing::Again(error.message().to_owned()),
+            })),
         }
     }
 }
@@ -134,8 +139,30 @@ struct Watched {
     watch: Arc<Watch>,
     /// Where to ask again, until the first event.
     fallback: Option<(Arc<dyn Model>, Target, ModelRequest)>,
-    /// When it was asked for, until the first event: a model is as fast as its vendor, whose first word is compared.
-    begun: Option<Instant>,
+    standing: Standing,
+}
+
+/// How a completion stands. It is counted once, at its first event: a model is as fast as its vendor, whose first word is
+/// compared; how many follow is another thing each time.
+enum Standing {
+    /// Nothing came since then.
+    Waited(Instant),
+    /// It failed on the version on trial, for this reason, and was begun again on the stable one, which has still to do
+    /// better.
+    Again(String),
+    /// It was counted.
+    Counted,
+}
+
+impl Watched {
+    fn came(&mut self) {
+        self.fallback = None;
+        match std::mem::replace(&mut self.standing, Standing::Counted) {
+            Standing::Waited(since) => self.watch.succeeded(self.side, since.elapsed()),
+            Standing::Again(why) => self.watch.failed(Side::Candidate, &why),
+            Standing::Counted => {}
+        }
+    }
 }
 
 #[async_trait]
@@ -143,19 +170,24 @@ impl Completion for Watched {
     async fn next(&mut self, call: &Call) -> Result<Option<Vec<ModelEvent>>> {
         let error = match self.completion.next(call).await {
             Ok(events) => {
-                self.fallback = None;
-                if let Some(begun) = self.begun.take() {
-                    self.watch.succeeded(self.side, begun.elapsed());
-                }
+                self.came();
                 return Ok(events);
             }
             Err(error) => error,
         };
-        let fallback = self
-            .fallback
-            .take()
-            .filter(|_| is_worth_another_try(&error));
-        let Some((stable, target, request)) = fallback else {
+        match std::mem::replace(&mut self.standing, Standing::Counted) {
+            // Words were heard that another version would not say again.
+            Standing::Counted if is_fault(&error) => {
+                self.watch.failed_after_all(self.side, error.message());
+                return Err(error);
+            }
+            // It fails on both.
+            Standing::Counted | Standing::Again(_) => return Err(error),
+            Standing::Waited(_) => {}
+        }
+        let fallback = self.fallback.take();
+        let Some((stable, target, request)) = fallback.filter(|_| is_worth_another_try(&error))
+        else {
             blame(&self.watch, self.side, &error);
             return Err(error);
         };
@@ -164,10 +196,9 @@ impl Completion for Watched {
         };
         self.completion = completion;
         self.side = Side::Stable;
-        let again = self.completion.next(call).await;
-        if again.is_ok() {
-            self.watch.failed(Side::Candidate, error.message());
-        }
-        again
+        let events = self.completion.next(call).await?;
+        self.standing = Standing::Again(error.message().to_owned());
+        self.came();
+        Ok(events)
     }
 }

@@ -19,10 +19,10 @@ use crate::locks::lock;
 const WHOLE: u64 = 10_000;
 /// Faults before a share of them means anything.
 const FEW_FAULTS: u64 = 3;
-/// Calls on each side before their times are compared.
-const FEW_CALLS: usize = 50;
-/// Times are looked at once in so many calls: they must be sorted for it.
-const JUDGED: u64 = 16;
+/// Times of each side before they are compared.
+const FEW_TIMES: usize = 30;
+/// Times are looked at once in so many: they must be sorted for it.
+const JUDGED: usize = 8;
 /// Times that are kept of each side, the newest.
 const KEPT: usize = 512;
 /// Standard deviations between a share that was seen and the least that it may be in truth: 97.5 % sure.
@@ -80,14 +80,15 @@ struct Times {
     next: usize,
 }
 
-/// What was seen of one version, for people.
+/// What was seen of one version, for people. A call is what one can fail at once: a statement, of which its first rows
+/// decide, a look at the catalog, or a turn of a model.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Figures {
     /// Calls that it served.
     pub calls: u64,
     /// Calls that failed by its own fault.
     pub faults: u64,
-    /// Median time of a call, in milliseconds; 0 without calls.
+    /// Median time of a statement until its first rows, or of a turn until its first word, in milliseconds; 0 without any.
     pub median_ms: f64,
     /// 95th percentile, in milliseconds.
     pub p95_ms: f64,
@@ -132,20 +133,30 @@ impl Watch {
         }
     }
 
-    /// A call succeeded.
+    /// A statement gave its first rows or its end, or a turn its first event, after this time.
     pub fn succeeded(&self, side: Side, time: Duration) {
-        let seen = self.seen(side);
-        let calls = seen.calls.fetch_add(1, Ordering::Relaxed);
-        lock(&seen.times).add(time);
-        if side == Side::Candidate && calls.is_multiple_of(JUDGED) {
+        self.went_well(side);
+        let looked_at = lock(&self.seen(side).times).add(time);
+        if side == Side::Candidate && looked_at.is_multiple_of(JUDGED) {
             self.judge(Self::too_slow);
         }
     }
 
+    /// A call succeeded whose time says nothing: looks at the catalog come many at a time, to whichever version a run
+    /// of it happens to have.
+    pub fn went_well(&self, side: Side) {
+        self.seen(side).calls.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// A call failed, and the version is to blame.
     pub fn failed(&self, side: Side, why: &str) {
+        self.seen(side).calls.fetch_add(1, Ordering::Relaxed);
+        self.failed_after_all(side, why);
+    }
+
+    /// A call that was counted as well done failed later on.
+    pub fn failed_after_all(&self, side: Side, why: &str) {
         let seen = self.seen(side);
-        seen.calls.fetch_add(1, Ordering::Relaxed);
         seen.faults.fetch_add(1, Ordering::Relaxed);
         why.clone_into(&mut lock(&seen.last_fault));
         if side == Side::Candidate {
@@ -219,7 +230,7 @@ impl Watch {
     fn too_slow(&self) -> Option<String> {
         let Thresholds { slower, slack, .. } = self.thresholds;
         let (stable, candidate) = (lock(&self.stable.times), lock(&self.candidate.times));
-        if stable.kept.len().min(candidate.kept.len()) < FEW_CALLS {
+        if stable.kept.len().min(candidate.kept.len()) < FEW_TIMES {
             return None;
         }
         let over = |quantile: f64| {
@@ -230,7 +241,7 @@ impl Watch {
         // Both: a tail alone may be one slow statement that happened to come here.
         let ((old, new), _) = over(0.5).zip(over(0.95))?;
         Some(format!(
-            "its calls took {:.1} ms at the median, those of the stable version {:.1} ms",
+            "it took {:.1} ms to the first rows or words at the median, the stable version {:.1} ms",
             millis(new),
             millis(old)
         ))
@@ -246,13 +257,15 @@ impl Seen {
 }
 
 impl Times {
-    fn add(&mut self, time: Duration) {
+    /// Gives the number of its place.
+    fn add(&mut self, time: Duration) -> usize {
         let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
         match self.kept.len() < KEPT {
             true => self.kept.push(micros),
             false => self.kept[self.next] = micros,
         }
         self.next = (self.next + 1) % KEPT;
+        self.next
     }
 
     fn quantile(&self, quantile: f64) -> u64 {
@@ -370,6 +383,18 @@ mod tests {
         }
         assert!(is_condemned(&slow));
         assert!(!is_condemned(&tail));
+    }
+
+    #[test]
+    fn what_fails_after_its_first_rows_is_one_call_and_one_fault() {
+        let watch = watch(1.0);
+        for _ in 0..3 {
+            watch.succeeded(Side::Candidate, MS);
+            watch.failed_after_all(Side::Candidate, "it panicked");
+        }
+        let figures = watch.figures(Side::Candidate);
+        assert_eq!((figures.calls, figures.faults), (3, 3));
+        assert!(is_condemned(&watch));
     }
 
     #[tokio::test]

@@ -110,6 +110,81 @@ async fn a_good_one_gets_its_share_and_then_all() {
     assert_eq!(served_by(&reply), new.digest());
 }
 
+/// Eight that ask at the same time, until the newest rollout has ended; every answer must be right.
+async fn load_until_it_ends(host: &Host, mind: &Mind) -> mindhost_tests::Value {
+    let ask = async || {
+        while !newest(host).await["ended_at"].is_string() {
+            for _ in 0..5 {
+                assert_eq!(mind.rows("SELECT n, name FROM numbers").await.len(), 3);
+            }
+        }
+    };
+    tokio::join!(ask(), ask(), ask(), ask(), ask(), ask(), ask(), ask());
+    newest(host).await
+}
+
+#[tokio::test]
+async fn a_version_whose_every_statement_is_slow_goes_back() {
+    let host = host().await;
+    let mind = host.memory("numbers", 3).await;
+    let slow = Version::of("0.1.1").that("slow", 200);
+    host.install(&slow).await;
+    // Its connections, its pages and its ends are as quick as ever.
+    let body = json!({"version": slow.digest(), "canary": {"percent": 50.0, "seconds": 20}});
+    host.post("/plugins/guest-memory/activate", body)
+        .await
+        .expect_status(202);
+    let rollout = load_until_it_ends(&host, &mind).await;
+    assert_eq!(rollout["stage"], "rolled_back", "{rollout}");
+    let reason = rollout["reason"].as_str().unwrap();
+    assert!(reason.contains("at the median"), "{reason}");
+    let median = |side: &str| rollout[side]["median_ms"].as_f64().unwrap();
+    assert!(median("candidate") >= 200.0, "{rollout}");
+    assert!(median("stable") < 200.0, "{rollout}");
+}
+
+#[tokio::test]
+async fn a_version_that_fails_one_statement_in_twenty_goes_back() {
+    let host = host().await;
+    let mind = host.memory("numbers", 3).await;
+    let bad = Version::of("0.1.1").that("trap", 5);
+    host.install(&bad).await;
+    let body = json!({"version": bad.digest(), "canary": {"percent": 50.0, "seconds": 20}});
+    host.post("/plugins/guest-memory/activate", body)
+        .await
+        .expect_status(202);
+    let rollout = load_until_it_ends(&host, &mind).await;
+    assert_eq!(rollout["stage"], "rolled_back", "{rollout}");
+    let seen = |what: &str| rollout["candidate"][what].as_u64().unwrap();
+    // As many as fail: a statement is one call, however often the plugin is asked for it.
+    assert!(seen("faults") * 100 > seen("calls") * 2, "{rollout}");
+}
+
+#[tokio::test]
+async fn two_plugins_for_one_engine_wait_for_each_other() {
+    let host = host().await;
+    let mut other = Version::of("0.1.2");
+    other.replace("guest-memory", "guest-memoyy");
+    let new = Version::of("0.1.1");
+    host.install(&new).await;
+    host.install(&other).await;
+    let canary = json!({"canary": {"percent": 50.0, "seconds": 600}});
+    host.post("/plugins/guest-memory/activate", canary.clone())
+        .await
+        .expect_status(202);
+    let refused = host.post("/plugins/guest-memoyy/activate", canary).await;
+    let error = refused.expect_error(409, "rollout_active");
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("rollout of guest-memory "), "{message}");
+    assert!(message.contains("`memory`"), "{message}");
+    host.post("/plugins/guest-memory/rollback", json!({}))
+        .await
+        .expect_status(200);
+    host.post("/plugins/guest-memoyy/activate?wait=60", json!({}))
+        .await
+        .expect_status(202);
+}
+
 #[tokio::test]
 async fn a_version_that_gives_other_rows_goes_back_before_anybody_sees_them() {
     let host = host().await;
