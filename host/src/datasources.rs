@@ -15,7 +15,10 @@ use crate::{
     connection_data::{self, Rules, Stored},
     error::{Code, Error, Result},
     names,
-    plugins::{Connector, TableRef, Target, registry::Registry},
+    plugins::{
+        Connector, TableRef, Target,
+        registry::{Hold, Loaded, Registry},
+    },
     secrets::SecretKey,
     store::{Store, new_id, now, timestamp},
 };
@@ -96,6 +99,12 @@ pub struct Datasources {
     ending: CancellationToken,
 }
 
+/// A version that a datasource wants to keep. It stays installed as long as this is there.
+struct Wanted {
+    connector: Arc<dyn Connector>,
+    _hold: Hold,
+}
+
 impl Datasources {
     /// Over a store, with the key that opens its secrets.
     pub fn new(
@@ -132,9 +141,11 @@ impl Datasources {
         {
             return Err(store::taken(&new.name));
         }
-        let connector = match &new.settings.plugin_digest {
+        let keeps = new.settings.plugin_digest.clone();
+        let wanted = self.wanted(&new.engine, keeps.as_deref()).await?;
+        let connector = match &wanted {
             None => self.registry.engine(&new.engine)?,
-            Some(digest) => self.kept(&new.engine, digest).await?,
+            Some(wanted) => Arc::clone(&wanted.connector),
         };
         let rules = Rules::new(&connector.manifest().connection_data);
         let clear = connection_data::new(new.connection_data, &rules)?;
@@ -153,6 +164,7 @@ impl Datasources {
         };
         let tables = self.checked(&connector, &datasource, check).await?;
         store::insert(&self.store, &datasource).await?;
+        self.keep(keeps.as_deref()).await;
         Ok(Saved { datasource, tables })
     }
 
@@ -190,12 +202,14 @@ impl Datasources {
         rules::check_description(&changed.description)?;
         changed.settings.check()?;
         let moved = changed.settings.plugin_digest != old.settings.plugin_digest;
-        if let Some(digest) = changed.settings.plugin_digest.as_ref().filter(|_| moved) {
-            self.kept(&old.engine, digest).await?;
-        }
+        let keeps = changed.settings.plugin_digest.clone().filter(|_| moved);
+        let wanted = self.wanted(&old.engine, keeps.as_deref()).await?;
         let mut tables = None;
         if let Some(sent) = changes.connection_data {
-            let connector = self.connector(&changed).await?;
+            let connector = match &wanted {
+                None => self.connector(&changed).await?,
+                Some(wanted) => Arc::clone(&wanted.connector),
+            };
             let rules = Rules::new(&connector.manifest().connection_data);
             let stored = old.connection_data.open(&self.key, TABLE, &old.id)?;
             let clear = connection_data::changed(&stored, sent, &rules)?;
@@ -205,6 +219,7 @@ impl Datasources {
             tables = self.checked(&connector, &changed, check).await?;
         }
         store::update(&self.store, &old, &changed).await?;
+        self.keep(keeps.as_deref()).await;
         self.forget(&old).await;
         if moved {
             self.let_go().await?;
@@ -232,17 +247,30 @@ impl Datasources {
         Ok(())
     }
 
-    /// The version that a datasource wants to keep.
-    async fn kept(&self, engine: &str, digest: &str) -> Result<Arc<dyn Connector>> {
+    /// The version that a datasource wants to keep. Nothing is kept before the datasource is stored.
+    async fn wanted(&self, engine: &str, digest: Option<&str>) -> Result<Option<Wanted>> {
+        let Some(digest) = digest else {
+            return Ok(None);
+        };
         let wanted = |error: Error| match error.code() {
             Code::PluginNotFound | Code::PluginRefused => {
                 Error::invalid("plugin_digest", error.message())
             }
             _ => error,
         };
-        let connector = self.registry.pin(digest).await.map_err(wanted)?;
+        let hold = self.registry.hold(digest).map_err(wanted)?;
+        let ready = self.registry.ready(digest).await.map_err(wanted)?;
+        let Loaded::Connector(connector) = ready.serve() else {
+            return Err(Error::invalid(
+                "plugin_digest",
+                "`plugin_digest` must be that of a connector",
+            ));
+        };
         match connector.manifest().engines.iter().any(|one| one == engine) {
-            true => Ok(connector),
+            true => Ok(Some(Wanted {
+                connector,
+                _hold: hold,
+            })),
             false => Err(Error::invalid(
                 "plugin_digest",
                 format!(
@@ -250,6 +278,16 @@ impl Datasources {
                     connector.manifest().name
                 ),
             )),
+        }
+    }
+
+    /// Lets a version serve a datasource that was stored with it. Its first call would do so too, but until then the
+    /// version could be removed.
+    async fn keep(&self, digest: Option<&str>) {
+        if let Some(digest) = digest
+            && let Err(error) = self.registry.pin(digest).await
+        {
+            tracing::warn!(digest, %error, "a datasource keeps a version that cannot serve");
         }
     }
 

@@ -311,6 +311,7 @@ impl Rollouts {
                 format!("{} {} serves already", about.name, about.version),
             ));
         }
+        let hold = inner.parts.registry.hold(&about.digest)?;
         let rollout = Rollout {
             id: Uuid::now_v7(),
             plugin: about.name.clone(),
@@ -345,6 +346,7 @@ impl Rollouts {
             running,
             wish,
             kept: Mutex::new(Instant::now()),
+            hold: Some(hold),
         };
         inner.parts.tasks.spawn(task.run());
         Ok(rollout)

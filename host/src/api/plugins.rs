@@ -3,7 +3,7 @@
 pub(super) mod release;
 pub(super) mod usage;
 
-use std::{sync::Arc, time::Duration};
+use std::{error, sync::Arc, time::Duration};
 
 use axum::{
     Extension,
@@ -12,6 +12,7 @@ use axum::{
     http::{HeaderMap, StatusCode, header},
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
+use http_body_util::LengthLimitError;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
@@ -153,10 +154,7 @@ pub(super) async fn install(
     body: Body,
 ) -> Result<(StatusCode, Extension<Made>, axum::Json<Inspected>)> {
     caller.require(Role::Operator)?;
-    let is_wasm = headers
-        .get(header::CONTENT_TYPE)
-        .is_some_and(|value| value.as_bytes().starts_with(b"application/wasm"));
-    if !is_wasm {
+    if !says_wasm(&headers) {
         return Err(Error::new(
             Code::UnsupportedMediaType,
             "send the plugin file as the body, with the content type application/wasm",
@@ -164,15 +162,7 @@ pub(super) async fn install(
     }
     let signature = signature(&headers)?;
     let limit = config.plugins.limits.max_package_bytes;
-    let bytes = to_bytes(body, usize::try_from(limit).unwrap_or(usize::MAX))
-        .await
-        .map_err(|_| {
-            Error::new(
-                Code::BodyTooLarge,
-                format!("the file is larger than plugins.max_package_bytes allows ({limit} bytes), or broke off"),
-            )
-        })?;
-    let (bytes, signature) = (bytes.to_vec(), signature.as_deref());
+    let (bytes, signature) = (file(body, limit).await?, signature.as_deref());
     let (status, inspected) = match query.dry_run.unwrap_or(false) {
         true => (StatusCode::OK, registry.inspect(bytes, signature).await?),
         false => (
@@ -205,9 +195,9 @@ pub(super) async fn activate(
         canary: body.canary.map(Canary::checked).transpose()?,
         force: body.force,
     };
-    let version = body.version.as_deref();
+    let (version, at_most) = (body.version.as_deref(), query.at_most()?);
     let rollout = rollouts.activate(&caller, &name, version, wish).await?;
-    let rollout = rollouts.wait(&rollout, query.at_most()?).await?;
+    let rollout = rollouts.wait(&rollout, at_most).await?;
     let made = Made(format!("{} {}", rollout.plugin, rollout.to));
     Ok((StatusCode::ACCEPTED, Extension(made), axum::Json(rollout)))
 }
@@ -239,7 +229,7 @@ pub(super) async fn rollout(
 
 /// Removes an installed version
 ///
-/// One that serves, or that a datasource keeps, stays.
+/// One that serves or is about to, or that a datasource keeps, stays.
 #[utoipa::path(delete, path = "/plugins/{name}/versions/{version}", operation_id = "remove_plugin_version",
     responses((status = 204, description = "Removed.")))]
 pub(super) async fn remove(
@@ -278,6 +268,33 @@ impl Wait {
             false => Err(Error::invalid("wait", "`wait` must be between 0 and 300")),
         }
     }
+}
+
+fn says_wasm(headers: &HeaderMap) -> bool {
+    let value = headers.get(header::CONTENT_TYPE);
+    let media = value
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.split(';').next());
+    media.is_some_and(|media| media.trim().eq_ignore_ascii_case("application/wasm"))
+}
+
+async fn file(body: Body, limit: u64) -> Result<Vec<u8>> {
+    let read = to_bytes(body, usize::try_from(limit).unwrap_or(usize::MAX)).await;
+    read.map(Vec::from).map_err(|error| {
+        let is_too_large =
+            error::Error::source(&error).is_some_and(|cause| cause.is::<LengthLimitError>());
+        match is_too_large {
+            true => Error::new(
+                Code::BodyTooLarge,
+                format!("the file is larger than plugins.max_package_bytes allows ({limit} bytes)"),
+            ),
+            false => Error::new(
+                Code::InvalidBody,
+                "the file broke off before its end; nothing was installed, so send it again",
+            )
+            .with_source(error),
+        }
+    })
 }
 
 fn signature(headers: &HeaderMap) -> Result<Option<String>> {

@@ -4,16 +4,21 @@
 //! So a digest in the store, in a lock file or in a header always means the same bytes.
 
 use std::{
+    collections::BTreeMap,
     fs,
     io::{self, Write as _},
     os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
+    sync::{Arc, Mutex},
 };
 
 use uuid::Uuid;
 
-use super::package::{Package, Refusal};
-use crate::private;
+use super::{
+    package::{Package, Refusal},
+    signatures::{Signer, Trust},
+};
+use crate::{locks::lock, private};
 
 /// Suffix of the file with a signature.
 pub const SIGNATURE: &str = "minisig";
@@ -25,12 +30,84 @@ const MAX_SIGNATURE: u64 = 4 << 10;
 pub struct Artifacts {
     dir: PathBuf,
     max_bytes: u64,
+    /// By digest, how many want it to stay.
+    held: Held,
+    /// One is installed or removed at a time, or a file could be deleted that was just put there.
+    changing: Arc<tokio::sync::Mutex<()>>,
+}
+
+type Held = Arc<Mutex<BTreeMap<String, usize>>>;
+
+/// Keeps an artifact from being removed until this is dropped.
+#[derive(Debug)]
+pub struct Hold {
+    held: Held,
+    digest: String,
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        let mut held = lock(&self.held);
+        if let Some(holds) = held.get_mut(&self.digest) {
+            *holds -= 1;
+            if *holds == 0 {
+                held.remove(&self.digest);
+            }
+        }
+    }
 }
 
 impl Artifacts {
     /// The artifacts in `dir`, which is made when the first one comes. None may be larger than `max_bytes`.
     pub fn new(dir: PathBuf, max_bytes: u64) -> Self {
-        Self { dir, max_bytes }
+        Self {
+            dir,
+            max_bytes,
+            held: Held::default(),
+            changing: Arc::default(),
+        }
+    }
+
+    /// Somebody is about to use an artifact.
+    pub fn hold(&self, digest: &str) -> Hold {
+        *lock(&self.held).entry(digest.to_owned()).or_default() += 1;
+        Hold {
+            held: Arc::clone(&self.held),
+            digest: digest.to_owned(),
+        }
+    }
+
+    /// Whether somebody is about to use it.
+    pub fn is_held(&self, digest: &str) -> bool {
+        lock(&self.held).contains_key(digest)
+    }
+
+    /// Waits for the right to install or to remove.
+    pub async fn change(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.changing.lock().await
+    }
+
+    /// The signature to keep of a package, where one may be kept already: of a trusted key rather than of a stranger, of
+    /// anybody rather than none, and the newer of two that are worth the same.
+    pub fn best_signature(
+        &self,
+        package: &Package,
+        signature: Option<String>,
+        trust: &Trust,
+    ) -> Option<String> {
+        let worth =
+            |signature: &Option<String>| match trust.signer(&package.bytes, signature.as_deref()) {
+                Ok(Signer::Trusted(_)) => 3,
+                Ok(Signer::Unknown(_)) => 2,
+                // It says that something is wrong, which may not be lost.
+                Err(_) => 1,
+                Ok(Signer::Nobody) => 0,
+            };
+        let kept = self.signature(&package.digest);
+        match worth(&signature) >= worth(&kept) {
+            true => signature,
+            false => kept,
+        }
     }
 
     /// Keeps a package; one that is there already stays as it is, and gets the signature if one comes with it.
@@ -193,6 +270,41 @@ mod tests {
         assert!(refusal.to_string().contains("was changed"), "{refusal}");
         artifacts.put(&package, None).unwrap();
         assert!(artifacts.read(&package.digest).is_ok());
+    }
+
+    #[test]
+    fn a_signature_gives_way_to_one_that_is_worth_as_much() {
+        use minisign::KeyPair;
+        let (_dir, artifacts) = artifacts();
+        let package = packed("1.0.0");
+        let sign = |key: &KeyPair| {
+            let signed = minisign::sign(Some(&key.pk), &key.sk, &package.bytes[..], None, None);
+            Some(signed.unwrap().into_string())
+        };
+        let [ours, stranger] = [(); 2].map(|()| KeyPair::generate_unencrypted_keypair().unwrap());
+        let trust = Trust::new(false, &[ours.pk.to_base64()]).unwrap();
+        let best = |sent: &Option<String>| artifacts.best_signature(&package, sent.clone(), &trust);
+        let (trusted, unknown) = (sign(&ours), sign(&stranger));
+        assert_eq!(best(&unknown), unknown);
+        artifacts.put(&package, unknown.as_deref()).unwrap();
+        assert_eq!(best(&None), unknown);
+        assert_eq!(best(&trusted), trusted);
+        artifacts.put(&package, trusted.as_deref()).unwrap();
+        assert_eq!(best(&None), trusted);
+        assert_eq!(best(&unknown), trusted);
+        let newer = sign(&ours);
+        assert_eq!(best(&newer), newer);
+    }
+
+    #[test]
+    fn what_is_held_is_held_until_the_last_one_lets_go() {
+        let (_dir, artifacts) = artifacts();
+        let holds = [artifacts.hold("d"), artifacts.clone().hold("d")];
+        for hold in holds {
+            assert!(artifacts.is_held("d"));
+            drop(hold);
+        }
+        assert!(!artifacts.is_held("d"));
     }
 
     #[test]

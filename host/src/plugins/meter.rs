@@ -61,6 +61,7 @@ impl Meters {
     pub fn version(&self, id: VersionId) -> Arc<VersionMeter> {
         let mut versions = lock(&self.versions);
         if let Some(known) = versions.iter().find(|one| one.id == id) {
+            known.is_removed.store(false, Ordering::Relaxed);
             return Arc::clone(known);
         }
         if versions.len() >= MAX_VERSIONS
@@ -73,9 +74,21 @@ impl Meters {
         new
     }
 
-    /// Every version, in the order in which they came.
+    /// Every version but those that were removed, in the order in which they came.
     pub fn versions(&self) -> Vec<Arc<VersionMeter>> {
-        lock(&self.versions).clone()
+        let versions = lock(&self.versions);
+        let known = versions.iter().filter(|one| !one.is_removed());
+        known.cloned().collect()
+    }
+
+    /// A version is not installed any more. What was not told of it yet is told once more; then it is forgotten, as soon as
+    /// nothing of it runs.
+    pub fn remove(&self, digest: &str) {
+        for version in lock(&self.versions).iter() {
+            if version.id.digest == digest {
+                version.is_removed.store(true, Ordering::Relaxed);
+            }
+        }
     }
 
     /// The version of that digest.
@@ -85,11 +98,16 @@ impl Meters {
         found.next().cloned()
     }
 
-    /// What every target used since this was asked last. Forgets the targets that are gone.
+    /// What every target used since this was asked last. Forgets the targets and the versions that are gone.
     pub fn take_news(&self) -> Vec<News> {
-        let versions = self.versions();
-        let news = versions.iter().flat_map(|version| version.take_news());
-        news.collect()
+        let mut news = Vec::new();
+        lock(&self.versions).retain(|version| {
+            // Asked first: what nobody holds cannot have more to tell.
+            let is_gone = version.is_removed() && Arc::strong_count(version) == 1;
+            news.extend(version.take_news());
+            !is_gone
+        });
+        news
     }
 }
 
@@ -125,6 +143,8 @@ pub struct VersionMeter {
     /// How it is.
     pub health: Health,
     targets: Mutex<HashMap<String, Arc<TargetMeter>>>,
+    /// It is not installed any more.
+    is_removed: AtomicBool,
 }
 
 /// One target of a version.
@@ -149,7 +169,12 @@ impl VersionMeter {
             id,
             meter: Meter::default(),
             targets: Mutex::default(),
+            is_removed: AtomicBool::new(false),
         })
+    }
+
+    fn is_removed(&self) -> bool {
+        self.is_removed.load(Ordering::Relaxed)
     }
 
     /// Where to count what is done for a target.
@@ -360,6 +385,29 @@ mod tests {
             connection_data: Arc::default(),
             max_connections: 1,
         }
+    }
+
+    #[test]
+    fn a_removed_version_is_told_of_once_more_and_goes_with_its_last_user() {
+        let faults = crate::config::Config::defaults().unwrap();
+        let meters = Meters::new(faults.plugins.limits.faults);
+        let id = VersionId {
+            plugin: "connector-x".into(),
+            version: "1.0.0".into(),
+            digest: "d".into(),
+        };
+        let version = meters.version(id.clone());
+        version.series(&target("1")).add(Figure::Calls, 1);
+        meters.remove("d");
+        assert!(meters.versions().is_empty());
+        assert_eq!(meters.take_news().len(), 1);
+        version.series(&target("1")).add(Figure::Calls, 2);
+        drop(version);
+        assert_eq!(meters.take_news()[0].figures.calls, 2);
+        assert!(lock(&meters.versions).is_empty());
+        // Installed again, it begins anew.
+        assert_eq!(meters.version(id).meter.read().calls, 0);
+        assert_eq!(meters.versions().len(), 1);
     }
 
     #[test]

@@ -75,6 +75,20 @@ impl Package {
         Self::parse(std::fs::read(path).map_err(cannot)?)
     }
 
+    /// Looks at everything in the component, down to the instructions of each function: what this refuses cannot be
+    /// compiled. Takes a moment for a large one.
+    ///
+    /// # Errors
+    /// What is wrong with it, and at which byte.
+    pub fn validate(&self) -> Result<(), Refusal> {
+        let valid = wasmparser::Validator::new().validate_all(&self.bytes);
+        valid.map(drop).map_err(|error| {
+            Refusal(format!(
+                "is not a valid component, so it was damaged or built by a broken tool: {error}"
+            ))
+        })
+    }
+
     /// Takes a component apart as far as its manifest and its imports.
     pub fn parse(bytes: Vec<u8>) -> Result<Self, Refusal> {
         let manifest = manifest_of(&bytes)?;
@@ -269,6 +283,33 @@ pub(super) mod tests {
         let mut manifest = manifest();
         change(&mut manifest);
         pack(EMPTY, &manifest.to_string()).unwrap_err().to_string()
+    }
+
+    /// A component with one function that shall give a number.
+    fn with_function(body: &[wasm_encoder::Instruction<'_>]) -> Package {
+        use wasm_encoder::{CodeSection, Function, FunctionSection, Module, TypeSection, ValType};
+        let (mut types, mut functions) = (TypeSection::new(), FunctionSection::new());
+        types.ty().function([], [ValType::I32]);
+        functions.function(0);
+        let mut function = Function::new([]);
+        for instruction in body {
+            function.instruction(instruction);
+        }
+        let mut code = CodeSection::new();
+        code.function(&function);
+        let mut module = Module::new();
+        module.section(&types).section(&functions).section(&code);
+        let mut component = wasm_encoder::Component::new();
+        component.section(&wasm_encoder::ModuleSection(&module));
+        Package::parse(pack(component.as_slice(), &manifest().to_string()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn what_could_never_be_compiled_is_found_without_compiling() {
+        use wasm_encoder::Instruction::{End, I32Const};
+        assert_eq!(with_function(&[I32Const(1), End]).validate(), Ok(()));
+        let refusal = with_function(&[End]).validate().unwrap_err();
+        assert!(refusal.to_string().contains("not a valid component"));
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub use self::{
     table::{Active, slots},
     versions::{About, Installed, Status},
 };
-pub use super::wasm::Loaded;
+pub use super::{artifacts::Hold, wasm::Loaded};
 
 /// Why one of two files of one plugin does not serve.
 const SAME: &str = "another file has this plugin in a higher or the same version";

@@ -53,10 +53,7 @@ impl Trust {
     /// # Errors
     /// A signature that does not fit, and, where one is required, none of a trusted key.
     pub fn judge(&self, bytes: &[u8], signature: Option<&str>) -> Result<Signer, Refusal> {
-        let signer = match signature {
-            None => Signer::Nobody,
-            Some(text) => self.signer(bytes, text)?,
-        };
+        let signer = self.signer(bytes, signature)?;
         match (&signer, self.required) {
             (Signer::Trusted(_), _) | (_, false) => Ok(signer),
             (Signer::Nobody, true) => Err(Refusal::new(
@@ -68,7 +65,14 @@ impl Trust {
         }
     }
 
-    fn signer(&self, bytes: &[u8], text: &str) -> Result<Signer, Refusal> {
+    /// Who signed a file, whether or not anybody has to.
+    ///
+    /// # Errors
+    /// A signature that does not fit.
+    pub fn signer(&self, bytes: &[u8], signature: Option<&str>) -> Result<Signer, Refusal> {
+        let Some(text) = signature else {
+            return Ok(Signer::Nobody);
+        };
         let signature = SignatureBox::from_string(text)
             .map_err(|_| Refusal::new("has a signature that is not in the format of minisign"))?;
         let id = key_id(signature.keynum());

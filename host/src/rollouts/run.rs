@@ -19,7 +19,7 @@ use crate::{
     locks::lock,
     plugins::{
         Manifest,
-        registry::{Active, Loaded, slots},
+        registry::{Active, Hold, Loaded, slots},
         trial::{Side, Watch},
     },
     store::Backend,
@@ -33,6 +33,8 @@ pub struct Task {
     pub wish: Wish,
     /// When it was stored last how it stands.
     pub kept: Mutex<Instant>,
+    /// The version stays installed on its way.
+    pub hold: Option<Hold>,
 }
 
 /// What ended a time of watching.
@@ -45,13 +47,15 @@ enum Watched {
 
 impl Task {
     /// Runs the steps, and says how they went.
-    pub async fn run(self) {
-        let steps = self.steps();
-        tokio::pin!(steps);
-        let ended = loop {
-            tokio::select! {
-                ended = &mut steps => break ended,
-                () = tokio::time::sleep(LOOK) => self.beat().await,
+    pub async fn run(mut self) {
+        let ended = {
+            let steps = self.steps();
+            tokio::pin!(steps);
+            loop {
+                tokio::select! {
+                    ended = &mut steps => break ended,
+                    () = tokio::time::sleep(LOOK) => self.beat().await,
+                }
             }
         };
         let (stage, reason) = match ended {
@@ -72,6 +76,7 @@ impl Task {
         );
         // Stored, then out of the way, then told: whoever hears of the end can begin the next one.
         self.keep_as(&rollout).await;
+        self.hold = None;
         lock(&self.inner.running).remove(&rollout.plugin);
         self.state.send_replace(rollout);
     }

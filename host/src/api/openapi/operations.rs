@@ -281,7 +281,12 @@ const OPERATIONS: &[Operation] = &[
     op(
         "install_plugin",
         OPERATOR,
-        &[&[PluginRefused, BodyTooLarge, UnsupportedMediaType]],
+        &[&[
+            PluginRefused,
+            InvalidBody,
+            BodyTooLarge,
+            UnsupportedMediaType,
+        ]],
     ),
     op("get_plugin", ADMIN, &[&[PluginNotFound]]),
     op(

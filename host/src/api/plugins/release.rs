@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     auth::{Caller, Role},
-    error::Result,
+    error::{Code, Error, Result},
     plugins::{Registry, health::HealthReport},
 };
 
@@ -50,6 +50,18 @@ struct Version {
     health: HealthReport,
 }
 
+fn not_used(name: &str, digest: &str, used: &[String]) -> Error {
+    let digest: String = digest.escape_debug().take(64).collect();
+    Error::new(
+        Code::PluginNotFound,
+        format!(
+            "no version of `{name}` with the digest `{digest}` was used since the server started; send one of them whole: {}",
+            used.join(", ")
+        ),
+    )
+    .param("digest")
+}
+
 /// Lets a plugin be called again
 ///
 /// Ends its quarantine and every time for which it rests, and forgets the faults that led there.
@@ -65,11 +77,15 @@ pub(in crate::api) async fn release(
     caller.require(Role::Operator)?;
     caller.require_all_minds("release plugins")?;
     let mut versions = versions(&registry, &name);
-    if let Some(digest) = &which.digest {
-        versions.retain(|version| version.id.digest == *digest);
-    }
     if versions.is_empty() {
-        return Err(not_found(&name));
+        return Err(not_found(&registry, &name));
+    }
+    if let Some(digest) = &which.digest {
+        let used: Vec<String> = versions.iter().map(|one| one.id.digest.clone()).collect();
+        versions.retain(|version| version.id.digest == *digest);
+        if versions.is_empty() {
+            return Err(not_used(&name, digest, &used));
+        }
     }
     let released = versions.iter().map(|version| Version {
         version: version.id.version.clone(),

@@ -125,7 +125,7 @@ pub(in crate::api) async fn get(
     };
     let (days, has_more) = usage.read(&span).await?;
     if since_start.is_empty() && days.is_empty() {
-        return Err(not_found(&name));
+        return Err(not_found(&registry, &name));
     }
     Ok(axum::Json(Account {
         object: "plugin.usage",
@@ -166,10 +166,14 @@ fn version(version: &Arc<VersionMeter>) -> Version {
     }
 }
 
-pub(super) fn not_found(name: &str) -> Error {
-    let name: String = name.escape_debug().take(64).collect();
-    Error::new(
-        Code::PluginNotFound,
-        format!("no plugin `{name}` was used in this time; `GET /plugins` lists those there are"),
-    )
+/// There is nothing to tell of a plugin: nobody has installed it, or nobody has used it.
+pub(super) fn not_found(registry: &Registry, name: &str) -> Error {
+    let shown: String = name.escape_debug().take(64).collect();
+    match registry.find(name, None) {
+        Err(error) => error,
+        Ok(_) => Error::new(
+            Code::PluginNotFound,
+            format!("the plugin `{shown}` is installed, and was not used in this time"),
+        ),
+    }
 }

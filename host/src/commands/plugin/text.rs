@@ -36,12 +36,16 @@ pub(super) fn asks(inspected: &Value) -> String {
     for engine in array(&inspected["engines"]) {
         line("serves", engine.as_str().unwrap_or_default().to_owned());
     }
+    let user = match inspected["kind"].as_str() {
+        Some("model") => "model provider",
+        _ => "datasource",
+    };
     for grant in array(&manifest["network"]) {
         let port = &grant["default_port"];
         line(
             "TCP to",
             format!(
-                "the `{}` of a datasource, its `{}` or port {port}",
+                "the `{}` of a {user}, its `{}` or port {port}",
                 of(grant, "host"),
                 of(grant, "port")
             ),
@@ -52,7 +56,7 @@ pub(super) fn asks(inspected: &Value) -> String {
         line(
             "HTTP to",
             format!(
-                "the `{}` of a datasource{}",
+                "the `{}` of a {user}{}",
                 of(grant, "url"),
                 default.unwrap_or_default()
             ),

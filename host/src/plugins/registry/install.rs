@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use super::{
     super::{
         Manifest,
-        artifacts::signature_beside,
+        artifacts::{Hold, signature_beside},
         package::{Package, Refusal},
         signatures::Signer,
         wasm::Ready,
@@ -38,19 +38,27 @@ impl Registry {
     /// # Errors
     /// `plugin_refused`; when the data directory cannot be written.
     pub async fn install(&self, bytes: Vec<u8>, signature: Option<&str>) -> Result<Inspected> {
-        let judged = self.judge(bytes, signature).await?;
-        let Judged { package, signer } = judged;
-        let artifacts = self.workshop()?.artifacts.clone();
-        let (kept, text) = (Arc::clone(&package), signature.map(str::to_owned));
-        tokio::task::spawn_blocking(move || artifacts.put(&kept, text.as_deref()))
+        let package = self.judge(bytes, signature).await?.package;
+        let workshop = self.workshop()?;
+        let _changing = workshop.artifacts.change().await;
+        let (artifacts, trust) = (workshop.artifacts.clone(), workshop.trust.clone());
+        let (kept, signature) = (Arc::clone(&package), signature.map(str::to_owned));
+        let put = move || {
+            // What was known of these bytes before is not lost by sending them again without it.
+            let best = artifacts.best_signature(&kept, signature, &trust);
+            artifacts.put(&kept, best.as_deref())?;
+            let signer = trust.signer(&kept.bytes, best.as_deref());
+            Ok(signer.unwrap_or(Signer::Nobody))
+        };
+        let signer = tokio::task::spawn_blocking(put)
             .await
             .map_err(Error::internal)?
-            .map_err(Error::internal)?;
+            .map_err(|error: std::io::Error| Error::internal(error))?;
         let mut known = locks::write(&self.known);
         let one = known
             .entry(package.digest.clone())
             .or_insert_with(|| Known::of(&package, &signer, None));
-        // The same bytes with a better signature may be what was missing.
+        // The same bytes with a signature may be what was missing.
         one.about = About::of(&package, &signer);
         if matches!(one.status, Status::Refused(_)) {
             one.status = Status::Inactive("installed".to_owned());
@@ -67,6 +75,7 @@ impl Registry {
         let judge = move || {
             let package = Package::parse(bytes)?;
             let signer = trust.judge(&package.bytes, signature.as_deref())?;
+            package.validate()?;
             Ok(Judged {
                 package: Arc::new(package),
                 signer,
@@ -81,29 +90,50 @@ impl Registry {
     /// Takes an installed version away, with its file. One of the plugins directory comes back at the next start.
     ///
     /// # Errors
-    /// `plugin_not_found`; `resource_in_use` while it serves, is on trial, or some datasource keeps it.
+    /// `plugin_not_found`; `resource_in_use` while it serves, is about to or on trial, or some datasource keeps it.
     pub async fn remove(&self, name: &str, version: &str) -> Result<About> {
-        let about = self.find(name, Some(version))?;
-        let digest = about.digest.clone();
-        if self.table().is_used(&digest) {
-            return Err(Error::new(
-                Code::InUse,
-                format!(
-                    "{name} {} serves, is on trial or is kept by a datasource; activate another version first",
-                    about.version
-                ),
-            ));
-        }
-        let artifacts = self.workshop()?.artifacts.clone();
-        tokio::task::spawn_blocking({
-            let digest = digest.clone();
+        let artifacts = &self.workshop()?.artifacts;
+        let _changing = artifacts.change().await;
+        let digest = self.find(name, Some(version))?.digest;
+        // Out of the list before anything else: whoever begins to use it now does not find it any more.
+        let known = {
+            let mut all = locks::write(&self.known);
+            if self.table().is_used(&digest) || artifacts.is_held(&digest) {
+                return Err(in_use(name, version));
+            }
+            all.remove(&digest)
+        };
+        let Some(known) = known else {
+            return Err(not_installed(&digest));
+        };
+        let removed = tokio::task::spawn_blocking({
+            let (artifacts, digest) = (artifacts.clone(), digest.clone());
             move || artifacts.remove(&digest)
         })
         .await
-        .map_err(Error::internal)?
         .map_err(Error::internal)?;
-        locks::write(&self.known).remove(&digest);
+        let about = known.about.clone();
+        if let Err(error) = removed {
+            locks::write(&self.known).insert(digest, known);
+            return Err(Error::internal(error));
+        }
+        if let Some(meters) = self.meters() {
+            meters.remove(&digest);
+        }
         Ok(about)
+    }
+
+    /// Keeps an installed version from being removed until what this gives is dropped: somebody is about to use it.
+    ///
+    /// # Errors
+    /// `plugin_not_found`
+    pub fn hold(&self, digest: &str) -> Result<Hold> {
+        // Before it is looked for: whoever removes it takes it out of the list first, and then looks who holds it.
+        let hold = self.workshop()?.artifacts.hold(digest);
+        match locks::read(&self.known).contains_key(digest) {
+            true => Ok(hold),
+            false => Err(not_installed(digest)),
+        }
     }
 
     /// An installed version, compiled: verified again, compiled if it is new, and asked to describe itself. Nothing is
@@ -117,13 +147,7 @@ impl Registry {
             Some((one.ready.clone(), one.file.clone()))
         };
         let Some((ready, file)) = known(&locks::read(&self.known)) else {
-            return Err(Error::new(
-                Code::PluginNotFound,
-                format!(
-                    "no plugin with the digest {} is installed here",
-                    shown(digest)
-                ),
-            ));
+            return Err(not_installed(digest));
         };
         if let Some(ready) = ready {
             return Ok(ready);
@@ -157,6 +181,10 @@ impl Registry {
                 let ready = Arc::new(ready);
                 if let Some(one) = locks::write(&self.known).get_mut(&digest) {
                     one.ready = Some(Arc::clone(&ready));
+                    // What was wrong with its file was mended.
+                    if matches!(one.status, Status::Refused(_)) {
+                        one.status = Status::Inactive("installed".to_owned());
+                    }
                 }
                 Ok(ready)
             }
@@ -195,6 +223,24 @@ fn from_file(
 ) -> Option<(Package, Option<String>)> {
     let package = Package::read(file?, max_bytes).ok()?;
     (package.digest == digest).then(|| (package, file.and_then(signature_beside)))
+}
+
+fn not_installed(digest: &str) -> Error {
+    let digest = shown(digest);
+    Error::new(
+        Code::PluginNotFound,
+        format!("no plugin with the digest {digest} is installed here"),
+    )
+}
+
+fn in_use(name: &str, version: &str) -> Error {
+    Error::new(
+        Code::InUse,
+        format!(
+            "{name} {} serves, is about to, is on trial or is kept by a datasource; activate another version first, or wait for the end of its rollout",
+            shown(version)
+        ),
+    )
 }
 
 fn refused(refusal: &Refusal) -> Error {

@@ -100,7 +100,11 @@ pub fn found(
 ) -> Vec<Found> {
     let mut all = Vec::new();
     for (file, package) in package::scan(plugins_dir, max_bytes) {
-        let signature = signature_beside(&file);
+        let beside = signature_beside(&file);
+        let signature = match &package {
+            Ok(package) => artifacts.best_signature(package, beside, trust),
+            Err(_) => beside,
+        };
         let found = Found::new(Some(file), package, signature.as_deref(), trust);
         if import && let (Ok(package), Ok(_)) = (&found.package, &found.signer) {
             // Such a host serves from the plugins directory, and says so.

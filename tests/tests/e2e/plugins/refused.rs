@@ -1,6 +1,14 @@
 //! What must never take the place of a version that works.
 
-use mindhost_tests::{Version, json, served_by};
+use std::path::Path;
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use mindhost_tests::{Host, Value, Version, build, eventually, json, served_by};
+use reqwest::Method;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
 
 use super::host;
 
@@ -110,7 +118,6 @@ async fn one_that_fails_with_a_datasource_that_works_does_not_serve() {
 
 #[tokio::test]
 async fn where_signatures_are_required_nothing_runs_without_one() {
-    use mindhost_tests::{Host, build};
     let host = Host::builder()
         .plugin(build::guest("memory"))
         .env("MINDHOST_PLUGINS__REQUIRE_SIGNATURE", "true")
@@ -134,4 +141,220 @@ async fn where_signatures_are_required_nothing_runs_without_one() {
         .header("x-mindhost-signature", "bm8gc2lnbmF0dXJl")
         .await;
     error.expect_error(400, "plugin_refused");
+}
+
+/// A key pair in a folder; gives its public key.
+fn key(host: &Host, folder: &Path, name: &str) -> String {
+    let file = folder.join(name);
+    let args = ["plugin", "keygen", "--output", file.to_str().unwrap()];
+    let output = host.command(&args).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    said.split('"').nth(1).unwrap().to_owned()
+}
+
+/// The signature of a version, as the header has it.
+fn signature(host: &Host, folder: &Path, name: &str, version: &Version) -> String {
+    let (file, key) = (version.write(folder), folder.join(name));
+    let (file, key) = (file.to_str().unwrap(), key.to_str().unwrap());
+    let sign = ["plugin", "sign", file, "--key", key];
+    assert!(host.command(&sign).output().unwrap().status.success());
+    let text = std::fs::read(format!("{file}.minisig")).unwrap();
+    BASE64_STANDARD.encode(text)
+}
+
+#[tokio::test]
+async fn a_trusted_signature_is_not_lost_by_sending_the_same_file_again() {
+    let maker = host().await;
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let trusted = key(&maker, folder, "ours");
+    key(&maker, folder, "stranger");
+    let host = Host::builder()
+        .env("MINDHOST_PLUGINS__TRUSTED_KEYS", trusted)
+        .start()
+        .await;
+    let new = Version::of("0.1.1");
+    let signer = async || {
+        let plugin = host.get("/plugins/guest-memory").await.json();
+        plugin["versions"][0]["signer"].clone()
+    };
+    let [ours, stranger] = ["ours", "stranger"].map(|key| signature(&maker, folder, key, &new));
+    for (signature, is_trusted) in [
+        (Some(&stranger), false),
+        (Some(&ours), true),
+        (Some(&stranger), true),
+        (None, true),
+    ] {
+        let mut upload = host.upload(new.bytes());
+        if let Some(signature) = signature {
+            upload = upload.header("x-mindhost-signature", signature);
+        }
+        let installed = upload.await.expect_status(201).json();
+        assert_eq!(installed["signer"].is_string(), is_trusted, "{installed}");
+        assert_eq!(signer().await.is_string(), is_trusted);
+    }
+    host.restart().await;
+    assert!(signer().await.is_string());
+}
+
+#[tokio::test]
+async fn a_version_on_its_way_is_not_removed() {
+    let host = host().await;
+    host.memory("numbers", 3).await;
+    let new = Version::of("0.1.1");
+    host.install(&new).await;
+    host.post("/plugins/guest-memory/activate", json!({}))
+        .await
+        .expect_status(202);
+    host.delete("/plugins/guest-memory/versions/0.1.1")
+        .await
+        .expect_error(409, "resource_in_use");
+    // What ended is not in the way of anybody.
+    host.post("/plugins/guest-memory/rollback", json!({}))
+        .await
+        .expect_status(200);
+    host.delete("/plugins/guest-memory/versions/0.1.1")
+        .await
+        .expect_status(204);
+}
+
+#[tokio::test]
+async fn a_wrong_wait_activates_nothing() {
+    let host = host().await;
+    host.install(&Version::of("0.1.1")).await;
+    host.post("/plugins/guest-memory/activate?wait=999", json!({}))
+        .await
+        .expect_error(400, "invalid_parameter");
+    let plugin = host.get("/plugins/guest-memory").await.json();
+    assert_eq!(plugin["rollouts"], json!([]), "{plugin}");
+}
+
+#[tokio::test]
+async fn a_datasource_that_could_not_be_stored_keeps_no_version() {
+    let host = host().await;
+    host.memory("numbers", 3).await;
+    let new = Version::of("0.1.1").that("refuse", 100);
+    let installed = "/plugins/guest-memory/versions/0.1.1";
+    let with =
+        |rows: Value| json!({"plugin_digest": new.digest(), "connection_data": {"rows": rows}});
+    for (rows, code) in [
+        (json!("many"), "invalid_connection_data"),
+        (json!(3), "connection_failed"),
+    ] {
+        host.install(&new).await;
+        let mut made = with(rows.clone());
+        made["name"] = json!("others");
+        made["engine"] = json!("memory");
+        let refused = host.post("/datasources", made).await;
+        refused.expect_error(400, code);
+        host.delete(installed).await.expect_status(204);
+        host.install(&new).await;
+        let refused = host.patch("/datasources/numbers", with(rows)).await;
+        refused.expect_error(400, code);
+        host.delete(installed).await.expect_status(204);
+    }
+    // One that was stored keeps it, also when another could not be.
+    host.install(&new).await;
+    let kept = host.patch(
+        "/datasources/numbers?check_connection=false",
+        json!({"plugin_digest": new.digest()}),
+    );
+    kept.await.expect_status(200);
+    let refused = host.patch("/datasources/numbers", with(json!(4))).await;
+    refused.expect_error(400, "connection_failed");
+    host.delete(installed)
+        .await
+        .expect_error(409, "resource_in_use");
+}
+
+#[tokio::test]
+async fn a_file_that_was_damaged_and_mended_is_not_called_refused() {
+    let host = host().await;
+    let new = Version::of("0.1.1").that("slow", 1);
+    host.install(&new).await;
+    let file = host
+        .data_dir()
+        .join("plugins")
+        .join(format!("{}.wasm", new.digest()));
+    let version = async || {
+        let plugin = host.get("/plugins/guest-memory").await.json();
+        plugin["versions"][1].clone()
+    };
+    std::fs::write(&file, Version::of("0.1.2").bytes()).unwrap();
+    let rollout = host.activated(json!({})).await;
+    assert_eq!(rollout["stage"], "failed", "{rollout}");
+    assert_eq!(version().await["status"], "refused");
+    std::fs::write(&file, new.bytes()).unwrap();
+    let rollout = host.activated(json!({"version": "0.1.1"})).await;
+    assert_eq!(rollout["stage"], "probation", "{rollout}");
+    assert_eq!(version().await["status"], "active");
+    host.activated(json!({"version": "0.1.0"})).await;
+    assert_eq!(version().await["status"], "inactive");
+}
+
+#[tokio::test]
+async fn nothing_is_counted_of_a_version_that_was_removed() {
+    let host = host().await;
+    let mind = host.memory("numbers", 3).await;
+    let new = Version::of("0.1.1");
+    host.activate(&new).await;
+    mind.sql("SELECT n FROM numbers").await.expect_status(200);
+    let figures = async || host.request(Method::GET, "/metrics").await.text();
+    assert!(figures().await.contains(&new.digest()));
+    host.post("/plugins/guest-memory/rollback", json!({}))
+        .await
+        .expect_status(200);
+    host.delete("/plugins/guest-memory/versions/0.1.1")
+        .await
+        .expect_status(204);
+    assert!(!figures().await.contains(&new.digest()));
+    // What it used is in the account of the day all the same.
+    let used = async || host.get("/plugins/guest-memory/usage").await.json();
+    let is_kept = |usage: &Value| usage["days"].to_string().contains(&new.digest());
+    eventually(used, is_kept).await;
+}
+
+#[tokio::test]
+async fn each_refusal_says_what_is_wrong() {
+    let host = Host::builder()
+        .plugin(build::guest("memory"))
+        .env("MINDHOST_PLUGINS__MAX_PACKAGE_BYTES", "8000000")
+        .start()
+        .await;
+    host.memory("numbers", 3).await;
+    let reply = host.upload(vec![0; 8_000_001]).await;
+    let error = reply.expect_error(413, "body_too_large");
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("8000000"), "{message}");
+    let reply = host
+        .upload(Vec::new())
+        .header("content-type", "application/wasmfoo");
+    reply.await.expect_error(415, "unsupported_media_type");
+    let reply = host
+        .upload(Vec::new())
+        .header("content-type", "Application/WASM; version=1");
+    reply.await.expect_error(400, "plugin_refused");
+
+    let release = host.post("/plugins/guest-memory/release?digest=abc", json!({}));
+    let error = release.await.expect_error(404, "plugin_not_found");
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("digest `abc`"), "{message}");
+    assert!(
+        message.contains(&Version::of("0.1.0").digest()),
+        "{message}"
+    );
+
+    // A body that breaks off is another thing than one that is too large.
+    let mut stream = TcpStream::connect(host.url().trim_start_matches("http://")).await;
+    let stream = stream.as_mut().unwrap();
+    let request = format!(
+        "POST /api/v1/plugins HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\
+         content-type: application/wasm\r\ntransfer-encoding: chunked\r\n\r\n4\r\n\0asm\r\nno length\r\n",
+        host.key()
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply).await.unwrap();
+    assert!(reply.starts_with("HTTP/1.1 400"), "{reply}");
+    assert!(reply.contains("broke off"), "{reply}");
 }
