@@ -51,6 +51,7 @@ _cargo-deny:
 # Print the benchmarks, as ratios to native clients.
 [positional-arguments]
 bench *parts: setup
+    @command -v wrk >/dev/null || just _install wrk
     cargo build --release --workspace --bins
     @just _components release plugins plugins {{ plugins }}
     @just _components release tests/guests guests {{ guests }}

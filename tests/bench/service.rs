@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use futures_util::{StreamExt, future::join_all};
+use futures_util::StreamExt;
 use mindhost_tests::{Host, Mind, PostgresDatabase};
 use serde_json::{Value, json};
 
@@ -22,7 +22,8 @@ pub async fn run(part: &str) {
     // One key asks for all clients.
     let host = Host::builder()
         .env("MINDHOST_LIMITS__REQUESTS_PER_SECOND", "0")
-        .env("MINDHOST_LIMITS__CONCURRENT_REQUESTS", "0");
+        .env("MINDHOST_LIMITS__CONCURRENT_REQUESTS", "0")
+        .env("MINDHOST_LOG__LEVEL", "warn");
     let host = host.start().await;
     host.postgres("facts", &database).await.load().await;
     let mind = host
@@ -168,7 +169,8 @@ async fn page(host: &Host, mind: &Mind) {
 
 /// One-row statements from several clients, against the service written by hand: one that looks at the key and parses
 /// the statement as we do, and, to be seen beside it, one that does neither. Ours keeps what it answered in SQLite with
-/// `synchronous = normal`, the peer in the same PostgreSQL as the data, which here syncs nothing.
+/// `synchronous = normal`, the peer in the same PostgreSQL as the data, which here syncs nothing. Neither writes a line
+/// of log for a request.
 async fn requests(host: &Host, mind: &Mind, database: &PostgresDatabase) {
     let peer = Peer::start(database).await;
     let kinds = [(false, 0.1, 0.2), (true, 0.2, 1.0 / 3.0)];
@@ -191,7 +193,7 @@ async fn requests(host: &Host, mind: &Mind, database: &PostgresDatabase) {
         };
         let [low, median, high] = quartiles(latencies);
         println!(
-            "{:<46} {:.0} requests/s against {:.0}; against {:.0} without key and guard; ours takes {} ({} to {})",
+            "{:<46} {:.0} requests/s against {:.0}; against {:.0} without key and guard; half of ours within {} ({} to {})",
             "  16 clients",
             rate(&pairs, |pair| pair.0),
             rate(&pairs, |pair| pair.1),
@@ -207,69 +209,74 @@ const ONE_ROW: &str = "SELECT id, note FROM facts WHERE id = 77777";
 
 fn ours(host: &Host, mind: &Mind, store: bool) -> Asked {
     let tool = json!({"type": "sql_query", "query": ONE_ROW});
-    Asked {
-        url: format!("{}/responses", host.base_url()),
-        key: host.key(),
-        body: json!({"model": mind.name, "tools": [tool], "store": store}),
-    }
+    let body = json!({"model": mind.name, "tools": [tool], "store": store});
+    Asked::new(format!("{}/responses", host.base_url()), host.key(), &body)
 }
 
 fn theirs(peer: &Peer, store: bool, guard: bool) -> Asked {
-    Asked {
-        url: peer.url.clone(),
-        key: peer::KEY,
-        body: json!({"sql": ONE_ROW, "store": store, "guard": guard}),
-    }
+    let body = json!({"sql": ONE_ROW, "store": store, "guard": guard});
+    Asked::new(peer.url.clone(), peer::KEY, &body)
 }
 
-/// Seconds a request of both, and how long each of the first took.
+/// Seconds a request of both, and in how many seconds half of the first were answered.
 async fn bursts(mine: &Asked, other: &Asked) -> (Vec<(f64, f64)>, Vec<f64>) {
-    // Clients keep their connections, as SDKs do.
-    let client = reqwest::Client::new();
     let (mut pairs, mut latencies) = (Vec::new(), Vec::new());
     for pair in 0..=PAIRS {
-        let (mine, times) = mine.burst(&client).await;
-        let (other, _) = other.burst(&client).await;
+        let (mine, half) = mine.burst().await;
+        let (other, _) = other.burst().await;
         // The first pair warms everything up.
         if pair > 0 {
             pairs.push((1.0 / mine, 1.0 / other));
-            latencies.extend(times);
+            latencies.push(half);
         }
     }
     (pairs, latencies)
 }
 
-/// A request that is sent over and over.
+/// A request that is sent over and over, by `wrk`: on two cores a client must leave them to the servers.
 struct Asked {
     url: String,
-    key: &'static str,
-    body: Value,
+    script: tempfile::NamedTempFile,
 }
 
 impl Asked {
-    /// Requests a second from all clients together, and how long each took.
-    async fn burst(&self, client: &reqwest::Client) -> (f64, Vec<f64>) {
-        let began = Instant::now();
-        let one = || async {
-            let mut times = Vec::new();
-            while began.elapsed() < ASKING {
-                let ask = client
-                    .post(&self.url)
-                    .bearer_auth(self.key)
-                    .json(&self.body);
-                times.push(
-                    seconds(async {
-                        let reply = ask.send().await.unwrap();
-                        assert_eq!(reply.status(), 200);
-                        reply.bytes().await.unwrap()
-                    })
-                    .await,
-                );
-            }
-            times
+    fn new(url: String, key: &str, body: &Value) -> Self {
+        let script = tempfile::NamedTempFile::new().unwrap();
+        let text = format!(
+            "wrk.method = \"POST\"\nwrk.body = [==[{body}]==]\nwrk.headers[\"content-type\"] = \"application/json\"\n\
+             wrk.headers[\"authorization\"] = \"Bearer {key}\"\n\
+             function done(summary, latency)\n\
+               local errors = summary.errors\n\
+               print(\"asked\", summary.requests, summary.duration, latency:percentile(50),\n\
+                 errors.connect + errors.read + errors.write + errors.status + errors.timeout)\n\
+             end\n"
+        );
+        std::fs::write(script.path(), text).unwrap();
+        Self { url, script }
+    }
+
+    /// Requests a second from all clients together, and in how many seconds half of them were answered.
+    async fn burst(&self) -> (f64, f64) {
+        let run = tokio::process::Command::new("wrk")
+            .args(["--threads", "1", "--connections", &CLIENTS.to_string()])
+            .args(["--duration", &format!("{}s", ASKING.as_secs())])
+            .arg("--script")
+            .arg(self.script.path())
+            .arg(&self.url)
+            .output();
+        let said = String::from_utf8(run.await.unwrap().stdout).unwrap();
+        let asked = said.lines().find_map(|line| line.strip_prefix("asked\t"));
+        let figures: Vec<f64> = asked
+            .unwrap_or_else(|| panic!("{said}"))
+            .split('\t')
+            .map(|figure| figure.parse().unwrap())
+            .collect();
+        // Times are in microseconds.
+        let [requests, took, half, errors] = figures[..] else {
+            panic!("{said}");
         };
-        let times = join_all((0..CLIENTS).map(|_| one())).await.concat();
-        (times.len() as f64 / began.elapsed().as_secs_f64(), times)
+        assert_eq!(errors, 0.0, "{said}");
+        (requests / took * 1e6, half / 1e6)
     }
 }
 
