@@ -56,6 +56,10 @@ fn every_table_gets_its_stored_name() {
         r#"SELECT "files"."orders".* FROM "files"."orders""#
     );
     assert_eq!(
+        files("SELECT Files.Orders.* FROM orders").text(),
+        r#"SELECT "files"."orders".* FROM "files"."orders""#
+    );
+    assert_eq!(
         files("SELECT orders.* FROM (SELECT * FROM orders) orders").text(),
         r#"SELECT orders.* FROM (SELECT * FROM "files"."orders") orders"#
     );

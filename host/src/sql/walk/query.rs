@@ -2,11 +2,11 @@
 
 use sqlparser::{
     ast::{
-        Cte, Distinct, ExcludeSelectItem, Fetch, GroupByExpr, GroupByWithModifier, LimitClause,
-        NamedWindowDefinition, NamedWindowExpr, ObjectNamePart, Offset, OrderBy, OrderByExpr,
-        OrderByKind, Query, Select, SelectFlavor, SelectItem, SelectItemQualifiedWildcardKind,
-        SetExpr, SetQuantifier, Spanned, TableFactor, TableWithJoins, Top, TopQuantity, Values,
-        WildcardAdditionalOptions, With,
+        Cte, Distinct, ExcludeSelectItem, Fetch, GroupByExpr, GroupByWithModifier, Ident,
+        LimitClause, NamedWindowDefinition, NamedWindowExpr, ObjectNamePart, Offset, OrderBy,
+        OrderByExpr, OrderByKind, Query, Select, SelectFlavor, SelectItem,
+        SelectItemQualifiedWildcardKind, SetExpr, SetQuantifier, Spanned, TableFactor,
+        TableWithJoins, Top, TopQuantity, Values, WildcardAdditionalOptions, With,
     },
     tokenizer::Location,
 };
@@ -241,8 +241,17 @@ impl Walk<'_> {
         else {
             return;
         };
-        let [ObjectNamePart::Identifier(written)] = name.0.as_slice() else {
-            return;
+        let parts: Vec<_> = name.0.iter().filter_map(ObjectNamePart::as_ident).collect();
+        let (schema, table) = match parts.as_slice() {
+            [table] => (None, *table),
+            [schema, table] => (Some(*schema), *table),
+            _ => return,
+        };
+        let same = |written: &Ident, stored: &ObjectNamePart| {
+            let quoted = written.quote_style.is_some();
+            stored
+                .as_ident()
+                .is_some_and(|stored| self.rules.same_table(&written.value, quoted, &stored.value))
         };
         let factors = from.iter().flat_map(|table| {
             let joined = table.joins.iter().map(|join| &join.relation);
@@ -252,10 +261,10 @@ impl Walk<'_> {
             TableFactor::Table {
                 name, alias: None, ..
             } => match name.0.as_slice() {
-                [_, ObjectNamePart::Identifier(table)] => {
-                    let quoted = written.quote_style.is_some();
-                    let same = self.rules.same_table(&written.value, quoted, &table.value);
-                    same.then(|| name.clone())
+                [of, named] => {
+                    let is_meant =
+                        same(table, named) && schema.is_none_or(|schema| same(schema, of));
+                    is_meant.then(|| name.clone())
                 }
                 _ => None,
             },

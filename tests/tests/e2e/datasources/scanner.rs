@@ -64,6 +64,7 @@ async fn a_table_is_named_in_front_of_its_star() {
     for sql in [
         "SELECT customers.* FROM Customers WHERE id = 1",
         "SELECT Customers.*, o.total FROM Customers JOIN orders o ON o.customer_id = \"Customers\".id WHERE o.id = 0",
+        "SELECT files.Customers.* FROM Customers WHERE id = 1",
     ] {
         let rows = mind.rows(sql).await;
         assert_eq!(rows[0][..2], [json!(1), json!("Ada")], "{sql}");
