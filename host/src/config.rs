@@ -5,6 +5,7 @@
 //! reads the environment.
 
 mod address;
+mod bounds;
 mod load;
 mod plugins;
 mod values;

@@ -4,12 +4,13 @@ use std::ffi::OsString;
 
 use figment::{
     Figment, Profile, Provider,
+    error::Kind,
     providers::{Format, Serialized, Toml},
-    value::{Dict, Value},
+    value::{Dict, Num, Value},
 };
 use serde::de::DeserializeOwned;
 
-use super::{Config, PluginLimits};
+use super::{Config, PluginLimits, bounds};
 
 /// The commented default file.
 pub const DEFAULTS: &str = include_str!("../../mindhost.default.toml");
@@ -33,9 +34,32 @@ pub enum ConfigError {
     /// A variable that is no text.
     #[error("the environment variable {0} is not valid UTF-8; write it in UTF-8")]
     NotText(String),
-    /// A value of the wrong type, or a file that cannot be read.
-    #[error("{0}")]
+    /// A value of the wrong type.
+    #[error("{origin}: `{name}` {problem}")]
+    Wrong {
+        /// The file or the environment variable.
+        origin: String,
+        /// The setting.
+        name: String,
+        /// What it must be. Never what it is: it may be a secret.
+        problem: String,
+    },
+    /// A value with which nothing could work.
+    #[error("the setting `{name}` {problem}")]
+    Senseless {
+        /// The setting.
+        name: String,
+        /// What it must be.
+        problem: String,
+    },
+    /// A file that cannot be read.
+    #[error("{}", told(.0))]
     Value(Box<figment::Error>),
+}
+
+/// An error without the places of the source that it passed through.
+fn told(error: &figment::Error) -> String {
+    error.kind.to_string()
 }
 
 impl From<figment::Error> for ConfigError {
@@ -82,6 +106,7 @@ pub(super) fn load(
     let defaults = layer(&Toml::string(DEFAULTS))?;
     let known = names(&defaults);
     let mut figment = Figment::from(Serialized::defaults(&defaults));
+    let mut given = Vec::new();
     let vars: Vec<_> = vars
         .into_iter()
         .filter(|(name, value)| name.starts_with(PREFIX) && !value.is_empty())
@@ -91,7 +116,16 @@ pub(super) fn load(
         let found = layer(&file)
             .map_err(|error| figment::Error::from(format!("the file {path}: {error}")))?;
         for name in names(&found) {
-            check(&name, &known, || format!("the file {path}"))?;
+            let origin = format!("the file {path}");
+            check(&name, &known, || origin.clone())?;
+            if let Some(value) = value_at(&found, &name) {
+                let value = value.clone();
+                given.push(Given {
+                    origin,
+                    name,
+                    value,
+                });
+            }
         }
         figment = figment.merge(file);
     }
@@ -104,12 +138,72 @@ pub(super) fn load(
         let number = Value::from(0);
         let like = match limit_of_plugin(&name) {
             Some(limit) => (!limit.ends_with("_time")).then_some(&number),
-            None => defaults_at(&defaults, &name),
+            None => value_at(&defaults, &name),
         };
         let value = typed(text, like);
-        figment = figment.merge(Serialized::default(&name, value));
+        figment = figment.merge(Serialized::default(&name, value.clone()));
+        given.push(Given {
+            origin: format!("the environment variable {variable}"),
+            name,
+            value,
+        });
     }
-    Ok(figment.extract()?)
+    let config: Config = match figment.extract() {
+        Ok(config) => config,
+        Err(error) => return Err(culprit(&defaults, given).unwrap_or_else(|| error.into())),
+    };
+    bounds::check(&config)?;
+    Ok(config)
+}
+
+/// A value that somebody set.
+struct Given {
+    origin: String,
+    name: String,
+    value: Value,
+}
+
+/// The first value that is wrong by itself. Sections that lie in one flatten away where an error happened.
+fn culprit(defaults: &Dict, given: Vec<Given>) -> Option<ConfigError> {
+    given.into_iter().find_map(|given| {
+        let alone = Figment::from(Serialized::defaults(defaults))
+            .merge(Serialized::default(&given.name, given.value.clone()));
+        let error = alone.extract::<Config>().err()?;
+        let like = match limit_of_plugin(&given.name) {
+            Some(limit) if limit.ends_with("_time") => Some(Value::from("24h")),
+            Some(_) => Some(Value::from(0)),
+            None => value_at(defaults, &given.name).cloned(),
+        };
+        Some(ConfigError::Wrong {
+            problem: problem(error, &given.value, like.as_ref()),
+            origin: given.origin,
+            name: given.name,
+        })
+    })
+}
+
+/// What a value must be.
+fn problem(error: figment::Error, value: &Value, like: Option<&Value>) -> String {
+    let is_time = |text: &str| text.parse::<jiff::SignedDuration>().is_ok();
+    let kind = match like {
+        // Our own kinds of values say it themselves.
+        _ if matches!(error.kind, Kind::Message(_)) => return format!("is wrong: {}", error.kind),
+        Some(Value::Bool(..)) => "true or false",
+        Some(Value::Num(_, Num::F32(_) | Num::F64(_))) => "a number",
+        Some(Value::Num(..)) if matches!(value, Value::Num(..)) => {
+            return "must be a whole number, not below 0, and not as large".to_owned();
+        }
+        Some(Value::Num(..)) => "a whole number, not below 0",
+        Some(Value::Array(..)) => "a list of texts in quotes: [\"one\", \"two\"]",
+        Some(Value::String(_, text)) if is_time(text) => "a time in quotes, like \"30s\" or \"5m\"",
+        _ => match error.kind {
+            Kind::UnknownVariant(_, of) => {
+                return format!("must be one of \"{}\"", of.join("\", \""));
+            }
+            _ => "a text in quotes",
+        },
+    };
+    format!("must be {kind}")
 }
 
 fn layer(provider: &impl Provider) -> Result<Dict, ConfigError> {
@@ -132,9 +226,9 @@ fn names(dict: &Dict) -> Vec<String> {
         .collect()
 }
 
-fn defaults_at<'a>(defaults: &'a Dict, name: &str) -> Option<&'a Value> {
+fn value_at<'a>(dict: &'a Dict, name: &str) -> Option<&'a Value> {
     let mut parts = name.split('.');
-    let first = defaults.get(parts.next()?)?;
+    let first = dict.get(parts.next()?)?;
     parts.try_fold(first, |value, part| value.as_dict()?.get(part))
 }
 
@@ -193,6 +287,9 @@ fn typed(text: &str, default: Option<&Value>) -> Value {
     let as_text = || Value::from(text);
     match default {
         Some(Value::Bool(..)) => text.parse::<bool>().map_or_else(|_| as_text(), Value::from),
+        Some(Value::Num(_, Num::F32(_) | Num::F64(_))) => {
+            text.parse::<f64>().map_or_else(|_| as_text(), Value::from)
+        }
         Some(Value::Num(..)) => text.parse::<i64>().map_or_else(|_| as_text(), Value::from),
         Some(Value::Array(..)) => {
             let inner = text.trim().trim_start_matches('[').trim_end_matches(']');
@@ -343,8 +440,70 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_value_says_what_would_be_right() {
-        let error = config(&[("MINDHOST_SQL__STATEMENT_TIMEOUT", "soon")]).unwrap_err();
-        assert!(error.to_string().contains("\"30s\""), "{error}");
+    fn a_wrong_value_says_whose_it_is_and_what_would_be_right() {
+        for (name, value, expected) in [
+            (
+                "SQL__STATEMENT_TIMEOUT",
+                "soon",
+                "`sql.statement_timeout` is wrong: `soon` is not a time like \"30s\" or \"5m\"",
+            ),
+            (
+                "PLUGINS__MAX_INSTANCES",
+                "many",
+                "`plugins.max_instances` must be a whole number, not below 0",
+            ),
+            (
+                "PLUGINS__MAX_INSTANCES",
+                "-1",
+                "`plugins.max_instances` must be a whole number, not below 0, and not as large",
+            ),
+            (
+                "PLUGINS__BATCH_BYTES",
+                "9999999999",
+                "`plugins.batch_bytes` must be a whole number, not below 0, and not as large",
+            ),
+            (
+                "PLUGINS__REQUIRE_SIGNATURE",
+                "perhaps",
+                "`plugins.require_signature` must be true or false",
+            ),
+            (
+                "PLUGINS__COMPILER",
+                "gcc",
+                "`plugins.compiler` must be one of \"cranelift\", \"winch\"",
+            ),
+            (
+                "PLUGINS__LIMITS__X__MAX_CONNECTIONS",
+                "few",
+                "`plugins.limits.x.max_connections` must be a whole number, not below 0",
+            ),
+            (
+                "ROLLOUTS__SLOWER",
+                "very",
+                "`rollouts.slower` must be a number",
+            ),
+        ] {
+            let name = format!("MINDHOST_{name}");
+            let error = config(&[(&name, value)]).unwrap_err().to_string();
+            assert_eq!(
+                error,
+                format!("the environment variable {name}: {expected}")
+            );
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("mindhost.toml");
+        std::fs::write(&file, "[plugins]\ndrain_timeout = 5\n").unwrap();
+        let path = file.to_str().unwrap();
+        let error = config(&[("MINDHOST_CONFIG", path)])
+            .unwrap_err()
+            .to_string();
+        let expected = "`plugins.drain_timeout` must be a time in quotes, like \"30s\" or \"5m\"";
+        assert_eq!(error, format!("the file {path}: {expected}"));
+    }
+
+    #[test]
+    fn a_share_can_be_set_in_the_environment() {
+        let config = config(&[("MINDHOST_ROLLOUTS__SLOWER", "2.5")]).unwrap();
+        assert!((config.rollouts.slower - 2.5).abs() < f64::EPSILON);
     }
 }

@@ -1,0 +1,184 @@
+//! Values that are of the right type, and with which nothing could work. Better not to start than to refuse every request.
+
+use std::time::Duration;
+
+use super::{Config, ConfigError, PluginLimits};
+
+/// Refuses the first setting that makes no sense.
+pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
+    for (name, value) in counts(config) {
+        at_least_one(name, value)?;
+    }
+    for (name, time) in times(config) {
+        some_time(name, time)?;
+    }
+    for (plugin, limits) in &config.plugins.limits.by_plugin {
+        of_plugin(plugin, limits)?;
+    }
+    let rollouts = &config.rollouts;
+    let is_share = (0.0..=1.0).contains(&rollouts.fault_share);
+    is(
+        "rollouts.fault_share",
+        is_share,
+        "must be between 0.0 and 1.0",
+    )?;
+    let is_factor = rollouts.slower.is_finite() && rollouts.slower >= 1.0;
+    is("rollouts.slower", is_factor, "must be 1.0 or more")?;
+    let percent = config.telemetry.sample_percent;
+    is(
+        "telemetry.sample_percent",
+        percent <= 100,
+        "must be between 0 and 100",
+    )
+}
+
+/// What must not be nothing.
+fn counts(config: &Config) -> Vec<(&'static str, u64)> {
+    let plugins = &config.plugins.limits;
+    let (sql, catalog, answering) = (&config.sql, &config.catalog, &config.answering);
+    vec![
+        ("server.body_limit", config.server.body_limit as u64),
+        ("store.max_connections", config.store.max_connections.into()),
+        ("plugins.max_memory_bytes", plugins.max_memory_bytes),
+        (
+            "plugins.max_total_memory_bytes",
+            plugins.max_total_memory_bytes,
+        ),
+        (
+            "plugins.max_workspace_memory_bytes",
+            plugins.max_workspace_memory_bytes,
+        ),
+        (
+            "plugins.max_target_memory_bytes",
+            plugins.max_target_memory_bytes,
+        ),
+        ("plugins.max_instances", plugins.max_instances.into()),
+        ("plugins.batch_bytes", plugins.batch_bytes.into()),
+        ("plugins.max_batch_bytes", plugins.max_batch_bytes.into()),
+        ("plugins.max_cell_bytes", plugins.max_cell_bytes.into()),
+        ("plugins.max_columns", plugins.max_columns.into()),
+        ("plugins.max_tables", plugins.max_tables.into()),
+        (
+            "plugins.max_message_bytes",
+            plugins.max_message_bytes.into(),
+        ),
+        (
+            "plugins.max_completion_bytes",
+            plugins.max_completion_bytes.into(),
+        ),
+        ("plugins.query_memory_bytes", plugins.query_memory_bytes),
+        (
+            "plugins.max_total_query_memory_bytes",
+            plugins.max_total_query_memory_bytes,
+        ),
+        ("plugins.max_package_bytes", plugins.max_package_bytes),
+        ("plugins.faults.budget", plugins.faults.budget.into()),
+        ("sql.max_connections", sql.max_connections.into()),
+        ("sql.statement_bytes", sql.statement_bytes as u64),
+        ("sql.page_bytes", sql.page_bytes as u64),
+        ("catalog.concurrency", catalog.concurrency as u64),
+        ("answering.tokens", answering.tokens),
+        ("answering.answer_bytes", answering.answer_bytes as u64),
+        (
+            "answering.concurrent_per_key",
+            answering.concurrent_per_key as u64,
+        ),
+    ]
+}
+
+/// What must not end before it begins.
+fn times(config: &Config) -> Vec<(&'static str, Duration)> {
+    let plugins = &config.plugins.limits;
+    let (sql, catalog, answering) = (&config.sql, &config.catalog, &config.answering);
+    vec![
+        ("store.acquire_timeout", config.store.acquire_timeout),
+        ("plugins.max_call_time", plugins.max_call_time),
+        ("plugins.connect_timeout", plugins.connect_timeout),
+        ("plugins.http_idle_timeout", plugins.http_idle_timeout),
+        ("rollouts.check_timeout", config.rollouts.check_timeout),
+        ("sql.statement_timeout", sql.statement_timeout),
+        ("sql.export_timeout", sql.export_timeout),
+        ("sql.export_idle_timeout", sql.export_idle_timeout),
+        ("catalog.check_timeout", catalog.check_timeout),
+        ("catalog.table_timeout", catalog.table_timeout),
+        ("answering.wall_clock", answering.wall_clock),
+        ("answering.keep_alive", answering.keep_alive),
+    ]
+}
+
+fn of_plugin(plugin: &str, limits: &PluginLimits) -> Result<(), ConfigError> {
+    let of = |limit: &str| format!("plugins.limits.{plugin}.{limit}");
+    for (limit, value) in [
+        ("max_memory_bytes", limits.max_memory_bytes),
+        ("max_total_memory_bytes", limits.max_total_memory_bytes),
+        ("max_target_memory_bytes", limits.max_target_memory_bytes),
+        ("max_connections", limits.max_connections.map(u64::from)),
+        ("batch_bytes", limits.batch_bytes.map(u64::from)),
+        ("max_batch_bytes", limits.max_batch_bytes.map(u64::from)),
+        ("max_cell_bytes", limits.max_cell_bytes.map(u64::from)),
+    ] {
+        at_least_one(&of(limit), value.unwrap_or(1))?;
+    }
+    some_time(
+        &of("max_call_time"),
+        limits.max_call_time.unwrap_or(Duration::MAX),
+    )
+}
+
+fn at_least_one(name: &str, value: u64) -> Result<(), ConfigError> {
+    is(
+        name,
+        value > 0,
+        "must be more than 0: with none of it nothing could work",
+    )
+}
+
+fn some_time(name: &str, time: Duration) -> Result<(), ConfigError> {
+    is(
+        name,
+        !time.is_zero(),
+        "must be longer than \"0s\": everything would be over before it began",
+    )
+}
+
+fn is(name: &str, is_well: bool, problem: &str) -> Result<(), ConfigError> {
+    match is_well {
+        true => Ok(()),
+        false => Err(ConfigError::Senseless {
+            name: name.to_owned(),
+            problem: problem.to_owned(),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_with_which_nothing_works_is_refused_by_its_name() {
+        for (name, value) in [
+            ("plugins.max_instances", "0"),
+            ("plugins.batch_bytes", "0"),
+            ("plugins.max_call_time", "0s"),
+            ("plugins.limits.connector-x.max_memory_bytes", "0"),
+            ("plugins.limits.connector-x.max_connections", "0"),
+            ("plugins.limits.connector-x.max_call_time", "0s"),
+            ("rollouts.fault_share", "-1"),
+            ("rollouts.fault_share", "2"),
+            ("rollouts.slower", "0"),
+            ("rollouts.check_timeout", "0s"),
+            ("answering.keep_alive", "0s"),
+        ] {
+            let variable = name.replace('.', "__").replace('-', "_").to_uppercase();
+            let set = [(format!("MINDHOST_{variable}"), value.to_owned())];
+            let error = Config::from_env(set).unwrap_err().to_string();
+            let expected = format!("the setting `{name}` must be ");
+            assert!(error.starts_with(&expected), "{error}");
+        }
+        for (name, value) in [("ROLLOUTS__TARGETS", "0"), ("ROLLOUTS__PROBATION", "0s")] {
+            let set = [(format!("MINDHOST_{name}"), value.to_owned())];
+            assert!(Config::from_env(set).is_ok(), "{name}");
+        }
+    }
+}
