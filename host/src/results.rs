@@ -117,7 +117,7 @@ impl Results {
         let source = access.source(guarded);
         let call = call.within(self.statement_timeout(source));
         let mut connection = self.connect(source, &call).await?;
-        page::read(
+        let page = page::read(
             &mut *connection,
             guarded,
             page::Window {
@@ -128,11 +128,10 @@ impl Results {
             |statement| self.whole.page(&source.target.id, statement),
             &call,
         )
-        .await
-        .inspect(|_| {
-            served::note(&source.engine, connection.digest());
-            shadow::begin(&self.registry, source, guarded, &self.tasks);
-        })
+        .await;
+        // Of a failure one wants to know which version it was, more than of anything else.
+        served::note(&source.engine, connection.digest());
+        page.inspect(|_| shadow::begin(&self.registry, source, guarded, &self.tasks))
     }
 
     /// The whole result as CSV.
@@ -165,7 +164,8 @@ impl Results {
     async fn connect(&self, source: &access::Source, call: &Call) -> Result<Box<dyn Connection>> {
         let pin = source.plugin_digest.as_deref();
         let connector = self.registry.serving(&source.engine, pin).await?;
-        connector.connect(&source.target, call).await
+        let opened = connector.connect(&source.target, call).await;
+        opened.inspect_err(|_| served::note(&source.engine, connector.digest()))
     }
 
     /// Longer than any statement may run; the bound of waits that have a shorter one inside.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mindhost_tests::{Builder, Host, Reply, Value, build, json};
+use mindhost_tests::{Builder, Host, Reply, Value, Version, build, json, served_by};
 
 use crate::metrics::Figures;
 
@@ -112,4 +112,18 @@ async fn a_datasource_that_breaks_its_plugin_rests_alone() {
         .await
         .expect_status(200);
     assert_eq!(check(&host, "bad").await["success"], true);
+}
+
+#[tokio::test]
+async fn a_failure_says_which_version_it_was() {
+    let host = Host::builder().plugin(build::guest("memory")).start().await;
+    let mind = host.memory("numbers", 3).await;
+    let bad = Version::of("0.1.1").that("trap", 100);
+    host.install(&bad).await;
+    let kept = json!({"plugin_digest": bad.digest()});
+    let kept = host.patch("/datasources/numbers?check_connection=false", kept);
+    kept.await.expect_status(200);
+    let failed = mind.sql("SELECT n FROM numbers").await;
+    failed.expect_error(502, "plugin_error");
+    assert_eq!(served_by(&failed), bad.digest());
 }
