@@ -1,5 +1,8 @@
 //! The commands of `mindhost`.
 
+// A closed pipe is no reason to panic: `say!` and `aside!` of `say.rs` print.
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
 mod doctor;
 mod finding;
 mod keys;
@@ -7,11 +10,13 @@ mod load_plugins;
 mod open;
 mod plugin;
 mod remote;
+mod say;
 mod serve;
 mod workspaces;
 
 use std::process::ExitCode;
 
+use crate::commands::say::{aside, say, say_part};
 use clap::{Parser, Subcommand};
 use mindhost::{
     config::{Config, DEFAULTS},
@@ -77,13 +82,20 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         return failed(&anyhow::anyhow!("the TLS library could not be set up"));
     }
     match runtime.block_on(dispatch(cli.command)) {
-        Ok(code) => code,
+        // `… | head` has what it wanted.
+        Err(error) if error.is::<say::NobodyReads>() => ExitCode::SUCCESS,
         Err(error) => failed(&error),
+        Ok(code) => match say::lost() {
+            None => code,
+            Some(error) => failed(&anyhow::anyhow!(
+                "standard output cannot be written: {error}"
+            )),
+        },
     }
 }
 
 fn failed(error: &anyhow::Error) -> ExitCode {
-    eprintln!("mindhost: {error:#}");
+    aside!("mindhost: {error:#}");
     ExitCode::FAILURE
 }
 
@@ -91,12 +103,12 @@ async fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Plugin(plugin) => return plugin::run(plugin).await,
         Command::Doctor => return Ok(doctor::run(Config::load()).await),
-        Command::Settings => print!("{DEFAULTS}"),
+        Command::Settings => say_part!("{DEFAULTS}"),
         Command::Serve => serve::run(Config::load()?).await?,
         Command::Migrate => {
             let opened = open::store(&Config::load()?).await?;
             opened.store.close().await;
-            println!("the store is up to date");
+            say!("the store is up to date");
         }
         Command::Keys(keys) => keys::run(keys, &Config::load()?).await?,
         Command::Workspaces(command) => workspaces::run(command, &Config::load()?).await?,

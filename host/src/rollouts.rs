@@ -260,9 +260,9 @@ impl Rollouts {
     ///
     /// # Errors
     /// `plugin_refused`; what serves goes on then.
-    pub async fn develop(&self, bytes: Vec<u8>) -> Result<About> {
+    pub async fn develop(&self, bytes: Vec<u8>, signature: Option<&str>) -> Result<About> {
         let parts = &self.0.parts;
-        let about = parts.registry.install(bytes, None).await?.about;
+        let about = parts.registry.install(bytes, signature).await?.about;
         let ready = parts.registry.ready(&about.digest).await?;
         let old = self.0.active(&about.name);
         if old.as_ref() == Some(&about.digest) {

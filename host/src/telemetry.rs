@@ -72,6 +72,8 @@ where
 {
     let lines = fmt::layer()
         .with_writer(std::io::stderr)
+        // It would print there that printing there failed, and panic.
+        .log_internal_errors(false)
         .with_ansi(std::io::stderr().is_terminal());
     match log.format {
         LogFormat::Text => lines.with_target(false).boxed(),

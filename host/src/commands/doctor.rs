@@ -13,6 +13,7 @@ use super::{
     finding::Finding::{self, Bad, Good, Note},
     plugin,
 };
+use crate::commands::say::say;
 
 pub(super) async fn run(config: Result<Config, ConfigError>) -> ExitCode {
     let mut findings = Vec::new();
@@ -30,11 +31,11 @@ fn report(findings: &[Finding]) -> ExitCode {
     let mut healthy = true;
     for finding in findings {
         match finding {
-            Good(what) => println!("ok    {what}"),
-            Note(what) => println!("note  {what}"),
+            Good(what) => say!("ok    {what}"),
+            Note(what) => say!("note  {what}"),
             Bad { what, mend } => {
                 healthy = false;
-                println!("BAD   {what}\n      mend: {mend}");
+                say!("BAD   {what}\n      mend: {mend}");
             }
         }
     }

@@ -14,6 +14,7 @@ use mindhost::{
 };
 
 use super::open;
+use crate::commands::say::say;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Keys {
@@ -94,25 +95,25 @@ pub(super) async fn run(command: Keys, config: &Config) -> anyhow::Result<()> {
                 compat,
             };
             let (key, text) = keys::create(&opened.store, &workspace, new).await?;
-            println!("{}", *text);
+            say!("{}", *text);
             let (action, resource) = ("mindhost keys create", "/keys".to_owned());
             audit::by_hand(&opened.store, &workspace, action, resource, Some(key.id)).await?;
         }
         Keys::List { of } => {
             let keys = keys::list(&opened.store, &of.id(&opened.store).await?).await?;
-            keys.iter().for_each(|key| println!("{}", line(key)));
+            keys.iter().for_each(|key| say!("{}", line(key)));
         }
         Keys::Rotate { id, of } => {
             let workspace = of.id(&opened.store).await?;
             let (_, text) = keys::rotate(&opened.store, &workspace, &id, None, |_| Ok(())).await?;
-            println!("{}", *text);
+            say!("{}", *text);
             let (action, resource) = ("mindhost keys rotate", format!("/keys/{id}"));
             audit::by_hand(&opened.store, &workspace, action, resource, None).await?;
         }
         Keys::Revoke { id, of } => {
             let workspace = of.id(&opened.store).await?;
             keys::revoke(&opened.store, &workspace, &id, |_| Ok(())).await?;
-            println!("revoked; servers that run notice within seconds");
+            say!("revoked; servers that run notice within seconds");
             let (action, resource) = ("mindhost keys revoke", format!("/keys/{id}"));
             audit::by_hand(&opened.store, &workspace, action, resource, None).await?;
         }

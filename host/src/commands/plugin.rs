@@ -4,19 +4,24 @@ mod activate;
 mod adapter;
 mod configured;
 mod fetch;
+mod files;
+mod health;
 mod install;
 mod lines;
 mod list;
 mod lock;
+mod names;
 mod new;
 mod pack;
 mod print;
+mod release;
 mod replay;
 mod run;
 mod show;
 mod sign;
 mod test;
 mod text;
+mod usage;
 mod watch;
 
 use std::process::ExitCode;
@@ -27,8 +32,8 @@ pub(super) use self::list::examine;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Plugin {
-    /// List the plugins of this installation: what each is, and whether it serves.
-    List,
+    /// List the plugins of a running server, or those of a directory: what each is, whether it serves, and how it is.
+    List(list::List),
     /// Show a plugin of a running server with its versions, or what a file is and what it would reach.
     Show(show::Show),
     /// Install a file, a directory or a reference on a running server. It serves nothing before it is activated.
@@ -37,7 +42,11 @@ pub(crate) enum Plugin {
     Activate(activate::Activate),
     /// Go back to the version that served before, at once.
     Rollback(activate::Rollback),
-    /// Remove an installed version.
+    /// Let a version be called again that is not any more because it failed too often.
+    Release(release::Release),
+    /// Show what a plugin has used, and how its versions are.
+    Usage(usage::Usage),
+    /// Remove an installed version. One that lies in `plugins_dir` comes back at the next start.
     Remove(show::Remove),
     /// Run a server for development: a plugin that is built into a directory serves at once.
     Watch(watch::Watch),
@@ -61,11 +70,13 @@ pub(crate) enum Plugin {
 
 pub(super) async fn run(command: Plugin) -> anyhow::Result<ExitCode> {
     let done = match command {
-        Plugin::List => list::run().await,
+        Plugin::List(list) => list::run(list).await,
         Plugin::Show(show) => show::run(&show).await,
         Plugin::Install(install) => install::run(install).await,
         Plugin::Activate(activate) => activate::run(&activate).await,
         Plugin::Rollback(rollback) => activate::roll_back(&rollback).await,
+        Plugin::Release(release) => release::run(&release).await,
+        Plugin::Usage(usage) => usage::run(&usage).await,
         Plugin::Remove(remove) => show::remove(&remove).await,
         Plugin::Watch(watch) => watch::run(watch).await,
         Plugin::New(new) => new::run(&new),

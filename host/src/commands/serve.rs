@@ -13,6 +13,7 @@ use mindhost::{
     api::{self, AppState},
     auth::keys,
     config::Config,
+    plugins::registry::Installed,
     private,
     secrets::SecretKey,
     telemetry,
@@ -32,6 +33,7 @@ use super::{
     load_plugins,
     open::{self, Opened},
 };
+use crate::commands::say::say;
 
 /// How long stopped work may take to store how it ended.
 const HALT: Duration = Duration::from_secs(2);
@@ -101,6 +103,19 @@ async fn serve(
     let alone = opened.store.workspace_count().await? <= 1;
     let alone = Arc::new(AtomicBool::new(alone));
     let registry = Arc::new(load_plugins::load(&config, &opened.store, &key, &own, &alone).await?);
+    for plugin in config.plugins.limits.by_plugin.keys() {
+        let is_it = |one: &Installed| {
+            one.about
+                .as_ref()
+                .is_some_and(|about| about.name == *plugin)
+        };
+        if !registry.installed().iter().any(is_it) {
+            tracing::warn!(
+                plugin,
+                "plugins.limits has a section for a plugin that is not installed; is its name right?"
+            );
+        }
+    }
     let state = AppState::new(
         config.clone(),
         opened.store,
@@ -113,7 +128,7 @@ async fn serve(
     beside(&state)?;
     let url = format!("http://{address}");
     tracing::info!(url, "listening");
-    println!("Mindhost listens on {url}");
+    say!("Mindhost listens on {url}");
     if let Some(metrics) = metrics {
         let ending = state.shutdown.ending.clone().cancelled_owned();
         let served = api::serve_metrics(metrics, state.clone(), ending);
@@ -210,7 +225,7 @@ async fn first_key(config: &Config, opened: &Opened) -> anyhow::Result<()> {
     let on_screen = io::stdout().is_terminal();
     let made = keys::first_key(&opened.store, &opened.workspace, |text| match on_screen {
         true => {
-            println!("Your key, shown this once: {text}");
+            say!("Your key, shown this once: {text}");
             Ok(())
         }
         false => leave_in_file(&path, text),

@@ -4,6 +4,7 @@ use clap::Subcommand;
 use mindhost::{audit, config::Config, workspaces};
 
 use super::open::{self, Opened};
+use crate::commands::say::say;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -26,17 +27,17 @@ pub(super) async fn run(command: Command, config: &Config) -> anyhow::Result<()>
     match command {
         Command::Create { name } => {
             let made = workspaces::create(&opened.store, &name).await?;
-            println!("{}  {}", made.id, made.name);
+            say!("{}  {}", made.id, made.name);
             note(&opened, "mindhost workspaces create", &name).await?;
         }
         Command::List => {
             for workspace in workspaces::list(&opened.store).await? {
-                println!("{}  {}", workspace.id, workspace.name);
+                say!("{}  {}", workspace.id, workspace.name);
             }
         }
         Command::Delete { name } => {
             workspaces::delete(&opened.store, &name).await?;
-            println!("deleted; servers that run notice within seconds");
+            say!("deleted; servers that run notice within seconds");
             note(&opened, "mindhost workspaces delete", &name).await?;
         }
     }

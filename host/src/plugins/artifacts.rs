@@ -23,7 +23,7 @@ use crate::{locks::lock, private};
 /// Suffix of the file with a signature.
 pub const SIGNATURE: &str = "minisig";
 /// A minisign signature is four short lines.
-const MAX_SIGNATURE: u64 = 4 << 10;
+pub const MAX_SIGNATURE: u64 = 4 << 10;
 
 /// A directory of artifacts.
 #[derive(Clone, Debug)]

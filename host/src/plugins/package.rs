@@ -5,12 +5,14 @@ mod sections;
 
 use std::{
     fmt,
+    io::Read as _,
+    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
 };
 
 use sha2::{Digest, Sha256};
 
-pub use checks::version_order;
+pub use checks::{is_name, version_order};
 
 use self::{checks::check_manifest, sections::sections};
 use super::manifest::{Manifest, SECTION};
@@ -65,14 +67,7 @@ pub struct Package {
 impl Package {
     /// Reads a file of at most `max_bytes`.
     pub fn read(path: &Path, max_bytes: u64) -> Result<Self, Refusal> {
-        let cannot = |error: std::io::Error| Refusal(format!("cannot be read: {error}"));
-        let size = path.metadata().map_err(cannot)?.len();
-        if size > max_bytes {
-            return Err(Refusal(format!(
-                "is {size} bytes; plugins.max_package_bytes allows {max_bytes}"
-            )));
-        }
-        Self::parse(std::fs::read(path).map_err(cannot)?)
+        Self::parse(read_file(path, max_bytes)?)
     }
 
     /// Looks at everything in the component, down to the instructions of each function: what this refuses cannot be
@@ -99,6 +94,42 @@ impl Package {
             digest,
             bytes,
         })
+    }
+}
+
+/// The bytes of a regular file of at most `max_bytes`. Of anything else nothing is read: a pipe could be waited for, and a
+/// device has no end.
+///
+/// # Errors
+/// What it is instead, that it is too large, or why it cannot be read.
+pub fn read_file(path: &Path, max_bytes: u64) -> Result<Vec<u8>, Refusal> {
+    let cannot = |error: std::io::Error| Refusal(format!("cannot be read: {error}"));
+    let is_regular = |meta: std::fs::Metadata| match meta.is_file() {
+        true => Ok(meta),
+        false => Err(Refusal::new("is not a regular file")),
+    };
+    // Looked at before it is opened, because opening alone may do something to what is no file, and again after.
+    is_regular(path.metadata().map_err(cannot)?)?;
+    let file = std::fs::OpenOptions::new()
+        .read(true)
+        .custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed())
+        .open(path)
+        .map_err(cannot)?;
+    let size = is_regular(file.metadata().map_err(cannot)?)?.len();
+    let too_large = |size: u64| {
+        Refusal(format!(
+            "is {size} bytes; plugins.max_package_bytes allows {max_bytes}"
+        ))
+    };
+    if size > max_bytes {
+        return Err(too_large(size));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
+    let mut bounded = file.take(max_bytes.saturating_add(1));
+    bounded.read_to_end(&mut bytes).map_err(cannot)?;
+    match bytes.len() as u64 > max_bytes {
+        false => Ok(bytes),
+        true => Err(too_large(bytes.len() as u64)),
     }
 }
 

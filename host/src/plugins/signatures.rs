@@ -4,7 +4,7 @@ use std::io::Cursor;
 
 use minisign::{PublicKey, PublicKeyBox, SignatureBox};
 
-use super::package::Refusal;
+use super::package::{self, Refusal};
 
 /// Whose plugins this host runs.
 #[derive(Clone, Debug, Default)]
@@ -73,8 +73,7 @@ impl Trust {
         let Some(text) = signature else {
             return Ok(Signer::Nobody);
         };
-        let signature = SignatureBox::from_string(text)
-            .map_err(|_| Refusal::new("has a signature that is not in the format of minisign"))?;
+        let signature = parse(text)?;
         let id = key_id(signature.keynum());
         // An id is short, and somebody may have made a key with that of another.
         let by = |key: &&PublicKey| key.keynum() == signature.keynum();
@@ -90,6 +89,30 @@ impl Trust {
             ))),
         }
     }
+}
+
+/// Compares a file with what its signature says of itself, where nobody knows the key: that it is one, and that the digest
+/// in its comment, which `mindhost plugin sign` writes there, is that of the file.
+///
+/// # Errors
+/// What does not fit.
+pub fn claims(bytes: &[u8], signature: &str) -> Result<(), Refusal> {
+    let signature = parse(signature)?;
+    let comment = signature.trusted_comment().unwrap_or_default();
+    let mut words = comment.split_whitespace();
+    let claimed = words.find_map(|word| word.strip_prefix("sha256:"));
+    match claimed.is_none_or(|claimed| claimed == package::digest(bytes)) {
+        true => Ok(()),
+        false => Err(Refusal::new(format!(
+            "does not fit its signature by the key {}, which is that of another file; sign it again with `mindhost plugin sign`",
+            key_id(signature.keynum())
+        ))),
+    }
+}
+
+fn parse(signature: &str) -> Result<SignatureBox, Refusal> {
+    SignatureBox::from_string(signature)
+        .map_err(|_| Refusal::new("has a signature that is not in the format of minisign"))
 }
 
 /// The id of a key, as minisign prints it.
@@ -141,6 +164,32 @@ mod tests {
         let unknown = Signer::Unknown(key_id(stranger.pk.keynum()));
         assert_eq!(free.judge(b"plugin", Some(&signature)).unwrap(), unknown);
         assert!(free.judge(b"plugin", Some("no signature")).is_err());
+    }
+
+    #[test]
+    fn a_signature_of_another_file_is_told_from_what_it_says_of_itself() {
+        let key = KeyPair::generate_unencrypted_keypair().unwrap();
+        let sign = |comment: Option<&str>| {
+            minisign::sign(
+                Some(&key.pk),
+                &key.sk,
+                Cursor::new(b"plugin"),
+                comment,
+                None,
+            )
+            .unwrap()
+            .into_string()
+        };
+        let ours = sign(Some(&format!(
+            "x 1.0.0 sha256:{}",
+            package::digest(b"plugin")
+        )));
+        assert!(claims(b"plugin", &ours).is_ok());
+        let refusal = claims(b"plugim", &ours).unwrap_err();
+        assert!(refusal.to_string().contains("another file"), "{refusal}");
+        // Another tool's says nothing that could be compared.
+        assert!(claims(b"plugim", &sign(None)).is_ok());
+        assert!(claims(b"plugin", "no signature").is_err());
     }
 
     #[test]

@@ -9,12 +9,15 @@ use serde_json::{Value, json};
 use tokio::time::{Duration, Instant, sleep};
 
 use super::{
-    super::remote::{Remote, Server},
-    text,
+    super::remote::{Failure, Remote, Server},
+    names, text,
 };
+use crate::commands::say::{aside, aside_part, say};
 
 /// How often the server is asked how a rollout stands.
 const EVERY: Duration = Duration::from_millis(200);
+/// How long it may give no good answer to that. The rollout goes on meanwhile.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Args)]
 pub(crate) struct Activate {
@@ -26,7 +29,12 @@ pub(crate) struct Activate {
     #[arg(long, value_name = "PERCENT")]
     canary: Option<f64>,
     /// … for so many seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 60,
+        requires = "canary"
+    )]
     canary_seconds: u64,
     /// Activate it even if it fails with datasources that work now.
     #[arg(long)]
@@ -44,49 +52,99 @@ pub(crate) struct Rollback {
 }
 
 pub(super) async fn run(activate: &Activate) -> anyhow::Result<()> {
+    names::name(&activate.name)?;
+    if let Some(version) = &activate.version {
+        names::version(version)?;
+    }
     let server = activate.remote.server()?;
     let mut body = json!({"version": activate.version, "force": activate.force});
     if let Some(percent) = activate.canary {
         body["canary"] = json!({"percent": percent, "seconds": activate.canary_seconds});
     }
-    follow(&server, &activate.name, &body, Progress::stderr()).await
+    let rollout = begin(&server, &activate.name, &body).await?;
+    follow(&server, &activate.name, rollout, Progress::stderr()).await
 }
 
 pub(super) async fn roll_back(rollback: &Rollback) -> anyhow::Result<()> {
+    let name = names::name(&rollback.name)?;
     let server = rollback.remote.server()?;
-    let path = format!("/plugins/{}/rollback", rollback.name);
-    let rollout = server.send(server.request(Method::POST, &path)).await?;
-    println!("{}", text::rollout(&rollout));
+    let request = server.request(Method::POST, &["plugins", name, "rollback"]);
+    let rollout = server.send(request).await?;
+    say!("{}", text::rollout(&rollout));
     Ok(())
 }
 
-/// Begins a rollout and shows how it goes, to its end.
-pub(super) async fn follow(
+/// Begins a rollout.
+async fn begin(server: &Server, name: &str, body: &Value) -> Result<Value, Failure> {
+    let path = ["plugins", name, "activate"];
+    let since = Instant::now();
+    loop {
+        let begun = server.send(server.request(Method::POST, &path).json(body));
+        match begun.await {
+            // Of these requests alone it is certain that they began nothing.
+            Err(error) if error.is("rate_limit_exceeded") && since.elapsed() < PATIENCE => {
+                sleep(error.retry_after().unwrap_or(EVERY)).await;
+            }
+            begun => return begun,
+        }
+    }
+}
+
+/// Lets a version serve, to the end of its rollout. One that serves already does so for longer.
+pub(super) async fn serve(server: &Server, name: &str, digest: &str) -> anyhow::Result<()> {
+    let error = match begin(server, name, &json!({"version": digest})).await {
+        Ok(rollout) => return follow(server, name, rollout, Progress::stderr()).await,
+        Err(error) => error,
+    };
+    if error.is("wrong_state") {
+        let request = server.request(Method::GET, &["plugins", name]);
+        let plugin = server.send(request).await?;
+        if plugin["active"] == digest {
+            say!("serves already");
+            return Ok(());
+        }
+    }
+    Err(error.into())
+}
+
+/// Shows how a rollout goes, to its end.
+async fn follow(
     server: &Server,
     name: &str,
-    body: &Value,
+    mut rollout: Value,
     mut progress: Progress,
 ) -> anyhow::Result<()> {
-    let path = format!("/plugins/{name}/activate");
-    let request = server.request(Method::POST, &path).json(body);
-    let mut rollout = server.send(request).await?;
+    let mut answered = Instant::now();
     loop {
         let stage = rollout["stage"].as_str().unwrap_or_default().to_owned();
         progress.show(&stage);
         if matches!(stage.as_str(), "completed" | "rolled_back" | "failed") {
             progress.end();
-            println!("{}", text::rollout(&rollout));
+            say!("{}", text::rollout(&rollout));
             if stage != "completed" {
                 bail!("the version does not serve");
             }
             return Ok(());
         }
         sleep(EVERY).await;
-        let path = format!(
-            "/plugins/{name}/rollouts/{}",
-            rollout["id"].as_str().unwrap_or_default()
-        );
-        rollout = server.send(server.request(Method::GET, &path)).await?;
+        let id = rollout["id"].as_str().unwrap_or_default();
+        let path = ["plugins", name, "rollouts", id];
+        match server.send(server.request(Method::GET, &path)).await {
+            Ok(stands) => {
+                rollout = stands;
+                answered = Instant::now();
+            }
+            // The rollout does not need to be watched.
+            Err(error) if error.is_transient() && answered.elapsed() < PATIENCE => {
+                sleep(error.retry_after().unwrap_or(EVERY).min(PATIENCE)).await;
+            }
+            Err(error) => {
+                progress.end();
+                return Err(anyhow::Error::new(error).context(format!(
+                    "how it ended is not known; `mindhost plugin show {name}` shows it"
+                )));
+            }
+        }
     }
 }
 
@@ -121,19 +179,19 @@ impl Progress {
             _ => return,
         };
         if self.is_terminal {
-            eprint!(
+            aside_part!(
                 "\r\x1b[K{what} … {:.0} s",
                 self.since.elapsed().as_secs_f64()
             );
             let _ = std::io::stderr().flush();
         } else if is_new {
-            eprintln!("{what}");
+            aside!("{what}");
         }
     }
 
     fn end(&mut self) {
         if self.is_terminal && !self.stage.is_empty() {
-            eprintln!();
+            aside!();
         }
         self.stage.clear();
     }

@@ -3,29 +3,35 @@
 //! The media types are those of the CNCF for WebAssembly artifacts
 //! (<https://tag-runtime.cncf.io/wgs/wasm/deliverables/wasm-oci-artifact/>); the signature is a further layer.
 
+mod told;
+
 use std::{fs, path::PathBuf, time::Duration};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use bytes::Bytes;
 use clap::Args;
-use mindhost::plugins::{artifacts::signature_beside, package::Package};
+use futures_util::TryStreamExt;
+use mindhost::{
+    config::Config as Settings,
+    plugins::{artifacts::MAX_SIGNATURE, signatures},
+};
 use oci_client::{
     Client, Reference,
     client::{ClientConfig, ClientProtocol, Config, ImageLayer},
-    manifest::{OciDescriptor, OciImageManifest},
+    manifest::OciImageManifest,
     secrets::RegistryAuth,
 };
 use serde_json::json;
 
-use super::install::Parcel;
+use self::told::told;
+use super::{files, install::Parcel};
+use crate::commands::say::{aside, say};
 
 /// What a reference begins with.
-pub(super) const SCHEME: &str = "oci://";
+const SCHEME: &str = "oci://";
 const WASM: &str = "application/wasm";
 const WASM_CONFIG: &str = "application/vnd.wasm.config.v0+json";
 const MINISIG: &str = "application/vnd.mindhost.signature.minisign";
-/// What is pulled at most; the server has a limit of its own.
-const MAX_BYTES: i64 = 1 << 30;
 /// Silence of a registry that ends a transfer.
 const SILENCE: Duration = Duration::from_secs(60);
 /// The manifest of the artifact names the plugin so.
@@ -56,10 +62,31 @@ pub(crate) struct Push {
     access: Access,
 }
 
+/// What a lock file says of a plugin in a registry.
+pub(super) struct Pinned<'a> {
+    pub source: &'a str,
+    /// SHA-256 of the component.
+    pub digest: &'a str,
+    /// Digest of the manifest, where it was kept.
+    pub manifest: Option<&'a str>,
+}
+
 pub(super) async fn push(push: &Push) -> anyhow::Result<()> {
     let reference = reference(&push.reference)?;
-    let package =
-        Package::read(&push.file, u64::MAX).with_context(|| format!("{}", push.file.display()))?;
+    let package = files::package(&push.file)?;
+    let signature = files::signature(&push.file)?;
+    if let Some(signature) = &signature {
+        let trusted = Settings::load()?.plugins.trusted_keys;
+        let trust = signatures::Trust::new(false, &trusted).map_err(anyhow::Error::msg)?;
+        let signer = signatures::claims(&package.bytes, signature)
+            .and_then(|()| trust.judge(&package.bytes, Some(signature)))
+            .with_context(|| push.file.display().to_string())?;
+        if let signatures::Signer::Unknown(key) = signer {
+            aside!(
+                "note: the key {key} of the signature is not among plugins.trusted_keys, so only what it says of itself was compared"
+            );
+        }
+    }
     let manifest = &package.manifest;
     let config = json!({
         "architecture": "wasm", "os": "wasip2", "layerDigests": [format!("sha256:{}", package.digest)],
@@ -70,7 +97,7 @@ pub(super) async fn push(push: &Push) -> anyhow::Result<()> {
         WASM.to_owned(),
         None,
     )];
-    if let Some(signature) = signature_beside(&push.file) {
+    if let Some(signature) = signature {
         layers.push(ImageLayer::new(signature, MINISIG.to_owned(), None));
     }
     let annotations = [(NAME, &manifest.name), (VERSION, &manifest.version)];
@@ -81,63 +108,155 @@ pub(super) async fn push(push: &Push) -> anyhow::Result<()> {
     client
         .push(&reference, &layers, config, &auth, Some(image))
         .await
-        .with_context(|| push.reference.clone())?;
-    println!("{}{reference} is sha256:{}", SCHEME, package.digest);
+        .map_err(|error| told(&push.reference, error))?;
+    say!("{}{reference} is sha256:{}", SCHEME, package.digest);
     Ok(())
 }
 
 /// The plugin behind a reference.
-pub(super) async fn pull(source: &str, access: &Access) -> anyhow::Result<Parcel> {
-    let reference = reference(source)?;
-    let client = access.client(&reference);
-    let auth = access.auth()?;
-    let pulled = client.pull_image_manifest(&reference, &auth).await;
-    let (manifest, _) = pulled.with_context(|| source.to_owned())?;
-    let one = |media_type: &str| {
-        let mut layers = manifest.layers.iter();
-        layers.find(|layer| layer.media_type == media_type)
-    };
-    let Some(component) = one(WASM) else {
-        bail!("{source} has no layer of the type {WASM}, so it is no plugin");
-    };
-    let bytes = blob(&client, &reference, component).await?;
-    let signature = match one(MINISIG) {
-        None => None,
-        Some(layer) => Some(
-            String::from_utf8(blob(&client, &reference, layer).await?)
-                .with_context(|| format!("the signature of {source}"))?,
-        ),
-    };
-    Ok(Parcel {
-        bytes,
-        signature,
-        source: source.to_owned(),
-    })
+pub(super) async fn pull(source: &str, access: &Access, max_bytes: u64) -> anyhow::Result<Parcel> {
+    Pull::new(source, access, max_bytes)?.by_manifest().await
 }
 
-/// A layer; the client compares it with its digest.
-async fn blob(
-    client: &Client,
-    reference: &Reference,
-    layer: &OciDescriptor,
-) -> anyhow::Result<Vec<u8>> {
-    if !(0..=MAX_BYTES).contains(&layer.size) {
-        bail!(
-            "{reference} has a layer of {} bytes; {MAX_BYTES} is the most",
-            layer.size
-        );
+/// The plugin that a lock file means: that of its manifest, whatever the tag is now, else the component alone.
+pub(super) async fn pull_locked(
+    pinned: Pinned<'_>,
+    access: &Access,
+    max_bytes: u64,
+) -> anyhow::Result<Parcel> {
+    let mut pull = Pull::new(pinned.source, access, max_bytes)?;
+    let tagged = pull.reference.clone();
+    if let Some(manifest) = pinned.manifest {
+        pull.reference = tagged.clone_with_digest(manifest.to_owned());
     }
-    let mut bytes = Vec::new();
-    client.pull_blob(reference, layer, &mut bytes).await?;
-    Ok(bytes)
+    let found = pull.by_manifest().await;
+    match &found {
+        Ok(parcel) if parcel.verify(pinned.digest).is_ok() => return found,
+        Ok(_) => {}
+        Err(error) if error.is::<told::Unknown>() => {}
+        Err(_) => return found,
+    }
+    // The registry may have the bytes still. Their signature was named by the manifest alone.
+    pull.reference = tagged;
+    match pull.layer(&format!("sha256:{}", pinned.digest)).await {
+        Err(error) if error.is::<told::Unknown>() => found,
+        Err(error) => Err(error),
+        Ok(bytes) => Ok(Parcel {
+            bytes,
+            signature: None,
+            source: pinned.source.to_owned(),
+            manifest: None,
+        }),
+    }
+}
+
+/// Something that is pulled from a registry.
+struct Pull<'a> {
+    source: &'a str,
+    reference: Reference,
+    client: Client,
+    auth: RegistryAuth,
+    max_bytes: u64,
+}
+
+impl<'a> Pull<'a> {
+    fn new(source: &'a str, access: &Access, max_bytes: u64) -> anyhow::Result<Self> {
+        let reference = reference(source)?;
+        Ok(Self {
+            source,
+            client: access.client(&reference),
+            auth: access.auth()?,
+            reference,
+            max_bytes,
+        })
+    }
+
+    async fn by_manifest(&self) -> anyhow::Result<Parcel> {
+        let pulled = self.client.pull_image_manifest(&self.reference, &self.auth);
+        let (manifest, digest) = pulled.await.map_err(|error| told(self.source, error))?;
+        let one = |media_type: &str| {
+            let mut layers = manifest.layers.iter();
+            layers.find(|layer| layer.media_type == media_type)
+        };
+        let Some(component) = one(WASM) else {
+            bail!(
+                "{} has no layer of the type {WASM}, so it is no plugin",
+                self.source
+            );
+        };
+        let bytes = self.layer(&component.digest).await?;
+        let signature = match one(MINISIG) {
+            None => None,
+            Some(layer) => {
+                let text = self.blob(&layer.digest, MAX_SIGNATURE).await?;
+                let text = String::from_utf8(text).ok();
+                Some(text.with_context(|| format!("the signature of {} is not text", self.source))?)
+            }
+        };
+        Ok(Parcel {
+            bytes,
+            signature,
+            source: self.source.to_owned(),
+            manifest: Some(digest),
+        })
+    }
+
+    /// A plugin file.
+    async fn layer(&self, digest: &str) -> anyhow::Result<Vec<u8>> {
+        self.blob(digest, self.max_bytes).await
+    }
+
+    /// A blob of at most so many bytes; the client compares it with its digest.
+    async fn blob(&self, digest: &str, max_bytes: u64) -> anyhow::Result<Vec<u8>> {
+        let registry = self.reference.resolve_registry();
+        self.client.store_auth_if_needed(registry, &self.auth).await;
+        let pulled = self.client.pull_blob_stream(&self.reference, digest).await;
+        let pulled = pulled.map_err(|error| told(self.source, error))?;
+        let mut stream = pulled.stream;
+        let mut bytes = Vec::new();
+        while let Some(some) = stream
+            .try_next()
+            .await
+            .with_context(|| self.source.to_owned())?
+        {
+            ensure!(
+                (bytes.len() + some.len()) as u64 <= max_bytes,
+                "{} has a layer of more than {max_bytes} bytes, which is the most that is taken (plugins.max_package_bytes)",
+                self.source
+            );
+            bytes.extend_from_slice(&some);
+        }
+        Ok(bytes)
+    }
+}
+
+/// Whether a source is a reference to a registry. One of a place that nothing is fetched from is an error.
+pub(super) fn is_reference(source: &str) -> anyhow::Result<bool> {
+    match source.split_once("://") {
+        None => Ok(false),
+        Some(("oci", _)) => Ok(true),
+        // Without what follows, which may hold a password.
+        Some((scheme, _)) => bail!(
+            "nothing is fetched from {}://…; name a file, a directory, or a reference like oci://registry.example.com/plugins/connector:1.2.0",
+            scheme.escape_debug().take(20).collect::<String>()
+        ),
+    }
 }
 
 fn reference(text: &str) -> anyhow::Result<Reference> {
     let Some(reference) = text.strip_prefix(SCHEME) else {
+        // It may be anything, a password too.
         bail!(
-            "`{text}` is no reference; write it like oci://registry.example.com/plugins/connector:1.2.0"
+            "that is no reference; write it like oci://registry.example.com/plugins/connector:1.2.0"
         );
     };
+    // All that may stand behind an @ is a digest.
+    let mut after = reference.split('@').skip(1);
+    if !after.all(|rest| rest.starts_with("sha256:") || rest.starts_with("sha512:")) {
+        bail!(
+            "a reference holds no user and password; give them with --registry-user and --registry-password-file"
+        );
+    }
     reference.parse().with_context(|| text.to_owned())
 }
 
@@ -170,5 +289,35 @@ impl Access {
                 .to_owned(),
         };
         Ok(RegistryAuth::Basic(user.clone(), password))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_in_a_reference_is_refused_and_not_repeated() {
+        for text in [
+            "oci://me:hunter2@registry.example.com/plugins/x:1",
+            "oci://me:hunt/er2@registry.example.com/plugins/x:1",
+            "oci://me:hunter2@registry.example.com/x@sha256:00",
+        ] {
+            let error = format!("{:#}", reference(text).unwrap_err());
+            assert!(
+                !error.contains("er2") && error.contains("--registry-user"),
+                "{error}"
+            );
+        }
+        let error = is_reference("https://me:hunter2@host/x.wasm").unwrap_err();
+        assert!(!error.to_string().contains("hunter2"), "{error}");
+        assert!(is_reference("oci://registry.example.com/x:1").unwrap());
+        assert!(!is_reference("./x.wasm").unwrap());
+    }
+
+    #[test]
+    fn a_reference_by_digest_is_one() {
+        let text = format!("oci://127.0.0.1:5000/x@sha256:{}", "0".repeat(64));
+        assert!(reference(&text).is_ok());
     }
 }

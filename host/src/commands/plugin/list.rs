@@ -1,5 +1,8 @@
 //! `mindhost plugin list`, and what `doctor` says of the plugins.
 
+use std::path::PathBuf;
+
+use clap::Args;
 use mindhost::{
     config::Config,
     plugins::{
@@ -8,18 +11,58 @@ use mindhost::{
     },
 };
 
-use super::super::{finding::Finding, load_plugins};
+use reqwest13::Method;
 
-pub(super) async fn run() -> anyhow::Result<()> {
-    let config = Config::load()?;
-    let registry = load_plugins::inspect(&config).await?;
-    if registry.installed().is_empty() {
-        println!("there is no plugin in {}", config.plugins_dir.display());
+use super::{
+    super::{finding::Finding, load_plugins, remote::Remote},
+    health, text,
+};
+use crate::commands::say::say;
+
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// List what lies in this directory, in that of the settings unless one is named, without asking any server.
+    #[arg(long, value_name = "DIR", num_args = 0..=1, conflicts_with_all = ["server", "key_file"])]
+    dir: Option<Option<PathBuf>>,
+    #[command(flatten)]
+    remote: Remote,
+}
+
+pub(super) async fn run(list: List) -> anyhow::Result<()> {
+    if let Some(dir) = list.dir {
+        return directory(dir).await;
     }
-    registry
-        .installed()
-        .iter()
-        .for_each(|plugin| println!("{}", line(plugin)));
+    let server = list.remote.server()?;
+    let request = server.request(Method::GET, &["plugins"]);
+    let plugins = server.send(request).await?;
+    for plugin in text::array(&plugins) {
+        let name = plugin["name"].as_str().unwrap_or_default();
+        let health = health::of(&server, name).await?;
+        say!("{}", text::listed(plugin, &health));
+    }
+    if text::array(&plugins).is_empty() {
+        say!("no plugin is installed");
+    }
+    Ok(())
+}
+
+/// What lies in a directory, and what this installation would do with it.
+async fn directory(dir: Option<PathBuf>) -> anyhow::Result<()> {
+    let mut config = Config::load()?;
+    // Of another directory than its own, what else this installation has is not asked for.
+    let is_own = dir.is_none();
+    if let Some(dir) = dir {
+        config.plugins_dir = dir;
+    }
+    let dir = &config.plugins_dir;
+    anyhow::ensure!(dir.is_dir(), "there is no directory {}", dir.display());
+    let registry = load_plugins::inspect(&config).await?;
+    let mut plugins = registry.installed();
+    plugins.retain(|plugin| is_own || plugin.file.is_some());
+    if plugins.is_empty() {
+        say!("there is no plugin in {}", dir.display());
+    }
+    plugins.iter().for_each(|plugin| say!("{}", line(plugin)));
     Ok(())
 }
 

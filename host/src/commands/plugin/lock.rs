@@ -1,6 +1,10 @@
 //! The lock file: which plugins, byte for byte, and where they came from.
 
-use std::{fs, path::Path};
+use std::{
+    ffi::OsStr,
+    fs, io,
+    path::{Component, Path, PathBuf},
+};
 
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
@@ -29,12 +33,21 @@ struct Locked {
     version: String,
     /// SHA-256, in hex.
     digest: String,
-    /// What `mindhost plugin install` was given.
+    /// What `mindhost plugin install` was given; a relative path is meant from the lock file on.
     source: String,
+    /// Of one from a registry, the digest of its manifest, by which it is found when the tag has moved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    manifest: Option<String>,
+}
+
+/// One plugin of a lock file that is to be installed.
+pub(super) struct Wanted {
+    locked: Locked,
+    file: PathBuf,
 }
 
 /// Adds what was installed, in the place of an older version of it.
-pub(super) fn add(file: &Path, inspected: &Value, source: &str) -> anyhow::Result<()> {
+pub(super) fn add(file: &Path, inspected: &Value, parcel: &Parcel) -> anyhow::Result<()> {
     let mut lock = match file.exists() {
         true => read(file)?,
         false => Lock {
@@ -45,32 +58,68 @@ pub(super) fn add(file: &Path, inspected: &Value, source: &str) -> anyhow::Resul
     let text = |name: &str| inspected[name].as_str().unwrap_or_default().to_owned();
     let name = text("name");
     lock.plugins.retain(|one| one.name != name);
+    let source = match fetch::is_reference(&parcel.source)? {
+        true => parcel.source.clone(),
+        false => from(folder(file), Path::new(&parcel.source))?,
+    };
     lock.plugins.push(Locked {
         name,
         version: text("version"),
         digest: text("digest"),
-        source: source.to_owned(),
+        source,
+        manifest: parcel.manifest.clone(),
     });
     lock.plugins.sort_by(|one, other| one.name.cmp(&other.name));
     let content = serde_json::to_string_pretty(&lock)? + "\n";
     fs::write(file, content).with_context(|| format!("{}", file.display()))
 }
 
-/// What the file lists, fetched from where it came from. Fails where the bytes are other ones.
-pub(super) async fn parcels(file: &Path, oci: &fetch::Access) -> anyhow::Result<Vec<Parcel>> {
-    let lock = read(file)?;
-    let mut all = Vec::with_capacity(lock.plugins.len());
-    for locked in lock.plugins {
-        let mut parcels = install::parcels(&locked.source, oci).await?;
-        let (Some(parcel), true) = (parcels.pop(), parcels.is_empty()) else {
-            bail!("{} is not one file any more", locked.source);
+/// What the file lists.
+pub(super) fn wanted(file: &Path) -> anyhow::Result<Vec<install::Wanted>> {
+    let wanted = |locked| {
+        install::Wanted::Locked(Wanted {
+            locked,
+            file: file.to_owned(),
+        })
+    };
+    Ok(read(file)?.plugins.into_iter().map(wanted).collect())
+}
+
+impl Wanted {
+    /// Fetches it from where it came from. Fails where the bytes are other ones.
+    pub(super) async fn fetch(
+        &self,
+        oci: &fetch::Access,
+        max_bytes: u64,
+    ) -> anyhow::Result<Parcel> {
+        let locked = &self.locked;
+        let parcel = async {
+            let parcel = match fetch::is_reference(&locked.source)? {
+                true => fetch::pull_locked(locked.into(), oci, max_bytes).await?,
+                false => install::file(&folder(&self.file).join(&locked.source), max_bytes)?,
+            };
+            parcel.verify(&locked.digest)?;
+            anyhow::Ok(parcel)
         };
-        parcel
-            .verify(&locked.digest)
-            .with_context(|| format!("{} {} of {}", locked.name, locked.version, file.display()))?;
-        all.push(parcel);
+        parcel.await.with_context(|| {
+            format!(
+                "{} {} of {}",
+                locked.name,
+                locked.version,
+                self.file.display()
+            )
+        })
     }
-    Ok(all)
+}
+
+impl<'a> From<&'a Locked> for fetch::Pinned<'a> {
+    fn from(locked: &'a Locked) -> Self {
+        Self {
+            source: &locked.source,
+            digest: &locked.digest,
+            manifest: locked.manifest.as_deref(),
+        }
+    }
 }
 
 fn read(file: &Path) -> anyhow::Result<Lock> {
@@ -83,4 +132,29 @@ fn read(file: &Path) -> anyhow::Result<Lock> {
             file.display()
         ),
     }
+}
+
+fn folder(file: &Path) -> &Path {
+    match file.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// A path as it is meant from a folder on. An absolute one stays what it is.
+fn from(folder: &Path, path: &Path) -> io::Result<String> {
+    if path.is_absolute() {
+        return Ok(path.display().to_string());
+    }
+    let place = self::folder(path).canonicalize()?;
+    let place = place.join(path.file_name().unwrap_or(OsStr::new(".")));
+    let folder = folder.canonicalize()?;
+    let shared = folder.components().zip(place.components());
+    let shared = shared.take_while(|(one, other)| one == other).count();
+    let up = folder
+        .components()
+        .skip(shared)
+        .map(|_| Component::ParentDir);
+    let down = place.components().skip(shared);
+    Ok(up.chain(down).collect::<PathBuf>().display().to_string())
 }

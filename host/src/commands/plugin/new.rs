@@ -10,6 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use crate::commands::say::say;
 use anyhow::{Context, bail, ensure};
 use clap::{Args, ValueEnum};
 
@@ -79,7 +80,7 @@ pub(super) fn run(new: &New) -> anyhow::Result<()> {
     for (name, text) in files::sdk(new.language) {
         write(&folder.join("mindhost"), name, text)?;
     }
-    println!(
+    say!(
         "made {}. Now:\n    cd {}\n    ./build.sh\n    ./test.sh",
         folder.display(),
         folder.display()

@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::differences::Differences;
 use super::{configured::Configured, lines};
+use crate::commands::say::say;
 
 #[derive(Debug, Args)]
 pub(crate) struct Replay {
@@ -40,13 +41,13 @@ pub(super) async fn run(replay: Replay) -> anyhow::Result<ExitCode> {
         record::read(&replay.recording).with_context(|| replay.recording.display().to_string())?;
     let configured = Configured::read(&replay.plugin, replay.config.as_deref())?;
     let manifest = &configured.package.manifest;
-    println!(
+    say!(
         "recorded {} {} {}",
         header.plugin,
         header.version,
         short(&header.digest)
     );
-    println!(
+    say!(
         "replayed {} {} {}",
         manifest.name,
         manifest.version,

@@ -24,6 +24,7 @@ use super::{
     lines::{self, Line},
     print::{Format, Printer},
 };
+use crate::commands::say::{self, aside, say, say_part};
 
 #[derive(Debug, Args)]
 pub(crate) struct Run {
@@ -106,7 +107,7 @@ fn introduce(manifest: &Manifest, configured: &Configured) {
         PluginKind::Model => "model provider".to_owned(),
     };
     let digest = configured.package.digest.get(..12).unwrap_or_default();
-    eprintln!(
+    aside!(
         "plugin   {} {} ({serves}), WIT {}, sha256 {digest}…, {} KiB",
         manifest.name,
         manifest.version,
@@ -114,24 +115,22 @@ fn introduce(manifest: &Manifest, configured: &Configured) {
         configured.package.bytes.len() >> 10
     );
     match configured.grants().as_slice() {
-        [] => eprintln!("grants   nothing"),
-        grants => grants
-            .iter()
-            .for_each(|grant| eprintln!("grants   {grant}")),
+        [] => aside!("grants   nothing"),
+        grants => grants.iter().for_each(|grant| aside!("grants   {grant}")),
     }
 }
 
 fn show_line(line: Line) {
     match line {
-        Line::Said(level, text) => eprintln!("log      {} {text}", level.as_str().to_lowercase()),
-        Line::Refused(why) => eprintln!("refused  {why}"),
-        Line::Dropped(count) => eprintln!("log      ({count} lines were more than it may write)"),
-        Line::Failed(detail) => eprintln!("failed   {detail}"),
+        Line::Said(level, text) => aside!("log      {} {text}", level.as_str().to_lowercase()),
+        Line::Refused(why) => aside!("refused  {why}"),
+        Line::Dropped(count) => aside!("log      ({count} lines were more than it may write)"),
+        Line::Failed(detail) => aside!("failed   {detail}"),
     }
 }
 
 fn took(what: &str, start: Instant) {
-    eprintln!("took     {:>9.1?}  {what}", start.elapsed());
+    aside!("took     {:>9.1?}  {what}", start.elapsed());
 }
 
 struct Session<'a> {
@@ -173,7 +172,7 @@ impl Session<'_> {
         let start = Instant::now();
         let info = connection.check(&self.call()).await.map_err(told)?;
         took("check", start);
-        println!("{} {}", info.product, info.version);
+        say!("{} {}", info.product, info.version);
         Ok(())
     }
 
@@ -181,7 +180,7 @@ impl Session<'_> {
         let start = Instant::now();
         let tables = connection.tables(&self.call()).await.map_err(told)?;
         took("tables", start);
-        tables.iter().for_each(|table| println!("{table}"));
+        tables.iter().for_each(|table| say!("{table}"));
         Ok(())
     }
 
@@ -200,17 +199,19 @@ impl Session<'_> {
         let rows = info
             .row_count
             .map_or("unknown".to_owned(), |rows| rows.to_string());
-        println!("{table}  {}  rows: {rows}", info.kind);
+        say!("{table}  {}  rows: {rows}", info.kind);
         for column in &info.columns {
             let null = if column.nullable { "" } else { " NOT NULL" };
             let is_key = info.primary_key.iter().any(|key| key.column == column.name);
             let key = if is_key { " PRIMARY KEY" } else { "" };
-            println!("  {} {}{null}{key}", column.name, column.native_type);
+            say!("  {} {}{null}{key}", column.name, column.native_type);
         }
         for key in &info.foreign_keys {
-            println!(
+            say!(
                 "  {} -> {}.{}",
-                key.column, key.referenced, key.referenced_column
+                key.column,
+                key.referenced,
+                key.referenced_column
             );
         }
         Ok(())
@@ -261,7 +262,7 @@ impl Session<'_> {
         took("query", start);
         let mut out = io::BufWriter::new(io::stdout().lock());
         let mut printer = Printer::new(self.run.format, Arc::clone(&columns));
-        printer.begin(&mut out)?;
+        printer.begin(&mut out).map_err(say::told)?;
         let (mut rows, mut bytes, mut batches) = (0, 0, 0);
         while let Some(batch) = connection.next(ROWS, &self.call()).await.map_err(told)? {
             if batches == 0 {
@@ -270,15 +271,15 @@ impl Session<'_> {
             rows += batch.rows();
             bytes += batch.bytes();
             batches += 1;
-            printer.batch(batch, &mut out)?;
-            out.flush()?;
+            printer.batch(batch, &mut out).map_err(say::told)?;
+            out.flush().map_err(say::told)?;
         }
-        printer.end(&mut out)?;
-        out.flush()?;
+        printer.end(&mut out).map_err(say::told)?;
+        out.flush().map_err(say::told)?;
         drop(out);
         let seconds = start.elapsed().as_secs_f64().max(1e-9);
         took("all rows", start);
-        eprintln!(
+        aside!(
             "rows     {rows} in {batches} batches, {bytes} bytes, {:.0} rows/s",
             rows as f64 / seconds
         );
@@ -294,7 +295,7 @@ impl Session<'_> {
         let Some(question) = &self.run.input else {
             let text = model.check(&target, &self.call()).await.map_err(told)?;
             took("check", start);
-            println!("{text}");
+            say!("{text}");
             return Ok(());
         };
         let request = ModelRequest {
@@ -314,7 +315,6 @@ impl Session<'_> {
                 took("first event", start);
             }
             events.iter().for_each(show_event);
-            io::stdout().flush()?;
         }
         took("whole answer", start);
         Ok(())
@@ -324,16 +324,16 @@ impl Session<'_> {
 /// Text goes to standard output as it comes, all else beside it.
 fn show_event(event: &ModelEvent) {
     match event {
-        ModelEvent::Text(text) => print!("{text}"),
-        ModelEvent::ToolCall(call) => eprintln!("call     {}({})", call.name, call.arguments),
-        ModelEvent::Opaque { kind, data } => eprintln!("opaque   {kind}, {} bytes", data.len()),
+        ModelEvent::Text(text) => say_part!("{text}"),
+        ModelEvent::ToolCall(call) => aside!("call     {}({})", call.name, call.arguments),
+        ModelEvent::Opaque { kind, data } => aside!("opaque   {kind}, {} bytes", data.len()),
         ModelEvent::Usage(counts) => {
             let counts = counts.iter().map(|(name, count)| format!("{name} {count}"));
-            eprintln!("tokens   {}", counts.collect::<Vec<_>>().join(", "));
+            aside!("tokens   {}", counts.collect::<Vec<_>>().join(", "));
         }
         ModelEvent::Stop(reason, word) => {
-            println!();
-            eprintln!("stop     {reason:?} ({word})");
+            say!();
+            aside!("stop     {reason:?} ({word})");
         }
     }
 }

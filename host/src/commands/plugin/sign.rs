@@ -1,14 +1,17 @@
 //! `mindhost plugin keygen` and `mindhost plugin sign`, in the formats of minisign.
 
 use std::{
-    fs::{self, File},
+    fs,
+    io::Cursor,
     path::{Path, PathBuf},
 };
 
+use super::files::{self, with_suffix};
+use crate::commands::say::say;
 use anyhow::{Context, bail};
 use clap::Args;
 use mindhost::{
-    plugins::{artifacts::SIGNATURE, package::Package, signatures::key_id},
+    plugins::{artifacts::SIGNATURE, signatures::key_id},
     private,
 };
 use minisign::{KeyPair, PublicKey, SecretKey, SecretKeyBox};
@@ -55,9 +58,9 @@ pub(super) fn keygen(keygen: &Keygen) -> anyhow::Result<()> {
         .with_context(|| format!("{}", keygen.output.display()))?;
     fs::write(&public, pair.pk.to_box()?.into_string())
         .with_context(|| format!("{}", public.display()))?;
-    println!("secret key  {}", keygen.output.display());
-    println!("public key  {}", public.display());
-    println!(
+    say!("secret key  {}", keygen.output.display());
+    say!("public key  {}", public.display());
+    say!(
         "\nA host trusts it with this setting:\n\n[plugins]\ntrusted_keys = [\"{}\"]",
         pair.pk.to_base64()
     );
@@ -66,8 +69,7 @@ pub(super) fn keygen(keygen: &Keygen) -> anyhow::Result<()> {
 
 pub(super) fn sign(sign: &Sign) -> anyhow::Result<()> {
     // Nobody should sign what no host would take.
-    let package =
-        Package::read(&sign.file, u64::MAX).with_context(|| format!("{}", sign.file.display()))?;
+    let package = files::package(&sign.file)?;
     let key = secret_key(&sign.key, sign.password_file.as_deref())
         .with_context(|| format!("{}", sign.key.display()))?;
     let manifest = &package.manifest;
@@ -76,11 +78,11 @@ pub(super) fn sign(sign: &Sign) -> anyhow::Result<()> {
         manifest.name, manifest.version, package.digest
     );
     let public = PublicKey::from_secret_key(&key)?;
-    let file = File::open(&sign.file)?;
-    let signature = minisign::sign(Some(&public), &key, file, Some(&comment), None)?;
+    let bytes = Cursor::new(&package.bytes);
+    let signature = minisign::sign(Some(&public), &key, bytes, Some(&comment), None)?;
     let output = with_suffix(&sign.file, SIGNATURE);
     fs::write(&output, signature.into_string()).with_context(|| format!("{}", output.display()))?;
-    println!("{} signed with {}", output.display(), key_id(key.keynum()));
+    say!("{} signed with {}", output.display(), key_id(key.keynum()));
     Ok(())
 }
 
@@ -101,10 +103,4 @@ fn password(file: Option<&Path>) -> anyhow::Result<Option<String>> {
     };
     let text = fs::read_to_string(file).with_context(|| format!("{}", file.display()))?;
     Ok(Some(text.trim_end_matches(['\r', '\n']).to_owned()))
-}
-
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(format!(".{suffix}"));
-    path.with_file_name(name)
 }

@@ -10,10 +10,14 @@ use std::{
 
 use anyhow::Context;
 use clap::Args;
-use mindhost::plugins::{Manifest, PluginKind, package::Package};
+use mindhost::{
+    config::Config,
+    plugins::{Manifest, PluginKind, package::Package},
+};
 use mindhost_conformance::{self as kit, Entry, Report, subject::Plugin as _};
 
 use super::{adapter::Adapter, configured::Configured, lines};
+use crate::commands::say::{say, say_part};
 
 #[derive(Debug, Args)]
 pub(crate) struct Test {
@@ -39,7 +43,8 @@ pub(crate) struct Test {
 
 pub(super) async fn run(test: Test) -> anyhow::Result<ExitCode> {
     let coloured = io::stdout().is_terminal();
-    let report = match Package::read(&test.file, u64::MAX) {
+    let max_bytes = Config::load()?.plugins.limits.max_package_bytes;
+    let report = match Package::read(&test.file, max_bytes) {
         Err(refusal) => refused(&test, refusal.to_string(), coloured),
         Ok(package) if test.list => {
             list(&package.manifest);
@@ -47,7 +52,7 @@ pub(super) async fn run(test: Test) -> anyhow::Result<ExitCode> {
         }
         Ok(_) => cases(&test, coloured).await?,
     };
-    println!("{}", report.summary());
+    say!("{}", report.summary());
     if let Some(file) = &test.junit {
         fs::write(file, report.junit()?).with_context(|| file.display().to_string())?;
     }
@@ -64,7 +69,7 @@ fn list(manifest: &Manifest) {
         PluginKind::Model => kit::cases_of_model(),
     };
     for (name, proves) in std::iter::once(kit::ACCEPTED).chain(cases) {
-        println!("{name:<24} {proves}");
+        say!("{name:<24} {proves}");
     }
 }
 
@@ -83,7 +88,7 @@ fn refused(test: &Test, reason: String, coloured: bool) -> Report {
         .into_owned();
     let mut report = Report::new(&serde_json::json!({"name": name, "version": ""}));
     let entry = Entry::refused(reason);
-    print!("{}", entry.text(coloured));
+    say_part!("{}", entry.text(coloured));
     report.add(entry);
     report
 }
@@ -103,7 +108,7 @@ async fn cases(test: &Test, coloured: bool) -> anyhow::Result<Report> {
     };
     let hears = Arc::clone(&adapter);
     lines::listen(move |line| hears.hear(line))?;
-    let seen = |entry: &Entry| print!("{}", entry.text(coloured));
+    let seen = |entry: &Entry| say_part!("{}", entry.text(coloured));
     let report = match kind {
         PluginKind::Connector if is_scanner => {
             kit::run_scanner(Arc::clone(&adapter) as _, config, &test.filter, seen).await

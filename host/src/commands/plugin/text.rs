@@ -2,7 +2,10 @@
 
 use std::fmt::Write as _;
 
+use anyhow::{Context, bail};
 use serde_json::Value;
+
+use super::health::{self, Health};
 
 /// The beginning of a digest, as it is shown.
 fn short(digest: &Value) -> &str {
@@ -87,20 +90,83 @@ pub(super) fn asks(inspected: &Value) -> String {
     text.trim_end().to_owned()
 }
 
+/// A version, by its number and the beginning of its digest.
+pub(super) fn version(version: &Value) -> String {
+    format!("{} ({})", of(version, "version"), short(&version["digest"]))
+}
+
+/// The digest of the version that a person means: by its number, or by the beginning of its digest.
+pub(super) fn find<'a>(plugin: &'a Value, wanted: &str) -> anyhow::Result<&'a str> {
+    let name = of(plugin, "name");
+    let prefix = wanted.strip_prefix("sha256:").unwrap_or(wanted);
+    let fits = |one: &&Value| {
+        one["version"] == wanted
+            || one["digest"]
+                .as_str()
+                .is_some_and(|own| own.starts_with(prefix))
+    };
+    let fitting: Vec<&Value> = array(&plugin["versions"]).iter().filter(fits).collect();
+    match fitting[..] {
+        [one] => one["digest"].as_str().context("the version has no digest"),
+        [] => bail!(
+            "{name} has no version {wanted}; `mindhost plugin show {name}` shows those there are"
+        ),
+        _ => bail!("several files are {name} {wanted}; name one by the beginning of its digest"),
+    }
+}
+
+/// Whether a version serves, and whether it is called.
+fn status(version: &Value, health: &Health) -> String {
+    let mut text = of(version, "status").to_owned();
+    if let Some(reason) = version["reason"].as_str() {
+        let _ = write!(text, ": {reason}");
+    }
+    let digest = version["digest"].as_str().unwrap_or_default();
+    if let Some(trouble) = health.get(digest).and_then(health::trouble) {
+        let _ = write!(text, "; {trouble}");
+    }
+    text
+}
+
+/// A plugin on one line: what it is, what it serves, and how the version that serves is.
+pub(super) fn listed(plugin: &Value, health: &Health) -> String {
+    let versions = array(&plugin["versions"]);
+    let active = |one: &&Value| one["status"] == "active";
+    let shown = versions.iter().find(active).or(versions.last());
+    let Some(shown) = shown else {
+        return of(plugin, "name").to_owned();
+    };
+    let engines: Vec<_> = array(&shown["engines"])
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    let serves = match engines.is_empty() {
+        true => of(plugin, "kind").to_owned(),
+        false => format!("{} for {}", of(plugin, "kind"), engines.join(", ")),
+    };
+    let others = match versions.len() {
+        0 | 1 => String::new(),
+        count => format!("; {count} versions are installed"),
+    };
+    format!(
+        "{} {}  {serves}  {}  {}{others}",
+        of(plugin, "name"),
+        of(shown, "version"),
+        short(&shown["digest"]),
+        status(shown, health)
+    )
+}
+
 /// A plugin with its versions and the newest of its rollouts.
-pub(super) fn plugin(plugin: &Value) -> String {
+pub(super) fn plugin(plugin: &Value, health: &Health) -> String {
     let mut text = format!("{} ({})\n", of(plugin, "name"), of(plugin, "kind"));
     for version in array(&plugin["versions"]) {
-        let reason = version["reason"]
-            .as_str()
-            .map(|reason| format!(": {reason}"));
         let _ = writeln!(
             text,
-            "  {}  {:<10} {}{}",
+            "  {}  {:<10} {}",
             short(&version["digest"]),
             of(version, "version"),
-            of(version, "status"),
-            reason.unwrap_or_default()
+            status(version, health)
         );
     }
     for rollout in array(&plugin["rollouts"]).iter().take(5) {
@@ -147,6 +213,7 @@ pub(super) fn rollout(rollout: &Value) -> String {
     text
 }
 
-fn array(value: &Value) -> &[Value] {
+/// The items of an array; of anything else none.
+pub(super) fn array(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }

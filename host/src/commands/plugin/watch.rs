@@ -1,9 +1,12 @@
 //! `mindhost plugin watch`
 
+mod changes;
+
 use std::{
-    collections::BTreeSet,
+    collections::HashMap,
     path::{Path, PathBuf},
-    time::{Duration, Instant},
+    sync::Arc,
+    time::Instant,
 };
 
 use anyhow::{Context, bail};
@@ -11,17 +14,14 @@ use clap::Args;
 use mindhost::{
     api::AppState,
     config::{Compiler, Config},
+    error::Code,
+    plugins::package,
     rollouts::Rollouts,
 };
-use notify::{RecursiveMode, Watcher};
-use tokio::sync::mpsc;
 
-use super::super::serve;
-
-/// A file that was not written to for so long is whole.
-const QUIET: Duration = Duration::from_millis(100);
-/// Files whose names wait to be looked at; more changes than that are those of a whole build.
-const WAITING: usize = 1_024;
+use self::changes::Changes;
+use super::{super::serve, files};
+use crate::commands::say::say;
 
 #[derive(Debug, Args)]
 pub(crate) struct Watch {
@@ -43,59 +43,97 @@ pub(super) async fn run(watch: Watch) -> anyhow::Result<()> {
 
 /// Lets every file of the directory serve, now and whenever one is written, until the server ends.
 fn follow(dir: &Path, state: &AppState) -> anyhow::Result<()> {
-    let (sender, mut written) = mpsc::channel(WAITING);
-    let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-        for path in event.into_iter().flat_map(|event| event.paths) {
-            // Whoever finds the queue full finds the file in it too, or a later change of it.
-            let _ = sender.try_send(path);
-        }
-    })?;
-    watcher.watch(dir, RecursiveMode::NonRecursive)?;
-    let entries = std::fs::read_dir(dir)?;
-    let mut changed: BTreeSet<PathBuf> = entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .collect();
-    let rollouts = state.rollouts.clone();
+    let (changes, watcher) = changes::watch(dir)?;
+    let mut bench = Bench {
+        rollouts: state.rollouts.clone(),
+        max_bytes: state.config.plugins.limits.max_package_bytes,
+        seen: HashMap::new(),
+    };
     let ending = state.shutdown.ending.clone();
     state.shutdown.tasks.spawn(async move {
         // Dropped at the end, which ends the watching.
         let _watcher = watcher;
         loop {
-            for path in std::mem::take(&mut changed) {
-                if path
-                    .extension()
-                    .is_some_and(|extension| extension == "wasm")
-                {
-                    serve_file(&rollouts, &path).await;
-                }
-            }
-            tokio::select! {
+            let (path, since) = tokio::select! {
                 () = ending.cancelled() => return,
-                path = written.recv() => changed.extend(path),
-            }
-            while let Ok(Some(path)) = tokio::time::timeout(QUIET, written.recv()).await {
-                changed.insert(path);
-            }
+                changed = next(&changes) => changed,
+            };
+            bench.look_at(&path, since).await;
         }
     });
     Ok(())
 }
 
-async fn serve_file(rollouts: &Rollouts, path: &Path) {
-    let begun = Instant::now();
-    // One that is gone again was a compiler's own.
-    let Ok(bytes) = tokio::fs::read(path).await else {
-        return;
-    };
-    let file = path.file_name().unwrap_or_default().to_string_lossy();
-    match rollouts.develop(bytes).await {
-        Ok(about) => println!(
-            "{file}: {} {} ({}) serves after {:.1} s",
-            about.name,
-            about.version,
-            about.digest.get(..12).unwrap_or_default(),
-            begun.elapsed().as_secs_f64()
-        ),
-        Err(error) => println!("{file}: {}; what served before serves on", error.message()),
+async fn next(changes: &Arc<Changes>) -> (PathBuf, Instant) {
+    changes.next().await
+}
+
+/// What lies on the bench of whoever writes plugins.
+struct Bench {
+    rollouts: Rollouts,
+    max_bytes: u64,
+    /// Of each file, what was done with it last: nobody wants to hear the same twice.
+    seen: HashMap<PathBuf, Seen>,
+}
+
+#[derive(PartialEq, Eq)]
+enum Seen {
+    /// These bytes with this signature were served or refused.
+    Judged(String, Option<String>),
+    /// It could not be read, for this reason.
+    Unreadable(String),
+}
+
+impl Bench {
+    /// Lets a file serve that changed at `since`.
+    async fn look_at(&mut self, path: &Path, since: Instant) {
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        // One that is gone again was a compiler's own.
+        if path.symlink_metadata().is_err() {
+            self.seen.remove(path);
+            return;
+        }
+        let (at, max_bytes) = (path.to_owned(), self.max_bytes);
+        let read = move || {
+            let bytes = files::read(&at, max_bytes)?;
+            let signature = files::signature(&at)?;
+            anyhow::Ok((package::digest(&bytes), bytes, signature))
+        };
+        let (digest, bytes, signature) = match tokio::task::spawn_blocking(read).await {
+            Ok(Ok(read)) => read,
+            Ok(Err(error)) => {
+                let why = format!("{error:#}");
+                if self.is_new(path, Seen::Unreadable(why.clone())) {
+                    say!("{why}; what served before serves on");
+                }
+                return;
+            }
+            Err(_) => return,
+        };
+        if !self.is_new(path, Seen::Judged(digest, signature.clone())) {
+            return;
+        }
+        match self.rollouts.develop(bytes, signature.as_deref()).await {
+            Ok(about) => say!(
+                "{file}: {} {} ({}) serves {:.2} s after it was written",
+                about.name,
+                about.version,
+                about.digest.get(..12).unwrap_or_default(),
+                since.elapsed().as_secs_f64()
+            ),
+            Err(error) => {
+                say!("{file}: {}; what served before serves on", error.message());
+                if error.code() != Code::PluginRefused {
+                    // What is not the file's fault may be over the next time that it is written.
+                    self.seen.remove(path);
+                }
+            }
+        }
+    }
+
+    fn is_new(&mut self, path: &Path, seen: Seen) -> bool {
+        let is_new = self.seen.get(path) != Some(&seen);
+        self.seen.insert(path.to_owned(), seen);
+        is_new
     }
 }

@@ -106,12 +106,16 @@ fn check_wit_version(wit: &str) -> Result<(), Refusal> {
     )))
 }
 
-fn check_name(field: &str, name: &str) -> Result<(), Refusal> {
+/// Whether a text can be the name of a plugin or an engine.
+pub fn is_name(text: &str) -> bool {
     let inside = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
-    let valid = name.starts_with(|c: char| c.is_ascii_lowercase())
-        && name.len() <= 64
-        && name.chars().all(inside);
-    if valid {
+    text.starts_with(|c: char| c.is_ascii_lowercase())
+        && text.len() <= 64
+        && text.chars().all(inside)
+}
+
+fn check_name(field: &str, name: &str) -> Result<(), Refusal> {
+    if is_name(name) {
         return Ok(());
     }
     Err(Refusal(format!(

@@ -1,8 +1,12 @@
 //! `mindhost plugin …` against a running server.
 
+mod files;
+mod odd;
+mod registries;
+
 use std::{path::Path, process::Output};
 
-use mindhost_tests::{Host, OciRegistry, Version, build, json};
+use mindhost_tests::{Host, Version, build, eventually, json};
 
 use super::host;
 
@@ -10,7 +14,8 @@ use super::host;
 async fn plugin(host: &Host, args: &[&str]) -> Output {
     let url = host.url();
     let is_local = matches!(args[0], "keygen" | "sign" | "push")
-        || Path::new(args[1]).is_file() && args[0] == "show";
+        || args.contains(&"--dir")
+        || args[0] == "show" && Path::new(args[1]).is_file();
     let server: &[&str] = if is_local { &[] } else { &["--server", &url] };
     let mut command = host.command(&[&["plugin"], args, server].concat());
     tokio::task::spawn_blocking(move || command.output().unwrap())
@@ -24,6 +29,19 @@ fn said(output: &Output) -> String {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{text}{errors}");
     text
+}
+
+/// What a command that failed said, in order and not by a panic.
+#[track_caller]
+fn failed(output: &Output) -> String {
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{said}{errors}");
+    assert!(
+        errors.lines().all(|line| !line.contains("panicked")),
+        "{errors}"
+    );
+    errors
 }
 
 fn path(path: &Path) -> &str {
@@ -53,6 +71,62 @@ async fn an_operator_installs_activates_goes_back_and_removes() {
     assert!(!gone.status.success());
     let error = String::from_utf8_lossy(&gone.stderr).into_owned();
     assert!(error.contains("installed are 0.1.0"), "{error}");
+}
+
+#[tokio::test]
+async fn the_plugins_of_a_server_and_those_of_a_directory_are_listed() {
+    let host = host().await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = Version::of("0.1.1").write(folder.path());
+    said(&plugin(&host, &["install", path(&file)]).await);
+    let listed = said(&plugin(&host, &["list"]).await);
+    let digest = Version::of("0.1.0").digest();
+    let line = format!(
+        "guest-memory 0.1.0  connector for memory  {}  active; 2 versions are installed",
+        &digest[..12]
+    );
+    assert!(listed.lines().any(|shown| shown == line), "{listed}");
+    assert!(listed.contains("model-offline"), "{listed}");
+    let lying = said(&plugin(&host, &["list", "--dir", path(folder.path())]).await);
+    assert!(lying.contains("memory-0.1.1.wasm"), "{lying}");
+    assert!(!lying.contains("model-offline"), "{lying}");
+}
+
+#[tokio::test]
+async fn what_a_plugin_used_is_shown_and_a_version_in_trouble_is_released() {
+    let host = Host::builder()
+        .plugin(build::guest("memory"))
+        .env("MINDHOST_PLUGINS__FAULTS__BUDGET", "1")
+        .env("MINDHOST_PLUGINS__FAULTS__BACKOFF", "1h")
+        .env("MINDHOST_PLUGINS__FAULTS__MAX_BACKOFF", "1h")
+        .env("MINDHOST_ROLLOUTS__PROBATION", "0s")
+        .start()
+        .await;
+    let mind = host.memory("numbers", 3).await;
+    mind.sql("SELECT n FROM numbers").await.expect_status(200);
+    let used = said(&plugin(&host, &["usage", "guest-memory"]).await);
+    assert!(used.contains("default/numbers: "), "{used}");
+    let json = said(&plugin(&host, &["usage", "guest-memory", "--json"]).await);
+    assert!(json.contains("\"since_start\""), "{json}");
+    let was = said(&plugin(&host, &["release", "guest-memory"]).await);
+    assert!(was.contains("was well"), "{was}");
+    let bad = Version::of("0.1.1").that("trap", 100);
+    host.install(&bad).await;
+    host.activated(json!({"version": bad.digest(), "force": true}))
+        .await;
+    eventually(
+        async || {
+            let _ = mind.sql("SELECT n FROM numbers").await;
+            said(&plugin(&host, &["show", "guest-memory"]).await)
+        },
+        |shown| shown.contains("backing off"),
+    )
+    .await;
+    let digest = bad.digest();
+    let released = said(&plugin(&host, &["release", "guest-memory", &digest[..8]]).await);
+    assert!(released.contains("is called again"), "{released}");
+    let shown = said(&plugin(&host, &["show", "guest-memory"]).await);
+    assert!(!shown.contains("backing off"), "{shown}");
 }
 
 #[tokio::test]
@@ -99,6 +173,11 @@ async fn a_lock_file_gives_another_host_the_same_bytes() {
     said(&plugin(&second, &["install", "--locked", path(&lock), "--activate"]).await);
     let plugins = second.get("/plugins/guest-memory").await.json();
     assert_eq!(plugins["active"], new.digest(), "{plugins}");
+    // As often as one likes: what serves already is what was asked for.
+    let again = ["install", "--locked", path(&lock), "--activate"];
+    let again = said(&plugin(&second, &again).await);
+    assert!(again.contains("serves already"), "{again}");
+    let plugins = second.get("/plugins/guest-memory").await.json();
     std::fs::write(&file, Version::of("0.1.2").bytes()).unwrap();
     let other = plugin(&second, &["install", "--locked", path(&lock)]).await;
     let error = String::from_utf8_lossy(&other.stderr).into_owned();
@@ -120,46 +199,4 @@ async fn a_command_without_a_server_says_what_to_do() {
     let output = host.command(&args).output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(error.contains("mindhost serve"), "{error}");
-}
-
-#[tokio::test]
-async fn a_registry_keeps_a_plugin_with_its_signature() {
-    let registry = OciRegistry::start();
-    let folder = tempfile::tempdir().unwrap();
-    let maker = host().await;
-    let key = folder.path().join("maker.key");
-    let made = said(&plugin(&maker, &["keygen", "--output", path(&key)]).await);
-    let public = made.split('"').nth(1).unwrap().to_owned();
-    let new = Version::of("0.1.1");
-    let file = new.write(folder.path());
-    said(&plugin(&maker, &["sign", path(&file), "--key", path(&key)]).await);
-    let reference = registry.reference("plugins/guest-memory:0.1.1");
-    let pushed = said(&plugin(&maker, &["push", path(&file), &reference]).await);
-    assert!(pushed.contains(&new.digest()), "{pushed}");
-
-    let host = Host::builder()
-        .env("MINDHOST_PLUGINS__REQUIRE_SIGNATURE", "true")
-        .env("MINDHOST_PLUGINS__TRUSTED_KEYS", &public)
-        .start()
-        .await;
-    let lock = folder.path().join("plugins.lock");
-    let args = ["install", &reference, "--activate", "--lock", path(&lock)];
-    said(&plugin(&host, &args).await);
-    let plugins = host.get("/plugins/guest-memory").await.json();
-    assert_eq!(plugins["active"], new.digest(), "{plugins}");
-
-    // Somebody moves the tag: whoever has the lock file does not get the other bytes.
-    let other = folder.path().join("other");
-    std::fs::create_dir(&other).unwrap();
-    let other = Version::of("0.1.2").write(&other);
-    said(&plugin(&maker, &["push", path(&other), &reference]).await);
-    let moved = plugin(&host, &["install", "--locked", path(&lock)]).await;
-    let error = String::from_utf8_lossy(&moved.stderr).into_owned();
-    assert!(
-        !moved.status.success() && error.contains(&new.digest()),
-        "{error}"
-    );
-    let missing = registry.reference("plugins/nothing:1");
-    let missing = plugin(&host, &["install", &missing]).await;
-    assert!(!missing.status.success());
 }

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use crate::commands::say::say;
 use mindhost::plugins::record::{Entry, Outcome};
 use serde_json::{Value as Json, json};
 
@@ -49,12 +50,12 @@ impl Differences {
     fn differ(&mut self, entry: &Entry, what: &str, before: &str, now: &str) {
         self.compared += 1;
         self.differing += 1;
-        println!("differs  {} on {}: {what}", entry.call, entry.on);
+        say!("differs  {} on {}: {what}", entry.call, entry.on);
         if !entry.arguments.is_null() {
-            println!("    of       {}", cut(&entry.arguments.to_string()));
+            say!("    of       {}", cut(&entry.arguments.to_string()));
         }
-        println!("    recorded {}", cut(before));
-        println!("    replayed {}", cut(now));
+        say!("    recorded {}", cut(before));
+        say!("    replayed {}", cut(now));
     }
 
     /// Sums up.
@@ -64,9 +65,7 @@ impl Differences {
             passed_over,
             differing,
         } = self;
-        println!(
-            "{compared} results compared, {differing} differ, {passed_over} calls passed over"
-        );
+        say!("{compared} results compared, {differing} differ, {passed_over} calls passed over");
         match differing {
             0 => ExitCode::SUCCESS,
             _ => ExitCode::FAILURE,

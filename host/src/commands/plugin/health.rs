@@ -1,0 +1,48 @@
+//! How the versions of a plugin are, as its server says.
+
+use std::collections::HashMap;
+
+use reqwest13::Method;
+use serde_json::Value;
+
+use super::super::remote::{Failure, Server};
+
+/// What the server says of each version that was used, by digest.
+pub(super) type Health = HashMap<String, Value>;
+
+/// The health of the versions of a plugin. Nothing where the key may not ask, or none was used.
+pub(super) async fn of(server: &Server, name: &str) -> Result<Health, Failure> {
+    let request = server.request(Method::GET, &["plugins", name, "usage"]);
+    let usage = match server.send(request.query(&[("limit", 1)])).await {
+        Ok(usage) => usage,
+        Err(Failure::Answered {
+            status: 403 | 404, ..
+        }) => return Ok(Health::new()),
+        Err(failure) => return Err(failure),
+    };
+    let versions = usage["since_start"].as_array().cloned();
+    let health = |version: Value| {
+        let digest = version["digest"].as_str()?.to_owned();
+        Some((digest, version["health"].clone()))
+    };
+    let versions = versions.unwrap_or_default().into_iter();
+    Ok(versions.filter_map(health).collect())
+}
+
+/// What is wrong with a version, if something is.
+pub(super) fn trouble(health: &Value) -> Option<String> {
+    let text = |name: &str| health[name].as_str().unwrap_or("unknown");
+    let reason = || match health["reason"].as_str() {
+        Some(reason) => format!(": {reason}"),
+        None => String::new(),
+    };
+    let targets = health["targets"].as_array().map_or(0, Vec::len);
+    match health["status"].as_str() {
+        Some("quarantined") => Some(format!("quarantined since {}{}", text("since"), reason())),
+        Some("backing_off") => Some(format!("backing off until {}{}", text("until"), reason())),
+        Some("ok") if targets > 0 => {
+            Some(format!("backing off for {targets} of those that use it"))
+        }
+        _ => None,
+    }
+}
