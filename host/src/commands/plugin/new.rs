@@ -86,7 +86,7 @@ pub(super) fn run(new: &New) -> anyhow::Result<()> {
         folder.display()
     );
     if needs_registry(new) {
-        println!("{FROM_REGISTRY}");
+        say!("{FROM_REGISTRY}");
     }
     Ok(())
 }
