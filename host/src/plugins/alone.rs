@@ -16,6 +16,7 @@ use super::{
     manifest::{FileKind, Manifest},
     package::{Package, Refusal},
     policy::{EgressRules, Policy},
+    scanner::Scanner,
     wasm::{Loader, Runtime},
 };
 use crate::config::PluginSettings;
@@ -30,6 +31,8 @@ pub type Cache = (PathBuf, [u8; 32]);
 pub struct Alone {
     /// What it is.
     pub loaded: Loaded,
+    /// The scanner below the SQL, where it is one.
+    pub scanner: Option<Arc<dyn Scanner>>,
     /// What it says of itself.
     pub manifest: Manifest,
     /// SHA-256 of the file, in hex.
@@ -64,6 +67,7 @@ impl Alone {
         let _one_at_a_time = LOADING.lock().await;
         let ready = Arc::new(loader).load(Arc::clone(&package)).await?;
         Ok(Self {
+            scanner: ready.scanner(),
             loaded: ready.serve(),
             manifest: package.manifest.clone(),
             digest: package.digest.clone(),

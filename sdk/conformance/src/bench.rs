@@ -12,7 +12,7 @@ use crate::{
     case::{Expect, Stop, skipped_until},
     config::Config,
     dialect::Samples,
-    subject::{Call, Connection, Connector, Data, Limits, Model, Noticed, Result},
+    subject::{Call, Connection, Connector, Data, Limits, Model, Noticed, Result, Source},
 };
 
 /// The bound on every call of which nothing else is said.
@@ -159,19 +159,36 @@ impl Bench {
         opened.expect_to("a connection opens with the configuration that was given")
     }
 
+    /// A source of a scanner, below the host's SQL.
+    pub async fn source(&self, limits: Limits) -> std::result::Result<Box<dyn Source>, Stop> {
+        let opened = self.plugin.open_source(self.data(), limits, &usual()).await;
+        opened.expect_to("a source opens with the configuration that was given")
+    }
+
     /// The table of the hints, else the first few of the engine.
     pub async fn some_tables(
         &self,
         connection: &mut dyn Connection,
     ) -> std::result::Result<Vec<TableRef>, Stop> {
-        if let Some(named) = &self.config.tests.table {
-            let (schema, name) = named.split_once('.').unwrap_or(("main", named));
-            return Ok(vec![TableRef::new(schema, name)]);
+        match self.named_table() {
+            Some(table) => Ok(vec![table]),
+            None => self.first_tables(connection.tables(&usual()).await),
         }
-        let mut tables = connection
-            .tables(&usual())
-            .await
-            .expect_to("tables are listed")?;
+    }
+
+    /// The table of the hints.
+    pub fn named_table(&self) -> Option<TableRef> {
+        let named = self.config.tests.table.as_ref()?;
+        let (schema, name) = named.split_once('.').unwrap_or(("main", named));
+        Some(TableRef::new(schema, name))
+    }
+
+    /// The first few of all tables.
+    pub fn first_tables(
+        &self,
+        tables: Result<Vec<TableRef>>,
+    ) -> std::result::Result<Vec<TableRef>, Stop> {
+        let mut tables = tables.expect_to("tables are listed")?;
         tables.truncate(TABLES);
         match tables.is_empty() {
             false => Ok(tables),

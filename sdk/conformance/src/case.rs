@@ -157,10 +157,12 @@ impl<T> Expect<T> for crate::subject::Result<T> {
 pub(crate) fn advice(failure: &Failure) -> &'static str {
     match failure.cause {
         Cause::Broken => {
-            "the plugin must return an error in place of this; `mindhost plugin run` with the same configuration shows its log lines"
+            "correct the plugin, or let it return an error in place of this; `mindhost plugin run` with the same configuration shows its log lines"
         }
         Cause::TimedOut => "end in time: look at `control.remaining-ms` wherever the plugin waits",
-        Cause::TooLarge => "check sizes before a value is handed out, and return `too-large`",
+        Cause::TooLarge => {
+            "look at sizes before something is handed out, return `too-large` in its place, and bring what repeats itself to an end"
+        }
         Cause::Gone => {
             "an earlier error said that the connection cannot be used again; say so only where it is true"
         }

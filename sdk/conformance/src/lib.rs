@@ -104,6 +104,16 @@ fn is_wanted(name: &str, filter: &str) -> bool {
     filter.split(',').any(|part| name.contains(part.trim()))
 }
 
+/// The parts of a filter that are in the name of no case: whoever misspelt one would test less than they think.
+pub fn unknown_in<'a>(filter: &'a str, cases: &[Listed]) -> Vec<&'a str> {
+    let is_known = |part: &str| {
+        let mut names = std::iter::once(&ACCEPTED).chain(cases);
+        names.any(|(name, _)| name.contains(part))
+    };
+    let parts = filter.split(',').map(str::trim);
+    parts.filter(|part| !is_known(part)).collect()
+}
+
 /// One after the other: a case must not disturb what another one measures.
 async fn run<B: 'static>(
     plugin: &(impl Plugin + ?Sized),

@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use mindhost_sdk::{
     Column, ColumnStatistics, ErrorKind, ServerInfo, StatisticsOptions, Table, TableRef, Value,
     model::{Event, Request},
+    scanner::{Filter, Pushdown},
 };
 use serde_json::Map;
 use tokio_util::sync::CancellationToken;
@@ -77,7 +78,7 @@ pub enum Cause {
     TimedOut,
     /// The host cancelled the call.
     Cancelled,
-    /// The plugin handed out a cell or batch above the limit.
+    /// The plugin handed out a cell, batch or answer above the limit.
     TooLarge,
     /// The connection is gone: an earlier error said that it cannot be used again.
     Gone,
@@ -163,6 +164,48 @@ pub trait Plugin: Send + Sync {
 pub trait Connector: Plugin {
     /// A new connection in an instance of its own, never one that was used before.
     async fn open(&self, data: &Data, limits: Limits, call: &Call) -> Result<Box<dyn Connection>>;
+    /// As [`Connector::open`], of a scanner: the source below the host's SQL.
+    async fn open_source(
+        &self,
+        data: &Data,
+        limits: Limits,
+        call: &Call,
+    ) -> Result<Box<dyn Source>>;
+}
+
+/// What a scan is asked for.
+#[derive(Clone, Debug)]
+pub struct Scan {
+    /// The table.
+    pub table: TableRef,
+    /// Columns of the table, in the order in which they are wanted.
+    pub columns: Vec<Column>,
+    /// Those that `filter-support` did not answer with `no`.
+    pub filters: Vec<Filter>,
+    /// Given only where every filter is exact.
+    pub limit: Option<u64>,
+}
+
+/// One source of a scanner, with any number of scans under way. Dropped, it ends in the background.
+#[async_trait]
+pub trait Source: Send {
+    /// `source.tables`
+    async fn tables(&mut self, call: &Call) -> Result<Vec<TableRef>>;
+    /// `source.columns`
+    async fn columns(&mut self, table: &TableRef, call: &Call) -> Result<Vec<Column>>;
+    /// `source.filter-support`
+    async fn filter_support(
+        &mut self,
+        table: &TableRef,
+        filters: &[Filter],
+        call: &Call,
+    ) -> Result<Vec<Pushdown>>;
+    /// `source.scan` and `cursor.schema`; gives the number of the scan.
+    async fn scan(&mut self, scan: &Scan, call: &Call) -> Result<u64>;
+    /// `cursor.next`, until there is something or the end.
+    async fn next(&mut self, scan: u64, max_rows: u32, call: &Call) -> Result<Option<Rows>>;
+    /// `cursor.close`
+    async fn close(&mut self, scan: u64, call: &Call) -> Result<()>;
 }
 
 /// One connection with at most one cursor. Dropped, it ends in the background.

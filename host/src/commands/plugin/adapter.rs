@@ -3,6 +3,7 @@
 mod connector;
 mod convert;
 mod model;
+mod source;
 
 use std::{
     collections::HashMap,
@@ -29,6 +30,9 @@ use tempfile::TempDir;
 use tokio_util::task::TaskTracker;
 
 use super::{configured::Configured, lines::Line};
+
+/// How long a cancelled call may go on before the host ends it.
+const CANCEL_GRACE: Duration = Duration::from_secs(4);
 
 /// One plugin, loaded once for each set of limits that the kit asks for.
 pub(super) struct Adapter {
@@ -87,6 +91,8 @@ impl Adapter {
             batch_bytes: limits.batch_bytes,
             max_cell_bytes: limits.cell_bytes,
             max_memory_bytes: limits.memory_bytes,
+            // Longer than the kit waits for an end, so that it can tell who ended a call.
+            cancel_grace: CANCEL_GRACE,
             ..self.configured.settings.clone()
         };
         let cache: Cache = (self.compiled.path().to_owned(), self.key);
@@ -161,7 +167,8 @@ impl Notes {
 fn cause(error: &Error) -> Cause {
     match (error.reported(), error.code()) {
         (Some(kind), _) => kind_named(kind).map_or(Cause::Broken, Cause::Reported),
-        (None, Code::PluginError) => Cause::Broken,
+        // What the host says of what a plugin gave: rows that do not fit their columns, an answer without an end.
+        (None, Code::PluginError | Code::UpstreamError) => Cause::Broken,
         (None, Code::Timeout) => Cause::TimedOut,
         (None, Code::Cancelled) => Cause::Cancelled,
         (None, Code::ResultTooLarge) => Cause::TooLarge,

@@ -17,7 +17,10 @@ use mindhost::{
 use mindhost_conformance::{self as kit, Entry, Report, subject::Plugin as _};
 
 use super::{adapter::Adapter, configured::Configured, lines};
-use crate::commands::say::{say, say_part};
+use crate::commands::say::{aside, say, say_part};
+
+/// The exit code of a run that could prove nothing, as of arguments that cannot be understood.
+const UNUSABLE: u8 = 2;
 
 #[derive(Debug, Args)]
 pub(crate) struct Test {
@@ -50,7 +53,20 @@ pub(super) async fn run(test: Test) -> anyhow::Result<ExitCode> {
             list(&package.manifest);
             return Ok(ExitCode::SUCCESS);
         }
-        Ok(_) => cases(&test, coloured).await?,
+        Ok(package) => {
+            let cases_there = listed(&package.manifest);
+            let unknown = kit::unknown_in(&test.filter, &cases_there);
+            if !unknown.is_empty() {
+                let names: Vec<_> = cases_there.iter().map(|(name, _)| *name).collect();
+                aside!(
+                    "mindhost: no case has `{}` in its name; there are: {}",
+                    unknown.join("`, `"),
+                    names.join(", ")
+                );
+                return Ok(ExitCode::from(UNUSABLE));
+            }
+            cases(&test, coloured).await?
+        }
     };
     say!("{}", report.summary());
     if let Some(file) = &test.junit {
@@ -63,13 +79,17 @@ pub(super) async fn run(test: Test) -> anyhow::Result<ExitCode> {
 }
 
 fn list(manifest: &Manifest) {
-    let cases = match manifest.kind {
+    for (name, proves) in std::iter::once(kit::ACCEPTED).chain(listed(manifest)) {
+        say!("{name:<24} {proves}");
+    }
+}
+
+/// The cases of this kind of plugin.
+fn listed(manifest: &Manifest) -> Vec<kit::Listed> {
+    match manifest.kind {
         PluginKind::Connector if is_scanner(manifest) => kit::cases_of_scanner(),
         PluginKind::Connector => kit::cases_of_connector(),
         PluginKind::Model => kit::cases_of_model(),
-    };
-    for (name, proves) in std::iter::once(kit::ACCEPTED).chain(cases) {
-        say!("{name:<24} {proves}");
     }
 }
 

@@ -32,6 +32,7 @@ use crate::plugins::{
     package::{Package, Refusal, hex},
     query::QueryEngine,
     redact::Redactor,
+    scanner::Scanner,
 };
 
 /// How long a plugin may take to say what it is.
@@ -73,6 +74,20 @@ impl Ready {
     /// SHA-256 of the component, in hex.
     pub fn digest(&self) -> &str {
         &self.digest
+    }
+
+    /// A scanner without the SQL over it, which shares nothing with what serves; none of another world.
+    pub fn scanner(&self) -> Option<Arc<dyn Scanner>> {
+        let Linked::Scanner(world) = &self.world else {
+            return None;
+        };
+        let (manifest, digest) = (self.manifest.clone(), self.digest.clone());
+        Some(Arc::new(WasmScanner::new(
+            &self.runtime,
+            world.clone(),
+            manifest,
+            digest,
+        )))
     }
 
     /// A plugin that shares nothing with an earlier one of this but the code.

@@ -34,10 +34,17 @@ pub(super) const CASES: &[Case<Bench>] = &[
 ];
 
 async fn batch_bytes(bench: &Bench) -> Verdict {
-    let sql = bench.sample("numbers", bench.samples.numbers(20_000))?;
+    const COUNT: u64 = 20_000;
+    let sql = bench.sample("numbers", bench.samples.numbers(COUNT))?;
     let mut connection = bench.open_with(Limits::NARROW).await?;
     let answer = read(&mut *connection, &sql, u32::MAX).await;
     let answer = answer.expect_to(format!("`{sql}` runs"))?;
+    ensure(
+        answer.rows.len() as u64 == COUNT,
+        format!("{COUNT} rows, asked for {} at a time", u32::MAX),
+        format!("{} rows", answer.rows.len()),
+        "`max-rows` may be as large as a u32; where the language has no such numbers, take its 32 bits without a sign",
+    )?;
     // About means about: Arrow pads, and each form counts a little differently.
     let most = Limits::NARROW.batch_bytes as usize * 4;
     let largest = answer

@@ -87,9 +87,10 @@ async fn invalid_config(bench: &Bench) -> Verdict {
     if broken.is_empty() {
         return Err(skipped("the schema of connection_data requires nothing"));
     }
+    let mut seen = 0;
     for (what, data) in &broken {
         let opened = bench.plugin.open(data, Limits::USUAL, &usual()).await;
-        // What names a destination or a file may be refused by the host already.
+        // What names a destination or a file may be refused by the host already: that says nothing of the plugin.
         if opened
             .as_ref()
             .is_err_and(|failure| failure.cause == Cause::Host)
@@ -100,8 +101,23 @@ async fn invalid_config(bench: &Bench) -> Verdict {
         opened
             .map(drop)
             .expect_kind(what, &[ErrorKind::InvalidConfig])?;
+        seen += 1;
     }
-    Ok(format!("{} configurations", broken.len()))
+    judged(seen, broken.len())
+}
+
+/// What is said of so many configurations that the plugin saw, of all that were tried.
+pub(super) fn judged(seen: usize, all: usize) -> Verdict {
+    match seen {
+        0 => Err(skipped(format!(
+            "the host refused all {all} wrong configurations before the plugin saw them"
+        ))),
+        seen if seen == all => Ok(format!("{seen} configurations")),
+        seen => Ok(format!(
+            "{seen} configurations; the host refused {} others by itself",
+            all - seen
+        )),
+    }
 }
 
 /// Connection data with wrong credentials, where there are credentials.

@@ -1,211 +1,224 @@
-//! What the host's query engine makes of a scanner: whatever it pushes down, the rows must be those that the kit finds
-//! by itself among all rows.
+//! What a scanner yields, asked of it directly, as the host's query engine does: whatever it is asked to leave out, the
+//! rows must be those that the kit finds by itself among all rows.
 
-use mindhost_sdk::{TableRef, Value};
+mod cases;
+mod expected;
 
-use crate::{
-    bench::{Bench, ROWS, read},
-    case::{Case, Expect, Stop, Verdict, ensure, passed, skipped_until},
-    subject::Connection,
+use std::collections::HashMap;
+
+use mindhost_sdk::{
+    Column, TableRef, Value,
+    scanner::{Filter, Pushdown},
 };
 
-pub(super) const CASES: &[Case<Bench>] = &[
-    Case {
-        name: "projection",
-        proves: "Columns come in the order in which they are asked for, each with its own values.",
-        run: |bench| Box::pin(projection(bench)),
-    },
-    Case {
-        name: "filters",
-        proves: "A filter gives the rows that it should, whether the plugin claims to apply it exactly, roughly or not at all.",
-        run: |bench| Box::pin(filters(bench)),
-    },
-    Case {
-        name: "limit",
-        proves: "A limit gives that many rows, with a filter before it too.",
-        run: |bench| Box::pin(limit(bench)),
-    },
-];
+use self::expected::passes;
+use crate::{
+    bench::{Bench, ROWS, usual},
+    case::{Expect, Stop, ensure, skipped_until},
+    subject::{Limits, Scan, Source},
+};
+
+pub(super) use self::cases::CASES;
 
 /// Rows of a table that are compared at most.
 const MOST: usize = 2_000;
+const CLAIM: &str = "claim `exact` only for a filter that leaves the very rows that SQL would, `inexact` for one that leaves more, `no` for the rest; apply every filter that was claimed, with all of its values";
+
+type Row = Vec<Value>;
 
 /// A small table with all of its rows.
 struct Whole {
     table: TableRef,
-    columns: Vec<String>,
-    rows: Vec<Vec<Value>>,
+    columns: Vec<Column>,
+    rows: Vec<Row>,
 }
 
 impl Whole {
-    fn select(&self, what: &str, rest: &str) -> String {
-        let (schema, name) = (quoted(&self.table.schema), quoted(&self.table.name));
-        format!("SELECT {what} FROM {schema}.{name}{rest}")
+    fn scan(&self) -> Scan {
+        Scan {
+            table: self.table.clone(),
+            columns: self.columns.clone(),
+            filters: Vec::new(),
+            limit: None,
+        }
     }
 
-    /// Values of a column that a statement can spell, each once.
-    fn literals(&self, column: usize) -> Vec<(String, Value)> {
-        let mut found: Vec<(String, Value)> = Vec::new();
-        for value in self.rows.iter().filter_map(|row| row.get(column)) {
-            let literal = match value {
-                Value::Int64(number) => number.to_string(),
-                Value::Uint64(number) => number.to_string(),
-                Value::Text(text) => format!("'{}'", text.replace('\'', "''")),
-                _ => continue,
-            };
-            if found.len() < 4 && found.iter().all(|(known, _)| *known != literal) {
-                found.push((literal, value.clone()));
+    fn cells(&self, column: usize) -> Vec<&Value> {
+        self.rows.iter().filter_map(|row| row.get(column)).collect()
+    }
+
+    /// The rows that pass all of some filters; none where the kit cannot say.
+    fn passing(&self, filters: &[&Filter]) -> Option<Vec<&Row>> {
+        let mut passing = Vec::new();
+        for row in &self.rows {
+            let mut all = true;
+            for filter in filters {
+                let column = self
+                    .columns
+                    .iter()
+                    .position(|one| one.name == filter.column)?;
+                all &= passes(row.get(column)?, filter)?;
+            }
+            if all {
+                passing.push(row);
             }
         }
-        found
-    }
-
-    fn count(&self, column: usize, holds: impl Fn(&Value) -> bool) -> usize {
-        let values = self.rows.iter().filter_map(|row| row.get(column));
-        values.filter(|value| holds(value)).count()
+        Some(passing)
     }
 }
 
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
-
-async fn tables(bench: &Bench, connection: &mut dyn Connection) -> Result<Vec<Whole>, Stop> {
+/// Small tables with their rows.
+async fn tables(bench: &Bench, source: &mut dyn Source) -> Result<Vec<Whole>, Stop> {
+    let tables = match bench.named_table() {
+        Some(table) => vec![table],
+        None => bench.first_tables(source.tables(&usual()).await)?,
+    };
     let mut found = Vec::new();
-    for table in bench.some_tables(connection).await? {
-        let sql = format!("{} LIMIT {}", bench.samples.all_of(&table), MOST + 1);
-        let answer = read(connection, &sql, ROWS).await;
-        let answer = answer.expect_to(format!("`{sql}` runs"))?;
-        if (1..=MOST).contains(&answer.rows.len()) {
-            found.push(Whole {
-                table,
-                columns: answer
-                    .columns
-                    .into_iter()
-                    .map(|column| column.name)
-                    .collect(),
-                rows: answer.rows,
-            });
+    for table in tables {
+        let columns = source.columns(&table, &usual()).await;
+        let columns = columns.expect_to(format!("the columns of `{}` are told", table.name))?;
+        let mut whole = Whole {
+            table,
+            columns,
+            rows: Vec::new(),
+        };
+        whole.rows = read_some(source, &whole.scan(), ROWS).await?;
+        if (1..=MOST).contains(&whole.rows.len()) {
+            found.push(whole);
         }
     }
     match found.is_empty() {
         false => Ok(found),
         true => Err(skipped_until(
             format!("no table has from 1 to {MOST} rows"),
-            "connection_data that reach such a table",
+            "connection_data that reach such a table, or tests.table",
         )),
     }
 }
 
-async fn projection(bench: &Bench) -> Verdict {
-    let mut connection = bench.open().await?;
-    for whole in tables(bench, &mut *connection).await? {
-        let names: Vec<String> = whole
-            .columns
-            .iter()
-            .rev()
-            .map(|name| quoted(name))
-            .collect();
-        let sql = whole.select(&names.join(", "), "");
-        let answer = read(&mut *connection, &sql, ROWS).await;
-        let answer = answer.expect_to(format!("`{sql}` runs"))?;
-        let turned = whole
-            .rows
-            .iter()
-            .map(|row| row.iter().rev().cloned().collect());
-        let (expected, came) = (sorted(turned.collect()), sorted(answer.rows));
-        ensure(
-            expected == came,
-            format!(
-                "the columns of {}.{} in reverse",
-                whole.table.schema, whole.table.name
-            ),
-            format!("other values for `{sql}`"),
-            "give the columns of `projection` in its order, and no others",
-        )?;
+/// The rows of a scan, so many at a time, until there are too many of them.
+async fn read_some(source: &mut dyn Source, scan: &Scan, max_rows: u32) -> Result<Vec<Row>, Stop> {
+    let what = format!("{} can be read", shown(scan));
+    let id = source.scan(scan, &usual()).await.expect_to(&what)?;
+    let mut rows = Vec::new();
+    while rows.len() <= MOST {
+        let Some(batch) = source.next(id, max_rows, &usual()).await.expect_to(&what)? else {
+            break;
+        };
+        rows.extend(batch.values);
     }
-    passed()
+    source
+        .close(id, &usual())
+        .await
+        .expect_to("the scan closes")?;
+    Ok(rows)
 }
 
-fn sorted(rows: Vec<Vec<Value>>) -> Vec<String> {
-    let mut rows: Vec<String> = rows.iter().map(|row| format!("{row:?}")).collect();
-    rows.sort_unstable();
-    rows
-}
-
-async fn filters(bench: &Bench) -> Verdict {
-    let mut connection = bench.open().await?;
-    let mut tried = 0;
-    for whole in tables(bench, &mut *connection).await? {
-        for (index, name) in whole.columns.iter().enumerate() {
-            let column = quoted(name);
-            let is_null = |value: &Value| *value == Value::Null;
-            let nulls = whole.count(index, is_null);
-            let others = whole.rows.len() - nulls;
-            let mut expected = vec![
-                (format!("{column} IS NULL"), nulls),
-                (format!("{column} IS NOT NULL"), others),
-            ];
-            for (literal, value) in whole.literals(index) {
-                let same = whole.count(index, |other| *other == value);
-                let less = whole.count(index, |other| is_less(other, &value));
-                let rest = others - same - less;
-                expected.extend([
-                    (format!("{column} = {literal}"), same),
-                    (format!("{column} <> {literal}"), others - same),
-                    (format!("{column} < {literal}"), less),
-                    (format!("{column} <= {literal}"), less + same),
-                    (format!("{column} > {literal}"), rest),
-                    (format!("{column} >= {literal}"), rest + same),
-                    (format!("{column} IN ({literal})"), same),
-                ]);
-            }
-            for (filter, count) in expected {
-                let sql = whole.select("*", &format!(" WHERE {filter}"));
-                has_rows(&mut *connection, &sql, count).await?;
-                tried += 1;
-            }
-        }
+/// A scan for a person.
+fn shown(scan: &Scan) -> String {
+    let names: Vec<_> = scan.columns.iter().map(|one| one.name.as_str()).collect();
+    let mut text = format!(
+        "a scan of {}.{} for {}",
+        scan.table.schema,
+        scan.table.name,
+        names.join(", ")
+    );
+    for filter in &scan.filters {
+        text += &format!(
+            " with {} {:?} {:?}",
+            filter.column, filter.op, filter.values
+        );
     }
-    Ok(format!("{tried} filters"))
+    if let Some(limit) = scan.limit {
+        text += &format!(" and the limit {limit}");
+    }
+    text
 }
 
-/// Order of numbers, and of texts byte by byte, as the host's query engine has it.
-fn is_less(one: &Value, other: &Value) -> bool {
-    match (one, other) {
-        (Value::Int64(one), Value::Int64(other)) => one < other,
-        (Value::Uint64(one), Value::Uint64(other)) => one < other,
-        (Value::Text(one), Value::Text(other)) => one.as_bytes() < other.as_bytes(),
-        _ => false,
+/// How often each row is there.
+fn counted<'a>(rows: impl IntoIterator<Item = &'a Row>) -> HashMap<String, usize> {
+    let mut counts = HashMap::new();
+    for row in rows {
+        *counts.entry(format!("{row:?}")).or_default() += 1;
+    }
+    counts
+}
+
+/// A row that is oftener in the one than in the other.
+fn beyond<'a>(one: &'a HashMap<String, usize>, other: &HashMap<String, usize>) -> Option<&'a str> {
+    let more =
+        |(row, count): &(&String, &usize)| other.get(*row).is_none_or(|there| there < *count);
+    one.iter().find(more).map(|(row, _)| row.as_str())
+}
+
+/// All rows that must come did, and none that must not.
+fn within<'a>(
+    what: &str,
+    came: &[Row],
+    least: impl IntoIterator<Item = &'a Row>,
+    most: impl IntoIterator<Item = &'a Row>,
+    next: &str,
+) -> Result<(), Stop> {
+    let (came, least, most) = (counted(came), counted(least), counted(most));
+    if let Some(row) = beyond(&came, &most) {
+        return ensure(
+            false,
+            format!("{what}: the rows that the kit finds among all rows of the table"),
+            format!("a row that is not among them, or too often: {row}"),
+            next,
+        );
+    }
+    match beyond(&least, &came) {
+        None => Ok(()),
+        Some(row) => ensure(
+            false,
+            format!("{what}: the rows that the kit finds among all rows of the table"),
+            format!("not all of them; there is no {row}"),
+            next,
+        ),
     }
 }
 
-async fn has_rows(connection: &mut dyn Connection, sql: &str, count: usize) -> Result<(), Stop> {
-    let answer = read(connection, sql, ROWS).await;
-    let answer = answer.expect_to(format!("`{sql}` runs"))?;
-    ensure(
-        answer.rows.len() == count,
-        format!("{count} rows for `{sql}`, as among all rows of the table"),
-        format!("{} rows", answer.rows.len()),
-        "claim `exact` only for a filter that leaves the very rows that SQL would, `inexact` for one that leaves more, `no` for the rest; apply a limit only after exact filters",
-    )
+/// Which of some filters a source would apply, and how far.
+async fn support(
+    source: &mut dyn Source,
+    whole: &Whole,
+    filters: &[Filter],
+) -> Result<Vec<Pushdown>, Stop> {
+    let answers = source
+        .filter_support(&whole.table, filters, &usual())
+        .await
+        .expect_to("`filter-support` answers")?;
+    Ok(answers)
 }
 
-async fn limit(bench: &Bench) -> Verdict {
-    let mut connection = bench.open().await?;
-    for whole in tables(bench, &mut *connection).await? {
-        for most in [0, 1, 2, MOST] {
-            let sql = whole.select("*", &format!(" LIMIT {most}"));
-            has_rows(&mut *connection, &sql, whole.rows.len().min(most)).await?;
-        }
-        for (index, name) in whole.columns.iter().enumerate() {
-            let Some((literal, value)) = whole.literals(index).pop() else {
-                continue;
-            };
-            let count = whole.count(index, |other| *other == value);
-            let filter = format!(" WHERE {} = {literal} LIMIT 1", quoted(name));
-            has_rows(&mut *connection, &whole.select("*", &filter), count.min(1)).await?;
-        }
+/// Scans with filters, each of which is claimed as far as it is, and compares the rows.
+async fn holds(
+    source: &mut dyn Source,
+    whole: &Whole,
+    filters: &[(&Filter, Pushdown)],
+) -> Result<(), Stop> {
+    let all: Vec<&Filter> = filters.iter().map(|(filter, _)| *filter).collect();
+    let exact: Vec<&Filter> = filters
+        .iter()
+        .filter(|(_, claim)| *claim == Pushdown::Exact)
+        .map(|(filter, _)| *filter)
+        .collect();
+    let (Some(least), Some(most)) = (whole.passing(&all), whole.passing(&exact)) else {
+        return Ok(());
+    };
+    let scan = Scan {
+        filters: all.into_iter().cloned().collect(),
+        ..whole.scan()
+    };
+    let came = read_some(source, &scan, ROWS).await?;
+    within(&shown(&scan), &came, least, most, CLAIM)
+}
+
+/// The usual limits with cells of so many bytes.
+fn small_cells(bytes: usize) -> Limits {
+    Limits {
+        cell_bytes: u32::try_from(bytes).unwrap_or(u32::MAX),
+        ..Limits::USUAL
     }
-    passed()
 }

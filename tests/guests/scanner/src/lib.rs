@@ -11,8 +11,8 @@ use mindhost_sdk::{
 };
 use serde::Deserialize;
 
-/// Good ones: `exact` applies filters and limits, `numbers` none. Bad ones: all others.
-const TABLES: [&str; 12] = [
+/// Good ones: `exact` applies filters and limits, `numbers` none, `typed` has a column of each type. Bad ones: all others.
+const TABLES: [&str; 18] = [
     "exact",
     "numbers",
     "liar",
@@ -25,11 +25,24 @@ const TABLES: [&str; 12] = [
     "fails",
     "panics",
     "hangs",
+    "typed",
+    // As many rows as there should be, and other ones.
+    "typed_count",
+    // Every filter is claimed, and those on numbers and texts are applied.
+    "typed_plain",
+    // Of a list the first value counts.
+    "typed_list",
+    // Of several filters the first counts.
+    "typed_first",
+    // All scans move one position.
+    "typed_shared",
 ];
 
 /// The made-up source.
 pub struct MadeUp {
     rows: i64,
+    /// The position of all scans of `typed_shared`.
+    shared: i64,
 }
 
 #[derive(Deserialize)]
@@ -48,7 +61,22 @@ pub struct Rows {
     left: u64,
 }
 
-fn columns() -> Vec<Column> {
+fn is_typed(table: &TableRef) -> bool {
+    table.name.starts_with("typed")
+}
+
+fn columns(table: &TableRef) -> Vec<Column> {
+    if is_typed(table) {
+        return vec![
+            Column::new("id", DataType::Int64).nullable(false),
+            Column::new("name", DataType::Text),
+            Column::new("weight", DataType::Float64),
+            Column::new("price", DataType::Decimal),
+            Column::new("day", DataType::Date),
+            Column::new("at", DataType::TimestampUtc),
+            Column::new("paid", DataType::Boolean),
+        ];
+    }
     vec![
         Column::new("id", DataType::Int64).nullable(false),
         Column::new("name", DataType::Text),
@@ -64,6 +92,7 @@ impl Scanner for MadeUp {
         let settings: Settings = config.parse()?;
         Ok(Self {
             rows: settings.rows,
+            shared: 0,
         })
     }
 
@@ -75,21 +104,27 @@ impl Scanner for MadeUp {
         Ok(TABLES.map(|name| TableRef::new("main", name)).to_vec())
     }
 
-    fn columns(&mut self, _: &TableRef) -> Result<Vec<Column>> {
-        Ok(columns())
+    fn columns(&mut self, table: &TableRef) -> Result<Vec<Column>> {
+        Ok(columns(table))
     }
 
     fn filter_support(&mut self, table: &TableRef, filters: &[Filter]) -> Result<Vec<Pushdown>> {
-        let support = match table.name.as_str() {
-            "exact" | "liar" => Pushdown::Exact,
+        let columns = columns(table);
+        let support = |filter: &Filter| match table.name.as_str() {
+            "exact" | "liar" | "typed_plain" => Pushdown::Exact,
+            name if name.starts_with("typed") => columns
+                .iter()
+                .find(|column| column.name == filter.column)
+                .map_or(Pushdown::No, |column| Filter::support(column.data_type)),
             _ => Pushdown::No,
         };
-        Ok(vec![support; filters.len()])
+        Ok(filters.iter().map(support).collect())
     }
 
     fn scan(&mut self, request: &ScanRequest) -> Result<Rows> {
-        let columns = request.projected(&columns())?;
-        Ok(Rows {
+        let columns = request.projected(&columns(&request.table))?;
+        self.shared = 0;
+        let mut rows = Rows {
             batch: BatchBuilder::new(columns.clone()),
             columns,
             at: 0,
@@ -99,7 +134,17 @@ impl Scanner for MadeUp {
             },
             left: request.limit.unwrap_or(u64::MAX),
             request: request.clone(),
-        })
+        };
+        if request.table.name == "typed_count" && !request.filters.is_empty() {
+            let passing = (0..rows.end).filter(|at| {
+                rows.at = *at;
+                rows.passes()
+            });
+            rows.end = i64::try_from(passing.count()).unwrap_or_default();
+            rows.at = 0;
+            rows.request.filters.clear();
+        }
+        Ok(rows)
     }
 
     fn schema(&mut self, rows: &mut Rows) -> Result<Vec<Column>> {
@@ -130,6 +175,12 @@ impl Scanner for MadeUp {
             "hangs" => loop {
                 control::check()?;
             },
+            "typed_shared" => {
+                rows.at = self.shared;
+                let batch = rows.next(limits);
+                self.shared = rows.at;
+                batch
+            }
             _ => rows.next(limits),
         }
     }
@@ -156,7 +207,20 @@ impl Rows {
 
     fn passes(&self) -> bool {
         let passes = |filter: &Filter| filter.matches(&self.value(&filter.column));
-        self.request.table.name != "exact" || self.request.filters.iter().all(passes)
+        let mut filters = self.request.filters.iter();
+        match self.request.table.name.as_str() {
+            "exact" | "typed" | "typed_count" | "typed_shared" => filters.all(passes),
+            "typed_first" => filters.next().is_none_or(passes),
+            "typed_plain" => filters
+                .filter(|filter| matches!(filter.column.as_str(), "id" | "name"))
+                .all(passes),
+            "typed_list" => filters.all(|filter| {
+                let mut filter = filter.clone();
+                filter.values.truncate(1);
+                passes(&filter)
+            }),
+            _ => true,
+        }
     }
 
     fn row(&self) -> Vec<Value> {
@@ -165,6 +229,9 @@ impl Rows {
     }
 
     fn value(&self, column: &str) -> Value {
+        if is_typed(&self.request.table) {
+            return typed(column, self.at);
+        }
         match column {
             "id" => Value::Int64(self.at),
             "name" => Value::Text(format!("name {}", self.at % 100)),
@@ -178,6 +245,20 @@ impl Rows {
                 ))
             }
         }
+    }
+}
+
+fn typed(column: &str, at: i64) -> Value {
+    let small = i32::try_from(at).unwrap_or_default();
+    match column {
+        "id" => Value::Int64(at),
+        _ if at % 5 == 4 => Value::Null,
+        "name" => Value::Text(format!("name {}", at % 7)),
+        "weight" => Value::Float64(f64::from(small) * 0.5),
+        "price" => Value::Decimal(format!("{}.50", 12 - at)),
+        "day" => Value::Date(20_000 - small),
+        "at" => Value::TimestampUtc((1_000 - at) * 1_000_000),
+        _ => Value::Boolean(at % 2 == 0),
     }
 }
 

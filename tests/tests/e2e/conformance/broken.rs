@@ -128,6 +128,75 @@ fn an_engine_that_says_yes_to_everything_is_found_out() {
     }
 }
 
+/// What a scanner claims and does not do costs rows, or gives wrong ones, in a statement that looks right.
+#[test]
+fn scanners_that_lie_are_found_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let guest = build::guest("scanner");
+    let check = |table: &str, filter: &str| {
+        let config = json!({
+            "connection_data": {"rows": 24}, "tests": {"table": format!("main.{table}")}
+        });
+        let config = config.to_string();
+        let args = [
+            "test",
+            guest.to_str().unwrap(),
+            "--config",
+            &config,
+            "--filter",
+            filter,
+        ];
+        let output = plugin(dir.path(), &args);
+        (output.status.code(), stdout(&output))
+    };
+    let all = "projection,filter,limit,two-scans,scan-b,scan-c";
+    let (code, report) = check("typed", all);
+    assert_eq!(code, Some(0), "{report}");
+    assert!(!report.contains("claims to apply none"), "{report}");
+    for (table, case) in [
+        ("typed_count", "filters"),
+        ("typed_plain", "filters"),
+        ("typed_list", "filters"),
+        ("typed_first", "filter-pairs"),
+        ("typed_shared", "two-scans"),
+        // It hands out whatever it has, however large.
+        ("typed", "scan-large-cell"),
+        ("endless", "scan-batches"),
+    ] {
+        let (code, report) = check(table, &format!("{case},check"));
+        match table {
+            // It ends when it is told to, and has no small table to compare.
+            "endless" => assert_eq!(code, Some(0), "{report}"),
+            _ => assert_eq!(code, Some(1), "{table}: {report}"),
+        }
+        let verdict = if table == "endless" { "skip" } else { "FAIL" };
+        assert!(
+            report.contains(&format!("{verdict}  {case} ")),
+            "{table}: {report}"
+        );
+    }
+}
+
+/// A filter that fits nothing would prove nothing.
+#[test]
+fn a_filter_that_fits_no_case_is_refused_with_the_names_there_are() {
+    let dir = tempfile::tempdir().unwrap();
+    let guest = build::guest("hostile");
+    let args = [
+        "test",
+        guest.to_str().unwrap(),
+        "--filter",
+        "opens,nosuchcase",
+    ];
+    let output = plugin(dir.path(), &args);
+    assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
+    let told = super::stderr(&output);
+    assert!(
+        told.contains("`nosuchcase`") && told.contains("lost-midway"),
+        "{told}"
+    );
+}
+
 #[test]
 fn a_file_that_is_no_plugin_fails_too() {
     let dir = tempfile::tempdir().unwrap();

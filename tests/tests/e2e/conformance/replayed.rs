@@ -84,3 +84,31 @@ fn other_rows_types_and_errors_are_told_apart() {
     // Rows without an order may come in any.
     assert!(replay("free.jsonl").0);
 }
+
+/// A recording holds no paths of another machine, and no secrets: towards somewhere else it proves nothing.
+#[test]
+fn a_replay_that_compares_nothing_fails() {
+    let (dir, elsewhere) = (shop(), shop());
+    let sqlite = built("connector-sqlite");
+    let config = ["--config", "conformance.toml"];
+    let record = [
+        &["run", &sqlite][..],
+        &config,
+        &["--record", "calls.jsonl", SQL],
+    ]
+    .concat();
+    assert!(plugin(dir.path(), &record).status.success());
+    std::fs::copy(
+        dir.path().join("calls.jsonl"),
+        elsewhere.path().join("calls.jsonl"),
+    )
+    .unwrap();
+    let replay = [&["replay", "calls.jsonl", "--plugin", &sqlite][..], &config].concat();
+    let output = plugin(elsewhere.path(), &replay);
+    assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
+    assert!(
+        stderr(&output).contains("led elsewhere"),
+        "{}",
+        stderr(&output)
+    );
+}

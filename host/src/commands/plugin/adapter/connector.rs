@@ -8,7 +8,7 @@ use mindhost::{
     plugins::{self, Column, StatisticsOptions, alone::Loaded},
 };
 use mindhost_conformance::subject::{
-    Call, Cause, Connection, Connector, Data, Failure, Limits, Result, Rows,
+    Call, Cause, Connection, Connector, Data, Failure, Limits, Result, Rows, Source,
 };
 use mindhost_sdk as sdk;
 use tokio_util::task::TaskTracker;
@@ -46,6 +46,15 @@ impl Connector for Adapter {
             notes: Arc::clone(&self.noticed),
             farewells: self.farewells.clone(),
         }))
+    }
+
+    async fn open_source(
+        &self,
+        data: &Data,
+        limits: Limits,
+        bounds: &Call,
+    ) -> Result<Box<dyn Source>> {
+        self.source(data, limits, bounds).await
     }
 }
 

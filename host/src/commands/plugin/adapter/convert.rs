@@ -109,3 +109,49 @@ fn value(value: Value) -> sdk::Value {
         Value::Other(value) => sdk::Value::Other(value),
     }
 }
+
+pub(super) fn to_column(column: &sdk::Column) -> plugins::Column {
+    plugins::Column {
+        name: column.name.clone(),
+        data_type: to_data_type(column.data_type),
+        native_type: column.native_type.clone(),
+        nullable: column.nullable,
+    }
+}
+
+fn to_data_type(data_type: sdk::DataType) -> DataType {
+    match data_type {
+        sdk::DataType::Boolean => DataType::Boolean,
+        sdk::DataType::Int64 => DataType::Int64,
+        sdk::DataType::Uint64 => DataType::Uint64,
+        sdk::DataType::Float64 => DataType::Float64,
+        sdk::DataType::Decimal => DataType::Decimal,
+        sdk::DataType::Text => DataType::Text,
+        sdk::DataType::Bytes => DataType::Bytes,
+        sdk::DataType::Date => DataType::Date,
+        sdk::DataType::Time => DataType::Time,
+        sdk::DataType::Timestamp => DataType::Timestamp,
+        sdk::DataType::TimestampUtc => DataType::TimestampUtc,
+        sdk::DataType::Json => DataType::Json,
+        sdk::DataType::Any => DataType::Any,
+    }
+}
+
+pub(super) fn to_value(value: sdk::Value) -> Value {
+    match value {
+        sdk::Value::Null => Value::Null,
+        sdk::Value::Boolean(value) => Value::Boolean(value),
+        sdk::Value::Int64(value) => Value::Int64(value),
+        sdk::Value::Uint64(value) => Value::Uint64(value),
+        sdk::Value::Float64(value) => Value::Float64(value),
+        sdk::Value::Decimal(value) => Value::Decimal(value),
+        sdk::Value::Text(value) => Value::Text(value),
+        sdk::Value::Bytes(value) => Value::Bytes(value),
+        sdk::Value::Date(value) => Value::Date(value),
+        sdk::Value::Time(value) => Value::Time(value),
+        sdk::Value::Timestamp(value) => Value::Timestamp(value),
+        sdk::Value::TimestampUtc(value) => Value::TimestampUtc(value),
+        sdk::Value::Json(value) => Value::Json(value),
+        sdk::Value::Other(value) => Value::Other(value),
+    }
+}

@@ -27,6 +27,7 @@ async fn connection(connector: &dyn Connector, calls: &[&Entry], again: &mut Aga
         return;
     };
     if is_elsewhere(connector, open, again) {
+        again.found.lead_elsewhere();
         calls.iter().for_each(|_| again.found.pass_over());
         return again.found.pass_over();
     }

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use crate::commands::say::say;
+use crate::commands::say::{aside, say};
 use mindhost::plugins::record::{Entry, Outcome};
 use serde_json::{Value as Json, json};
 
@@ -14,6 +14,8 @@ const SHOWN: usize = 200;
 pub(super) struct Differences {
     compared: usize,
     passed_over: usize,
+    /// Of these, connections towards something else than the configuration.
+    elsewhere: usize,
     differing: usize,
 }
 
@@ -21,6 +23,11 @@ impl Differences {
     /// A call that was not repeated, because what came of it was not the plugin's doing.
     pub fn pass_over(&mut self) {
         self.passed_over += 1;
+    }
+
+    /// A connection that led elsewhere than the configuration does, or had other credentials.
+    pub fn lead_elsewhere(&mut self) {
+        self.elsewhere += 1;
     }
 
     /// Compares what came of a call then and now. Of errors the kind must be the same: texts may change.
@@ -63,9 +70,22 @@ impl Differences {
         let Self {
             compared,
             passed_over,
+            elsewhere,
             differing,
         } = self;
         say!("{compared} results compared, {differing} differ, {passed_over} calls passed over");
+        if *compared == 0 {
+            aside!(
+                "mindhost: nothing was compared, so nothing is known of the plugin: {}",
+                match elsewhere {
+                    0 => "the recording holds no call that can be repeated".to_owned(),
+                    count => format!(
+                        "{count} recorded connections led elsewhere than --config does, or were refused; use the configuration of the recording, with the same paths"
+                    ),
+                }
+            );
+            return ExitCode::from(2);
+        }
         match differing {
             0 => ExitCode::SUCCESS,
             _ => ExitCode::FAILURE,
