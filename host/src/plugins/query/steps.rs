@@ -1,8 +1,9 @@
 //! Functions that may take long for one row: a few rows at a time, with a look between them at whether the statement may
-//! go on, and no row that takes longer than a moment.
+//! go on, and bounds on the text and the pattern of a row.
 //!
 //! A function cannot be interrupted, and other statements wait for its thread. So what takes time in proportion to more
-//! than its text is either not there at all or bounded here.
+//! than its text is either not there at all or bounded here. A row with a hostile regular expression may still take
+//! seconds within its bounds, and `LIKE`, an operator and no function, has none here.
 
 use std::{
     any::Any,

@@ -85,7 +85,7 @@ fn other_rows_types_and_errors_are_told_apart() {
     assert!(replay("free.jsonl").0);
 }
 
-/// A recording holds no paths of another machine, and no secrets: towards somewhere else it proves nothing.
+/// Calls towards somewhere else than those of the recording are not made, so it proves nothing there.
 #[test]
 fn a_replay_that_compares_nothing_fails() {
     let (dir, elsewhere) = (shop(), shop());
