@@ -52,7 +52,7 @@ _cargo-deny:
 [positional-arguments]
 bench *parts: setup
     @command -v wrk >/dev/null || just _install wrk
-    cargo build --release --workspace --bins
+    cargo build --release --workspace --bin mindhost --bin bench
     @just _components release plugins plugins {{ plugins }}
     @just _components release tests/guests guests {{ guests }}
     @"{{ target }}/release/bench" "$@"

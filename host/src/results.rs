@@ -1,7 +1,7 @@
 //! Results of statements: pages and exports.
 //!
-//! Nothing is kept of a result but its SQL. Each page and each export guards the stored text anew, against the
-//! Mind as it is now, and runs it again.
+//! Nothing is kept of a result but its SQL. Each page and each export guards the stored text against the Mind as it is
+//! now, and runs it again.
 
 pub mod access;
 mod export;
@@ -9,6 +9,7 @@ mod page;
 pub mod sample;
 mod shadow;
 pub mod stored;
+mod verdicts;
 mod whole;
 
 use std::{sync::Arc, time::Duration};
@@ -26,7 +27,7 @@ use crate::{
     error::Result,
     minds::Mind,
     plugins::{Call, Connection, registry::Registry, served},
-    sql::guard::{Guarded, guard},
+    sql::guard::Guarded,
     store::{Remembered, Store},
     usage::Tally,
 };
@@ -41,13 +42,14 @@ pub struct Results {
     tasks: TaskTracker,
     /// By id of the Mind, with the Mind that it was loaded for.
     remembered: Arc<Remembered<(Arc<Mind>, Arc<Access>)>>,
+    verdicts: Arc<verdicts::Verdicts>,
     whole: Arc<whole::Whole>,
 }
 
 /// A statement that passed the guard, with what it may see.
 pub struct Accepted {
     access: Arc<Access>,
-    guarded: Guarded,
+    guarded: Arc<Guarded>,
 }
 
 impl Results {
@@ -67,6 +69,7 @@ impl Results {
             settings,
             tasks,
             remembered: Arc::new(Remembered::new(store)),
+            verdicts: Arc::default(),
             whole: Arc::default(),
         }
     }
@@ -97,7 +100,7 @@ impl Results {
     /// A `sql_*` code.
     pub fn accept(&self, access: &Arc<Access>, sql: &str) -> Result<Accepted> {
         Ok(Accepted {
-            guarded: guard(sql, &access.scope)?,
+            guarded: self.verdicts.of(access, sql)?,
             access: Arc::clone(access),
         })
     }

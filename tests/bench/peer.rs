@@ -21,7 +21,7 @@ pub const KEY: &str = "a-key-for-the-service-written-by-hand";
 /// The running service; it ends with this value, its workers too.
 pub struct Peer {
     process: Child,
-    /// Where it takes statements.
+    /// Where it listens.
     pub url: String,
 }
 
@@ -72,10 +72,7 @@ impl Peer {
         };
         let started = tokio::time::timeout(Duration::from_secs(60), ready).await;
         assert!(started.is_ok(), "the peer did not start");
-        Self {
-            process,
-            url: format!("{url}/query"),
-        }
+        Self { process, url }
     }
 }
 

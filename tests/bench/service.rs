@@ -167,17 +167,21 @@ async fn page(host: &Host, mind: &Mind) {
     );
 }
 
-/// One-row statements from several clients, against the service written by hand: one that looks at the key and parses
-/// the statement as we do, and, to be seen beside it, one that does neither. Ours keeps what it answered in SQLite with
-/// `synchronous = normal`, the peer in the same PostgreSQL as the data, which here syncs nothing. Neither writes a line
-/// of log for a request.
+/// One-row statements from several clients, against the service written by hand, which looks at the key and parses the
+/// statement as we do and answers in its own short form. To be seen beside it: the same service with our answer, and with
+/// neither key nor guard. Ours keeps what it answered in SQLite with `synchronous = normal`, the peer in the same
+/// PostgreSQL as the data, which here syncs nothing. Neither writes a line of log for a request.
 async fn requests(host: &Host, mind: &Mind, database: &PostgresDatabase) {
     let peer = Peer::start(database).await;
+    let middle = |values: Vec<f64>| quartiles(values)[1];
+    let rate = |pairs: &[(f64, f64)], side: fn(&(f64, f64)) -> f64| {
+        1.0 / middle(pairs.iter().map(side).collect())
+    };
     let kinds = [(false, 0.1, 0.2), (true, 0.2, 1.0 / 3.0)];
     for (store, aim, bar) in kinds {
         let name = if store { "stored" } else { "not stored" };
-        let guarded = theirs(&peer, store, true);
-        let (pairs, latencies) = bursts(&ours(host, mind, store), &guarded).await;
+        let mine = ours(host, mind, store);
+        let (pairs, latencies) = bursts(&mine, &short(&peer, store, true)).await;
         report(
             &Bar {
                 name: &format!("one-row sql_query, {name}, ours/FastAPI"),
@@ -186,36 +190,50 @@ async fn requests(host: &Host, mind: &Mind, database: &PostgresDatabase) {
             },
             &pairs,
         );
-        let (bare, _) = bursts(&ours(host, mind, store), &theirs(&peer, store, false)).await;
-        let middle = |values: Vec<f64>| quartiles(values)[1];
-        let rate = |pairs: &[(f64, f64)], side: fn(&(f64, f64)) -> f64| {
-            1.0 / middle(pairs.iter().map(side).collect())
-        };
         let [low, median, high] = quartiles(latencies);
         println!(
-            "{:<46} {:.0} requests/s against {:.0}; against {:.0} without key and guard; half of ours within {} ({} to {})",
+            "{:<46} {:.0} requests/s against {:.0}; half of ours within {} ({} to {})",
             "  16 clients",
             rate(&pairs, |pair| pair.0),
             rate(&pairs, |pair| pair.1),
-            rate(&bare, |pair| pair.1),
             shown(median),
             shown(low),
             shown(high)
         );
+        for (name, other) in [
+            ("  with our answer", whole(&peer, store)),
+            ("  without key and guard", short(&peer, store, false)),
+        ] {
+            let (pairs, _) = bursts(&mine, &other).await;
+            println!(
+                "{name:<46} {:.0} requests/s against {:.0}",
+                rate(&pairs, |pair| pair.0),
+                rate(&pairs, |pair| pair.1),
+            );
+        }
     }
 }
 
 const ONE_ROW: &str = "SELECT id, note FROM facts WHERE id = 77777";
 
 fn ours(host: &Host, mind: &Mind, store: bool) -> Asked {
-    let tool = json!({"type": "sql_query", "query": ONE_ROW});
-    let body = json!({"model": mind.name, "tools": [tool], "store": store});
-    Asked::new(format!("{}/responses", host.base_url()), host.key(), &body)
+    let url = format!("{}/responses", host.base_url());
+    Asked::new(url, host.key(), &question(&mind.name, store))
 }
 
-fn theirs(peer: &Peer, store: bool, guard: bool) -> Asked {
+fn whole(peer: &Peer, store: bool) -> Asked {
+    let url = format!("{}/responses", peer.url);
+    Asked::new(url, peer::KEY, &question("bench", store))
+}
+
+fn short(peer: &Peer, store: bool, guard: bool) -> Asked {
     let body = json!({"sql": ONE_ROW, "store": store, "guard": guard});
-    Asked::new(peer.url.clone(), peer::KEY, &body)
+    Asked::new(format!("{}/query", peer.url), peer::KEY, &body)
+}
+
+fn question(model: &str, store: bool) -> Value {
+    let tool = json!({"type": "sql_query", "query": ONE_ROW});
+    json!({"model": model, "tools": [tool], "store": store})
 }
 
 /// Seconds a request of both, and in how many seconds half of the first were answered.

@@ -39,6 +39,16 @@ pub struct Access {
 }
 
 impl Access {
+    /// With nothing behind it.
+    #[cfg(test)]
+    pub fn of(scope: Scope) -> Self {
+        Self {
+            scope,
+            view: View::default(),
+            sources: Vec::new(),
+        }
+    }
+
     /// Where a guarded statement goes.
     pub fn source(&self, guarded: &Guarded) -> &Source {
         &self.sources[guarded.datasource]

@@ -27,10 +27,15 @@ pub struct BatchLimits {
     pub max_bytes: u32,
 }
 
+/// Cells of a batch that is rows because it is small. Arrow costs more to write and to read than so few are worth.
+const FEW_CELLS: usize = 64;
+/// Bytes of such a batch.
+const FEW_BYTES: usize = 4 << 10;
+
 /// Collects the rows of one answer, batch after batch, in the best form that their values allow.
 ///
-/// A batch is Arrow unless a column is of type `any` or a value does not fit its column; then it is rows. A value may
-/// only differ from its column's type where the column is [`Column::dynamic`], or as [`Value::Other`]; anything else is
+/// An answer of a few cells is rows. A larger one is Arrow, but for the batches with a value that does not fit its
+/// column, and where a column is of type `any`: those are rows too. A value may only differ from its column's type where the column is [`Column::dynamic`], or as [`Value::Other`]; anything else is
 /// an error at [`BatchBuilder::finish`]. Values are appended from left to right, and [`BatchBuilder::end_row`]
 /// follows the last one.
 ///
@@ -43,7 +48,7 @@ pub struct BatchLimits {
 ///
 /// // In each `next`:
 /// batch.start(BatchLimits { max_rows: 8192, max_bytes: 1 << 20 });
-/// let mut source = [(1, Some("Ada")), (2, None)].into_iter();
+/// let mut source = (0..100).map(|id| (id, (id > 0).then_some("Ada")));
 /// while !batch.is_full() {
 ///     let Some((id, name)) = source.next() else { break };
 ///     batch.append_i64(id);
@@ -58,15 +63,25 @@ pub struct BatchLimits {
 /// # }
 /// ```
 pub struct BatchBuilder {
-    arrow: ArrowBatchBuilder,
+    /// Made when a batch is first worth it.
+    arrow: Option<ArrowBatchBuilder>,
     rows: RowsBuilder,
-    /// Which of the two collects the current batch.
-    as_rows: bool,
+    form: Form,
     /// The column of the next value.
     next: usize,
     limits: BatchLimits,
     /// The row that made the last batch too large.
     carried: Option<Row>,
+}
+
+/// What collects the current batch.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// Rows, as long as they are few.
+    Few,
+    /// Rows, however many: there is a value in them that Arrow has no place for.
+    Rows,
+    Arrow,
 }
 
 /// The typed appends: the Arrow form takes the value where its column has the type; else the batch becomes rows.
@@ -75,7 +90,8 @@ macro_rules! append {
         $(#[$doc])*
         #[inline]
         pub fn $name(&mut self, $value: $type) {
-            if self.as_rows || !self.arrow.$name(self.next, $value) {
+            let next = self.next;
+            if !self.in_arrow(|arrow| arrow.$name(next, $value)) {
                 self.rows().append($to_value);
             }
             self.next += 1;
@@ -87,10 +103,14 @@ impl BatchBuilder {
     /// A builder for answers of these columns.
     pub fn new(columns: Vec<Column>) -> Self {
         let columns: Rc<[Column]> = columns.into();
+        // Rows of nothing can only be counted.
+        let arrow = columns
+            .is_empty()
+            .then(|| ArrowBatchBuilder::new(columns.clone()));
         Self {
-            arrow: ArrowBatchBuilder::new(columns.clone()),
+            arrow,
             rows: RowsBuilder::new(columns),
-            as_rows: false,
+            form: Form::Few,
             next: 0,
             limits: BatchLimits {
                 max_rows: 1,
@@ -108,10 +128,16 @@ impl BatchBuilder {
     /// Begins a batch. First in it is the row that was too much for the last one, if there was such a row.
     pub fn start(&mut self, limits: BatchLimits) {
         self.limits = limits;
-        self.as_rows = self
-            .columns()
-            .iter()
-            .any(|column| column.data_type == DataType::Any);
+        let has_any = || {
+            let mut columns = self.columns().iter();
+            columns.any(|column| column.data_type == DataType::Any)
+        };
+        self.form = match &self.arrow {
+            // What had a large batch before is not small.
+            Some(_) => Form::Arrow,
+            None if has_any() => Form::Rows,
+            None => Form::Few,
+        };
         if let Some(row) = self.carried.take() {
             row.into_iter().for_each(|value| self.append(value));
             self.end_row();
@@ -134,36 +160,46 @@ impl BatchBuilder {
         let (rows, bytes) = self.size();
         let carries = rows > 1 && bytes > self.limits.max_bytes as usize;
         self.next = 0;
-        if self.as_rows {
-            self.carried = if carries {
-                self.rows.split_last_row()
-            } else {
-                None
-            };
-            return self.rows.finish();
+        match &mut self.arrow {
+            Some(arrow) if self.form == Form::Arrow => {
+                self.carried = if carries {
+                    arrow.split_last_row()?
+                } else {
+                    None
+                };
+                arrow.finish()
+            }
+            _ => {
+                self.carried = if carries {
+                    self.rows.split_last_row()
+                } else {
+                    None
+                };
+                self.rows.finish()
+            }
         }
-        self.carried = if carries {
-            self.arrow.split_last_row()?
-        } else {
-            None
-        };
-        self.arrow.finish()
     }
 
     /// Ends a row. It must have as many values as there are columns.
     #[inline]
     pub fn end_row(&mut self) {
         self.next = 0;
-        match self.as_rows {
-            true => self.rows.end_row(),
-            false => self.arrow.end_row(),
+        match &mut self.arrow {
+            Some(arrow) if self.form == Form::Arrow => arrow.end_row(),
+            _ => {
+                self.rows.end_row();
+                if self.form == Form::Few && self.are_many() {
+                    self.go_on_in_arrow();
+                }
+            }
         }
     }
 
     /// Appends NULL.
     #[inline]
     pub fn append_null(&mut self) {
-        if self.as_rows || !self.arrow.append_null(self.next) {
+        let next = self.next;
+        if !self.in_arrow(|arrow| arrow.append_null(next)) {
             self.rows().append(Value::Null);
         }
         self.next += 1;
@@ -203,24 +239,53 @@ impl BatchBuilder {
 
     /// Appends a value of any variant.
     pub fn append(&mut self, value: Value) {
-        if self.as_rows || !self.arrow.append(self.next, &value) {
+        let next = self.next;
+        if !self.in_arrow(|arrow| arrow.append(next, &value)) {
             self.rows().append(value);
         }
         self.next += 1;
     }
 
     fn size(&self) -> (usize, usize) {
-        match self.as_rows {
-            true => (self.rows.len(), self.rows.bytes()),
-            false => (self.arrow.len(), self.arrow.bytes()),
+        match &self.arrow {
+            Some(arrow) if self.form == Form::Arrow => (arrow.len(), arrow.bytes()),
+            _ => (self.rows.len(), self.rows.bytes()),
+        }
+    }
+
+    /// Whether the batch is Arrow and takes this.
+    #[inline]
+    fn in_arrow(&mut self, append: impl FnOnce(&mut ArrowBatchBuilder) -> bool) -> bool {
+        match &mut self.arrow {
+            Some(arrow) if self.form == Form::Arrow => append(arrow),
+            _ => false,
+        }
+    }
+
+    fn are_many(&self) -> bool {
+        self.rows.len() * self.columns().len() > FEW_CELLS || self.rows.bytes() > FEW_BYTES
+    }
+
+    /// Moves the rows so far into Arrow, unless a value among them has no place there.
+    #[cold]
+    fn go_on_in_arrow(&mut self) {
+        let rows = self.rows.take_rows();
+        self.arrow
+            .get_or_insert_with(|| ArrowBatchBuilder::new(self.rows.shared_columns()));
+        self.form = Form::Arrow;
+        for row in rows {
+            row.into_iter().for_each(|value| self.append(value));
+            self.end_row();
         }
     }
 
     /// The batch as rows; what is in it already is taken over.
     fn rows(&mut self) -> &mut RowsBuilder {
-        if !self.as_rows {
-            self.arrow.move_into(&mut self.rows);
-            self.as_rows = true;
+        if self.form == Form::Arrow {
+            if let Some(arrow) = &mut self.arrow {
+                arrow.move_into(&mut self.rows);
+            }
+            self.form = Form::Rows;
         }
         &mut self.rows
     }

@@ -99,6 +99,16 @@ impl RowsBuilder {
         Ok((!rows.is_empty()).then_some(Batch::Rows(rows)))
     }
 
+    pub(super) fn shared_columns(&self) -> Rc<[Column]> {
+        self.columns.clone()
+    }
+
+    /// Takes the whole rows away.
+    pub(super) fn take_rows(&mut self) -> Vec<Row> {
+        self.bytes = 0;
+        std::mem::take(&mut self.rows)
+    }
+
     pub(super) fn split_last_row(&mut self) -> Option<Row> {
         self.rows.pop()
     }

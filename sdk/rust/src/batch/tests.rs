@@ -99,10 +99,12 @@ fn batches(columns: &[Column], rows: &[Row], limits: BatchLimits) -> Vec<Batch> 
 
 proptest! {
     #[test]
-    fn every_value_comes_back(rows in prop::collection::vec(any_row(), 0..20), max_rows in 1..8_u32) {
+    fn every_value_comes_back(rows in prop::collection::vec(any_row(), 0..20), max_rows in 1..12_u32) {
         let columns = columns(&TYPES);
         let batches = batches(&columns, &rows, BatchLimits { max_rows, ..ROOMY });
-        prop_assert!(batches.iter().all(|batch| matches!(batch, Batch::Arrow(_))));
+        let is_large = |batch| rows_of(batch, &columns).len() * columns.len() > FEW_CELLS;
+        let first_large = batches.iter().position(is_large).unwrap_or(batches.len());
+        prop_assert!(batches[first_large..].iter().all(|batch| matches!(batch, Batch::Arrow(_))));
         let back: Vec<Row> = batches.iter().flat_map(|batch| rows_of(batch, &columns)).collect();
         prop_assert_eq!(back, rows);
     }
@@ -123,11 +125,9 @@ proptest! {
 
 #[test]
 fn each_type_has_its_one_physical_form() {
-    let mut builder = BatchBuilder::new(columns(&TYPES));
-    builder.start(ROOMY);
-    TYPES.iter().for_each(|_| builder.append_null());
-    builder.end_row();
-    let batch = read_stream(&builder.finish().unwrap().unwrap());
+    let nothing = vec![Value::Null; TYPES.len()];
+    let batches = batches(&columns(&TYPES), &vec![nothing; FEW_CELLS], ROOMY);
+    let batch = read_stream(&batches[0]);
     let forms: Vec<String> = batch
         .schema()
         .fields()
@@ -165,21 +165,41 @@ fn a_large_row_comes_alone() {
 #[test]
 fn an_off_type_value_makes_its_batch_rows_and_no_other() {
     let columns = vec![Column::new("n", DataType::Int64).dynamic()];
-    let rows: Vec<Row> = vec![
-        vec![Value::Int64(1)],
-        vec![Value::Text("two".into())],
-        vec![Value::Int64(3)],
-    ];
-    let batches = batches(
-        &columns,
-        &rows,
-        BatchLimits {
-            max_rows: 2,
-            ..ROOMY
-        },
-    );
-    assert!(matches!(&batches[0], Batch::Rows(first) if first == &rows[..2]));
-    assert!(matches!(&batches[1], Batch::Arrow(_)));
+    let odd = |number: i64| match number {
+        150 => Value::Text("odd".into()),
+        even => Value::Int64(even),
+    };
+    let rows: Vec<Row> = (0..300).map(|number| vec![odd(number)]).collect();
+    let limits = BatchLimits {
+        max_rows: 100,
+        ..ROOMY
+    };
+    let batches = batches(&columns, &rows, limits);
+    assert!(matches!(&batches[0], Batch::Arrow(_)));
+    assert!(matches!(&batches[1], Batch::Rows(second) if second == &rows[100..200]));
+    assert!(matches!(&batches[2], Batch::Arrow(_)));
+}
+
+#[test]
+fn a_small_answer_travels_as_rows_and_a_large_one_never() {
+    let columns = columns(&[DataType::Int64]);
+    let rows: Vec<Row> = (0..200).map(|number| vec![Value::Int64(number)]).collect();
+    let few = batches(&columns, &rows[..FEW_CELLS], ROOMY);
+    assert_eq!(few, [Batch::Rows(rows[..FEW_CELLS].to_vec())]);
+    let limits = BatchLimits {
+        max_rows: 199,
+        ..ROOMY
+    };
+    let many = batches(&columns, &rows, limits);
+    assert!(matches!(many[..], [Batch::Arrow(_), Batch::Arrow(_)]));
+    let long = vec![vec![Value::Int64(1)]; 3];
+    let wide = vec![Column::new("a", DataType::Text)];
+    let text = vec![vec![Value::Text("x".repeat(FEW_BYTES + 1))]];
+    assert!(matches!(
+        batches(&wide, &text, ROOMY)[..],
+        [Batch::Arrow(_)]
+    ));
+    assert_eq!(batches(&columns, &long, ROOMY), [Batch::Rows(long)]);
 }
 
 #[test]
@@ -207,7 +227,18 @@ fn faults_of_the_plugin_are_errors() {
     };
     assert_eq!(
         fault(|b| b.append_i64(1)),
-        "column `c1` was given 0 values for 1 rows"
+        "a row has 1 values for 2 columns"
+    );
+    assert_eq!(
+        fault(|b| {
+            for number in 0..100 {
+                b.append_i64(number);
+                b.append_text("");
+                b.end_row();
+            }
+            b.append_i64(100);
+        }),
+        "column `c1` was given 100 values for 101 rows"
     );
     assert_eq!(
         fault(|b| {
