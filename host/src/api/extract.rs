@@ -256,21 +256,28 @@ pub fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
 
 fn parse_slowly<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
     let mut deserializer = serde_json::Deserializer::from_slice(body);
-    let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+    let read = serde_path_to_error::deserialize(&mut deserializer);
+    let value = read.or_else(|error| {
         let path = error.path().to_string();
         let inner = error.inner();
         if !inner.is_data() {
-            return Error::new(
+            return Err(Error::new(
                 Code::InvalidBody,
                 format!("the body is not valid JSON: {inner}"),
-            );
+            ));
         }
-        let (param, message) = explain(&path, &inner.to_string());
+        let message = inner.to_string();
+        if message.starts_with("invalid type: floating point")
+            && let Some(value) = with_integers(body)
+        {
+            return Ok(value);
+        }
+        let (param, message) = explain(&path, &message);
         let error = Error::new(Code::InvalidBody, message);
-        match param {
+        Err(match param {
             Some(param) => error.param(param),
             None => error,
-        }
+        })
     })?;
     deserializer.end().map_err(|error| {
         Error::new(
@@ -279,6 +286,30 @@ fn parse_slowly<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
         )
     })?;
     Ok(value)
+}
+
+/// The same with `5.0` read as `5`: JSON knows no difference, and some languages write every number so.
+fn with_integers<T: DeserializeOwned>(body: &[u8]) -> Option<T> {
+    let mut value: Value = serde_json::from_slice(body).ok()?;
+    make_integers(&mut value);
+    T::deserialize(value).ok()
+}
+
+fn make_integers(value: &mut Value) {
+    /// Up to here every integer is a float of its own.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match value {
+        Value::Array(values) => values.iter_mut().for_each(make_integers),
+        Value::Object(fields) => fields.values_mut().for_each(make_integers),
+        Value::Number(number) => {
+            let float = number.as_f64().filter(|_| number.is_f64());
+            if let Some(float) = float.filter(|float| float.fract() == 0.0 && float.abs() <= EXACT)
+            {
+                *number = (float as i64).into();
+            }
+        }
+        _ => {}
+    }
 }
 
 /// No text here may have it: databases end their texts with it.
@@ -381,6 +412,24 @@ mod tests {
             (param, message),
             "{body}"
         );
+    }
+
+    #[test]
+    fn a_whole_number_may_be_written_as_a_float() {
+        #[derive(Debug, PartialEq, Deserialize)]
+        struct Page {
+            limit: u32,
+            share: f64,
+        }
+        let page = |json: &str| parse::<Page>(json.as_bytes()).ok();
+        let whole = Page {
+            limit: 5,
+            share: 2.0,
+        };
+        assert_eq!(page(r#"{"limit": 5.0, "share": 2.0}"#), Some(whole));
+        for number in ["5.5", "-5.0", "1e300", "9007199254740994.0"] {
+            assert_eq!(page(&format!(r#"{{"limit": {number}, "share": 2}}"#)), None);
+        }
     }
 
     #[test]

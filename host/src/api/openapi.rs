@@ -24,7 +24,7 @@ use super::{
 };
 
 const DESCRIPTION: &str = "Minds answer questions about databases. Every answer carries `x-request-id`. The same routes answer under `/v1` \
-     too, and with a trailing slash.";
+     too, and with a trailing slash. No text, of a body or a parameter, may hold the character U+0000.";
 
 /// What is not below `/api/v1`.
 #[derive(OpenApi)]
