@@ -139,6 +139,16 @@ impl Caller {
         ))
     }
 
+    /// Refuses everyone but operators without a limit to some Minds: what is of the whole host reaches beyond them.
+    /// `what` completes "your key cannot".
+    ///
+    /// # Errors
+    /// `forbidden`
+    pub fn require_host(&self, what: &str) -> Result<()> {
+        self.require(Role::Operator)?;
+        self.require_all_minds(what)
+    }
+
     /// Whether it may read what a key of a workspace made with a Mind, or before it had one: its own, and as an
     /// admin everything of the workspace, but never what belongs to a Mind that it does not see.
     pub fn may_read(&self, workspace: &str, key_id: &str, mind_id: Option<&str>) -> bool {

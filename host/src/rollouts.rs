@@ -25,7 +25,7 @@ use uuid::Uuid;
 
 use self::store::Told;
 use crate::{
-    auth::{Caller, Role},
+    auth::Caller,
     config,
     datasources::{self, Datasources},
     error::{Code, Error, Result},
@@ -200,7 +200,7 @@ impl Rollouts {
         version: Option<&str>,
         wish: Wish,
     ) -> Result<Rollout> {
-        caller.require(Role::Operator)?;
+        caller.require_host("activate plugins")?;
         let about = self.0.parts.registry.find(name, version)?;
         self.begin(caller, &about, wish, false).await
     }
@@ -210,7 +210,7 @@ impl Rollouts {
     /// # Errors
     /// `plugin_not_found`; `wrong_state` when nothing served before.
     pub async fn roll_back(&self, caller: &Caller, name: &str) -> Result<Rollout> {
-        caller.require(Role::Operator)?;
+        caller.require_host("roll plugins back")?;
         let parts = &self.0.parts;
         let running = lock(&self.0.running).get(name).cloned();
         if let Some(mut running) = running {

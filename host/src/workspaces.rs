@@ -14,7 +14,7 @@ use serde::Serialize;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    auth::{Auth, Caller, Role},
+    auth::{Auth, Caller},
     error::{Code, Error, Result},
     names, providers,
     store::{DEFAULT_WORKSPACE, Store},
@@ -67,9 +67,9 @@ impl Workspaces {
     /// Every workspace, by name.
     ///
     /// # Errors
-    /// `forbidden` below the role `operator`.
+    /// `forbidden` below the role `operator`, and for a key that is limited to some Minds.
     pub async fn list(&self, caller: &Caller) -> Result<Vec<Workspace>> {
-        caller.require(Role::Operator)?;
+        caller.require_host("list workspaces")?;
         store::list(&self.store).await
     }
 
@@ -78,7 +78,7 @@ impl Workspaces {
     /// # Errors
     /// `forbidden`, `workspace_not_found`
     pub async fn get(&self, caller: &Caller, name: &str) -> Result<Workspace> {
-        caller.require(Role::Operator)?;
+        caller.require_host("look into workspaces")?;
         find(&self.store, name).await
     }
 
@@ -87,8 +87,7 @@ impl Workspaces {
     /// # Errors
     /// `forbidden`, `invalid_parameter`, `name_taken`
     pub async fn create(&self, caller: &Caller, name: &str) -> Result<Workspace> {
-        caller.require(Role::Operator)?;
-        caller.require_all_minds("make a workspace")?;
+        caller.require_host("make a workspace")?;
         // Before it exists: from its first moment on nobody is alone any more.
         self.alone.store(false, Ordering::Relaxed);
         let made = create(&self.store, name).await;
@@ -102,8 +101,7 @@ impl Workspaces {
     /// `forbidden`, `workspace_not_found`; `resource_in_use` while it has datasources or Minds; `wrong_state` for
     /// the workspace `default` and the caller's own.
     pub async fn delete(&self, caller: &Caller, name: &str) -> Result<()> {
-        caller.require(Role::Operator)?;
-        caller.require_all_minds("delete a workspace")?;
+        caller.require_host("delete a workspace")?;
         let workspace = find(&self.store, name).await?;
         if workspace.id == *caller.workspace {
             let message = "this is the workspace of your key; use a key of another one";
@@ -170,7 +168,10 @@ pub async fn delete(store: &Store, name: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auth::keys::{self, NewKey};
+    use crate::auth::{
+        Role,
+        keys::{self, NewKey},
+    };
 
     #[tokio::test]
     async fn a_workspace_goes_with_its_keys_and_leaves_the_others_alone() {

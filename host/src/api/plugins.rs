@@ -49,7 +49,7 @@ pub(super) struct Shown {
     active: Option<String>,
     /// What is installed, lowest version first.
     versions: Vec<Installed>,
-    /// The newest rollouts, newest first; empty for an admin: they name datasources of all workspaces.
+    /// The newest rollouts, newest first; for operators of all Minds alone: they name datasources of all workspaces.
     rollouts: Vec<Rollout>,
 }
 
@@ -153,7 +153,7 @@ pub(super) async fn install(
     headers: HeaderMap,
     body: Body,
 ) -> Result<(StatusCode, Extension<Made>, axum::Json<Inspected>)> {
-    caller.require(Role::Operator)?;
+    caller.require_host("install plugins")?;
     if !says_wasm(&headers) {
         return Err(Error::new(
             Code::UnsupportedMediaType,
@@ -223,7 +223,7 @@ pub(super) async fn rollout(
     State(rollouts): State<Rollouts>,
     Path((name, id)): Path<(String, Uuid)>,
 ) -> Result<axum::Json<Rollout>> {
-    caller.require(Role::Operator)?;
+    caller.require_host("see rollouts")?;
     rollouts.get(&name, id).await.map(axum::Json)
 }
 
@@ -237,7 +237,7 @@ pub(super) async fn remove(
     State(rollouts): State<Rollouts>,
     Path((name, version)): Path<(String, String)>,
 ) -> Result<StatusCode> {
-    caller.require(Role::Operator)?;
+    caller.require_host("remove plugins")?;
     rollouts.remove(&name, &version).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -324,9 +324,9 @@ async fn shown(
     let active = versions.iter().find(|one| one.status == Status::Active);
     let active = active.and_then(|one| Some(one.about.as_ref()?.digest.clone()));
     // What a rollout saw are datasources of all workspaces, and paths are those of this machine.
-    let rollouts = match caller.role {
-        Role::Operator => rollouts.list(name).await?,
-        _ => {
+    let rollouts = match caller.require_host("see rollouts") {
+        Ok(()) => rollouts.list(name).await?,
+        Err(_) => {
             versions.iter_mut().for_each(|one| one.file = None);
             Vec::new()
         }

@@ -162,13 +162,15 @@ pub async fn all(store: &Store, caller: &Caller, window: Window) -> Result<Vec<C
     if caller.role < Role::Admin {
         rules.push(format!("key_id = {}", bind(caller.key_id.to_string())));
     }
+    // As `Caller::may_read`: what has no Mind yet may come to have any, so only the key that made it sees it.
     if let Some(minds) = &caller.minds {
+        let own = bind(caller.key_id.to_string());
         let minds: Vec<String> = minds.iter().map(|id| bind(id.clone())).collect();
         let seen = match minds.is_empty() {
             true => String::new(),
             false => format!(" OR mind_id IN ({})", minds.join(", ")),
         };
-        rules.push(format!("(mind_id IS NULL{seen})"));
+        rules.push(format!("((mind_id IS NULL AND key_id = {own}){seen})"));
     }
     let (sign, order) = match window.descending {
         true => ("<", "DESC"),
