@@ -23,7 +23,7 @@ use std::{sync::Arc, time::Duration};
 
 use futures_util::future::join_all;
 use serde_json::{Map, Value};
-use tokio::sync::oneshot;
+use tokio::{sync::oneshot, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::Instrument;
 use uuid::Uuid;
@@ -46,11 +46,16 @@ use crate::{
     plugins::{registry::Registry, served::Served},
     providers::Providers,
     results::{Results, stored::StoredResults},
-    store::Store,
+    store::{Backend, Store},
 };
 
 /// Rows that a `sql_query` gives at once, by default and at most.
 pub const MAX_INLINE_ROWS: u64 = 10_000;
+
+/// How long another host may take to stop an answer.
+const STOPPED_WITHIN: Duration = Duration::from_secs(10);
+/// How often it is looked whether it has.
+const STOPPED_LOOK: Duration = Duration::from_millis(200);
 
 /// What a caller asks.
 #[derive(Debug)]
@@ -179,10 +184,12 @@ impl Answering {
             parts,
         }));
         let worker = this.clone();
-        this.0
-            .parts
-            .tasks
-            .spawn(async move { recovery::keep(&worker.0).await });
+        let tasks = &this.0.parts.tasks;
+        tasks.spawn(async move { recovery::keep(&worker.0).await });
+        if this.0.parts.store.backend() == Backend::Postgres {
+            let worker = this.clone();
+            tasks.spawn(async move { recovery::obey(&worker.0).await });
+        }
         this
     }
 
@@ -339,6 +346,13 @@ impl Answering {
         }
         let record = match self.get_whole(caller, id).await {
             Ok(record) if record.status == ResponseStatus::Completed => record,
+            Ok(record) if record.completed_at.is_none() => {
+                return Err(Error::new(
+                    Code::WrongState,
+                    "another host of this server is answering the same request; send it again when that has ended",
+                )
+                .with_retry_after(Duration::from_secs(1)));
+            }
             Ok(_) => return Ok(None),
             Err(error) if error.kind() == Kind::NotFound => return Ok(None),
             Err(error) => return Err(error),
@@ -364,10 +378,10 @@ impl Answering {
         store::delete(&self.0.parts.store, id).await
     }
 
-    /// Stops a response that is under way, down to the database, and gives it as it then is.
+    /// Stops a response that is under way, here or on another host, down to the database, and gives it as it then is.
     ///
     /// # Errors
-    /// `response_not_found`; `forbidden` for one of another key.
+    /// `response_not_found`; `forbidden` for one of another key; `wrong_state` when its host does not stop it in time.
     pub async fn cancel(&self, caller: &Caller, id: Uuid) -> Result<ResponseRecord> {
         let record = self.get(caller, id).await?;
         conversations::require_owner(caller, &record.key_id)?;
@@ -376,7 +390,12 @@ impl Answering {
                 stop(&underway).await;
                 Ok(ResponseRecord::clone(&underway.now()))
             }
-            None => self.get(caller, id).await,
+            None => {
+                if record.completed_at.is_none() {
+                    self.0.stop_elsewhere(id).await?;
+                }
+                self.get(caller, id).await
+            }
         }
     }
 
@@ -389,6 +408,9 @@ impl Answering {
         let conversation = conversations.get(caller, id).await?;
         conversations::require_owner(caller, &conversation.key_id)?;
         join_all(self.0.running.in_conversation(id).iter().map(stop)).await;
+        for response in store::under_way_in(&self.0.parts.store, id).await? {
+            self.0.stop_elsewhere(response).await?;
+        }
         conversations.delete(&conversation).await
     }
 }
@@ -400,6 +422,26 @@ async fn stop(underway: &Underway) {
 }
 
 impl Inner {
+    /// Has the host that makes a response stop it, and waits until it has.
+    async fn stop_elsewhere(&self, id: Uuid) -> Result<()> {
+        let store = &self.parts.store;
+        store::ask_to_stop(store, id).await?;
+        let until = Instant::now() + STOPPED_WITHIN;
+        loop {
+            let found = store::find(store, id).await?;
+            if found.is_none_or(|record| record.completed_at.is_some()) {
+                return Ok(());
+            }
+            if Instant::now() >= until {
+                return Err(Error::new(
+                    Code::WrongState,
+                    "the host that makes this response has not stopped it yet; ask again in a minute",
+                ));
+            }
+            tokio::time::sleep(STOPPED_LOOK).await;
+        }
+    }
+
     /// A response that the caller may see: under way here, or stored.
     async fn response(&self, caller: &Caller, id: Uuid) -> Result<ResponseRecord> {
         let found = match self.running.find(id) {

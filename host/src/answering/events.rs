@@ -146,6 +146,16 @@ impl EventLog {
         candidates.into_iter().flatten().find_map(Event::record)
     }
 
+    /// The text of the answer so far.
+    pub fn text(&self) -> String {
+        let events = lock(&self.events);
+        let pieces = events.iter().filter_map(|event| match event {
+            Event::Delta(piece) => Some(&**piece),
+            _ => None,
+        });
+        pieces.collect()
+    }
+
     /// About how much memory the events take.
     pub fn bytes(&self) -> usize {
         let events = lock(&self.events);

@@ -72,8 +72,8 @@ pub async fn complete(
     Ok(tx.commit().await?)
 }
 
-/// Stores a response that failed or was cancelled, and what was asked. Where the conversation cannot take it any
-/// more, the response is stored without one.
+/// Stores a response that failed or was cancelled, what was asked, and what had been said by then. Where the conversation
+/// cannot take it any more, the response is stored without one.
 ///
 /// # Errors
 /// When the store fails.
@@ -81,25 +81,33 @@ pub async fn fail(
     inner: &Inner,
     prepared: &Prepared,
     record: &mut ResponseRecord,
+    said: Option<&Message>,
     is_open: bool,
 ) -> Result<()> {
     let mut tx = inner.parts.store.begin_records().await?;
-    if is_open {
-        store::finish(&mut tx, record).await?;
-        return Ok(tx.commit().await?);
-    }
-    match conversation(&mut tx, prepared, false).await {
-        Ok(()) => add(&mut tx, inner, prepared, record).await?,
+    let taken = match conversation(&mut tx, prepared, is_open).await {
+        Ok(()) => true,
         Err(error)
             if matches!(
                 error.code(),
                 Code::ConversationOfAnotherMind | Code::ConversationNotFound
             ) =>
         {
+            false
+        }
+        Err(error) => return Err(error),
+    };
+    match (is_open, taken) {
+        (true, _) => store::finish(&mut tx, record).await?,
+        (false, true) => add(&mut tx, inner, prepared, record).await?,
+        (false, false) => {
             record.conversation_id = None;
             store::insert(&mut tx, &[record], &inner.host_id).await?;
         }
-        Err(error) => return Err(error),
+    }
+    if taken && let Some(said) = said {
+        let said = std::slice::from_ref(said);
+        conversations::append(&mut tx, &prepared.conversation, Some(record.id), said).await?;
     }
     Ok(tx.commit().await?)
 }

@@ -56,7 +56,7 @@ impl Prepared {
                 max_output_tokens: ask.max_output_tokens,
                 max_inline_rows: ask.query.as_ref().map(|query| query.max_inline_rows),
             },
-            is_cut: false,
+            cut: None,
             created_at: Timestamp::now(),
             completed_at: None,
         }
@@ -85,9 +85,14 @@ impl Inner {
         if !is_new && ask.query.is_none() {
             history = self.history(&conversation).await?;
         }
-        let input = self.input(caller, &conversation, ask).await?;
+        let mut input = self.input(caller, &conversation, ask).await?;
+        // A question that got no answer and comes again is the same question: clients send it anew after a failure.
+        let is_again = ask.query.is_none() && ends_with(&history, &input);
+        if is_again {
+            input.clear();
+        }
         if ask.query.is_none() {
-            check_question(&mut history, &input, ask.input.is_empty())?;
+            check_question(&mut history, &input, is_again || ask.input.is_empty())?;
         }
         Ok(Prepared {
             mind,
@@ -181,6 +186,17 @@ impl Inner {
         messages.reverse();
         Ok(messages)
     }
+}
+
+/// Whether the last that was said in a conversation is this, and a question.
+fn ends_with(history: &[Message], input: &[Message]) -> bool {
+    let asks = |message: &Message| message.author == Author::User;
+    let same =
+        |(said, new): (&Message, &Message)| said.author == new.author && said.text == new.text;
+    let Some(before) = history.len().checked_sub(input.len()) else {
+        return false;
+    };
+    input.last().is_some_and(asks) && history[before..].iter().zip(input).all(same)
 }
 
 fn conversation_gone(response: Uuid) -> Error {

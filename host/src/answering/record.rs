@@ -47,6 +47,35 @@ impl ResponseStatus {
     }
 }
 
+/// Why a text ends in the middle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// At a limit of tokens.
+    Length,
+    /// By the vendor's filter.
+    Filter,
+}
+
+impl Cut {
+    /// As stored; 0 is no cut.
+    pub fn number(cut: Option<Self>) -> i64 {
+        match cut {
+            None => 0,
+            Some(Self::Length) => 1,
+            Some(Self::Filter) => 2,
+        }
+    }
+
+    /// From its stored form.
+    pub fn of_number(number: i64) -> Option<Self> {
+        match number {
+            0 => None,
+            2 => Some(Self::Filter),
+            _ => Some(Self::Length),
+        }
+    }
+}
+
 /// Tokens that the model counted; zero where it counts none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
@@ -101,8 +130,8 @@ pub struct ResponseRecord {
     pub is_stored: bool,
     /// The bounds that the caller set.
     pub limits: Limits,
-    /// Whether the model stopped in the middle, at a limit of tokens.
-    pub is_cut: bool,
+    /// Why the text ends in the middle, if it does.
+    pub cut: Option<Cut>,
     /// When it was accepted.
     pub created_at: Timestamp,
     /// When it ended.

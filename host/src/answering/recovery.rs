@@ -1,4 +1,5 @@
-//! Responses that nobody works on any more: their host died, or could not store how they ended.
+//! Responses that nobody works on any more: their host died, or could not store how they ended. And those that were
+//! stopped through another host.
 
 use std::time::Duration;
 
@@ -10,6 +11,26 @@ const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// A host that was silent for so long is dead.
 const DEAD_AFTER: Duration = Duration::from_secs(60);
+
+/// How soon an answer stops that was stopped through another host.
+const OBEY: Duration = Duration::from_secs(1);
+
+/// Until shutdown: stops the answers of this host that another host of the store was asked to stop.
+pub async fn obey(inner: &Inner) {
+    while !inner.parts.ending.is_cancelled() {
+        tokio::select! {
+            () = tokio::time::sleep(OBEY) => {}
+            () = inner.parts.ending.cancelled() => return,
+        }
+        match store::asked_to_stop(&inner.parts.store, &inner.running.ids()).await {
+            Ok(ids) => {
+                let underway = ids.into_iter().filter_map(|id| inner.running.find(id));
+                underway.for_each(|one| one.log.cancel.cancel());
+            }
+            Err(error) => tracing::warn!(%error, "could not see which answers shall be stopped"),
+        }
+    }
+}
 
 /// Until shutdown: sends heartbeats and marks abandoned responses as failed.
 pub async fn keep(inner: &Inner) {

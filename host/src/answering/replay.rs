@@ -45,7 +45,7 @@ pub fn log(record: ResponseRecord) -> Result<Arc<EventLog>> {
             error: None,
             output: Vec::new(),
             completed_at: None,
-            is_cut: false,
+            cut: None,
             ..record.clone()
         })
     };

@@ -1,11 +1,10 @@
 //! The task that makes one answer, from its first event to its stored end.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
 use serde_json::{json, value::RawValue};
 use tokio::sync::oneshot;
-use tokio_util::sync::CancellationToken;
 
 use super::{
     Inner, SqlQuery,
@@ -13,7 +12,7 @@ use super::{
     items, keep,
     prepare::Prepared,
     prompt::{self, PromptFacts},
-    record::{ResponseRecord, ResponseStatus, Usage},
+    record::{Cut, ResponseRecord, ResponseStatus, Usage},
     running::Place,
     tools::Toolbox,
     turns::{Answer, Turns},
@@ -78,7 +77,7 @@ struct Made {
     message: Message,
     item: Arc<RawValue>,
     usage: Usage,
-    is_cut: bool,
+    cut: Option<Cut>,
 }
 
 impl Task {
@@ -99,11 +98,10 @@ impl Task {
         let _ = opened.send(Ok(()));
         let made = match &self.work {
             Work::Words(Err(error)) => Err(error.clone()),
-            Work::Words(Ok(vendor)) => {
-                unless_cancelled(&log.cancel, self.words(&log, vendor)).await
-            }
+            Work::Words(Ok(vendor)) => self.unless_stopped(&log, self.words(&log, vendor)).await,
             Work::Query(accepted, query) => {
-                unless_cancelled(&log.cancel, self.query(&log, accepted, query)).await
+                self.unless_stopped(&log, self.query(&log, accepted, query))
+                    .await
             }
         };
         let kept = match made {
@@ -115,12 +113,33 @@ impl Task {
         }
     }
 
+    /// Ends at once when the answer is stopped, whatever it waits for; what it waited for is dropped, which cancels it
+    /// in turn.
+    async fn unless_stopped<T>(
+        &self,
+        log: &EventLog,
+        work: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
+        tokio::select! {
+            biased;
+            () = log.cancel.cancelled() => Err(match self.inner.parts.halt.is_cancelled() {
+                true => Error::new(
+                    Code::Overloaded,
+                    "the server stopped while it made this answer; ask again",
+                )
+                .with_retry_after(Duration::from_secs(1)),
+                false => Error::new(Code::Cancelled, "the answer was cancelled"),
+            }),
+            made = work => made,
+        }
+    }
+
     async fn words(&self, log: &Arc<EventLog>, vendor: &Vendor) -> Result<Made> {
         log.push(Event::MessageAdded);
         let answer = self.answer(log, vendor).await?;
-        let status = match answer.cut_short {
-            true => "incomplete",
-            false => "completed",
+        let status = match answer.cut {
+            Some(_) => "incomplete",
+            None => "completed",
         };
         let message = Message {
             id: log.message_id,
@@ -133,7 +152,7 @@ impl Task {
             item: items::message(&message)?,
             message,
             usage: answer.usage,
-            is_cut: answer.cut_short,
+            cut: answer.cut,
         })
     }
 
@@ -157,14 +176,17 @@ impl Task {
             }),
             ..Message::new(
                 Author::Assistant,
-                format!("The query gave {} rows.", page.total),
+                match page.total {
+                    1 => "The query gave one row.".to_owned(),
+                    total => format!("The query gave {total} rows."),
+                },
             )
         };
         Ok(Made {
             item: items::query_result(&message, page)?,
             message,
             usage: Usage::default(),
-            is_cut: false,
+            cut: None,
         })
     }
 
@@ -198,7 +220,7 @@ impl Task {
         record.status = ResponseStatus::Completed;
         record.completed_at = Some(Timestamp::now());
         record.usage = made.usage;
-        record.is_cut = made.is_cut;
+        record.cut = made.cut;
         record.output = vec![made.item.clone()];
         if record.is_stored {
             keep::complete(&self.inner, &self.prepared, &record, &made.message, is_open).await?;
@@ -211,16 +233,37 @@ impl Task {
 
     async fn fail(mut self, error: Error, is_open: bool) {
         self.mark(&error);
+        let said = self.said_so_far();
+        if let Some(item) = said.as_ref().and_then(|said| items::message(said).ok()) {
+            self.record.output = vec![item];
+        }
         if error.kind() == Kind::Internal {
             tracing::error!(response = %self.record.id, source = ?std::error::Error::source(&error), "an answer failed");
         }
         if self.record.is_stored
-            && let Err(stored) =
-                keep::fail(&self.inner, &self.prepared, &mut self.record, is_open).await
+            && let Err(stored) = keep::fail(
+                &self.inner,
+                &self.prepared,
+                &mut self.record,
+                said.as_ref(),
+                is_open,
+            )
+            .await
         {
             tracing::error!(response = %self.record.id, source = ?std::error::Error::source(&stored), "could not store how a response ended");
         }
         self.tell(error);
+    }
+
+    /// What the reader of an answer in words has seen of it. It is kept: who goes on with the conversation refers to it.
+    fn said_so_far(&self) -> Option<Message> {
+        let log = self.place.log();
+        let text = log.text();
+        (!text.is_empty()).then(|| Message {
+            id: log.message_id,
+            status: "incomplete".into(),
+            ..Message::new(Author::Assistant, text)
+        })
     }
 
     /// Ends an answer that could not be stored, so that nothing of it is.
@@ -266,26 +309,19 @@ fn dialogue(prepared: &Prepared, record: &ResponseRecord, access: &Access) -> Ve
     };
     let mut messages = vec![message(Role::System, &prompt::system_message(&facts))];
     // An answer that was cut before its first word says nothing, and vendors refuse empty messages.
-    for one in said.filter(|one| !one.text.is_empty()) {
+    for one in said.filter(|one| !one.text.trim().is_empty()) {
         let role = match one.author {
             Author::User => Role::User,
             Author::Assistant => Role::Assistant,
             Author::System | Author::Developer => Role::System,
         };
-        messages.push(message(role, &one.text));
+        match &one.sql {
+            // Its text says how many rows there were, and nothing of what was asked.
+            Some(sql) if sql.origin == SqlOrigin::SqlQuery => {
+                messages.push(message(role, &format!("{}\n\n{}", one.text, sql.text)));
+            }
+            _ => messages.push(message(role, &one.text)),
+        }
     }
     messages
-}
-
-/// Ends at once when the answer is cancelled, whatever it waits for; what it waited for is dropped, which
-/// cancels it in turn.
-async fn unless_cancelled<T>(
-    cancel: &CancellationToken,
-    work: impl Future<Output = Result<T>>,
-) -> Result<T> {
-    tokio::select! {
-        biased;
-        () = cancel.cancelled() => Err(Error::new(Code::Cancelled, "the answer was cancelled")),
-        made = work => made,
-    }
 }

@@ -6,10 +6,10 @@ use serde_json::value::RawValue;
 use sqlx::{Any, AssertSqlSafe, Row, any::AnyArguments, query::Query};
 use uuid::Uuid;
 
-use super::record::{ResponseRecord, ResponseStatus};
+use super::record::{Cut, ResponseRecord, ResponseStatus};
 use crate::{
     error::{Error, Result},
-    store::{self, Store, Tx, groups, rows_of_placeholders},
+    store::{self, CHUNK, Store, Tx, groups, placeholders, rows_of_placeholders},
 };
 
 /// Adds responses; those that already ended are added whole.
@@ -51,7 +51,7 @@ fn bind<'q>(
         .bind(&record.instructions)
         .bind(i64::from(record.background))
         .bind(store::to_json(&record.limits)?)
-        .bind(i64::from(record.is_cut))
+        .bind(Cut::number(record.cut))
         .bind(host_id)
         .bind(store::now())
         .bind(record.created_at.as_microsecond())
@@ -69,7 +69,7 @@ pub async fn finish(tx: &mut Tx, record: &ResponseRecord) -> Result<()> {
     .bind(record.error.as_ref().map(ToString::to_string))
     .bind(store::to_json(&record.output)?)
     .bind(store::to_json(&record.usage)?)
-    .bind(i64::from(record.is_cut))
+    .bind(Cut::number(record.cut))
     .bind(record.completed_at.map(|time| time.as_microsecond()))
     .execute(&mut **tx)
     .await?;
@@ -97,7 +97,11 @@ pub async fn find(store: &Store, id: Uuid) -> Result<Option<ResponseRecord>> {
         conversation_id: uuid(row.try_get("conversation_id")?)?,
         mind_id: row.try_get("mind_id")?,
         mind_name: row.try_get("mind_name")?,
-        status: ResponseStatus::parse(row.try_get("status")?),
+        // Stored as it was when it began; who asks wants to know that it is being made.
+        status: match ResponseStatus::parse(row.try_get("status")?) {
+            ResponseStatus::Created => ResponseStatus::InProgress,
+            status => status,
+        },
         error: error.map(|text| store::json(&text)).transpose()?,
         output: output.into_iter().map(Arc::from).collect(),
         usage: store::json(row.try_get("usage")?)?,
@@ -107,7 +111,7 @@ pub async fn find(store: &Store, id: Uuid) -> Result<Option<ResponseRecord>> {
         background: row.try_get::<i64, _>("background")? != 0,
         is_stored: true,
         limits: store::json(row.try_get("limits")?)?,
-        is_cut: row.try_get::<i64, _>("is_cut")? != 0,
+        cut: Cut::of_number(row.try_get("is_cut")?),
         created_at: store::timestamp(row.try_get("created_at")?),
         completed_at: completed_at.map(store::timestamp),
     }))
@@ -141,6 +145,45 @@ pub async fn heartbeat(store: &Store, ids: &[Uuid]) -> Result<()> {
         .await?;
     }
     Ok(tx.commit().await?)
+}
+
+/// Asks the host that makes a response to stop it.
+pub async fn ask_to_stop(store: &Store, id: Uuid) -> Result<()> {
+    let mut tx = store.begin_records().await?;
+    sqlx::query("UPDATE responses SET stop_asked = 1 WHERE id = $1 AND completed_at IS NULL")
+        .bind(id.to_string())
+        .execute(&mut *tx)
+        .await?;
+    Ok(tx.commit().await?)
+}
+
+/// Those of these responses that shall be stopped.
+pub async fn asked_to_stop(store: &Store, ids: &[Uuid]) -> Result<Vec<Uuid>> {
+    let mut found = Vec::new();
+    for ids in ids.chunks(CHUNK) {
+        let sql = format!(
+            "SELECT id FROM responses WHERE stop_asked = 1 AND id IN ({})",
+            placeholders(1, ids.len())
+        );
+        let mut query = sqlx::query_scalar::<_, String>(AssertSqlSafe(sql));
+        for id in ids {
+            query = query.bind(id.to_string());
+        }
+        let asked = query.fetch_all(store.pool()).await?;
+        found.extend(asked.iter().filter_map(|id| id.parse::<Uuid>().ok()));
+    }
+    Ok(found)
+}
+
+/// The responses under way, on any host, that will be added to a conversation.
+pub async fn under_way_in(store: &Store, conversation: Uuid) -> Result<Vec<Uuid>> {
+    let ids = sqlx::query_scalar::<_, String>(
+        "SELECT id FROM responses WHERE conversation_id = $1 AND completed_at IS NULL",
+    )
+    .bind(conversation.to_string())
+    .fetch_all(store.pool())
+    .await?;
+    Ok(ids.iter().filter_map(|id| id.parse().ok()).collect())
 }
 
 /// Marks responses as failed that nobody works on any more: those of this host without a heartbeat since

@@ -6,7 +6,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{
     events::{Event, EventLog},
-    record::Usage,
+    record::{Cut, Usage},
     tools::{self, Toolbox},
 };
 use crate::{
@@ -29,8 +29,8 @@ pub struct Answer {
     pub sql: Option<StoredSql>,
     /// Tokens over all turns.
     pub usage: Usage,
-    /// Whether the model stopped at its own token limit.
-    pub cut_short: bool,
+    /// Why the text ends in the middle, if it does.
+    pub cut: Option<Cut>,
 }
 
 /// One answer under way.
@@ -93,8 +93,13 @@ impl Turns<'_> {
             if let Some(tally) = self.tally {
                 tally.tokens(turn.usage.input_tokens, turn.usage.output_tokens);
             }
-            if turn.calls.is_empty() {
-                answer.cut_short = turn.stop == Some(StopReason::Length);
+            // A call that was cut is no call: its arguments end in the middle.
+            if turn.calls.is_empty() || turn.stop == Some(StopReason::Length) {
+                answer.cut = match turn.stop {
+                    Some(StopReason::Length) => Some(Cut::Length),
+                    Some(StopReason::Refused) => Some(Cut::Filter),
+                    _ => None,
+                };
                 return self.finish(answer, turn.stop);
             }
             calls_made += u32::try_from(turn.calls.len()).unwrap_or(u32::MAX);
@@ -198,7 +203,7 @@ impl Turns<'_> {
             )
             .blamed(Blame::Upstream));
         }
-        if answer.text.is_empty() && !answer.cut_short {
+        if answer.text.is_empty() && answer.cut.is_none() {
             return Err(Error::new(
                 Code::AnswerFailed,
                 "the model ended without an answer; ask again, or choose another model",

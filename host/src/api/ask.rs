@@ -47,6 +47,10 @@ pub struct CreateResponse {
     /// Tokens that the model may write.
     #[schema(value_type = Option<u32>, minimum = 1)]
     max_output_tokens: Option<NonZeroU32>,
+    /// How the answer is written: as text.
+    #[serde(default)]
+    #[schema(value_type = Option<described::AnswerText>)]
+    text: Value,
     /// Whether anything of the answer is kept; it is unless this says no.
     store: Option<bool>,
     /// Whether to answer at once and go on without the client. Such an answer is stored.
@@ -82,6 +86,10 @@ impl CreateResponse {
                 "send `conversation` or `previous_response_id`, not both",
             ));
         }
+        in_words(
+            self.text.get("format").unwrap_or(&Value::Null),
+            "text.format.type",
+        )?;
         let query = self.tools.as_deref().map(sql_query).transpose()?;
         let input = input(&self.input)?;
         let (store, background) = (self.store.unwrap_or(true), self.background.unwrap_or(false));
@@ -98,7 +106,7 @@ impl CreateResponse {
         {
             return Err(Error::invalid(
                 "input",
-                "`input` is missing: the question; only with `conversation` can it be left out",
+                "`input` is missing: the question; it can be left out with `conversation`, with `previous_response_id` and with the tool sql_query",
             ));
         }
         Ok(Ask {
@@ -114,6 +122,23 @@ impl CreateResponse {
             background,
             shows_steps: self.include.iter().flatten().any(|name| name == "steps"),
         })
+    }
+}
+
+/// Refuses a format that the answer would not have.
+///
+/// # Errors
+/// `invalid_parameter`
+pub fn in_words(format: &Value, param: &str) -> Result<()> {
+    match format.get("type").and_then(Value::as_str) {
+        None | Some("text") => Ok(()),
+        Some(other) => Err(Error::invalid(
+            param,
+            format!(
+                "a Mind answers in words, not as '{}'; leave the format out and ask for one in `instructions`",
+                short(other)
+            ),
+        )),
     }
 }
 
@@ -137,7 +162,10 @@ pub fn model(given: Option<String>) -> Result<String> {
 pub fn chat(given: &Value) -> Result<Vec<Input>> {
     let is_silent = |item: &Value| {
         item.get("role").and_then(Value::as_str) == Some("assistant")
-            && matches!(item.get("content"), None | Some(Value::Null))
+            && match item.get("content") {
+                None | Some(Value::Null) => true,
+                Some(content) => content.as_str().is_some_and(str::is_empty),
+            }
     };
     let items: Vec<Value> = match given {
         Value::Array(items) => items
@@ -359,6 +387,12 @@ fn input_item(item: &Value, path: &str) -> Result<Input> {
             ));
         }
     }
+    if !item.is_object() {
+        return Err(Error::invalid(
+            path,
+            "an item is an object, such as a message",
+        ));
+    }
     let author = match item.get("role").and_then(Value::as_str) {
         Some("user") => Author::User,
         Some("assistant") => Author::Assistant,
@@ -403,7 +437,8 @@ fn parts_text(parts: &[Value], path: &str) -> Result<String> {
 }
 
 fn message(author: Author, text: &str, path: &str) -> Result<Message> {
-    if text.trim().is_empty() {
+    // An answer that was cut before its first word is sent back as it was.
+    if text.trim().is_empty() && author != Author::Assistant {
         return Err(Error::invalid(path, "the text is empty"));
     }
     Ok(Message::new(author, text))

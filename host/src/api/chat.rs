@@ -23,7 +23,7 @@ use crate::{
     answering::{
         Answering, Ask,
         events::{Event, EventReader},
-        record::ResponseRecord,
+        record::{Cut, ResponseRecord},
     },
     auth::Caller,
     error::{Error, Result},
@@ -61,6 +61,10 @@ pub struct CreateChat {
     /// None: a Mind has its own.
     #[schema(value_type = Option<Vec<Object>>, max_items = 0)]
     tools: Option<Vec<Value>>,
+    /// Text: a Mind answers in words.
+    #[serde(default)]
+    #[schema(value_type = Option<ask::described::AnswerFormat>)]
+    response_format: Value,
 }
 
 /// What a stream has besides the text.
@@ -86,6 +90,7 @@ impl CreateChat {
                 "a Mind has its own tools; SQL of your own goes to POST /responses with the tool sql_query",
             ));
         }
+        ask::in_words(&self.response_format, "response_format.type")?;
         let limit = self.max_completion_tokens.or(self.max_tokens);
         Ok(Ask {
             model: ask::model(self.model)?,
@@ -218,9 +223,10 @@ fn completion<'a>(record: &'a ResponseRecord, text: &'a str) -> Completion<'a> {
 }
 
 fn finish_reason(record: &ResponseRecord) -> &'static str {
-    match record.is_cut {
-        true => "length",
-        false => "stop",
+    match record.cut {
+        Some(Cut::Length) => "length",
+        Some(Cut::Filter) => "content_filter",
+        None => "stop",
     }
 }
 

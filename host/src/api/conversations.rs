@@ -99,9 +99,10 @@ pub async fn list(
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = ChangeConversation)]
 pub struct UpdateConversation {
-    /// The caller's own notes; replaces all of them.
-    #[schema(schema_with = described::metadata_object)]
-    metadata: Map<String, Value>,
+    /// The caller's own notes; replaces all of them. Null takes them away.
+    #[serde(deserialize_with = "Option::deserialize")]
+    #[schema(required = true, schema_with = described::metadata)]
+    metadata: Option<Map<String, Value>>,
 }
 
 /// Changes the metadata of a conversation
@@ -113,7 +114,7 @@ pub async fn update(
     Path(id): Path<String>,
     Json(body): Json<UpdateConversation>,
 ) -> Result<axum::Json<ShownConversation>> {
-    let metadata = ask::metadata(Some(body.metadata))?;
+    let metadata = ask::metadata(body.metadata)?;
     let updated = conversations
         .update(&caller, conversation_id(&id)?, metadata)
         .await?;

@@ -118,6 +118,11 @@ impl IntoResponse for Error {
                 .headers_mut()
                 .insert(header::WWW_AUTHENTICATE, bearer);
         }
+        // The same question would meet the same bound again, and cost as much: clients repeat what a gateway refuses.
+        if self.code() == Code::AnswerFailed {
+            let no = HeaderValue::from_static("false");
+            response.headers_mut().insert("x-should-retry", no);
+        }
         if let Some(delay) = self.retry_after() {
             let seconds = delay.as_secs_f64().ceil() as u64;
             response

@@ -208,6 +208,13 @@ fn not_json() -> Error {
 
 async fn json_bytes<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes> {
     let is_json = says_json(&request);
+    let encoding = request.headers().get(header::CONTENT_ENCODING);
+    if encoding.is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
+        return Err(Error::new(
+            Code::UnsupportedMediaType,
+            "the body is compressed, which is not taken; send it without the header `Content-Encoding`",
+        ));
+    }
     let body = body(request, state).await?;
     if body.is_empty() {
         return Err(Error::new(
@@ -256,36 +263,35 @@ pub fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
 
 fn parse_slowly<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
     let mut deserializer = serde_json::Deserializer::from_slice(body);
-    let read = serde_path_to_error::deserialize(&mut deserializer);
-    let value = read.or_else(|error| {
-        let path = error.path().to_string();
-        let inner = error.inner();
-        if !inner.is_data() {
-            return Err(Error::new(
-                Code::InvalidBody,
-                format!("the body is not valid JSON: {inner}"),
-            ));
-        }
-        let message = inner.to_string();
-        if message.starts_with("invalid type: floating point")
-            && let Some(value) = with_integers(body)
-        {
-            return Ok(value);
-        }
-        let (param, message) = explain(&path, &message);
-        let error = Error::new(Code::InvalidBody, message);
-        Err(match param {
-            Some(param) => error.param(param),
-            None => error,
-        })
-    })?;
-    deserializer.end().map_err(|error| {
+    let broken = |error: &serde_json::Error| {
         Error::new(
             Code::InvalidBody,
             format!("the body is not valid JSON: {error}"),
         )
-    })?;
-    Ok(value)
+    };
+    let error = match serde_path_to_error::deserialize(&mut deserializer) {
+        Ok(value) => {
+            deserializer.end().map_err(|error| broken(&error))?;
+            return Ok(value);
+        }
+        Err(error) => error,
+    };
+    let (path, inner) = (error.path().to_string(), error.inner());
+    if !inner.is_data() {
+        return Err(broken(inner));
+    }
+    let message = inner.to_string();
+    if message.starts_with("invalid type: floating point")
+        && let Some(value) = with_integers(body)
+    {
+        return Ok(value);
+    }
+    let (param, message) = explain(&path, &message);
+    let error = Error::new(Code::InvalidBody, message);
+    Err(match param {
+        Some(param) => error.param(param),
+        None => error,
+    })
 }
 
 /// The same with `5.0` read as `5`: JSON knows no difference, and some languages write every number so.
@@ -369,16 +375,33 @@ fn explain(path: &str, message: &str) -> (Option<String>, String) {
             let found = found.split([' ', ',']).next().unwrap_or_default();
             let expected = match expected {
                 "a nonzero u32" => "a whole number from 1",
+                "u16" | "u32" | "u64" | "usize" => "a whole number from 0",
+                "a sequence" => "a list",
+                "a map" => "an object",
+                "a boolean" => "true or false",
+                "a string" => "a text",
                 expected if expected.starts_with("struct ") => "an object",
                 expected => expected,
             };
             format!("expected {expected}, got {found}")
         }
-        _ => message.to_owned(),
+        _ => plain(message).to_owned(),
     };
     match parent {
         "" => (None, message),
         parent => (Some(parent.to_owned()), format!("`{parent}`: {message}")),
+    }
+}
+
+/// What the parsers of numbers and truth values say, in words for people.
+fn plain(message: &str) -> &str {
+    match message {
+        "invalid digit found in string" | "cannot parse integer from empty string" => {
+            "expected a whole number from 0"
+        }
+        "number too large to fit in target type" => "the number is too large",
+        "provided string was not `true` or `false`" => "expected true or false",
+        other => other,
     }
 }
 
@@ -448,12 +471,12 @@ mod tests {
         check(
             r#"{"name": 5}"#,
             Some("name"),
-            "`name`: expected a string, got integer",
+            "`name`: expected a text, got integer",
         );
         check(
             r#"{"name": "a", "items": [{"limit": "hunter2"}]}"#,
             Some("items[0].limit"),
-            "`items[0].limit`: expected u32, got string",
+            "`items[0].limit`: expected a whole number from 0, got string",
         );
         check(
             r#"{"name": "a", "items": [{"limit": 1, "color": 2}]}"#,

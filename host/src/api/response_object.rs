@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::ask::described::metadata_object;
 use crate::answering::{
     items::{QueryResult, Said},
-    record::{ResponseRecord, ResponseStatus},
+    record::{Cut, ResponseRecord, ResponseStatus},
 };
 
 /// A response as it is sent.
@@ -89,6 +89,7 @@ enum OutputItem {
 /// Why a text ends in the middle.
 #[derive(Serialize, ToSchema)]
 struct IncompleteDetails {
+    /// `max_output_tokens` or `content_filter`.
     #[schema(example = "max_output_tokens")]
     reason: &'static str,
 }
@@ -155,8 +156,11 @@ impl<'a> ResponseObject<'a> {
             completed_at: record.completed_at.map(|time| time.as_second()),
             status: record.status.as_str(),
             error: record.error.as_ref(),
-            incomplete_details: record.is_cut.then_some(IncompleteDetails {
-                reason: "max_output_tokens",
+            incomplete_details: record.cut.map(|cut| IncompleteDetails {
+                reason: match cut {
+                    Cut::Length => "max_output_tokens",
+                    Cut::Filter => "content_filter",
+                },
             }),
             model: &record.mind_name,
             output: &record.output,

@@ -100,7 +100,7 @@ fn bind<'q>(
 /// When it has another Mind, or was deleted.
 pub async fn bind_to_mind(tx: &mut Tx, id: Uuid, mind_id: &str, mind_name: &str) -> Result<()> {
     let done = sqlx::query(
-        "UPDATE conversations SET mind_id = $2, mind_name = COALESCE(mind_name, $3)
+        "UPDATE conversations SET mind_id = $2, mind_name = $3
          WHERE id = $1 AND (mind_id IS NULL OR mind_id = $2)",
     )
     .bind(id.to_string())

@@ -31,6 +31,7 @@ const ALL: &[Pair] = &[
     pair!(5, "0005_idempotency"),
     pair!(6, "0006_rollouts"),
     pair!(7, "0007_plugin_usage"),
+    pair!(8, "0008_responses_stopped"),
 ];
 
 /// The version of a store that is up to date.

@@ -11,6 +11,7 @@ mod stopping;
 mod store_false;
 mod stored;
 mod stream;
+mod unfinished;
 mod words;
 
 use mindhost_tests::{Host, Mind};

@@ -135,6 +135,19 @@ pub struct SqlQueryTool {
     max_inline_rows: Option<u64>,
 }
 
+/// How an answer is written.
+#[derive(ToSchema)]
+pub struct AnswerText {
+    format: Option<AnswerFormat>,
+}
+
+/// The only format: text.
+#[derive(ToSchema)]
+pub struct AnswerFormat {
+    #[schema(pattern = "^text$", example = "text")]
+    r#type: Option<String>,
+}
+
 /// The caller's own notes, or null.
 pub fn metadata() -> Object {
     notes(SchemaType::from_iter([Type::Object, Type::Null]))
