@@ -18,14 +18,15 @@ use tokio_util::task::TaskTracker;
 
 use crate::{
     error::{Code, Error, Result},
-    store::{Store, now},
+    store::{Backend, DEFAULT_WORKSPACE, Store, Tx, now},
     usage::Tally,
 };
 use cache::Cache;
 
 /// `last_used_at` is written once a minute a key, in microseconds.
 const USED_EVERY: i64 = 60 * 1_000_000;
-const REMEMBERED: Duration = Duration::from_secs(5);
+/// As long as what else every request needs. `docs/access.md` promises it.
+const REMEMBERED: Duration = Duration::from_secs(1);
 
 /// The SHA-256 of a key.
 pub(crate) type Hash = [u8; 32];
@@ -94,6 +95,8 @@ pub struct Caller {
     pub expires_at: Option<jiff::Timestamp>,
     /// Shapes of answers.
     pub compat: Option<Compat>,
+    /// What proves it, to be looked up again; `None` for the configured key, which is in no store.
+    pub(crate) hash: Option<Hash>,
     /// What the request uses; `None` for what is no request.
     pub tally: Option<Arc<Tally>>,
 }
@@ -198,6 +201,7 @@ impl Auth {
                 minds: None,
                 expires_at: None,
                 compat: None,
+                hash: None,
                 tally: None,
             };
             (hash(key), caller)
@@ -212,7 +216,7 @@ impl Auth {
 
     /// The caller with this key.
     ///
-    /// A known key is remembered for a few seconds: one that is revoked on this host ends at once, on another
+    /// A known key is remembered for a second: one that is revoked on this host ends at once, on another
     /// host within that time.
     ///
     /// # Errors
@@ -228,21 +232,27 @@ impl Auth {
             Some(found) => found,
             None => {
                 let asked = self.cache.generation();
-                let found = store::by_hash(&self.store, &hash)
+                let found = store::by_hash(self.store.pool(), &hash)
                     .await?
                     .ok_or_else(unknown_key)?;
                 self.cache.put(asked, hash, found.clone());
                 found
             }
         };
-        let ended = |at: jiff::Timestamp| at.as_microsecond() <= now();
-        if found.caller.expires_at.is_some_and(ended) {
-            return Err(unknown_key());
-        }
+        check_not_ended(&found.caller)?;
         if self.cache.mark_used(&hash, now(), USED_EVERY) {
             self.write_last_used(found.caller.key_id.clone());
         }
         Ok(found.caller)
+    }
+
+    /// Asks the store whether the caller's key is still valid, whatever is remembered: before what reaches far, and
+    /// behind what took long.
+    ///
+    /// # Errors
+    /// `invalid_api_key`
+    pub async fn confirm(&self, caller: &Caller) -> Result<()> {
+        confirm(self.store.pool(), caller).await
     }
 
     /// Forgets what it remembers of keys: they are looked up anew.
@@ -263,6 +273,48 @@ impl Auth {
                 tracing::warn!(%error, cause = ?std::error::Error::source(&error), "last_used_at was not written");
             }
         });
+    }
+}
+
+/// A transaction that changes keys or workspaces. There is one at a time in the whole store, so that none decides by
+/// what another is about to change: two admins that revoke each other leave one. `by` is whose key must be valid in
+/// it; `None` is the command line.
+///
+/// # Errors
+/// `invalid_api_key`
+pub(crate) async fn begin(store: &Store, by: Option<&Caller>) -> Result<Tx> {
+    let mut tx = store.begin().await?;
+    // SQLite has one writer anyway.
+    if store.backend() == Backend::Postgres {
+        // The one row that is there for ever. References to it do not wait.
+        sqlx::query("SELECT id FROM workspaces WHERE name = $1 FOR NO KEY UPDATE")
+            .bind(DEFAULT_WORKSPACE)
+            .execute(&mut *tx)
+            .await?;
+    }
+    if let Some(caller) = by {
+        confirm(&mut *tx, caller).await?;
+    }
+    Ok(tx)
+}
+
+async fn confirm(
+    executor: impl sqlx::Executor<'_, Database = sqlx::Any>,
+    caller: &Caller,
+) -> Result<()> {
+    let Some(hash) = &caller.hash else {
+        return Ok(());
+    };
+    let found = store::by_hash(executor, hash)
+        .await?
+        .ok_or_else(unknown_key)?;
+    check_not_ended(&found.caller)
+}
+
+fn check_not_ended(caller: &Caller) -> Result<()> {
+    match caller.expires_at {
+        Some(at) if at.as_microsecond() <= now() => Err(unknown_key()),
+        _ => Ok(()),
     }
 }
 
@@ -290,6 +342,7 @@ mod tests {
             minds: Some(vec!["m1".to_owned()].into()),
             expires_at: None,
             compat: None,
+            hash: None,
             tally: None,
         };
         assert!(caller.require(Role::User).is_ok());
@@ -310,6 +363,7 @@ mod tests {
             minds: None,
             expires_at: None,
             compat: None,
+            hash: None,
             tally: None,
         };
         let some = Caller {

@@ -71,6 +71,12 @@ pub struct Config {
 pub struct Server {
     /// Bytes.
     pub body_limit: usize,
+    /// Until the next bytes of a body.
+    #[serde(deserialize_with = "values::duration")]
+    pub body_idle_timeout: Duration,
+    /// Until its last.
+    #[serde(deserialize_with = "values::duration")]
+    pub body_timeout: Duration,
     /// Origins whose pages may call the API.
     pub cors_origins: Vec<String>,
     /// Gzip where the client asks for it.

@@ -25,6 +25,8 @@ pub enum Kind {
     MethodNotAllowed,
     /// 406
     NotAcceptable,
+    /// 408
+    TooSlow,
     /// 409
     Conflict,
     /// 413
@@ -181,6 +183,8 @@ codes! {
     MethodNotAllowed = "method_not_allowed", MethodNotAllowed;
     /// The header Accept leaves out what the route answers with.
     NotAcceptable = "not_acceptable", NotAcceptable;
+    /// The body came too slowly.
+    BodyTimeout = "body_timeout", TooSlow;
     /// The name is taken.
     NameTaken = "name_taken", Conflict;
     /// Something still uses it.

@@ -27,6 +27,43 @@ pub fn check_datasource(name: &str) -> Result<()> {
     }
 }
 
+/// Refuses a name for people that nobody could read: without a visible character, longer than 100, or with characters that
+/// are not shown but change what is: a terminal obeys some of them, and others turn the order of the text round. `of` says
+/// whose it is.
+pub fn check_free(of: &str, name: &str) -> Result<()> {
+    if name.trim().is_empty() || name.chars().count() > 100 {
+        let message = format!("the name of a {of} has 1 to 100 characters");
+        return Err(Error::invalid("name", message));
+    }
+    match name.chars().any(is_hidden) {
+        true => Err(Error::invalid(
+            "name",
+            format!(
+                "the name of a {of} is one line of text: leave out control characters and those that turn its direction"
+            ),
+        )),
+        false => Ok(()),
+    }
+}
+
+/// A name as a terminal may show it, whenever and by whomever it was stored.
+pub fn shown(name: &str) -> String {
+    let mut shown = String::with_capacity(name.len());
+    for char in name.chars() {
+        match is_hidden(char) {
+            true => shown.extend(char.escape_unicode()),
+            false => shown.push(char),
+        }
+    }
+    shown
+}
+
+/// Control characters, ends of lines, and what Unicode has to turn the direction of text or to take no room.
+fn is_hidden(char: char) -> bool {
+    char.is_control()
+        || matches!(char, '\u{61c}' | '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
 fn is_made_of(name: &str, signs: &[u8], longest: usize) -> bool {
     let mut bytes = name.bytes();
     bytes.next().is_some_and(|b| b.is_ascii_alphabetic())
@@ -46,6 +83,33 @@ mod tests {
         for bad in ["", "1a", "-a", "a.b", "ä", "a b", &"a".repeat(65)] {
             assert!(check("Mind", bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_name_for_people_is_one_line_of_visible_text() {
+        for good in [
+            "a",
+            "Bericht für Zoë",
+            "日本語",
+            "a 'b' \"c\"",
+            &"ä".repeat(100),
+        ] {
+            assert!(check_free("key", good).is_ok(), "{good}");
+            assert_eq!(shown(good), good);
+        }
+        for bad in [
+            "",
+            " ",
+            "a\nb",
+            "\u{1b}[2J",
+            "\u{7}",
+            "a\u{202e}b",
+            "\u{9b}0m",
+            &"a".repeat(101),
+        ] {
+            assert!(check_free("key", bad).is_err(), "{bad:?}");
+        }
+        assert_eq!(shown("a\u{1b}[2J\u{202e}"), "a\\u{1b}[2J\\u{202e}");
     }
 
     #[test]

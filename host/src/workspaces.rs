@@ -14,7 +14,7 @@ use serde::Serialize;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    auth::{Auth, Caller},
+    auth::{self, Auth, Caller},
     error::{Code, Error, Result},
     names, providers,
     store::{DEFAULT_WORKSPACE, Store},
@@ -90,7 +90,7 @@ impl Workspaces {
         caller.require_host("make a workspace")?;
         // Before it exists: from its first moment on nobody is alone any more.
         self.alone.store(false, Ordering::Relaxed);
-        let made = create(&self.store, name).await;
+        let made = make(&self.store, Some(caller), name).await;
         self.look().await?;
         made
     }
@@ -107,7 +107,7 @@ impl Workspaces {
             let message = "this is the workspace of your key; use a key of another one";
             return Err(Error::new(Code::WrongState, message));
         }
-        delete(&self.store, name).await?;
+        remove(&self.store, Some(caller), name).await?;
         self.auth.forget();
         self.look().await
     }
@@ -145,8 +145,14 @@ pub async fn find(store: &Store, name: &str) -> Result<Workspace> {
 /// # Errors
 /// `invalid_parameter`, `name_taken`
 pub async fn create(store: &Store, name: &str) -> Result<Workspace> {
+    make(store, None, name).await
+}
+
+async fn make(store: &Store, by: Option<&Caller>, name: &str) -> Result<Workspace> {
     names::check("workspace", name)?;
-    let workspace = store::insert(store, name).await?;
+    let mut tx = auth::begin(store, by).await?;
+    let workspace = store::insert(&mut tx, name).await?;
+    tx.commit().await?;
     providers::ensure_builtin(store, &workspace.id).await?;
     Ok(workspace)
 }
@@ -156,13 +162,17 @@ pub async fn create(store: &Store, name: &str) -> Result<Workspace> {
 /// # Errors
 /// `workspace_not_found`; `resource_in_use` while it has datasources or Minds; `wrong_state` for `default`.
 pub async fn delete(store: &Store, name: &str) -> Result<()> {
+    remove(store, None, name).await
+}
+
+async fn remove(store: &Store, by: Option<&Caller>, name: &str) -> Result<()> {
     if name == DEFAULT_WORKSPACE {
         let message =
             "the workspace 'default' is where the first key belongs; it cannot be deleted";
         return Err(Error::new(Code::WrongState, message));
     }
     let workspace = find(store, name).await?;
-    store::delete(store, &workspace).await
+    store::delete(auth::begin(store, by).await?, &workspace).await
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! What every request of the API passes: who is asking, whether that key may ask now, and what is noted of it.
 
+mod arriving;
 mod counted;
 
 use std::sync::Arc;
@@ -12,11 +13,14 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use self::counted::Counted;
+use http_body::Body as _;
+
+use self::{arriving::Arriving, counted::Counted};
 use super::{AppState, middleware::RequestId};
 use crate::{
     audit::{Audit, Note},
     auth::{Auth, Caller, limits::Limits},
+    config::Config,
     error::{Code, Error, Result},
     plugins::served::Served,
     usage::Usage,
@@ -36,6 +40,7 @@ pub(super) struct Made(pub String);
 #[derive(Clone)]
 pub(super) struct Gate {
     auth: Arc<Auth>,
+    config: Arc<Config>,
     limits: Arc<Limits>,
     audit: Audit,
     usage: Usage,
@@ -45,6 +50,7 @@ impl FromRef<AppState> for Gate {
     fn from_ref(state: &AppState) -> Self {
         Self {
             auth: state.auth.clone(),
+            config: state.config.clone(),
             limits: state.limits.clone(),
             audit: state.audit.clone(),
             usage: state.usage.clone(),
@@ -66,7 +72,7 @@ pub(super) async fn admit(State(gate): State<Gate>, mut request: Request, next: 
     let tally = caller.tally.clone();
     request.extensions_mut().insert(caller.clone());
     let served = Served::default();
-    let mut response = served.during(next.run(request)).await;
+    let mut response = served.during(gate.answer(&caller, request, next)).await;
     if let Ok(shown) = HeaderValue::try_from(served.shown())
         && !shown.is_empty()
     {
@@ -89,6 +95,35 @@ impl Gate {
             tally: Some(Arc::new(tally)),
             ..caller
         })
+    }
+
+    /// What the handlers say, unless the body or the key let them down.
+    async fn answer(&self, caller: &Caller, request: Request, next: Next) -> Response {
+        let (head, body) = request.into_parts();
+        if body.is_end_stream() {
+            let response = next.run(Request::from_parts(head, body)).await;
+            return self.unless_ended(caller, response).await;
+        }
+        let server = &self.config.server;
+        let body = Arriving::new(body, server, self.auth.clone(), caller.clone());
+        let fault = body.fault();
+        let request = Request::from_parts(head, Body::new(body));
+        let response = next.run(request).await;
+        match fault.error() {
+            Some(error) => error.into_response(),
+            None => self.unless_ended(caller, response).await,
+        }
+    }
+
+    /// A failure of ours is none when the key went meanwhile, and its workspace with it.
+    async fn unless_ended(&self, caller: &Caller, response: Response) -> Response {
+        if response.status() != StatusCode::INTERNAL_SERVER_ERROR {
+            return response;
+        }
+        match self.auth.confirm(caller).await {
+            Err(error) if error.code() == Code::InvalidApiKey => error.into_response(),
+            _ => response,
+        }
     }
 
     async fn note(&self, caller: &Caller, noted: Noted, status: StatusCode, made: Option<Made>) {

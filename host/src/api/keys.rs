@@ -1,6 +1,9 @@
 //! `/keys`
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use axum::{Extension, extract::State, http::StatusCode};
 use serde::{Deserialize, Serialize};
@@ -13,7 +16,7 @@ use super::{
 use crate::{
     auth::{
         Auth, Caller, Compat, Role,
-        keys::{Key, KeyText, NewKey},
+        keys::{Key, KeyText, NewKey, check_count},
     },
     error::Result,
     minds::Minds,
@@ -34,6 +37,7 @@ pub(super) struct Create {
     name: String,
     role: Role,
     /// Names; the key is bound to these Minds even when they are renamed.
+    #[schema(max_items = 256)]
     minds: Option<Vec<String>>,
     /// Not valid from then on; never ends unless given.
     expires_at: Option<jiff::Timestamp>,
@@ -101,9 +105,13 @@ pub(super) async fn create(
     caller: Caller,
     State(auth): State<Arc<Auth>>,
     State(minds): State<Arc<Minds>>,
-    Json(body): Json<Create>,
+    Json(mut body): Json<Create>,
 ) -> Result<(StatusCode, Extension<Made>, axum::Json<Created>)> {
     caller.require(Role::Admin)?;
+    if let Some(names) = &mut body.minds {
+        let mut seen = HashSet::new();
+        names.retain(|name| seen.insert(name.clone()));
+    }
     let new = NewKey {
         minds: match &body.minds {
             Some(names) => Some(ids(&caller, &minds, names).await?),
@@ -198,6 +206,7 @@ fn named(key: &Key, names: &HashMap<String, String>) -> Option<Vec<String>> {
 }
 
 async fn ids(caller: &Caller, minds: &Minds, names: &[String]) -> Result<Vec<String>> {
+    check_count(names.len())?;
     let mut ids = Vec::with_capacity(names.len());
     for (index, name) in names.iter().enumerate() {
         let mind = minds.get(caller, name).await;

@@ -22,7 +22,7 @@ use super::{
     extract::{Json, Path, Query},
 };
 use crate::{
-    auth::{Caller, Role},
+    auth::{Auth, Caller, Role},
     config::Config,
     error::{Code, Error, Result},
     plugins::{
@@ -149,6 +149,7 @@ pub(super) async fn install(
     caller: Caller,
     State(registry): State<Arc<Registry>>,
     State(config): State<Arc<Config>>,
+    State(auth): State<Arc<Auth>>,
     Query(query): Query<DryRun>,
     headers: HeaderMap,
     body: Body,
@@ -163,6 +164,7 @@ pub(super) async fn install(
     let signature = signature(&headers)?;
     let limit = config.plugins.limits.max_package_bytes;
     let (bytes, signature) = (file(body, limit).await?, signature.as_deref());
+    auth.confirm(&caller).await?;
     let (status, inspected) = match query.dry_run.unwrap_or(false) {
         true => (StatusCode::OK, registry.inspect(bytes, signature).await?),
         false => (
@@ -186,6 +188,7 @@ pub(super) async fn install(
 pub(super) async fn activate(
     caller: Caller,
     State(rollouts): State<Rollouts>,
+    State(auth): State<Arc<Auth>>,
     Path(name): Path<String>,
     Query(query): Query<Wait>,
     body: Option<Json<Activate>>,
@@ -196,6 +199,7 @@ pub(super) async fn activate(
         force: body.force,
     };
     let (version, at_most) = (body.version.as_deref(), query.at_most()?);
+    auth.confirm(&caller).await?;
     let rollout = rollouts.activate(&caller, &name, version, wish).await?;
     let rollout = rollouts.wait(&rollout, at_most).await?;
     let made = Made(format!("{} {}", rollout.plugin, rollout.to));
@@ -210,8 +214,10 @@ pub(super) async fn activate(
 pub(super) async fn roll_back(
     caller: Caller,
     State(rollouts): State<Rollouts>,
+    State(auth): State<Arc<Auth>>,
     Path(name): Path<String>,
 ) -> Result<axum::Json<Rollout>> {
+    auth.confirm(&caller).await?;
     rollouts.roll_back(&caller, &name).await.map(axum::Json)
 }
 
@@ -235,9 +241,11 @@ pub(super) async fn rollout(
 pub(super) async fn remove(
     caller: Caller,
     State(rollouts): State<Rollouts>,
+    State(auth): State<Arc<Auth>>,
     Path((name, version)): Path<(String, String)>,
 ) -> Result<StatusCode> {
     caller.require_host("remove plugins")?;
+    auth.confirm(&caller).await?;
     rollouts.remove(&name, &version).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -1,4 +1,4 @@
-//! Remembers keys for a few seconds, so that a request does not cost a query.
+//! Remembers keys for a moment, so that a request does not cost a query.
 
 use std::{
     collections::HashMap,
@@ -111,6 +111,7 @@ mod tests {
                 minds: None,
                 expires_at: None,
                 compat: None,
+                hash: None,
                 tally: None,
             },
             last_used_at: 0,

@@ -1,13 +1,16 @@
 //! Making, listing and revoking keys.
 
+use std::collections::HashSet;
+
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::Serialize;
 use zeroize::Zeroizing;
 
-use super::{Auth, Caller, Compat, Role, hash, store, width::Width};
+use super::{Auth, Caller, Compat, Role, begin, hash, store, width::Width};
 use crate::{
     error::{Code, Error, Result},
-    store::{Store, Tx},
+    names,
+    store::{Store, Tx, now},
 };
 
 /// A key as it is listed: never its text.
@@ -59,6 +62,17 @@ pub struct NewKey {
     pub compat: Option<Compat>,
 }
 
+impl Key {
+    /// Whether its end has passed.
+    pub fn has_ended(&self) -> bool {
+        self.expires_at
+            .is_some_and(|at| at.as_microsecond() <= now())
+    }
+}
+
+/// Minds that a key may be limited to; every request of the key looks through them.
+pub const MINDS: usize = 256;
+
 /// The text of a new key, which is shown once.
 pub type KeyText = Zeroizing<String>;
 
@@ -70,7 +84,7 @@ impl Auth {
     pub async fn create_key(&self, caller: &Caller, new: NewKey) -> Result<(Key, KeyText)> {
         caller.require(Role::Admin)?;
         caller.check_not_wider(Width::of(&new))?;
-        create(&self.store, &caller.workspace, new).await
+        make(&self.store, Some(caller), &caller.workspace, new).await
     }
 
     /// Makes a key in any workspace, for an operator.
@@ -85,15 +99,14 @@ impl Auth {
     ) -> Result<(Key, KeyText)> {
         caller.require(Role::Operator)?;
         caller.check_not_wider(Width::of(&new))?;
-        create(&self.store, workspace, new).await
+        make(&self.store, Some(caller), workspace, new).await
     }
 
     /// Gives a key a new text; the old one ends at once. The key stays the same otherwise, so that what belongs to it
     /// is handed on. `expires_at` changes when it ends, if it is given.
     ///
     /// # Errors
-    /// `key_not_found`; `forbidden` for a key that is wider than the caller's own, since its text is in the answer;
-    /// `wrong_state` for one that is revoked or set by the configuration.
+    /// As [`rotate`]; `forbidden` for a key that is wider than the caller's own, since its text is in the answer.
     pub async fn rotate_key(
         &self,
         caller: &Caller,
@@ -101,17 +114,8 @@ impl Auth {
         expires_at: Option<Option<jiff::Timestamp>>,
     ) -> Result<(Key, KeyText)> {
         caller.require(Role::Admin)?;
-        let allowed = |key: &Key| {
-            if !caller.sees_key(key.minds.as_deref()) {
-                return Err(not_found());
-            }
-            caller.check_not_wider(Width {
-                role: key.role,
-                minds: key.minds.as_deref(),
-                expires_at: expires_at.unwrap_or(key.expires_at),
-            })
-        };
-        let made = rotate(&self.store, &caller.workspace, id, expires_at, allowed).await?;
+        let workspace = &caller.workspace;
+        let made = rotate(&self.store, Some(caller), workspace, id, expires_at).await?;
         self.cache.clear();
         Ok(made)
     }
@@ -130,36 +134,85 @@ impl Auth {
     /// Revokes a key, on this host at once.
     ///
     /// # Errors
-    /// `key_not_found`; `forbidden` for a key with a larger role; `resource_in_use` for the last key that could make
-    /// every other.
+    /// As [`revoke`]; `forbidden` for a key with a larger role.
     pub async fn revoke_key(&self, caller: &Caller, id: &str) -> Result<()> {
         caller.require(Role::Admin)?;
-        revoke(&self.store, &caller.workspace, id, |key| {
-            if !caller.sees_key(key.minds.as_deref()) {
-                return Err(not_found());
-            }
-            caller.require(key.role)
-        })
-        .await?;
+        revoke(&self.store, Some(caller), &caller.workspace, id).await?;
         self.cache.clear();
         Ok(())
+    }
+}
+
+impl Caller {
+    fn check_may_rotate(&self, key: &Key, expires_at: Option<jiff::Timestamp>) -> Result<()> {
+        if !self.sees_key(key.minds.as_deref()) {
+            return Err(not_found());
+        }
+        self.check_not_wider(Width {
+            role: key.role,
+            minds: key.minds.as_deref(),
+            expires_at,
+        })
+    }
+
+    fn check_may_revoke(&self, key: &Key) -> Result<()> {
+        if !self.sees_key(key.minds.as_deref()) {
+            return Err(not_found());
+        }
+        self.require(key.role)
     }
 }
 
 /// Makes a key; the command line's way, which needs no caller.
 ///
 /// # Errors
-/// `invalid_parameter` for a name that is empty or too long.
+/// `invalid_parameter` for a name that nobody could read, for more Minds than [`MINDS`], and for an end that has passed.
 pub async fn create(store: &Store, workspace: &str, new: NewKey) -> Result<(Key, KeyText)> {
-    if new.name.trim().is_empty() || new.name.chars().count() > 100 {
-        return Err(Error::invalid(
-            "name",
-            "a key needs a name of 1 to 100 characters",
-        ));
+    make(store, None, workspace, new).await
+}
+
+async fn make(
+    store: &Store,
+    by: Option<&Caller>,
+    workspace: &str,
+    mut new: NewKey,
+) -> Result<(Key, KeyText)> {
+    names::check_free("key", &new.name)?;
+    check_to_come(new.expires_at)?;
+    if let Some(minds) = &mut new.minds {
+        let mut seen = HashSet::new();
+        minds.retain(|id| seen.insert(id.clone()));
+        check_count(minds.len())?;
     }
     let text = new_text()?;
-    let key = store::insert(store.pool(), workspace, &new, prefix(&text), &hash(&text)).await?;
+    let mut tx = begin(store, by).await?;
+    let key = store::insert(&mut *tx, workspace, &new, prefix(&text), &hash(&text)).await?;
+    tx.commit().await?;
     Ok((key, text))
+}
+
+/// Refuses a limit to more Minds than a key may be limited to.
+///
+/// # Errors
+/// `invalid_parameter`
+pub fn check_count(minds: usize) -> Result<()> {
+    match minds <= MINDS {
+        true => Ok(()),
+        false => Err(Error::invalid(
+            "minds",
+            format!("a key is limited to {MINDS} Minds at most; leave `minds` out for all of them"),
+        )),
+    }
+}
+
+fn check_to_come(expires_at: Option<jiff::Timestamp>) -> Result<()> {
+    match expires_at {
+        Some(at) if at.as_microsecond() <= now() => Err(Error::invalid(
+            "expires_at",
+            format!("{at} has passed; name a time to come"),
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// The keys of a workspace, oldest first.
@@ -170,59 +223,68 @@ pub async fn list(store: &Store, workspace: &str) -> Result<Vec<Key>> {
     store::list(store, workspace).await
 }
 
-/// Revokes a key, if `allowed` does not refuse it.
+/// Revokes a key; `by` is who does it, and `None` the command line.
 ///
 /// # Errors
-/// `key_not_found`, `resource_in_use`, `wrong_state`, and those of `allowed`.
-pub async fn revoke(
-    store: &Store,
-    workspace: &str,
-    id: &str,
-    allowed: impl FnOnce(&Key) -> Result<()>,
-) -> Result<()> {
-    let mut tx = store.begin().await?;
+/// `key_not_found`; `resource_in_use` for the last key that could make every other; `wrong_state` for one that is set
+/// by the configuration; and where `by` may not.
+pub async fn revoke(store: &Store, by: Option<&Caller>, workspace: &str, id: &str) -> Result<()> {
+    let mut tx = begin(store, by).await?;
     let key = store::get(&mut tx, workspace, id)
         .await?
         .ok_or_else(not_found)?;
-    allowed(&key)?;
+    if let Some(caller) = by {
+        caller.check_may_revoke(&key)?;
+    }
     check_changeable(&key)?;
     if key.revoked_at.is_some() {
         return Ok(());
     }
-    if key.role >= Role::Admin {
-        check_not_last(&mut tx, workspace, id).await?;
+    if !key.has_ended() {
+        check_not_last(&mut tx, &key).await?;
     }
     store::revoke(&mut tx, id).await?;
     Ok(tx.commit().await?)
 }
 
-/// Gives a key a new text, if `allowed` does not refuse it.
+/// Gives a key a new text, and another end if one is given; `by` is who does it, and `None` the command line.
 ///
 /// # Errors
-/// `key_not_found`, `wrong_state`, and those of `allowed`.
+/// `key_not_found`; `resource_in_use` when the last key that could make every other would end; `wrong_state` for one
+/// that is revoked, has ended and would stay so, or is set by the configuration; `invalid_parameter` for an end that has
+/// passed; and where `by` may not.
 pub async fn rotate(
     store: &Store,
+    by: Option<&Caller>,
     workspace: &str,
     id: &str,
     expires_at: Option<Option<jiff::Timestamp>>,
-    allowed: impl FnOnce(&Key) -> Result<()>,
 ) -> Result<(Key, KeyText)> {
-    let mut tx = store.begin().await?;
+    check_to_come(expires_at.flatten())?;
+    let mut tx = begin(store, by).await?;
     let mut key = store::get(&mut tx, workspace, id)
         .await?
         .ok_or_else(not_found)?;
-    allowed(&key)?;
+    let ends = expires_at.unwrap_or(key.expires_at);
+    if let Some(caller) = by {
+        caller.check_may_rotate(&key, ends)?;
+    }
     check_changeable(&key)?;
     if key.revoked_at.is_some() {
         let message = "this key was revoked; make another one";
         return Err(Error::new(Code::WrongState, message));
     }
+    if key.has_ended() && expires_at.is_none() {
+        let message = "this key has ended, and so would its new text; give it another `expires_at`";
+        return Err(Error::new(Code::WrongState, message).param("expires_at"));
+    }
+    // One that ends anyway loses nothing that it did not lack.
+    if key.expires_at.is_none() && ends.is_some() {
+        check_not_last(&mut tx, &key).await?;
+    }
     let text = new_text()?;
     key.prefix = prefix(&text).to_owned();
-    key.expires_at = expires_at.unwrap_or(key.expires_at);
-    if key.role >= Role::Admin && key.expires_at.is_some() {
-        check_not_last(&mut tx, workspace, id).await?;
-    }
+    key.expires_at = ends;
     store::replace_text(&mut tx, &key, &hash(&text)).await?;
     tx.commit().await?;
     Ok((key, text))
@@ -238,14 +300,34 @@ fn check_changeable(key: &Key) -> Result<()> {
     }
 }
 
-async fn check_not_last(tx: &mut Tx, workspace: &str, id: &str) -> Result<()> {
-    match store::other_admins(tx, workspace, id).await? {
-        0 => Err(Error::new(
-            Code::InUse,
-            "this is the last key that can make every other; make another one with the role admin first",
-        )),
-        _ => Ok(()),
+/// Refuses to end the last admin key of a workspace, and the last operator key of all: nobody could make another.
+async fn check_not_last(tx: &mut Tx, key: &Key) -> Result<()> {
+    if key.role < Role::Admin || key.minds.is_some() {
+        return Ok(());
     }
+    let role = if key.role == Role::Operator && store::other_operators(tx, key).await? == 0 {
+        "operator"
+    } else if store::other_admins(tx, key).await? == 0 {
+        "admin"
+    } else {
+        return Ok(());
+    };
+    let message = format!(
+        "this is the last key that can make every other; first make another one with the role {role}, for all Minds and \
+         with an end no sooner than this one's"
+    );
+    Err(Error::new(Code::InUse, message))
+}
+
+/// Those of some keys that are revoked, have ended or went with their workspace.
+///
+/// # Errors
+/// When the store fails.
+pub async fn ended(store: &Store, mut ids: Vec<String>) -> Result<Vec<String>> {
+    let valid = store::valid(store, &ids).await?;
+    // The configured one is valid where it is set, whatever another host says of it.
+    ids.retain(|id| id != store::CONFIGURED_KEY && !valid.contains(id));
+    Ok(ids)
 }
 
 /// On a store that never had a key, makes the first one, with the role `operator`. `hand_over` gets its text before
@@ -331,12 +413,16 @@ mod tests {
             Some(Code::InvalidApiKey)
         );
 
-        let past = Timestamp::now() - SignedDuration::from_secs(1);
-        let expired = NewKey {
-            expires_at: Some(past),
+        let brief = |millis| NewKey {
+            expires_at: Some(Timestamp::now() + SignedDuration::from_millis(millis)),
             ..new(Role::User)
         };
-        let (_, text) = create(&store, &workspace, expired).await.unwrap();
+        assert_eq!(
+            code(create(&store, &workspace, brief(-1000)).await),
+            Some(Code::InvalidParameter)
+        );
+        let (_, text) = create(&store, &workspace, brief(50)).await.unwrap();
+        tokio::time::sleep(std::time::Duration::from_millis(60)).await;
         assert_eq!(
             code(auth.authenticate(&text).await),
             Some(Code::InvalidApiKey)

@@ -8,8 +8,11 @@ use super::{
     keys::{Key, NewKey},
 };
 use crate::{
-    error::{Error, Result},
-    store::{AnyRow, Row, Store, Tx, json, new_id, now, timestamp, to_json},
+    error::{Code, Error, Result},
+    store::{
+        AnyRow, CHUNK, Row, Store, Tx, is_referenced, json, new_id, now, placeholders, timestamp,
+        to_json,
+    },
 };
 
 /// The id of the row that stands for the configured admin key, so that what it makes has an owner.
@@ -39,13 +42,16 @@ pub(super) async fn configured_key(store: &Store, workspace: &str, set: bool) ->
     Ok(tx.commit().await?)
 }
 
-pub(super) async fn by_hash(store: &Store, hash: &Hash) -> Result<Option<Found>> {
+pub(super) async fn by_hash(
+    executor: impl Executor<'_, Database = sqlx::Any>,
+    hash: &Hash,
+) -> Result<Option<Found>> {
     let row = sqlx::query(
         "SELECT id, workspace_id, role, minds, compat, expires_at, last_used_at FROM keys \
          WHERE hash = $1 AND revoked_at IS NULL",
     )
     .bind(hash.to_vec())
-    .fetch_optional(store.pool())
+    .fetch_optional(executor)
     .await?;
     row.map(|row| {
         let minds: Option<Vec<String>> = minds(&row)?;
@@ -58,6 +64,7 @@ pub(super) async fn by_hash(store: &Store, hash: &Hash) -> Result<Option<Found>>
                 minds: minds.map(Into::into),
                 expires_at: expires_at.map(timestamp),
                 compat: compat(&row)?,
+                hash: Some(*hash),
                 tally: None,
             },
             last_used_at: row.try_get::<Option<i64>, _>("last_used_at")?.unwrap_or(0),
@@ -110,7 +117,14 @@ pub(super) async fn insert(
     .bind(created_at)
     .bind(new.expires_at.map(|at| at.as_microsecond()))
     .execute(executor)
-    .await?;
+    .await
+    .map_err(|error| match is_referenced(&error) {
+        true => Error::new(
+            Code::WorkspaceNotFound,
+            "the workspace of the new key is not there any more",
+        ),
+        false => error.into(),
+    })?;
     Ok(Key {
         id,
         workspace: workspace.to_owned(),
@@ -148,16 +162,50 @@ pub(super) async fn get(tx: &mut Tx, workspace: &str, id: &str) -> Result<Option
     row.as_ref().map(key).transpose()
 }
 
-/// How many keys of the workspace may make every other, and always will; this one left out.
-pub(super) async fn other_admins(tx: &mut Tx, workspace: &str, id: &str) -> Result<i64> {
+/// How many others could stand in for an admin key: in its workspace, for all Minds, and for as long.
+pub(super) async fn other_admins(tx: &mut Tx, key: &Key) -> Result<i64> {
     Ok(sqlx::query_scalar(
         "SELECT count(*) FROM keys WHERE workspace_id = $1 AND id <> $2 AND role IN ('admin', 'operator') \
-         AND minds IS NULL AND revoked_at IS NULL AND expires_at IS NULL",
+         AND minds IS NULL AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at >= $3)",
     )
-    .bind(workspace)
-    .bind(id)
+    .bind(&key.workspace)
+    .bind(&key.id)
+    .bind(ends(key))
     .fetch_one(&mut **tx)
     .await?)
+}
+
+/// How many others could stand in for an operator key: in any workspace, for all Minds, and for as long.
+pub(super) async fn other_operators(tx: &mut Tx, key: &Key) -> Result<i64> {
+    Ok(sqlx::query_scalar(
+        "SELECT count(*) FROM keys WHERE id <> $1 AND role = 'operator' \
+         AND minds IS NULL AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at >= $2)",
+    )
+    .bind(&key.id)
+    .bind(ends(key))
+    .fetch_one(&mut **tx)
+    .await?)
+}
+
+fn ends(key: &Key) -> i64 {
+    key.expires_at.map_or(i64::MAX, |at| at.as_microsecond())
+}
+
+/// Those of some keys that are still valid.
+pub(super) async fn valid(store: &Store, ids: &[String]) -> Result<Vec<String>> {
+    let mut valid = Vec::with_capacity(ids.len());
+    for ids in ids.chunks(CHUNK) {
+        let sql = format!(
+            "SELECT id FROM keys WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1) AND id IN ({})",
+            placeholders(2, ids.len())
+        );
+        let mut query = sqlx::query_scalar(sqlx::AssertSqlSafe(sql)).bind(now());
+        for id in ids {
+            query = query.bind(id);
+        }
+        valid.extend::<Vec<String>>(query.fetch_all(store.pool()).await?);
+    }
+    Ok(valid)
 }
 
 pub(super) async fn revoke(tx: &mut Tx, id: &str) -> Result<()> {

@@ -90,6 +90,7 @@ mod tests {
             minds: Some(own.to_vec().into()),
             expires_at: Some(ends),
             compat: None,
+            hash: None,
             tally: None,
         };
         let same = Width {

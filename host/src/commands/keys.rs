@@ -8,7 +8,7 @@ use mindhost::{
         keys::{self, Key, NewKey},
     },
     config::Config,
-    minds,
+    minds, names,
     store::{DEFAULT_WORKSPACE, Store},
     workspaces,
 };
@@ -47,6 +47,9 @@ pub(crate) enum Keys {
     Rotate {
         /// Its id, as `keys list` shows it.
         id: String,
+        /// Another end, for one that has passed: 2027-01-31T00:00:00Z.
+        #[arg(long)]
+        expires_at: Option<jiff::Timestamp>,
         #[command(flatten)]
         of: Of,
     },
@@ -103,16 +106,17 @@ pub(super) async fn run(command: Keys, config: &Config) -> anyhow::Result<()> {
             let keys = keys::list(&opened.store, &of.id(&opened.store).await?).await?;
             keys.iter().for_each(|key| say!("{}", line(key)));
         }
-        Keys::Rotate { id, of } => {
+        Keys::Rotate { id, expires_at, of } => {
             let workspace = of.id(&opened.store).await?;
-            let (_, text) = keys::rotate(&opened.store, &workspace, &id, None, |_| Ok(())).await?;
+            let ends = expires_at.map(Some);
+            let (_, text) = keys::rotate(&opened.store, None, &workspace, &id, ends).await?;
             say!("{}", *text);
             let (action, resource) = ("mindhost keys rotate", format!("/keys/{id}"));
             audit::by_hand(&opened.store, &workspace, action, resource, None).await?;
         }
         Keys::Revoke { id, of } => {
             let workspace = of.id(&opened.store).await?;
-            keys::revoke(&opened.store, &workspace, &id, |_| Ok(())).await?;
+            keys::revoke(&opened.store, None, &workspace, &id).await?;
             say!("revoked; servers that run notice within seconds");
             let (action, resource) = ("mindhost keys revoke", format!("/keys/{id}"));
             audit::by_hand(&opened.store, &workspace, action, resource, None).await?;
@@ -125,6 +129,7 @@ pub(super) async fn run(command: Keys, config: &Config) -> anyhow::Result<()> {
 fn line(key: &Key) -> String {
     let state = match (key.revoked_at, key.expires_at) {
         (Some(at), _) => format!("revoked {at:.0}"),
+        (None, Some(at)) if key.has_ended() => format!("expired {at:.0}"),
         (None, Some(at)) => format!("expires {at:.0}"),
         (None, None) => "valid".to_owned(),
     };
@@ -134,6 +139,8 @@ fn line(key: &Key) -> String {
     let role = key.role.as_str();
     format!(
         "{}  {:<11}  {role:<8}  {state}, {used}  {}",
-        key.id, key.prefix, key.name
+        key.id,
+        key.prefix,
+        names::shown(&key.name)
     )
 }

@@ -91,6 +91,8 @@ fn times(config: &Config) -> Vec<(&'static str, Duration)> {
     let plugins = &config.plugins.limits;
     let (sql, catalog, answering) = (&config.sql, &config.catalog, &config.answering);
     vec![
+        ("server.body_idle_timeout", config.server.body_idle_timeout),
+        ("server.body_timeout", config.server.body_timeout),
         ("store.acquire_timeout", config.store.acquire_timeout),
         ("plugins.max_call_time", plugins.max_call_time),
         ("plugins.connect_timeout", plugins.connect_timeout),

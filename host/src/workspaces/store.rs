@@ -5,7 +5,7 @@ use sqlx::AssertSqlSafe;
 use super::Workspace;
 use crate::{
     error::{Code, Error, Result},
-    store::{AnyRow, Row, Store, is_referenced, is_taken, new_id, now, timestamp},
+    store::{AnyRow, Row, Store, Tx, is_referenced, is_taken, new_id, now, timestamp},
 };
 
 /// What goes with a workspace, in an order in which no row refers to one that is gone.
@@ -39,13 +39,13 @@ pub(super) async fn by_name(store: &Store, name: &str) -> Result<Option<Workspac
         .transpose()
 }
 
-pub(super) async fn insert(store: &Store, name: &str) -> Result<Workspace> {
+pub(super) async fn insert(tx: &mut Tx, name: &str) -> Result<Workspace> {
     let (id, created_at) = (new_id(), now());
     sqlx::query("INSERT INTO workspaces (id, name, created_at) VALUES ($1, $2, $3)")
         .bind(&id)
         .bind(name)
         .bind(created_at)
-        .execute(store.pool())
+        .execute(&mut **tx)
         .await
         .map_err(|error| match is_taken(&error) {
             true => Error::new(
@@ -62,8 +62,7 @@ pub(super) async fn insert(store: &Store, name: &str) -> Result<Workspace> {
     })
 }
 
-pub(super) async fn delete(store: &Store, workspace: &Workspace) -> Result<()> {
-    let mut tx = store.begin().await?;
+pub(super) async fn delete(mut tx: Tx, workspace: &Workspace) -> Result<()> {
     for table in ["datasources", "minds"] {
         let sql = format!("SELECT count(*) FROM {table} WHERE workspace_id = $1");
         let left: i64 = sqlx::query_scalar(AssertSqlSafe(sql))

@@ -2,6 +2,7 @@
 
 mod lifetime;
 mod limited;
+mod meanwhile;
 mod rotate;
 
 use mindhost_tests::{ADMIN_KEY, Host, Value, json};
@@ -102,12 +103,15 @@ async fn bad_keys_are_refused() {
     ] {
         host.post("/keys", body).await.expect_error(400, code);
     }
-    let expired = json!({"name": "old", "role": "user", "expires_at": "2020-01-01T00:00:00Z"});
-    let expired = create(&host, expired).await;
-    host.get("/minds")
-        .key(expired["key"].as_str().unwrap())
-        .await
-        .expect_error(401, "invalid_api_key");
+    let past = json!({"name": "old", "role": "user", "expires_at": "2020-01-01T00:00:00Z"});
+    let refused = host.post("/keys", past).await;
+    let error = refused.expect_error(400, "invalid_parameter");
+    assert_eq!(error["param"], "expires_at");
+    for name in ["a\nb", "\u{1b}[2J", "\u{7}", "a\u{202e}b"] {
+        let refused = host.post("/keys", json!({"name": name, "role": "user"}));
+        let error = refused.await.expect_error(400, "invalid_parameter");
+        assert_eq!(error["param"], "name");
+    }
     host.delete("/keys/unknown")
         .await
         .expect_error(404, "key_not_found");

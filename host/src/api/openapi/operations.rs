@@ -46,6 +46,7 @@ const fn open(id: &'static str, codes: &'static [&'static [Code]]) -> Operation 
 pub const BODY: &[Code] = &[
     InvalidBody,
     InvalidParameter,
+    BodyTimeout,
     BodyTooLarge,
     UnsupportedMediaType,
 ];

@@ -81,12 +81,90 @@ async fn the_last_key_that_could_make_every_other_stays() {
         .await
         .expect_error(409, "resource_in_use");
     host.get("/keys").key(&key).await.expect_status(200);
+    // An admin does not make operators, so it does not stand in for the last one of these.
     make(json!({"name": "next", "role": "admin"})).await;
+    let refused = host.delete(&path).key(&key).await;
+    let error = refused.expect_error(409, "resource_in_use");
+    assert!(error["message"].as_str().unwrap().contains("operator"));
+    let rotate = format!("{path}/rotate");
+    host.post(&rotate, json!({"expires_at": ends}))
+        .key(&key)
+        .await
+        .expect_error(409, "resource_in_use");
+    // One of another workspace does.
+    host.post("/workspaces", json!({"name": "team"}))
+        .key(&key)
+        .await
+        .expect_status(201);
+    host.post(
+        "/workspaces/team/keys",
+        json!({"name": "next", "role": "operator"}),
+    )
+    .key(&key)
+    .await
+    .expect_status(201);
     host.delete(&path).key(&key).await.expect_status(204);
     host.get("/keys")
         .key(&key)
         .await
         .expect_error(401, "invalid_api_key");
+}
+
+#[tokio::test]
+async fn an_admin_key_with_an_end_that_is_alone_is_renewed_and_replaced() {
+    let host = Host::start().await;
+    host.post("/workspaces", json!({"name": "team"}))
+        .await
+        .expect_status(201);
+    let ends = Timestamp::now() + SignedDuration::from_hours(1);
+    let body = json!({"name": "alone", "role": "admin", "expires_at": ends});
+    let made = host.post("/workspaces/team/keys", body.clone()).await;
+    let made = made.expect_status(201).json();
+    let path = format!("/keys/{}", made["id"].as_str().unwrap());
+    let rotated = host
+        .post(&format!("{path}/rotate"), json!({}))
+        .key(made["key"].as_str().unwrap())
+        .await
+        .expect_status(200)
+        .json();
+    let key = rotated["key"].as_str().unwrap();
+    host.delete(&path)
+        .key(key)
+        .await
+        .expect_error(409, "resource_in_use");
+    let sooner = json!({"name": "sooner", "role": "admin", "expires_at": ends - SignedDuration::from_secs(1)});
+    host.post("/keys", sooner).key(key).await.expect_status(201);
+    host.delete(&path)
+        .key(key)
+        .await
+        .expect_error(409, "resource_in_use");
+    // What the message says can be done.
+    host.post("/keys", body).key(key).await.expect_status(201);
+    host.delete(&path).key(key).await.expect_status(204);
+}
+
+#[tokio::test]
+async fn a_key_that_has_ended_is_renewed_with_another_end_alone() {
+    let host = Host::start().await;
+    let ends = Timestamp::now() + SignedDuration::from_millis(200);
+    let made = create(
+        &host,
+        json!({"name": "brief", "role": "user", "expires_at": ends}),
+    )
+    .await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let path = format!("/keys/{}/rotate", made["id"].as_str().unwrap());
+    let refused = host.post(&path, json!({})).await;
+    let error = refused.expect_error(409, "wrong_state");
+    assert_eq!(error["param"], "expires_at");
+    let past = host.post(&path, json!({"expires_at": ends})).await;
+    past.expect_error(400, "invalid_parameter");
+    let renewed = host.post(&path, json!({"expires_at": null})).await;
+    let renewed = renewed.expect_status(200).json();
+    host.get("/minds")
+        .key(renewed["key"].as_str().unwrap())
+        .await
+        .expect_status(200);
 }
 
 #[tokio::test]
