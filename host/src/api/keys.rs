@@ -27,7 +27,7 @@ use crate::{
 #[schema(as = NewKey)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Create {
-    /// For people.
+    /// For people: one line of text, without control characters.
     #[schema(
         min_length = 1,
         max_length = 100,
@@ -39,7 +39,7 @@ pub(super) struct Create {
     /// Names; the key is bound to these Minds even when they are renamed.
     #[schema(max_items = 256)]
     minds: Option<Vec<String>>,
-    /// Not valid from then on; never ends unless given.
+    /// Not valid from then on, a time to come; never ends unless given.
     expires_at: Option<jiff::Timestamp>,
     /// For a client whose answers need other shapes.
     compat: Option<Compat>,
@@ -50,7 +50,7 @@ pub(super) struct Create {
 #[schema(as = NewWorkspaceKey)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewInWorkspace {
-    /// For people.
+    /// For people: one line of text, without control characters.
     #[schema(
         min_length = 1,
         max_length = 100,
@@ -59,7 +59,7 @@ pub(super) struct NewInWorkspace {
     )]
     name: String,
     role: Role,
-    /// Not valid from then on; never ends unless given.
+    /// Not valid from then on, a time to come; never ends unless given.
     expires_at: Option<jiff::Timestamp>,
     /// For a client whose answers need other shapes.
     compat: Option<Compat>,
@@ -70,7 +70,7 @@ pub(super) struct NewInWorkspace {
 #[schema(as = RotateKey)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Rotate {
-    /// Another end; null for none, absent to keep it.
+    /// Another end, a time to come; null for none, absent to keep it.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<jiff::Timestamp>)]
     expires_at: Option<Option<jiff::Timestamp>>,

@@ -1,6 +1,9 @@
 //! Every operation of the OpenAPI document against everyone who may not use it. One that has no line here fails the test.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use mindhost_tests::{Host, Reply, Value, json};
 use reqwest::Method;
@@ -511,8 +514,10 @@ async fn every_operation_of_the_document_has_a_case() {
 #[tokio::test]
 async fn no_route_answers_without_a_valid_key() {
     let setup = Setup::start().await;
-    let ended = json!({"name": "old", "role": "operator", "expires_at": "2020-01-01T00:00:00Z"});
+    let ends = jiff::Timestamp::now() + jiff::SignedDuration::from_millis(200);
+    let ended = json!({"name": "old", "role": "operator", "expires_at": ends});
     let ended = setup.key(ended).await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
     for case in cases() {
         for key in [None, Some("mh_wrong"), Some(""), Some(&*ended)] {
             let refused = setup.send(&case, key).await;
