@@ -5,6 +5,7 @@
 //! the answer ends, when its log's token is cancelled (by a reader that leaves, by the caller, at shutdown), or
 //! at a bound; in each case the response is stored with how it ended.
 
+mod ended;
 pub mod events;
 pub mod items;
 mod keep;
@@ -39,7 +40,7 @@ use crate::{
     auth::Caller,
     catalog::Catalog,
     config,
-    conversations::{self, Conversations, Message},
+    conversations::{Conversations, Message},
     detaching::Detaching,
     error::{Code, Error, Kind, Result},
     minds::Minds,
@@ -186,6 +187,8 @@ impl Answering {
         let worker = this.clone();
         let tasks = &this.0.parts.tasks;
         tasks.spawn(async move { recovery::keep(&worker.0).await });
+        let worker = this.clone();
+        tasks.spawn(async move { ended::keep(&worker.0).await });
         if this.0.parts.store.backend() == Backend::Postgres {
             let worker = this.clone();
             tasks.spawn(async move { recovery::obey(&worker.0).await });
@@ -384,7 +387,7 @@ impl Answering {
     /// `response_not_found`; `forbidden` for one of another key; `wrong_state` when its host does not stop it in time.
     pub async fn cancel(&self, caller: &Caller, id: Uuid) -> Result<ResponseRecord> {
         let record = self.get(caller, id).await?;
-        conversations::require_owner(caller, &record.key_id)?;
+        self.require_heir(caller, &record.key_id).await?;
         match self.0.running.find(id) {
             Some(underway) => {
                 stop(&underway).await;
@@ -399,6 +402,19 @@ impl Answering {
         }
     }
 
+    async fn require_heir(&self, caller: &Caller, key_id: &str) -> Result<()> {
+        let conversations = &self.0.parts.conversations;
+        conversations.require_heir(caller, key_id).await
+    }
+
+    /// Stops the answers under way on this host whose keys have ended. Nobody waits for that.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn stop_ended(&self) -> Result<()> {
+        ended::stop(&self.0).await
+    }
+
     /// Removes a conversation with all its messages; answers that would be added to it are cancelled first.
     ///
     /// # Errors
@@ -406,7 +422,7 @@ impl Answering {
     pub async fn delete_conversation(&self, caller: &Caller, id: Uuid) -> Result<()> {
         let conversations = &self.0.parts.conversations;
         let conversation = conversations.get(caller, id).await?;
-        conversations::require_owner(caller, &conversation.key_id)?;
+        self.require_heir(caller, &conversation.key_id).await?;
         join_all(self.0.running.in_conversation(id).iter().map(stop)).await;
         for response in store::under_way_in(&self.0.parts.store, id).await? {
             self.0.stop_elsewhere(response).await?;

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::{
-    auth::Caller,
+    auth::{Caller, Role, keys},
     error::{Code, Error, Result},
     store::Store,
 };
@@ -264,7 +264,8 @@ impl Conversations {
     /// # Errors
     /// As [`Self::update`]; `message_not_found`.
     pub async fn remove(&self, caller: &Caller, id: Uuid, message: Uuid) -> Result<Conversation> {
-        let conversation = self.owned(caller, id).await?;
+        let conversation = self.get(caller, id).await?;
+        self.require_heir(caller, &conversation.key_id).await?;
         match store::remove(&self.store, id, message).await? {
             true => Ok(conversation),
             false => Err(no_message(message)),
@@ -292,6 +293,25 @@ impl Conversations {
         let found = self.get(caller, id).await?;
         require_owner(caller, &found.key_id)?;
         Ok(found)
+    }
+
+    /// Refuses to remove or stop what another key made, unless that key has ended and so cannot do it any more: then
+    /// admins may.
+    ///
+    /// # Errors
+    /// `forbidden`
+    pub async fn require_heir(&self, caller: &Caller, key_id: &str) -> Result<()> {
+        let owned = require_owner(caller, key_id);
+        if owned.is_ok() || caller.role < Role::Admin {
+            return owned;
+        }
+        match keys::ended(&self.store, vec![key_id.to_owned()])
+            .await?
+            .len()
+        {
+            0 => owned,
+            _ => Ok(()),
+        }
     }
 
     /// Deletes it with all its messages.
@@ -351,7 +371,7 @@ impl Conversations {
     }
 }
 
-/// Refuses to change what another key made: admins may read it, and no more.
+/// Refuses to change what another key made: admins may read it, and remove it once that key has ended.
 ///
 /// # Errors
 /// `forbidden`

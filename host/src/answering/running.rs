@@ -1,7 +1,7 @@
 //! The answers under way on this host, and for a while the events of those that were made in the background.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{HashMap, HashSet, VecDeque},
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -105,6 +105,22 @@ impl Running {
     /// The answer of a response, if it is under way here.
     pub fn find(&self, id: Uuid) -> Option<Underway> {
         lock(&self.answers).get(&id).cloned()
+    }
+
+    /// The keys that they are made for.
+    pub fn keys(&self) -> HashSet<String> {
+        let answers = lock(&self.answers);
+        answers
+            .values()
+            .map(|one| one.record.key_id.clone())
+            .collect()
+    }
+
+    /// Tells those of a key to stop.
+    pub fn cancel(&self, key_id: &str) {
+        let answers = lock(&self.answers);
+        let of_key = answers.values().filter(|one| one.record.key_id == key_id);
+        of_key.for_each(|one| one.log.cancel.cancel());
     }
 
     /// Ids of the responses that are stored, or will be.

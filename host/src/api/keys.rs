@@ -14,6 +14,7 @@ use super::{
     extract::{Json, Path, present},
 };
 use crate::{
+    answering::Answering,
     auth::{
         Auth, Caller, Compat, Role,
         keys::{Key, KeyText, NewKey, check_count},
@@ -222,8 +223,10 @@ async fn ids(caller: &Caller, minds: &Minds, names: &[String]) -> Result<Vec<Str
 pub(super) async fn revoke(
     caller: Caller,
     State(auth): State<Arc<Auth>>,
+    State(answering): State<Answering>,
     Path(id): Path<String>,
 ) -> Result<StatusCode> {
     auth.revoke_key(&caller, &id).await?;
+    answering.stop_ended().await?;
     Ok(StatusCode::NO_CONTENT)
 }

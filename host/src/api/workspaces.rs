@@ -12,6 +12,7 @@ use super::{
     keys::{Created, NewInWorkspace},
 };
 use crate::{
+    answering::Answering,
     auth::{Auth, Caller},
     error::Result,
     workspaces::{Workspace, Workspaces},
@@ -69,9 +70,11 @@ pub(super) async fn get(
 pub(super) async fn delete(
     caller: Caller,
     State(workspaces): State<Workspaces>,
+    State(answering): State<Answering>,
     Path(name): Path<String>,
 ) -> Result<StatusCode> {
     workspaces.delete(&caller, &name).await?;
+    answering.stop_ended().await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

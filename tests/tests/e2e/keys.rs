@@ -1,5 +1,6 @@
 //! `/keys`
 
+mod left;
 mod lifetime;
 mod limited;
 mod meanwhile;
