@@ -30,24 +30,26 @@ mod plugins;
 mod providers;
 mod response_object;
 mod responses;
+mod serving;
 mod state;
 mod usage;
 mod workspaces;
 
-use std::{io, net::SocketAddr};
-
 use axum::{
-    Router, ServiceExt,
-    extract::{DefaultBodyLimit, Request, connect_info::IntoMakeServiceWithConnectInfo},
+    Router,
+    extract::DefaultBodyLimit,
     middleware::from_fn_with_state,
     routing::{MethodRouter, delete, get, patch, post},
-    serve::ListenerExt,
 };
 use tokio::net::TcpListener;
 use tower::Layer;
 use tower_http::normalize_path::{NormalizePath, NormalizePathLayer};
 
-pub use state::{AppState, Shutdown};
+use self::serving::Bounds;
+pub use self::state::{AppState, Shutdown};
+
+/// Connections to the listener for metrics: what watches a host is few.
+const METRICS_CONNECTIONS: usize = 64;
 
 /// Routes below a prefix that is still open.
 #[derive(Default)]
@@ -200,42 +202,35 @@ fn routes() -> Routes {
         .route("/plugins/{name}/release", post(plugins::release::release))
 }
 
-/// Serves until `ending` is done, then until the connections that are open have ended.
-///
-/// # Errors
-/// When the listener fails.
+/// Serves until `ending` is done, then until the requests that are under way have ended. `open_files` is how many files
+/// the process may have open.
 pub async fn serve(
     listener: TcpListener,
     state: AppState,
-    ending: impl Future<Output = ()> + Send + 'static,
-) -> io::Result<()> {
-    // Without Nagle's delay: an event that is written is an event that is sent.
-    let listener = listener.tap_io(|connection| {
-        if let Err(error) = connection.set_nodelay(true) {
-            tracing::debug!(%error, "could not set TCP_NODELAY");
-        }
-    });
-    axum::serve(listener, service(state))
-        .with_graceful_shutdown(ending)
-        .await
+    open_files: u64,
+    ending: impl Future<Output = ()>,
+) {
+    let bounds = Bounds::of(&state.config, open_files);
+    tracing::debug!(?bounds, "connections are served");
+    serving::serve(listener, service(state), bounds, ending).await;
 }
 
-/// Serves the figures alone, without keys: who reaches this listener may see them. Until `ending` is done.
-///
-/// # Errors
-/// When the listener fails.
+/// Serves the figures alone, without keys: who reaches this listener may see them. It has connections of its own, so that
+/// a server whose clients take all of theirs can still be watched. Until `ending` is done.
 pub async fn serve_metrics(
     listener: TcpListener,
     state: AppState,
-    ending: impl Future<Output = ()> + Send + 'static,
-) -> io::Result<()> {
-    axum::serve(listener, metrics::open_router(state))
-        .with_graceful_shutdown(ending)
-        .await
+    ending: impl Future<Output = ()>,
+) {
+    let bounds = Bounds {
+        connections: METRICS_CONNECTIONS,
+        ..Bounds::of(&state.config, u64::MAX)
+    };
+    serving::serve(listener, metrics::open_router(state), bounds, ending).await;
 }
 
 /// The whole server as a service: the API under both of its prefixes, with and without a trailing slash.
-fn service(state: AppState) -> IntoMakeServiceWithConnectInfo<NormalizePath<Router>, SocketAddr> {
+fn service(state: AppState) -> NormalizePath<Router> {
     let config = state.config.clone();
     // Whatever the handlers do: without a valid key none of them is reached.
     let admitted = from_fn_with_state(state.clone(), admission::admit);
@@ -254,6 +249,5 @@ fn service(state: AppState) -> IntoMakeServiceWithConnectInfo<NormalizePath<Rout
         .layer(DefaultBodyLimit::max(config.server.body_limit))
         .with_state(state.clone());
     let router = middleware::wrap(router, &config.server, state.http_meter.clone());
-    let service = NormalizePathLayer::trim_trailing_slash().layer(router);
-    ServiceExt::<Request>::into_make_service_with_connect_info(service)
+    NormalizePathLayer::trim_trailing_slash().layer(router)
 }

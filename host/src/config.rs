@@ -77,6 +77,14 @@ pub struct Server {
     /// Until its last.
     #[serde(deserialize_with = "values::duration")]
     pub body_timeout: Duration,
+    /// Connections of clients.
+    pub max_connections: usize,
+    /// From a connection to the head of its first request.
+    #[serde(deserialize_with = "values::duration")]
+    pub first_request_timeout: Duration,
+    /// Between two requests of a connection.
+    #[serde(deserialize_with = "values::duration")]
+    pub idle_timeout: Duration,
     /// Origins whose pages may call the API.
     pub cors_origins: Vec<String>,
     /// Gzip where the client asks for it.

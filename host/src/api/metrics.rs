@@ -24,7 +24,7 @@ use prometheus_client::{
 
 pub use self::http::HttpMeter;
 use self::plugins::PluginFigures;
-use super::{AppState, admission};
+use super::{AppState, admission, health};
 use crate::{
     answering::Answering,
     auth::{Caller, limits::Limits},
@@ -67,9 +67,13 @@ pub(super) fn router(state: AppState) -> Router<AppState> {
         .layer(from_fn_with_state(state, admission::admit))
 }
 
-/// The route alone, for a listener that only those reach who may see it.
+/// The route alone, for a listener that only those reach who may see it, and with it how the server is.
 pub(super) fn open_router(state: AppState) -> Router {
-    Router::new().route(PATH, get(read_all)).with_state(state)
+    Router::new()
+        .route(PATH, get(read_all))
+        .route("/healthz", get(health::healthz))
+        .route("/readyz", get(health::readyz))
+        .with_state(state)
 }
 
 /// Gets the figures of this host

@@ -76,7 +76,7 @@ async fn serve(
     config: Config,
     beside: impl FnOnce(&AppState) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    allow_open_files();
+    let open_files = allow_open_files();
     let config = Arc::new(config);
     let _alone = match config.database_url.get() {
         None => Some(lock_data_dir(&config.data_dir)?),
@@ -132,13 +132,9 @@ async fn serve(
     if let Some(metrics) = metrics {
         let ending = state.shutdown.ending.clone().cancelled_owned();
         let served = api::serve_metrics(metrics, state.clone(), ending);
-        state.shutdown.tasks.spawn(async move {
-            if let Err(error) = served.await {
-                tracing::error!(%error, "the listener for metrics failed");
-            }
-        });
+        state.shutdown.tasks.spawn(served);
     }
-    until_signal(listener, state).await
+    until_signal(listener, state, open_files).await
 }
 
 async fn listen_for_metrics(address: std::net::SocketAddr) -> anyhow::Result<TcpListener> {
@@ -151,7 +147,8 @@ async fn listen_for_metrics(address: std::net::SocketAddr) -> anyhow::Result<Tcp
 
 /// A stream has two connections, to its client and to its model. What shells and service managers allow at first is
 /// meant for programs that need few, and may be raised up to a bound that they set as well.
-fn allow_open_files() {
+/// How many there may be then.
+fn allow_open_files() -> u64 {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit {
         current: limit.maximum,
@@ -160,20 +157,26 @@ fn allow_open_files() {
     if let Err(error) = setrlimit(Resource::Nofile, raised) {
         tracing::warn!(%error, "could not raise the number of files that may be open");
     }
+    // None means no limit.
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
 /// Serves until a signal comes, then lets what is under way end, but not for ever.
-async fn until_signal(listener: TcpListener, state: AppState) -> anyhow::Result<()> {
+async fn until_signal(
+    listener: TcpListener,
+    state: AppState,
+    open_files: u64,
+) -> anyhow::Result<()> {
     let (mut terminate, mut interrupt) = (
         signal(SignalKind::terminate())?,
         signal(SignalKind::interrupt())?,
     );
     let token = state.shutdown.ending.clone();
     let ending = token.clone().cancelled_owned();
-    let server = api::serve(listener, state.clone(), ending);
+    let server = api::serve(listener, state.clone(), open_files, ending);
     tokio::pin!(server);
     tokio::select! {
-        result = &mut server => return Ok(result?),
+        () = &mut server => return Ok(()),
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
     }
@@ -183,7 +186,7 @@ async fn until_signal(listener: TcpListener, state: AppState) -> anyhow::Result<
     // Answers and exports have no other way to learn that the server ends: they finish or are halted.
     state.shutdown.tasks.close();
     let ended = async {
-        let _ = server.await;
+        server.await;
         stopped(&state).await;
     };
     tokio::select! {

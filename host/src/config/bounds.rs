@@ -38,6 +38,10 @@ fn counts(config: &Config) -> Vec<(&'static str, u64)> {
     let (sql, catalog, answering) = (&config.sql, &config.catalog, &config.answering);
     vec![
         ("server.body_limit", config.server.body_limit as u64),
+        (
+            "server.max_connections",
+            config.server.max_connections as u64,
+        ),
         ("store.max_connections", config.store.max_connections.into()),
         ("plugins.max_memory_bytes", plugins.max_memory_bytes),
         (
@@ -93,6 +97,11 @@ fn times(config: &Config) -> Vec<(&'static str, Duration)> {
     vec![
         ("server.body_idle_timeout", config.server.body_idle_timeout),
         ("server.body_timeout", config.server.body_timeout),
+        (
+            "server.first_request_timeout",
+            config.server.first_request_timeout,
+        ),
+        ("server.idle_timeout", config.server.idle_timeout),
         ("store.acquire_timeout", config.store.acquire_timeout),
         ("plugins.max_call_time", plugins.max_call_time),
         ("plugins.connect_timeout", plugins.connect_timeout),

@@ -29,6 +29,7 @@ mod openapi;
 mod plugins;
 mod providers;
 mod responses;
+mod serving;
 mod shapes;
 mod sql;
 mod stores;
