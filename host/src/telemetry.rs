@@ -38,7 +38,7 @@ pub enum LogError {
 /// # Errors
 /// When `log.level` is no filter or `telemetry.otlp_endpoint` no collector.
 pub fn start(log: &Log, telemetry: &Telemetry) -> Result<Option<Traces>, LogError> {
-    let filter = EnvFilter::builder().parse(&log.level)?;
+    let filter = EnvFilter::builder().parse(filter(&log.level))?;
     let traces = Traces::start(telemetry)?;
     match &traces {
         None => registry().with(filter).with(lines(log)).try_init(),
@@ -64,6 +64,15 @@ pub fn start(log: &Log, telemetry: &Telemetry) -> Result<Option<Traces>, LogErro
         |panic| tracing::error!(%panic, "a part of the server panicked"),
     ));
     Ok(traces)
+}
+
+/// The library that speaks the Model Context Protocol calls it an error when a client does not wait for its answer. What
+/// goes wrong in a call we say ourselves, so it is heard only where the setting names it.
+fn filter(level: &str) -> String {
+    match level.contains("rmcp") {
+        true => level.to_owned(),
+        false => format!("{level},rmcp=off"),
+    }
 }
 
 fn lines<S>(log: &Log) -> Box<dyn Layer<S> + Send + Sync>

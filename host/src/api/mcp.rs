@@ -3,6 +3,8 @@
 //! Stateless: each request carries its key and stands by itself, so any host behind a load balancer answers it, and a
 //! key that is revoked ends at once. What a tool may see and do is what the same key may on `/api/v1`.
 
+mod calls;
+mod origin;
 mod tools;
 
 use std::sync::Arc;
@@ -28,6 +30,7 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 
+use self::calls::{Calls, Name};
 use super::{AppState, admission, events::SentEvent, extract};
 use crate::{
     auth::Caller,
@@ -61,13 +64,16 @@ pub fn router(state: AppState) -> Router<AppState> {
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
-        // Pages of other sites have no key to send, so the name that the server is reached by decides nothing.
+        // What browsers send is looked at before (`origin`), and programs may reach the server by any name.
         .disable_allowed_hosts()
         .with_max_request_body_bytes(state.config.server.body_limit)
         .with_cancellation_token(state.shutdown.halt.clone());
+    let calls = Calls::default();
     let server = Server {
         state: state.clone(),
+        calls: calls.clone(),
     };
+    let origins: Arc<[String]> = state.config.server.cors_origins.clone().into();
     let service = StreamableHttpService::new(
         move || Ok(server.clone()),
         Arc::new(NeverSessionManager::default()),
@@ -76,7 +82,9 @@ pub fn router(state: AppState) -> Router<AppState> {
     Router::new()
         .route_service(PATH, service)
         .layer(from_fn(in_one_form))
+        .layer(from_fn_with_state(calls, calls::heed))
         .layer(from_fn_with_state(state, admission::admit))
+        .layer(from_fn_with_state(origins, origin::check))
 }
 
 /// What the library refuses by itself it says in words alone: here in the body that every failure has.
@@ -115,6 +123,7 @@ async fn in_one_form(request: Request, next: Next) -> Response {
 #[derive(Clone)]
 struct Server {
     state: AppState,
+    calls: Calls,
 }
 
 impl ServerHandler for Server {
@@ -130,8 +139,8 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let caller = caller(&context)?;
-        let minds = self.state.minds.list(&caller).await.map_err(protocol)?;
+        let caller = caller(parts(&context)?)?;
+        let minds = self.state.minds.list(caller).await.map_err(protocol)?;
         let allows_sql = minds.iter().any(|mind| mind.allows_direct_queries());
         Ok(ListToolsResult::with_all_items(tools::offered(allows_sql)))
     }
@@ -141,12 +150,16 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let caller = caller(&context)?;
+        let parts = parts(&context)?;
+        let caller = caller(parts)?;
+        let named = Name::of(caller, &parts.headers, context.id.clone());
+        let call = self.calls.begin(named);
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         // Dropping the work, because the client left or cancelled, cancels it down to the database.
         let made = tokio::select! {
-            made = tools::call(&self.state, &caller, &request.name, arguments) => made,
-            () = context.ct.cancelled() => return Err(ErrorData::internal_error("cancelled", None)),
+            made = tools::call(&self.state, caller, &request.name, arguments) => made,
+            () = context.ct.cancelled() => return Err(cancelled()),
+            () = call.taken_back() => return Err(cancelled()),
         };
         let result = match made {
             Ok(value) => CallToolResult::structured(value),
@@ -166,14 +179,21 @@ impl ServerHandler for Server {
     }
 }
 
-/// Who is asking: put there by [`authenticate`], which every request has passed.
-fn caller(context: &RequestContext<RoleServer>) -> Result<Caller, ErrorData> {
-    context
-        .extensions
-        .get::<Parts>()
-        .and_then(|parts| parts.extensions.get::<Caller>())
-        .cloned()
-        .ok_or_else(|| ErrorData::internal_error("the request has no caller", None))
+/// The head of the request that brought a message.
+fn parts(context: &RequestContext<RoleServer>) -> Result<&Parts, ErrorData> {
+    let parts = context.extensions.get::<Parts>();
+    parts.ok_or_else(|| ErrorData::internal_error("the message came with no request", None))
+}
+
+/// Who is asking, as [`admission`] found out.
+fn caller(parts: &Parts) -> Result<&Caller, ErrorData> {
+    let caller = parts.extensions.get::<Caller>();
+    caller.ok_or_else(|| ErrorData::internal_error("the request has no caller", None))
+}
+
+/// Nobody reads it, but a request has an answer.
+fn cancelled() -> ErrorData {
+    ErrorData::internal_error("cancelled", None)
 }
 
 fn protocol(error: Error) -> ErrorData {

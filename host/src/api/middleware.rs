@@ -76,6 +76,7 @@ fn cors(origins: &[String]) -> CorsLayer {
             REQUEST_ID.clone(),
             header::RETRY_AFTER,
             header::CONTENT_DISPOSITION,
+            HeaderName::from_static("mcp-session-id"),
         ])
 }
 

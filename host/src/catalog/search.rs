@@ -38,6 +38,9 @@ pub struct Found {
     pub tables: Vec<FoundTable>,
     /// How many the Mind has in all.
     pub total_tables: usize,
+    /// Whether they fit the words. Where none does, all tables are given, because a model had better see some.
+    #[serde(skip)]
+    pub do_fit: bool,
 }
 
 /// A table that fits.
@@ -152,7 +155,8 @@ impl Catalog {
             }
         }
         let total_tables = found.len();
-        if found.iter().any(|(score, ..)| *score > 0) {
+        let some_fit = found.iter().any(|(score, ..)| *score > 0);
+        if some_fit {
             found.retain(|(score, ..)| *score > 0);
         }
         // The sort keeps the order of the Mind and of names among equals.
@@ -163,6 +167,7 @@ impl Catalog {
         Ok(Found {
             tables: tables.collect(),
             total_tables,
+            do_fit: some_fit || words.is_empty(),
         })
     }
 

@@ -1,8 +1,13 @@
 //! `/mcp`
 
-use mindhost_tests::{Host, ScriptedModel, Turn, build, json};
+use std::process::Stdio;
+
+use mindhost_tests::{Gate, Host, ScriptedModel, Turn, build, json};
 use reqwest::Method;
-use tokio::process::Command;
+use tokio::{
+    io::{AsyncBufReadExt as _, BufReader},
+    process::{Child, Command},
+};
 
 const ANSWER: &str = "There are three items.";
 const SHOP: &str = "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT);
@@ -98,4 +103,171 @@ async fn sql_is_offered_only_where_a_mind_allows_it_and_refused_elsewhere() {
     let call = json!({"name": "drop_tables", "arguments": {}});
     let unknown = rpc(&host, "tools/call", call).await.json();
     assert_eq!(unknown["error"]["code"], -32602, "{unknown}");
+}
+
+/// A client of older protocols that asks `patient` and waits so many seconds.
+fn client_that_waits(host: &Host, seconds: &str) -> Child {
+    let script = build::workspace_dir().join("tests/clients/mcp_python/leaves.py");
+    let mut python = Command::new(build::python());
+    python.arg(script);
+    python.args([
+        &format!("{}/mcp", host.url()),
+        host.key(),
+        "patient",
+        seconds,
+    ]);
+    python.stdin(Stdio::piped()).stdout(Stdio::piped());
+    python.kill_on_drop(true).spawn().unwrap()
+}
+
+async fn first_line(client: &mut Child) -> String {
+    let mut line = String::new();
+    let mut lines = BufReader::new(client.stdout.take().unwrap());
+    lines.read_line(&mut line).await.unwrap();
+    line
+}
+
+#[tokio::test]
+async fn what_a_client_with_the_handshake_gives_up_ends_and_what_another_waits_for_does_not() {
+    let host = shop().await;
+    let gate = Gate::default();
+    let waited_for = Turn::empty().and_wait(&gate).and_text(ANSWER);
+    let model = ScriptedModel::start([waited_for, Turn::empty().and_hang()]).await;
+    host.scripted_provider("scripted", &model).await;
+    let mind = host.mind("patient").datasource("shop");
+    mind.provider("scripted").create().await;
+
+    // Both count their requests alike and have one key.
+    let mut patient = client_that_waits(&host, "60");
+    model.wait_for_requests(1).await;
+    let mut hasty = client_that_waits(&host, "2");
+    model.wait_for_abandoned(1).await;
+    assert_eq!(first_line(&mut hasty).await, "gave up\n");
+    gate.open();
+    assert_eq!(first_line(&mut patient).await, format!("{ANSWER}\n"));
+    // Who gives up has made no mistake, and neither has the server.
+    assert!(!host.log().contains("ERROR"), "{}", host.log());
+}
+
+#[tokio::test]
+async fn without_a_session_a_call_is_taken_back_only_when_it_is_surely_the_one() {
+    let host = shop().await;
+    let gate = Gate::default();
+    let waits = || Turn::empty().and_wait(&gate).and_text(ANSWER);
+    let model = ScriptedModel::start([Turn::empty().and_hang(), waits(), waits()]).await;
+    host.scripted_provider("scripted", &model).await;
+    let mind = host.mind("patient").datasource("shop");
+    mind.provider("scripted").create().await;
+    let ask = || {
+        let call =
+            json!({"name": "ask", "arguments": {"mind": "patient", "question": "How many?"}});
+        tokio::spawn(rpc(&host, "tools/call", call).attempt())
+    };
+    let take_back = async || {
+        let notification = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}});
+        let sent = host
+            .request(Method::POST, "/mcp")
+            .header("accept", "application/json, text/event-stream")
+            .header("mcp-protocol-version", "2025-06-18")
+            .json(&notification);
+        sent.await.expect_status(202);
+    };
+
+    let one = ask();
+    model.wait_for_requests(1).await;
+    take_back().await;
+    model.wait_for_abandoned(1).await;
+    let ended = one.await.unwrap().unwrap().json();
+    assert_eq!(ended["error"]["message"], "cancelled", "{ended}");
+
+    let twins = [ask(), ask()];
+    model.wait_for_requests(3).await;
+    take_back().await;
+    // It lets one pass each time.
+    gate.open();
+    gate.open();
+    for twin in twins {
+        let answered = twin.await.unwrap().unwrap().json();
+        let answer = &answered["result"]["structuredContent"]["answer"];
+        assert_eq!(answer, ANSWER, "{answered}");
+    }
+}
+
+#[tokio::test]
+async fn pages_of_other_origins_are_refused() {
+    let host = Host::builder()
+        .env("MINDHOST_SERVER__CORS_ORIGINS", "https://app.example.com")
+        .start()
+        .await;
+    let ask = |origin: &str| rpc(&host, "tools/list", json!({})).header("origin", origin);
+    for origin in ["https://evil.example.com", "null", "http://127.0.0.1:1"] {
+        let reply = ask(origin).await;
+        reply.expect_error(403, "forbidden");
+        // Even without a key: a page learns nothing.
+        let reply = ask(origin).without_key().await;
+        reply.expect_error(403, "forbidden");
+    }
+    for origin in ["https://app.example.com", &host.url()] {
+        ask(origin).await.expect_status(200);
+    }
+}
+
+#[tokio::test]
+async fn a_tool_speaks_of_tools_and_gives_only_what_was_asked_for() {
+    let host = shop().await;
+    host.mind("clerk").datasource("shop").create().await;
+    let call = async |tool: &str, arguments: serde_json::Value| {
+        let call = json!({"name": tool, "arguments": arguments});
+        let reply = rpc(&host, "tools/call", call).await.expect_status(200);
+        reply.json()["result"]["structuredContent"].clone()
+    };
+    let nobody = "0198f3c2-7a51-7d0e-9b6a-2f4c8e1d5a70";
+    for (tool, arguments, param, advice) in [
+        (
+            "ask",
+            json!({"mind": "nobody", "question": "Who?"}),
+            "mind",
+            "`list_minds`",
+        ),
+        (
+            "describe_tables",
+            json!({"mind": "nobody"}),
+            "mind",
+            "`list_minds`",
+        ),
+        (
+            "describe_tables",
+            json!({"mind": "clerk", "tables": ["nothing"]}),
+            "tables",
+            "`describe_tables`",
+        ),
+        (
+            "read_page",
+            json!({"conversation": nobody, "message": nobody}),
+            "conversation",
+            "`run_sql`",
+        ),
+    ] {
+        let error = call(tool, arguments).await["error"].clone();
+        assert_eq!(error["param"], param, "{error}");
+        assert!(
+            error["message"].as_str().unwrap().contains(advice),
+            "{error}"
+        );
+    }
+    let found = call(
+        "describe_tables",
+        json!({"mind": "clerk", "search": "weather"}),
+    )
+    .await;
+    assert_eq!(
+        (&found["tables"], &found["total_tables"]),
+        (&json!([]), &json!(1))
+    );
+    let found = call(
+        "describe_tables",
+        json!({"mind": "clerk", "search": "items"}),
+    )
+    .await;
+    assert_eq!(found["tables"].as_array().unwrap().len(), 1, "{found}");
 }

@@ -149,14 +149,48 @@ pub async fn call(
     name: &str,
     arguments: Value,
 ) -> Result<Value, Failure> {
-    Ok(match name {
-        "list_minds" => list_minds(state, caller).await?,
-        "describe_tables" => describe_tables(state, caller, parse(arguments)?).await?,
-        "ask" => ask_mind(state, caller, parse(arguments)?).await?,
-        "run_sql" => run_sql(state, caller, parse(arguments)?).await?,
-        "read_page" => read_page(state, caller, parse(arguments)?).await?,
+    let made = match name {
+        "list_minds" => list_minds(state, caller).await,
+        "describe_tables" => describe_tables(state, caller, parse(arguments)?).await,
+        "ask" => ask_mind(state, caller, parse(arguments)?).await,
+        "run_sql" => run_sql(state, caller, parse(arguments)?).await,
+        "read_page" => read_page(state, caller, parse(arguments)?).await,
         _ => return Err(Failure::UnknownTool),
-    })
+    };
+    made.map_err(|error| Failure::Of(in_words_of_tools(error, name)))
+}
+
+/// The failures below speak of routes and of their fields; who calls a tool knows only of tools and their arguments.
+fn in_words_of_tools(error: Error, tool: &str) -> Error {
+    let advice = match (error.code(), tool) {
+        (Code::MindNotFound, _) => Some("`list_minds` lists those there are"),
+        (Code::UnknownTable, _) => {
+            Some("`describe_tables` without `tables` lists those of the Mind")
+        }
+        (Code::ConversationNotFound, "read_page") => {
+            Some("`ask` and `run_sql` give the `conversation` and the `message` of their result")
+        }
+        _ => None,
+    };
+    let param = match (error.code(), error.param_name()) {
+        (Code::MindNotFound, _) | (_, Some("model")) => Some("mind"),
+        (_, Some("table_names")) => Some("tables"),
+        _ => None,
+    };
+    let error = match (advice, error.message().rsplit_once("; ")) {
+        (Some(advice), Some((fact, _))) => {
+            let told = Error::new(error.code(), format!("{fact}; {advice}"));
+            match error.param_name() {
+                Some(named) => told.param(named),
+                None => told,
+            }
+        }
+        _ => error,
+    };
+    match param {
+        Some(param) => error.param(param),
+        None => error,
+    }
 }
 
 async fn list_minds(state: &AppState, caller: &Caller) -> Result<Value, Error> {
@@ -178,7 +212,12 @@ async fn describe_tables(
     let view = &access.view;
     if wanted.tables.is_empty() {
         let found = state.catalog.search(view, &wanted.search, FOUND_TABLES);
-        return serde_json::to_value(found.await?).map_err(Error::internal);
+        let mut found = found.await?;
+        // Whoever calls this tool can search again, and would take tables that do not fit for those that do.
+        if !found.do_fit {
+            found.tables.clear();
+        }
+        return serde_json::to_value(found).map_err(Error::internal);
     }
     if wanted.tables.len() > 20 {
         return Err(Error::invalid("tables", "name 20 tables at most at once"));
@@ -284,4 +323,45 @@ fn parse<T: DeserializeOwned>(arguments: Value) -> Result<T, Error> {
         );
         Error::invalid(path, message)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_speaks_of_tools_and_their_arguments() {
+        for (code, said, param, tool, expected, named) in [
+            (
+                Code::MindNotFound,
+                "there is no Mind 'x'; `GET /minds` lists those there are",
+                "model",
+                "ask",
+                "there is no Mind 'x'; `list_minds` lists those there are",
+                "mind",
+            ),
+            (
+                Code::UnknownTable,
+                "the datasource has no table 'x'; GET the catalog for its tables",
+                "table_names",
+                "describe_tables",
+                "the datasource has no table 'x'; `describe_tables` without `tables` lists those of the Mind",
+                "tables",
+            ),
+            (
+                Code::SqlInvalid,
+                "no such column: x; is it there?",
+                "sql",
+                "run_sql",
+                "no such column: x; is it there?",
+                "sql",
+            ),
+        ] {
+            let error = in_words_of_tools(Error::new(code, said).param(param), tool);
+            assert_eq!(
+                (error.message(), error.param_name()),
+                (expected, Some(named))
+            );
+        }
+    }
 }
