@@ -40,11 +40,16 @@ pub async fn fuzz(examples: u32, patience: Duration) -> Fuzzed {
         .map(|name| format!("\"{name}\"\n"))
         .collect();
     std::fs::write(folder.path().join("known.txt"), known).expect("a dictionary");
-    let config = build::workspace_dir().join("tests/clients/schemathesis/schemathesis.toml");
-    std::fs::copy(config, folder.path().join("schemathesis.toml")).expect("the configuration");
+    for file in ["schemathesis.toml", "hooks.py"] {
+        let ours = build::workspace_dir()
+            .join("tests/clients/schemathesis")
+            .join(file);
+        std::fs::copy(ours, folder.path().join(file)).expect("the configuration");
+    }
     let mut command = Command::new(build::schemathesis());
     command
         .current_dir(folder.path())
+        .env("SCHEMATHESIS_HOOKS", "hooks")
         .arg("run")
         .arg(format!("{}/openapi.json", host.base_url()))
         .args(["--header", &format!("Authorization: Bearer {}", host.key())])

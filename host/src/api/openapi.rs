@@ -4,6 +4,7 @@
 //! what it can fail with, [`complete`] what is the same everywhere.
 
 mod complete;
+mod examples;
 mod links;
 mod operations;
 mod page;
@@ -188,6 +189,46 @@ mod tests {
             );
             let has_key = one["security"] != serde_json::json!([]);
             assert_eq!(one["responses"].get("401").is_some(), has_key, "{what}");
+        }
+    }
+
+    /// Every body of an operation, taken or given.
+    fn bodies(operation: &Value) -> impl Iterator<Item = &Value> {
+        let answers = operation["responses"].as_object().unwrap().values();
+        let all = answers.chain(operation.get("requestBody"));
+        let medias = all.filter_map(|body| body["content"].as_object());
+        medias.flat_map(|medias| medias.values())
+    }
+
+    /// The examples of a body: its own and those that it refers to.
+    fn examples(media: &Value) -> Vec<Value> {
+        let named = media["examples"].as_object().into_iter().flatten();
+        let named = named.map(|(_, named)| match named["$ref"].as_str() {
+            Some(place) => &DOCUMENT.pointer(&place[1..]).unwrap()["value"],
+            None => &named["value"],
+        });
+        media
+            .get("example")
+            .into_iter()
+            .chain(named)
+            .cloned()
+            .collect()
+    }
+
+    #[test]
+    fn every_body_has_an_example_that_is_as_its_schema_says() {
+        for (path, method, operation) in operations() {
+            for media in bodies(&operation) {
+                let mut schema = media["schema"].clone();
+                schema["components"] = DOCUMENT["components"].clone();
+                let schema = jsonschema::draft202012::new(&schema).unwrap();
+                let examples = examples(media);
+                assert!(!examples.is_empty(), "{method} {path}: {media}");
+                for example in examples {
+                    let well = schema.validate(&example);
+                    assert!(well.is_ok(), "{method} {path}: {example}: {well:?}");
+                }
+            }
         }
     }
 

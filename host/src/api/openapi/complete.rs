@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::{
-    links,
+    examples, links,
     operations::{self, Operation},
 };
 use crate::{
@@ -88,11 +88,13 @@ const IN_PATH: &[(&str, &str, &str)] = &[
 
 /// Adds it to a document.
 pub fn complete(document: &mut Value) {
+    let schemas = document["components"]["schemas"].clone();
     if let Some(paths) = document["paths"].as_object_mut() {
         for (path, item) in paths {
             let operations = item.as_object_mut().into_iter().flatten();
             for (method, operation) in operations {
                 complete_operation(path, method, operation);
+                examples::add(operation, &schemas);
             }
         }
     }
@@ -130,6 +132,7 @@ fn complete_operation(path: &str, method: &str, operation: &mut Value) {
     add_parameters(path, operation);
     if let Some(body) = operation.get_mut("requestBody") {
         without_null(body);
+        as_bytes(body);
     }
     let Some(rules) = operations::of(&id) else {
         tracing::error!(id, "an operation without rules");
@@ -213,12 +216,21 @@ fn refine(value: &mut Value) {
 
 /// A body that may be left out is never null.
 fn without_null(body: &mut Value) {
-    let schema = &mut body["content"]["application/json"]["schema"];
+    let Some(schema) = body.pointer_mut("/content/application~1json/schema") else {
+        return;
+    };
     if let Some(choices) = schema["oneOf"].as_array() {
         let whole = choices.iter().find(|choice| choice["type"] != "null");
         if let (Some(whole), 2) = (whole.cloned(), choices.len()) {
             *schema = whole;
         }
+    }
+}
+
+/// A file is its bytes, not a list of numbers.
+fn as_bytes(body: &mut Value) {
+    if let Some(file) = body.pointer_mut("/content/application~1wasm") {
+        file["schema"] = json!({"type": "string", "format": "binary"});
     }
 }
 
