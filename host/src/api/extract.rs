@@ -2,7 +2,8 @@
 
 use axum::{
     extract::{
-        FromRequest, FromRequestParts, OptionalFromRequest, Request, rejection::PathRejection,
+        FromRequest, FromRequestParts, OptionalFromRequest, Request, path::ErrorKind,
+        rejection::PathRejection,
     },
     http::{StatusCode, header, request::Parts},
 };
@@ -107,11 +108,26 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T>
         match axum::extract::Path::from_request_parts(parts, state).await {
             Ok(axum::extract::Path(value)) => Ok(Path(value)),
             Err(PathRejection::FailedToDeserializePathParams(error)) => {
-                Err(Error::new(Code::InvalidParameter, error.body_text()))
+                Err(in_path(error.into_kind()))
             }
             Err(error) => Err(Error::internal(error)),
         }
     }
+}
+
+/// What is wrong with a part of the path.
+fn in_path(kind: ErrorKind) -> Error {
+    let (name, message) = match kind {
+        ErrorKind::InvalidUtf8InPathParam { key } => {
+            (key, "it is no text in UTF-8 once it is decoded")
+        }
+        ErrorKind::ParseErrorAtKey { key, .. } | ErrorKind::DeserializeError { key, .. } => {
+            (key, "it is not of the form that it has here")
+        }
+        other => return Error::internal(other.to_string()),
+    };
+    let message = format!("`{name}` in the path cannot be read: {message}");
+    Error::invalid(name, message)
 }
 
 /// For a field where null and absent differ: `None` is absent, `Some(None)` null.

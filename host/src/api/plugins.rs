@@ -15,10 +15,10 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use http_body_util::LengthLimitError;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use uuid::Uuid;
 
 use super::{
     admission::Made,
+    ask,
     extract::{Json, Path, Query},
 };
 use crate::{
@@ -40,7 +40,7 @@ const MAX_WAIT: Duration = Duration::from_secs(300);
 #[schema(as = Plugin)]
 pub(super) struct Shown {
     /// `connector-postgres`
-    #[schema(example = "connector-postgres")]
+    #[schema(example = "connector-sqlite")]
     name: String,
     /// Connector or model.
     kind: PluginKind,
@@ -227,9 +227,10 @@ pub(super) async fn roll_back(
 pub(super) async fn rollout(
     caller: Caller,
     State(rollouts): State<Rollouts>,
-    Path((name, id)): Path<(String, Uuid)>,
+    Path((name, id)): Path<(String, String)>,
 ) -> Result<axum::Json<Rollout>> {
     caller.require_host("see rollouts")?;
+    let id = ask::id(&id, "", "id", Code::RolloutNotFound)?;
     rollouts.get(&name, id).await.map(axum::Json)
 }
 

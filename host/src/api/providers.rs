@@ -83,7 +83,7 @@ pub(super) struct Shown {
     default: bool,
     created_at: jiff::Timestamp,
     modified_at: jiff::Timestamp,
-    /// For admins; every secret masked.
+    /// For admins whose keys see all Minds; every secret masked.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     connection_data: Option<Map<String, Value>>,
@@ -179,7 +179,8 @@ pub(super) async fn delete(
 }
 
 fn shown(caller: &Caller, provider: Provider) -> Shown {
-    let admin = caller.role >= Role::Admin;
+    // A provider serves other Minds too, and where it is concerns whoever may change it.
+    let admin = caller.role >= Role::Admin && caller.minds.is_none();
     Shown {
         id: provider.id,
         name: provider.name,

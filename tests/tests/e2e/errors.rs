@@ -94,6 +94,31 @@ async fn bodies_that_are_not_what_they_should_be() {
 }
 
 #[tokio::test]
+async fn a_part_of_a_path_that_names_nothing_is_named_itself() {
+    let host = Host::start().await;
+    for (path, code, param) in [
+        (
+            "/plugins/connector-csv/rollouts/x",
+            "rollout_not_found",
+            "id",
+        ),
+        ("/responses/x", "response_not_found", "response_id"),
+        (
+            "/conversations/x",
+            "conversation_not_found",
+            "conversation_id",
+        ),
+    ] {
+        let error = host.get(path).await.expect_error(404, code);
+        assert_eq!(error["param"], param, "{error}");
+        assert_eq!(error["message"], "'x' is no id: ids are UUIDs");
+    }
+    let error = host.get("/minds/%ff").await;
+    let error = error.expect_error(400, "invalid_parameter");
+    assert_eq!(error["param"], "name", "{error}");
+}
+
+#[tokio::test]
 async fn the_character_that_no_text_may_have_is_refused_everywhere() {
     let host = Host::start().await;
     for path in ["/minds/%00", "/models/a%00b", "/datasources/%00/catalog"] {

@@ -304,3 +304,20 @@ async fn an_admin_of_one_mind_hands_out_keys_for_it_and_sees_no_wider_ones() {
         .await
         .expect_error(403, "forbidden");
 }
+
+#[tokio::test]
+async fn an_admin_of_some_minds_sees_providers_by_name_alone() {
+    let (host, key) = shop("admin").await;
+    let vendor = json!({"base_url": "http://127.0.0.1:9/v1", "api_key": "sk-secret", "model": "m"});
+    let new = json!({"name": "vendor", "plugin": "model-openai", "connection_data": vendor});
+    let made = host.post("/providers?check_connection=false", new).await;
+    made.expect_status(201);
+    for path in ["/providers", "/providers/vendor"] {
+        let seen = host.get(path).key(&key).await.expect_status(200).text();
+        assert!(seen.contains("\"vendor\""), "{seen}");
+        assert!(
+            !seen.contains("connection_data") && !seen.contains("127.0.0.1"),
+            "{seen}"
+        );
+    }
+}
