@@ -18,7 +18,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::{
     error::{Code, Error, Result},
-    store::{Backend, DEFAULT_WORKSPACE, Store, Tx, now},
+    store::{Store, Tx, now},
     usage::Tally,
 };
 use cache::Cache;
@@ -252,7 +252,10 @@ impl Auth {
     /// # Errors
     /// `invalid_api_key`
     pub async fn confirm(&self, caller: &Caller) -> Result<()> {
-        confirm(self.store.pool(), caller).await
+        match &caller.hash {
+            Some(hash) => check_found(store::by_hash(self.store.pool(), hash).await?),
+            None => Ok(()),
+        }
     }
 
     /// Forgets what it remembers of keys: they are looked up anew.
@@ -284,31 +287,15 @@ impl Auth {
 /// `invalid_api_key`
 pub(crate) async fn begin(store: &Store, by: Option<&Caller>) -> Result<Tx> {
     let mut tx = store.begin().await?;
-    // SQLite has one writer anyway.
-    if store.backend() == Backend::Postgres {
-        // The one row that is there for ever. References to it do not wait.
-        sqlx::query("SELECT id FROM workspaces WHERE name = $1 FOR NO KEY UPDATE")
-            .bind(DEFAULT_WORKSPACE)
-            .execute(&mut *tx)
-            .await?;
-    }
-    if let Some(caller) = by {
-        confirm(&mut *tx, caller).await?;
+    store::wait_for_turn(store, &mut tx).await?;
+    if let Some(hash) = by.and_then(|caller| caller.hash.as_ref()) {
+        check_found(store::by_hash(&mut *tx, hash).await?)?;
     }
     Ok(tx)
 }
 
-async fn confirm(
-    executor: impl sqlx::Executor<'_, Database = sqlx::Any>,
-    caller: &Caller,
-) -> Result<()> {
-    let Some(hash) = &caller.hash else {
-        return Ok(());
-    };
-    let found = store::by_hash(executor, hash)
-        .await?
-        .ok_or_else(unknown_key)?;
-    check_not_ended(&found.caller)
+fn check_found(found: Option<cache::Found>) -> Result<()> {
+    check_not_ended(&found.ok_or_else(unknown_key)?.caller)
 }
 
 fn check_not_ended(caller: &Caller) -> Result<()> {

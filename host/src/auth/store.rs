@@ -10,8 +10,8 @@ use super::{
 use crate::{
     error::{Code, Error, Result},
     store::{
-        AnyRow, CHUNK, Row, Store, Tx, is_referenced, json, new_id, now, placeholders, timestamp,
-        to_json,
+        AnyRow, Backend, CHUNK, DEFAULT_WORKSPACE, Row, Store, Tx, is_referenced, json, new_id,
+        now, placeholders, timestamp, to_json,
     },
 };
 
@@ -40,6 +40,19 @@ pub(super) async fn configured_key(store: &Store, workspace: &str, set: bool) ->
         .execute(&mut *tx)
         .await?;
     Ok(tx.commit().await?)
+}
+
+/// Waits until no other transaction changes keys or workspaces.
+pub(super) async fn wait_for_turn(store: &Store, tx: &mut Tx) -> Result<()> {
+    // SQLite has one writer anyway.
+    if store.backend() == Backend::Postgres {
+        // The one row that is there for ever. References to it do not wait.
+        sqlx::query("SELECT id FROM workspaces WHERE name = $1 FOR NO KEY UPDATE")
+            .bind(DEFAULT_WORKSPACE)
+            .execute(&mut **tx)
+            .await?;
+    }
+    Ok(())
 }
 
 pub(super) async fn by_hash(
