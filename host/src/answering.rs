@@ -16,6 +16,7 @@ mod recovery;
 mod replay;
 mod run;
 mod running;
+mod spent;
 mod store;
 mod tools;
 mod turns;
@@ -344,7 +345,9 @@ impl Answering {
     /// As [`Self::get_whole`], but for a response that is not there any more.
     pub async fn join(&self, caller: &Caller, id: Uuid) -> Result<Option<EventReader>> {
         if let Some(underway) = self.0.running.find(id) {
-            let owns = !underway.now().background;
+            let now = underway.now();
+            caller.count(|tally| tally.mind(&now.mind_id));
+            let owns = !now.background;
             return Ok(Some(underway.log.reader(owns)));
         }
         let record = match self.get_whole(caller, id).await {
@@ -360,6 +363,7 @@ impl Answering {
             Err(error) if error.kind() == Kind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
+        caller.count(|tally| tally.mind(&record.mind_id));
         let log = match self.0.running.ended(id) {
             Some(log) => log,
             None => replay::log(record)?,

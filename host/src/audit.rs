@@ -40,6 +40,8 @@ pub struct Note {
     pub action: String,
     /// `/minds/sales`
     pub resource: String,
+    /// Id of the Mind that was asked.
+    pub mind: Option<Arc<str>>,
     /// Name or id of what was made.
     pub made: Option<String>,
     /// HTTP status of the answer, where there was one.
@@ -62,14 +64,17 @@ pub struct Entry {
     /// Its name.
     #[schema(required = true)]
     pub key_name: Option<String>,
-    /// `PUT /minds/{name}`, `mindhost keys create`
+    /// `PUT /minds/{name}`, `POST /mcp run_sql`, `mindhost keys create`
     pub action: String,
     /// `/minds/sales`
     pub resource: String,
-    /// Name or id of what was made.
+    /// Name of the Mind that was asked; its id once it is deleted.
+    #[schema(required = true)]
+    pub mind: Option<String>,
+    /// Name or id of what was made, or the name that it has now.
     #[schema(required = true)]
     pub made: Option<String>,
-    /// HTTP status of the answer, where there was one.
+    /// HTTP status of the answer, where there was one; of a tool that failed, that of its failure.
     #[schema(required = true)]
     pub status: Option<u16>,
     /// Of the answer and the log.
@@ -121,6 +126,7 @@ pub async fn by_hand(
         key: None,
         action: action.to_owned(),
         resource,
+        mind: None,
         made,
         status: None,
         request_id: None,
@@ -164,6 +170,17 @@ impl Audit {
     /// Takes a note, to be written soon.
     pub async fn note(&self, note: Note) {
         self.send(note, None).await;
+    }
+
+    /// Takes a note of somebody who cannot wait for a place among those that wait.
+    pub fn note_in_passing(&self, note: Note) {
+        if let Err(lost) = self.waiting.try_send(Waiting::new(note, None)) {
+            let action = lost.into_inner().note.action;
+            tracing::error!(
+                action,
+                "a note of the audit trail was lost: too many wait, or it came after its end"
+            );
+        }
     }
 
     /// Takes a note and waits until it is written, or cannot be.
@@ -276,6 +293,7 @@ mod tests {
             key: Some("no such key".into()),
             action: action.to_owned(),
             resource: "/minds/x".to_owned(),
+            mind: None,
             made: None,
             status: Some(200),
             request_id: None,

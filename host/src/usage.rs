@@ -186,6 +186,11 @@ impl Tally {
         self.mind.get_or_init(|| id.into());
     }
 
+    /// The id of the Mind that was asked.
+    pub fn asked(&self) -> Option<Arc<str>> {
+        self.mind.get().cloned()
+    }
+
     /// Rows of a result that were handed out.
     pub fn rows(&self, rows: u64) {
         self.rows.fetch_add(rows, Ordering::Relaxed);

@@ -7,6 +7,7 @@ use tokio::time::{Instant, timeout_at};
 use super::{
     events::{Event, EventLog},
     record::{Cut, Usage},
+    spent::Spent,
     tools::{self, Toolbox},
 };
 use crate::{
@@ -90,9 +91,6 @@ impl Turns<'_> {
             let turn = self.turn(&messages, &mut answer.text, call).await?;
             answer.usage.input_tokens += turn.usage.input_tokens;
             answer.usage.output_tokens += turn.usage.output_tokens;
-            if let Some(tally) = self.tally {
-                tally.tokens(turn.usage.input_tokens, turn.usage.output_tokens);
-            }
             // A call that was cut is no call: its arguments end in the middle.
             if turn.calls.is_empty() || turn.stop == Some(StopReason::Length) {
                 answer.cut = match turn.stop {
@@ -147,18 +145,24 @@ impl Turns<'_> {
             max_output_tokens: self.max_output_tokens,
             temperature: None,
         };
-        let mut completion = self.model.start(self.target, request, call).await?;
+        let mut spent = Spent::new(self.tally, messages);
+        let mut completion = match self.model.start(self.target, request, call).await {
+            Ok(completion) => completion,
+            Err(error) => {
+                spent.refused(&error);
+                return Err(error);
+            }
+        };
         let mut turn = Turn::default();
         let before = text.len();
         while let Some(events) = completion.next(call).await? {
             for event in events {
                 self.take(event, &mut turn, text, before)?;
+                spent.so_far(turn.usage, text.len() - before);
             }
         }
         turn.text = text[before..].trim_start_matches("\n\n").to_owned();
-        if turn.usage == Usage::default() {
-            turn.usage = estimate(messages, &turn.text);
-        }
+        turn.usage = spent.whole(&turn.text);
         Ok(turn)
     }
 
@@ -264,24 +268,5 @@ fn usage(counts: &[(String, u64)]) -> Usage {
     Usage {
         input_tokens: of("input"),
         output_tokens: of("output"),
-    }
-}
-
-/// For vendors that count nothing: about four bytes a token, so that the token bound holds for them too.
-fn estimate(messages: &[ModelMessage], written: &str) -> Usage {
-    let bytes = |part: &Part| match part {
-        Part::Text(text) => text.len(),
-        Part::ToolCall(tool_call) => tool_call.arguments.len(),
-        Part::ToolResult { content, .. } => content.len(),
-        Part::Opaque { data, .. } => data.len(),
-    };
-    let read: usize = messages
-        .iter()
-        .flat_map(|message| &message.parts)
-        .map(bytes)
-        .sum();
-    Usage {
-        input_tokens: (read / 4) as u64,
-        output_tokens: written.len().div_ceil(4) as u64,
     }
 }

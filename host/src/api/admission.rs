@@ -2,39 +2,39 @@
 
 mod arriving;
 mod counted;
+mod noted;
 
 use std::sync::Arc;
 
 use axum::{
     body::Body,
-    extract::{FromRef, MatchedPath, Request, State},
-    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
+    extract::{FromRef, Request, State},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
-
 use http_body::Body as _;
+use tokio_util::task::TaskTracker;
+use tracing::Instrument;
 
-use self::{arriving::Arriving, counted::Counted};
-use super::{AppState, middleware::RequestId};
+pub(super) use self::noted::{Made, MadeIn, Tool};
+use self::{arriving::Arriving, counted::Counted, noted::Noted};
+use super::AppState;
 use crate::{
-    audit::{Audit, Note},
-    auth::{Auth, Caller, limits::Limits},
+    audit::Audit,
+    auth::{
+        Auth, Caller,
+        limits::{Limits, Place},
+    },
     config::Config,
+    detaching::Detaching,
     error::{Code, Error, Result},
     plugins::served::Served,
     usage::Usage,
 };
 
-/// Asking is noted too, but nobody waits for that.
-const ASKING: &[&str] = &["/responses", "/chat/completions", "/conversations", "/mcp"];
-
 /// Which versions of plugins an answer came from, as far as it is known when its headers are sent.
 const SERVED_BY: HeaderName = HeaderName::from_static("x-mindhost-plugins");
-
-/// What a handler made, for the audit trail; it goes into the extensions of its answer.
-#[derive(Clone, Debug)]
-pub(super) struct Made(pub String);
 
 /// What the admission needs.
 #[derive(Clone)]
@@ -44,6 +44,7 @@ pub(super) struct Gate {
     limits: Arc<Limits>,
     audit: Audit,
     usage: Usage,
+    tasks: TaskTracker,
 }
 
 impl FromRef<AppState> for Gate {
@@ -54,6 +55,7 @@ impl FromRef<AppState> for Gate {
             limits: state.limits.clone(),
             audit: state.audit.clone(),
             usage: state.usage.clone(),
+            tasks: state.shutdown.tasks.clone(),
         }
     }
 }
@@ -68,9 +70,29 @@ pub(super) async fn admit(State(gate): State<Gate>, mut request: Request, next: 
         Ok(place) => place,
         Err(error) => return error.into_response(),
     };
-    let noted = noted(&request);
-    let tally = caller.tally.clone();
+    let configured = gate.config.admin_key.get();
+    let noted = Noted::of(&mut request, &caller, &gate.audit, configured);
+    let is_act = noted.as_ref().is_some_and(Noted::is_act);
     request.extensions_mut().insert(caller.clone());
+    let tasks = gate.tasks.clone();
+    let answer = answer(gate, caller, request, next, noted, place);
+    if !is_act {
+        return answer.await;
+    }
+    // Whoever leaves does not leave an act without its note: it goes on to its end, and a shutdown waits for it.
+    let answer = tasks.track_future(answer.in_current_span());
+    Detaching::new(answer).await
+}
+
+/// The answer, once its note was taken. The key's place is given back with the last byte of it.
+async fn answer(
+    gate: Gate,
+    caller: Caller,
+    request: Request,
+    next: Next,
+    noted: Option<Noted>,
+    place: Place,
+) -> Response {
     let served = Served::default();
     let mut response = served.during(gate.answer(&caller, request, next)).await;
     if let Ok(shown) = HeaderValue::try_from(served.shown())
@@ -79,10 +101,10 @@ pub(super) async fn admit(State(gate): State<Gate>, mut request: Request, next: 
         response.headers_mut().insert(SERVED_BY, shown);
     }
     if let Some(noted) = noted {
-        let made = response.extensions().get::<Made>().cloned();
-        gate.note(&caller, noted, response.status(), made).await;
+        let taken = noted.end(&response);
+        taken.await;
     }
-    response.map(|body| Body::new(Counted::new(body, tally, place)))
+    response.map(|body| Body::new(Counted::new(body, caller.tally, place)))
 }
 
 impl Gate {
@@ -125,64 +147,6 @@ impl Gate {
             _ => response,
         }
     }
-
-    async fn note(&self, caller: &Caller, noted: Noted, status: StatusCode, made: Option<Made>) {
-        let note = Note {
-            workspace: caller.workspace.clone(),
-            key: Some(caller.key_id.clone()),
-            action: noted.action,
-            resource: noted.resource,
-            made: made.map(|made| made.0),
-            status: Some(status.as_u16()),
-            request_id: noted.request_id,
-        };
-        match noted.is_asking {
-            true => self.audit.note(note).await,
-            false => self.audit.note_now(note).await,
-        }
-    }
-}
-
-/// What of a request goes into the audit trail.
-struct Noted {
-    action: String,
-    resource: String,
-    request_id: Option<String>,
-    is_asking: bool,
-}
-
-/// Nothing for reading.
-fn noted(request: &Request) -> Option<Noted> {
-    if matches!(*request.method(), Method::GET | Method::HEAD) {
-        return None;
-    }
-    let extensions = request.extensions();
-    let template = extensions
-        .get::<MatchedPath>()
-        .map_or("", |path| below(path.as_str()));
-    let id = extensions.get::<RequestId>();
-    Some(Noted {
-        action: format!("{} {template}", request.method()),
-        resource: without_keys(below(request.uri().path())),
-        request_id: id.map(|id| id.0.to_string()),
-        is_asking: ASKING.iter().any(|asking| template.starts_with(asking)),
-    })
-}
-
-/// A path without the prefix that all routes have.
-fn below(path: &str) -> &str {
-    let path = path.strip_prefix("/api").unwrap_or(path);
-    path.strip_prefix("/v1").unwrap_or(path)
-}
-
-/// A path in which nobody finds the text of a key, whoever wrote it there by mistake.
-fn without_keys(path: &str) -> String {
-    let shown = |part: &str| match part.starts_with("mh_") {
-        true => "mh_…".to_owned(),
-        false => part.chars().take(128).collect(),
-    };
-    let parts: Vec<String> = path.split('/').take(12).map(shown).collect();
-    parts.join("/")
 }
 
 fn key(headers: &HeaderMap) -> Result<&str> {
@@ -198,15 +162,4 @@ fn key(headers: &HeaderMap) -> Result<&str> {
                 "no API key was sent; send one as `Authorization: Bearer <key>`",
             )
         })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_is_noted_without_the_text_of_a_key() {
-        assert_eq!(without_keys("/keys/mh_secret/rotate"), "/keys/mh_…/rotate");
-        assert_eq!(without_keys("/minds/sales"), "/minds/sales");
-    }
 }

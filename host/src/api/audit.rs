@@ -3,6 +3,7 @@
 use axum::extract::State;
 use serde::Deserialize;
 use utoipa::IntoParams;
+use uuid::Uuid;
 
 use super::{
     extract::Query,
@@ -11,7 +12,7 @@ use super::{
 use crate::{
     audit::{Audit, Entry, Wanted},
     auth::{Caller, Role},
-    error::Result,
+    error::{Error, Result},
 };
 
 /// Entries of a list, by default and at most.
@@ -23,6 +24,7 @@ const MAX_LIMIT: u32 = 1000;
 #[into_params(parameter_in = Query)]
 pub(super) struct List {
     /// Id of an entry: only those older than it.
+    #[param(value_type = Option<Uuid>)]
     after: Option<String>,
     /// Only what this key did.
     key_id: Option<String>,
@@ -45,7 +47,7 @@ pub(super) async fn list(
     caller.require(Role::Admin)?;
     caller.require_all_minds("read the audit trail")?;
     let wanted = Wanted {
-        after: list.after,
+        after: list.after.as_deref().map(cursor).transpose()?,
         key: list.key_id,
         limit: limit(list.limit, DEFAULT_LIMIT, MAX_LIMIT)?,
     };
@@ -56,4 +58,15 @@ pub(super) async fn list(
         Entry::clone,
         has_more,
     )))
+}
+
+/// Of an entry that may be too old to be there still, but not of anything else: the page would be the newest again.
+fn cursor(text: &str) -> Result<String> {
+    let id = text.parse::<Uuid>().map_err(|_| {
+        Error::invalid(
+            "after",
+            "`after` is the id of an entry, such as `last_id` of the page before",
+        )
+    })?;
+    Ok(id.to_string())
 }

@@ -3,6 +3,7 @@
 use std::{num::NonZeroU32, sync::Arc};
 
 use axum::{
+    Extension,
     extract::State,
     http::HeaderMap,
     response::{IntoResponse, Response, sse::Event as SseEvent},
@@ -14,6 +15,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{
+    admission::Made,
     ask, error,
     events::{self, SentEvent},
     extract::{JsonBytes, object},
@@ -126,10 +128,15 @@ pub async fn create(
         body: &bytes,
     };
     let reader = once::answer(&answering, &idempotency, &caller, asked, ask).await?;
-    if is_stream {
-        return Ok(chunks(reader, usage, &answering));
-    }
-    whole(reader).await
+    let made = reader
+        .log()
+        .record()
+        .map(|record| Extension(Made(record.id.to_string())));
+    let answer = match is_stream {
+        true => chunks(reader, usage, &answering),
+        false => whole(reader).await?,
+    };
+    Ok((made, answer).into_response())
 }
 
 async fn whole(mut reader: EventReader) -> Result<Response> {

@@ -1,6 +1,7 @@
 //! `/conversations`: what was said, and the results of the SQL in it.
 
 use axum::{
+    Extension,
     body::Body,
     extract::State,
     http::header,
@@ -13,6 +14,7 @@ use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use super::{
+    admission::Made,
     ask::{self, described},
     extract::{Json, Path, Query},
     list::{Page, limit},
@@ -57,13 +59,14 @@ pub async fn create(
     State(conversations): State<Conversations>,
     caller: Caller,
     body: Option<Json<CreateConversation>>,
-) -> Result<axum::Json<ShownConversation>> {
+) -> Result<(Extension<Made>, axum::Json<ShownConversation>)> {
     let body = body.map(|Json(body)| body).unwrap_or_default();
     let messages = items_of(&body.items)?;
     let conversation = conversations
         .create(&caller, ask::metadata(body.metadata)?, &messages)
         .await?;
-    Ok(axum::Json(object(&conversation)))
+    let made = Extension(Made(conversation.id.to_string()));
+    Ok((made, axum::Json(object(&conversation))))
 }
 
 /// At most as many items at once as OpenAI's API takes.

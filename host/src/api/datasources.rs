@@ -239,7 +239,8 @@ pub(super) async fn update(
     Path(name): Path<String>,
     Query(query): Query<Check>,
     Json(body): Json<Update>,
-) -> Result<axum::Json<Shown>> {
+) -> Result<(Option<Extension<Made>>, axum::Json<Shown>)> {
+    let is_renamed = body.name.is_some();
     let changes = Changes {
         name: body.name,
         engine: body.engine,
@@ -258,7 +259,8 @@ pub(super) async fn update(
     let check = query.check_connection.unwrap_or(true);
     let saved = datasources.update(&caller, &name, changes, check).await?;
     keep_tables(&catalog, &saved).await?;
-    Ok(axum::Json(shown(&caller, saved.datasource)))
+    let made = is_renamed.then(|| Extension(Made(saved.datasource.name.clone())));
+    Ok((made, axum::Json(shown(&caller, saved.datasource))))
 }
 
 /// The test of the connection saw the tables: the catalog shows them from the beginning.

@@ -31,7 +31,7 @@ use rmcp::{
 use serde_json::{Value, json};
 
 use self::calls::{Calls, Name};
-use super::{AppState, admission, events::SentEvent, extract};
+use super::{AppState, admission, error::status, events::SentEvent, extract};
 use crate::{
     auth::Caller,
     error::{Code, Error, Kind},
@@ -152,15 +152,25 @@ impl ServerHandler for Server {
     ) -> Result<CallToolResponse, ErrorData> {
         let parts = parts(&context)?;
         let caller = caller(parts)?;
+        let tool = parts.extensions.get::<admission::Tool>().cloned();
+        let tool = tool.unwrap_or_default();
+        if let Some(name) = tools::known(&request.name) {
+            tool.is(name);
+        }
         let named = Name::of(caller, &parts.headers, context.id.clone());
         let call = self.calls.begin(named);
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         // Dropping the work, because the client left or cancelled, cancels it down to the database.
         let made = tokio::select! {
             made = tools::call(&self.state, caller, &request.name, arguments) => made,
-            () = context.ct.cancelled() => return Err(cancelled()),
-            () = call.taken_back() => return Err(cancelled()),
+            () = context.ct.cancelled() => return Err(cancelled(&tool)),
+            () = call.taken_back() => return Err(cancelled(&tool)),
         };
+        match &made {
+            Ok(_) => {}
+            Err(tools::Failure::UnknownTool) => tool.failed(StatusCode::NOT_FOUND),
+            Err(tools::Failure::Of(error)) => tool.failed(status(error.kind())),
+        }
         let result = match made {
             Ok(value) => CallToolResult::structured(value),
             Err(tools::Failure::UnknownTool) => {
@@ -192,7 +202,8 @@ fn caller(parts: &Parts) -> Result<&Caller, ErrorData> {
 }
 
 /// Nobody reads it, but a request has an answer.
-fn cancelled() -> ErrorData {
+fn cancelled(tool: &admission::Tool) -> ErrorData {
+    tool.failed(status(Kind::Cancelled));
     ErrorData::internal_error("cancelled", None)
 }
 

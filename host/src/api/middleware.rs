@@ -113,13 +113,14 @@ async fn trace(
     .await
 }
 
-/// The client's own id where it is harmless in a log line and a header, else a new one.
+/// The client's own id where it is harmless in a log line and a header, else a new one. A key is not harmless there.
 fn request_id(request: &Request) -> Arc<str> {
     let harmless = |id: &&str| {
         (1..=128).contains(&id.len())
             && id
                 .bytes()
                 .all(|b| b.is_ascii_alphanumeric() || b"-_.:".contains(&b))
+            && !id.contains("mh_")
     };
     request
         .headers()

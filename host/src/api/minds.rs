@@ -191,8 +191,9 @@ pub(super) async fn update(
     State(resolver): State<Resolver>,
     Path(name): Path<String>,
     Json(body): Json<Update>,
-) -> Result<axum::Json<Shown>> {
+) -> Result<(Option<Extension<Made>>, axum::Json<Shown>)> {
     caller.require(Role::Editor)?;
+    let is_renamed = body.name.is_some();
     let datasources = match body.datasources {
         Some(entries) => Some(resolver.resolve(&caller, entries).await?),
         None => None,
@@ -210,7 +211,8 @@ pub(super) async fn update(
         start_missing(&catalog, &mind).await?;
     }
     let statuses = statuses(&catalog, std::slice::from_ref(&mind)).await?;
-    Ok(axum::Json(shown(&caller, mind, &statuses)))
+    let made = is_renamed.then(|| Extension(Made(mind.name.clone())));
+    Ok((made, axum::Json(shown(&caller, mind, &statuses))))
 }
 
 /// Lists the Minds

@@ -128,7 +128,8 @@ pub(super) async fn update(
     Path(name): Path<String>,
     Query(query): Query<Check>,
     Json(body): Json<Update>,
-) -> Result<axum::Json<Shown>> {
+) -> Result<(Option<Extension<Made>>, axum::Json<Shown>)> {
+    let is_renamed = body.name.is_some();
     let changes = Changes {
         name: body.name,
         plugin: body.plugin,
@@ -138,7 +139,8 @@ pub(super) async fn update(
     };
     let check = query.check_connection.unwrap_or(true);
     let provider = providers.update(&caller, &name, changes, check).await?;
-    Ok(axum::Json(shown(&caller, provider)))
+    let made = is_renamed.then(|| Extension(Made(provider.name.clone())));
+    Ok((made, axum::Json(shown(&caller, provider))))
 }
 
 /// Lists the model providers

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::{
+    Extension,
     extract::State,
     http::HeaderMap,
     response::{IntoResponse, Response},
@@ -12,6 +13,7 @@ use utoipa::IntoParams;
 use uuid::Uuid;
 
 use super::{
+    admission::Made,
     ask::{self, CreateResponse},
     conversations::Deleted,
     events::{self, SentEvent, Wanted},
@@ -20,7 +22,7 @@ use super::{
     response_object::ResponseObject,
 };
 use crate::{
-    answering::{Answering, events::Event},
+    answering::{Answering, events::Event, record::ResponseRecord},
     auth::Caller,
     error::{Code, Error, Result},
     idempotency::Idempotency,
@@ -49,7 +51,7 @@ pub async fn create(
     let ask = body.into_ask()?;
     if !is_stream && !background && !once::is_named(&headers) {
         let record = answering.complete(&caller, ask).await?;
-        return Ok(axum::Json(ResponseObject::new(&record)).into_response());
+        return Ok(whole(&record));
     }
     let asked = Asked {
         route: "/responses",
@@ -59,18 +61,25 @@ pub async fn create(
     let reader = once::answer(&answering, &idempotency, &caller, asked, ask).await?;
     if is_stream {
         let wanted = wanted(&answering, &headers, 0);
-        return Ok(events::stream(reader, wanted));
+        let made = reader
+            .log()
+            .record()
+            .map(|record| Extension(Made(record.id.to_string())));
+        return Ok((made, events::stream(reader, wanted)).into_response());
     }
     if background && let Some(record) = reader.log().record() {
-        return Ok(axum::Json(ResponseObject::new(&record)).into_response());
+        return Ok(whole(&record));
     }
     match reader.last().await {
-        Some(Event::Completed(record)) => {
-            Ok(axum::Json(ResponseObject::new(&record)).into_response())
-        }
+        Some(Event::Completed(record)) => Ok(whole(&record)),
         Some(Event::Failed(error, _)) => Err((*error).clone()),
         _ => Err(Error::internal("an answer ended without a last event")),
     }
+}
+
+fn whole(record: &ResponseRecord) -> Response {
+    let made = Extension(Made(record.id.to_string()));
+    (made, axum::Json(ResponseObject::new(record))).into_response()
 }
 
 /// The parameters of a response that is read.

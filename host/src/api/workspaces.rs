@@ -7,7 +7,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::{
-    admission::Made,
+    admission::{Made, MadeIn},
     extract::{Json, Path},
     keys::{Created, NewInWorkspace},
 };
@@ -87,11 +87,22 @@ pub(super) async fn create_key(
     State(auth): State<Arc<Auth>>,
     Path(name): Path<String>,
     Json(body): Json<NewInWorkspace>,
-) -> Result<(StatusCode, Extension<Made>, axum::Json<Created>)> {
+) -> Result<(
+    StatusCode,
+    Extension<MadeIn>,
+    Extension<Made>,
+    axum::Json<Created>,
+)> {
     let workspace = workspaces.get(&caller, &name).await?;
     let made = auth
         .create_key_in(&caller, &workspace.id, body.into())
         .await?;
     let created = Created::of_all_minds(made);
-    Ok((StatusCode::CREATED, created.made(), axum::Json(created)))
+    let there = Extension(MadeIn(workspace.id));
+    Ok((
+        StatusCode::CREATED,
+        there,
+        created.made(),
+        axum::Json(created),
+    ))
 }

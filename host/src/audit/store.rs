@@ -37,8 +37,8 @@ pub(super) async fn insert_one(store: &Store, note: &Waiting) -> Result<()> {
 }
 
 const INSERT: &str = "INSERT INTO audit (id, workspace_id, key_id, action, resource, resource_id, detail, request_id, \
-     created_at)";
-const COLUMNS: usize = 9;
+     created_at, mind_id)";
+const COLUMNS: usize = 10;
 
 fn bind<'q>(
     query: Query<'q, Any, AnyArguments>,
@@ -58,13 +58,15 @@ fn bind<'q>(
         )
         .bind(note.request_id.as_deref())
         .bind(*at)
+        .bind(note.mind.as_deref())
 }
 
 /// One entry more than asked for, where there is one.
 pub(super) async fn read(store: &Store, workspace: &str, wanted: &Wanted) -> Result<Vec<Entry>> {
     sqlx::query(
         "SELECT a.id, a.created_at, a.key_id, k.name AS key_name, a.action, a.resource, a.resource_id, a.detail, \
-         a.request_id FROM audit a LEFT JOIN keys k ON k.id = a.key_id \
+         a.request_id, COALESCE(m.name, a.mind_id) AS mind \
+         FROM audit a LEFT JOIN keys k ON k.id = a.key_id LEFT JOIN minds m ON m.id = a.mind_id \
          WHERE a.workspace_id = $1 AND ($2 = '' OR a.id < $2) AND ($3 = '' OR a.key_id = $3) \
          ORDER BY a.id DESC LIMIT $4",
     )
@@ -96,6 +98,7 @@ fn entry(row: &AnyRow) -> Result<Entry> {
         key_name: row.try_get("key_name")?,
         action: row.try_get("action")?,
         resource: row.try_get("resource")?,
+        mind: row.try_get("mind")?,
         made: row.try_get("resource_id")?,
         status: status.parse().ok(),
         request_id: row.try_get("request_id")?,

@@ -32,6 +32,7 @@ const ALL: &[Pair] = &[
     pair!(6, "0006_rollouts"),
     pair!(7, "0007_plugin_usage"),
     pair!(8, "0008_responses_stopped"),
+    pair!(9, "0009_audit_mind"),
 ];
 
 /// The version of a store that is up to date.

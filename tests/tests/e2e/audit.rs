@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use mindhost_tests::{ADMIN_KEY, Host, Postgres, Value, json};
+use mindhost_tests::{ADMIN_KEY, Host, Postgres, ScriptedModel, Turn, Value, json};
+use reqwest::Method;
+use tokio::{io::AsyncWriteExt, net::TcpStream};
 
 use crate::stores;
 
@@ -62,18 +64,229 @@ async fn what_was_done_is_there_when_the_answer_is() {
     }
 }
 
-#[tokio::test]
-async fn asking_is_noted_too() {
-    let host = Host::start().await;
-    host.sqlite("shop", "CREATE TABLE item (id INTEGER)").await;
-    let mind = host.mind("clerk").datasource("shop").direct_queries();
-    mind.create().await.query("SELECT id FROM item").await;
+/// Waits for the newest note of an action.
+async fn newest(host: &Host, action: &str) -> Value {
     let noted = tokio::time::timeout(Duration::from_secs(30), async {
-        while entries(&host, "").await[0]["action"] != "POST /responses" {
+        loop {
+            let entries = entries(host, "").await;
+            if let Some(entry) = entries.iter().find(|entry| entry["action"] == action) {
+                return entry.clone();
+            }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     });
-    assert!(noted.await.is_ok(), "it never was");
+    noted
+        .await
+        .unwrap_or_else(|_| panic!("{action} was never noted"))
+}
+
+#[tokio::test]
+async fn asking_is_noted_with_the_mind_and_what_it_came_to() {
+    let model = ScriptedModel::start([Turn::text("One."), Turn::text("Two.")]).await;
+    let host = Host::start().await;
+    host.sqlite("shop", "CREATE TABLE item (id INTEGER)").await;
+    host.scripted_provider("scripted", &model).await;
+    let mind = host.mind("clerk").datasource("shop").provider("scripted");
+    let mind = mind.direct_queries().create().await;
+    let line =
+        |entry: &Value| ["resource", "mind", "made", "status"].map(|part| entry[part].clone());
+
+    let asked = mind.sql("SELECT id FROM item").await.json();
+    let noted = newest(&host, "POST /responses").await;
+    assert_eq!(
+        json!(line(&noted)),
+        json!(["/responses", "clerk", asked["id"], 200])
+    );
+
+    let chat = json!({"model": "clerk", "messages": [{"role": "user", "content": "How many?"}]});
+    let chat = host
+        .post("/chat/completions", chat)
+        .await
+        .expect_status(200)
+        .json();
+    let noted = newest(&host, "POST /chat/completions").await;
+    assert_eq!(
+        json!(line(&noted)),
+        json!(["/chat/completions", "clerk", chat["id"], 200])
+    );
+
+    let made = host.post("/conversations", json!({})).await.json();
+    let noted = newest(&host, "POST /conversations").await;
+    assert_eq!(
+        json!(line(&noted)),
+        json!(["/conversations", null, made["id"], 200])
+    );
+
+    let mut stream = mind.stream("And now?").await;
+    let first = stream.next().await.expect("an event");
+    let streamed = |entries: Vec<Value>| {
+        let id = &first.data["response"]["id"];
+        entries
+            .iter()
+            .any(|entry| entry["made"] == *id && entry["mind"] == "clerk")
+    };
+    let noted = tokio::time::timeout(Duration::from_secs(30), async {
+        while !streamed(entries(&host, "").await) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    });
+    assert!(noted.await.is_ok(), "the stream never was");
+
+    host.delete("/minds/clerk").await.expect_status(200);
+    let noted = newest(&host, "POST /responses").await;
+    assert_ne!(noted["mind"], Value::Null, "the id, once it has no name");
+}
+
+#[tokio::test]
+async fn a_question_whose_client_left_is_noted_without_a_status() {
+    let model = ScriptedModel::start([Turn::text("One").and_hang()]).await;
+    let host = Host::start().await;
+    host.sqlite("shop", "CREATE TABLE item (id INTEGER)").await;
+    host.scripted_provider("scripted", &model).await;
+    let mind = host.mind("clerk").datasource("shop").provider("scripted");
+    mind.create().await;
+    let question = json!({"model": "clerk", "input": "How many?"});
+    let client = tokio::spawn(host.post("/responses", question).attempt());
+    model.wait_for_requests(1).await;
+    client.abort();
+    let noted = newest(&host, "POST /responses").await;
+    assert_eq!(
+        (&noted["mind"], &noted["status"]),
+        (&json!("clerk"), &Value::Null)
+    );
+}
+
+#[tokio::test]
+async fn a_call_of_mcp_is_noted_with_its_tool_and_how_it_failed() {
+    let host = Host::start().await;
+    host.sqlite("shop", "CREATE TABLE item (id INTEGER)")
+        .await
+        .load()
+        .await;
+    let mind = host.mind("clerk").datasource("shop").direct_queries();
+    mind.create().await;
+    let call = async |name: &str, arguments: Value| {
+        let params = json!({"name": name, "arguments": arguments});
+        host.request(Method::POST, "/mcp")
+            .header("accept", "application/json, text/event-stream")
+            .json(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}))
+            .await
+            .expect_status(200);
+    };
+    call(
+        "run_sql",
+        json!({"mind": "clerk", "sql": "DROP TABLE item"}),
+    )
+    .await;
+    let refused = newest(&host, "POST /mcp run_sql").await;
+    assert_eq!(
+        (&refused["mind"], &refused["status"]),
+        (&json!("clerk"), &json!(400))
+    );
+    call("describe_tables", json!({"mind": "clerk"})).await;
+    let described = newest(&host, "POST /mcp describe_tables").await;
+    assert_eq!(
+        (&described["mind"], &described["status"]),
+        (&json!("clerk"), &json!(200))
+    );
+    call("mh_not_a_tool", json!({})).await;
+    assert_eq!(newest(&host, "POST /mcp").await["status"], 404);
+}
+
+/// Sends a request, and resets the connection a moment later.
+async fn leave(host: &Host, moment: Duration, body: &str) {
+    let address = host.url().replace("http://", "");
+    let mut connection = TcpStream::connect(&address).await.unwrap();
+    let request = format!(
+        "POST /api/v1/keys HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {}\r\n\
+         content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        host.key(),
+        body.len()
+    );
+    connection.write_all(request.as_bytes()).await.unwrap();
+    tokio::time::sleep(moment).await;
+    connection.set_zero_linger().unwrap();
+}
+
+#[tokio::test]
+async fn an_act_whose_client_left_is_noted() {
+    let host = Host::start().await;
+    for round in 0..120_u64 {
+        let moment = Duration::from_micros(round % 12 * 500);
+        leave(&host, moment, r#"{"name": "left", "role": "user"}"#).await;
+    }
+    // What goes on without its client is done before the server ends.
+    assert!(host.shut_down().await);
+    host.restart().await;
+    let keys = host.get("/keys").await.expect_status(200).json();
+    let keys = keys.as_array().unwrap().iter();
+    let made: Vec<&Value> = keys
+        .filter(|key| key["name"] == "left")
+        .map(|key| &key["id"])
+        .collect();
+    let noted = entries(&host, "?limit=1000").await;
+    let unnoted = made
+        .iter()
+        .filter(|id| !noted.iter().any(|entry| entry["made"] == ***id));
+    assert_eq!(unnoted.count(), 0, "of {}", made.len());
+}
+
+#[tokio::test]
+async fn a_new_name_is_noted_with_the_old_one() {
+    let host = Host::start().await;
+    host.sqlite("shop", "CREATE TABLE item (id INTEGER)").await;
+    host.mind("sales").create().await;
+    let provider = json!({"name": "vendor", "plugin": "model-offline"});
+    host.post("/providers", provider).await.expect_status(201);
+    for old in ["/minds/sales", "/datasources/shop", "/providers/vendor"] {
+        host.put(old, json!({"name": "renamed"}))
+            .await
+            .expect_status(200);
+        let newest = entries(&host, "?limit=1").await.remove(0);
+        assert_eq!(
+            (&newest["resource"], &newest["made"]),
+            (&json!(old), &json!("renamed"))
+        );
+    }
+    host.put("/minds/renamed", json!({"parameters": {}}))
+        .await
+        .expect_status(200);
+    assert_eq!(entries(&host, "?limit=1").await[0]["made"], Value::Null);
+}
+
+#[tokio::test]
+async fn a_key_that_an_operator_makes_elsewhere_is_noted_there_too() {
+    let host = Host::start().await;
+    host.post("/workspaces", json!({"name": "alpha"}))
+        .await
+        .expect_status(201);
+    let key = json!({"name": "first", "role": "admin"});
+    let key = host
+        .post("/workspaces/alpha/keys", key)
+        .await
+        .expect_status(201)
+        .json();
+    let text = key["key"].as_str().unwrap();
+    let there = host.get("/audit").key(text).await.expect_status(200).json();
+    let here = entries(&host, "?limit=1").await;
+    for entry in [&there["data"][0], &here[0]] {
+        let parts = ["action", "resource", "made", "key_name"].map(|part| &entry[part]);
+        let action = json!("POST /workspaces/{name}/keys");
+        let (resource, by) = (json!("/workspaces/alpha/keys"), json!("MINDHOST_ADMIN_KEY"));
+        assert_eq!(parts, [&action, &resource, &key["id"], &by]);
+    }
+    assert_eq!(there["data"].as_array().unwrap().len(), 1, "{there}");
+}
+
+#[tokio::test]
+async fn a_cursor_that_is_none_is_refused() {
+    let host = Host::start().await;
+    host.mind("sales").create().await;
+    for wrong in ["zzz", "", "/minds/sales"] {
+        let refused = host.get(&format!("/audit?after={wrong}")).await;
+        let refused = refused.expect_error(400, "invalid_parameter");
+        assert_eq!(refused["param"], "after");
+    }
 }
 
 #[tokio::test]
@@ -87,11 +300,26 @@ async fn no_secret_is_ever_in_it() {
         .json();
     let text = made["key"].as_str().unwrap();
     host.delete(&format!("/keys/{text}"))
+        .header("x-request-id", text)
         .await
         .expect_status(404);
+    for path in [
+        format!("/keys/x{text}"),
+        format!("/keys/{ADMIN_KEY}"),
+        format!("/minds/{ADMIN_KEY}"),
+        format!("/datasources/Bearer%20{text}"),
+        format!("/datasources/shop/catalog/tables/%6d{}", &text[1..]),
+        "/providers/sk-proj-0123456789abcdefghijklmnopqrstuvwxyz".to_owned(),
+    ] {
+        host.delete(&path).await.expect_status(404);
+    }
     let trail = host.get("/audit").await.expect_status(200).text();
-    for secret in [text, ADMIN_KEY, &database.password] {
-        assert!(!trail.contains(secret), "{trail}");
+    let log = host.log();
+    for secret in [&text[3..], ADMIN_KEY, &database.password, "0123456789"] {
+        assert!(
+            !trail.contains(secret) && !log.contains(secret),
+            "{secret} in {trail}\n{log}"
+        );
     }
     assert!(
         trail.contains("\"pg\"") && trail.contains("/keys/mh_…"),

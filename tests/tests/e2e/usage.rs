@@ -107,6 +107,86 @@ async fn tokens_of_the_model_are_counted_also_when_the_answer_fails() {
 }
 
 #[tokio::test]
+async fn tokens_of_the_model_are_counted_also_when_nobody_waits_for_the_end() {
+    let text = "word ".repeat(40);
+    let hanging = || Turn::text(&text).and_hang();
+    let model = ScriptedModel::start([hanging(), hanging(), hanging()]).await;
+    let host = Host::builder()
+        .env("MINDHOST_ANSWERING__WALL_CLOCK", "8s")
+        .start()
+        .await;
+    host.sqlite("shop", "CREATE TABLE item (id INTEGER)").await;
+    host.scripted_provider("scripted", &model).await;
+    // A line of the account for each, since it sums up.
+    let ask = async |name: &str| {
+        let mind = host.mind(name).datasource("shop").provider("scripted");
+        let mind = mind.create().await;
+        let mut stream = mind.stream("How many?").await;
+        let (mut first, mut read) = (None, 0);
+        while read < text.len() {
+            let event = stream.next().await.expect("an event");
+            first.get_or_insert_with(|| event.data["response"]["id"].clone());
+            read += event.data["delta"].as_str().map_or(0, str::len);
+        }
+        (stream, first.expect("an event"))
+    };
+    // The scripted model counts at the end alone, which never comes: 200 bytes are about 50 tokens.
+    let used = json!({"output_tokens": 50});
+    let (stream, _) = ask("left").await;
+    drop(stream);
+    until(&host, "MINDHOST_ADMIN_KEY", json!("left"), used.clone()).await;
+
+    let (stream, id) = ask("cancelled").await;
+    let cancel = format!("/responses/{}/cancel", id.as_str().unwrap());
+    host.post(&cancel, json!({})).await.expect_status(200);
+    drop(stream);
+    until(
+        &host,
+        "MINDHOST_ADMIN_KEY",
+        json!("cancelled"),
+        used.clone(),
+    )
+    .await;
+
+    let (mut stream, _) = ask("late").await;
+    while stream.next().await.is_some() {}
+    until(&host, "MINDHOST_ADMIN_KEY", json!("late"), used).await;
+    let lines = host.get("/usage").await.json();
+    let lines = lines["data"].as_array().unwrap().iter();
+    for line in lines.filter(|line| {
+        ["left", "cancelled", "late"]
+            .iter()
+            .any(|mind| line["mind"] == *mind)
+    }) {
+        assert_ne!(line["input_tokens"], 0, "{line}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_is_repeated_counts_for_its_mind() {
+    let host = Host::start().await;
+    host.sqlite("shop", "CREATE TABLE item (id INTEGER)").await;
+    let mind = host.mind("clerk").datasource("shop").direct_queries();
+    mind.create().await;
+    let tool = json!({"type": "sql_query", "query": "SELECT id FROM item"});
+    let question = json!({"model": "clerk", "tools": [tool]});
+    for _ in 0..3 {
+        let asked = host.post("/responses", question.clone());
+        asked
+            .header("idempotency-key", "one")
+            .await
+            .expect_status(200);
+    }
+    until(
+        &host,
+        "MINDHOST_ADMIN_KEY",
+        json!("clerk"),
+        json!({"requests": 3}),
+    )
+    .await;
+}
+
+#[tokio::test]
 async fn what_was_used_is_kept_when_the_server_stops() {
     let host = Host::start().await;
     host.get("/minds").await.expect_status(200);

@@ -20,6 +20,20 @@ const MAX_ROWS: u64 = 1000;
 /// Tables that a search gives.
 const FOUND_TABLES: u32 = 50;
 
+/// The names of all tools.
+const NAMES: [&str; 5] = [
+    "list_minds",
+    "describe_tables",
+    "ask",
+    "run_sql",
+    "read_page",
+];
+
+/// The name of a tool as the server knows it: what a caller sends in its place can be anything.
+pub fn known(name: &str) -> Option<&'static str> {
+    NAMES.into_iter().find(|known| *known == name)
+}
+
 /// Why a call gave nothing.
 pub enum Failure {
     /// There is no tool of that name.
@@ -208,6 +222,7 @@ async fn describe_tables(
     wanted: DescribeTables,
 ) -> Result<Value, Error> {
     let mind = state.minds.current(caller, &wanted.mind).await?;
+    caller.count(|tally| tally.mind(&mind.id));
     let access = state.results.access(&mind).await?;
     let view = &access.view;
     if wanted.tables.is_empty() {
