@@ -9,6 +9,7 @@
 )]
 
 mod admission;
+mod attacks;
 mod audit;
 mod chat;
 mod clients;
