@@ -2,14 +2,15 @@
 //!
 //! A *fault* is a failure that the plugin alone is to blame for: it trapped, or broke its contract. Each target has a
 //! budget of them, which good uses restore. A target whose budget is used up is *backed off*: its calls fail at once, for
-//! a time that doubles with each round. When nothing goes well any more for several targets (or for all there are), the
-//! version as a whole is backed off, and after some rounds it is in *quarantine* until an operator releases it. So the
-//! data of one datasource cannot take the others down.
+//! a time that doubles with each round. When nothing goes well any more for several targets of a workspace (or for all
+//! that it has), the version is backed off for that workspace, and after some rounds it is in *quarantine* there until
+//! somebody releases it. Only when that is so in several workspaces is the version backed off as a whole. So the data of
+//! one datasource cannot take the others down, and one workspace cannot take a version from another.
 
 mod trouble;
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     sync::{
         Mutex,
         atomic::{AtomicBool, Ordering},
@@ -21,7 +22,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use tokio::time::Instant;
 
-use self::trouble::Trouble;
+use self::trouble::{Sentence, Trouble, Verdict};
 use super::meter::{TargetId, VersionId};
 use crate::{
     config::FaultSettings,
@@ -29,10 +30,23 @@ use crate::{
     locks::lock,
 };
 
-/// So many targets in trouble are no coincidence of their data.
+/// So many targets in trouble are no coincidence of their data, and so many workspaces none of their makers.
 const SEVERAL: usize = 3;
+/// Workspaces that must be in trouble before a version as a whole is.
+const WORKSPACES: usize = 2;
 /// Targets in trouble that are remembered; the one that was quiet for the longest time goes first.
 const MAX_TARGETS: usize = 1_000;
+
+/// Who uses a version, as far as is known.
+#[derive(Clone, Copy, Debug)]
+pub struct Users {
+    /// Targets of the workspace in which the fault was.
+    pub here: usize,
+    /// Targets of all workspaces.
+    pub targets: usize,
+    /// Workspaces with a target.
+    pub workspaces: usize,
+}
 
 /// How one version is.
 #[derive(Debug)]
@@ -50,21 +64,13 @@ pub struct Health {
 #[derive(Debug, Default)]
 struct State {
     targets: HashMap<String, Trouble>,
-    whole: Trouble,
-    quarantine: Option<Quarantine>,
-}
-
-/// Why a version is not called any more.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
-pub struct Quarantine {
-    /// Since when.
-    pub since: Timestamp,
-    /// The last fault before.
-    pub reason: String,
+    /// By name.
+    workspaces: HashMap<String, Verdict>,
+    whole: Verdict,
 }
 
 /// Whether a version may be called.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = PluginHealthStatus)]
 pub enum HealthStatus {
@@ -94,7 +100,7 @@ impl HealthStatus {
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = PluginHealth)]
 pub struct HealthReport {
-    /// Of the version as a whole.
+    /// Of the version as a whole, and also where it is so for every workspace that uses it.
     pub status: HealthStatus,
     /// When it is tried again, while it is backed off.
     #[schema(required = true)]
@@ -105,8 +111,27 @@ pub struct HealthReport {
     /// Its last fault, while it is not well.
     #[schema(required = true)]
     pub reason: Option<String>,
+    /// The workspaces for which it is not called.
+    pub workspaces: Vec<WorkspaceInTrouble>,
     /// The datasources and providers that are backed off by themselves.
     pub targets: Vec<TargetInTrouble>,
+}
+
+/// A workspace for which a version is not called.
+#[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
+pub struct WorkspaceInTrouble {
+    /// Its name.
+    pub workspace: String,
+    /// How the version is for it.
+    pub status: HealthStatus,
+    /// When it is tried again, while it is backed off.
+    #[schema(required = true)]
+    pub until: Option<Timestamp>,
+    /// Since when it is in quarantine.
+    #[schema(required = true)]
+    pub since: Option<Timestamp>,
+    /// The last fault.
+    pub reason: String,
 }
 
 /// A target for which a version is not called for a while.
@@ -116,6 +141,8 @@ pub struct TargetInTrouble {
     pub id: String,
     /// Its name.
     pub name: String,
+    /// Name of its workspace.
+    pub workspace: String,
     /// When it is tried again.
     pub until: Timestamp,
     /// Its last fault.
@@ -146,25 +173,16 @@ impl Health {
     /// Lets a use of the version begin.
     ///
     /// # Errors
-    /// `plugin_suspended` while the version rests, for this target or as a whole.
+    /// `plugin_suspended` while the version rests: for this target, for its workspace or as a whole.
     pub fn admit(&self, target: &TargetId) -> Result<()> {
         if !self.in_trouble.load(Ordering::Acquire) {
             return Ok(());
         }
         let now = self.now();
         let state = lock(&self.state);
-        if let Some(quarantine) = &state.quarantine {
-            return Err(self.refused(
-                format!(
-                    "is in quarantine since {} because it kept failing; let an operator release it or activate another version",
-                    quarantine.since.strftime("%FT%TZ")
-                ),
-                None,
-            ));
-        }
-        if let Some(wait) = state.whole.wait(now) {
-            let why = "failed for too many datasources or providers and rests for a while";
-            return Err(self.refused(why.to_owned(), Some(wait)));
+        self.admitted(now, &state.whole, false)?;
+        if let Some(here) = state.workspaces.get(&target.workspace) {
+            self.admitted(now, here, true)?;
         }
         let wait = |trouble: &Trouble| Some((trouble.wait(now)?, trouble.reason.clone()));
         match state.targets.get(&target.id).and_then(wait) {
@@ -175,6 +193,30 @@ impl Health {
                 ),
                 Some(wait),
             )),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether a verdict lets a use begin. What failed is not said: it may be another's.
+    fn admitted(&self, now: Instant, verdict: &Verdict, is_here: bool) -> Result<()> {
+        let (of, who) = match is_here {
+            true => (" for this workspace", "an admin of the workspace"),
+            false => ("", "an operator"),
+        };
+        if let Some((since, _)) = &verdict.quarantine {
+            let since = since.strftime("%FT%TZ");
+            let why = format!(
+                "is in quarantine{of} since {since} because it kept failing; let {who} release it, or an operator activate another version"
+            );
+            return Err(self.refused(why, None));
+        }
+        match verdict.trouble.wait(now) {
+            Some(wait) => {
+                let why = format!(
+                    "failed for too many datasources or providers and rests{of} for a while"
+                );
+                Err(self.refused(why, Some(wait)))
+            }
             None => Ok(()),
         }
     }
@@ -192,19 +234,19 @@ impl Health {
     }
 
     /// A use of a target went well.
-    pub fn went_well(&self, target_id: &str) {
+    pub fn went_well(&self, target: &TargetId) {
         if !self.in_trouble.load(Ordering::Acquire) {
             return;
         }
         let mut state = lock(&self.state);
-        state.went_well(target_id);
+        state.went_well(target);
         self.keep_in_mind(&state);
     }
 
-    /// A use of a target ended by a fault. `known` is how many targets use the version.
-    pub fn fault(&self, target: &TargetId, reason: &str, known: usize) {
+    /// A use of a target ended by a fault.
+    pub fn fault(&self, target: &TargetId, reason: &str, users: Users) {
         let mut state = lock(&self.state);
-        let change = state.fault(self.now(), target, reason, known, &self.faults);
+        let change = state.fault(self.now(), target, reason, users, &self.faults);
         self.keep_in_mind(&state);
         drop(state);
         let VersionId {
@@ -212,34 +254,50 @@ impl Health {
             version,
             digest,
         } = &self.id;
-        let name = target.name.as_str();
-        match change {
-            Change::None => {}
-            Change::Target(wait) => tracing::warn!(
-                plugin,
-                version,
-                digest,
-                target = name,
-                seconds = wait.as_secs_f64(),
-                reason,
-                "a plugin failed too often for this target and rests"
+        let (name, workspace) = (target.name.as_str(), target.workspace.as_str());
+        let (what, seconds) = match change {
+            Change::None => return,
+            Change::Target(wait) => ("failed too often for this target and rests", wait),
+            Change::Workspace(Sentence::Rest(wait)) => (
+                "failed too often for several targets of a workspace and rests for it",
+                wait,
             ),
-            Change::Whole(wait) => tracing::warn!(
-                plugin,
-                version,
-                digest,
-                seconds = wait.as_secs_f64(),
-                reason,
-                "a plugin failed too often for several targets and rests"
+            Change::Whole(Sentence::Rest(wait)) => (
+                "failed too often for targets of several workspaces and rests",
+                wait,
             ),
-            Change::Quarantine => tracing::error!(
-                plugin,
-                version,
-                digest,
-                reason,
-                "a plugin keeps failing and is in quarantine until an operator releases it"
-            ),
-        }
+            Change::Workspace(Sentence::Quarantine) => {
+                tracing::error!(
+                    plugin,
+                    version,
+                    digest,
+                    workspace,
+                    reason,
+                    "a plugin keeps failing for a workspace and is in quarantine for it until somebody releases it"
+                );
+                return;
+            }
+            Change::Whole(Sentence::Quarantine) => {
+                tracing::error!(
+                    plugin,
+                    version,
+                    digest,
+                    reason,
+                    "a plugin keeps failing and is in quarantine until an operator releases it"
+                );
+                return;
+            }
+        };
+        tracing::warn!(
+            plugin,
+            version,
+            digest,
+            workspace,
+            target = name,
+            seconds = seconds.as_secs_f64(),
+            reason,
+            "a plugin {what}"
+        );
     }
 
     /// The target was changed or deleted: what was wrong with it is over.
@@ -256,41 +314,84 @@ impl Health {
         !state.is_well()
     }
 
+    /// An admin wants it to be called again for a workspace. Whether it was not well there. What it is as a whole stays.
+    pub fn release_workspace(&self, workspace: &str) -> bool {
+        let mut state = lock(&self.state);
+        let was_here = state.workspaces.remove(workspace).is_some();
+        let before = state.targets.len();
+        state.targets.retain(|_, one| one.workspace != workspace);
+        self.keep_in_mind(&state);
+        was_here || state.targets.len() < before
+    }
+
     fn keep_in_mind(&self, state: &State) {
         self.in_trouble.store(!state.is_well(), Ordering::Release);
     }
 
-    /// How it is.
-    pub fn report(&self) -> HealthReport {
+    /// How it is; `users` are the names of the workspaces that use it.
+    pub fn report(&self, users: &BTreeSet<String>) -> HealthReport {
         let state = lock(&self.state);
         let now = self.now();
         let at = |wait: Duration| Timestamp::now().saturating_add(wait).unwrap_or_default();
-        let until = state.whole.wait(now).map(at);
         let rests = |(id, trouble): (&String, &Trouble)| {
             Some(TargetInTrouble {
                 id: id.clone(),
                 name: trouble.name.clone(),
+                workspace: trouble.workspace.clone(),
                 until: at(trouble.wait(now)?),
                 reason: trouble.reason.clone(),
             })
         };
         let mut targets: Vec<_> = state.targets.iter().filter_map(rests).collect();
-        targets.sort_by(|a, b| a.name.cmp(&b.name));
-        let quarantine = state.quarantine.as_ref();
+        targets.sort_by(|a, b| (&a.workspace, &a.name).cmp(&(&b.workspace, &b.name)));
+        let shown = |workspace: &str, verdict: &Verdict| {
+            let (status, until, since, reason) =
+                match (&verdict.quarantine, verdict.trouble.wait(now)) {
+                    (Some((since, reason)), _) => {
+                        (HealthStatus::Quarantined, None, Some(*since), reason)
+                    }
+                    (None, Some(wait)) => {
+                        let reason = &verdict.trouble.reason;
+                        (HealthStatus::BackingOff, Some(at(wait)), None, reason)
+                    }
+                    (None, None) => return None,
+                };
+            Some(WorkspaceInTrouble {
+                workspace: workspace.to_owned(),
+                status,
+                until,
+                since,
+                reason: reason.clone(),
+            })
+        };
+        let workspaces = state.workspaces.iter();
+        let workspaces = workspaces.filter_map(|(name, verdict)| shown(name, verdict));
+        let mut workspaces: Vec<_> = workspaces.collect();
+        workspaces.sort_by(|a, b| a.workspace.cmp(&b.workspace));
+        // Where it is so for all who use it, it is so for the version: a host may have one workspace alone.
+        let is_in_trouble = |user: &String| workspaces.iter().any(|one| one.workspace == *user);
+        let mildest = || workspaces.iter().min_by_key(|one| one.status).cloned();
+        let everybody = users.iter().all(is_in_trouble);
+        let whole = shown("", &state.whole).or_else(|| mildest().filter(|_| everybody));
         HealthReport {
-            status: match (quarantine, until) {
-                (Some(_), _) => HealthStatus::Quarantined,
-                (None, Some(_)) => HealthStatus::BackingOff,
-                (None, None) => HealthStatus::Ok,
-            },
-            since: quarantine.map(|one| one.since),
-            reason: match quarantine {
-                Some(quarantine) => Some(quarantine.reason.clone()),
-                None => until.map(|_| state.whole.reason.clone()),
-            },
-            until: until.filter(|_| quarantine.is_none()),
+            status: whole.as_ref().map_or(HealthStatus::Ok, |one| one.status),
+            until: whole.as_ref().and_then(|one| one.until),
+            since: whole.as_ref().and_then(|one| one.since),
+            reason: whole.map(|one| one.reason),
+            workspaces,
             targets,
         }
+    }
+}
+
+impl HealthReport {
+    /// The part of it that is of one workspace.
+    #[must_use]
+    pub fn of_workspace(mut self, name: &str) -> Self {
+        self.workspaces.retain(|one| one.workspace == name);
+        self.targets.retain(|one| one.workspace == name);
+        self.reason = self.workspaces.first().map(|one| one.reason.clone());
+        self
     }
 }
 
@@ -299,25 +400,31 @@ impl Health {
 enum Change {
     None,
     Target(Duration),
-    Whole(Duration),
-    Quarantine,
+    Workspace(Sentence),
+    Whole(Sentence),
 }
 
 impl State {
     fn is_well(&self) -> bool {
-        self.targets.is_empty() && self.whole.rounds == 0 && self.quarantine.is_none()
+        let is_well = |one: &Verdict| one.trouble.rounds == 0 && one.quarantine.is_none();
+        self.targets.is_empty() && is_well(&self.whole) && self.workspaces.values().all(is_well)
     }
 
-    fn went_well(&mut self, target_id: &str) {
-        if let Some(trouble) = self.targets.get_mut(target_id)
+    fn went_well(&mut self, target: &TargetId) {
+        if let Some(trouble) = self.targets.get_mut(&target.id)
             && trouble.went_well()
         {
-            self.targets.remove(target_id);
+            self.targets.remove(&target.id);
         }
-        for (_, trouble) in self.targets.iter_mut().filter(|(id, _)| *id != target_id) {
+        for (_, trouble) in self.targets.iter_mut().filter(|(id, _)| **id != target.id) {
             trouble.others_do_well = true;
         }
-        self.whole = Trouble::default();
+        if let Some(here) = self.workspaces.get_mut(&target.workspace) {
+            here.trouble = Trouble::default();
+        }
+        self.whole.trouble = Trouble::default();
+        self.workspaces
+            .retain(|_, one| one.quarantine.is_some() || one.trouble.rounds > 0);
     }
 
     fn fault(
@@ -325,7 +432,7 @@ impl State {
         now: Instant,
         target: &TargetId,
         reason: &str,
-        known: usize,
+        users: Users,
         faults: &FaultSettings,
     ) -> Change {
         self.targets.retain(|_, one| !one.is_over(now, faults));
@@ -335,22 +442,25 @@ impl State {
             self.targets.remove(&quiet);
         }
         let trouble = self.targets.entry(target.id.clone()).or_default();
-        let Some(wait) = trouble.fault(now, &target.name, reason, faults) else {
+        let Some(wait) = trouble.fault(now, target, reason, faults) else {
             return Change::None;
         };
-        let in_trouble = |one: &&Trouble| one.rounds > 0 && !one.others_do_well;
-        let troubled = self.targets.values().filter(in_trouble).count();
-        if troubled < known.clamp(1, SEVERAL) || self.whole.wait(now).is_some() {
-            return Change::Target(wait);
+        let troubled = || self.targets.values().filter(|one| one.counts());
+        let here = troubled().filter(|one| one.workspace == target.workspace);
+        let is_here = here.count() >= users.here.clamp(1, SEVERAL);
+        let workspaces: BTreeSet<&str> = troubled().map(|one| one.workspace.as_str()).collect();
+        let is_whole = troubled().count() >= users.targets.clamp(1, SEVERAL)
+            && workspaces.len() >= users.workspaces.clamp(WORKSPACES, SEVERAL);
+        let whole = is_whole.then(|| self.whole.fails(now, reason, faults));
+        let here = is_here.then(|| {
+            let here = self.workspaces.entry(target.workspace.clone()).or_default();
+            here.fails(now, reason, faults)
+        });
+        match (whole.flatten(), here.flatten()) {
+            (Some(sentence), _) => Change::Whole(sentence),
+            (None, Some(sentence)) => Change::Workspace(sentence),
+            (None, None) => Change::Target(wait),
         }
-        if faults.quarantine_after > 0 && self.whole.rounds >= faults.quarantine_after {
-            self.quarantine = Some(Quarantine {
-                since: Timestamp::now(),
-                reason: reason.to_owned(),
-            });
-            return Change::Quarantine;
-        }
-        Change::Whole(self.whole.back_off(now, &target.name, reason, faults))
     }
 }
 

@@ -7,7 +7,7 @@
 mod figures;
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -18,7 +18,10 @@ use std::{
 pub use figures::{Figure, Figures, Meter};
 use serde::Serialize;
 
-use super::{Target, health::Health};
+use super::{
+    Target,
+    health::{Health, HealthReport, Users},
+};
 use crate::{
     config::FaultSettings,
     error::{Blame, Error, Kind},
@@ -228,10 +231,23 @@ impl VersionMeter {
         }
     }
 
-    /// How many targets use it.
-    pub fn known_targets(&self) -> usize {
+    /// Who uses it, seen from a workspace.
+    pub fn users(&self, workspace: &str) -> Users {
         let targets = lock(&self.targets);
-        targets.values().filter(|one| !one.is_forgotten()).count()
+        let known = || targets.values().filter(|one| !one.is_forgotten());
+        let workspaces: BTreeSet<&str> = known().map(|one| one.id.workspace.as_str()).collect();
+        Users {
+            here: known().filter(|one| one.id.workspace == workspace).count(),
+            targets: known().count(),
+            workspaces: workspaces.len(),
+        }
+    }
+
+    /// How it is.
+    pub fn report(&self) -> HealthReport {
+        let targets = self.targets();
+        let users = targets.iter().map(|one| one.id.workspace.clone());
+        self.health.report(&users.collect())
     }
 
     /// The targets that use it, by workspace and name.

@@ -85,8 +85,8 @@ impl Use {
             self.has_failed = true;
             let version = self.series.version();
             if let Some(target) = self.series.target() {
-                let known = version.known_targets();
-                version.health.fault(target, error.message(), known);
+                let users = version.users(&target.workspace);
+                version.health.fault(target, error.message(), users);
             }
         }
     }
@@ -114,7 +114,7 @@ impl Drop for Use {
             && !self.has_failed
             && let Some(target) = self.series.target()
         {
-            self.series.version().health.went_well(&target.id);
+            self.series.version().health.went_well(target);
         }
     }
 }

@@ -340,8 +340,8 @@ fn cases() -> Vec<Case> {
         (
             "POST",
             "/api/v1/plugins/{name}/release",
-            "operator",
-            403,
+            "admin",
+            200,
             403,
             &none,
         ),

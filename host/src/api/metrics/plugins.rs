@@ -240,7 +240,7 @@ fn write_health(
     let mut family = encoder.encode_descriptor("plugin_health", help, None, MetricType::Gauge)?;
     let reports: Vec<_> = versions
         .iter()
-        .map(|version| (version, version.health.report()))
+        .map(|version| (version, version.report()))
         .collect();
     for (version, report) in &reports {
         for status in HealthStatus::ALL {

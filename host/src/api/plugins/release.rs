@@ -11,9 +11,10 @@ use super::{
     usage::{not_found, versions},
 };
 use crate::{
-    auth::Caller,
+    auth::{Caller, Role},
     error::{Code, Error, Result},
     plugins::{Registry, health::HealthReport},
+    store::Store,
 };
 
 /// Which version.
@@ -32,6 +33,9 @@ pub(in crate::api) struct Released {
     object: &'static str,
     /// Name of the plugin.
     plugin: String,
+    /// Name of the workspace for which they are called again; null for all.
+    #[schema(required = true)]
+    workspace: Option<String>,
     /// Each version that was looked at.
     versions: Vec<Version>,
 }
@@ -64,17 +68,24 @@ fn not_used(name: &str, digest: &str, used: &[String]) -> Error {
 
 /// Lets a plugin be called again
 ///
-/// Ends its quarantine and every time for which it rests, and forgets the faults that led there.
+/// Ends its quarantine and every time for which it rests, and forgets the faults that led there. An operator does so for
+/// all workspaces; an admin for the datasources and providers of the own one, and what the version is as a whole stays.
 #[utoipa::path(post, path = "/plugins/{name}/release", operation_id = "release_plugin",
     params(Which),
     responses((status = 200, body = Released, description = "It is called again.")))]
 pub(in crate::api) async fn release(
     caller: Caller,
     State(registry): State<Arc<Registry>>,
+    State(store): State<Store>,
     Path(name): Path<String>,
     Query(which): Query<Which>,
 ) -> Result<axum::Json<Released>> {
-    caller.require_host("release plugins")?;
+    caller.require(Role::Admin)?;
+    caller.require_all_minds("release plugins")?;
+    let workspace = match caller.role >= Role::Operator {
+        true => None,
+        false => Some(store.workspace_name(&caller.workspace).await?),
+    };
     let mut versions = versions(&registry, &name);
     if versions.is_empty() {
         return Err(not_found(&registry, &name));
@@ -86,15 +97,25 @@ pub(in crate::api) async fn release(
             return Err(not_used(&name, digest, &used));
         }
     }
-    let released = versions.iter().map(|version| Version {
-        version: version.id.version.clone(),
-        digest: version.id.digest.clone(),
-        was_in_trouble: version.health.release(),
-        health: version.health.report(),
+    let released = versions.iter().map(|version| {
+        let (was_in_trouble, health) = match &workspace {
+            None => (version.health.release(), version.report()),
+            Some(own) => {
+                let was_in_trouble = version.health.release_workspace(own);
+                (was_in_trouble, version.report().of_workspace(own))
+            }
+        };
+        Version {
+            version: version.id.version.clone(),
+            digest: version.id.digest.clone(),
+            was_in_trouble,
+            health,
+        }
     });
     Ok(axum::Json(Released {
         object: "plugin.released",
         versions: released.collect(),
+        workspace: workspace.clone(),
         plugin: name,
     }))
 }

@@ -149,7 +149,7 @@ fn version(version: &Arc<VersionMeter>) -> Version {
     Version {
         version: version.id.version.clone(),
         digest: version.id.digest.clone(),
-        health: version.health.report(),
+        health: version.report(),
         instances: version.meter.instances(),
         figures: version.meter.read(),
         targets: targets

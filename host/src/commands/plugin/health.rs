@@ -36,10 +36,14 @@ pub(super) fn trouble(health: &Value) -> Option<String> {
         Some(reason) => format!(": {reason}"),
         None => String::new(),
     };
-    let targets = health["targets"].as_array().map_or(0, Vec::len);
+    let count = |name: &str| health[name].as_array().map_or(0, Vec::len);
+    let (targets, workspaces) = (count("targets"), count("workspaces"));
     match health["status"].as_str() {
         Some("quarantined") => Some(format!("quarantined since {}{}", text("since"), reason())),
         Some("backing_off") => Some(format!("backing off until {}{}", text("until"), reason())),
+        Some("ok") if workspaces > 0 => Some(format!(
+            "not called for {workspaces} of the workspaces that use it"
+        )),
         Some("ok") if targets > 0 => {
             Some(format!("backing off for {targets} of those that use it"))
         }

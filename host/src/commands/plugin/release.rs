@@ -29,12 +29,16 @@ pub(super) async fn run(release: &Release) -> anyhow::Result<()> {
         request = request.query(&[("digest", digest)]);
     }
     let released = server.send(request).await?;
+    let of = match released["workspace"].as_str() {
+        Some(workspace) => format!(" for the workspace {workspace}"),
+        None => String::new(),
+    };
     for version in text::array(&released["versions"]) {
         let was = match version["was_in_trouble"].as_bool() {
             Some(true) => "is called again",
             _ => "was well",
         };
-        say!("{name} {}: {was}", text::version(version));
+        say!("{name} {}: {was}{of}", text::version(version));
     }
     Ok(())
 }

@@ -30,17 +30,44 @@ impl Health {
 }
 
 fn target(id: &str) -> TargetId {
+    of_workspace("default", id)
+}
+
+fn of_workspace(workspace: &str, id: &str) -> TargetId {
     TargetId {
-        id: id.into(),
+        id: format!("{workspace}/{id}"),
         name: id.into(),
-        workspace: "default".into(),
+        workspace: workspace.into(),
     }
+}
+
+/// So many targets of one workspace.
+fn users(targets: usize) -> Users {
+    Users {
+        here: targets,
+        targets,
+        workspaces: 1,
+    }
+}
+
+/// One target in each of so many workspaces.
+fn workspaces(workspaces: usize) -> Users {
+    Users {
+        here: 1,
+        targets: workspaces,
+        workspaces,
+    }
+}
+
+/// How it is for those workspaces.
+fn report(health: &Health, users: &[&str]) -> HealthReport {
+    health.report(&users.iter().map(|&name| name.to_owned()).collect())
 }
 
 /// Faults of one target until its budget is used up.
 fn exhaust(health: &Health, id: &str, known: usize) {
     for _ in 0..3 {
-        health.fault(&target(id), "it panicked", known);
+        health.fault(&target(id), "it panicked", users(known));
     }
 }
 
@@ -49,10 +76,10 @@ fn a_target_rests_when_its_budget_is_used_up_and_twice_as_long_the_next_time() {
     let health = health();
     let bad = target("bad");
     for _ in 0..2 {
-        health.fault(&bad, "it panicked", 5);
+        health.fault(&bad, "it panicked", users(5));
         assert!(health.admit(&bad).is_ok());
     }
-    health.fault(&bad, "it panicked", 5);
+    health.fault(&bad, "it panicked", users(5));
     let error = health.admit(&bad).unwrap_err();
     assert_eq!(error.code(), Code::PluginSuspended);
     assert_eq!(error.retry_after(), Some(Duration::from_secs(1)));
@@ -61,12 +88,12 @@ fn a_target_rests_when_its_budget_is_used_up_and_twice_as_long_the_next_time() {
     for seconds in [2, 4, 4] {
         health.pass(Duration::from_secs(4));
         assert!(health.admit(&bad).is_ok(), "it is tried again");
-        health.fault(&bad, "it panicked", 5);
+        health.fault(&bad, "it panicked", users(5));
         let wait = health.admit(&bad).unwrap_err().retry_after();
         assert_eq!(wait, Some(Duration::from_secs(seconds)));
     }
-    assert_eq!(health.report().status, HealthStatus::Ok);
-    assert_eq!(health.report().targets[0].name, "bad");
+    assert_eq!(report(&health, &["default"]).status, HealthStatus::Ok);
+    assert_eq!(report(&health, &["default"]).targets[0].name, "bad");
 }
 
 #[test]
@@ -74,13 +101,13 @@ fn good_uses_restore_the_budget_and_a_good_one_after_a_rest_ends_it() {
     let health = health();
     let target = target("half");
     for _ in 0..20 {
-        health.fault(&target, "it panicked", 5);
-        health.went_well("half");
+        health.fault(&target, "it panicked", users(5));
+        health.went_well(&target);
         assert!(health.admit(&target).is_ok());
     }
     exhaust(&health, "half", 5);
     assert!(health.admit(&target).is_err());
-    health.went_well("half");
+    health.went_well(&target);
     assert!(health.admit(&target).is_ok());
     assert!(!health.release(), "nothing is left");
 }
@@ -89,7 +116,7 @@ fn good_uses_restore_the_budget_and_a_good_one_after_a_rest_ends_it() {
 fn faults_long_ago_do_not_count() {
     let health = health();
     for _ in 0..10 {
-        health.fault(&target("rare"), "it panicked", 5);
+        health.fault(&target("rare"), "it panicked", users(5));
         health.pass(Duration::from_secs(61));
     }
     assert!(health.admit(&target("rare")).is_ok());
@@ -100,11 +127,11 @@ fn one_bad_datasource_does_not_take_the_others_down() {
     let health = health();
     for _ in 0..50 {
         exhaust(&health, "bad", 4);
-        health.went_well("good");
+        health.went_well(&target("good"));
         health.pass(Duration::from_secs(5));
     }
     assert!(health.admit(&target("good")).is_ok());
-    assert_eq!(health.report().status, HealthStatus::Ok);
+    assert_eq!(report(&health, &["default"]).status, HealthStatus::Ok);
 }
 
 #[test]
@@ -117,12 +144,15 @@ fn a_version_that_serves_nobody_any_more_ends_in_quarantine() {
     let error = health.admit(&target("other")).unwrap_err();
     assert_eq!(error.retry_after(), Some(Duration::from_secs(1)));
     assert!(!error.message().contains("it panicked"), "others' words");
-    assert_eq!(health.report().status, HealthStatus::BackingOff);
+    assert_eq!(
+        report(&health, &["default"]).status,
+        HealthStatus::BackingOff
+    );
     for _ in 0..2 {
         health.pass(Duration::from_secs(5));
-        health.fault(&target("a"), "it panicked", 10);
+        health.fault(&target("a"), "it panicked", users(10));
     }
-    let report = health.report();
+    let report = report(&health, &["default"]);
     assert_eq!(report.status, HealthStatus::Quarantined);
     assert_eq!(report.reason.as_deref(), Some("it panicked"));
     health.pass(Duration::from_secs(86_400));
@@ -139,13 +169,96 @@ fn a_version_with_one_target_is_judged_by_it_alone() {
         exhaust(&health, "only", 1);
         health.pass(Duration::from_secs(5));
     }
-    assert_eq!(health.report().status, HealthStatus::Quarantined);
+    assert_eq!(
+        report(&health, &["default"]).status,
+        HealthStatus::Quarantined
+    );
 }
 
 #[test]
 fn a_changed_target_begins_anew() {
     let health = health();
     exhaust(&health, "bad", 5);
-    health.forget("bad");
+    health.forget("default/bad");
     assert!(health.admit(&target("bad")).is_ok());
+}
+
+/// Rests and faults of one workspace, until its version is in quarantine there.
+fn take_away(health: &Health, workspace: &str, users: Users) {
+    let bad = of_workspace(workspace, "bad");
+    for _ in 0..12 {
+        health.fault(&bad, "it panicked", users);
+        health.pass(Duration::from_secs(5));
+    }
+    let error = health.admit(&of_workspace(workspace, "new")).unwrap_err();
+    assert!(error.message().contains("quarantine"), "{error}");
+    assert!(!error.message().contains("it panicked"), "others' words");
+}
+
+#[test]
+fn one_workspace_takes_a_version_from_nobody_else() {
+    let health = health();
+    // Nobody else has used it since the start.
+    take_away(&health, "bad", workspaces(1));
+    assert!(health.admit(&target("good")).is_ok());
+    let alone = report(&health, &["bad"]);
+    assert_eq!(alone.status, HealthStatus::Quarantined);
+    assert_eq!(alone.reason.as_deref(), Some("it panicked"));
+    let shared = report(&health, &["bad", "default"]);
+    assert_eq!(shared.status, HealthStatus::Ok);
+    assert_eq!(shared.workspaces[0].workspace, "bad");
+    assert_eq!(shared.workspaces[0].status, HealthStatus::Quarantined);
+    assert_eq!(shared.clone().of_workspace("default").workspaces.len(), 0);
+    assert_eq!(shared.of_workspace("bad").targets.len(), 0);
+}
+
+#[test]
+fn a_version_that_fails_in_several_workspaces_rests_for_all() {
+    let health = health();
+    for workspace in ["a", "b", "c"] {
+        assert!(health.admit(&target("other")).is_ok(), "{workspace}");
+        for _ in 0..3 {
+            health.fault(
+                &of_workspace(workspace, "only"),
+                "it panicked",
+                workspaces(5),
+            );
+        }
+    }
+    let error = health.admit(&target("other")).unwrap_err();
+    assert_eq!(error.retry_after(), Some(Duration::from_secs(1)));
+    assert_eq!(report(&health, &["a"]).status, HealthStatus::BackingOff);
+}
+
+#[test]
+fn two_workspaces_are_enough_where_there_are_no_more() {
+    let health = health();
+    take_away(&health, "a", workspaces(2));
+    assert!(health.admit(&target("other")).is_ok());
+    take_away(&health, "b", workspaces(2));
+    assert!(health.admit(&target("other")).is_err());
+}
+
+#[test]
+fn a_workspace_is_released_by_itself() {
+    let health = health();
+    take_away(&health, "a", workspaces(3));
+    take_away(&health, "b", workspaces(3));
+    assert!(!health.release_workspace("default"));
+    assert!(health.release_workspace("a"));
+    assert!(health.admit(&of_workspace("a", "bad")).is_ok());
+    assert!(health.admit(&of_workspace("b", "bad")).is_err());
+}
+
+#[test]
+fn what_goes_well_in_another_workspace_keeps_the_rest_with_the_target() {
+    let health = health();
+    for _ in 0..10 {
+        for _ in 0..3 {
+            health.fault(&of_workspace("a", "bad"), "it panicked", workspaces(2));
+            health.went_well(&target("good"));
+        }
+        health.pass(Duration::from_secs(5));
+    }
+    assert!(health.admit(&of_workspace("a", "new")).is_ok());
 }

@@ -1,9 +1,11 @@
-//! The faults of one target, or of a version as a whole.
+//! The faults of one target, and what came of those of several.
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use tokio::time::Instant;
 
+use super::super::meter::TargetId;
 use crate::config::FaultSettings;
 
 /// Faults that were not forgiven yet.
@@ -11,6 +13,8 @@ use crate::config::FaultSettings;
 pub struct Trouble {
     /// Name of the target.
     pub name: String,
+    /// Name of its workspace.
+    pub workspace: String,
     /// More faults than good uses by so many.
     faults: u32,
     /// How often it was backed off since it last went well.
@@ -36,12 +40,13 @@ impl Trouble {
     pub fn fault(
         &mut self,
         now: Instant,
-        name: &str,
+        target: &TargetId,
         reason: &str,
         settings: &FaultSettings,
     ) -> Option<Duration> {
         reason.clone_into(&mut self.reason);
-        name.clone_into(&mut self.name);
+        target.name.clone_into(&mut self.name);
+        target.workspace.clone_into(&mut self.workspace);
         self.last = Some(now);
         // Calls that began before it rested may still fail; they are no news.
         if self.wait(now).is_some() {
@@ -50,17 +55,16 @@ impl Trouble {
         self.faults += 1;
         // After a rest one more is enough to know that nothing became better.
         let enough = self.rounds > 0 || self.faults >= settings.budget.max(1);
-        enough.then(|| self.back_off(now, name, reason, settings))
+        enough.then(|| self.back_off(now, reason, settings))
+    }
+
+    /// Whether it was backed off and nothing says that its own data are the cause.
+    pub fn counts(&self) -> bool {
+        self.rounds > 0 && !self.others_do_well
     }
 
     /// Begins a rest, twice as long as the one before.
-    pub fn back_off(
-        &mut self,
-        now: Instant,
-        name: &str,
-        reason: &str,
-        settings: &FaultSettings,
-    ) -> Duration {
+    fn back_off(&mut self, now: Instant, reason: &str, settings: &FaultSettings) -> Duration {
         let factor = 1u32.checked_shl(self.rounds).unwrap_or(u32::MAX);
         let wait = settings.backoff.saturating_mul(factor);
         let wait = wait.min(settings.max_backoff);
@@ -68,7 +72,6 @@ impl Trouble {
         self.until = Some(now + wait);
         self.last = Some(now);
         reason.clone_into(&mut self.reason);
-        name.clone_into(&mut self.name);
         wait
     }
 
@@ -90,5 +93,42 @@ impl Trouble {
             _ => settings.window + settings.max_backoff * 2,
         };
         self.last.is_none_or(|last| now >= last + quiet)
+    }
+}
+
+/// Whether a version is called for a workspace, or at all.
+#[derive(Debug, Default)]
+pub struct Verdict {
+    /// Its rests.
+    pub trouble: Trouble,
+    /// Since when it is not called any more, and the fault before.
+    pub quarantine: Option<(Timestamp, String)>,
+}
+
+/// What a verdict came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Sentence {
+    /// It rests for so long.
+    Rest(Duration),
+    /// It is not called until somebody releases it.
+    Quarantine,
+}
+
+impl Verdict {
+    /// Nothing goes well any more; none while that is known.
+    pub fn fails(
+        &mut self,
+        now: Instant,
+        reason: &str,
+        settings: &FaultSettings,
+    ) -> Option<Sentence> {
+        if self.quarantine.is_some() || self.trouble.wait(now).is_some() {
+            return None;
+        }
+        if settings.quarantine_after > 0 && self.trouble.rounds >= settings.quarantine_after {
+            self.quarantine = Some((Timestamp::now(), reason.to_owned()));
+            return Some(Sentence::Quarantine);
+        }
+        Some(Sentence::Rest(self.trouble.back_off(now, reason, settings)))
     }
 }
