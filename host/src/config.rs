@@ -16,7 +16,7 @@ use serde::Deserialize;
 
 pub use address::AddressRule;
 pub use load::{ConfigError, DEFAULTS};
-pub use plugins::{Compiler, FaultSettings, PluginLimits, PluginSettings};
+pub use plugins::{Compiler, FaultSettings, PluginLimits, PluginSettings, TrustedKey};
 pub use values::{LogFormat, Secret, Switch, Synchronous};
 
 /// Every setting. `mindhost.default.toml` says what each is for.
@@ -147,7 +147,7 @@ pub struct Plugins {
     /// Whether only plugins run that a trusted key signed.
     pub require_signature: bool,
     /// Public keys of minisign.
-    pub trusted_keys: Vec<String>,
+    pub trusted_keys: Vec<TrustedKey>,
     /// Limits of the runtime.
     #[serde(flatten)]
     pub limits: PluginSettings,

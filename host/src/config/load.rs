@@ -291,6 +291,12 @@ fn typed(text: &str, default: Option<&Value>) -> Value {
             text.parse::<f64>().map_or_else(|_| as_text(), Value::from)
         }
         Some(Value::Num(..)) => text.parse::<i64>().map_or_else(|_| as_text(), Value::from),
+        // Tables are written as in the file.
+        Some(Value::Array(..)) if text.contains('{') => {
+            let written = layer(&Toml::string(&format!("value = {text}")));
+            let value = written.ok().and_then(|mut all| all.remove("value"));
+            value.unwrap_or_else(as_text)
+        }
         Some(Value::Array(..)) => {
             let inner = text.trim().trim_start_matches('[').trim_end_matches(']');
             inner

@@ -1,8 +1,11 @@
 //! Limits of the plugin runtime.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, fmt, time::Duration};
 
-use serde::{Deserialize, Deserializer};
+use serde::{
+    Deserialize, Deserializer,
+    de::{self, MapAccess, Visitor, value::MapAccessDeserializer},
+};
 
 use super::values::duration;
 
@@ -15,6 +18,84 @@ pub enum Compiler {
     Cranelift,
     /// Code that is made five times as fast, and runs half as fast.
     Winch,
+}
+
+/// A public key of minisign, and what it is trusted with: in the settings the key alone, or a table
+/// `{ key = "RWQ…", plugins = ["connector-postgres"], min_version = "1.2.0" }`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrustedKey {
+    /// The key as text.
+    pub key: String,
+    /// Names of the plugins that it may sign; `None` means any.
+    pub plugins: Option<Vec<String>>,
+    /// The lowest version that it may sign; `None` means any.
+    pub min_version: Option<String>,
+}
+
+impl TrustedKey {
+    /// Whether it is trusted with less than everything.
+    pub fn is_limited(&self) -> bool {
+        self.plugins.is_some() || self.min_version.is_some()
+    }
+}
+
+impl From<String> for TrustedKey {
+    /// A key that may sign any plugin.
+    fn from(key: String) -> Self {
+        Self {
+            key,
+            plugins: None,
+            min_version: None,
+        }
+    }
+}
+
+impl fmt::Display for TrustedKey {
+    /// What it may sign: `connector-postgres from version 1.2.0 on`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.plugins {
+            Some(plugins) => f.write_str(&plugins.join(", "))?,
+            None => f.write_str("any plugin")?,
+        }
+        match &self.min_version {
+            Some(version) => write!(f, " from version {version} on"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for TrustedKey {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Limited {
+            key: String,
+            plugins: Option<Vec<String>>,
+            min_version: Option<String>,
+        }
+        struct TextOrTable;
+        impl<'de> Visitor<'de> for TextOrTable {
+            type Value = TrustedKey;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a public key, or a table with `key`, `plugins` and `min_version`")
+            }
+
+            fn visit_str<E: de::Error>(self, key: &str) -> Result<TrustedKey, E> {
+                Ok(key.to_owned().into())
+            }
+
+            fn visit_map<M: MapAccess<'de>>(self, map: M) -> Result<TrustedKey, M::Error> {
+                let limited = Limited::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(TrustedKey {
+                    key: limited.key,
+                    plugins: limited.plugins,
+                    min_version: limited.min_version,
+                })
+            }
+        }
+        deserializer.deserialize_any(TextOrTable)
+    }
 }
 
 /// The limits in the section `[plugins]`, where their defaults stand. Sizes are bytes.

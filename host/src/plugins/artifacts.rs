@@ -95,14 +95,13 @@ impl Artifacts {
         signature: Option<String>,
         trust: &Trust,
     ) -> Option<String> {
-        let worth =
-            |signature: &Option<String>| match trust.signer(&package.bytes, signature.as_deref()) {
-                Ok(Signer::Trusted(_)) => 3,
-                Ok(Signer::Unknown(_)) => 2,
-                // It says that something is wrong, which may not be lost.
-                Err(_) => 1,
-                Ok(Signer::Nobody) => 0,
-            };
+        let worth = |signature: &Option<String>| match trust.signer(package, signature.as_deref()) {
+            Ok(Signer::Trusted(_)) => 3,
+            Ok(Signer::Unknown(_)) => 2,
+            // It says that something is wrong, which may not be lost.
+            Err(_) => 1,
+            Ok(Signer::Nobody) => 0,
+        };
         let kept = self.signature(&package.digest);
         match worth(&signature) >= worth(&kept) {
             true => signature,
@@ -282,7 +281,7 @@ mod tests {
             Some(signed.unwrap().into_string())
         };
         let [ours, stranger] = [(); 2].map(|()| KeyPair::generate_unencrypted_keypair().unwrap());
-        let trust = Trust::new(false, &[ours.pk.to_base64()]).unwrap();
+        let trust = Trust::new(false, &[ours.pk.to_base64().into()]).unwrap();
         let best = |sent: &Option<String>| artifacts.best_signature(&package, sent.clone(), &trust);
         let (trusted, unknown) = (sign(&ours), sign(&stranger));
         assert_eq!(best(&unknown), unknown);

@@ -79,7 +79,7 @@ pub(super) async fn push(push: &Push) -> anyhow::Result<()> {
         let trusted = Settings::load()?.plugins.trusted_keys;
         let trust = signatures::Trust::new(false, &trusted).map_err(anyhow::Error::msg)?;
         let signer = signatures::claims(&package.bytes, signature)
-            .and_then(|()| trust.judge(&package.bytes, Some(signature)))
+            .and_then(|()| trust.judge(&package, Some(signature)))
             .with_context(|| push.file.display().to_string())?;
         if let signatures::Signer::Unknown(key) = signer {
             aside!(

@@ -5,7 +5,11 @@ use std::path::Path;
 use clap::Args;
 use mindhost::{
     config::Config,
-    plugins::{package::Package, registry::About, signatures::Trust},
+    plugins::{
+        package::Package,
+        registry::About,
+        signatures::{Signer, Trust},
+    },
 };
 use reqwest13::Method;
 use serde_json::json;
@@ -66,10 +70,13 @@ fn about(parcel: Parcel) -> anyhow::Result<()> {
     // Whom this host trusts; what it requires is asked when it is installed.
     let trust = Trust::new(false, &plugins.trusted_keys).map_err(anyhow::Error::msg)?;
     let signer = trust
-        .judge(&package.bytes, parcel.signature.as_deref())
+        .judge(&package, parcel.signature.as_deref())
         .map_err(refused)?;
     let mut shown = serde_json::to_value(About::of(&package, &signer))?;
     shown["manifest"] = json!(package.manifest);
+    if let Signer::Trusted(key) = &signer {
+        shown["signer_limits"] = json!(trust.limits(key));
+    }
     say!("{}", text::asks(&shown));
     Ok(())
 }
