@@ -36,6 +36,13 @@ impl Stored {
         Self { shown, sealed }
     }
 
+    /// The names of the secrets that are stored.
+    fn secrets(&self) -> impl Iterator<Item = &String> {
+        let shown = self.shown.iter().filter(|_| self.sealed.is_some());
+        let secret = shown.filter(|(_, value)| *value == MASK);
+        secret.map(|(name, _)| name)
+    }
+
     /// The secrets as they are stored.
     pub fn sealed(&self) -> Option<&[u8]> {
         self.sealed.as_deref()
@@ -140,6 +147,18 @@ pub fn changed(stored: &Clear, sent: Clear, rules: &Rules<'_>) -> Result<Clear> 
     }
     rules.check(&merged)?;
     Ok(merged)
+}
+
+/// Refuses to go on with stored secrets that were not sent again.
+///
+/// # Errors
+/// `secret_required`
+pub fn sent_anew(stored: &Stored, sent: &Clear, why: &str) -> Result<()> {
+    let is_kept = |name: &&String| sent.get(*name).is_none_or(|value| value == MASK);
+    match stored.secrets().find(is_kept) {
+        Some(kept) => Err(secret_required(kept, why)),
+        None => Ok(()),
+    }
 }
 
 /// The failure of a test of connection data. What the engine, the vendor or the network says is the answer to it; our

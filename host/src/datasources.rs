@@ -128,7 +128,8 @@ impl Datasources {
     ///
     /// # Errors
     /// `invalid_parameter`, `invalid_connection_data`, `secret_required`, `no_plugin`, `connection_failed`,
-    /// `name_taken`; `forbidden` for a key that is limited to some Minds
+    /// `name_taken`; `forbidden` for a key that is limited to some Minds, and for one that is no operator's and names a
+    /// version that has not proved itself
     pub async fn create(&self, caller: &Caller, new: NewDatasource, check: bool) -> Result<Saved> {
         caller.require(Role::Editor)?;
         caller.require_all_minds("connect another datasource")?;
@@ -142,7 +143,7 @@ impl Datasources {
             return Err(store::taken(&new.name));
         }
         let keeps = new.settings.plugin_digest.clone();
-        let wanted = self.wanted(&new.engine, keeps.as_deref()).await?;
+        let wanted = self.wanted(caller, &new.engine, keeps.as_deref()).await?;
         let connector = match &wanted {
             None => self.registry.engine(&new.engine)?,
             Some(wanted) => Arc::clone(&wanted.connector),
@@ -168,7 +169,8 @@ impl Datasources {
         Ok(Saved { datasource, tables })
     }
 
-    /// Changes what is named in `changes`. With `check` a changed connection is tested first.
+    /// Changes what is named in `changes`. With `check` a changed connection is tested first; another version of the plugin
+    /// is one too.
     ///
     /// # Errors
     /// As [`Self::create`], and `datasource_not_found`.
@@ -203,9 +205,15 @@ impl Datasources {
         changed.settings.check()?;
         let moved = changed.settings.plugin_digest != old.settings.plugin_digest;
         let keeps = changed.settings.plugin_digest.clone().filter(|_| moved);
-        let wanted = self.wanted(&old.engine, keeps.as_deref()).await?;
+        let wanted = self.wanted(caller, &old.engine, keeps.as_deref()).await?;
         let mut tables = None;
-        if let Some(sent) = changes.connection_data {
+        if moved || changes.connection_data.is_some() {
+            let sent = changes.connection_data.unwrap_or_default();
+            // The code that is trusted with the secrets is a part of where they go.
+            if moved {
+                let why = "`plugin_digest` changed, and it decides which code gets the secret";
+                connection_data::sent_anew(&old.connection_data, &sent, why)?;
+            }
             let connector = match &wanted {
                 None => self.connector(&changed).await?,
                 Some(wanted) => Arc::clone(&wanted.connector),
@@ -247,11 +255,26 @@ impl Datasources {
         Ok(())
     }
 
-    /// The version that a datasource wants to keep. Nothing is kept before the datasource is stored.
-    async fn wanted(&self, engine: &str, digest: Option<&str>) -> Result<Option<Wanted>> {
+    /// The version that a datasource wants to keep. Nothing is kept before the datasource is stored. Whoever is no operator
+    /// keeps what an operator let serve.
+    async fn wanted(
+        &self,
+        caller: &Caller,
+        engine: &str,
+        digest: Option<&str>,
+    ) -> Result<Option<Wanted>> {
         let Some(digest) = digest else {
             return Ok(None);
         };
+        if caller.require_host("choose any version").is_err()
+            && !self.store.has_proved_itself(digest).await?
+        {
+            return Err(Error::new(
+                Code::Forbidden,
+                "this version has never served, or was taken back since; name one that serves or has served, or ask an operator to set `plugin_digest`",
+            )
+            .param("plugin_digest"));
+        }
         let wanted = |error: Error| match error.code() {
             Code::PluginNotFound | Code::PluginRefused => {
                 Error::invalid("plugin_digest", error.message())

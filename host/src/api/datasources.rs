@@ -65,7 +65,8 @@ pub(super) struct Create {
     /// Schemas whose functions a statement may call.
     #[schema(schema_with = function_schemas)]
     function_schemas: Option<Vec<String>>,
-    /// Digest of the plugin version that serves it; the active one unless given.
+    /// Digest of the plugin version that serves it; the active one unless given. Whoever is no operator names a version that
+    /// has served.
     #[schema(pattern = "^[0-9a-f]{64}$")]
     plugin_digest: Option<String>,
     /// Whether statements run a second time on a version that is on trial, to compare the results.
@@ -104,7 +105,8 @@ pub(super) struct Update {
     /// Schemas whose functions a statement may call.
     #[schema(schema_with = function_schemas)]
     function_schemas: Option<Vec<String>>,
-    /// Digest of the plugin version that serves it; null for the active one.
+    /// Digest of the plugin version that serves it; null for the active one. Another one is another destination: secrets
+    /// must be sent anew. Whoever is no operator names a version that has served.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>, pattern = "^[0-9a-f]{64}$")]
     plugin_digest: Option<Option<String>>,
@@ -201,7 +203,7 @@ pub(super) async fn create(
     State(catalog): State<Arc<Catalog>>,
     Query(query): Query<Check>,
     Json(body): Json<Create>,
-) -> Result<(StatusCode, Extension<Made>, axum::Json<Shown>)> {
+) -> Result<(StatusCode, Option<Extension<Made>>, axum::Json<Shown>)> {
     let settings = SettingsChange {
         max_connections: Some(body.max_connections),
         statement_timeout: Some(body.statement_timeout),
@@ -221,9 +223,10 @@ pub(super) async fn create(
     let check = query.check_connection.unwrap_or(true);
     let saved = datasources.create(&caller, new, check).await?;
     keep_tables(&catalog, &saved).await?;
-    let made = Extension(Made(saved.datasource.name.clone()));
+    let is_pinned = saved.datasource.settings.plugin_digest.is_some();
+    let made = made(&saved.datasource, true, is_pinned);
     let shown = axum::Json(shown(&caller, saved.datasource));
-    Ok((StatusCode::CREATED, made, shown))
+    Ok((StatusCode::CREATED, made.map(Extension), shown))
 }
 
 /// Changes a datasource
@@ -241,6 +244,7 @@ pub(super) async fn update(
     Json(body): Json<Update>,
 ) -> Result<(Option<Extension<Made>>, axum::Json<Shown>)> {
     let is_renamed = body.name.is_some();
+    let is_moved = body.plugin_digest.is_some();
     let changes = Changes {
         name: body.name,
         engine: body.engine,
@@ -259,8 +263,21 @@ pub(super) async fn update(
     let check = query.check_connection.unwrap_or(true);
     let saved = datasources.update(&caller, &name, changes, check).await?;
     keep_tables(&catalog, &saved).await?;
-    let made = is_renamed.then(|| Extension(Made(saved.datasource.name.clone())));
-    Ok((made, axum::Json(shown(&caller, saved.datasource))))
+    let made = made(&saved.datasource, is_renamed, is_moved);
+    Ok((
+        made.map(Extension),
+        axum::Json(shown(&caller, saved.datasource)),
+    ))
+}
+
+/// What the audit says of a datasource beside its path: its name where that is new, and the version that it keeps where
+/// somebody chose one.
+fn made(datasource: &Datasource, is_named: bool, is_pinned: bool) -> Option<Made> {
+    let name = is_named.then(|| datasource.name.clone());
+    let digest = datasource.settings.plugin_digest.as_deref();
+    let pin = is_pinned.then(|| format!("plugin_digest={}", digest.unwrap_or("null")));
+    let parts: Vec<String> = name.into_iter().chain(pin).collect();
+    (!parts.is_empty()).then(|| Made(parts.join(" ")))
 }
 
 /// The test of the connection saw the tables: the catalog shows them from the beginning.
