@@ -74,6 +74,17 @@ impl Blame {
     }
 }
 
+/// Something that a version of a plugin may do. A refusal lists those that an operator has to accept.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
+#[schema(as = PluginRight)]
+pub struct Right {
+    /// The name under which it is accepted.
+    #[schema(example = "http:base_url=https://api.example.com")]
+    pub name: String,
+    /// What it allows.
+    pub description: String,
+}
+
 macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $variant:ident = $text:literal, $kind:ident;)*) => {
         /// The stable codes of the API. Their meaning never changes once released.
@@ -203,6 +214,8 @@ codes! {
     PluginAmbiguous = "plugin_ambiguous", Conflict;
     /// A rollout of the plugin is under way.
     RolloutActive = "rollout_active", Conflict;
+    /// The version may do more than the one that it would replace; `rights` lists what.
+    RightsNotAccepted = "rights_not_accepted", Conflict;
     /// The body is larger than the server takes.
     BodyTooLarge = "body_too_large", TooLarge;
     /// The body is not sent as JSON.
@@ -255,6 +268,7 @@ struct Inner {
     retry_after: Option<Duration>,
     engine_code: Option<String>,
     reported: Option<&'static str>,
+    rights: Vec<Right>,
     source: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
 
@@ -270,6 +284,7 @@ impl Error {
             retry_after: None,
             engine_code: None,
             reported: None,
+            rights: Vec::new(),
             source: None,
         }))
     }
@@ -333,6 +348,13 @@ impl Error {
         self
     }
 
+    /// The rights that an operator has to accept first.
+    #[must_use]
+    pub fn with_rights(mut self, rights: Vec<Right>) -> Self {
+        self.0.rights = rights;
+        self
+    }
+
     /// The cause, for the log only.
     #[must_use]
     pub fn with_source(
@@ -381,6 +403,11 @@ impl Error {
     /// The kind that a plugin reported, by its name in the contract; none when the host found the failure by itself.
     pub fn reported(&self) -> Option<&'static str> {
         self.0.reported
+    }
+
+    /// The rights that an operator has to accept first.
+    pub fn rights(&self) -> &[Right] {
+        &self.0.rights
     }
 
     /// The engine's or vendor's own code.

@@ -17,6 +17,7 @@ mod query;
 pub mod record;
 mod redact;
 pub mod registry;
+pub mod rights;
 pub mod scanner;
 pub mod served;
 pub mod signatures;

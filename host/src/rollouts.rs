@@ -32,11 +32,12 @@ use crate::{
     locks::lock,
     plugins::{
         Registry,
-        registry::{About, slots},
+        registry::{About, Active, slots},
+        rights::{Incumbents, Right, listed},
         trial::{Figures, Thresholds, Watch},
     },
     providers::Providers,
-    store::Store,
+    store::{PluginSwitch, Store},
 };
 
 pub use self::check::{Check, Outcome};
@@ -102,6 +103,9 @@ pub struct Rollout {
     /// Why it went back or failed, or that an operator rolled back.
     #[schema(required = true)]
     pub reason: Option<String>,
+    /// What the version may do beyond the one before, and the operator accepted.
+    #[serde(default)]
+    pub accepted_rights: Vec<Right>,
     /// What the trial with datasources or providers showed.
     pub checks: Vec<Check>,
     /// Share of the calls in the canary, from 0.0 to 1.0; null without one.
@@ -124,12 +128,14 @@ pub struct Rollout {
 }
 
 /// How a version shall be activated.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Wish {
     /// A share of the calls first, from 0.0 to 1.0, for so long.
     pub canary: Option<(f64, Duration)>,
     /// Activate it even if it fails with datasources that work now.
     pub force: bool,
+    /// Names of rights beyond those of the version before that it may have.
+    pub accept_rights: Vec<String>,
 }
 
 /// The rollouts of this host.
@@ -192,7 +198,8 @@ impl Rollouts {
     /// the beginning of its digest; without a name it is the highest.
     ///
     /// # Errors
-    /// `plugin_not_found`, `plugin_ambiguous`; `wrong_state` when it serves already; `rollout_active`.
+    /// `plugin_not_found`, `plugin_ambiguous`; `wrong_state` when it serves already; `rollout_active`;
+    /// `rights_not_accepted` when it may do more than the version before.
     pub async fn activate(
         &self,
         caller: &Caller,
@@ -263,15 +270,20 @@ impl Rollouts {
     pub async fn develop(&self, bytes: Vec<u8>, signature: Option<&str>) -> Result<About> {
         let parts = &self.0.parts;
         let about = parts.registry.install(bytes, signature).await?.about;
-        let ready = parts.registry.ready(&about.digest).await?;
+        let loaded = parts.registry.serve(&about.digest).await?;
         let old = self.0.active(&about.name);
         if old.as_ref() == Some(&about.digest) {
             return Ok(about);
         }
-        let mine = slots(ready.manifest()).into_iter();
-        let active = mine.map(|slot| (slot, about.digest.clone())).collect();
-        parts.store.activate_plugin(&active, old.as_deref()).await?;
-        parts.registry.activate(&ready.serve(), None);
+        let rights = parts.registry.rights(&about.digest);
+        let switch = PluginSwitch {
+            active: self.0.places(&about.digest),
+            old: old.as_deref(),
+            switched_to: rights.as_ref().map(|rights| (&*about.digest, rights)),
+            rolled_back: None,
+        };
+        parts.store.switch_plugins(&switch).await?;
+        parts.registry.activate(&loaded, None);
         if let Some(old) = old {
             // A datasource may keep it.
             let _ = self.remove(&about.name, &old).await;
@@ -303,6 +315,11 @@ impl Rollouts {
         is_rollback: bool,
     ) -> Result<Rollout> {
         let inner = &self.0;
+        // What serves again was accepted when it served.
+        let accepted_rights = match is_rollback {
+            true => Vec::new(),
+            false => self.accepted(about, &wish).await?,
+        };
         inner.make_way(about).await?;
         let from = inner.predecessor(about);
         if from.as_ref() == Some(&about.digest) {
@@ -320,6 +337,7 @@ impl Rollouts {
             version: about.version.clone(),
             stage: Stage::Compiling,
             reason: is_rollback.then(|| BY_OPERATOR.to_owned()),
+            accepted_rights,
             checks: Vec::new(),
             canary_share: wish.canary.map(|(share, _)| share),
             stable: Figures::default(),
@@ -350,6 +368,46 @@ impl Rollouts {
         };
         inner.parts.tasks.spawn(task.run());
         Ok(rollout)
+    }
+
+    /// What the rights of new versions are compared with.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn incumbents(&self) -> Result<Incumbents> {
+        let parts = &self.0.parts;
+        let mut incumbents = parts.store.incumbents().await?;
+        for (slot, digest) in parts.registry.active() {
+            incumbents.add(&slot, || parts.registry.rights(&digest));
+        }
+        Ok(incumbents)
+    }
+
+    /// What a version may do beyond those whose places it takes. Nothing of it runs before that was accepted.
+    async fn accepted(&self, about: &About, wish: &Wish) -> Result<Vec<Right>> {
+        let rights = self.0.parts.registry.rights(&about.digest);
+        let incumbents = self.incumbents().await?;
+        let wider = rights.map_or_else(Vec::new, |rights| incumbents.wider(&rights));
+        let is_accepted = |right: &Right| wish.accept_rights.contains(&right.name);
+        let open: Vec<Right> = wider
+            .iter()
+            .filter(|right| !is_accepted(right))
+            .cloned()
+            .collect();
+        if open.is_empty() {
+            return Ok(wider);
+        }
+        let each = |right: &Right| format!("{} ({})", right.name, right.description);
+        let each: Vec<String> = open.iter().map(each).collect();
+        let (name, version) = (&about.name, &about.version);
+        let message = format!(
+            "{name} {version} may do more than the version before it: {}; accept that with `accept_rights`, or with `mindhost plugin activate {name} {version} --accept-rights {}`",
+            each.join("; "),
+            listed(&open)
+        );
+        Err(Error::new(Code::RightsNotAccepted, message)
+            .param("accept_rights")
+            .with_rights(open))
     }
 
     /// Waits until the new version serves or never will, at most for so long.
@@ -419,6 +477,14 @@ impl Inner {
         let models = models.map(|one| (one.manifest().name.clone(), one.digest().to_owned()));
         let mut all = connectors.chain(models);
         all.find(|(one, _)| one == name).map(|(_, digest)| digest)
+    }
+
+    /// What a version would serve.
+    fn places(&self, digest: &str) -> Active {
+        let manifest = self.parts.registry.manifest(digest);
+        let slots = manifest.map_or_else(Vec::new, |one| slots(&one));
+        let slots = slots.into_iter();
+        slots.map(|slot| (slot, digest.to_owned())).collect()
     }
 
     /// Who serves what a version would serve: the version of the same plugin, else whoever has its first place.

@@ -27,6 +27,7 @@ use uuid::Uuid;
 use self::remembered::{Changes, Changing};
 use crate::error::{Blame, Code, Error, Result};
 
+pub use active_plugins::PluginSwitch;
 pub use open::{Migrations, OpenError};
 pub use remembered::Remembered;
 pub use sqlx::{Row, any::AnyRow};

@@ -27,6 +27,7 @@
 
 pub mod build;
 mod client;
+mod collector;
 mod datasource;
 mod eventually;
 pub mod fuzz;
@@ -40,12 +41,14 @@ mod project;
 pub mod ready;
 mod registry;
 pub mod shop;
+mod signing;
 mod sse;
 mod sweep;
 #[cfg(test)]
 mod tidy;
 
 pub use client::{Reply, Request};
+pub use collector::Collector;
 pub use datasource::Datasource;
 pub use eventually::eventually;
 pub use host::{ADMIN_KEY, Builder, Host};
@@ -57,4 +60,5 @@ pub use process::{Process, spawn, spawn_service};
 pub use project::{Project, expect_success};
 pub use registry::OciRegistry;
 pub use serde_json::{Value, json};
+pub use signing::SigningKey;
 pub use sse::{Event, EventStream};

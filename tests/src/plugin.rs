@@ -12,6 +12,8 @@ use crate::{Host, Mind, Reply, Request, build};
 pub struct Version {
     plugin: String,
     number: String,
+    /// The manifest that it says of itself, as it stands in the bytes.
+    manifest: String,
     bytes: Vec<u8>,
 }
 
@@ -21,7 +23,36 @@ impl Version {
     /// # Panics
     /// When the guest was not built.
     pub fn of(number: &str) -> Self {
-        Self::from("guest-memory", &build::guest("memory"), number)
+        Self::of_guest("memory", number)
+    }
+
+    /// The version of that number of a guest.
+    ///
+    /// # Panics
+    /// When the guest was not built.
+    pub fn of_guest(guest: &str, number: &str) -> Self {
+        let manifest = format!("tests/guests/{guest}/manifest.json");
+        Self::from(
+            &format!("guest-{guest}"),
+            &build::guest(guest),
+            &manifest,
+            number,
+        )
+    }
+
+    /// The version of that number of the hostile guest as a model.
+    ///
+    /// # Panics
+    /// When the guest was not built.
+    pub fn of_hostile_model(number: &str) -> Self {
+        let manifest = "tests/guests/hostile/model.json";
+        let version = Self::from(
+            "guest-hostile-model",
+            &build::guest("hostile"),
+            manifest,
+            number,
+        );
+        version.declaring(|_| {})
     }
 
     /// The same of a plugin of the build.
@@ -30,13 +61,16 @@ impl Version {
     /// When it was not built.
     pub fn of_plugin(plugin: &str, number: &str) -> Self {
         let file = build::plugins_dir().join(format!("{plugin}.wasm"));
-        Self::from(plugin, &file, number)
+        let manifest = format!("plugins/{plugin}/manifest.json");
+        Self::from(plugin, &file, &manifest, number)
     }
 
-    fn from(plugin: &str, built: &Path, number: &str) -> Self {
+    fn from(plugin: &str, built: &Path, manifest: &str, number: &str) -> Self {
+        let manifest = build::workspace_dir().join(manifest);
         let mut version = Self {
             plugin: plugin.to_owned(),
             number: number.to_owned(),
+            manifest: std::fs::read_to_string(manifest).expect("the manifest of the build"),
             bytes: std::fs::read(built).expect("the plugin of the build"),
         };
         // Its manifest is in it twice: as it was written, which it says of itself, and as the packer stored it.
@@ -72,12 +106,40 @@ impl Version {
         self
     }
 
+    /// The same with another manifest, which it says of itself too. Nothing looks at it here: the host shall.
+    ///
+    /// # Panics
+    /// When the manifest grew too long for its place.
+    #[must_use]
+    pub fn declaring(mut self, change: impl FnOnce(&mut Value)) -> Self {
+        let mut manifest = serde_json::from_str(&self.manifest).expect("a manifest");
+        change(&mut manifest);
+        let (old, new) = (self.manifest.clone(), manifest.to_string());
+        assert!(new.len() <= old.len(), "no place for {new}");
+        self.replace(&old, &format!("{new:<width$}", width = old.len()));
+        // The section of the packer gets another name, and one more comes behind it.
+        const SECTION: &str = "mindhost:manifest";
+        self.replace(SECTION, "mindhost:replaced");
+        let mut content = vec![SECTION.len() as u8];
+        content.extend([SECTION.as_bytes(), new.as_bytes()].concat());
+        self.bytes.push(0);
+        let mut length = content.len();
+        while length > 0x7f {
+            self.bytes.push((length & 0x7f) as u8 | 0x80);
+            length >>= 7;
+        }
+        self.bytes.push(length as u8);
+        self.bytes.extend(content);
+        self
+    }
+
     /// Puts other bytes in the place of some.
     ///
     /// # Panics
     /// When they are not there, or the others are not as many.
     pub fn replace(&mut self, old: &str, new: &str) {
         assert_eq!(old.len(), new.len(), "{old} {new}");
+        self.manifest = self.manifest.replace(old, new);
         let mut found = 0;
         for at in 0..=self.bytes.len() - old.len() {
             if &self.bytes[at..at + old.len()] == old.as_bytes() {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use crate::error::{Blame, Code, Error, Kind};
+use crate::error::{Blame, Code, Error, Kind, Right};
 
 /// The status of a kind.
 pub fn status(kind: Kind) -> StatusCode {
@@ -77,6 +77,9 @@ pub struct ErrorObject<'a> {
     /// The engine's or vendor's own code: an SQLSTATE, an HTTP status.
     #[serde(skip_serializing_if = "Option::is_none")]
     engine_code: Option<&'a str>,
+    /// With `rights_not_accepted`: what the version may do that the one before may not.
+    #[serde(skip_serializing_if = "<[Right]>::is_empty")]
+    rights: &'a [Right],
 }
 
 impl<'a> ErrorObject<'a> {
@@ -90,6 +93,7 @@ impl<'a> ErrorObject<'a> {
             blame: error.blame(),
             position: error.position(),
             engine_code: error.engine_code(),
+            rights: error.rights(),
         }
     }
 }

@@ -23,11 +23,11 @@ use super::{
 };
 use crate::{
     auth::{Auth, Caller, Role},
-    config::Config,
     error::{Code, Error, Result},
     plugins::{
         PluginKind, Registry,
         registry::{About, Inspected, Installed, Status},
+        rights::{Incumbents, Right, Rights, listed},
     },
     rollouts::{Rollout, Rollouts, Wish},
 };
@@ -48,9 +48,29 @@ pub(super) struct Shown {
     #[schema(required = true)]
     active: Option<String>,
     /// What is installed, lowest version first.
-    versions: Vec<Installed>,
+    versions: Vec<Version>,
     /// The newest rollouts, newest first; for operators of all Minds alone: they name datasources of all workspaces.
     rollouts: Vec<Rollout>,
+}
+
+/// An installed version.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = PluginVersion)]
+struct Version {
+    #[serde(flatten)]
+    installed: Installed,
+    /// What it may do that the version before it may not; its activation needs `accept_rights` with these names.
+    wider_rights: Vec<Right>,
+}
+
+/// A file, and what it would be allowed.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = InspectedPlugin)]
+pub(super) struct Asked {
+    #[serde(flatten)]
+    inspected: Inspected,
+    /// What it may do that the version before it may not; its activation needs `accept_rights` with these names.
+    wider_rights: Vec<Right>,
 }
 
 /// What shall serve.
@@ -66,6 +86,9 @@ pub(super) struct Activate {
     /// Activate it even if it fails with datasources that work now.
     #[serde(default)]
     force: bool,
+    /// Names of rights beyond those of the version before that it may have: those that 409 `rights_not_accepted` lists.
+    #[serde(default)]
+    accept_rights: Vec<String>,
 }
 
 /// A share of the calls for some time.
@@ -114,9 +137,10 @@ pub(super) async fn list(
         .filter_map(|one| Some(one.about?.name))
         .collect();
     names.dedup();
+    let incumbents = rollouts.incumbents().await?;
     let mut all = Vec::with_capacity(names.len());
     for name in names {
-        all.push(shown(&caller, &registry, &rollouts, &name).await?);
+        all.push(shown(&caller, &registry, &rollouts, &incumbents, &name).await?);
     }
     Ok(axum::Json(all))
 }
@@ -131,7 +155,8 @@ pub(super) async fn get(
     Path(name): Path<String>,
 ) -> Result<axum::Json<Shown>> {
     caller.require(Role::Admin)?;
-    let shown = shown(&caller, &registry, &rollouts, &name);
+    let incumbents = rollouts.incumbents().await?;
+    let shown = shown(&caller, &registry, &rollouts, &incumbents, &name);
     shown.await.map(axum::Json)
 }
 
@@ -143,17 +168,17 @@ pub(super) async fn get(
     params(DryRun, ("x-mindhost-signature" = Option<String>, Header,
         description = "The text of its minisign signature, in base64.")),
     request_body(content = Vec<u8>, content_type = "application/wasm", description = "The component with its manifest."),
-    responses((status = 200, body = Inspected, description = "With `dry_run=true`: what it is."),
-        (status = 201, body = Inspected, description = "It is installed.")))]
+    responses((status = 200, body = Asked, description = "With `dry_run=true`: what it is."),
+        (status = 201, body = Asked, description = "It is installed.")))]
 pub(super) async fn install(
     caller: Caller,
     State(registry): State<Arc<Registry>>,
-    State(config): State<Arc<Config>>,
+    State(rollouts): State<Rollouts>,
     State(auth): State<Arc<Auth>>,
     Query(query): Query<DryRun>,
     headers: HeaderMap,
     body: Body,
-) -> Result<(StatusCode, Extension<Made>, axum::Json<Inspected>)> {
+) -> Result<(StatusCode, Extension<Made>, axum::Json<Asked>)> {
     caller.require_host("install plugins")?;
     if !says_wasm(&headers) {
         return Err(Error::new(
@@ -162,7 +187,7 @@ pub(super) async fn install(
         ));
     }
     let signature = signature(&headers)?;
-    let limit = config.plugins.limits.max_package_bytes;
+    let limit = registry.max_package_bytes()?;
     let (bytes, signature) = (file(body, limit).await?, signature.as_deref());
     auth.confirm(&caller).await?;
     let (status, inspected) = match query.dry_run.unwrap_or(false) {
@@ -174,14 +199,20 @@ pub(super) async fn install(
     };
     let about = &inspected.about;
     let made = Made(format!("{} {} {}", about.name, about.version, about.digest));
-    Ok((status, Extension(made), axum::Json(inspected)))
+    let rights = Rights::of(&inspected.manifest, about.signer.as_deref());
+    let asked = Asked {
+        wider_rights: rollouts.incumbents().await?.wider(&rights),
+        inspected,
+    };
+    Ok((status, Extension(made), axum::Json(asked)))
 }
 
 /// Puts an installed version into the place of the one that serves
 ///
-/// Nothing that is under way breaks off. The version is compiled and tried with the datasources that use the plugin first;
-/// then it serves a share of the calls, if `canary` says so, then all of them. Too many faults and it goes back by
-/// itself.
+/// A version that may do more than the one before it (reach more, hold more secrets, serve more engines) needs
+/// `accept_rights`. Nothing that is under way breaks off. The version is compiled and tried with the datasources that use
+/// the plugin first; then it serves a share of the calls, if `canary` says so, then all of them. Too many faults and it
+/// goes back by itself.
 #[utoipa::path(post, path = "/plugins/{name}/activate", operation_id = "activate_plugin",
     params(Wait), request_body(content = Option<Activate>),
     responses((status = 202, body = Rollout, description = "How it stands.")))]
@@ -197,12 +228,17 @@ pub(super) async fn activate(
     let wish = Wish {
         canary: body.canary.map(Canary::checked).transpose()?,
         force: body.force,
+        accept_rights: body.accept_rights,
     };
     let (version, at_most) = (body.version.as_deref(), query.at_most()?);
     auth.confirm(&caller).await?;
     let rollout = rollouts.activate(&caller, &name, version, wish).await?;
     let rollout = rollouts.wait(&rollout, at_most).await?;
-    let made = Made(format!("{} {}", rollout.plugin, rollout.to));
+    let accepted = match rollout.accepted_rights.is_empty() {
+        true => String::new(),
+        false => format!(" accept_rights={}", listed(&rollout.accepted_rights)),
+    };
+    let made = Made(format!("{} {}{accepted}", rollout.plugin, rollout.to));
     Ok((StatusCode::ACCEPTED, Extension(made), axum::Json(rollout)))
 }
 
@@ -324,6 +360,7 @@ async fn shown(
     caller: &Caller,
     registry: &Registry,
     rollouts: &Rollouts,
+    incumbents: &Incumbents,
     name: &str,
 ) -> Result<Shown> {
     let about: About = registry.find(name, None)?;
@@ -340,11 +377,19 @@ async fn shown(
             Vec::new()
         }
     };
+    let version = |installed: Installed| {
+        let digest = installed.about.as_ref().map(|about| about.digest.as_str());
+        let rights = digest.and_then(|digest| registry.rights(digest));
+        Version {
+            wider_rights: rights.map_or_else(Vec::new, |rights| incumbents.wider(&rights)),
+            installed,
+        }
+    };
     Ok(Shown {
         name: about.name,
         kind: about.kind,
         active,
-        versions,
+        versions: versions.into_iter().map(version).collect(),
         rollouts,
     })
 }

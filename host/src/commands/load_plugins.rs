@@ -13,6 +13,7 @@ use mindhost::{
     plugins::{
         policy::{EgressRules, FixedPolicy, Policy, WhileAlone},
         registry::{Active, Registry, Sources},
+        rights::Incumbents,
         signatures::Trust,
     },
     secrets::SecretKey,
@@ -63,11 +64,13 @@ pub(super) async fn load(
     let registry = Registry::load(Sources {
         import: true,
         active: store.active_plugins().await?,
+        incumbents: store.incumbents().await?,
         pinned: datasources::pinned(store).await?,
         ..sources(config, Some(key), policy)?
     });
     let registry = registry.await?;
-    store.keep_first_plugins(&registry.active()).await?;
+    let rights = |digest: &str| registry.rights(digest);
+    store.keep_first_plugins(&registry.active(), rights).await?;
     Ok(registry)
 }
 
@@ -122,6 +125,7 @@ fn sources(
         trust: trust.map_err(anyhow::Error::msg)?,
         policy,
         active: Active::new(),
+        incumbents: Incumbents::default(),
         pinned: Vec::new(),
     })
 }

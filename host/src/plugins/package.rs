@@ -424,6 +424,49 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn a_connector_brings_no_destination_along() {
+        let with = |change: &dyn Fn(&mut Value)| {
+            let mut manifest = manifest();
+            manifest["connection_data"]["properties"] =
+                json!({"url": {"type": "string", "x-destination": true}});
+            manifest["http"] = json!([{"url": "url"}]);
+            change(&mut manifest);
+            let packed = pack(EMPTY, &manifest.to_string());
+            packed.err().map(|refusal| refusal.to_string())
+        };
+        let scanner = |m: &mut Value| {
+            m["world"] = json!("scanner-connector");
+            m.as_object_mut().unwrap().remove("dialect");
+        };
+        let origin = |m: &mut Value| m["http"][0]["default"] = json!("https://x.example");
+        assert_eq!(with(&|_| ()), None);
+        for refused in [
+            with(&origin),
+            with(&|m| {
+                scanner(m);
+                origin(m);
+            }),
+        ] {
+            let text = refused.unwrap();
+            assert!(text.contains("`default` for `url` in `http`"), "{text}");
+        }
+        let filled_in = with(&|m| {
+            m["connection_data"]["properties"]["url"]["default"] = json!("https://x.example");
+        });
+        let text = filled_in.unwrap();
+        assert!(text.contains("`default` for the property `url`"), "{text}");
+        let model = with(&|m| {
+            m["kind"] = json!("model");
+            m["world"] = json!("model-provider");
+            let fields = m.as_object_mut().unwrap();
+            fields.remove("engines");
+            fields.remove("dialect");
+            origin(m);
+        });
+        assert_eq!(model, None);
+    }
+
+    #[test]
     fn a_credential_says_where_it_goes() {
         let with = |http: Value, rule: Value| {
             let mut manifest = manifest();

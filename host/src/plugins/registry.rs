@@ -24,6 +24,7 @@ use super::{
     artifacts::Artifacts,
     meter::Meters,
     policy::Policy,
+    rights::{Incumbents, Rights, listed as listed_rights},
     signatures::{Signer, Trust},
     trial::Trial,
     wasm::{Loader, Ready, Room, Runtime},
@@ -68,6 +69,8 @@ pub struct Sources {
     pub policy: Arc<dyn Policy>,
     /// Who served before; see [`Registry::active`].
     pub active: Active,
+    /// What those who served were allowed: nobody serves by a start alone who asks for more.
+    pub incumbents: Incumbents,
     /// Digests that datasources keep.
     pub pinned: Vec<String>,
 }
@@ -106,6 +109,7 @@ impl Sources {
             trust: Trust::default(),
             policy,
             active: Active::new(),
+            incumbents: Incumbents::default(),
             pinned: Vec::new(),
         }
     }
@@ -151,7 +155,7 @@ impl Registry {
                 || sources.pinned.iter().any(|one| one == digest)
         };
         registry.take_in(found, is_wanted).await;
-        registry.choose(&sources.active).await;
+        registry.choose(&sources.active, sources.incumbents).await;
         for digest in sources.pinned {
             if let Err(error) = registry.pin(&digest).await {
                 tracing::warn!(digest, %error, "a datasource keeps a version that cannot serve");
@@ -212,23 +216,36 @@ impl Registry {
 
     /// Who served before serves on: neither a restart nor a new file changes what is active. What nobody served goes to the
     /// plugins directory, to the highest version of a plugin there and among several plugins for one engine to the
-    /// first by name. So does what a version served that is not here or cannot be used, until it is.
-    async fn choose(&self, before: &Active) {
+    /// first by name. So does what a version served that is not here or cannot be used, until it is. A version that may do
+    /// more than those who served waits for an operator who accepts that.
+    async fn choose(&self, before: &Active, mut incumbents: Incumbents) {
         let mut table = Table::default();
+        for (slot, digest) in before {
+            incumbents.add(slot, || self.rights(digest));
+        }
+        let wider = |digest: &str| {
+            let rights = self.rights(digest)?;
+            let wider = incumbents.wider(&rights);
+            (!wider.is_empty()).then(|| listed_rights(&wider))
+        };
+        // Those that an operator has to accept, and what of them.
+        let mut waiting = BTreeMap::new();
         for (digest, ready) in self.compiled() {
             table.claim(&ready.serve(), |slot| before.get(slot) == Some(&digest));
         }
         // One that turns out to be unusable leaves its place to the next.
-        let mut newest = self.newest();
+        let mut newest = self.newest(&waiting);
         loop {
             for digest in &newest {
                 let is_free = |slot: &String| !table.has(slot);
                 let wanted = self.slots_of(digest).iter().any(is_free);
-                if wanted && let Ok(ready) = self.ready(digest).await {
+                if wanted && let Some(wider) = wider(digest) {
+                    waiting.insert(digest.clone(), wider);
+                } else if wanted && let Ok(ready) = self.ready(digest).await {
                     table.claim(&ready.serve(), |_| true);
                 }
             }
-            let again = self.newest();
+            let again = self.newest(&waiting);
             if again == newest {
                 break;
             }
@@ -248,7 +265,14 @@ impl Registry {
             if one.file.is_some() && matches!(one.status, Status::Inactive(_)) {
                 let is_newest = newest.contains(&one.about.digest);
                 let why = if is_newest { OTHER } else { SAME };
-                one.status = Status::Inactive(why.to_owned());
+                let why = match waiting.get(&one.about.digest) {
+                    Some(wider) => format!(
+                        "it may do more than the version before it; accept that with `mindhost plugin activate {} --accept-rights {wider}`",
+                        one.about.name
+                    ),
+                    None => why.to_owned(),
+                };
+                one.status = Status::Inactive(why);
             }
         }
         *locks::write(&self.table) = Arc::new(table);
@@ -314,6 +338,13 @@ impl Registry {
     pub fn manifest(&self, digest: &str) -> Option<Manifest> {
         let known = locks::read(&self.known);
         known.get(digest).map(|one| one.manifest.clone())
+    }
+
+    /// What an installed version may do.
+    pub fn rights(&self, digest: &str) -> Option<Rights> {
+        let known = locks::read(&self.known);
+        let one = known.get(digest)?;
+        Some(Rights::of(&one.manifest, one.about.signer.as_deref()))
     }
 
     /// The active connectors, each once, by the name of their first engine.
@@ -428,8 +459,11 @@ impl Registry {
         self.workshop.as_ref().ok_or_else(none)
     }
 
-    fn newest(&self) -> Vec<String> {
-        newest(&locks::read(&self.known))
+    /// Those that could be chosen, but for some that wait to be activated.
+    fn newest(&self, waiting: &BTreeMap<String, String>) -> Vec<String> {
+        newest(&locks::read(&self.known), |digest| {
+            !waiting.contains_key(digest)
+        })
     }
 
     fn slots_of(&self, digest: &str) -> Vec<String> {

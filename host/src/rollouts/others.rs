@@ -68,8 +68,8 @@ async fn look(inner: &Arc<Inner>, seen: &mut Seen) -> Result<()> {
     for (slot, digest) in &seen.wanted {
         if !wanted.contains_key(slot) && here.get(slot) == Some(digest) && !inner.is_at_work(digest)
         {
-            let ready = parts.registry.ready(digest).await?;
-            parts.registry.restore(&ready.serve(), &BTreeMap::new());
+            let loaded = parts.registry.serve(digest).await?;
+            parts.registry.restore(&loaded, &BTreeMap::new());
         }
     }
     seen.wanted = wanted;
@@ -95,9 +95,8 @@ async fn catch_up(inner: &Arc<Inner>, digest: &str, probation: Option<&Rollout>,
     if registry.is_refused(digest) && seen.told.contains(digest) {
         return;
     }
-    match registry.ready(digest).await {
-        Ok(ready) => {
-            let loaded = ready.serve();
+    match registry.serve(digest).await {
+        Ok(loaded) => {
             seen.told.remove(digest);
             let watch = probation.map(|_| inner.watch());
             registry.activate(&loaded, watch.as_ref());

@@ -22,7 +22,7 @@ use crate::{
         registry::{Active, Hold, Loaded, slots},
         trial::{Side, Watch},
     },
-    store::Backend,
+    store::{Backend, PluginSwitch},
 };
 
 /// A rollout under way.
@@ -85,7 +85,7 @@ impl Task {
         let registry = &self.inner.parts.registry;
         let to = self.state.borrow().to.clone();
         self.keep().await;
-        let loaded = registry.ready(&to).await?.serve();
+        let loaded = registry.serve(&to).await?;
         let is_rollback = self.state.borrow().is_rollback;
         if !is_rollback {
             self.enter(Stage::Checking).await;
@@ -193,11 +193,19 @@ impl Task {
     /// Stored first: a server that stops in between starts with the new version.
     async fn switch(&self, loaded: &Loaded, watch: Option<&Arc<Watch>>) -> Result<()> {
         let parts = &self.inner.parts;
-        let digest = self.state.borrow().to.clone();
-        let mine = slots(manifest(loaded)).into_iter();
-        let active: Active = mine.map(|slot| (slot, digest.clone())).collect();
-        let old = self.replaced();
-        parts.store.activate_plugin(&active, old.as_deref()).await?;
+        let (digest, from) = {
+            let rollout = self.state.borrow();
+            let from = rollout.from.clone().filter(|_| rollout.is_rollback);
+            (rollout.to.clone(), from)
+        };
+        let (old, rights) = (self.replaced(), parts.registry.rights(&digest));
+        let switch = PluginSwitch {
+            active: self.inner.places(&digest),
+            old: old.as_deref(),
+            switched_to: rights.as_ref().map(|rights| (&*digest, rights)),
+            rolled_back: from.as_deref(),
+        };
+        parts.store.switch_plugins(&switch).await?;
         parts.registry.activate(loaded, watch);
         Ok(())
     }
@@ -208,11 +216,17 @@ impl Task {
         let mut serving: BTreeMap<&String, Loaded> = BTreeMap::new();
         for digest in before.values() {
             if !serving.contains_key(digest) {
-                serving.insert(digest, parts.registry.ready(digest).await?.serve());
+                serving.insert(digest, parts.registry.serve(digest).await?);
             }
         }
         let to = self.state.borrow().to.clone();
-        parts.store.activate_plugin(before, Some(&to)).await?;
+        let switch = PluginSwitch {
+            active: before.clone(),
+            old: Some(&to),
+            switched_to: None,
+            rolled_back: Some(&to),
+        };
+        parts.store.switch_plugins(&switch).await?;
         let old = before.iter();
         let old =
             old.filter_map(|(slot, digest)| Some((slot.clone(), serving.get(digest)?.clone())));

@@ -1,9 +1,27 @@
-//! Which plugins serve, so that a start changes nothing.
+//! Which plugins serve, so that a start changes nothing, and which have served, so that it is known what they were allowed.
 
 use std::collections::BTreeMap;
 
-use super::{Store, now};
-use crate::error::Result;
+use sqlx::{AnyConnection, query, query_as};
+
+use super::{Store, json, now, to_json};
+use crate::{
+    error::Result,
+    plugins::rights::{Incumbents, Rights},
+};
+
+/// A change of who serves.
+#[derive(Debug, Default)]
+pub struct PluginSwitch<'a> {
+    /// Who serves what from now on.
+    pub active: BTreeMap<String, String>,
+    /// A version that serves nothing any more but what `active` says.
+    pub old: Option<&'a str>,
+    /// The version that was switched to, and what it may do.
+    pub switched_to: Option<(&'a str, &'a Rights)>,
+    /// The version that was taken back.
+    pub rolled_back: Option<&'a str>,
+}
 
 impl Store {
     /// The digest of the plugin that serves, by what it serves.
@@ -11,28 +29,24 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn active_plugins(&self) -> Result<BTreeMap<String, String>> {
-        let rows: Vec<(String, String)> = sqlx::query_as("SELECT slot, digest FROM active_plugins")
+        let rows: Vec<(String, String)> = query_as("SELECT slot, digest FROM active_plugins")
             .fetch_all(self.pool())
             .await?;
         Ok(rows.into_iter().collect())
     }
 
-    /// Remembers who serves from now on. What the version `old` served beside that, nobody serves any more.
+    /// Remembers who serves from now on.
     ///
     /// # Errors
     /// When the store fails; nothing has changed then.
-    pub async fn activate_plugin(
-        &self,
-        active: &BTreeMap<String, String>,
-        old: Option<&str>,
-    ) -> Result<()> {
+    pub async fn switch_plugins(&self, switch: &PluginSwitch<'_>) -> Result<()> {
         let mut tx = self.begin().await?;
-        sqlx::query("DELETE FROM active_plugins WHERE digest = $1")
-            .bind(old.unwrap_or_default())
+        query("DELETE FROM active_plugins WHERE digest = $1")
+            .bind(switch.old.unwrap_or_default())
             .execute(&mut *tx)
             .await?;
-        for (slot, digest) in active {
-            sqlx::query(
+        for (slot, digest) in &switch.active {
+            query(
                 "INSERT INTO active_plugins (slot, digest, since) VALUES ($1, $2, $3) \
                  ON CONFLICT (slot) DO UPDATE SET digest = excluded.digest, since = excluded.since",
             )
@@ -42,27 +56,96 @@ impl Store {
             .execute(&mut *tx)
             .await?;
         }
+        if let Some((digest, rights)) = switch.switched_to {
+            let again = "DO UPDATE SET rights = excluded.rights, served_at = excluded.served_at, rolled_back_at = 0";
+            note_served(&mut tx, digest, rights, again).await?;
+        }
+        query("UPDATE served_plugins SET rolled_back_at = $2 WHERE digest = $1")
+            .bind(switch.rolled_back.unwrap_or_default())
+            .bind(now())
+            .execute(&mut *tx)
+            .await?;
         Ok(tx.commit().await?)
     }
 
     /// Remembers who serves what nobody served before. What somebody was activated for stays his, also where his file is
-    /// missing for now: other hosts of this store may have it.
+    /// missing for now: other hosts of this store may have it. `rights` knows the versions that are installed here.
+    ///
+    /// # Errors
+    /// When the store fails; nothing has changed then.
+    pub async fn keep_first_plugins(
+        &self,
+        active: &BTreeMap<String, String>,
+        rights: impl Fn(&str) -> Option<Rights>,
+    ) -> Result<()> {
+        let mut tx = self.begin().await?;
+        for (slot, digest) in active {
+            query(
+                "INSERT INTO active_plugins (slot, digest, since) VALUES ($1, $2, $3) \
+                 ON CONFLICT (slot) DO NOTHING",
+            )
+            .bind(slot)
+            .bind(digest)
+            .bind(now())
+            .execute(&mut *tx)
+            .await?;
+        }
+        let chosen: Vec<String> = sqlx::query_scalar("SELECT DISTINCT digest FROM active_plugins")
+            .fetch_all(&mut *tx)
+            .await?;
+        for digest in chosen {
+            if let Some(rights) = rights(&digest) {
+                note_served(&mut tx, &digest, &rights, "DO NOTHING").await?;
+            }
+        }
+        Ok(tx.commit().await?)
+    }
+
+    /// What new versions are compared with.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn keep_first_plugins(&self, active: &BTreeMap<String, String>) -> Result<()> {
-        for (slot, digest) in active {
-            self.change(
-                sqlx::query(
-                    "INSERT INTO active_plugins (slot, digest, since) VALUES ($1, $2, $3) \
-                     ON CONFLICT (slot) DO NOTHING",
-                )
-                .bind(slot)
-                .bind(digest)
-                .bind(now()),
-            )
-            .await?;
-        }
-        Ok(())
+    pub async fn incumbents(&self) -> Result<Incumbents> {
+        let rows: Vec<(String, String)> =
+            query_as("SELECT digest, rights FROM served_plugins ORDER BY served_at, digest")
+                .fetch_all(self.pool())
+                .await?;
+        let served = rows
+            .into_iter()
+            .map(|(digest, rights)| Ok((digest, json(&rights)?)))
+            .collect::<Result<_>>()?;
+        Ok(Incumbents::new(served, &self.active_plugins().await?))
     }
+
+    /// Whether a version has served and was not taken back since.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn has_proved_itself(&self, digest: &str) -> Result<bool> {
+        let rolled_back: Option<i64> =
+            sqlx::query_scalar("SELECT rolled_back_at FROM served_plugins WHERE digest = $1")
+                .bind(digest)
+                .fetch_optional(self.pool())
+                .await?;
+        Ok(rolled_back == Some(0))
+    }
+}
+
+async fn note_served(
+    connection: &mut AnyConnection,
+    digest: &str,
+    rights: &Rights,
+    again: &'static str,
+) -> Result<()> {
+    let sql = format!(
+        "INSERT INTO served_plugins (digest, rights, served_at, rolled_back_at) VALUES ($1, $2, $3, 0) \
+         ON CONFLICT (digest) {again}"
+    );
+    query(sqlx::AssertSqlSafe(sql))
+        .bind(digest)
+        .bind(to_json(rights)?)
+        .bind(now())
+        .execute(connection)
+        .await?;
+    Ok(())
 }

@@ -33,6 +33,7 @@ const ALL: &[Pair] = &[
     pair!(7, "0007_plugin_usage"),
     pair!(8, "0008_responses_stopped"),
     pair!(9, "0009_audit_mind"),
+    pair!(10, "0010_served_plugins"),
 ];
 
 /// The version of a store that is up to date.

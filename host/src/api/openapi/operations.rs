@@ -306,7 +306,13 @@ const OPERATIONS: &[Operation] = &[
     op(
         "activate_plugin",
         OPERATOR,
-        &[&[PluginNotFound, PluginAmbiguous, WrongState, RolloutActive]],
+        &[&[
+            PluginNotFound,
+            PluginAmbiguous,
+            WrongState,
+            RolloutActive,
+            RightsNotAccepted,
+        ]],
     ),
     op(
         "roll_back_plugin",
@@ -326,5 +332,5 @@ const OPERATIONS: &[Operation] = &[
     op("list_audit", ADMIN, &[]),
     op("list_usage", USER, &[]),
     op("get_plugin_usage", OPERATOR, &[&[PluginNotFound]]),
-    op("release_plugin", OPERATOR, &[&[PluginNotFound]]),
+    op("release_plugin", ADMIN, &[&[PluginNotFound]]),
 ];

@@ -40,7 +40,17 @@ pub(crate) struct Activate {
     #[arg(long)]
     force: bool,
     #[command(flatten)]
+    accept: Accept,
+    #[command(flatten)]
     remote: Remote,
+}
+
+/// What a version may do beyond the one before.
+#[derive(Debug, Args)]
+pub(super) struct Accept {
+    /// Rights beyond those of the version before that it may have, by the names that the refusal lists.
+    #[arg(long = "accept-rights", value_name = "RIGHT", value_delimiter = ',')]
+    rights: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -57,7 +67,9 @@ pub(super) async fn run(activate: &Activate) -> anyhow::Result<()> {
         names::version(version)?;
     }
     let server = activate.remote.server()?;
-    let mut body = json!({"version": activate.version, "force": activate.force});
+    let mut body = json!({
+        "version": activate.version, "force": activate.force, "accept_rights": activate.accept.rights,
+    });
     if let Some(percent) = activate.canary {
         body["canary"] = json!({"percent": percent, "seconds": activate.canary_seconds});
     }
@@ -91,8 +103,14 @@ async fn begin(server: &Server, name: &str, body: &Value) -> Result<Value, Failu
 }
 
 /// Lets a version serve, to the end of its rollout. One that serves already does so for longer.
-pub(super) async fn serve(server: &Server, name: &str, digest: &str) -> anyhow::Result<()> {
-    let error = match begin(server, name, &json!({"version": digest})).await {
+pub(super) async fn serve(
+    server: &Server,
+    name: &str,
+    digest: &str,
+    accept: &Accept,
+) -> anyhow::Result<()> {
+    let body = json!({"version": digest, "accept_rights": accept.rights});
+    let error = match begin(server, name, &body).await {
         Ok(rollout) => return follow(server, name, rollout, Progress::stderr()).await,
         Err(error) => error,
     };

@@ -27,6 +27,8 @@ pub(crate) struct Install {
     /// Let it serve at once; what serves already goes on.
     #[arg(long)]
     activate: bool,
+    #[command(flatten)]
+    accept: activate::Accept,
     /// Write what was installed, with its digest and where it came from, into this file.
     #[arg(long, value_name = "FILE")]
     lock: Option<PathBuf>,
@@ -105,7 +107,8 @@ async fn deliver(
     }
     if install.activate {
         let text = |name: &str| inspected[name].as_str().unwrap_or_default();
-        let served = activate::serve(server, text("name"), text("digest")).await;
+        let (name, digest) = (text("name"), text("digest"));
+        let served = activate::serve(server, name, digest, &install.accept).await;
         served.with_context(|| format!("{} is installed and does not serve", parcel.source))?;
     }
     Ok(())

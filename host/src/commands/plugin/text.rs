@@ -26,9 +26,7 @@ pub(super) fn asks(inspected: &Value) -> String {
         of(inspected, "title"),
         of(inspected, "digest"),
         inspected["size"],
-        inspected["signer"]
-            .as_str()
-            .unwrap_or("nobody whom this host trusts"),
+        signed_by(inspected),
         of(inspected, "world"),
         of(inspected, "wit"),
     );
@@ -83,11 +81,40 @@ pub(super) fn asks(inspected: &Value) -> String {
         line("secret", format!("`{}` {who}", of(rule, "property")));
     }
     let properties = manifest["connection_data"]["properties"].as_object();
+    let has_rule = |name: &String| {
+        let rules = array(&manifest["credentials"]);
+        rules.iter().any(|rule| rule["property"] == name.as_str())
+    };
+    for (name, property) in properties.into_iter().flatten() {
+        if property["x-secret"] == true && !has_rule(name) {
+            line("secret", format!("`{name}` is given to the plugin itself"));
+        }
+    }
     for (name, property) in properties.into_iter().flatten() {
         let what = property["description"].as_str().unwrap_or_default();
         line("setting", format!("{name}  {what}"));
     }
+    text.push_str(&wider(inspected, "  "));
     text.trim_end().to_owned()
+}
+
+/// Who signed a file, and what else this host trusts that key with.
+fn signed_by(inspected: &Value) -> String {
+    let signer = inspected["signer"].as_str();
+    let signer = signer.unwrap_or("nobody whom this host trusts");
+    match inspected["signer_limits"].as_str() {
+        Some(limits) => format!("{signer}, trusted with {limits}"),
+        None => signer.to_owned(),
+    }
+}
+
+/// What a version may do that the one before may not, a line each.
+fn wider(version: &Value, indent: &str) -> String {
+    let right = |right: &Value| {
+        let (name, what) = (of(right, "name"), of(right, "description"));
+        format!("{indent}needs --accept-rights {name}: {what}\n")
+    };
+    array(&version["wider_rights"]).iter().map(right).collect()
 }
 
 /// A version, by its number and the beginning of its digest.
@@ -168,6 +195,7 @@ pub(super) fn plugin(plugin: &Value, health: &Health) -> String {
             of(version, "version"),
             status(version, health)
         );
+        text.push_str(&wider(version, "                "));
     }
     for rollout in array(&plugin["rollouts"]).iter().take(5) {
         let _ = writeln!(
@@ -191,6 +219,11 @@ pub(super) fn rollout(rollout: &Value) -> String {
     );
     if let Some(reason) = rollout["reason"].as_str() {
         let _ = write!(text, ", {reason}");
+    }
+    let accepted = array(&rollout["accepted_rights"]).iter();
+    let accepted: Vec<&str> = accepted.map(|right| of(right, "name")).collect();
+    if !accepted.is_empty() {
+        let _ = write!(text, "; accepted were {}", accepted.join(", "));
     }
     let checks = array(&rollout["checks"]);
     if !checks.is_empty() {

@@ -61,7 +61,37 @@ pub fn check_manifest(manifest: &Manifest) -> Result<(), Refusal> {
         _ => {}
     }
     check_schema(manifest)?;
-    check_properties(manifest)
+    check_properties(manifest)?;
+    check_origins(manifest)
+}
+
+/// A connector goes where the datasource's own configuration says and nowhere else: a destination that the manifest
+/// brings along would get the stored secrets of every datasource. A vendor's own address is what a model is for.
+fn check_origins(manifest: &Manifest) -> Result<(), Refusal> {
+    if manifest.kind == PluginKind::Model {
+        return Ok(());
+    }
+    if let Some(grant) = manifest.http.iter().find(|grant| grant.default.is_some()) {
+        return Err(Refusal(format!(
+            "its manifest has a `default` for `{}` in `http`, which only models may have; a connector reaches what its datasource names, so leave it out and make the property required",
+            grant.url
+        )));
+    }
+    let network = manifest.network.iter().map(|grant| &grant.host);
+    let http = manifest.http.iter().map(|grant| &grant.url);
+    let files = manifest.files.iter().map(|grant| &grant.path);
+    let has_default = |property: &&String| {
+        let property = &manifest.connection_data["properties"][property.as_str()];
+        property
+            .get("default")
+            .is_some_and(|value| !value.is_null())
+    };
+    match network.chain(http).chain(files).find(has_default) {
+        Some(property) => Err(Refusal(format!(
+            "its manifest has a `default` for the property `{property}`, which says what a datasource reaches; leave it out, so that each datasource names its own"
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// The host gives a scanner its dialect, and pages, stops and counts by itself.

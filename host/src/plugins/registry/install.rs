@@ -11,7 +11,7 @@ use super::{
         artifacts::{Hold, signature_beside},
         package::{Package, Refusal},
         signatures::Signer,
-        wasm::Ready,
+        wasm::{Loaded, Ready},
     },
     Registry, shown,
     versions::{About, Known, Status},
@@ -47,7 +47,7 @@ impl Registry {
             // What was known of these bytes before is not lost by sending them again without it.
             let best = artifacts.best_signature(&kept, signature, &trust);
             artifacts.put(&kept, best.as_deref())?;
-            let signer = trust.signer(&kept.bytes, best.as_deref());
+            let signer = trust.signer(&kept, best.as_deref());
             Ok(signer.unwrap_or(Signer::Nobody))
         };
         let signer = tokio::task::spawn_blocking(put)
@@ -69,12 +69,20 @@ impl Registry {
         })
     }
 
+    /// Size of the largest file that is taken.
+    ///
+    /// # Errors
+    /// Without a runtime.
+    pub fn max_package_bytes(&self) -> Result<u64> {
+        Ok(self.workshop()?.runtime.max_package_bytes())
+    }
+
     async fn judge(&self, bytes: Vec<u8>, signature: Option<&str>) -> Result<Judged> {
         let trust = self.workshop()?.trust.clone();
         let signature = signature.map(str::to_owned);
         let judge = move || {
             let package = Package::parse(bytes)?;
-            let signer = trust.judge(&package.bytes, signature.as_deref())?;
+            let signer = trust.judge(&package, signature.as_deref())?;
             package.validate()?;
             Ok(Judged {
                 package: Arc::new(package),
@@ -161,7 +169,7 @@ impl Registry {
                 // A host that may not write its data directory serves from the plugins directory.
                 Err(refusal) => from_file(file.as_deref(), &wanted, max_bytes).ok_or(refusal)?,
             };
-            trust.judge(&package.bytes, signature.as_deref())?;
+            trust.judge(&package, signature.as_deref())?;
             Ok(Arc::new(package))
         };
         let package = tokio::task::spawn_blocking(read)
@@ -171,6 +179,19 @@ impl Registry {
             Ok(package) => self.compile(package).await,
             Err(refusal) => Err(self.refuse(digest, &refusal)),
         }
+    }
+
+    /// A version that somebody wants to serve from now on, whatever it did before: it is called again.
+    ///
+    /// # Errors
+    /// As [`Self::ready`].
+    pub async fn serve(&self, digest: &str) -> Result<Loaded> {
+        let loaded = self.ready(digest).await?.serve();
+        let meters = self.meters();
+        if let Some(version) = meters.and_then(|meters| meters.of_digest(digest)) {
+            version.health.release();
+        }
+        Ok(loaded)
     }
 
     pub(super) async fn compile(&self, package: Arc<Package>) -> Result<Arc<Ready>> {

@@ -137,7 +137,7 @@ impl Found {
         trust: &Trust,
     ) -> Self {
         let signer = match &package {
-            Ok(package) => trust.judge(&package.bytes, signature),
+            Ok(package) => trust.judge(package, signature),
             Err(refusal) => Err(refusal.clone()),
         };
         Self {
@@ -215,10 +215,11 @@ impl Known {
 
 /// Of each plugin of the plugins directory, the digest of the highest version that can be used; of several of one version
 /// the first by digest. What was only installed waits to be activated.
-pub fn newest(known: &BTreeMap<String, Known>) -> Vec<String> {
+pub fn newest(known: &BTreeMap<String, Known>, may_serve: impl Fn(&String) -> bool) -> Vec<String> {
     let mut newest: BTreeMap<&str, (&String, _)> = BTreeMap::new();
     for (digest, one) in known {
-        if matches!(one.status, Status::Refused(_)) || one.file.is_none() {
+        let is_usable = !matches!(one.status, Status::Refused(_)) && one.file.is_some();
+        if !is_usable || !may_serve(digest) {
             continue;
         }
         let order = version_order(&one.about.version);

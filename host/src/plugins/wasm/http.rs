@@ -34,7 +34,7 @@ use super::{
 use crate::{
     config::PluginSettings,
     error::Result,
-    plugins::{manifest::Manifest, policy::EgressRules},
+    plugins::{PluginKind, manifest::Manifest, policy::EgressRules},
 };
 
 /// Exchanges that one instance may have under way at once; each may hold a connection.
@@ -74,6 +74,8 @@ impl HttpGrant {
         for rule in &manifest.http {
             let configured = text(data, &rule.url);
             let url = match configured.is_empty() {
+                // What a connector may reach is what its datasource names.
+                true if manifest.kind == PluginKind::Connector => continue,
                 true => rule.default.clone().unwrap_or_default(),
                 false => configured,
             };

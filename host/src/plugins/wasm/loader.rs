@@ -95,8 +95,6 @@ impl Ready {
         let (runtime, manifest) = (&self.runtime, self.manifest.clone());
         let digest = self.digest.clone();
         let version = runtime.version(&manifest, &digest);
-        // Whoever has it serve wants it to be called, whatever it did before.
-        version.health.release();
         match &self.world {
             Linked::Sql(world) => {
                 let world = world.clone();

@@ -200,3 +200,35 @@ async fn a_command_without_a_server_says_what_to_do() {
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(error.contains("mindhost serve"), "{error}");
 }
+
+#[tokio::test]
+async fn what_a_version_may_do_beyond_the_active_one_is_shown_and_accepted_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let host = host().await;
+    host.memory("numbers", 3).await;
+    let wider = Version::of("0.1.1").declaring(|manifest| {
+        manifest["engines"] = json!(["memory", "memory2"]);
+    });
+    let file = wider.write(folder.path());
+    let asked = "needs --accept-rights engine:memory2: serving the engine `memory2`";
+    let installed = said(&plugin(&host, &["install", path(&file)]).await);
+    assert!(installed.contains(asked), "{installed}");
+    let shown = said(&plugin(&host, &["show", "guest-memory"]).await);
+    assert!(shown.contains(asked), "{shown}");
+    for refused in [
+        plugin(&host, &["activate", "guest-memory"]).await,
+        plugin(&host, &["install", path(&file), "--activate"]).await,
+    ] {
+        let error = failed(&refused);
+        assert!(error.contains("--accept-rights engine:memory2"), "{error}");
+    }
+    let accept = ["--accept-rights", "engine:memory2,engine:other"];
+    let activate = [&["activate", "guest-memory"][..], &accept].concat();
+    let activated = said(&plugin(&host, &activate).await);
+    assert!(
+        activated.contains("accepted were engine:memory2"),
+        "{activated}"
+    );
+    let shown = said(&plugin(&host, &["show", "guest-memory"]).await);
+    assert!(!shown.contains("needs --accept-rights"), "{shown}");
+}

@@ -73,14 +73,16 @@ async fn a_plugin_that_takes_the_place_of_another_gives_it_back() {
     let mind = host.memory("numbers", 3).await;
     let other = Version::of("0.1.1").named("guest-memoyy");
     host.install(&other).await;
-    let body = json!({"version": other.digest()});
+    let accept = json!(["engine:memory"]);
+    let body = json!({"version": other.digest(), "accept_rights": accept});
     let activate = host.post("/plugins/guest-memoyy/activate?wait=60", body);
     let rollout = activate.await.expect_status(202).json();
     assert_eq!(rollout["from"], Version::of("0.1.0").digest(), "{rollout}");
     let next = Version::of("0.1.2");
     host.install(&next).await;
-    let canary = json!({"version": next.digest(), "canary": {"percent": 1.0, "seconds": 600}});
-    let begun = host.post("/plugins/guest-memory/activate", canary);
+    let canary = json!({"percent": 1.0, "seconds": 600});
+    let body = json!({"version": next.digest(), "canary": canary, "accept_rights": accept});
+    let begun = host.post("/plugins/guest-memory/activate", body);
     begun.await.expect_status(202);
     // Both serve one engine, so their rollouts are in each other's way.
     host.post(
