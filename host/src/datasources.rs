@@ -255,8 +255,8 @@ impl Datasources {
         Ok(())
     }
 
-    /// The version that a datasource wants to keep. Nothing is kept before the datasource is stored. Whoever is no operator
-    /// keeps what an operator let serve.
+    /// The version that a datasource wants to keep. Nothing is kept before the datasource is stored. Only operators
+    /// choose versions that have never served or were taken back.
     async fn wanted(
         &self,
         caller: &Caller,

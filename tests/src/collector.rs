@@ -1,4 +1,4 @@
-//! Whoever waits for what leaves the server: a listener on this machine that takes everything down and answers 200.
+//! A listener on this machine that keeps what arrives and answers 200, so that a test sees what leaves the server.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -116,7 +116,8 @@ impl Version {
         change(&mut manifest);
         let (old, new) = (self.manifest.clone(), manifest.to_string());
         assert!(new.len() <= old.len(), "no place for {new}");
-        self.replace(&old, &format!("{new:<width$}", width = old.len()));
+        let blanks = " ".repeat(old.len() - new.len());
+        self.replace(&old, &format!("{new}{blanks}"));
         // The section of the packer gets another name, and one more comes behind it.
         const SECTION: &str = "mindhost:manifest";
         self.replace(SECTION, "mindhost:replaced");

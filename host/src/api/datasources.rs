@@ -65,8 +65,8 @@ pub(super) struct Create {
     /// Schemas whose functions a statement may call.
     #[schema(schema_with = function_schemas)]
     function_schemas: Option<Vec<String>>,
-    /// Digest of the plugin version that serves it; the active one unless given. Whoever is no operator names a version that
-    /// has served.
+    /// Digest of the plugin version that serves it; the active one unless given. Only operators may name a version that has
+    /// never served.
     #[schema(pattern = "^[0-9a-f]{64}$")]
     plugin_digest: Option<String>,
     /// Whether statements run a second time on a version that is on trial, to compare the results.
@@ -106,7 +106,7 @@ pub(super) struct Update {
     #[schema(schema_with = function_schemas)]
     function_schemas: Option<Vec<String>>,
     /// Digest of the plugin version that serves it; null for the active one. Another one is another destination: secrets
-    /// must be sent anew. Whoever is no operator names a version that has served.
+    /// must be sent anew. Only operators may name a version that has never served.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>, pattern = "^[0-9a-f]{64}$")]
     plugin_digest: Option<Option<String>>,

@@ -69,7 +69,7 @@ pub struct Sources {
     pub policy: Arc<dyn Policy>,
     /// Who served before; see [`Registry::active`].
     pub active: Active,
-    /// What those who served were allowed: nobody serves by a start alone who asks for more.
+    /// What the versions that served may do: a start alone makes no version active that may do more.
     pub incumbents: Incumbents,
     /// Digests that datasources keep.
     pub pinned: Vec<String>,

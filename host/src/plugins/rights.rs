@@ -102,7 +102,7 @@ impl Rights {
     }
 }
 
-/// Who serves, and who served last where nobody does: what new versions are compared with.
+/// The versions that serve, and those that served: what new versions are compared with.
 #[derive(Clone, Debug, Default)]
 pub struct Incumbents {
     /// By what they serve now.

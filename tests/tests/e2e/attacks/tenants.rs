@@ -62,8 +62,8 @@ impl Tenant {
         assert!(in_time, "no quarantine for {}: {last}", self.name);
     }
 
-    /// Has its datasource mended.
-    async fn mend(&self, host: &Host) {
+    /// Has its datasource behave again.
+    async fn repair(&self, host: &Host) {
         let body = json!({"connection_data": {"mode": "nothing"}});
         host.patch("/datasources/base?check_connection=false", body)
             .key(&self.admin)
@@ -88,7 +88,7 @@ async fn one_tenant_takes_the_plugin_from_nobody_else() {
     let host = host().start().await;
     let bad = Tenant::new(&host, "bad", "trap").await;
     let good = Tenant::new(&host, "good", "nothing").await;
-    // Nobody else has used it since the start: nothing speaks for the version but its makers.
+    // No other workspace has used the version since the start, so no good use speaks for it.
     bad.fail(&host).await;
     assert_eq!(good.check(&host).await["success"], true);
     bad.fail(&host).await;
@@ -117,7 +117,7 @@ async fn an_admin_releases_the_own_workspace_alone() {
     one.fail(&host).await;
     assert_eq!(good.check(&host).await["success"], true);
     other.fail(&host).await;
-    one.mend(&host).await;
+    one.repair(&host).await;
     assert_ne!(one.check(&host).await["success"], true);
     let released = one.release(&host).await;
     assert_eq!(released["workspace"], "one");
@@ -128,7 +128,7 @@ async fn an_admin_releases_the_own_workspace_alone() {
     assert!(!released.to_string().contains("other"), "{released}");
     assert_eq!(one.check(&host).await["success"], true);
     assert_ne!(other.check(&host).await["success"], true);
-    // Below an admin nobody does, and the operator does so for all.
+    // An editor cannot release it; an operator releases it for all workspaces.
     let body = json!({"name": "clerk", "role": "editor"});
     let editor = host.post("/keys", body).key(&one.admin).await;
     let editor = editor.expect_status(201).json();
@@ -140,7 +140,7 @@ async fn an_admin_releases_the_own_workspace_alone() {
         .await;
     let released = released.expect_status(200).json();
     assert_eq!(released["workspace"], Value::Null);
-    other.mend(&host).await;
+    other.repair(&host).await;
     assert_eq!(other.check(&host).await["success"], true);
 }
 

@@ -168,7 +168,8 @@ async fn two_plugins_for_one_engine_wait_for_each_other() {
     let new = Version::of("0.1.1");
     host.install(&new).await;
     host.install(&other).await;
-    let canary = json!({"canary": {"percent": 50.0, "seconds": 600}});
+    let accept = json!(["engine:memory"]);
+    let canary = json!({"canary": {"percent": 50.0, "seconds": 600}, "accept_rights": accept});
     host.post("/plugins/guest-memory/activate", canary.clone())
         .await
         .expect_status(202);
@@ -179,7 +180,8 @@ async fn two_plugins_for_one_engine_wait_for_each_other() {
     host.post("/plugins/guest-memory/rollback", json!({}))
         .await
         .expect_status(200);
-    host.post("/plugins/guest-memoyy/activate?wait=60", json!({}))
+    let accepted = json!({"accept_rights": accept});
+    host.post("/plugins/guest-memoyy/activate?wait=60", accepted)
         .await
         .expect_status(202);
 }
