@@ -7,9 +7,11 @@ use std::{
 
 use mindhost_sdk::{Column, TableRef, Value};
 use serde::Deserialize;
+use tokio::sync::OnceCell;
 
 use crate::{
     case::{Expect, Stop, skipped_until},
+    cases::Sample,
     config::Config,
     dialect::Samples,
     subject::{Call, Connection, Connector, Data, Limits, Model, Noticed, Result, Source},
@@ -88,6 +90,8 @@ pub(crate) struct Bench {
     pub config: Arc<Config>,
     pub about: About,
     pub samples: Samples,
+    /// For the cases of a scanner: its first tables with their first rows.
+    pub samples_of_tables: OnceCell<Vec<Sample>>,
     pub notes: Notes,
 }
 
@@ -138,6 +142,7 @@ impl Bench {
             config,
             about,
             samples,
+            samples_of_tables: OnceCell::new(),
             notes: Notes::default(),
         }
     }

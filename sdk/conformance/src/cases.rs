@@ -13,6 +13,7 @@ mod stopping;
 mod together;
 mod values;
 
+pub(crate) use self::scans::Sample;
 use crate::{
     bench::{Bench, ModelBench},
     case::Case,

@@ -1,6 +1,9 @@
 //! What a test run is configured with: connection data, and hints on what the engine has.
 
-use std::{fmt, path::Path};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
 
 use serde::Deserialize;
 
@@ -40,6 +43,9 @@ pub struct Hints {
     pub running: Option<String>,
     /// Statements that would write; the plugin must refuse each by itself.
     pub writes: Option<Vec<String>>,
+    /// Directories into which the engine can write files; nothing in them may change while `writes` are tried. Relative
+    /// paths are meant from the configuration file on.
+    pub watch: Vec<PathBuf>,
     /// Gives one row with the text `{text}`, which stands there with its quotes doubled.
     pub text: Option<String>,
     /// Statements with the one value that each gives.
@@ -92,10 +98,14 @@ impl Config {
         let path = Path::new(file_or_json);
         let text = std::fs::read_to_string(path)
             .map_err(|error| Unreadable(format!("{}: {error}", path.display())))?;
-        match path.extension().is_some_and(|end| end == "toml") {
+        let mut config = match path.extension().is_some_and(|end| end == "toml") {
             true => Self::parse_toml(file_or_json, &text),
             false => Self::parse_json(file_or_json, &text),
+        }?;
+        for directory in &mut config.tests.watch {
+            *directory = path.parent().unwrap_or(Path::new("")).join(&directory);
         }
+        Ok(config)
     }
 
     fn parse_json(name: &str, text: &str) -> Result<Self, Unreadable> {

@@ -21,6 +21,8 @@ pub struct Samples {
     /// See [`Hints::running`].
     pub running: Option<String>,
     writes: Vec<String>,
+    /// The first directory of [`Hints::watch`].
+    watched: Option<String>,
     quote: (char, char),
     /// Whether `LIMIT n OFFSET m` is how pages are cut.
     pub has_limit: bool,
@@ -51,6 +53,12 @@ impl Samples {
         if let Some(writes) = &hints.writes {
             samples.writes.clone_from(writes);
         }
+        let watched = hints.watch.first();
+        samples.watched = watched.map(|one| {
+            let absolute = std::path::absolute(one);
+            let absolute = absolute.as_ref().unwrap_or(one);
+            absolute.to_string_lossy().replace('\'', "''")
+        });
         samples
     }
 
@@ -87,20 +95,29 @@ impl Samples {
         format!("SELECT * FROM {}", self.table(table))
     }
 
-    /// Statements that would write, of which none changes anything even where it is let through, but the one that makes a
-    /// table of a name that says whose it is.
+    /// The number of rows of a table.
+    pub fn count_of(&self, table: &TableRef) -> String {
+        format!("SELECT count(*) FROM {}", self.table(table))
+    }
+
+    /// Statements that would write, of which none changes anything even where it is let through, but those that make a
+    /// table or a file of a name that says whose it is. Those that need a table or a watched directory are left out where
+    /// there is none.
     pub fn writes(&self, table: Option<&TableRef>) -> Vec<String> {
-        let written = self.writes.iter();
-        match table {
-            Some(table) => {
-                let name = self.table(table);
-                written.map(|sql| sql.replace("{table}", &name)).collect()
+        let table = table.map(|table| self.table(table));
+        let places = [("{table}", &table), ("{watched}", &self.watched)];
+        let mut writes = self.writes.clone();
+        for (place, given) in places {
+            match given {
+                Some(given) => {
+                    for sql in &mut writes {
+                        *sql = sql.replace(place, given);
+                    }
+                }
+                None => writes.retain(|sql| !sql.contains(place)),
             }
-            None => written
-                .filter(|sql| !sql.contains("{table}"))
-                .cloned()
-                .collect(),
         }
+        writes
     }
 
     fn table(&self, table: &TableRef) -> String {
@@ -142,6 +159,7 @@ fn generic() -> Samples {
                 format!("DROP TABLE {NOWHERE}"),
             ])
             .collect(),
+        watched: None,
         quote: ('"', '"'),
         has_limit: true,
     }
@@ -164,6 +182,7 @@ fn sqlite() -> Samples {
                 "PRAGMA user_version = 7".into(),
                 "VACUUM".into(),
                 "ATTACH ':memory:' AS other".into(),
+                format!("VACUUM INTO '{{watched}}/{NOWHERE}'"),
             ])
             .collect(),
         ..generic()
@@ -187,6 +206,7 @@ fn postgresql() -> Samples {
             .chain([
                 "SELECT set_config('transaction_read_only', 'off', false)".into(),
                 "SET SESSION CHARACTERISTICS AS TRANSACTION READ WRITE".into(),
+                format!("COPY (SELECT 1) TO '{{watched}}/{NOWHERE}'"),
             ])
             .collect(),
         ..generic()
@@ -208,6 +228,11 @@ fn mysql() -> Samples {
              AND info LIKE '%mindhost_conformance_slow%'"
                 .into(),
         ),
+        writes: generic()
+            .writes
+            .into_iter()
+            .chain([format!("SELECT 1 INTO OUTFILE '{{watched}}/{NOWHERE}'")])
+            .collect(),
         quote: ('`', '`'),
         ..generic()
     }
@@ -237,6 +262,29 @@ mod tests {
         assert_eq!(samples.numbers(3).unwrap(), "SELECT n FROM seq_1_to_3");
         assert_eq!(samples.wide(3), None);
         assert_eq!(samples.text("it's").unwrap(), "SELECT 'it''s'");
+    }
+
+    #[test]
+    fn writes_need_what_they_name() {
+        let hints = Hints {
+            writes: Some(vec![
+                "DELETE FROM {table}".into(),
+                "SELECT 1 INTO OUTFILE '{watched}/x'".into(),
+            ]),
+            ..Hints::default()
+        };
+        assert!(Samples::new("generic", &hints).writes(None).is_empty());
+        let hints = Hints {
+            watch: vec!["/it's/out".into()],
+            ..hints
+        };
+        assert_eq!(
+            Samples::new("mysql", &hints).writes(Some(&TableRef::new("s", "t"))),
+            [
+                "DELETE FROM `s`.`t`",
+                "SELECT 1 INTO OUTFILE '/it''s/out/x'"
+            ]
+        );
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod case;
 mod cases;
 pub mod config;
 mod dialect;
+mod observed;
 mod proxy;
 mod report;
 pub mod subject;

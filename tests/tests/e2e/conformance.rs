@@ -3,7 +3,9 @@
 mod alone;
 mod broken;
 mod kept;
+mod observed;
 mod replayed;
+mod scale;
 
 use std::{
     path::Path,

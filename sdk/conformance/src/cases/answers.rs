@@ -126,10 +126,10 @@ async fn batches_agree(bench: &Bench) -> Verdict {
     let mut compared = 0;
     for table in bench.some_tables(&mut *connection).await? {
         let sql = bench.samples.all_of(&table);
-        let Some(large) = head(&mut *connection, &sql, ROWS, MOST).await? else {
+        let Some(large) = head(bench, &sql, ROWS, MOST).await? else {
             continue;
         };
-        let Some(small) = head(&mut *connection, &sql, 3, MOST).await? else {
+        let Some(small) = head(bench, &sql, 3, MOST).await? else {
             continue;
         };
         let (large, small) = (sorted(&large), sorted(&small));
@@ -154,14 +154,16 @@ async fn batches_agree(bench: &Bench) -> Verdict {
     }
 }
 
-/// All rows, if there are some but not more than `most`.
+/// All rows, if there are some but not more than `most`. Over a connection of its own: one on which an answer was not
+/// read to its end may be of no use any more.
 async fn head(
-    connection: &mut dyn Connection,
+    bench: &Bench,
     sql: &str,
     max_rows: u32,
     most: usize,
 ) -> Result<Option<Vec<Vec<Value>>>, Stop> {
     let runs = || format!("`{sql}` runs");
+    let mut connection = bench.open().await?;
     connection
         .query(sql, usual().timeout, &usual())
         .await

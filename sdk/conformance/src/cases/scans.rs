@@ -3,37 +3,50 @@
 
 mod cases;
 mod expected;
+mod reader;
 
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
 
 use mindhost_sdk::{
     Column, TableRef, Value,
     scanner::{Filter, Pushdown},
 };
 
-use self::expected::passes;
+use self::{expected::passes, reader::Reader};
 use crate::{
     bench::{Bench, ROWS, usual},
     case::{Expect, Stop, ensure, skipped_until},
-    subject::{Limits, Scan, Source},
+    subject::{Limits, Scan},
 };
 
 pub(super) use self::cases::CASES;
 
-/// Rows of a table that are compared at most.
+/// Rows of a table that are read at first. One with more is large: its rows are not all known.
 const MOST: usize = 2_000;
+/// Rows that are read of a large table through a filter.
+const MOST_FILTERED: usize = 20_000;
+/// How long the first rows of one table, and of all tables, may take: a page of some sources takes seconds.
+const LOOK: Duration = Duration::from_secs(10);
+const LOOK_AT_ALL: Duration = Duration::from_secs(40);
+/// When a case that can try any number of scans has tried enough.
+const ENOUGH: Duration = Duration::from_secs(15);
 const CLAIM: &str = "claim `exact` only for a filter that leaves the very rows that SQL would, `inexact` for one that leaves more, `no` for the rest; apply every filter that was claimed, with all of its values";
 
 type Row = Vec<Value>;
 
-/// A small table with all of its rows.
-struct Whole {
+/// A table with its first rows.
+pub(crate) struct Sample {
     table: TableRef,
     columns: Vec<Column>,
     rows: Vec<Row>,
+    /// Whether these are all of its rows.
+    is_whole: bool,
 }
 
-impl Whole {
+impl Sample {
     fn scan(&self) -> Scan {
         Scan {
             table: self.table.clone(),
@@ -47,19 +60,22 @@ impl Whole {
         self.rows.iter().filter_map(|row| row.get(column)).collect()
     }
 
+    /// Whether a row passes all of some filters; none where the kit cannot say.
+    fn passes(&self, row: &Row, filters: &[&Filter]) -> Option<bool> {
+        let mut all = true;
+        for filter in filters {
+            let mut columns = self.columns.iter();
+            let column = columns.position(|one| one.name == filter.column)?;
+            all &= passes(row.get(column)?, filter)?;
+        }
+        Some(all)
+    }
+
     /// The rows that pass all of some filters; none where the kit cannot say.
     fn passing(&self, filters: &[&Filter]) -> Option<Vec<&Row>> {
         let mut passing = Vec::new();
         for row in &self.rows {
-            let mut all = true;
-            for filter in filters {
-                let column = self
-                    .columns
-                    .iter()
-                    .position(|one| one.name == filter.column)?;
-                all &= passes(row.get(column)?, filter)?;
-            }
-            if all {
+            if self.passes(row, filters)? {
                 passing.push(row);
             }
         }
@@ -67,28 +83,53 @@ impl Whole {
     }
 }
 
-/// Small tables with their rows.
-async fn tables(bench: &Bench, source: &mut dyn Source) -> Result<Vec<Whole>, Stop> {
+/// The first tables with their first rows, read once a run.
+async fn tables(bench: &Bench) -> Result<&[Sample], Stop> {
+    let samples = bench.samples_of_tables.get_or_try_init(|| look(bench));
+    Ok(samples.await?)
+}
+
+async fn look(bench: &Bench) -> Result<Vec<Sample>, Stop> {
+    let start = Instant::now();
+    let mut reader = Reader::new(bench, Limits::USUAL);
     let tables = match bench.named_table() {
         Some(table) => vec![table],
-        None => bench.first_tables(source.tables(&usual()).await)?,
+        None => bench.first_tables(reader.source().await?.tables(&usual()).await)?,
     };
     let mut found = Vec::new();
     for table in tables {
-        let columns = source.columns(&table, &usual()).await;
+        if !found.is_empty() && start.elapsed() > LOOK_AT_ALL {
+            break;
+        }
+        let columns = reader.source().await?.columns(&table, &usual()).await;
         let columns = columns.expect_to(format!("the columns of `{}` are told", table.name))?;
-        let mut whole = Whole {
+        let mut sample = Sample {
             table,
             columns,
             rows: Vec::new(),
+            is_whole: false,
         };
-        whole.rows = read_some(source, &whole.scan(), ROWS).await?;
-        if (1..=MOST).contains(&whole.rows.len()) {
-            found.push(whole);
+        let read = reader.read(&sample.scan(), ROWS, MOST, LOOK).await?;
+        (sample.rows, sample.is_whole) = (read.rows, read.ended);
+        if !sample.rows.is_empty() {
+            found.push(sample);
         }
     }
     match found.is_empty() {
         false => Ok(found),
+        true => Err(skipped_until(
+            "no table has a row",
+            "connection_data that reach a table with rows, or tests.table",
+        )),
+    }
+}
+
+/// The tables of which all rows are known.
+async fn small(bench: &Bench) -> Result<Vec<&Sample>, Stop> {
+    let all = tables(bench).await?.iter();
+    let small: Vec<_> = all.filter(|sample| sample.is_whole).collect();
+    match small.is_empty() {
+        false => Ok(small),
         true => Err(skipped_until(
             format!("no table has from 1 to {MOST} rows"),
             "connection_data that reach such a table, or tests.table",
@@ -96,22 +137,59 @@ async fn tables(bench: &Bench, source: &mut dyn Source) -> Result<Vec<Whole>, St
     }
 }
 
-/// The rows of a scan, so many at a time, until there are too many of them.
-async fn read_some(source: &mut dyn Source, scan: &Scan, max_rows: u32) -> Result<Vec<Row>, Stop> {
-    let what = format!("{} can be read", shown(scan));
-    let id = source.scan(scan, &usual()).await.expect_to(&what)?;
-    let mut rows = Vec::new();
-    while rows.len() <= MOST {
-        let Some(batch) = source.next(id, max_rows, &usual()).await.expect_to(&what)? else {
-            break;
-        };
-        rows.extend(batch.values);
+/// The time of a case, shared out among its tables: a slow source gets fewer trials, and the case ends.
+struct Turns {
+    end: Instant,
+    tables: usize,
+    begun: usize,
+}
+
+impl Turns {
+    fn among(tables: usize) -> Self {
+        Self {
+            end: Instant::now() + ENOUGH,
+            tables,
+            begun: 0,
+        }
     }
-    source
-        .close(id, &usual())
-        .await
-        .expect_to("the scan closes")?;
-    Ok(rows)
+
+    /// Until when the next table may be tried; none when the time is over. The first table always has its turn.
+    fn next(&mut self) -> Option<Instant> {
+        let now = Instant::now();
+        let left = self.end.saturating_duration_since(now);
+        if self.begun > 0 && left.is_zero() {
+            return None;
+        }
+        let waiting = self.tables.saturating_sub(self.begun).max(1);
+        self.begun += 1;
+        let share = left / u32::try_from(waiting).unwrap_or(u32::MAX);
+        Some(now + share)
+    }
+
+    /// A remark, where some tables had no turn.
+    fn remark(&self) -> String {
+        match self.begun < self.tables {
+            true => format!(
+                "{} of {} tables, in the time there was",
+                self.begun, self.tables
+            ),
+            false => String::new(),
+        }
+    }
+}
+
+/// All numbers below `count`, in an order whose every beginning is spread over all of them.
+fn spread(count: usize) -> impl Iterator<Item = usize> {
+    let is_coprime = |step: &usize| {
+        let (mut one, mut other) = (*step, count);
+        while other > 0 {
+            (one, other) = (other, one % other);
+        }
+        one == 1
+    };
+    let step = (count * 5 / 8).max(1);
+    let step = (step..).find(is_coprime).unwrap_or(1);
+    (0..count).map(move |n| n * step % count)
 }
 
 /// A scan for a person.
@@ -181,21 +259,22 @@ fn within<'a>(
 
 /// Which of some filters a source would apply, and how far.
 async fn support(
-    source: &mut dyn Source,
-    whole: &Whole,
+    reader: &mut Reader<'_>,
+    sample: &Sample,
     filters: &[Filter],
 ) -> Result<Vec<Pushdown>, Stop> {
+    let source = reader.source().await?;
     let answers = source
-        .filter_support(&whole.table, filters, &usual())
-        .await
-        .expect_to("`filter-support` answers")?;
-    Ok(answers)
+        .filter_support(&sample.table, filters, &usual())
+        .await;
+    answers.expect_to("`filter-support` answers")
 }
 
-/// Scans with filters, each of which is claimed as far as it is, and compares the rows.
+/// Scans with filters, each of which is claimed as far as it is, and compares the rows. Of a large table every row that
+/// comes must pass what is claimed as exact, and where the scan ends, the known rows that pass must be among them.
 async fn holds(
-    source: &mut dyn Source,
-    whole: &Whole,
+    reader: &mut Reader<'_>,
+    sample: &Sample,
     filters: &[(&Filter, Pushdown)],
 ) -> Result<(), Stop> {
     let all: Vec<&Filter> = filters.iter().map(|(filter, _)| *filter).collect();
@@ -204,15 +283,36 @@ async fn holds(
         .filter(|(_, claim)| *claim == Pushdown::Exact)
         .map(|(filter, _)| *filter)
         .collect();
-    let (Some(least), Some(most)) = (whole.passing(&all), whole.passing(&exact)) else {
+    let (Some(least), Some(most)) = (sample.passing(&all), sample.passing(&exact)) else {
         return Ok(());
     };
     let scan = Scan {
         filters: all.into_iter().cloned().collect(),
-        ..whole.scan()
+        ..sample.scan()
     };
-    let came = read_some(source, &scan, ROWS).await?;
-    within(&shown(&scan), &came, least, most, CLAIM)
+    let what = shown(&scan);
+    if sample.is_whole {
+        let came = reader.read_whole(&scan, ROWS).await?;
+        return within(&what, &came, least, most, CLAIM);
+    }
+    let read = reader.read(&scan, ROWS, MOST_FILTERED, LOOK).await?;
+    each_passes(&what, sample, &read.rows, &exact)?;
+    match read.ended {
+        true => within(&what, &read.rows, least, &read.rows, CLAIM),
+        false => Ok(()),
+    }
+}
+
+/// Every row that came passes the filters.
+fn each_passes(what: &str, sample: &Sample, came: &[Row], filters: &[&Filter]) -> Result<(), Stop> {
+    let fails = |row: &&Row| sample.passes(row, filters) == Some(false);
+    let stray = came.iter().find(fails);
+    ensure(
+        stray.is_none(),
+        format!("{what}: rows that pass, and no others"),
+        format!("a row that does not pass: {stray:?}"),
+        CLAIM,
+    )
 }
 
 /// The usual limits with cells of so many bytes.
@@ -220,5 +320,24 @@ fn small_cells(bytes: usize) -> Limits {
     Limits {
         cell_bytes: u32::try_from(bytes).unwrap_or(u32::MAX),
         ..Limits::USUAL
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_is_tried_once_and_each_beginning_is_spread() {
+        for count in [0, 1, 2, 8, 24, 97, 300] {
+            let mut all: Vec<_> = spread(count).collect();
+            all.sort_unstable();
+            assert_eq!(all, (0..count).collect::<Vec<_>>());
+        }
+        let first: Vec<_> = spread(300).take(4).collect();
+        assert!(
+            first.windows(2).all(|pair| pair[0].abs_diff(pair[1]) > 50),
+            "{first:?}"
+        );
     }
 }

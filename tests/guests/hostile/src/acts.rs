@@ -132,6 +132,15 @@ pub(crate) fn tell(target: &str, word: &str) {
     }
 }
 
+/// Sends a line, and waits until the other side has answered it.
+pub(crate) fn pass_on(target: &str, line: &str) {
+    use std::io::{Read as _, Write as _};
+    if let Ok(mut stream) = TcpStream::connect(target) {
+        let _ = stream.write_all(format!("{line}\n").as_bytes());
+        let _ = stream.read(&mut [0; 1]);
+    }
+}
+
 fn hoard<T>(mut make: impl FnMut() -> T) {
     let mut all = Vec::new();
     loop {

@@ -10,9 +10,10 @@ use mindhost_sdk::{
     TableRef, Value, control,
 };
 use serde::Deserialize;
+use std::time::Duration;
 
 /// Good ones: `exact` applies filters and limits, `numbers` none, `typed` has a column of each type. Bad ones: all others.
-const TABLES: [&str; 18] = [
+const TABLES: [&str; 21] = [
     "exact",
     "numbers",
     "liar",
@@ -36,19 +37,48 @@ const TABLES: [&str; 18] = [
     "typed_first",
     // All scans move one position.
     "typed_shared",
+    // Every filter of `typed` is claimed and none applied.
+    "typed_liar",
+    // Filters are applied to the first rows alone, and what comes later is handed out as it is.
+    "typed_late",
+    // With a filter, only the first rows are looked at.
+    "typed_short",
 ];
+
+/// The rows that `typed_late` and `typed_short` look at.
+const FIRST: i64 = 1_500;
 
 /// The made-up source.
 pub struct MadeUp {
     rows: i64,
+    page: Page,
     /// The position of all scans of `typed_shared`.
     shared: i64,
 }
 
 #[derive(Deserialize)]
+#[serde(default)]
 struct Settings {
-    #[serde(default)]
     rows: i64,
+    page_rows: i64,
+    page_ms: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            rows: 0,
+            page_rows: 1_000,
+            page_ms: 0,
+        }
+    }
+}
+
+/// What is fetched at once, and how long that takes: an API that is slow.
+#[derive(Clone, Copy)]
+struct Page {
+    rows: i64,
+    time: Duration,
 }
 
 /// A scan of one table.
@@ -59,6 +89,7 @@ pub struct Rows {
     at: i64,
     end: i64,
     left: u64,
+    page: Page,
 }
 
 fn is_typed(table: &TableRef) -> bool {
@@ -92,6 +123,10 @@ impl Scanner for MadeUp {
         let settings: Settings = config.parse()?;
         Ok(Self {
             rows: settings.rows,
+            page: Page {
+                rows: settings.page_rows.max(1),
+                time: Duration::from_millis(settings.page_ms),
+            },
             shared: 0,
         })
     }
@@ -133,8 +168,12 @@ impl Scanner for MadeUp {
                 _ => self.rows,
             },
             left: request.limit.unwrap_or(u64::MAX),
+            page: self.page,
             request: request.clone(),
         };
+        if request.table.name == "typed_short" && !request.filters.is_empty() {
+            rows.end = rows.end.min(FIRST);
+        }
         if request.table.name == "typed_count" && !request.filters.is_empty() {
             let passing = (0..rows.end).filter(|at| {
                 rows.at = *at;
@@ -189,8 +228,14 @@ impl Scanner for MadeUp {
 impl Rows {
     fn next(&mut self, limits: BatchLimits) -> Result<Option<Batch>> {
         self.batch.start(limits);
+        let left = self.left;
         while self.left > 0 && self.at < self.end && !self.batch.is_full() {
-            if self.at % 1_000 == 0 {
+            if self.at % self.page.rows == 0 {
+                // What is there is handed out before more is waited for.
+                if left > self.left && !self.page.time.is_zero() {
+                    break;
+                }
+                std::thread::sleep(self.page.time);
                 control::check()?;
             }
             if self.passes() {
@@ -209,7 +254,10 @@ impl Rows {
         let passes = |filter: &Filter| filter.matches(&self.value(&filter.column));
         let mut filters = self.request.filters.iter();
         match self.request.table.name.as_str() {
-            "exact" | "typed" | "typed_count" | "typed_shared" => filters.all(passes),
+            "exact" | "typed" | "typed_count" | "typed_shared" | "typed_short" => {
+                filters.all(passes)
+            }
+            "typed_late" => self.at >= FIRST || filters.all(passes),
             "typed_first" => filters.next().is_none_or(passes),
             "typed_plain" => filters
                 .filter(|filter| matches!(filter.column.as_str(), "id" | "name"))

@@ -8,13 +8,13 @@ use mindhost_sdk::{
 };
 
 use super::{
-    CLAIM, MOST, Row, Whole, expected, holds, read_some, shown, small_cells, support, tables,
-    within,
+    CLAIM, LOOK, MOST, Reader, Row, Sample, Turns, each_passes, expected, holds, shown, small,
+    small_cells, spread, support, tables, within,
 };
 use crate::{
     bench::{Bench, ROWS, usual},
     case::{Case, Expect, Stop, Verdict, advice, ensure, failed, passed, shown as time, skipped},
-    subject::{Cause, Failure, Limits, Scan, Source},
+    subject::{Cause, Failure, Limits, Scan},
 };
 
 pub(in crate::cases) const CASES: &[Case<Bench>] = &[
@@ -73,43 +73,52 @@ const ORDER: &str = "give the columns of `projection` in its order, and no other
 const OWN_STATE: &str = "keep the state of a scan in its cursor, and not in the source";
 
 async fn projection(bench: &Bench) -> Verdict {
-    let mut source = bench.source(Limits::USUAL).await?;
-    for whole in tables(bench, &mut *source).await? {
-        let count = whole.columns.len();
+    let mut reader = Reader::new(bench, Limits::USUAL);
+    let samples = small(bench).await?;
+    let mut turns = Turns::among(samples.len());
+    for sample in samples {
+        let Some(end) = turns.next() else { break };
+        let count = sample.columns.len();
         let single = (0..count).map(|index| vec![index]);
         let turned = (1..count).map(|by| (0..count).map(|at| (at + by) % count).collect());
         let all: Vec<Vec<usize>> = std::iter::once((0..count).rev().collect())
             .chain(single)
             .chain(turned)
             .collect();
-        for wanted in all {
-            let (scan, expected) = projected(&whole, &wanted);
-            let came = read_some(&mut *source, &scan, ROWS).await?;
+        for wanted in spread(all.len()).filter_map(|index| all.get(index)) {
+            let (scan, expected) = projected(sample, wanted);
+            let came = reader.read_whole(&scan, ROWS).await?;
             within(&shown(&scan), &came, &expected, &expected, ORDER)?;
+            if Instant::now() > end {
+                break;
+            }
         }
     }
-    passed()
+    Ok(turns.remark())
 }
 
-fn projected(whole: &Whole, wanted: &[usize]) -> (Scan, Vec<Row>) {
+fn projected(sample: &Sample, wanted: &[usize]) -> (Scan, Vec<Row>) {
     let pick = |row: &Row| {
         let cells = wanted.iter().filter_map(|index| row.get(*index));
         cells.cloned().collect()
     };
-    let columns = wanted.iter().filter_map(|index| whole.columns.get(*index));
+    let columns = wanted.iter().filter_map(|index| sample.columns.get(*index));
     let scan = Scan {
         columns: columns.cloned().collect(),
-        ..whole.scan()
+        ..sample.scan()
     };
-    (scan, whole.rows.iter().map(pick).collect())
+    (scan, sample.rows.iter().map(pick).collect())
 }
 
 /// Filters on every column of a table, with what the source claims of each.
-async fn claimed(source: &mut dyn Source, whole: &Whole) -> Result<Vec<(Filter, Pushdown)>, Stop> {
+async fn claimed(
+    reader: &mut Reader<'_>,
+    sample: &Sample,
+) -> Result<Vec<(Filter, Pushdown)>, Stop> {
     let mut all = Vec::new();
-    for (index, column) in whole.columns.iter().enumerate() {
-        let made = expected::filters(&column.name, column.data_type, &whole.cells(index));
-        let answers = support(source, whole, &made).await?;
+    for (index, column) in sample.columns.iter().enumerate() {
+        let made = expected::filters(&column.name, column.data_type, &sample.cells(index));
+        let answers = support(reader, sample, &made).await?;
         all.extend(made.into_iter().zip(answers));
     }
     all.retain(|(_, claim)| *claim != Pushdown::No);
@@ -117,92 +126,152 @@ async fn claimed(source: &mut dyn Source, whole: &Whole) -> Result<Vec<(Filter, 
 }
 
 async fn filters(bench: &Bench) -> Verdict {
-    let mut source = bench.source(Limits::USUAL).await?;
-    let mut tried = 0;
-    for whole in tables(bench, &mut *source).await? {
-        for (filter, claim) in &claimed(&mut *source, &whole).await? {
-            holds(&mut *source, &whole, &[(filter, *claim)]).await?;
+    let mut reader = Reader::new(bench, Limits::USUAL);
+    let samples = tables(bench).await?;
+    let mut turns = Turns::among(samples.len());
+    let (mut tried, mut known) = (0, 0);
+    for sample in samples {
+        let Some(end) = turns.next() else { break };
+        let claimed = claimed(&mut reader, sample).await?;
+        known += claimed.len();
+        for (filter, claim) in spread(claimed.len()).filter_map(|index| claimed.get(index)) {
+            holds(&mut reader, sample, &[(filter, *claim)]).await?;
             tried += 1;
+            if Instant::now() > end {
+                break;
+            }
         }
     }
     match tried {
         0 => Ok("the plugin claims to apply none".to_owned()),
-        tried => Ok(format!("{tried} filters")),
+        _ => Ok(counted_of(tried, known, "filters")),
     }
 }
 
-async fn pairs(bench: &Bench) -> Verdict {
-    let mut source = bench.source(Limits::USUAL).await?;
-    let mut tried = 0;
-    for whole in tables(bench, &mut *source).await? {
-        let claimed = claimed(&mut *source, &whole).await?;
-        let counted: Vec<_> = claimed
-            .iter()
-            .filter_map(|(filter, _)| Some((filter, whole.passing(&[filter])?.len())))
-            .filter(|(_, count)| (1..whole.rows.len()).contains(count))
-            .collect();
-        // Pairs of which each leaves less than the other would by itself, spread over all of them.
-        let mut telling = Vec::new();
-        for (first, of_first) in &counted {
-            for (second, of_second) in &counted {
-                let both = whole.passing(&[first, second]).map(|rows| rows.len());
-                if both.is_some_and(|both| both < *of_first.min(of_second)) {
-                    telling.push([*first, *second]);
-                }
-            }
+/// A remark on how many were tried.
+fn counted_of(tried: usize, known: usize, what: &str) -> String {
+    match tried == known {
+        true => format!("{tried} {what}"),
+        false => format!("{tried} of {known} {what}, in the time there was"),
+    }
+}
+
+/// The rows of a table that pass a filter, a bit each.
+fn mask(sample: &Sample, filter: &Filter) -> Option<Vec<bool>> {
+    let rows = sample.rows.iter();
+    rows.map(|row| sample.passes(row, &[filter])).collect()
+}
+
+fn count(mask: &[bool]) -> usize {
+    mask.iter().filter(|passes| **passes).count()
+}
+
+/// Pairs of filters of which each leaves less than the other would by itself.
+fn telling<'a>(sample: &Sample, claimed: &'a [(Filter, Pushdown)]) -> Vec<[&'a Filter; 2]> {
+    let masks: Vec<_> = claimed
+        .iter()
+        .filter_map(|(filter, _)| Some((filter, mask(sample, filter)?)))
+        .map(|(filter, mask)| (filter, count(&mask), mask))
+        .filter(|(_, count, _)| (1..sample.rows.len()).contains(count))
+        .collect();
+    let mut telling = Vec::new();
+    for at in spread(masks.len() * masks.len()) {
+        if telling.len() >= PAIRS {
+            break;
         }
-        let step = telling.len().div_ceil(PAIRS).max(1);
-        for pair in telling.iter().step_by(step) {
+        let (first, second) = (&masks[at / masks.len()], &masks[at % masks.len()]);
+        let both = first
+            .2
+            .iter()
+            .zip(&second.2)
+            .filter(|(one, other)| **one && **other);
+        if both.count() < first.1.min(second.1) {
+            telling.push([first.0, second.0]);
+        }
+    }
+    telling
+}
+
+async fn pairs(bench: &Bench) -> Verdict {
+    let mut reader = Reader::new(bench, Limits::USUAL);
+    let samples = tables(bench).await?;
+    let mut turns = Turns::among(samples.len());
+    let (mut tried, mut known) = (0, 0);
+    for sample in samples {
+        let Some(end) = turns.next() else { break };
+        let claimed = claimed(&mut reader, sample).await?;
+        let telling = telling(sample, &claimed);
+        known += telling.len();
+        for pair in telling {
             let asked = pair.map(Clone::clone);
-            let claims = support(&mut *source, &whole, &asked).await?;
+            let claims = support(&mut reader, sample, &asked).await?;
             let together: Vec<_> = asked
                 .iter()
                 .zip(claims)
                 .filter(|(_, claim)| *claim != Pushdown::No)
                 .collect();
-            holds(&mut *source, &whole, &together).await?;
+            holds(&mut reader, sample, &together).await?;
             tried += 1;
+            if Instant::now() > end {
+                break;
+            }
         }
     }
     match tried {
         0 => Err(skipped(
-            "the plugin claims no two filters that leave different rows of a small table",
+            "the plugin claims no two filters that leave different rows of a table",
         )),
-        tried => Ok(format!("{tried} pairs")),
+        _ => Ok(counted_of(tried, known, "pairs")),
     }
 }
 
 async fn limit(bench: &Bench) -> Verdict {
-    let mut source = bench.source(Limits::USUAL).await?;
-    for whole in tables(bench, &mut *source).await? {
-        limited(&mut *source, &whole, None).await?;
-        let exact = claimed(&mut *source, &whole).await?;
-        let exact = exact.iter().filter(|(_, claim)| *claim == Pushdown::Exact);
-        for (filter, _) in exact.step_by(5) {
-            limited(&mut *source, &whole, Some(filter)).await?;
+    let mut reader = Reader::new(bench, Limits::USUAL);
+    let samples = tables(bench).await?;
+    let mut turns = Turns::among(samples.len());
+    for sample in samples {
+        let Some(end) = turns.next() else { break };
+        limited(&mut reader, sample, None).await?;
+        let exact = claimed(&mut reader, sample).await?;
+        let exact: Vec<_> = exact
+            .iter()
+            .filter(|(_, claim)| *claim == Pushdown::Exact)
+            .collect();
+        let some = spread(exact.len()).take(exact.len().div_ceil(5));
+        for (filter, _) in some.filter_map(|index| exact.get(index)) {
+            if Instant::now() > end {
+                break;
+            }
+            limited(&mut reader, sample, Some(filter)).await?;
         }
     }
-    passed()
+    Ok(turns.remark())
 }
 
 async fn limited(
-    source: &mut dyn Source,
-    whole: &Whole,
+    reader: &mut Reader<'_>,
+    sample: &Sample,
     filter: Option<&Filter>,
 ) -> Result<(), Stop> {
-    let Some(most) = whole.passing(filter.as_slice()) else {
+    let Some(most) = sample.passing(filter.as_slice()) else {
         return Ok(());
     };
-    for limit in [1, 2, most.len().saturating_sub(1), most.len(), MOST] {
+    let mut limits = vec![1, 2, most.len().saturating_sub(1), most.len(), MOST];
+    limits.sort_unstable();
+    limits.dedup();
+    for limit in limits.into_iter().map(|limit| limit.max(1)) {
         let scan = Scan {
             filters: filter.into_iter().cloned().collect(),
-            limit: Some(limit.max(1) as u64),
-            ..whole.scan()
+            limit: Some(limit as u64),
+            ..sample.scan()
         };
-        let came = read_some(source, &scan, ROWS).await?;
         let what = shown(&scan);
-        within(&what, &came, [], most.iter().copied(), CLAIM)?;
-        let least = most.len().min(limit.max(1));
+        let came = reader.read_whole(&scan, ROWS).await?;
+        match sample.is_whole {
+            true => within(&what, &came, [], most.iter().copied(), CLAIM)?,
+            false => each_passes(&what, sample, &came, filter.as_slice())?,
+        }
+        let least = most.len().min(limit);
         ensure(
             came.len() >= least,
             format!("{what}: at least {least} rows"),
@@ -215,16 +284,21 @@ async fn limited(
 
 async fn two_scans(bench: &Bench) -> Verdict {
     let mut source = bench.source(Limits::USUAL).await?;
-    for whole in tables(bench, &mut *source).await? {
+    let samples = small(bench).await?;
+    let mut turns = Turns::among(samples.len());
+    for whole in samples {
+        if turns.next().is_none() {
+            break;
+        }
         let (turned, turned_rows) =
-            projected(&whole, &(0..whole.columns.len()).rev().collect::<Vec<_>>());
+            projected(whole, &(0..whole.columns.len()).rev().collect::<Vec<_>>());
         let (plain, plain_rows) = (whole.scan(), whole.rows.clone());
         let what = "two scans of one source are read in turns";
         let mut ids = Vec::new();
         for scan in [&plain, &turned] {
             ids.push(source.scan(scan, &usual()).await.expect_to(what)?);
         }
-        let at_a_time = u32::try_from(whole.rows.len() / 20).unwrap_or(1).max(1);
+        let at_a_time = u32::try_from(whole.rows.len() / 8).unwrap_or(1).max(1);
         let mut came: [(Vec<Row>, bool); 2] = Default::default();
         while came.iter().any(|(rows, over)| !over && rows.len() <= MOST) {
             for (id, (rows, over)) in ids.iter().zip(&mut came) {
@@ -250,21 +324,28 @@ async fn two_scans(bench: &Bench) -> Verdict {
             within(&what, came, rows, rows, OWN_STATE)?;
         }
     }
-    passed()
+    Ok(turns.remark())
 }
 
 async fn batches(bench: &Bench) -> Verdict {
     const NEXT: &str = "give every row once, across the bounds of batches too; `max-rows` and `max-bytes` may be as large as a u32";
-    let mut source = bench.source(Limits::USUAL).await?;
+    let mut reader = Reader::new(bench, Limits::USUAL);
     let mut narrow = bench.source(Limits::NARROW).await?;
+    let samples = small(bench).await?;
+    let mut turns = Turns::among(samples.len());
     let mut largest = 0;
-    for whole in tables(bench, &mut *source).await? {
-        for max_rows in [1, 3, u32::MAX] {
-            let came = read_some(&mut *source, &whole.scan(), max_rows).await?;
-            let what = format!("{}, {max_rows} rows at a time", shown(&whole.scan()));
-            within(&what, &came, &whole.rows, &whole.rows, NEXT)?;
+    for whole in samples {
+        if turns.next().is_none() {
+            break;
         }
         let scan = whole.scan();
+        for max_rows in [1, 3, u32::MAX] {
+            // One that fetches as many rows as it is asked for takes long to give them one by one.
+            let read = reader.read(&scan, max_rows, MOST, LOOK).await?;
+            let what = format!("{}, {max_rows} rows at a time", shown(&scan));
+            let least = if read.ended { &whole.rows[..] } else { &[] };
+            within(&what, &read.rows, least, &whole.rows, NEXT)?;
+        }
         let what = format!("{}, in few bytes at a time", shown(&scan));
         let id = narrow.scan(&scan, &usual()).await.expect_to(&what)?;
         let mut came = Vec::new();
@@ -286,17 +367,16 @@ async fn batches(bench: &Bench) -> Verdict {
             "count bytes as rows are added and end the batch in time; the SDK does",
         )?;
     }
-    passed()
+    Ok(turns.remark())
 }
 
 async fn large_cell(bench: &Bench) -> Verdict {
-    let mut source = bench.source(Limits::USUAL).await?;
     let size = |value: &Value| match value {
         Value::Text(text) | Value::Json(text) => text.len(),
         Value::Bytes(bytes) => bytes.len(),
         _ => 0,
     };
-    for whole in tables(bench, &mut *source).await? {
+    for whole in small(bench).await? {
         let cells = whole.rows.iter().flatten();
         let largest = cells.map(size).max().unwrap_or_default();
         if largest < 2 {
@@ -322,10 +402,16 @@ async fn large_cell(bench: &Bench) -> Verdict {
 }
 
 async fn closed(bench: &Bench) -> Verdict {
-    let mut source = bench.source(Limits::USUAL).await?;
-    for whole in tables(bench, &mut *source).await? {
+    let mut reader = Reader::new(bench, Limits::USUAL);
+    let samples = small(bench).await?;
+    let mut turns = Turns::among(samples.len());
+    for whole in samples {
+        if turns.next().is_none() {
+            break;
+        }
         let scan = whole.scan();
         let what = format!("{} is closed after a row", shown(&scan));
+        let source = reader.source().await?;
         let id = source.scan(&scan, &usual()).await.expect_to(&what)?;
         source.next(id, 1, &usual()).await.expect_to(&what)?;
         source.close(id, &usual()).await.expect_to(&what)?;
@@ -335,11 +421,11 @@ async fn closed(bench: &Bench) -> Verdict {
             }
             columns => columns.expect_to("the source can be used again, as `close` said")?,
         };
-        let came = read_some(&mut *source, &scan, ROWS).await?;
+        let came = reader.read_whole(&scan, ROWS).await?;
         let what = format!("{}, after another one was closed midway", shown(&scan));
         within(&what, &came, &whole.rows, &whole.rows, OWN_STATE)?;
     }
-    passed()
+    Ok(turns.remark())
 }
 
 async fn cancel(bench: &Bench) -> Verdict {
