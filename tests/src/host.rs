@@ -21,7 +21,8 @@ pub const ADMIN_KEY: &str = "mh_test_admin_key_0123456789abcdef";
 const SHUTDOWN: Duration = Duration::from_secs(20);
 
 /// What all hosts of one test run share: the compiled code of the plugins and the key that authenticates it.
-/// The first host of a run is started alone and compiles them; all others find them compiled.
+/// The first host of a run is started alone and compiles them; all others find them compiled. No host begins with other
+/// code than its last, so that a test sees the same code from its start to its end.
 static SHARED: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = build::target_dir().join("e2e");
     std::fs::create_dir_all(&folder).expect("a folder for what the hosts share");
@@ -321,6 +322,8 @@ fn environment(command: &mut Command, builder: &Builder, data: &Path, shared: &P
         .env("MINDHOST_ADMIN_KEY", ADMIN_KEY)
         .env("MINDHOST_PLUGINS_DIR", builder.plugins_dir(data))
         .env("MINDHOST_PLUGINS__CACHE_DIR", shared.join("compiled"))
+        .env("MINDHOST_PLUGINS__QUICK_START", "false")
+        .env("MINDHOST_PLUGINS__COMPILE_WAIT", "10m")
         .env("MINDHOST_SECRETS__KEY_FILE", shared.join("secrets.key"));
     command.envs(
         builder

@@ -12,7 +12,7 @@ use mindhost::{
     datasources,
     plugins::{
         policy::{EgressRules, FixedPolicy, Policy, WhileAlone},
-        registry::{Active, Registry, Sources},
+        registry::{Active, Compilers, Registry, Sources},
         rights::Incumbents,
         signatures::Trust,
     },
@@ -63,6 +63,8 @@ pub(super) async fn load(
     };
     let registry = Registry::load(Sources {
         import: true,
+        compilers: Compilers::of_this_program(),
+        soon: true,
         active: store.active_plugins().await?,
         incumbents: store.incumbents().await?,
         pinned: datasources::pinned(store).await?,
@@ -119,6 +121,8 @@ fn sources(
         plugins_dir: config.plugins_dir.clone(),
         artifacts_dir: config.artifacts_dir(),
         import: false,
+        compilers: Compilers::Inside,
+        soon: false,
         cache_dir: key.is_some().then(|| config.cache_dir()),
         seal_key: key.map_or([0; 32], |key| key.derive("compiled plugins")),
         settings: plugins.limits.clone(),

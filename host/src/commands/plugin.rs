@@ -2,6 +2,7 @@
 
 mod activate;
 mod adapter;
+mod compile;
 mod configured;
 mod fetch;
 mod files;
@@ -64,6 +65,9 @@ pub(crate) enum Plugin {
     Run(run::Run),
     /// Run the conformance kit against a plugin: does it keep the contract?
     Test(test::Test),
+    /// Compile a component from standard input, for the server that started this.
+    #[command(hide = true)]
+    Compile(compile::Compile),
     /// Repeat the calls of a recording on another version of a plugin, and say where the results differ.
     Replay(replay::Replay),
 }
@@ -86,6 +90,7 @@ pub(super) async fn run(command: Plugin) -> anyhow::Result<ExitCode> {
         Plugin::Push(push) => fetch::push(&push).await,
         Plugin::Run(run) => run::run(run).await,
         Plugin::Test(test) => return test::run(test).await,
+        Plugin::Compile(compile) => compile::run(&compile),
         Plugin::Replay(replay) => return replay::run(replay).await,
     };
     done.map(|()| ExitCode::SUCCESS)

@@ -103,6 +103,7 @@ async fn serve(
     let alone = opened.store.workspace_count().await? <= 1;
     let alone = Arc::new(AtomicBool::new(alone));
     let registry = Arc::new(load_plugins::load(&config, &opened.store, &key, &own, &alone).await?);
+    registry.follow();
     for plugin in config.plugins.limits.by_plugin.keys() {
         let is_it = |one: &Installed| {
             one.about

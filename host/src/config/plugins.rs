@@ -146,6 +146,11 @@ pub struct PluginSettings {
     pub http_idle_timeout: Duration,
     /// What makes machine code of plugins.
     pub compiler: Compiler,
+    /// Whether a start that finds no compiled code serves with code that is made quickly at first.
+    pub quick_start: bool,
+    /// How long a start waits for plugins whose code is being made.
+    #[serde(deserialize_with = "duration")]
+    pub compile_wait: Duration,
     /// How long calls on a version that was replaced may go on.
     #[serde(deserialize_with = "duration")]
     pub drain_timeout: Duration,

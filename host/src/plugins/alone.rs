@@ -17,7 +17,7 @@ use super::{
     package::{Package, Refusal},
     policy::{EgressRules, Policy},
     scanner::Scanner,
-    wasm::{Loader, Runtime},
+    wasm::{Compilers, Loader, Runtime},
 };
 use crate::config::PluginSettings;
 
@@ -62,7 +62,12 @@ impl Alone {
             ))
         })?;
         let (dir, key) = cache.unzip();
-        let loader = Loader::new(Arc::clone(&runtime), dir, key.unwrap_or_default());
+        let loader = Loader::new(
+            Arc::clone(&runtime),
+            dir,
+            key.unwrap_or_default(),
+            Compilers::Inside,
+        );
         let package = Arc::new(package);
         let _one_at_a_time = LOADING.lock().await;
         let ready = Arc::new(loader).load(Arc::clone(&package)).await?;

@@ -4,6 +4,7 @@
 //! in between. Whoever took a plugin out of it keeps that one until the call is over.
 
 mod install;
+mod soon;
 mod swap;
 mod table;
 mod versions;
@@ -41,7 +42,10 @@ pub use self::{
     table::{Active, slots},
     versions::{About, Installed, Status},
 };
-pub use super::{artifacts::Hold, wasm::Loaded};
+pub use super::{
+    artifacts::Hold,
+    wasm::{Compilers, Loaded, compile},
+};
 
 /// Why one of two files of one plugin does not serve.
 const SAME: &str = "another file has this plugin in a higher or the same version";
@@ -61,6 +65,10 @@ pub struct Sources {
     pub cache_dir: Option<PathBuf>,
     /// The key that seals compiled code, derived from the host's secret for this purpose alone.
     pub seal_key: [u8; 32],
+    /// How components are compiled.
+    pub compilers: Compilers,
+    /// Whether plugins may begin with code that is made quickly, and come after the registry is there: for servers.
+    pub soon: bool,
     /// Limits.
     pub settings: PluginSettings,
     /// Whose plugins may run.
@@ -81,6 +89,8 @@ pub struct Registry {
     table: RwLock<Arc<Table>>,
     /// By digest.
     known: RwLock<BTreeMap<String, Known>>,
+    /// What the versions were compared with that the start chose.
+    incumbents: RwLock<Incumbents>,
     /// Files of the plugins directory that are no plugins.
     strangers: Vec<Installed>,
     workshop: Option<Workshop>,
@@ -105,6 +115,8 @@ impl Sources {
             import: false,
             cache_dir: None,
             seal_key: [0; 32],
+            compilers: Compilers::Inside,
+            soon: false,
             settings,
             trust: Trust::default(),
             policy,
@@ -117,7 +129,8 @@ impl Sources {
 
 impl Registry {
     /// Reads, verifies and loads every file of the plugins directory, in parallel, and what served before. A file that
-    /// cannot be used is reported in [`Registry::installed`] and harms nobody else.
+    /// cannot be used is reported in [`Registry::installed`] and harms nobody else. With [`Sources::soon`] the code of
+    /// some may come later; see [`Registry::follow`].
     ///
     /// # Errors
     ///
@@ -126,6 +139,7 @@ impl Registry {
         let settings = sources.settings.clone();
         let max_bytes = settings.max_package_bytes;
         let drain_timeout = settings.drain_timeout;
+        let wait = sources.soon.then_some(settings.compile_wait);
         let artifacts = Artifacts::new(sources.artifacts_dir, max_bytes);
         let (dir, trust, import) = (sources.plugins_dir, sources.trust.clone(), sources.import);
         let shelf = artifacts.clone();
@@ -138,7 +152,12 @@ impl Registry {
             )
             .with_source(format!("{error:#}"))
         })?;
-        let loader = Loader::new(Arc::clone(&runtime), sources.cache_dir, sources.seal_key);
+        let loader = Loader::new(
+            Arc::clone(&runtime),
+            sources.cache_dir,
+            sources.seal_key,
+            sources.compilers,
+        );
         let mut registry = Self {
             workshop: Some(Workshop {
                 artifacts,
@@ -154,10 +173,14 @@ impl Registry {
             sources.active.values().any(|one| one == digest)
                 || sources.pinned.iter().any(|one| one == digest)
         };
-        registry.take_in(found, is_wanted).await;
+        registry.take_in(found, is_wanted, wait).await;
         registry.choose(&sources.active, sources.incumbents).await;
         for digest in sources.pinned {
-            if let Err(error) = registry.pin(&digest).await {
+            let pinned = match registry.at_hand(&digest) {
+                Some(ready) => registry.pin_ready(&ready),
+                None => registry.pin(&digest).await,
+            };
+            if let Err(error) = pinned {
                 tracing::warn!(digest, %error, "a datasource keeps a version that cannot serve");
             }
         }
@@ -180,7 +203,12 @@ impl Registry {
 
     /// Makes everything that was found known, and compiles what lies in the plugins directory or is wanted. The rest waits
     /// until somebody activates it.
-    async fn take_in(&mut self, found: Vec<Found>, is_wanted: impl Fn(&str) -> bool) {
+    async fn take_in(
+        &mut self,
+        found: Vec<Found>,
+        is_wanted: impl Fn(&str) -> bool,
+        wait: Option<Duration>,
+    ) {
         let mut known = BTreeMap::new();
         let mut compiled = Vec::new();
         for Found {
@@ -211,7 +239,12 @@ impl Registry {
             known.insert(digest, one);
         }
         self.known = RwLock::new(known);
-        join_all(compiled.into_iter().map(|package| self.compile(package))).await;
+        match wait {
+            None => {
+                join_all(compiled.into_iter().map(|package| self.compile(package))).await;
+            }
+            Some(wait) => self.compile_soon(compiled, wait).await,
+        }
     }
 
     /// Who served before serves on: neither a restart nor a new file changes what is active. What nobody served goes to the
@@ -223,34 +256,11 @@ impl Registry {
         for (slot, digest) in before {
             incumbents.add(slot, || self.rights(digest));
         }
-        let wider = |digest: &str| {
-            let rights = self.rights(digest)?;
-            let wider = incumbents.wider(&rights);
-            (!wider.is_empty()).then(|| listed_rights(&wider))
-        };
-        // Those that an operator has to accept, and what of them.
-        let mut waiting = BTreeMap::new();
         for (digest, ready) in self.compiled() {
             table.claim(&ready.serve(), |slot| before.get(slot) == Some(&digest));
         }
-        // One that turns out to be unusable leaves its place to the next.
-        let mut newest = self.newest(&waiting);
-        loop {
-            for digest in &newest {
-                let is_free = |slot: &String| !table.has(slot);
-                let wanted = self.slots_of(digest).iter().any(is_free);
-                if wanted && let Some(wider) = wider(digest) {
-                    waiting.insert(digest.clone(), wider);
-                } else if wanted && let Ok(ready) = self.ready(digest).await {
-                    table.claim(&ready.serve(), |_| true);
-                }
-            }
-            let again = self.newest(&waiting);
-            if again == newest {
-                break;
-            }
-            newest = again;
-        }
+        let (newest, waiting) = self.fill(&mut table, &incumbents).await;
+        *locks::write(&self.incumbents) = incumbents;
         for (slot, digest) in before {
             if table.active().get(slot) != Some(digest) {
                 tracing::warn!(
@@ -276,6 +286,39 @@ impl Registry {
             }
         }
         *locks::write(&self.table) = Arc::new(table);
+    }
+
+    /// Gives what nobody serves to the newest versions. Returns those, and the ones that an operator has to accept, with
+    /// what of them.
+    async fn fill(
+        &self,
+        table: &mut Table,
+        incumbents: &Incumbents,
+    ) -> (Vec<String>, BTreeMap<String, String>) {
+        let wider = |digest: &str| {
+            let rights = self.rights(digest)?;
+            let wider = incumbents.wider(&rights);
+            (!wider.is_empty()).then(|| listed_rights(&wider))
+        };
+        let mut waiting = BTreeMap::new();
+        // One that turns out to be unusable leaves its place to the next.
+        let mut newest = self.newest(&waiting);
+        loop {
+            for digest in &newest {
+                let is_free = |slot: &String| !table.has(slot);
+                let wanted = self.slots_of(digest).iter().any(is_free);
+                if wanted && let Some(wider) = wider(digest) {
+                    waiting.insert(digest.clone(), wider);
+                } else if wanted && let Some(ready) = self.begun(digest).await {
+                    table.claim(&ready.serve(), |_| true);
+                }
+            }
+            let again = self.newest(&waiting);
+            if again == newest {
+                return (newest, waiting);
+            }
+            newest = again;
+        }
     }
 
     /// Who serves what now, to be remembered for the next start.

@@ -1,6 +1,9 @@
 //! Plugins as WebAssembly components: the only place that names wasmtime.
 
 pub mod bindings;
+mod cache;
+mod code;
+mod compiler;
 mod connector;
 mod convert;
 mod engine;
@@ -23,6 +26,7 @@ mod state;
 mod stopwatch;
 mod tcp;
 
+pub use compiler::{Compilers, run as compile};
 pub use engine::Runtime;
 pub use loader::{Loaded, Loader, Ready};
 pub use place::Room;

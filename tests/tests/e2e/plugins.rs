@@ -2,6 +2,7 @@
 
 mod canary;
 mod commands;
+mod first_start;
 mod guide;
 mod hosts;
 mod museum;

@@ -150,16 +150,18 @@ impl Registry {
     /// # Errors
     /// `plugin_refused`, `plugin_not_found`
     pub async fn ready(&self, digest: &str) -> Result<Arc<Ready>> {
-        let known = |known: &BTreeMap<String, Known>| {
-            let one = known.get(digest)?;
-            Some((one.ready.clone(), one.file.clone()))
-        };
-        let Some((ready, file)) = known(&locks::read(&self.known)) else {
-            return Err(not_installed(digest));
-        };
-        if let Some(ready) = ready {
+        if let Some(ready) = self.at_hand(digest) {
+            let made = ready.made().await;
+            made.map_err(|refusal| self.refuse(digest, &refusal))?;
             return Ok(ready);
         }
+        let known = |known: &BTreeMap<String, Known>| {
+            let one = known.get(digest)?;
+            Some(one.file.clone())
+        };
+        let Some(file) = known(&locks::read(&self.known)) else {
+            return Err(not_installed(digest));
+        };
         let workshop = self.workshop()?;
         let (artifacts, trust) = (workshop.artifacts.clone(), workshop.trust.clone());
         let (wanted, max_bytes) = (digest.to_owned(), workshop.runtime.max_package_bytes());
@@ -212,8 +214,9 @@ impl Registry {
         }
     }
 
-    fn refuse(&self, digest: &str, refusal: &Refusal) -> Error {
+    pub(super) fn refuse(&self, digest: &str, refusal: &Refusal) -> Error {
         if let Some(one) = locks::write(&self.known).get_mut(digest) {
+            one.ready = None;
             one.status = Status::Refused(refusal.to_string());
         }
         refused(refusal)

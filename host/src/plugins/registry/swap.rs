@@ -3,7 +3,11 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
-    super::{Connector, trial::Watch, wasm::Loaded},
+    super::{
+        Connector,
+        trial::Watch,
+        wasm::{Loaded, Ready},
+    },
     Registry,
     table::{Table, digest_of},
 };
@@ -54,14 +58,18 @@ impl Registry {
         if let Some(pinned) = self.table().pinned.get(digest) {
             return Ok(Arc::clone(pinned));
         }
-        let Loaded::Connector(connector) = self.ready(digest).await?.serve() else {
+        self.pin_ready(&*self.ready(digest).await?)
+    }
+
+    pub(super) fn pin_ready(&self, ready: &Ready) -> Result<Arc<dyn Connector>> {
+        let Loaded::Connector(connector) = ready.serve() else {
             return Err(Error::invalid(
                 "plugin_digest",
                 "`plugin_digest` must be that of a connector",
             ));
         };
         self.change(|table| {
-            let pinned = table.pinned.entry(digest.to_owned());
+            let pinned = table.pinned.entry(ready.digest().to_owned());
             pinned.or_insert_with(|| Arc::clone(&connector));
         });
         Ok(connector)
@@ -79,7 +87,7 @@ impl Registry {
         }
     }
 
-    fn change(&self, change: impl FnOnce(&mut Table)) {
+    pub(super) fn change(&self, change: impl FnOnce(&mut Table)) {
         let mut table = locks::write(&self.table);
         let mut next = Table::clone(&table);
         change(&mut next);

@@ -108,10 +108,7 @@ impl Table {
     pub fn restore(&mut self, loaded: &Loaded, before: &BTreeMap<String, Loaded>) -> Vec<Loaded> {
         let serving = self.serving();
         self.end_trials_of(loaded);
-        let digest = digest_of(loaded);
-        self.connectors
-            .retain(|_, slot| slot.active.digest() != digest);
-        self.models.retain(|_, slot| slot.active.digest() != digest);
+        self.remove(digest_of(loaded));
         for (slot, old) in before {
             match (slot.split_once(' '), old) {
                 (Some((_, engine)), Loaded::Connector(old)) => {
@@ -124,6 +121,13 @@ impl Table {
             }
         }
         self.gone_since(serving)
+    }
+
+    /// Takes a version out of everything that it serves.
+    pub fn remove(&mut self, digest: &str) {
+        self.connectors
+            .retain(|_, slot| slot.active.digest() != digest);
+        self.models.retain(|_, slot| slot.active.digest() != digest);
     }
 
     fn gone_since(&self, before: Vec<Loaded>) -> Vec<Loaded> {

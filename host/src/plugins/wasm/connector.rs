@@ -5,7 +5,10 @@ mod connection;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use wasmtime::{Store, component::ResourceAny};
+use wasmtime::{
+    Engine, Store,
+    component::{InstancePre, ResourceAny},
+};
 
 use self::connection::WasmConnection;
 use super::{
@@ -13,6 +16,7 @@ use super::{
         sql::{SqlConnector, SqlConnectorPre},
         types,
     },
+    code::Compiled,
     engine::Runtime,
     instance::{GuestFuture, World},
     pool::{Connects, Opened, Reported},
@@ -26,6 +30,22 @@ use crate::{
 
 impl World for SqlConnectorPre<State> {
     type Guest = SqlConnector;
+
+    fn of(linked: InstancePre<State>) -> wasmtime::Result<Self> {
+        Self::new(linked)
+    }
+
+    fn engine(&self) -> &Engine {
+        self.engine()
+    }
+
+    fn describe<'a>(
+        store: &'a mut Store<State>,
+        guest: &'a SqlConnector,
+    ) -> GuestFuture<'a, String> {
+        let exports = guest.mindhost_plugin_connector();
+        Box::pin(async move { exports.call_describe(store).await })
+    }
 
     fn instantiate<'a>(&'a self, store: &'a mut Store<State>) -> GuestFuture<'a, SqlConnector> {
         Box::pin(self.instantiate_async(store))
@@ -77,11 +97,11 @@ impl WasmConnector {
     /// A connector over a linked component.
     pub fn new(
         runtime: &Arc<Runtime>,
-        world: SqlConnectorPre<State>,
+        code: Arc<Compiled<SqlConnectorPre<State>>>,
         manifest: Manifest,
         digest: String,
     ) -> Self {
-        Self(Shared::new(runtime, world, manifest, digest))
+        Self(Shared::new(runtime, code, manifest, digest))
     }
 }
 

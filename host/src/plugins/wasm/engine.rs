@@ -1,4 +1,6 @@
-//! One wasmtime engine for all plugins: the pooling allocator, the clock that interrupts guests, the linker.
+//! The wasmtime engines: the pooling allocator, the clock that interrupts guests, the linker.
+//!
+//! All plugins share one. While code of another compiler serves, until the best is made, there is a second one for it.
 
 use std::{
     sync::{Arc, Mutex, Weak},
@@ -41,13 +43,33 @@ const MEMORIES: u32 = 2;
 const TABLES: u32 = 8;
 /// Entries of one function table; an interpreter has some ten thousand functions.
 const TABLE_ELEMENTS: usize = 100_000;
+/// The compiler whose code is there soon.
+pub(super) const QUICK: Compiler = Compiler::Winch;
 /// Instances above the configured number, kept for `cancel` and for trying out new plugins.
 pub(super) const RESERVE: u32 = 32;
 
+/// An engine, and what guests may import in it. Code of one compiler runs in the engine for that compiler alone.
+pub(super) struct Stage {
+    pub engine: Engine,
+    pub linker: Linker<State>,
+}
+
+impl Stage {
+    /// Reserves the address space of all instances and starts the clock.
+    fn new(compiler: Compiler, settings: &PluginSettings) -> wasmtime::Result<Self> {
+        let engine = Engine::new(&config(compiler, settings))?;
+        start_clock(&engine)?;
+        let linker = linker(&engine)?;
+        Ok(Self { engine, linker })
+    }
+}
+
 /// What all plugins of a host share.
 pub struct Runtime {
-    pub(super) engine: Engine,
-    pub(super) linker: Linker<State>,
+    /// Where the code of the configured compiler runs.
+    pub(super) best: Stage,
+    /// Where code runs that was made quickly; there only while there is such code.
+    quick: Mutex<Weak<Stage>>,
     pub(super) settings: PluginSettings,
     pub(super) policy: Arc<dyn Policy>,
     /// Where the use of plugins is counted.
@@ -63,21 +85,36 @@ pub struct Runtime {
 impl Runtime {
     /// Reserves the address space of all instances and starts the clock. Call it inside a tokio runtime.
     pub fn new(settings: PluginSettings, policy: Arc<dyn Policy>) -> wasmtime::Result<Arc<Self>> {
-        let engine = Engine::new(&config(&settings))?;
-        start_clock(&engine)?;
-        let linker = linker(&engine)?;
         let runtime = Arc::new(Self {
+            best: Stage::new(settings.compiler, &settings)?,
+            quick: Mutex::default(),
             meters: Meters::new(settings.faults.clone()),
             places: Places::new(&settings),
             tasks: TaskTracker::new(),
             pools: Mutex::default(),
-            engine,
-            linker,
             settings,
             policy,
         });
         runtime.start_sweeping();
         Ok(runtime)
+    }
+
+    /// Where code runs that is made quickly; none where the configured compiler is the quick one, or this machine has no
+    /// room for a second engine. It goes with the last code and the last instance in it.
+    pub(super) fn quick(&self) -> Option<Arc<Stage>> {
+        if self.settings.compiler == QUICK || !self.settings.quick_start {
+            return None;
+        }
+        let mut quick = lock(&self.quick);
+        if let Some(stage) = quick.upgrade() {
+            return Some(stage);
+        }
+        let stage = Stage::new(QUICK, &self.settings);
+        let stage = stage
+            .inspect_err(|error| tracing::info!(%error, "no engine for code that is made quickly"));
+        let stage = Arc::new(stage.ok()?);
+        *quick = Arc::downgrade(&stage);
+        Some(stage)
     }
 
     /// Where a version of a plugin is counted.
@@ -177,17 +214,23 @@ impl Runtime {
     }
 }
 
-fn config(settings: &PluginSettings) -> Config {
+/// What code depends on. How instances are allocated is no part of it.
+pub(super) fn compiling(compiler: Compiler) -> Config {
     let mut config = Config::new();
     config
         .wasm_component_model(true)
         .epoch_interruption(true)
-        .strategy(match settings.compiler {
+        .strategy(match compiler {
             Compiler::Cranelift => Strategy::Cranelift,
             Compiler::Winch => Strategy::Winch,
         })
-        .shared_memory(false)
-        .allocation_strategy(InstanceAllocationStrategy::Pooling(pooling(settings)));
+        .shared_memory(false);
+    config
+}
+
+fn config(compiler: Compiler, settings: &PluginSettings) -> Config {
+    let mut config = compiling(compiler);
+    config.allocation_strategy(InstanceAllocationStrategy::Pooling(pooling(settings)));
     config
 }
 
@@ -280,7 +323,7 @@ mod tests {
             max_memory_bytes: 1 << 20,
             ..Config::defaults().unwrap().plugins.limits
         };
-        let engine = Engine::new(&config(&settings)).unwrap();
+        let engine = Engine::new(&config(Compiler::Cranelift, &settings)).unwrap();
         let component = wat::parse_str(largest()).unwrap();
         let component = Component::from_binary(&engine, &component).unwrap();
         let linker: Linker<()> = Linker::new(&engine);

@@ -13,7 +13,7 @@ use tokio::{
     time::Instant,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use wasmtime::{Store, Trap, UpdateDeadline};
+use wasmtime::{Engine, Store, Trap, UpdateDeadline, component::InstancePre};
 use wasmtime_wasi::I32Exit;
 
 use super::{
@@ -42,6 +42,16 @@ pub type GuestFuture<'a, R> = BoxFuture<'a, wasmtime::Result<R>>;
 pub trait World: Clone + Send + Sync + 'static {
     /// The typed exports.
     type Guest: Send + Sync + 'static;
+    /// The typed exports of a linked component.
+    ///
+    /// # Errors
+    /// When it lacks one.
+    fn of(linked: InstancePre<State>) -> wasmtime::Result<Self>;
+    /// Where its instances run.
+    fn engine(&self) -> &Engine;
+    /// Asks it what it is.
+    fn describe<'a>(store: &'a mut Store<State>, guest: &'a Self::Guest)
+    -> GuestFuture<'a, String>;
     /// Makes an instance in a store.
     fn instantiate<'a>(&'a self, store: &'a mut Store<State>) -> GuestFuture<'a, Self::Guest>;
 }
@@ -106,7 +116,7 @@ impl<G: Send + Sync + 'static> Instance<G> {
         );
         let alive = series.instance();
         let state = State::new(Arc::clone(grants), limiter, Arc::clone(log), series);
-        let mut store = Store::new(&runtime.engine, state);
+        let mut store = Store::new(world.engine(), state);
         store.limiter(|state| &mut state.limiter);
         store.set_epoch_deadline(1);
         // Yielding lets the task that polls the guest see its timers; see `drive`.

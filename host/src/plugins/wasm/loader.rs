@@ -1,44 +1,41 @@
-//! From a package to something that can be instantiated: compile once, keep the result, trust it only when
-//! its seal is ours.
+//! From a package to something that can be instantiated: compile once, keep the result, ask new code what it is.
 
-use std::{
-    fs,
-    io::Write as _,
-    os::unix::fs::OpenOptionsExt as _,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use hmac::{Hmac, Mac as _};
-use sha2::{Digest as _, Sha256};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use wasmtime::component::Component;
 
 use super::{
     bindings::{model::ModelProviderPre, scan::ScannerConnectorPre, sql::SqlConnectorPre},
+    cache::Cache,
+    code::Compiled,
+    compiler::{Compilers, Urgency},
     connector::WasmConnector,
-    engine::Runtime,
+    engine::{QUICK, Runtime, Stage},
     grants::Grants,
-    instance::{GuestFuture, Instance, Terms, World},
+    instance::{Instance, Terms, World},
     model::WasmModel,
     scanner::WasmScanner,
     state::{GuestLog, State},
 };
-use crate::plugins::{
-    Call, Connector, Manifest, Model, PluginKind,
-    manifest::SCANNER_WORLD,
-    metered::{MeteredConnector, MeteredModel},
-    package::{Package, Refusal, hex},
-    query::QueryEngine,
-    redact::Redactor,
-    scanner::Scanner,
+use crate::{
+    config::Compiler,
+    plugins::{
+        Call, Connector, Manifest, Model, PluginKind,
+        manifest::SCANNER_WORLD,
+        metered::{MeteredConnector, MeteredModel},
+        package::{Package, Refusal},
+        query::QueryEngine,
+        redact::Redactor,
+        scanner::Scanner,
+    },
 };
 
 /// How long a plugin may take to say what it is.
 const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(5);
-/// Length of the seal in front of a cached file.
-const SEAL: usize = 32;
+/// How many components are compiled at once beside everything else. One that takes long leaves room for another.
+const SPARE: usize = 2;
 
 /// A plugin that serves, with pools of its own.
 #[derive(Clone)]
@@ -49,20 +46,21 @@ pub enum Loaded {
     Model(Arc<dyn Model>),
 }
 
-/// A plugin that is compiled and linked. It can be made to serve any number of times.
+/// A plugin that is compiled and linked, or soon will be: calls wait for its first code. It can be made to serve any
+/// number of times.
 pub struct Ready {
     runtime: Arc<Runtime>,
     queries: Arc<QueryEngine>,
-    world: Linked,
+    code: Linked,
     manifest: Manifest,
     digest: String,
 }
 
 /// The code of a plugin, by the world that it exports.
 enum Linked {
-    Sql(SqlConnectorPre<State>),
-    Scanner(ScannerConnectorPre<State>),
-    Model(ModelProviderPre<State>),
+    Sql(Arc<Compiled<SqlConnectorPre<State>>>),
+    Scanner(Arc<Compiled<ScannerConnectorPre<State>>>),
+    Model(Arc<Compiled<ModelProviderPre<State>>>),
 }
 
 impl Ready {
@@ -76,15 +74,36 @@ impl Ready {
         &self.digest
     }
 
+    /// Waits until there is code.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub async fn made(&self) -> Result<(), Refusal> {
+        match &self.code {
+            Linked::Sql(code) => code.made().await,
+            Linked::Scanner(code) => code.made().await,
+            Linked::Model(code) => code.made().await,
+        }
+    }
+
+    /// Whether it is known yet that there is code, or why there is none.
+    pub fn is_made(&self) -> bool {
+        match &self.code {
+            Linked::Sql(code) => code.is_made(),
+            Linked::Scanner(code) => code.is_made(),
+            Linked::Model(code) => code.is_made(),
+        }
+    }
+
     /// A scanner without the SQL over it, which shares nothing with what serves; none of another world.
     pub fn scanner(&self) -> Option<Arc<dyn Scanner>> {
-        let Linked::Scanner(world) = &self.world else {
+        let Linked::Scanner(code) = &self.code else {
             return None;
         };
         let (manifest, digest) = (self.manifest.clone(), self.digest.clone());
         Some(Arc::new(WasmScanner::new(
             &self.runtime,
-            world.clone(),
+            Arc::clone(code),
             manifest,
             digest,
         )))
@@ -95,21 +114,21 @@ impl Ready {
         let (runtime, manifest) = (&self.runtime, self.manifest.clone());
         let digest = self.digest.clone();
         let version = runtime.version(&manifest, &digest);
-        match &self.world {
-            Linked::Sql(world) => {
-                let world = world.clone();
-                let connector = WasmConnector::new(runtime, world, manifest, digest);
+        match &self.code {
+            Linked::Sql(code) => {
+                let code = Arc::clone(code);
+                let connector = WasmConnector::new(runtime, code, manifest, digest);
                 Loaded::Connector(MeteredConnector::new(Arc::new(connector), version))
             }
-            Linked::Scanner(world) => {
-                let world = world.clone();
-                let scanner = WasmScanner::new(runtime, world, manifest, digest);
+            Linked::Scanner(code) => {
+                let code = Arc::clone(code);
+                let scanner = WasmScanner::new(runtime, code, manifest, digest);
                 let connector = self.queries.connector(Arc::new(scanner));
                 Loaded::Connector(MeteredConnector::new(Arc::new(connector), version))
             }
-            Linked::Model(world) => {
-                let world = world.clone();
-                let model = WasmModel::new(runtime, world, manifest, digest);
+            Linked::Model(code) => {
+                let code = Arc::clone(code);
+                let model = WasmModel::new(runtime, code, manifest, digest);
                 Loaded::Model(MeteredModel::new(Arc::new(model), version))
             }
         }
@@ -119,101 +138,175 @@ impl Ready {
 /// Compiles packages, or takes them from the cache.
 pub struct Loader {
     runtime: Arc<Runtime>,
-    cache: Option<PathBuf>,
-    key: [u8; 32],
+    cache: Cache,
+    compilers: Compilers,
+    /// The right to compile beside everything else.
+    spare: Semaphore,
     /// Gives SQL to scanners.
     queries: Arc<QueryEngine>,
+}
+
+/// How a component is compiled.
+#[derive(Clone, Copy)]
+struct Making {
+    compiler: Compiler,
+    urgency: Urgency,
+    /// Whether the code is kept for the next start.
+    kept: bool,
 }
 
 impl Loader {
     /// A loader that keeps compiled code in `cache`, sealed with `key`. Without a directory everything is
     /// compiled anew.
-    pub fn new(runtime: Arc<Runtime>, cache: Option<PathBuf>, key: [u8; 32]) -> Self {
+    pub fn new(
+        runtime: Arc<Runtime>,
+        cache: Option<PathBuf>,
+        key: [u8; 32],
+        compilers: Compilers,
+    ) -> Self {
         let queries = QueryEngine::new(&runtime.settings, runtime.tasks.clone());
         Self {
             runtime,
-            cache,
-            key,
+            cache: Cache::new(cache, key),
+            compilers,
+            spare: Semaphore::new(SPARE),
             queries,
         }
     }
 
-    /// Makes a package ready to serve. New code is asked to describe itself first, and what it says must be
-    /// what its manifest says.
+    /// Makes a package ready to serve, with the best code. New code is asked to describe itself first, and what it says
+    /// must be what its manifest says.
     pub async fn load(self: &Arc<Self>, package: Arc<Package>) -> Result<Ready, Refusal> {
-        let loader = Arc::clone(self);
-        let taken = Arc::clone(&package);
-        let compiled = tokio::task::spawn_blocking(move || loader.component(&taken))
-            .await
-            .map_err(|_| Refusal::new("could not be compiled"))??;
-        let pre = self
-            .runtime
-            .linker
-            .instantiate_pre(&compiled.component)
-            .map_err(|error| Refusal::new(format!("does not fit this host: {error:#}")))?;
-        let misfit = |error: wasmtime::Error| {
-            Refusal::new(format!(
-                "does not export its world `{}`: {error:#}",
-                package.manifest.world
-            ))
+        let ready = self.begin(package, false);
+        ready.made().await?;
+        Ok(ready)
+    }
+
+    /// Makes a package ready to serve soon: with code that is made quickly, which better code then takes the place of.
+    pub fn load_soon(self: &Arc<Self>, package: Arc<Package>) -> Ready {
+        self.begin(package, true)
+    }
+
+    fn begin(self: &Arc<Self>, package: Arc<Package>, soon: bool) -> Ready {
+        let (manifest, digest) = (package.manifest.clone(), package.digest.clone());
+        let code = match manifest.kind {
+            PluginKind::Connector if manifest.world == SCANNER_WORLD => {
+                Linked::Scanner(self.make(package, soon))
+            }
+            PluginKind::Connector => Linked::Sql(self.make(package, soon)),
+            PluginKind::Model => Linked::Model(self.make(package, soon)),
         };
-        let world = match package.manifest.kind {
-            PluginKind::Connector if package.manifest.world == SCANNER_WORLD => {
-                let world = ScannerConnectorPre::new(pre).map_err(misfit)?;
-                if compiled.fresh {
-                    self.check_description(&world, &package, |store, guest| {
-                        let scanner = guest.mindhost_plugin_scanner();
-                        Box::pin(async move { scanner.call_describe(store).await })
-                    })
-                    .await?;
-                }
-                Linked::Scanner(world)
-            }
-            PluginKind::Connector => {
-                let world = SqlConnectorPre::new(pre).map_err(misfit)?;
-                if compiled.fresh {
-                    self.check_description(&world, &package, |store, guest| {
-                        let connector = guest.mindhost_plugin_connector();
-                        Box::pin(async move { connector.call_describe(store).await })
-                    })
-                    .await?;
-                }
-                Linked::Sql(world)
-            }
-            PluginKind::Model => {
-                let world = ModelProviderPre::new(pre).map_err(misfit)?;
-                if compiled.fresh {
-                    self.check_description(&world, &package, |store, guest| {
-                        let model = guest.mindhost_plugin_model();
-                        Box::pin(async move { model.call_describe(store).await })
-                    })
-                    .await?;
-                }
-                Linked::Model(world)
-            }
-        };
-        if compiled.fresh {
-            self.keep(compiled.component, &package.digest).await;
-        }
-        Ok(Ready {
+        Ready {
             runtime: Arc::clone(&self.runtime),
             queries: Arc::clone(&self.queries),
-            world,
-            manifest: package.manifest.clone(),
-            digest: package.digest.clone(),
-        })
+            code,
+            manifest,
+            digest,
+        }
+    }
+
+    /// Starts the task that makes the code of a package. It goes on when nobody waits for it.
+    fn make<W: World>(self: &Arc<Self>, package: Arc<Package>, soon: bool) -> Arc<Compiled<W>> {
+        let code = Arc::new(Compiled::awaited());
+        let (loader, awaited) = (Arc::clone(self), Awaited(Arc::clone(&code)));
+        tokio::spawn(async move { loader.supply(&package, soon, &awaited.0).await });
+        code
+    }
+
+    async fn supply<W: World>(&self, package: &Arc<Package>, soon: bool, code: &Compiled<W>) {
+        let best = Making {
+            compiler: self.runtime.settings.compiler,
+            urgency: Urgency::Urgent,
+            kept: true,
+        };
+        if let Some(component) = self.cached(package).await {
+            return code.put(link(&self.runtime.best, &component, package));
+        }
+        if soon && let Some(stage) = self.runtime.quick() {
+            let quick = Making {
+                compiler: QUICK,
+                urgency: Urgency::Urgent,
+                kept: false,
+            };
+            match self.compiled(package, &stage, quick).await {
+                Ok(world) => code.put(Ok(world)),
+                // What this compiler cannot, the other can, or says why not.
+                Err(refusal) => {
+                    let plugin = &package.manifest.name;
+                    tracing::info!(plugin, %refusal, "no code was made quickly");
+                }
+            }
+        }
+        if !code.is_made() {
+            return code.put(self.compiled(package, &self.runtime.best, best).await);
+        }
+        let Ok(_one_of_few) = self.spare.acquire().await else {
+            return;
+        };
+        let spare = Making {
+            urgency: Urgency::Spare,
+            ..best
+        };
+        let plugin = &package.manifest.name;
+        match self.compiled(package, &self.runtime.best, spare).await {
+            Ok(world) => {
+                code.put(Ok(world));
+                tracing::info!(plugin, "better code is there and serves from now on");
+            }
+            Err(refusal) => {
+                tracing::warn!(plugin, %refusal, "no better code could be made; what was made quickly serves on");
+            }
+        }
+    }
+
+    async fn cached(&self, package: &Arc<Package>) -> Option<Component> {
+        let (cache, engine) = (self.cache.clone(), self.runtime.best.engine.clone());
+        let package = Arc::clone(package);
+        tokio::task::spawn_blocking(move || cache.find(&engine, &package.digest))
+            .await
+            .ok()?
+    }
+
+    /// Compiles a package for an engine, seals the code and asks it what it is.
+    async fn compiled<W: World>(
+        &self,
+        package: &Arc<Package>,
+        stage: &Stage,
+        making: Making,
+    ) -> Result<W, Refusal> {
+        let (plugin, compiler) = (&package.manifest.name, making.compiler);
+        tracing::info!(plugin, "compiling with {compiler:?}");
+        let code = self
+            .compilers
+            .compile(package, compiler, making.urgency)
+            .await?;
+        let (cache, engine) = (self.cache.clone(), stage.engine.clone());
+        let digest = package.digest.clone();
+        let load = move || {
+            let sealed = cache.seal(&engine, &digest, code)?;
+            let component = cache.open(&engine, &sealed)?;
+            Some((component, sealed))
+        };
+        let loaded = tokio::task::spawn_blocking(load).await;
+        let Ok(Some((component, sealed))) = loaded else {
+            return Err(Refusal::new("could not be compiled for this machine"));
+        };
+        let world: W = link(stage, &component, package)?;
+        self.check_description(&world, package).await?;
+        if making.kept {
+            let cache = self.cache.clone();
+            let kept = tokio::task::spawn_blocking(move || cache.keep(&sealed)).await;
+            if let Ok(Err(error)) = kept {
+                tracing::warn!(%error, "compiled code could not be kept");
+            }
+        }
+        Ok(world)
     }
 
     async fn check_description<W: World>(
         &self,
         world: &W,
         package: &Package,
-        describe: impl for<'a> FnOnce(
-            &'a mut wasmtime::Store<State>,
-            &'a W::Guest,
-        ) -> GuestFuture<'a, String>
-        + Send
-        + 'static,
     ) -> Result<(), Refusal> {
         let failed =
             |error: crate::error::Error| Refusal::new(format!("cannot describe itself: {error}"));
@@ -232,7 +325,7 @@ impl Loader {
         let instance = Instance::start(runtime, world, terms, &call)
             .await
             .map_err(failed)?;
-        let (described, _) = instance.run(&call, None, describe).await;
+        let (described, _) = instance.run(&call, None, W::describe).await;
         let described: Manifest =
             serde_json::from_str(&described.map_err(failed)?).map_err(|error| {
                 Refusal::new(format!(
@@ -246,111 +339,27 @@ impl Loader {
             )),
         }
     }
+}
 
-    fn component(&self, package: &Package) -> Result<Compiled, Refusal> {
-        if let Some(component) = self.cached(&package.digest) {
-            return Ok(Compiled {
-                component,
-                fresh: false,
-            });
+/// Code that somebody may wait for. However the task ends that makes it, they hear of it.
+struct Awaited<W: World>(Arc<Compiled<W>>);
+
+impl<W: World> Drop for Awaited<W> {
+    fn drop(&mut self) {
+        if !self.0.is_made() {
+            self.0.put(Err(Refusal::new("could not be compiled")));
         }
-        tracing::info!(plugin = package.manifest.name, "compiling");
-        let component = Component::from_binary(&self.runtime.engine, &package.bytes)
-            .map_err(|error| Refusal::new(format!("cannot be compiled: {error:#}")))?;
-        Ok(Compiled {
-            component,
-            fresh: true,
-        })
-    }
-
-    /// The name says what the code was made from, with what and for what: none of it can be mixed up.
-    fn path(&self, digest: &str) -> Option<PathBuf> {
-        use std::hash::{Hash as _, Hasher as _};
-        let mut engine = std::collections::hash_map::DefaultHasher::new();
-        self.runtime
-            .engine
-            .precompile_compatibility_hash()
-            .hash(&mut engine);
-        let name = format!("{digest}-{:016x}.cwasm", engine.finish());
-        Some(self.cache.as_ref()?.join(name))
-    }
-
-    fn cached(&self, digest: &str) -> Option<Component> {
-        let path = self.path(digest)?;
-        let file = fs::read(&path).ok()?;
-        let (seal, code) = file.split_at_checked(SEAL)?;
-        let sealed = self.seal(&path, code)?.verify_slice(seal).is_ok();
-        if !sealed {
-            tracing::warn!(path = %path.display(), "compiled code with a wrong seal is thrown away");
-            return None;
-        }
-        // SAFETY: `deserialize` runs whatever machine code it is given. These bytes came out of this
-        // program: they carry a MAC under a key that only the host has, over them and over their name, which
-        // holds the digest of the component and the configuration of the engine.
-        #[allow(unsafe_code, reason = "the one place; see the comment above")]
-        let component = unsafe { Component::deserialize(&self.runtime.engine, code) };
-        component
-            .inspect_err(
-                |error| tracing::info!(%error, "compiled code does not fit and is made anew"),
-            )
-            .ok()
-    }
-
-    fn seal(&self, path: &Path, code: &[u8]) -> Option<Hmac<Sha256>> {
-        let mut seal = Hmac::<Sha256>::new_from_slice(&self.key).ok()?;
-        let name = Sha256::digest(path.file_name()?.as_encoded_bytes());
-        seal.update(&name);
-        seal.update(code);
-        Some(seal)
-    }
-
-    /// Writes compiled code beside its final name first: a half-written file is never taken for a whole one.
-    /// A cache that cannot be written costs time at the next start and nothing else.
-    async fn keep(self: &Arc<Self>, component: Component, digest: &str) {
-        let Some(path) = self.path(digest) else {
-            return;
-        };
-        let loader = Arc::clone(self);
-        let written = tokio::task::spawn_blocking(move || loader.write(&component, &path)).await;
-        if let Ok(Err(error)) = written {
-            tracing::warn!(%error, "compiled code could not be kept");
-        }
-    }
-
-    fn write(
-        &self,
-        component: &Component,
-        path: &Path,
-    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-        let code = component.serialize()?;
-        let seal = self
-            .seal(path, &code)
-            .ok_or("no seal")?
-            .finalize()
-            .into_bytes();
-        let dir = path.parent().ok_or("no directory")?;
-        fs::create_dir_all(dir)?;
-        let mut suffix = [0; 8];
-        getrandom::fill(&mut suffix).map_err(|error| error.to_string())?;
-        let draft = path.with_extension(hex(&suffix));
-        let mut file = fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&draft)?;
-        let written = file
-            .write_all(&seal)
-            .and_then(|()| file.write_all(&code))
-            .and_then(|()| fs::rename(&draft, path));
-        if written.is_err() {
-            let _ = fs::remove_file(&draft);
-        }
-        Ok(written?)
     }
 }
 
-struct Compiled {
-    component: Component,
-    /// Made just now: the plugin was never asked to describe itself.
-    fresh: bool,
+fn link<W: World>(stage: &Stage, component: &Component, package: &Package) -> Result<W, Refusal> {
+    let linked = stage.linker.instantiate_pre(component);
+    let linked =
+        linked.map_err(|error| Refusal::new(format!("does not fit this host: {error:#}")))?;
+    W::of(linked).map_err(|error| {
+        Refusal::new(format!(
+            "does not export its world `{}`: {error:#}",
+            package.manifest.world
+        ))
+    })
 }

@@ -6,13 +6,17 @@ use std::{
 };
 
 use async_trait::async_trait;
-use wasmtime::{Store, component::ResourceAny};
+use wasmtime::{
+    Engine, Store,
+    component::{InstancePre, ResourceAny},
+};
 
 use super::{
     bindings::{
         model::{ModelProvider, ModelProviderPre, exports::mindhost::plugin::model as guest},
         types,
     },
+    code::Compiled,
     engine::Runtime,
     errors::{self, Phase},
     grants::Grants,
@@ -42,6 +46,22 @@ const MAX_KEPT: usize = 256;
 impl World for ModelProviderPre<State> {
     type Guest = ModelProvider;
 
+    fn of(linked: InstancePre<State>) -> wasmtime::Result<Self> {
+        Self::new(linked)
+    }
+
+    fn engine(&self) -> &Engine {
+        self.engine()
+    }
+
+    fn describe<'a>(
+        store: &'a mut Store<State>,
+        guest: &'a ModelProvider,
+    ) -> GuestFuture<'a, String> {
+        let exports = guest.mindhost_plugin_model();
+        Box::pin(async move { exports.call_describe(store).await })
+    }
+
     fn instantiate<'a>(&'a self, store: &'a mut Store<State>) -> GuestFuture<'a, ModelProvider> {
         Box::pin(self.instantiate_async(store))
     }
@@ -55,7 +75,7 @@ pub struct WasmModel(Arc<Shared>);
 
 struct Shared {
     runtime: Arc<Runtime>,
-    world: ModelProviderPre<State>,
+    code: Arc<Compiled<ModelProviderPre<State>>>,
     manifest: Manifest,
     digest: String,
     version: Arc<VersionMeter>,
@@ -75,7 +95,7 @@ impl WasmModel {
     /// A model over a linked component.
     pub fn new(
         runtime: &Arc<Runtime>,
-        world: ModelProviderPre<State>,
+        code: Arc<Compiled<ModelProviderPre<State>>>,
         manifest: Manifest,
         digest: String,
     ) -> Self {
@@ -83,7 +103,7 @@ impl WasmModel {
             version: runtime.version(&manifest, &digest),
             share: runtime.share(&manifest),
             runtime: Arc::clone(runtime),
-            world,
+            code,
             manifest,
             digest,
             kept: Mutex::default(),
@@ -143,6 +163,7 @@ impl Shared {
             + Send
             + 'static,
     {
+        let (world, _) = self.code.get(call).await?;
         let grants = self.grants(target, call).await?;
         let place = self
             .runtime
@@ -161,7 +182,7 @@ impl Shared {
             series: self.version.series(target),
             settings: &self.share.settings,
         };
-        let instance = Instance::start(&self.runtime, &self.world, terms, call).await?;
+        let instance = Instance::start(&self.runtime, &world, terms, call).await?;
         let config = types::Config {
             json: grants.config().to_owned(),
             extra: Vec::new(),

@@ -70,6 +70,8 @@ pub struct Live<G: Connects> {
     pub key: Option<Vec<u8>>,
     /// The rights it was opened with; `cancel` gets the same.
     pub grants: Arc<Grants>,
+    /// Of the code that its instance runs.
+    pub generation: u64,
 }
 
 impl<G: Connects> Live<G> {
@@ -173,11 +175,12 @@ impl<G: Connects> Pool<G> {
         }
     }
 
-    /// The connection that was used last: the others may then grow old and be closed.
-    pub fn take(&self) -> Option<Live<G>> {
+    /// The connection that was used last: the others may then grow old and be closed. One of other code than the best there
+    /// is goes.
+    pub fn take(&self, generation: u64) -> Option<Live<G>> {
         loop {
             let (_, live) = lock(&self.idle).pop()?;
-            match live.grants.is_current() {
+            match live.grants.is_current() && live.generation == generation {
                 true => return Some(live),
                 false => live.retire(),
             }

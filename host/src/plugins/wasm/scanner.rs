@@ -5,7 +5,10 @@ mod source;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use wasmtime::{Store, component::ResourceAny};
+use wasmtime::{
+    Engine, Store,
+    component::{InstancePre, ResourceAny},
+};
 
 use self::source::WasmSource;
 use super::{
@@ -13,6 +16,7 @@ use super::{
         scan::{ScannerConnector, ScannerConnectorPre},
         types,
     },
+    code::Compiled,
     engine::Runtime,
     instance::{GuestFuture, World},
     pool::{Connects, Opened, Reported},
@@ -29,6 +33,22 @@ use crate::{
 
 impl World for ScannerConnectorPre<State> {
     type Guest = ScannerConnector;
+
+    fn of(linked: InstancePre<State>) -> wasmtime::Result<Self> {
+        Self::new(linked)
+    }
+
+    fn engine(&self) -> &Engine {
+        self.engine()
+    }
+
+    fn describe<'a>(
+        store: &'a mut Store<State>,
+        guest: &'a ScannerConnector,
+    ) -> GuestFuture<'a, String> {
+        let exports = guest.mindhost_plugin_scanner();
+        Box::pin(async move { exports.call_describe(store).await })
+    }
 
     fn instantiate<'a>(&'a self, store: &'a mut Store<State>) -> GuestFuture<'a, ScannerConnector> {
         Box::pin(self.instantiate_async(store))
@@ -75,11 +95,11 @@ impl WasmScanner {
     /// A scanner over a linked component.
     pub fn new(
         runtime: &Arc<Runtime>,
-        world: ScannerConnectorPre<State>,
+        code: Arc<Compiled<ScannerConnectorPre<State>>>,
         manifest: Manifest,
         digest: String,
     ) -> Self {
-        Self(Shared::new(runtime, world, manifest, digest))
+        Self(Shared::new(runtime, code, manifest, digest))
     }
 }
 

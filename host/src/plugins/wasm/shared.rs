@@ -8,6 +8,7 @@ use wasmtime::{Store, component::ResourceAny};
 
 use super::{
     bindings::types,
+    code::Compiled,
     convert,
     engine::Runtime,
     errors::{self, Phase},
@@ -25,7 +26,7 @@ use crate::{
 /// A connector plugin of either world, that serves.
 pub struct Shared<W: World<Guest: Connects>> {
     pub runtime: Arc<Runtime>,
-    pub world: W,
+    code: Arc<Compiled<W>>,
     pub manifest: Manifest,
     pub digest: String,
     pub pools: Arc<Pools<W::Guest>>,
@@ -43,14 +44,19 @@ impl<W: World<Guest: Connects>> Drop for Shared<W> {
 
 impl<W: World<Guest: Connects>> Shared<W> {
     /// A connector over a linked component.
-    pub fn new(runtime: &Arc<Runtime>, world: W, manifest: Manifest, digest: String) -> Arc<Self> {
+    pub fn new(
+        runtime: &Arc<Runtime>,
+        code: Arc<Compiled<W>>,
+        manifest: Manifest,
+        digest: String,
+    ) -> Arc<Self> {
         Arc::new(Self {
             runtime: Arc::clone(runtime),
             pools: runtime.pools(&manifest.name),
             version: runtime.version(&manifest, &digest),
             share: runtime.share(&manifest),
             life: Life::default(),
-            world,
+            code,
             manifest,
             digest,
         })
@@ -77,7 +83,7 @@ impl<W: World<Guest: Connects>> Shared<W> {
         };
         let pool = self.pools.of(target);
         let place = pool.place(target, call).await?;
-        let pooled = pool.take();
+        let pooled = pool.take(self.code.generation());
         let reused = pooled.is_some();
         let live = match pooled {
             Some(live) => live,
@@ -104,6 +110,7 @@ impl<W: World<Guest: Connects>> Shared<W> {
 
     async fn open(&self, target: &Target, call: &Call) -> Result<Live<W::Guest>> {
         let settings = &self.share.settings;
+        let (world, generation) = self.code.get(call).await?;
         let derive = Grants::derive(&self.manifest, target, &self.runtime.policy, settings);
         let grants = tokio::select! {
             grants = derive => grants?,
@@ -122,7 +129,7 @@ impl<W: World<Guest: Connects>> Shared<W> {
             series: self.version.series(target),
             settings,
         };
-        let instance = Instance::start(&self.runtime, &self.world, terms, call).await?;
+        let instance = Instance::start(&self.runtime, &world, terms, call).await?;
         let refusals = instance.refusals();
         let config = config(&grants);
         let (result, instance) = instance
@@ -134,6 +141,7 @@ impl<W: World<Guest: Connects>> Shared<W> {
                 connection,
                 key: convert::cancel_key(key)?,
                 grants,
+                generation,
             }),
             (Ok(_), None) => Err(gone()),
             (Err(error), _) => Err(self.error(error, Phase::Opening, &grants, refusals.take())),
@@ -192,7 +200,8 @@ impl<W: World<Guest: Connects>> Shared<W> {
             series: self.version.own(),
             settings: &self.share.settings,
         };
-        let instance = Instance::start(&self.runtime, &self.world, terms, &call).await?;
+        let (world, _) = self.code.get(&call).await?;
+        let instance = Instance::start(&self.runtime, &world, terms, &call).await?;
         let refusals = instance.refusals();
         let config = config(grants);
         let (result, _) = instance
@@ -250,6 +259,7 @@ impl<W: World<Guest: Connects>> Held<W> {
             connection,
             key,
             grants,
+            generation,
         } = live;
         let refusals = instance.refusals();
         let ran = instance.run(call, on_stop, move |store, guest| {
@@ -268,6 +278,7 @@ impl<W: World<Guest: Connects>> Held<W> {
                 connection,
                 key,
                 grants: Arc::clone(&grants),
+                generation,
             });
         }
         Ok(result?.map_err(|error| Fault {

@@ -1,0 +1,120 @@
+//! Compiled code, sealed. It is loaded only under a seal that this host made, whether it lay in the cache or was made just
+//! now.
+
+use std::{
+    fs,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    io::{self, Write as _},
+    os::unix::fs::OpenOptionsExt as _,
+    path::PathBuf,
+};
+
+use hmac::{Hmac, Mac as _};
+use sha2::{Digest as _, Sha256};
+use wasmtime::{Engine, component::Component};
+
+use crate::plugins::package::hex;
+
+/// Length of the seal in front of a cached file.
+const SEAL: usize = 32;
+
+/// Where compiled code is kept, and the key that seals it.
+#[derive(Clone)]
+pub struct Cache {
+    dir: Option<PathBuf>,
+    key: [u8; 32],
+}
+
+/// Compiled code with the seal of this host.
+pub struct Sealed {
+    name: String,
+    seal: [u8; SEAL],
+    code: Vec<u8>,
+}
+
+impl Cache {
+    /// A cache in a directory; without one nothing is kept.
+    pub fn new(dir: Option<PathBuf>, key: [u8; 32]) -> Self {
+        Self { dir, key }
+    }
+
+    /// Seals code that this program made of a component.
+    pub fn seal(&self, engine: &Engine, digest: &str, code: Vec<u8>) -> Option<Sealed> {
+        let name = name(engine, digest);
+        let seal = self.mac(&name, &code)?.finalize().into_bytes().into();
+        Some(Sealed { name, seal, code })
+    }
+
+    /// The code of a component that was kept.
+    pub fn find(&self, engine: &Engine, digest: &str) -> Option<Component> {
+        let name = name(engine, digest);
+        let file = fs::read(self.dir.as_ref()?.join(&name)).ok()?;
+        let (seal, code) = file.split_at_checked(SEAL)?;
+        self.load(engine, &name, seal, code)
+    }
+
+    /// Sealed code, to be run.
+    pub fn open(&self, engine: &Engine, sealed: &Sealed) -> Option<Component> {
+        self.load(engine, &sealed.name, &sealed.seal, &sealed.code)
+    }
+
+    fn load(&self, engine: &Engine, name: &str, seal: &[u8], code: &[u8]) -> Option<Component> {
+        if self.mac(name, code)?.verify_slice(seal).is_err() {
+            tracing::warn!(name, "compiled code with a wrong seal is thrown away");
+            return None;
+        }
+        // SAFETY: `deserialize` runs whatever machine code it is given. These bytes came out of this
+        // program: they carry a MAC under a key that only the host has, over them and over their name, which
+        // holds the digest of the component and the configuration of the engine.
+        #[allow(unsafe_code, reason = "the one place; see the comment above")]
+        let component = unsafe { Component::deserialize(engine, code) };
+        component
+            .inspect_err(
+                |error| tracing::info!(%error, "compiled code does not fit and is made anew"),
+            )
+            .ok()
+    }
+
+    fn mac(&self, name: &str, code: &[u8]) -> Option<Hmac<Sha256>> {
+        let mut seal = Hmac::<Sha256>::new_from_slice(&self.key).ok()?;
+        seal.update(&Sha256::digest(name));
+        seal.update(code);
+        Some(seal)
+    }
+
+    /// Keeps sealed code for the next start. It is written beside its final name first: a half-written file is never taken
+    /// for a whole one.
+    ///
+    /// # Errors
+    /// When the directory cannot be written, which costs time at the next start and nothing else.
+    pub fn keep(&self, sealed: &Sealed) -> io::Result<()> {
+        let Some(dir) = &self.dir else {
+            return Ok(());
+        };
+        fs::create_dir_all(dir)?;
+        let path = dir.join(&sealed.name);
+        let mut suffix = [0; 8];
+        getrandom::fill(&mut suffix).map_err(|error| io::Error::other(error.to_string()))?;
+        let draft = path.with_extension(hex(&suffix));
+        let mut file = fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&draft)?;
+        let written = file
+            .write_all(&sealed.seal)
+            .and_then(|()| file.write_all(&sealed.code))
+            .and_then(|()| fs::rename(&draft, path));
+        if written.is_err() {
+            let _ = fs::remove_file(&draft);
+        }
+        written
+    }
+}
+
+/// The name says what the code was made from, with what and for what: none of it can be mixed up.
+fn name(engine: &Engine, digest: &str) -> String {
+    let mut hash = DefaultHasher::new();
+    engine.precompile_compatibility_hash().hash(&mut hash);
+    format!("{digest}-{:016x}.cwasm", hash.finish())
+}
