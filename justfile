@@ -61,6 +61,20 @@ bench *parts: setup
 build: _setup-build
     cargo build --release --workspace --bin mindhost
     @just _components release plugins plugins {{ plugins }}
+    @just _debug_apart "{{ target }}/release/mindhost"
+
+# Moves the debug sections and symbols of a program into a file beside it, where backtraces and debuggers find them.
+_debug_apart program:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    if ! llvm-readelf-19 --sections "{{ program }}" | grep -q '[.]debug_info'; then
+        exit 0
+    fi
+    llvm-objcopy-19 --only-keep-debug --compress-debug-sections=zlib "{{ program }}" "{{ program }}.debug"
+    llvm-objcopy-19 --strip-all --add-gnu-debuglink="{{ program }}.debug" "{{ program }}" "{{ program }}.stripped"
+    # Not in place: the file is linked to one that the next build of cargo looks at.
+    mv "{{ program }}.stripped" "{{ program }}"
+    ls -l --block-size=M "{{ program }}" "{{ program }}.debug" | awk '{print $5, $9}'
 
 # The plugins alone, packed with their manifests.
 plugins: _setup-build (_binaries "--bins") _plugins
