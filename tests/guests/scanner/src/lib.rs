@@ -12,8 +12,8 @@ use mindhost_sdk::{
 use serde::Deserialize;
 use std::time::Duration;
 
-/// Good ones: `exact` applies filters and limits, `numbers` none, `typed` has a column of each type. Bad ones: all others.
-const TABLES: [&str; 21] = [
+/// Good ones: `exact` applies filters and limits, `numbers` none, `typed` and `typed_again` have a column of each type. Bad ones: all others.
+const TABLES: [&str; 22] = [
     "exact",
     "numbers",
     "liar",
@@ -27,6 +27,7 @@ const TABLES: [&str; 21] = [
     "panics",
     "hangs",
     "typed",
+    "typed_again",
     // As many rows as there should be, and other ones.
     "typed_count",
     // Every filter is claimed, and those on numbers and texts are applied.
@@ -52,6 +53,8 @@ const FIRST: i64 = 1_500;
 pub struct MadeUp {
     rows: i64,
     page: Page,
+    /// The tables that it lists; it has all of them.
+    tables: Vec<String>,
     /// The position of all scans of `typed_shared`.
     shared: i64,
 }
@@ -62,6 +65,7 @@ struct Settings {
     rows: i64,
     page_rows: i64,
     page_ms: u64,
+    tables: Vec<String>,
 }
 
 impl Default for Settings {
@@ -70,6 +74,7 @@ impl Default for Settings {
             rows: 0,
             page_rows: 1_000,
             page_ms: 0,
+            tables: TABLES.map(String::from).to_vec(),
         }
     }
 }
@@ -127,6 +132,7 @@ impl Scanner for MadeUp {
                 rows: settings.page_rows.max(1),
                 time: Duration::from_millis(settings.page_ms),
             },
+            tables: settings.tables,
             shared: 0,
         })
     }
@@ -136,11 +142,15 @@ impl Scanner for MadeUp {
     }
 
     fn tables(&mut self) -> Result<Vec<TableRef>> {
-        Ok(TABLES.map(|name| TableRef::new("main", name)).to_vec())
+        let tables = self.tables.iter();
+        Ok(tables.map(|name| TableRef::new("main", name)).collect())
     }
 
     fn columns(&mut self, table: &TableRef) -> Result<Vec<Column>> {
-        Ok(columns(table))
+        match TABLES.contains(&table.name.as_str()) {
+            true => Ok(columns(table)),
+            false => Err(Error::not_found("there is no such table")),
+        }
     }
 
     fn filter_support(&mut self, table: &TableRef, filters: &[Filter]) -> Result<Vec<Pushdown>> {
@@ -254,7 +264,7 @@ impl Rows {
         let passes = |filter: &Filter| filter.matches(&self.value(&filter.column));
         let mut filters = self.request.filters.iter();
         match self.request.table.name.as_str() {
-            "exact" | "typed" | "typed_count" | "typed_shared" | "typed_short" => {
+            "exact" | "typed" | "typed_again" | "typed_count" | "typed_shared" | "typed_short" => {
                 filters.all(passes)
             }
             "typed_late" => self.at >= FIRST || filters.all(passes),
