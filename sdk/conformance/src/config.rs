@@ -103,7 +103,7 @@ impl Config {
             false => Self::parse_json(file_or_json, &text),
         }?;
         for directory in &mut config.tests.watch {
-            *directory = path.parent().unwrap_or(Path::new("")).join(&directory);
+            *directory = path.parent().unwrap_or(Path::new("")).join(&*directory);
         }
         Ok(config)
     }

@@ -6,7 +6,7 @@ use std::{
     fs,
     hash::{DefaultHasher, Hash, Hasher as _},
     io,
-    path::{Path, PathBuf},
+    path::Path,
     time::Duration,
 };
 
@@ -163,7 +163,7 @@ fn name(table: &TableRef) -> String {
     format!("the table {}.{}", table.schema, table.name)
 }
 
-fn digest_of_file(path: &PathBuf, metadata: &fs::Metadata) -> u64 {
+fn digest_of_file(path: &Path, metadata: &fs::Metadata) -> u64 {
     match metadata.is_file() && metadata.len() <= MOST_BYTES {
         true => digest(&fs::read(path).ok()),
         false if metadata.is_file() => digest(&metadata.modified().ok()),

@@ -58,7 +58,7 @@ impl Registry {
         if let Some(pinned) = self.table().pinned.get(digest) {
             return Ok(Arc::clone(pinned));
         }
-        self.pin_ready(&*self.ready(digest).await?)
+        self.pin_ready(&self.ready(digest).await?)
     }
 
     pub(super) fn pin_ready(&self, ready: &Ready) -> Result<Arc<dyn Connector>> {

@@ -55,7 +55,7 @@ fn compilers(host: &Host) -> Vec<PathBuf> {
     processes.filter(is_ours).collect()
 }
 
-fn compiles(process: &PathBuf) -> bool {
+fn compiles(process: &Path) -> bool {
     let line = fs::read_to_string(process.join("cmdline"));
     line.is_ok_and(|line| line.contains("plugin\0compile"))
 }
