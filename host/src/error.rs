@@ -218,7 +218,7 @@ codes! {
     RightsNotAccepted = "rights_not_accepted", Conflict;
     /// The body is larger than the server takes.
     BodyTooLarge = "body_too_large", TooLarge;
-    /// The body is not sent as JSON.
+    /// The body is not sent as JSON, or it is compressed.
     UnsupportedMediaType = "unsupported_media_type", UnsupportedMediaType;
     /// A table in the request does not exist in the datasource.
     UnknownTable = "unknown_table", Unprocessable;

@@ -3,6 +3,7 @@
 mod arriving;
 mod counted;
 mod noted;
+mod rights;
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
 pub(super) use self::noted::{Made, MadeIn, Tool};
-use self::{arriving::Arriving, counted::Counted, noted::Noted};
+use self::{arriving::Arriving, counted::Counted, noted::Noted, rights::Rights};
 use super::AppState;
 use crate::{
     audit::Audit,
@@ -44,6 +45,7 @@ pub(super) struct Gate {
     limits: Arc<Limits>,
     audit: Audit,
     usage: Usage,
+    rights: Rights,
     tasks: TaskTracker,
 }
 
@@ -55,6 +57,7 @@ impl FromRef<AppState> for Gate {
             limits: state.limits.clone(),
             audit: state.audit.clone(),
             usage: state.usage.clone(),
+            rights: Rights::from_ref(state),
             tasks: state.shutdown.tasks.clone(),
         }
     }
@@ -121,10 +124,17 @@ impl Gate {
 
     /// What the handlers say, unless the body or the key let them down.
     async fn answer(&self, caller: &Caller, request: Request, next: Next) -> Response {
-        let (head, body) = request.into_parts();
-        if body.is_end_stream() {
+        let (mut head, body) = request.into_parts();
+        let is_empty = body.is_end_stream();
+        if let Err(error) = self.rights.check(caller, &mut head, is_empty).await {
+            return error.into_response();
+        }
+        if is_empty {
             let response = next.run(Request::from_parts(head, body)).await;
             return self.unless_ended(caller, response).await;
+        }
+        if is_encoded(&head.headers) {
+            return encoded().into_response();
         }
         let server = &self.config.server;
         let body = Arriving::new(body, server, self.auth.clone(), caller.clone());
@@ -147,6 +157,25 @@ impl Gate {
             _ => response,
         }
     }
+}
+
+/// A path without the prefix that all routes have.
+fn below(path: &str) -> &str {
+    let path = path.strip_prefix("/api").unwrap_or(path);
+    path.strip_prefix("/v1").unwrap_or(path)
+}
+
+/// Whether a body is not as it stands.
+fn is_encoded(headers: &HeaderMap) -> bool {
+    let mut encodings = headers.get_all(header::CONTENT_ENCODING).iter();
+    encodings.any(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity"))
+}
+
+fn encoded() -> Error {
+    Error::new(
+        Code::UnsupportedMediaType,
+        "the body is compressed, which is not taken; send it without the header `Content-Encoding`",
+    )
 }
 
 fn key(headers: &HeaderMap) -> Result<&str> {

@@ -9,15 +9,17 @@ mod links;
 mod operations;
 mod page;
 
-use std::sync::LazyLock;
+use std::{collections::HashMap, sync::LazyLock};
 
 use axum::{
-    http::header,
+    http::{Method, header},
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
 use serde_json::Value;
-use utoipa::OpenApi;
+use utoipa::{OpenApi, openapi::PathItem};
+
+use self::operations::Operation;
 
 use super::{
     audit, catalog, chat, conversations, datasources, engines, error, health, keys, mcp, metrics,
@@ -119,6 +121,40 @@ static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
     complete::complete(&mut document);
     document
 });
+
+/// The operations of each path, without the prefix of the API.
+static BY_PATH: LazyLock<HashMap<String, Vec<(Method, &'static Operation)>>> =
+    LazyLock::new(|| {
+        let paths = Server::openapi().paths.paths.into_iter();
+        let paths = paths.chain(Api::openapi().paths.paths);
+        paths.map(|(path, item)| (path, of_path(item))).collect()
+    });
+
+fn of_path(item: PathItem) -> Vec<(Method, &'static Operation)> {
+    let methods = [
+        (Method::GET, item.get),
+        (Method::POST, item.post),
+        (Method::PUT, item.put),
+        (Method::PATCH, item.patch),
+        (Method::DELETE, item.delete),
+    ];
+    let known = methods.into_iter().filter_map(|(method, operation)| {
+        Some((method, operations::of(&operation?.operation_id?)?))
+    });
+    known.collect()
+}
+
+/// The operation of a route, by its template without the prefix of the API. `HEAD` asks for what `GET` does.
+pub(super) fn operation(method: &Method, template: &str) -> Option<&'static Operation> {
+    let method = match *method {
+        Method::HEAD => &Method::GET,
+        _ => method,
+    };
+    let known = BY_PATH.get(template)?;
+    known
+        .iter()
+        .find_map(|(one, operation)| (one == method).then_some(*operation))
+}
 
 static TEXT: LazyLock<Bytes> = LazyLock::new(|| DOCUMENT.to_string().into());
 

@@ -131,6 +131,16 @@ impl Auth {
         Ok(keys)
     }
 
+    /// A key of the caller's workspace.
+    ///
+    /// # Errors
+    /// `forbidden` below the role `admin`; `key_not_found`, also for one that reaches further than the caller sees.
+    pub async fn find_key(&self, caller: &Caller, id: &str) -> Result<Key> {
+        let keys = self.list_keys(caller).await?;
+        let found = keys.into_iter().find(|key| key.id == id);
+        found.ok_or_else(not_found)
+    }
+
     /// Revokes a key, on this host at once.
     ///
     /// # Errors

@@ -5,23 +5,23 @@ use std::{
     time::Duration,
 };
 
-use mindhost_tests::{Host, Reply, Value, json};
+use mindhost_tests::{Host, Reply, Request, Value, json};
 use reqwest::Method;
 
 use crate::openapi;
 
 /// What is sent to one operation, and who is answered what.
-struct Case {
-    method: &'static str,
-    path: &'static str,
+pub struct Case {
+    pub method: &'static str,
+    pub path: &'static str,
     /// The least role.
-    role: &'static str,
+    pub role: &'static str,
     /// The status for an admin of another workspace.
-    stranger: u16,
+    pub stranger: u16,
     /// The status for an admin or operator whose key is limited to another Mind.
     limited: u16,
     /// A valid body, if it takes one.
-    body: Value,
+    pub body: Value,
 }
 
 /// What needs no key.
@@ -32,7 +32,7 @@ const OPEN: [&str; 4] = [
     "GET /readyz",
 ];
 
-fn cases() -> Vec<Case> {
+pub fn cases() -> Vec<Case> {
     let none = Value::Null;
     let note = json!({"description": "x"});
     let file =
@@ -359,7 +359,7 @@ fn cases() -> Vec<Case> {
 }
 
 impl Case {
-    fn what(&self) -> String {
+    pub fn what(&self) -> String {
         format!("{} {}", self.method, self.path)
     }
 }
@@ -373,7 +373,7 @@ pub fn body(operation: &openapi::Operation) -> Value {
 }
 
 /// The role just below.
-fn below(role: &str) -> Option<&'static str> {
+pub fn below(role: &str) -> Option<&'static str> {
     match role {
         "editor" => Some("user"),
         "admin" => Some("editor"),
@@ -383,8 +383,8 @@ fn below(role: &str) -> Option<&'static str> {
 }
 
 /// A workspace with one of everything, and another one with nothing.
-struct Setup {
-    host: Host,
+pub struct Setup {
+    pub host: Host,
     response: String,
     conversation: String,
     message: String,
@@ -395,7 +395,10 @@ struct Setup {
 
 impl Setup {
     async fn start() -> Self {
-        let host = Host::start().await;
+        Self::on(Host::start().await).await
+    }
+
+    pub async fn on(host: Host) -> Self {
         let sql = "CREATE TABLE item (id INTEGER PRIMARY KEY)";
         host.sqlite("store_9", sql).await.load().await;
         let provider = json!({"name": "vendor", "plugin": "model-offline"});
@@ -426,7 +429,7 @@ impl Setup {
         }
     }
 
-    async fn key(&self, body: Value) -> String {
+    pub async fn key(&self, body: Value) -> String {
         let made = self.host.post("/keys", body).await.expect_status(201);
         made.json()["key"].as_str().unwrap().to_owned()
     }
@@ -453,10 +456,15 @@ impl Setup {
             .replace("{column_name}", "id")
     }
 
-    async fn send(&self, case: &Case, key: Option<&str>) -> Reply {
+    /// A request of a case, without a body.
+    pub fn request(&self, case: &Case) -> Request {
         let method = case.method.parse::<Method>().unwrap();
         let request = self.host.request(method, &self.path(case.path));
-        let request = request.header("accept", "application/json, text/event-stream");
+        request.header("accept", "application/json, text/event-stream")
+    }
+
+    async fn send(&self, case: &Case, key: Option<&str>) -> Reply {
+        let request = self.request(case);
         let request = match &case.body {
             Value::Null => request,
             body => request.json(body),

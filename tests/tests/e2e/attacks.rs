@@ -4,4 +4,5 @@
 
 mod pinning;
 mod plugin_rights;
+mod roles_first;
 mod tenants;

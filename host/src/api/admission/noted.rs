@@ -13,8 +13,9 @@ use axum::{
     response::Response,
 };
 
-use super::super::{mcp, middleware::RequestId};
+use super::below;
 use crate::{
+    api::{mcp, middleware::RequestId},
     audit::{Audit, Note},
     auth::Caller,
     usage::Tally,
@@ -173,10 +174,4 @@ impl Drop for Noted {
             self.audit.note_in_passing(note);
         }
     }
-}
-
-/// A path without the prefix that all routes have.
-fn below(path: &str) -> &str {
-    let path = path.strip_prefix("/api").unwrap_or(path);
-    path.strip_prefix("/v1").unwrap_or(path)
 }

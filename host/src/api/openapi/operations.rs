@@ -11,8 +11,19 @@ pub struct Operation {
     pub id: &'static str,
     /// The least role of a key; `None` needs no key.
     pub role: Option<Role>,
+    /// What reaches beyond some Minds: a key that is limited to some cannot do it. It completes "your key cannot".
+    pub beyond_minds: Option<&'static str>,
     /// Codes of its failures.
     pub codes: &'static [&'static [Code]],
+}
+
+impl Operation {
+    const fn beyond_minds(self, what: &'static str) -> Self {
+        Self {
+            beyond_minds: Some(what),
+            ..self
+        }
+    }
 }
 
 /// Of an operation, if the table has it.
@@ -30,6 +41,7 @@ const fn op(id: &'static str, role: Role, codes: &'static [&'static [Code]]) -> 
     Operation {
         id,
         role: Some(role),
+        beyond_minds: None,
         codes,
     }
 }
@@ -38,6 +50,7 @@ const fn open(id: &'static str, codes: &'static [&'static [Code]]) -> Operation 
     Operation {
         id,
         role: None,
+        beyond_minds: None,
         codes,
     }
 }
@@ -148,18 +161,21 @@ const OPERATIONS: &[Operation] = &[
             CONNECTED,
             &[EngineNotFound, NameTaken, IdempotencyKeyReused],
         ],
-    ),
+    )
+    .beyond_minds("connect another datasource"),
     op("get_datasource", USER, &[&[DatasourceNotFound]]),
     op(
         "update_datasource",
         EDITOR,
         &[CONNECTED, &[DatasourceNotFound, NameTaken, WrongState]],
-    ),
+    )
+    .beyond_minds("change a datasource: other Minds may use it too"),
     op(
         "patch_datasource",
         EDITOR,
         &[CONNECTED, &[DatasourceNotFound, NameTaken, WrongState]],
-    ),
+    )
+    .beyond_minds("change a datasource: other Minds may use it too"),
     op("delete_datasource", EDITOR, &[&[DatasourceNotFound, InUse]]),
     op(
         "get_catalog",
@@ -195,7 +211,8 @@ const OPERATIONS: &[Operation] = &[
         "create_provider",
         ADMIN,
         &[CONNECTED, &[NameTaken, UnknownPlugin]],
-    ),
+    )
+    .beyond_minds("make a provider"),
     op("get_provider", USER, &[&[ProviderNotFound]]),
     op(
         "update_provider",
@@ -204,7 +221,8 @@ const OPERATIONS: &[Operation] = &[
             CONNECTED,
             &[ProviderNotFound, NameTaken, UnknownPlugin, WrongState],
         ],
-    ),
+    )
+    .beyond_minds("change a provider: other Minds may use it too"),
     op(
         "patch_provider",
         ADMIN,
@@ -212,14 +230,16 @@ const OPERATIONS: &[Operation] = &[
             CONNECTED,
             &[ProviderNotFound, NameTaken, UnknownPlugin, WrongState],
         ],
-    ),
+    )
+    .beyond_minds("change a provider: other Minds may use it too"),
     op(
         "delete_provider",
         ADMIN,
         &[&[ProviderNotFound, InUse, WrongState]],
     ),
     op("list_minds", USER, &[]),
-    op("create_mind", EDITOR, &[ENTRIES, &[IdempotencyKeyReused]]),
+    op("create_mind", EDITOR, &[ENTRIES, &[IdempotencyKeyReused]])
+        .beyond_minds("make another Mind"),
     op("get_mind", USER, &[&[MindNotFound]]),
     op("update_mind", EDITOR, &[ENTRIES, &[MindNotFound]]),
     op("delete_mind", EDITOR, &[&[MindNotFound]]),
@@ -283,14 +303,15 @@ const OPERATIONS: &[Operation] = &[
     op("revoke_key", ADMIN, &[&[KeyNotFound, InUse, WrongState]]),
     op("rotate_key", ADMIN, &[&[KeyNotFound, InUse, WrongState]]),
     op("list_workspaces", OPERATOR, &[]),
-    op("create_workspace", OPERATOR, &[&[NameTaken]]),
+    op("create_workspace", OPERATOR, &[&[NameTaken]]).beyond_minds("make a workspace"),
     op("get_workspace", OPERATOR, &[&[WorkspaceNotFound]]),
     op(
         "delete_workspace",
         OPERATOR,
         &[&[WorkspaceNotFound, InUse, WrongState]],
     ),
-    op("create_workspace_key", OPERATOR, &[&[WorkspaceNotFound]]),
+    op("create_workspace_key", OPERATOR, &[&[WorkspaceNotFound]])
+        .beyond_minds("make keys of other workspaces"),
     op("list_plugins", ADMIN, &[]),
     op(
         "install_plugin",
@@ -301,7 +322,8 @@ const OPERATIONS: &[Operation] = &[
             BodyTooLarge,
             UnsupportedMediaType,
         ]],
-    ),
+    )
+    .beyond_minds("install plugins"),
     op("get_plugin", ADMIN, &[&[PluginNotFound]]),
     op(
         "activate_plugin",
@@ -313,12 +335,14 @@ const OPERATIONS: &[Operation] = &[
             RolloutActive,
             RightsNotAccepted,
         ]],
-    ),
+    )
+    .beyond_minds("activate plugins"),
     op(
         "roll_back_plugin",
         OPERATOR,
         &[&[PluginNotFound, WrongState]],
-    ),
+    )
+    .beyond_minds("roll plugins back"),
     op(
         "get_rollout",
         OPERATOR,
