@@ -142,11 +142,13 @@ _setup-tests:
     python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3 python3-venv)
     command -v npm >/dev/null || missing+=(nodejs npm)
     command -v docker-registry >/dev/null || missing+=(docker-registry)
+    command -v go >/dev/null || missing+=(golang-go)
     just _install "${missing[@]}"
     just _python python openai=={{ openai_python }} mcp=={{ mcp_python }} minds-sdk=={{ minds_sdk }} prometheus-client=={{ prometheus_client }}
     just _python python_openai2 openai=={{ openai_python2 }}
     just _python schemathesis schemathesis=={{ schemathesis }}
     just _node
+    just _go
     just _componentize
 
 # Installs what makes components of JavaScript and Python, in the versions that new projects name.
@@ -191,6 +193,19 @@ _node:
     npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
     ln -s node_modules/node-linux-*/bin/node node
     ./node --version >/dev/null
+    touch "$mark"
+
+# Compiles the client in Go: here, because a first compilation takes most of a minute.
+_go:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    folder="{{ target }}/go"
+    mark="$folder/$(sha256sum <tests/clients/go/pool.go | cut -c 1-16)"
+    [ ! -e "$mark" ] || exit 0
+    echo "setup: compiling tests/clients/go into $folder"
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    go build -o "$folder/pool" tests/clients/go/pool.go
     touch "$mark"
 
 # Installs packages of Debian where that is allowed, and says how where it is not.

@@ -16,6 +16,7 @@ mod engines;
 pub mod error;
 mod events;
 pub mod extract;
+mod head;
 mod health;
 mod keys;
 mod list;
@@ -36,8 +37,7 @@ mod usage;
 mod workspaces;
 
 use axum::{
-    Router,
-    extract::DefaultBodyLimit,
+    Extension, Router,
     middleware::from_fn_with_state,
     routing::{MethodRouter, delete, get, patch, post},
 };
@@ -45,8 +45,8 @@ use tokio::net::TcpListener;
 use tower::Layer;
 use tower_http::normalize_path::{NormalizePath, NormalizePathLayer};
 
-use self::serving::Bounds;
 pub use self::state::{AppState, Shutdown};
+use self::{extract::BodyLimit, serving::Bounds};
 
 /// Connections to the listener for metrics: what watches a host is few.
 const METRICS_CONNECTIONS: usize = 64;
@@ -246,7 +246,7 @@ fn service(state: AppState) -> NormalizePath<Router> {
         .merge(metrics::router(state.clone()))
         .fallback(error::route_not_found)
         .method_not_allowed_fallback(error::method_not_allowed)
-        .layer(DefaultBodyLimit::max(config.server.body_limit))
+        .layer(Extension(BodyLimit(config.server.body_limit)))
         .with_state(state.clone());
     let router = middleware::wrap(router, &config.server, state.http_meter.clone());
     NormalizePathLayer::trim_trailing_slash().layer(router)

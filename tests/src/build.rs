@@ -93,6 +93,14 @@ pub fn componentize_qjs() -> PathBuf {
     )
 }
 
+/// `tests/clients/go/pool.go`, compiled.
+///
+/// # Panics
+/// When it is missing.
+pub fn go_client() -> PathBuf {
+    existing(target_dir().join("go/pool"), "just setup")
+}
+
 /// The fuzzer that reads OpenAPI documents.
 ///
 /// # Panics

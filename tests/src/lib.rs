@@ -46,6 +46,7 @@ mod sse;
 mod sweep;
 #[cfg(test)]
 mod tidy;
+mod wire;
 
 pub use client::{Reply, Request};
 pub use collector::Collector;
@@ -62,3 +63,4 @@ pub use registry::OciRegistry;
 pub use serde_json::{Value, json};
 pub use signing::SigningKey;
 pub use sse::{Event, EventStream};
+pub use wire::{Answer, Wire};

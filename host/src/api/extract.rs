@@ -1,13 +1,16 @@
 //! What handlers take out of a request, with our own errors.
 
 use axum::{
+    body::{Body, to_bytes},
     extract::{
         FromRequest, FromRequestParts, OptionalFromRequest, Request, path::ErrorKind,
         rejection::PathRejection,
     },
-    http::{StatusCode, header, request::Parts},
+    http::{header, request::Parts},
 };
 use bytes::Bytes;
+use http_body::Body as _;
+use http_body_util::LengthLimitError;
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
@@ -33,17 +36,17 @@ pub struct Json<T>(pub T);
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
     type Rejection = Error;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self> {
-        parse(&json_bytes(request, state).await?).map(Json)
+    async fn from_request(request: Request, _: &S) -> Result<Self> {
+        parse(&json_bytes(request).await?).map(Json)
     }
 }
 
 impl<S: Send + Sync, T: DeserializeOwned> OptionalFromRequest<S> for Json<T> {
     type Rejection = Error;
 
-    async fn from_request(request: Request, state: &S) -> Result<Option<Self>> {
+    async fn from_request(request: Request, _: &S) -> Result<Option<Self>> {
         let is_json = says_json(&request);
-        let body = body(request, state).await?;
+        let body = body(request).await?;
         match body.is_empty() {
             true => Ok(None),
             false if !is_json => Err(not_json()),
@@ -59,8 +62,8 @@ pub struct JsonBytes<T>(pub T, pub Bytes);
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonBytes<T> {
     type Rejection = Error;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self> {
-        let bytes = json_bytes(request, state).await?;
+    async fn from_request(request: Request, _: &S) -> Result<Self> {
+        let bytes = json_bytes(request).await?;
         Ok(Self(parse(&bytes)?, bytes))
     }
 }
@@ -222,16 +225,9 @@ fn not_json() -> Error {
     )
 }
 
-async fn json_bytes<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes> {
+async fn json_bytes(request: Request) -> Result<Bytes> {
     let is_json = says_json(&request);
-    let encoding = request.headers().get(header::CONTENT_ENCODING);
-    if encoding.is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
-        return Err(Error::new(
-            Code::UnsupportedMediaType,
-            "the body is compressed, which is not taken; send it without the header `Content-Encoding`",
-        ));
-    }
-    let body = body(request, state).await?;
+    let body = body(request).await?;
     if body.is_empty() {
         return Err(Error::new(
             Code::InvalidBody,
@@ -244,17 +240,54 @@ async fn json_bytes<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes
     }
 }
 
+/// Bytes that a body may have; an extension of every request.
+#[derive(Clone, Copy, Debug)]
+pub struct BodyLimit(pub usize);
+
+impl BodyLimit {
+    /// What is said of a body that is longer.
+    pub fn exceeded(self) -> Error {
+        let message = format!(
+            "the body is larger than the {} bytes that this server takes (server.body_limit); send less at a time",
+            self.0
+        );
+        Error::new(Code::BodyTooLarge, message)
+    }
+}
+
 /// The whole body, within the limit of the server.
 ///
 /// # Errors
 /// `body_too_large`, `invalid_body`
-pub async fn body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes> {
-    Bytes::from_request(request, state).await.map_err(|error| match error.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => Error::new(
-            Code::BodyTooLarge,
-            "the body is larger than this server takes (server.body_limit); send less at a time",
-        ),
-        _ => Error::new(Code::InvalidBody, "the body broke off before its end").with_source(error),
+pub async fn body(request: Request) -> Result<Bytes> {
+    let limit = request.extensions().get::<BodyLimit>().copied();
+    let limit = limit.ok_or_else(|| Error::internal("this route has no limit for bodies"))?;
+    let broken = |error: axum::Error| {
+        Error::new(Code::InvalidBody, "the body broke off before its end").with_source(error)
+    };
+    read(request.into_body(), limit.0, || limit.exceeded(), broken).await
+}
+
+/// A body up to `limit` bytes. One that says at once that it is longer is not waited for.
+///
+/// # Errors
+/// As `too_large` and `broken` say.
+pub async fn read(
+    body: Body,
+    limit: usize,
+    too_large: impl Fn() -> Error,
+    broken: impl Fn(axum::Error) -> Error,
+) -> Result<Bytes> {
+    if body.size_hint().lower() > limit as u64 {
+        return Err(too_large());
+    }
+    to_bytes(body, limit).await.map_err(|error| {
+        let is_too_large =
+            std::error::Error::source(&error).is_some_and(|cause| cause.is::<LengthLimitError>());
+        match is_too_large {
+            true => too_large(),
+            false => broken(error),
+        }
     })
 }
 

@@ -17,6 +17,7 @@ use axum::{
     middleware::{Next, from_fn, from_fn_with_state},
     response::{IntoResponse, Response},
 };
+use http_body::Body as _;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
@@ -89,6 +90,12 @@ pub fn router(state: AppState) -> Router<AppState> {
 
 /// What the library refuses by itself it says in words alone: here in the body that every failure has.
 async fn in_one_form(request: Request, next: Next) -> Response {
+    // The library would read up to its limit before it says that there is more.
+    if let Some(limit) = request.extensions().get::<extract::BodyLimit>()
+        && request.body().size_hint().lower() > limit.0 as u64
+    {
+        return limit.exceeded().into_response();
+    }
     let said_json = extract::says_json(&request);
     let response = next.run(request).await;
     let status = response.status();

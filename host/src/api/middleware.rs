@@ -11,7 +11,7 @@ use axum::{
     extract::{ConnectInfo, MatchedPath, Request, State},
     http::{HeaderName, HeaderValue, Method, header},
     middleware::{Next, from_fn_with_state},
-    response::Response,
+    response::{IntoResponse, Response},
 };
 use ipnet::IpNet;
 use tower_http::{
@@ -21,8 +21,8 @@ use tower_http::{
 };
 use tracing::Instrument;
 
-use super::metrics::HttpMeter;
-use crate::{config::Server, telemetry::traces};
+use super::{head, metrics::HttpMeter};
+use crate::{config::Server, error::Error, telemetry::traces};
 
 /// The id of a request, in its extensions.
 #[derive(Clone, Debug)]
@@ -97,7 +97,10 @@ async fn trace(
     let noted = span.clone();
     let started = Instant::now();
     async move {
-        let mut response = next.run(request).await;
+        let mut response = match head::check(&mut request) {
+            Ok(()) => next.run(request).await,
+            Err(error) => refused(error),
+        };
         if let Ok(value) = HeaderValue::from_str(&id) {
             response.headers_mut().insert(REQUEST_ID.clone(), value);
         }
@@ -111,6 +114,14 @@ async fn trace(
     }
     .instrument(span)
     .await
+}
+
+/// What comes behind an ambiguous head is not read.
+fn refused(error: Error) -> Response {
+    let mut response = error.into_response();
+    let close = HeaderValue::from_static("close");
+    response.headers_mut().insert(header::CONNECTION, close);
+    response
 }
 
 /// The client's own id where it is harmless in a log line and a header, else a new one. A key is not harmless there.

@@ -60,7 +60,7 @@ pub async fn resource(
     };
     let (mut head, body) = request.into_parts();
     let caller = Caller::from_request_parts(&mut head, &()).await?;
-    let body = extract::body(Request::from_parts(head.clone(), body), &()).await?;
+    let body = extract::body(Request::from_parts(head.clone(), body)).await?;
     let query = head.uri.query().unwrap_or_default();
     let sent = [query.as_bytes(), &body];
     let request = parts.idempotency.request(&caller, route, &name, &sent)?;

@@ -3,23 +3,22 @@
 pub(super) mod release;
 pub(super) mod usage;
 
-use std::{error, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     Extension,
-    body::{Body, to_bytes},
+    body::Body,
     extract::State,
     http::{HeaderMap, StatusCode, header},
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
-use http_body_util::LengthLimitError;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{
     admission::Made,
     ask,
-    extract::{Json, Path, Query},
+    extract::{self, Json, Path, Query},
 };
 use crate::{
     auth::{Auth, Caller, Role},
@@ -324,22 +323,23 @@ fn says_wasm(headers: &HeaderMap) -> bool {
 }
 
 async fn file(body: Body, limit: u64) -> Result<Vec<u8>> {
-    let read = to_bytes(body, usize::try_from(limit).unwrap_or(usize::MAX)).await;
-    read.map(Vec::from).map_err(|error| {
-        let is_too_large =
-            error::Error::source(&error).is_some_and(|cause| cause.is::<LengthLimitError>());
-        match is_too_large {
-            true => Error::new(
-                Code::BodyTooLarge,
-                format!("the file is larger than plugins.max_package_bytes allows ({limit} bytes)"),
-            ),
-            false => Error::new(
-                Code::InvalidBody,
-                "the file broke off before its end; nothing was installed, so send it again",
-            )
-            .with_source(error),
-        }
-    })
+    let too_large = || {
+        Error::new(
+            Code::BodyTooLarge,
+            format!("the file is larger than plugins.max_package_bytes allows ({limit} bytes)"),
+        )
+    };
+    let broken = |error: axum::Error| {
+        Error::new(
+            Code::InvalidBody,
+            "the file broke off before its end; nothing was installed, so send it again",
+        )
+        .with_source(error)
+    };
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    extract::read(body, limit, too_large, broken)
+        .await
+        .map(Vec::from)
 }
 
 fn signature(headers: &HeaderMap) -> Result<Option<String>> {

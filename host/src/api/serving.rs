@@ -4,6 +4,10 @@
 //! that rests between requests too, and where there are as many as there may be, those that rest make room. One that has
 //! a request under way, a stream or an export, ends by itself alone, or when its client takes nothing of it any more.
 
+mod heads;
+mod rest;
+mod wire;
+
 use std::{
     collections::VecDeque,
     convert::Infallible,
@@ -11,7 +15,7 @@ use std::{
     pin::{Pin, pin},
     sync::{
         Arc,
-        atomic::{AtomicU32, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
     },
     task::{Context, Poll},
     time::Duration,
@@ -35,6 +39,7 @@ use tokio::{
 use tokio_util::task::TaskTracker;
 use tower::Service;
 
+use self::{rest::Rest, wire::Wire};
 use crate::config::Config;
 
 /// How long the listener rests when the system gives it no connection: it would fail again at once.
@@ -193,11 +198,36 @@ struct Uses {
     begun: AtomicU32,
     /// Those of them whose answers were given to the end.
     ended: AtomicU32,
+    /// The request, by its number from 1, whose head says twice how long its body is; 0 for none.
+    two_lengths: AtomicU32,
+    /// An answer said that the connection ends while the client may still send.
+    leaves_unread: AtomicBool,
     /// That it shall end as soon as nothing is under way.
     end: Notify,
 }
 
+/// In the extensions of a request that has both a `Content-Length` and a `Transfer-Encoding`. Its headers do not show it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TwoLengths;
+
 impl Uses {
+    /// Counts a request, and gives its number.
+    fn begin(&self) -> u32 {
+        self.begun.fetch_add(1, Relaxed).wrapping_add(1)
+    }
+
+    fn begun(&self) -> u32 {
+        self.begun.load(Relaxed)
+    }
+
+    fn has_two_lengths(&self, number: u32) {
+        self.two_lengths.store(number, Relaxed);
+    }
+
+    fn leaves_unread(&self) -> bool {
+        self.leaves_unread.load(Relaxed)
+    }
+
     fn rests(&self) -> bool {
         self.begun.load(Relaxed) == self.ended.load(Relaxed)
     }
@@ -218,20 +248,26 @@ impl Connection {
     {
         self.prepare(&stream);
         let uses = self.uses.clone();
+        let wire = TokioIo::new(Wire::new(stream, uses.clone()));
         let answer = service_fn(move |request: hyper::Request<Incoming>| {
-            uses.begun.fetch_add(1, Relaxed);
+            let number = uses.begin();
             let use_of = Use(uses.clone());
-            let mut request = request.map(Body::new);
+            let (mut request, rest) = Rest::of(request.map(Body::new));
             request.extensions_mut().insert(ConnectInfo(peer));
+            if uses.two_lengths.load(Relaxed) == number {
+                request.extensions_mut().insert(TwoLengths);
+            }
             // A router is always ready.
             let answered = service.clone().call(request);
             async move {
-                let response = answered.await?;
+                let mut response = answered.await?;
+                if rest.settle(&mut response).await {
+                    use_of.0.leaves_unread.store(true, Relaxed);
+                }
                 Ok::<_, Infallible>(response.map(|body| Answer { body, _use: use_of }))
             }
         });
-        let mut connection =
-            pin!(http1::Builder::new().serve_connection(TokioIo::new(stream), answer));
+        let mut connection = pin!(http1::Builder::new().serve_connection(wire, answer));
         let mut quiet = pin!(sleep(self.bounds.first_request));
         let mut seen = 0;
         loop {
@@ -246,7 +282,7 @@ impl Connection {
                 () = self.uses.end.notified() => {}
                 () = quiet.as_mut() => {
                     quiet.as_mut().reset(Instant::now() + self.bounds.idle);
-                    let begun = self.uses.begun.load(Relaxed);
+                    let begun = self.uses.begun();
                     // One look sees that it rests, the next that it rested all the time.
                     if begun != seen || !self.uses.rests() {
                         seen = begun;
@@ -255,7 +291,7 @@ impl Connection {
                 }
             }
             // What has asked for nothing gets nothing, even if half a request has come.
-            if self.uses.begun.load(Relaxed) == 0 {
+            if self.uses.begun() == 0 {
                 return;
             }
             // The answer that is under way, or on its way to the client, is given to its end.

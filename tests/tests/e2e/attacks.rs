@@ -2,7 +2,9 @@
 //!
 //! `host/docs/security.md` says what each boundary promises and names the test here that holds it.
 
+mod early_answers;
 mod pinning;
 mod plugin_rights;
 mod roles_first;
+mod smuggling;
 mod tenants;

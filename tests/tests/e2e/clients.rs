@@ -23,7 +23,7 @@ async fn told(host: Host, turns: impl IntoIterator<Item = Turn>) -> (Host, Scrip
 }
 
 /// Runs a program of `tests/clients` that says "ok" when all of it went well.
-async fn check(mut program: Command) {
+pub async fn check(mut program: Command) {
     let output = program.kill_on_drop(true).output().await.unwrap();
     let (stdout, stderr) = (
         String::from_utf8_lossy(&output.stdout),

@@ -1,0 +1,109 @@
+//! The bytes of a connection, followed as they come.
+
+use std::{
+    io,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::TcpStream,
+    time::{Sleep, sleep},
+};
+
+use super::{Uses, heads::Heads};
+
+/// How long the bytes of a client are still taken after the last answer. A connection that is closed with bytes unread is
+/// reset by the system, and a client that is still sending would never read the answer that says why.
+const LINGER: Duration = Duration::from_secs(2);
+const DISCARDED_AT_ONCE: usize = 16 << 10;
+
+/// A connection that knows which heads came over it, and that ends so that the client can read the last answer.
+pub(super) struct Wire {
+    stream: TcpStream,
+    heads: Heads,
+    uses: Arc<Uses>,
+    lingering: Option<Pin<Box<Sleep>>>,
+}
+
+impl Wire {
+    pub fn new(stream: TcpStream, uses: Arc<Uses>) -> Self {
+        Self {
+            stream,
+            heads: Heads::default(),
+            uses,
+            lingering: None,
+        }
+    }
+
+    /// Takes what still comes, until the client ends too or the time is over.
+    fn poll_linger(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let clock = self
+            .lingering
+            .get_or_insert_with(|| Box::pin(sleep(LINGER)));
+        let mut space = [0; DISCARDED_AT_ONCE];
+        while clock.as_mut().poll(context).is_pending() {
+            let mut read = ReadBuf::new(&mut space);
+            match ready!(Pin::new(&mut self.stream).poll_read(context, &mut read)) {
+                Ok(()) if !read.filled().is_empty() => {}
+                _ => break,
+            }
+        }
+        Poll::Ready(())
+    }
+}
+
+impl AsyncRead for Wire {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
+        self.heads.follow(&buffer.filled()[before..]);
+        if let Some(number) = self.heads.with_two_lengths() {
+            self.uses.has_two_lengths(number);
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Wire {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, bytes)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.lingering.is_none() {
+            ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
+        }
+        if self.uses.leaves_unread() || self.heads.is_refused(self.uses.begun()) {
+            ready!(self.poll_linger(context));
+        }
+        Poll::Ready(Ok(()))
+    }
+}
