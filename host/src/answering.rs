@@ -33,7 +33,7 @@ use uuid::Uuid;
 use self::{
     events::{Event, EventLog, EventReader},
     keep::Together,
-    record::{ResponseRecord, ResponseStatus},
+    record::{ResponseRecord, ResponseStatus, Settings},
     run::{Task, Work},
     running::{Running, Underway},
 };
@@ -78,6 +78,8 @@ pub struct Ask {
     pub metadata: Map<String, Value>,
     /// Bound on the answer, in tokens.
     pub max_output_tokens: Option<u32>,
+    /// What else the caller sets.
+    pub settings: Settings,
     /// Whether anything of the answer is kept.
     pub store: bool,
     /// Whether the answer goes on without its caller.
@@ -98,6 +100,7 @@ impl Default for Ask {
             instructions: None,
             metadata: Map::new(),
             max_output_tokens: None,
+            settings: Settings::default(),
             store: true,
             background: false,
             shows_steps: false,

@@ -56,6 +56,7 @@ impl Prepared {
                 max_output_tokens: ask.max_output_tokens,
                 max_inline_rows: ask.query.as_ref().map(|query| query.max_inline_rows),
             },
+            settings: ask.settings.clone(),
             cut: None,
             created_at: Timestamp::now(),
             completed_at: None,

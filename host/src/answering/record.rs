@@ -95,6 +95,39 @@ pub struct Limits {
     pub max_inline_rows: Option<u64>,
 }
 
+/// What else the caller set, to be shown as it was sent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Settings {
+    /// How freely the model chooses its words, from 0 to 2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// From 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub top_p: Option<f64>,
+    /// From -2 to 2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub presence_penalty: Option<f64>,
+    /// From -2 to 2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frequency_penalty: Option<f64>,
+    /// Up to 20.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub top_logprobs: Option<u32>,
+    /// Tool calls that the model may make.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tool_calls: Option<u32>,
+    /// `auto`, `default`, `flex`, `scale` or `priority`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service_tier: Option<String>,
+    /// The caller's own name of its user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub safety_identifier: Option<String>,
+    /// What requests with the same beginning have in common.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt_cache_key: Option<String>,
+}
+
 /// One response.
 #[derive(Clone, Debug)]
 pub struct ResponseRecord {
@@ -130,6 +163,8 @@ pub struct ResponseRecord {
     pub is_stored: bool,
     /// The bounds that the caller set.
     pub limits: Limits,
+    /// What else the caller set.
+    pub settings: Settings,
     /// Why the text ends in the middle, if it does.
     pub cut: Option<Cut>,
     /// When it was accepted.

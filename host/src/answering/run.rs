@@ -210,6 +210,7 @@ impl Task {
             log,
             bounds: &parts.settings,
             max_output_tokens: self.record.limits.max_output_tokens,
+            settings: &self.record.settings,
             tally: self.prepared.tally.as_deref(),
         };
         turns.run(messages).await

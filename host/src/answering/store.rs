@@ -17,9 +17,9 @@ pub async fn insert(tx: &mut Tx, records: &[&ResponseRecord], host_id: &str) -> 
     for group in groups(records) {
         let sql = format!(
             "INSERT INTO responses (id, workspace_id, key_id, conversation_id, mind_id, mind_name, status, error, \
-             output, usage, metadata, previous_response_id, instructions, background, limits, is_cut, host_id, \
+             output, usage, metadata, previous_response_id, instructions, background, limits, settings, is_cut, host_id, \
              heartbeat_at, created_at, completed_at) VALUES {}",
-            rows_of_placeholders(group.len(), 20)
+            rows_of_placeholders(group.len(), 21)
         );
         let mut query = sqlx::query(AssertSqlSafe(sql));
         for record in group {
@@ -51,6 +51,7 @@ fn bind<'q>(
         .bind(&record.instructions)
         .bind(i64::from(record.background))
         .bind(store::to_json(&record.limits)?)
+        .bind(store::to_json(&record.settings)?)
         .bind(Cut::number(record.cut))
         .bind(host_id)
         .bind(store::now())
@@ -80,7 +81,7 @@ pub async fn finish(tx: &mut Tx, record: &ResponseRecord) -> Result<()> {
 pub async fn find(store: &Store, id: Uuid) -> Result<Option<ResponseRecord>> {
     let row = sqlx::query(
         "SELECT workspace_id, key_id, conversation_id, mind_id, mind_name, status, error, output, usage, metadata,
-                previous_response_id, instructions, background, limits, is_cut, created_at, completed_at
+                previous_response_id, instructions, background, limits, settings, is_cut, created_at, completed_at
          FROM responses WHERE id = $1",
     )
     .bind(id.to_string())
@@ -111,6 +112,7 @@ pub async fn find(store: &Store, id: Uuid) -> Result<Option<ResponseRecord>> {
         background: row.try_get::<i64, _>("background")? != 0,
         is_stored: true,
         limits: store::json(row.try_get("limits")?)?,
+        settings: store::json(row.try_get("settings")?)?,
         cut: Cut::of_number(row.try_get("is_cut")?),
         created_at: store::timestamp(row.try_get("created_at")?),
         completed_at: completed_at.map(store::timestamp),

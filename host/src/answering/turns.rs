@@ -6,7 +6,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{
     events::{Event, EventLog},
-    record::{Cut, Usage},
+    record::{Cut, Settings, Usage},
     spent::Spent,
     tools::{self, Toolbox},
 };
@@ -50,6 +50,8 @@ pub struct Turns<'a> {
     pub bounds: &'a config::Answering,
     /// The caller's limit on the answer, in tokens.
     pub max_output_tokens: Option<u32>,
+    /// What else the caller set.
+    pub settings: &'a Settings,
     /// Counts the tokens, also of an answer that fails later.
     pub tally: Option<&'a Tally>,
 }
@@ -88,7 +90,11 @@ impl Turns<'_> {
         let mut calls_made = 0;
         let mut repairs = 0;
         loop {
-            let turn = self.turn(&messages, &mut answer.text, call).await?;
+            let allowed = self.settings.max_tool_calls.unwrap_or(u32::MAX);
+            let left = allowed.saturating_sub(calls_made) as usize;
+            let text = &mut answer.text;
+            let mut turn = self.turn(&messages, text, left > 0, call).await?;
+            turn.calls.truncate(left);
             answer.usage.input_tokens += turn.usage.input_tokens;
             answer.usage.output_tokens += turn.usage.output_tokens;
             // A call that was cut is no call: its arguments end in the middle.
@@ -135,15 +141,16 @@ impl Turns<'_> {
         &mut self,
         messages: &[ModelMessage],
         text: &mut String,
+        may_call: bool,
         call: &Call,
     ) -> Result<Turn> {
         let request = ModelRequest {
             model: self.model_name.to_owned(),
             messages: messages.to_vec(),
             tools: tools::offered(self.bounds.rows_for_model),
-            tool_choice: "auto".into(),
+            tool_choice: if may_call { "auto" } else { "none" }.into(),
             max_output_tokens: self.max_output_tokens,
-            temperature: None,
+            temperature: self.settings.temperature.map(|value| value as f32),
         };
         let mut spent = Spent::new(self.tally, messages);
         let mut completion = match self.model.start(self.target, request, call).await {

@@ -1,6 +1,7 @@
 //! The body of `POST /responses`, read into what the Mind is asked.
 
 pub mod described;
+mod settings;
 
 use std::num::NonZeroU32;
 
@@ -47,6 +48,33 @@ pub struct CreateResponse {
     /// Tokens that the model may write.
     #[schema(value_type = Option<u32>, minimum = 1)]
     max_output_tokens: Option<NonZeroU32>,
+    /// How freely the model chooses its words.
+    #[schema(minimum = 0.0, maximum = 2.0)]
+    temperature: Option<f64>,
+    /// Kept and shown; it has no effect.
+    #[schema(minimum = 0.0, maximum = 1.0)]
+    top_p: Option<f64>,
+    /// Kept and shown; it has no effect.
+    #[schema(minimum = -2.0, maximum = 2.0)]
+    presence_penalty: Option<f64>,
+    /// Kept and shown; it has no effect.
+    #[schema(minimum = -2.0, maximum = 2.0)]
+    frequency_penalty: Option<f64>,
+    /// Kept and shown; no answer has log probabilities.
+    #[schema(minimum = 0, maximum = 20)]
+    top_logprobs: Option<u32>,
+    /// Tool calls that the model may make; what it asks for beyond them is not done.
+    #[schema(value_type = Option<u32>, minimum = 1)]
+    max_tool_calls: Option<NonZeroU32>,
+    /// Kept and shown; there is one tier.
+    #[schema(value_type = Option<described::ServiceTier>)]
+    service_tier: Option<String>,
+    /// The caller's own name of its user; kept and shown.
+    #[schema(max_length = 64)]
+    safety_identifier: Option<String>,
+    /// Kept and shown; it has no effect.
+    #[schema(max_length = 64)]
+    prompt_cache_key: Option<String>,
     /// How the answer is written: as text.
     #[serde(default)]
     #[schema(value_type = Option<described::AnswerText>)]
@@ -67,6 +95,7 @@ impl CreateResponse {
     /// # Errors
     /// `invalid_parameter`, with the path of the field.
     pub fn into_ask(self) -> Result<Ask> {
+        let settings = self.settings()?;
         let model = model(self.model)?;
         let conversation = conversation(&self.conversation)?;
         let previous_response_id = self
@@ -118,6 +147,7 @@ impl CreateResponse {
             instructions: self.instructions,
             metadata: metadata(self.metadata)?,
             max_output_tokens: self.max_output_tokens.map(NonZeroU32::get),
+            settings,
             store,
             background,
             shows_steps: self.include.iter().flatten().any(|name| name == "steps"),
@@ -445,123 +475,4 @@ fn message(author: Author, text: &str, path: &str) -> Result<Message> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    fn ask(body: Value) -> Result<Ask> {
-        serde_json::from_value::<CreateResponse>(body)
-            .map_err(Error::internal)?
-            .into_ask()
-    }
-
-    fn messages_of(ask: &Ask) -> Vec<(Author, &str)> {
-        let said = ask.input.iter().filter_map(|one| match one {
-            Input::Message(message) => Some((message.author, message.text.as_str())),
-            Input::Reference(..) => None,
-        });
-        said.collect()
-    }
-
-    fn check_refused(body: Value, param: &str) {
-        let error = ask(body).expect_err("must be refused");
-        assert_eq!(error.param_name(), Some(param));
-    }
-
-    #[test]
-    fn a_text_is_one_message_of_the_user() {
-        let ask = ask(json!({"model": "m", "input": "How many?"})).expect("valid");
-        assert_eq!(messages_of(&ask), [(Author::User, "How many?")]);
-    }
-
-    #[test]
-    fn messages_have_roles_and_parts_and_references_name_an_id() {
-        let id = Uuid::now_v7();
-        let items = json!([
-            {"role": "developer", "content": "Be brief."},
-            {"type": "item_reference", "id": format!("msg_{id}")},
-            {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "How"}, {"type": "input_text", "text": "many?"}]},
-        ]);
-        let ask = ask(json!({"model": "m", "input": items})).expect("valid");
-        assert_eq!(
-            messages_of(&ask),
-            [
-                (Author::Developer, "Be brief."),
-                (Author::User, "How\nmany?")
-            ]
-        );
-        assert!(
-            matches!(&ask.input[1], Input::Reference(of, path) if *of == id && path == "input[1].id")
-        );
-    }
-
-    #[test]
-    fn what_is_wrong_is_named() {
-        check_refused(json!({"input": "x"}), "model");
-        check_refused(json!({"model": "m"}), "input");
-        check_refused(json!({"model": "m", "input": 7}), "input");
-        check_refused(json!({"model": "m", "input": []}), "input");
-        check_refused(
-            json!({"model": "m", "input": [{"role": "user", "content": [{"type": "input_image"}]}]}),
-            "input[0].content[0]",
-        );
-        check_refused(
-            json!({"model": "m", "input": [{"role": "robot", "content": "x"}]}),
-            "input[0].role",
-        );
-        check_refused(json!({"model": "m", "conversation": 7}), "conversation");
-        check_refused(json!({"model": "m", "input": "x", "tools": []}), "tools");
-        check_refused(
-            json!({"model": "m", "tools": [{"type": "web_search"}]}),
-            "tools[0].type",
-        );
-        check_refused(
-            json!({"model": "m", "tools": [{"type": "sql_query"}]}),
-            "tools[0].query",
-        );
-        check_refused(
-            json!({"model": "m", "tools": [{"type": "sql_query", "query": "x"}, {"type": "sql_query", "query": "x"}]}),
-            "tools",
-        );
-    }
-
-    #[test]
-    fn metadata_is_small() {
-        let check = |metadata: Value, taken: bool| {
-            let body = json!({"model": "m", "input": "x", "metadata": metadata});
-            assert_eq!(ask(body).is_ok(), taken);
-        };
-        let pairs = |count: usize| (0..count).map(|n| (n.to_string(), json!("v"))).collect();
-        check(Value::Object(pairs(16)), true);
-        check(Value::Object(pairs(17)), false);
-        check(json!({"k".repeat(64): "ü".repeat(512)}), true);
-        check(json!({"k".repeat(65): "v"}), false);
-        check(json!({"k": "v".repeat(513)}), false);
-        check(json!({"k": 1}), false);
-    }
-
-    #[test]
-    fn what_is_in_the_background_is_stored() {
-        check_refused(
-            json!({"model": "m", "input": "x", "store": false, "background": true}),
-            "background",
-        );
-    }
-
-    #[test]
-    fn max_inline_rows_is_taken_up_to_its_bounds() {
-        let body = |rows: Value| json!({"model": "m", "tools": [{"type": "sql_query", "query": "SELECT 1", "max_inline_rows": rows}]});
-        for rows in [1_u64, 10_000] {
-            assert_eq!(
-                ask(body(rows.into()))
-                    .ok()
-                    .and_then(|ask| ask.query)
-                    .map(|query| query.max_inline_rows),
-                Some(rows)
-            );
-        }
-        for rows in [json!(0), json!(10_001), json!(-1), json!(1.5), json!("7")] {
-            check_refused(body(rows), "tools[0].max_inline_rows");
-        }
-    }
-}
+mod tests;

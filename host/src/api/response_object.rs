@@ -7,7 +7,7 @@ use serde_json::{Map, Value, value::RawValue};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::ask::described::metadata_object;
+use super::ask::described::{ServiceTier, metadata_object};
 use crate::answering::{
     items::{QueryResult, Said},
     record::{Cut, ResponseRecord, ResponseStatus},
@@ -53,12 +53,26 @@ pub struct ResponseObject<'a> {
     store: bool,
     #[schema(required = true)]
     max_output_tokens: Option<u32>,
+    /// What the request set of this and of what follows up to `prompt_cache_key`, else the default.
+    #[schema(example = 1.0)]
+    temperature: f64,
+    #[schema(example = 1.0)]
+    top_p: f64,
+    #[schema(example = 0.0)]
+    presence_penalty: f64,
+    #[schema(example = 0.0)]
+    frequency_penalty: f64,
+    top_logprobs: u32,
+    #[schema(required = true)]
+    max_tool_calls: Option<u32>,
+    #[schema(value_type = ServiceTier, example = "default")]
+    service_tier: &'a str,
+    #[schema(required = true)]
+    safety_identifier: Option<&'a str>,
+    #[schema(required = true)]
+    prompt_cache_key: Option<&'a str>,
     /// This and what follows are here for OpenAI's clients.
     parallel_tool_calls: bool,
-    #[schema(required = true)]
-    temperature: Option<f32>,
-    #[schema(required = true)]
-    top_p: Option<f32>,
     tool_choice: &'static str,
     #[schema(value_type = Vec<Object>)]
     tools: [u8; 0],
@@ -148,7 +162,7 @@ struct Reasoning {
 impl<'a> ResponseObject<'a> {
     /// From what is kept.
     pub fn new(record: &'a ResponseRecord) -> Self {
-        let usage = record.usage;
+        let (usage, settings) = (record.usage, &record.settings);
         Self {
             id: record.id,
             object: "response",
@@ -178,9 +192,16 @@ impl<'a> ResponseObject<'a> {
             background: record.background,
             store: record.is_stored,
             max_output_tokens: record.limits.max_output_tokens,
+            temperature: settings.temperature.unwrap_or(1.0),
+            top_p: settings.top_p.unwrap_or(1.0),
+            presence_penalty: settings.presence_penalty.unwrap_or(0.0),
+            frequency_penalty: settings.frequency_penalty.unwrap_or(0.0),
+            top_logprobs: settings.top_logprobs.unwrap_or(0),
+            max_tool_calls: settings.max_tool_calls,
+            service_tier: settings.service_tier.as_deref().unwrap_or("default"),
+            safety_identifier: settings.safety_identifier.as_deref(),
+            prompt_cache_key: settings.prompt_cache_key.as_deref(),
             parallel_tool_calls: true,
-            temperature: None,
-            top_p: None,
             tool_choice: "auto",
             tools: [],
             text: Text {

@@ -7,6 +7,7 @@ mod in_memory;
 mod input;
 mod once;
 pub mod running;
+mod settings;
 mod stopping;
 mod store_false;
 mod stored;

@@ -249,7 +249,7 @@ async fn a_mind_and_its_time_of_change() {
 }
 
 /// The response object of either kind of answer.
-fn response(status: &str) -> [(&'static str, Is); 18] {
+fn response(status: &str) -> [(&'static str, Is); 27] {
     [
         ("id", Uuid),
         ("object", Is::Value(json!("response"))),
@@ -269,6 +269,15 @@ fn response(status: &str) -> [(&'static str, Is); 18] {
         ("background", Boolean),
         ("parallel_tool_calls", Boolean),
         ("text", Object),
+        ("temperature", Is::Value(json!(1.0))),
+        ("top_p", Is::Value(json!(1.0))),
+        ("presence_penalty", Is::Value(json!(0.0))),
+        ("frequency_penalty", Is::Value(json!(0.0))),
+        ("top_logprobs", Is::Value(json!(0))),
+        ("max_tool_calls", Is::Value(Value::Null)),
+        ("service_tier", Is::Value(json!("default"))),
+        ("safety_identifier", Is::Value(Value::Null)),
+        ("prompt_cache_key", Is::Value(Value::Null)),
     ]
 }
 

@@ -135,6 +135,22 @@ pub struct SqlQueryTool {
     max_inline_rows: Option<u64>,
 }
 
+/// Tiers that clients know. This server has one, and serves each of them alike.
+#[derive(ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ServiceTier {
+    /// As the vendor decides.
+    Auto,
+    /// The usual one.
+    Default,
+    /// Cheaper and slower.
+    Flex,
+    /// Bought in advance.
+    Scale,
+    /// Dearer and faster.
+    Priority,
+}
+
 /// How an answer is written.
 #[derive(ToSchema)]
 pub struct AnswerText {
