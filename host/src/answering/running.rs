@@ -85,10 +85,16 @@ impl Running {
             }
         }
         if of_key >= self.settings.concurrent_per_key {
-            return Err(too_many(of_key, "answers under way"));
+            let setting = "answering.concurrent_per_key";
+            return Err(too_many(of_key, "answers under way", setting));
         }
         if record.background && in_background >= self.settings.background_per_key {
-            return Err(too_many(in_background, "answers in the background"));
+            let setting = "answering.background_per_key";
+            return Err(too_many(
+                in_background,
+                "answers in the background",
+                setting,
+            ));
         }
         answers.insert(record.id, underway.clone());
         Ok(Place {
@@ -172,10 +178,10 @@ impl Running {
     }
 }
 
-fn too_many(count: usize, what: &str) -> Error {
+fn too_many(count: usize, what: &str, setting: &str) -> Error {
     Error::new(
         Code::RateLimited,
-        format!("this key has {count} {what}, as many as it may; wait for one to end"),
+        format!("this key has {count} {what}, as many as it may ({setting}); wait for one to end"),
     )
     .with_retry_after(Duration::from_secs(1))
 }

@@ -70,7 +70,7 @@ impl Limits {
         {
             let wait = early.wait_time_from(DefaultClock::default().now());
             return Err(refused(
-                "this key sends requests faster than it may (limits.requests_per_second)",
+                "this key sends requests faster than it may (limits.requests_per_second, limits.burst)",
                 wait,
             ));
         }
