@@ -58,7 +58,8 @@ impl Registry {
         if let Some(pinned) = self.table().pinned.get(digest) {
             return Ok(Arc::clone(pinned));
         }
-        self.pin_ready(&self.ready(digest).await?)
+        let ready = self.ready(digest).await?;
+        self.pin_ready(&ready)
     }
 
     pub(super) fn pin_ready(&self, ready: &Ready) -> Result<Arc<dyn Connector>> {
