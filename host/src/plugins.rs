@@ -7,6 +7,7 @@
 
 pub mod alone;
 pub mod artifacts;
+mod batch;
 pub mod health;
 pub mod manifest;
 pub mod meter;
@@ -26,13 +27,13 @@ mod wasm;
 
 use std::{sync::Arc, time::Duration};
 
-use arrow_array::{Array, RecordBatch, cast::AsArray, types::Int64Type};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::Result;
+pub use batch::Batch;
 pub use manifest::{Dialect, Manifest, Paging, PluginKind};
 pub use redact::{MASK, is_secret};
 pub use registry::Registry;
@@ -209,55 +210,6 @@ pub struct Column {
     pub native_type: String,
     /// Whether NULL can occur.
     pub nullable: bool,
-}
-
-/// Some rows of a result, in one of two forms. Columns are as in the schema of the cursor.
-#[derive(Clone, Debug)]
-pub enum Batch {
-    /// One value a column; a value's own kind decides, not the column's.
-    Rows(Vec<Vec<Value>>),
-    /// Physical types as [`DataType`] says.
-    Arrow(RecordBatch),
-}
-
-impl Batch {
-    /// How many rows.
-    pub fn rows(&self) -> usize {
-        match self {
-            Batch::Rows(rows) => rows.len(),
-            Batch::Arrow(batch) => batch.num_rows(),
-        }
-    }
-
-    /// About how many bytes of memory the rows take.
-    pub fn bytes(&self) -> usize {
-        match self {
-            Batch::Rows(rows) => rows
-                .iter()
-                .flatten()
-                .map(|value| size_of::<Value>() + value.heap_bytes())
-                .sum(),
-            Batch::Arrow(batch) => batch.get_array_memory_size(),
-        }
-    }
-
-    /// The whole number in a cell, if there is one.
-    pub fn integer(&self, row: usize, column: usize) -> Option<i64> {
-        match self {
-            Batch::Rows(rows) => match rows.get(row)?.get(column)? {
-                Value::Int64(number) => Some(*number),
-                Value::Uint64(number) => i64::try_from(*number).ok(),
-                _ => None,
-            },
-            Batch::Arrow(batch) => {
-                let cells = batch
-                    .columns()
-                    .get(column)?
-                    .as_primitive_opt::<Int64Type>()?;
-                (row < cells.len() && cells.is_valid(row)).then(|| cells.value(row))
-            }
-        }
-    }
 }
 
 /// A table as its engine describes it.

@@ -199,3 +199,24 @@ async fn everything_in(database: &PostgresDatabase) -> Vec<String> {
     }
     seen
 }
+
+#[tokio::test]
+async fn page_is_as_large_as_its_rows_and_not_as_its_buffers() {
+    let numbers: Vec<String> = (0..40).map(|nth| format!("i + {nth} AS c{nth}")).collect();
+    let rows = format!(
+        "WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 10000) SELECT {} FROM n",
+        numbers.join(", ")
+    );
+    let cells: Vec<String> = (0..1_000).map(|nth| format!("{nth} AS c{nth}")).collect();
+    let columns = format!("SELECT {}", cells.join(", "));
+    let (host, mind) = on_sqlite().await;
+    for (statement, rows, columns) in [(rows, 10_000, 40), (columns, 1, 1_000)] {
+        let tool =
+            serde_json::json!({"type": "sql_query", "query": statement, "max_inline_rows": 10_000});
+        let body = serde_json::json!({"model": mind.name, "tools": [tool]});
+        let response = host.post("/responses", body).await.expect_status(200);
+        let data = &response.json()["output"][0]["data"];
+        assert_eq!(data.as_array().map(Vec::len), Some(rows));
+        assert_eq!(data[0].as_array().map(Vec::len), Some(columns));
+    }
+}
