@@ -23,5 +23,7 @@ mod encoder_tests;
 mod guard_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod weight_tests;
 
 pub use guard::{Guarded, Paged, Scope, ScopeDatasource, ScopeTable, guard};

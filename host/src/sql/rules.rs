@@ -44,6 +44,24 @@ impl Rules {
         }
     }
 
+    /// How deep expressions may stand in each other; each operator of a chain is one level.
+    pub fn max_depth(&self) -> usize {
+        match self.dialect {
+            // Its planner takes time in proportion to a power of the depth.
+            Dialect::Datafusion => 200,
+            _ => 2_000,
+        }
+    }
+
+    /// How deep the expression may be that a column of a subquery stands for.
+    pub fn max_column_depth(&self) -> usize {
+        match self.dialect {
+            // It ends at 400 levels as they are written, and does not look when it writes columns into each other.
+            Dialect::Sqlite => 400,
+            _ => self.max_depth(),
+        }
+    }
+
     /// What the parser calls this dialect.
     pub fn parser(&self) -> &'static dyn parsers::Dialect {
         match self.dialect {

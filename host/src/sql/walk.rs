@@ -11,6 +11,7 @@ mod literal;
 mod operators;
 mod query;
 mod types;
+mod weight;
 
 use std::{collections::HashSet, fmt::Display};
 
@@ -33,8 +34,12 @@ pub(super) struct Walk<'a> {
     scope: &'a Scope,
     rules: &'static Rules,
     source: &'a Source<'a>,
-    /// Names of the CTEs that are in scope at this point, folded.
-    ctes: Vec<String>,
+    /// Names of the CTEs that are in scope at this point, folded, with what they weigh.
+    ctes: Vec<(String, usize)>,
+    /// What the names of the statement stand for.
+    weights: weight::Weights,
+    /// Expressions that are around this point.
+    depth: usize,
     /// Tables in the order of their mention; may repeat.
     pub tables: Vec<Found<'a>>,
     /// Schemas of functions, types and operators that must be among the datasource's function schemas.
@@ -63,6 +68,8 @@ impl<'a> Walk<'a> {
             rules,
             source,
             ctes: Vec::new(),
+            weights: weight::Weights::default(),
+            depth: 0,
             tables: Vec::new(),
             schemas: Vec::new(),
             volatile: false,
@@ -71,6 +78,11 @@ impl<'a> Walk<'a> {
         };
         walk.query(query)?;
         walk.attributes_are_columns()?;
+        walk.weights
+            .check(rules.max_column_depth())
+            .map_err(|too_much| {
+                walk.error(Code::SqlNotSupported, too_much.message(), Location::empty())
+            })?;
         Ok(walk)
     }
 

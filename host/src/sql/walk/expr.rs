@@ -11,7 +11,7 @@ use sqlparser::{
 
 use super::Walk;
 use crate::{
-    error::{Code, Result},
+    error::{Code, Error, Result},
     plugins::Dialect,
     sql::names,
 };
@@ -33,6 +33,29 @@ impl Walk<'_> {
     /// Checks an expression and all below it. The kinds are in three groups: names and values here, operators and
     /// the grammar's own functions in the two that follow; a kind in none of them is refused.
     pub(super) fn expr(&mut self, expr: &mut Expr) -> Result<()> {
+        self.depth += 1;
+        if self.depth > self.rules.max_depth() {
+            return Err(self.too_deep(expr));
+        }
+        self.weights.part(self.depth);
+        let checked = self.node(expr);
+        self.depth -= 1;
+        checked
+    }
+
+    fn too_deep(&self, expr: &Expr) -> Error {
+        self.error(
+            Code::SqlNotSupported,
+            format!(
+                "the statement chains more than {} operators or functions; write IN (…) in place of many ORs, or \
+                 concat(…) in place of many ||",
+                self.rules.max_depth()
+            ),
+            expr.span().start,
+        )
+    }
+
+    fn node(&mut self, expr: &mut Expr) -> Result<()> {
         self.become_function(expr);
         match expr {
             Expr::Identifier(ident) => self.column(ident),
@@ -267,7 +290,7 @@ impl Walk<'_> {
     }
 
     /// A bare name. Some that look like columns ask about the session.
-    fn column(&self, ident: &Ident) -> Result<()> {
+    fn column(&mut self, ident: &Ident) -> Result<()> {
         const SESSION: [&str; 8] = [
             "current_catalog",
             "current_path",
@@ -292,6 +315,8 @@ impl Walk<'_> {
                 ident.span.start,
             ));
         }
+        let name = self.fold(ident);
+        self.weights.column(name);
         Ok(())
     }
 
@@ -301,6 +326,10 @@ impl Walk<'_> {
         self.without_datasource(parts, 1)?;
         if let [qualifier, name] = parts.as_slice() {
             self.attributes.push((qualifier.clone(), name.clone()));
+        }
+        if let Some(name) = parts.last() {
+            let name = self.fold(name);
+            self.weights.column(name);
         }
         Ok(())
     }

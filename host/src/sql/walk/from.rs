@@ -90,7 +90,7 @@ impl Walk<'_> {
                     self.sample(sample)?;
                 }
                 match args {
-                    None => self.relation(name),
+                    None => self.aliased(name, alias.as_ref()),
                     Some(TableFunctionArgs { args, settings }) => {
                         self.none(settings.as_ref(), "SETTINGS")?;
                         self.row_function(name, args, alias.as_ref(), *with_ordinality)
@@ -117,10 +117,16 @@ impl Walk<'_> {
                 sample,
             } => {
                 self.none(sample.as_ref(), "TABLESAMPLE of a subquery")?;
-                if let Some(alias) = alias {
+                if let Some(alias) = alias.as_mut() {
                     self.table_alias(alias)?;
                 }
-                self.query(subquery)
+                self.query(subquery)?;
+                let called = alias.as_ref().map(|alias| self.fold(&alias.name));
+                let is_renamed = alias
+                    .as_ref()
+                    .is_some_and(|alias| !alias.columns.is_empty());
+                self.weights.is_source(called, is_renamed);
+                Ok(())
             }
             TableFactor::NestedJoin {
                 table_with_joins,
@@ -153,6 +159,20 @@ impl Walk<'_> {
         Ok(())
     }
 
+    /// A name in FROM, and what it is called there.
+    fn aliased(&mut self, name: &mut ObjectName, alias: Option<&TableAlias>) -> Result<()> {
+        let bare = name.0.last().and_then(ObjectNamePart::as_ident);
+        let called = alias.map(|alias| &alias.name).or(bare);
+        let called = called.map(|name| self.fold(name));
+        let is_renamed = alias.is_some_and(|alias| !alias.columns.is_empty());
+        self.weights.open();
+        self.weights.passes_all();
+        self.relation(name)?;
+        self.weights.close();
+        self.weights.is_source(called, is_renamed);
+        Ok(())
+    }
+
     /// A name in FROM: a CTE that is in scope here, or a table of the Mind, which gets its stored, quoted and
     /// qualified name. Without an alias it can still be referred to by its bare name, as every dialect allows.
     fn relation(&mut self, name: &mut ObjectName) -> Result<()> {
@@ -162,10 +182,15 @@ impl Walk<'_> {
             if parts.len() != name.0.len() {
                 return Err(self.unsupported(format_args!("the table name `{name}`"), start));
             }
-            if let [only] = parts.as_slice()
-                && self.ctes.contains(&self.fold(only))
-            {
-                return self.ident(only);
+            if let [only] = parts.as_slice() {
+                let folded = self.fold(only);
+                let known = self.ctes.iter().rfind(|(name, _)| *name == folded);
+                if let Some((_, weight)) = known {
+                    self.ident(only)?;
+                    let weight = *weight;
+                    self.weights.mention(weight);
+                    return Ok(());
+                }
             }
             names::resolve(self.scope, &parts)
                 .map_err(|error| error.with_position(self.source.position(start)))?
@@ -175,6 +200,7 @@ impl Walk<'_> {
             self.stored(&found.table.name, start)?,
         ]);
         self.tables.push(found);
+        self.weights.table();
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use sqlparser::{
     ast::{
-        Cte, Distinct, ExcludeSelectItem, Fetch, GroupByExpr, GroupByWithModifier, Ident,
+        Cte, Distinct, ExcludeSelectItem, Expr, Fetch, GroupByExpr, GroupByWithModifier, Ident,
         LimitClause, NamedWindowDefinition, NamedWindowExpr, ObjectNamePart, Offset, OrderBy,
         OrderByExpr, OrderByKind, Query, Select, SelectFlavor, SelectItem,
         SelectItemQualifiedWildcardKind, SetExpr, SetQuantifier, Spanned, TableFactor,
@@ -11,7 +11,7 @@ use sqlparser::{
     tokenizer::Location,
 };
 
-use super::Walk;
+use super::{Walk, weight::MAX_CTES};
 use crate::{
     error::{Code, Result},
     plugins::Dialect,
@@ -44,8 +44,13 @@ impl Walk<'_> {
         self.empty(pipe_operators, "a pipe operator")?;
 
         let outer = self.ctes.len();
+        self.weights.open();
         if let Some(with) = with {
             self.with(with)?;
+        }
+        self.weights.passes_all();
+        if limit_clause.is_some() || fetch.is_some() {
+            self.weights.is_barrier();
         }
         self.set_expr(body)?;
         if let Some(order_by) = order_by {
@@ -58,6 +63,7 @@ impl Walk<'_> {
             self.fetch(fetch)?;
         }
         self.ctes.truncate(outer);
+        self.weights.close();
         Ok(())
     }
 
@@ -69,10 +75,17 @@ impl Walk<'_> {
             recursive,
             cte_tables,
         } = with;
-        let names: Vec<_> = cte_tables
-            .iter()
-            .map(|cte| self.fold(&cte.alias.name))
-            .collect();
+        let mut names = Vec::with_capacity(cte_tables.len());
+        for cte in cte_tables.iter() {
+            let Some(weight) = self.weights.name() else {
+                return Err(self.error(
+                    Code::SqlNotSupported,
+                    format!("a statement may have at most {MAX_CTES} names in WITH; combine some of them"),
+                    cte.alias.name.span.start,
+                ));
+            };
+            names.push((self.fold(&cte.alias.name), weight));
+        }
         let whole_list = match self.rules.dialect {
             Dialect::Sqlite => true,
             Dialect::Postgresql => *recursive,
@@ -86,20 +99,21 @@ impl Walk<'_> {
             self.ctes.extend(names.iter().cloned());
         }
         for (cte, name) in cte_tables.iter_mut().zip(names) {
+            let weight = name.1;
             if whole_list {
-                self.cte(cte)?;
+                self.cte(cte, weight)?;
             } else if itself {
                 self.ctes.push(name);
-                self.cte(cte)?;
+                self.cte(cte, weight)?;
             } else {
-                self.cte(cte)?;
+                self.cte(cte, weight)?;
                 self.ctes.push(name);
             }
         }
         Ok(())
     }
 
-    fn cte(&mut self, cte: &mut Cte) -> Result<()> {
+    fn cte(&mut self, cte: &mut Cte, weight: usize) -> Result<()> {
         let Cte {
             alias,
             query,
@@ -109,19 +123,35 @@ impl Walk<'_> {
         } = cte;
         self.none(from.as_ref(), "FROM behind a CTE")?;
         self.table_alias(alias)?;
-        self.query(query)
+        self.query(query)?;
+        self.weights.define(weight, !alias.columns.is_empty());
+        Ok(())
     }
 
     fn set_expr(&mut self, body: &mut SetExpr) -> Result<()> {
         match body {
-            SetExpr::Select(select) => self.select(select),
-            SetExpr::Query(query) => self.query(query),
+            SetExpr::Select(select) => {
+                self.weights.open();
+                self.select(select)?;
+                self.weights.close();
+                self.weights.is_source(None, false);
+                Ok(())
+            }
+            SetExpr::Query(query) => {
+                self.query(query)?;
+                self.weights.is_source(None, false);
+                Ok(())
+            }
             SetExpr::SetOperation {
                 left,
                 op: _,
                 set_quantifier,
                 right,
             } => {
+                match set_quantifier {
+                    SetQuantifier::All => self.weights.is_renamed(),
+                    _ => self.weights.is_barrier(),
+                }
                 if !matches!(
                     set_quantifier,
                     SetQuantifier::All | SetQuantifier::Distinct | SetQuantifier::None
@@ -215,11 +245,18 @@ impl Walk<'_> {
         if let Some(Distinct::On(exprs)) = distinct {
             self.exprs(exprs)?;
         }
+        let is_grouped = !matches!(group_by, GroupByExpr::Expressions(exprs, modifiers) if exprs.is_empty() && modifiers.is_empty());
+        if distinct.is_some() || top.is_some() || is_grouped || having.is_some() {
+            self.weights.is_barrier();
+        }
         if let Some(top) = top {
             self.top(top)?;
         }
         for item in projection {
+            let mark = self.weights.mark();
             self.select_item(item)?;
+            let name = self.name_of(item);
+            self.weights.item(name, mark);
             self.whole_table(item, from);
         }
         if let Some(selection) = selection {
@@ -286,7 +323,25 @@ impl Walk<'_> {
         }
     }
 
+    /// The name that a column of a SELECT certainly has.
+    fn name_of(&self, item: &SelectItem) -> Option<String> {
+        let name = match item {
+            SelectItem::ExprWithAlias { alias, .. } => alias,
+            SelectItem::UnnamedExpr(Expr::Identifier(name)) => name,
+            SelectItem::UnnamedExpr(Expr::CompoundIdentifier(parts)) => parts.last()?,
+            _ => return None,
+        };
+        Some(self.fold(name))
+    }
+
     fn select_item(&mut self, item: &mut SelectItem) -> Result<()> {
+        let is_wildcard = matches!(
+            item,
+            SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..)
+        );
+        if is_wildcard {
+            self.weights.passes_all();
+        }
         match item {
             SelectItem::UnnamedExpr(expr) => self.expr(expr),
             SelectItem::ExprWithAlias { expr, alias } => {
