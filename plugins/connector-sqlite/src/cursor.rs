@@ -9,6 +9,7 @@ use rusqlite::{Connection, Rows};
 use self_cell::{MutBorrow, self_cell};
 
 use crate::database::Database;
+use crate::guard;
 use crate::types::{self, Cells};
 
 /// The least that SQLite may use for one value while it computes: an intermediate value may be larger than a cell.
@@ -48,6 +49,7 @@ pub struct Cursor {
 impl Cursor {
     pub fn start(database: &Database, statement: &mindhost_sdk::Statement) -> Result<Self> {
         let started = Instant::now();
+        guard::check_size(&statement.text)?;
         database.watch().start(statement.timeout);
         let value_bytes = statement
             .max_cell_bytes

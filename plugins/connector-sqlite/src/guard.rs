@@ -12,6 +12,10 @@ use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::limits::Limit;
 
 use crate::errors;
+use crate::tokens::{Token, tokens};
+
+/// SELECT and VALUES in one statement: each may stand in another, and SQLite takes stack for each of them.
+const MAX_SELECTS: usize = 500;
 
 /// Virtual machine instructions between two looks at the clock: well below a millisecond.
 const STEPS_BETWEEN_CHECKS: i32 = 20_000;
@@ -59,9 +63,10 @@ impl Watch {
             "PRAGMA query_only = 1; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -131072;",
         )?;
         // The limit is of the process, which is the connector's own only in the sandbox. There, growing beyond what the
-        // host allows ends the instance; staying below it gives the caller an error that says why.
+        // host allows ends the instance; staying below it gives the caller an error that says why. Small pieces take up
+        // to twice as much as SQLite counts, so this is half of what the host allows.
         if cfg!(target_family = "wasm") {
-            connection.execute_batch("PRAGMA hard_heap_limit = 402653184")?;
+            connection.execute_batch("PRAGMA hard_heap_limit = 268435456")?;
         }
         let watch = self.clone();
         connection.authorizer(Some(move |context: AuthContext<'_>| {
@@ -131,6 +136,19 @@ impl Watch {
             Authorization::Deny
         }
     }
+}
+
+/// Refuses a statement that SQLite would go too deep into.
+pub fn check_size(statement: &str) -> Result<()> {
+    let is_select =
+        |token: &Token<'_>| token.kind.is_word("select") || token.kind.is_word("values");
+    let selects = tokens(statement).into_iter().filter(is_select).count();
+    if selects <= MAX_SELECTS {
+        return Ok(());
+    }
+    Err(Error::invalid_statement(format!(
+        "the statement is too complex: it has {selects} SELECTs and may have {MAX_SELECTS}; write fewer subqueries"
+    )))
 }
 
 /// SQLite's own tables show the definitions of tables that the caller may not see.

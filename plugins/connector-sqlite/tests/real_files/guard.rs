@@ -139,3 +139,22 @@ fn sorting_needs_no_temporary_file() {
     );
     assert_eq!(shop.rows("SELECT s FROM t ORDER BY s").len(), 20_000);
 }
+
+#[test]
+fn statement_with_too_many_selects_is_refused_before_sqlite_reads_it() {
+    let shop = Shop::new(SQL);
+    let union = |selects: usize| vec!["SELECT v FROM t"; selects].join(" UNION ALL ");
+    assert_eq!(shop.rows(&union(500)).len(), 500);
+    let error = shop.error(&union(501));
+    assert_eq!(error.kind(), ErrorKind::InvalidStatement);
+    assert!(
+        error.is_connection_usable() && error.message().contains("too complex"),
+        "{error:?}"
+    );
+    // Words in texts and comments are none.
+    let text = format!(
+        "SELECT v FROM t WHERE '{}' <> '' -- select",
+        "select ".repeat(600)
+    );
+    assert_eq!(shop.rows(&text).len(), 1);
+}
