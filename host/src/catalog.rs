@@ -175,7 +175,8 @@ impl Catalog {
         self.fill(source, &mut tables).await?;
         if let Some(search) = search {
             let search = search.to_lowercase();
-            tables.retain(|table| search::mentions(table, &search));
+            let words: Vec<&str> = search.split_whitespace().collect();
+            tables.retain(|table| search::mentions(table, &words));
         }
         Ok(Shown { tables, status })
     }

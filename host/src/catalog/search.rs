@@ -122,7 +122,7 @@ pub struct DescribedColumn {
     /// Greatest value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<String>,
-    /// `None` when unknown.
+    /// `None` when unknown, and where values may not go to a model vendor.
     pub distinct_count: Option<u64>,
     /// 0 to 100.
     pub null_percentage: f64,
@@ -208,16 +208,18 @@ impl Catalog {
     }
 }
 
-/// Whether a name or description of the table or of a column has this text, which is in lower case.
-pub(super) fn mentions(table: &Table, search: &str) -> bool {
-    let has = |text: &str| text.to_lowercase().contains(search);
-    let said = |text: &Option<String>| text.as_deref().is_some_and(has);
-    has(&table.table.to_string())
-        || said(&table.description.text)
-        || table
-            .columns
-            .iter()
-            .any(|column| has(&column.name) || said(&column.description.text))
+/// Whether the names and descriptions of the table and of its columns have every one of these words, which are in lower
+/// case, in any order and as a part of longer words.
+pub(super) fn mentions(table: &Table, search: &[&str]) -> bool {
+    let mut said = vec![table.table.to_string()];
+    said.extend(table.description.text.clone());
+    for column in &table.columns {
+        said.push(column.name.clone());
+        said.extend(column.description.text.clone());
+    }
+    let said: Vec<String> = said.iter().map(|text| text.to_lowercase()).collect();
+    let has = |word: &&str| said.iter().any(|text| text.contains(*word));
+    search.iter().all(has)
 }
 
 /// Words in lower case, `orderItems` and `order_items` taken apart, plurals made singular.
@@ -385,7 +387,7 @@ fn described_column(column: Column, send_values: bool) -> Result<DescribedColumn
         common_values: statistics.most_common_values.filter(|_| send_values),
         min: shown(statistics.min_value),
         max: shown(statistics.max_value),
-        distinct_count: known.then_some(statistics.distinct_values_count),
+        distinct_count: (known && send_values).then_some(statistics.distinct_values_count),
         null_percentage: statistics.null_percentage,
     })
 }

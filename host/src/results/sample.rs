@@ -5,13 +5,17 @@ use serde_json::{Value, json};
 use super::Page;
 use crate::{
     error::{Error, Result},
-    sql::{json::Rows, schema::column_types},
+    sql::{
+        json::{self, Rows},
+        schema::column_types,
+    },
 };
 
 /// Characters of one cell that a model is shown.
 const CELL_CHARACTERS: usize = 500;
 
-/// `{columns, rows, row_count, truncated}`; without `values` the rows are withheld and the model is told so.
+/// `{columns, rows, row_count, truncated}`; without `values` the rows are withheld and the model is told so. How many there
+/// are would tell values then: a statement can give as many rows as a cell says.
 ///
 /// # Errors
 /// Never for checked batches.
@@ -21,14 +25,25 @@ pub fn for_model(page: &Page, values: bool) -> Result<Value> {
         .map(|column| json!({"name": column.name, "type": column.data_type}))
         .collect();
     if !values {
-        return Ok(json!({"columns": columns, "row_count": page.total, "rows_withheld": true}));
+        return Ok(
+            json!({"columns": columns, "row_count": roughly(page.total), "rows_withheld": true}),
+        );
     }
     let rows = Rows::new(page.columns.clone(), page.batches.clone());
-    let mut rows = serde_json::to_value(&rows).map_err(Error::internal)?;
+    let rows = serde_json::to_string(&rows).map_err(Error::internal)?;
+    let mut rows = json::values(&rows).map_err(Error::internal)?;
     shorten(&mut rows);
     Ok(
         json!({"columns": columns, "rows": rows, "row_count": page.total, "truncated": page.rows() < page.total}),
     )
+}
+
+/// 0, 1 or `many`.
+fn roughly(count: u64) -> Value {
+    match count {
+        0 | 1 => json!(count),
+        _ => json!("many"),
+    }
 }
 
 /// Cuts long texts, at any depth, and marks the cut.

@@ -4,12 +4,12 @@ use crate::catalog::{Catalog, Kind};
 use crate::conditions;
 use crate::markdown;
 use crate::plan::{Expr, Plan, Shape};
-use crate::tools::Rows;
+use crate::tools::{RowCount, Rows};
 use crate::vocabulary::Comparison;
 
 /// Writes the answer to a question from its query and the result.
 pub fn write(catalog: &Catalog, plan: &Plan, rows: &Rows) -> String {
-    if rows.rows_withheld || (rows.rows.is_empty() && rows.row_count > 0) {
+    if rows.rows_withheld || (rows.rows.is_empty() && rows.row_count != RowCount::Exactly(0)) {
         return withheld(rows);
     }
     let body = match plan.shape {
@@ -33,9 +33,10 @@ pub fn write(catalog: &Catalog, plan: &Plan, rows: &Rows) -> String {
 
 /// Without the rows there is nothing to say about them; an empty list must not be taken for an empty result.
 fn withheld(rows: &Rows) -> String {
-    let count = match rows.row_count {
-        1 => "one row".to_owned(),
-        n => format!("{n} rows"),
+    let count = match &rows.row_count {
+        RowCount::Exactly(1) => "one row".to_owned(),
+        RowCount::Exactly(n) => format!("{n} rows"),
+        RowCount::Roughly(count) => format!("{count} rows"),
     };
     format!(
         "The query ran and gave {count}, but the rows were not shown to me, as the datasource's setting `send_rows` may ask for. \

@@ -63,13 +63,29 @@ pub struct Rows {
     pub rows: Vec<Vec<Value>>,
     /// How many rows the whole result has, where the host says so.
     #[serde(default)]
-    pub row_count: u64,
+    pub row_count: RowCount,
     /// Whether the datasource's settings keep the rows from models.
     #[serde(default)]
     pub rows_withheld: bool,
     /// Whether rows were left out.
     #[serde(default)]
     pub truncated: bool,
+}
+
+/// How many rows a result has.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum RowCount {
+    /// That many.
+    Exactly(u64),
+    /// `many`: more than one, and the host keeps to itself how many.
+    Roughly(String),
+}
+
+impl Default for RowCount {
+    fn default() -> Self {
+        Self::Exactly(0)
+    }
 }
 
 impl Turn {

@@ -93,4 +93,6 @@ fn rows_that_are_withheld_are_not_taken_for_none() {
             .contains("gave one row, but the rows were not shown to me"),
         "{answer:?}"
     );
+    let answer = host.ask("List the customers");
+    assert!(answer.text.contains("gave many rows"), "{answer:?}");
 }

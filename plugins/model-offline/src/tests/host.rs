@@ -106,7 +106,11 @@ impl Host {
                         .collect();
                     let given = match self.withhold_rows {
                         true => {
-                            json!({"columns": columns, "row_count": rows.len(), "rows_withheld": true})
+                            let count = match rows.len() {
+                                few @ 0..2 => json!(few),
+                                _ => json!("many"),
+                            };
+                            json!({"columns": columns, "row_count": count, "rows_withheld": true})
                         }
                         false => {
                             json!({"columns": columns, "row_count": rows.len(), "rows": rows, "truncated": false})

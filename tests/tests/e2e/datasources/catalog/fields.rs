@@ -270,3 +270,25 @@ async fn it_is_restricted_to_a_mind_and_searched() {
         .await
         .expect_error(400, "datasource_not_in_mind");
 }
+
+#[tokio::test]
+async fn search_finds_words_in_any_order_and_part() {
+    let host = Host::start().await;
+    let shop = host.sqlite("shop", SHOP).await;
+    shop.load().await;
+    let path = shop.catalog_path();
+    let said = json!({"description": "Everybody who buys: people and firms"});
+    host.patch(&format!("{path}/tables/customer"), said)
+        .await
+        .expect_status(200);
+    for (words, tables) in [
+        ("people who", 1),
+        ("who peop", 1),
+        (" FIRMS  customer ", 1),
+        ("people whose", 0),
+    ] {
+        let found = host.get(&path).query("search", words).await;
+        let found = found.expect_status(200).json();
+        assert_eq!(found["total_tables"], tables, "{words}: {found}");
+    }
+}
