@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use serde::{Serialize, Serializer, ser::SerializeSeq};
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 
 use super::{
     cells::{Cell, Cells},
@@ -128,5 +128,68 @@ fn document<S: Serializer>(value: &str, serializer: S) -> Result<S::Ok, S::Error
     match RawValue::from_string(raw.get().replace(['\n', '\r'], " ")) {
         Ok(raw) => raw.serialize(serializer),
         Err(_) => serializer.serialize_str(value),
+    }
+}
+
+/// How deep a document may be nested where it becomes a value in memory: parsers of clients and of this host end at 128,
+/// what is around the document included.
+const MAX_DEPTH: usize = 100;
+
+/// The rows as values, for those who cannot take text: models and their tools. A document that is nested too deeply for a
+/// reader becomes a text.
+///
+/// # Errors
+/// When this is no array of rows.
+pub fn values(rows: &str) -> serde_json::Result<Value> {
+    let rows: Vec<Vec<&RawValue>> = serde_json::from_str(rows)?;
+    let cell = |raw: &RawValue| match depth(raw.get()) > MAX_DEPTH {
+        true => Ok(Value::String(raw.get().to_owned())),
+        false => serde_json::from_str(raw.get()),
+    };
+    let row =
+        |row: Vec<&RawValue>| -> serde_json::Result<Value> { row.into_iter().map(cell).collect() };
+    rows.into_iter().map(row).collect()
+}
+
+/// How deep the brackets of a document are nested.
+fn depth(document: &str) -> usize {
+    let (mut open, mut deepest) = (0_usize, 0);
+    let (mut in_text, mut is_escaped) = (false, false);
+    for byte in document.bytes() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if in_text => is_escaped = true,
+            b'"' => in_text = !in_text,
+            _ if in_text => {}
+            b'[' | b'{' => {
+                open += 1;
+                deepest = deepest.max(open);
+            }
+            b']' | b'}' => open = open.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn document_nested_too_deeply_becomes_text() {
+        let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        let flat = r#"{"a":"[[\"[["}"#;
+        let rows = format!(
+            "[[1,{flat},{}],[null,{},{}]]",
+            nested(100),
+            nested(101),
+            nested(9_000)
+        );
+        let values = values(&rows).unwrap();
+        assert_eq!(values[0][1], serde_json::json!({"a": "[[\"[["}));
+        assert!(values[0][2].is_array());
+        assert_eq!(values[1][1], nested(101));
+        assert_eq!(values[1][2], nested(9_000));
     }
 }

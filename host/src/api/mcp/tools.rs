@@ -2,7 +2,7 @@
 
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde::{Deserialize, de::DeserializeOwned};
-use serde_json::{Value, json};
+use serde_json::{Value, json, value::RawValue};
 use uuid::Uuid;
 
 use super::super::{AppState, ask, extract};
@@ -11,7 +11,10 @@ use crate::{
     auth::Caller,
     conversations::{Author, Message},
     error::{Code, Error},
-    sql::{json::Rows, schema},
+    sql::{
+        json::{self, Rows},
+        schema,
+    },
 };
 
 /// Rows that `run_sql` and `read_page` give, by default and at most: a model reads them all.
@@ -254,13 +257,24 @@ async fn ask_mind(state: &AppState, caller: &Caller, wanted: AskMind) -> Result<
         ..Ask::default()
     };
     let record = state.answering.complete(caller, ask).await?;
-    let item = item(&record)?;
+    let item: Value = item(&record)?;
     Ok(json!({
         "answer": item["content"][0]["text"],
         "sql": item["sql"],
         "conversation": record.conversation_id,
         "message": item["id"],
     }))
+}
+
+/// An item of type `query_result`, whose rows may be nested too deeply for a value.
+#[derive(Deserialize)]
+struct QueryResult<'a> {
+    id: Uuid,
+    column_types: Value,
+    #[serde(borrow)]
+    data: &'a RawValue,
+    total: u64,
+    has_more: bool,
 }
 
 async fn run_sql(state: &AppState, caller: &Caller, wanted: RunSql) -> Result<Value, Error> {
@@ -274,14 +288,14 @@ async fn run_sql(state: &AppState, caller: &Caller, wanted: RunSql) -> Result<Va
         ..Ask::default()
     };
     let record = state.answering.complete(caller, ask).await?;
-    let mut item = item(&record)?;
+    let item: QueryResult<'_> = item(&record)?;
     Ok(json!({
-        "columns": item["column_types"].take(),
-        "rows": item["data"].take(),
-        "total": item["total"],
-        "has_more": item["has_more"],
+        "columns": item.column_types,
+        "rows": json::values(item.data.get()).map_err(Error::internal)?,
+        "total": item.total,
+        "has_more": item.has_more,
         "conversation": record.conversation_id,
-        "message": item["id"],
+        "message": item.id,
     }))
 }
 
@@ -294,7 +308,8 @@ async fn read_page(state: &AppState, caller: &Caller, wanted: ReadPage) -> Resul
     let page = results.page(&statement, limit, wanted.offset).await?;
     let has_more = wanted.offset.saturating_add(page.rows()) < page.total;
     let columns = schema::column_types(&page.columns);
-    let rows = serde_json::to_value(Rows::new(page.columns, page.batches));
+    let rows = serde_json::to_string(&Rows::new(page.columns, page.batches));
+    let rows = rows.and_then(|rows| json::values(&rows));
     Ok(json!({
         "columns": columns,
         "rows": rows.map_err(Error::internal)?,
@@ -304,7 +319,7 @@ async fn read_page(state: &AppState, caller: &Caller, wanted: ReadPage) -> Resul
 }
 
 /// The only output item of a response.
-fn item(record: &ResponseRecord) -> Result<Value, Error> {
+fn item<'a, T: Deserialize<'a>>(record: &'a ResponseRecord) -> Result<T, Error> {
     let raw = record.output.first();
     let raw = raw.ok_or_else(|| Error::internal("a response without output"))?;
     serde_json::from_str(raw.get()).map_err(Error::internal)
