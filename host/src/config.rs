@@ -215,6 +215,19 @@ pub struct Sql {
     /// Longest wait for a client that does not read.
     #[serde(deserialize_with = "values::duration")]
     pub export_idle_timeout: Duration,
+    /// What becomes of formulas in an export that does not say it itself.
+    pub csv_formulas: Formulas,
+}
+
+/// What becomes of texts in a CSV file that a spreadsheet would take for formulas.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Formulas {
+    /// They are written as they are.
+    #[default]
+    Keep,
+    /// They get an apostrophe in front, which makes them texts.
+    Escape,
 }
 
 /// Catalog runs.

@@ -22,7 +22,7 @@ pub use page::Page;
 
 use crate::{
     catalog::Catalog,
-    config,
+    config::{self, Formulas},
     datasources::Datasources,
     error::Result,
     minds::Mind,
@@ -50,6 +50,19 @@ pub struct Results {
 pub struct Accepted {
     access: Arc<Access>,
     guarded: Arc<Guarded>,
+}
+
+impl Accepted {
+    /// Name of the datasource that it goes to.
+    pub fn datasource(&self) -> &str {
+        let datasource = self.access.scope.datasources.get(self.guarded.datasource);
+        datasource.map_or("", |datasource| datasource.name.as_str())
+    }
+
+    /// The texts and numbers that it holds.
+    pub fn literals(&self) -> Vec<String> {
+        self.guarded.literals(&self.access.scope)
+    }
 }
 
 impl Results {
@@ -137,13 +150,14 @@ impl Results {
         page.inspect(|_| shadow::begin(&self.registry, source, guarded, &self.tasks))
     }
 
-    /// The whole result as CSV.
+    /// The whole result as CSV; what becomes of formulas is a setting unless `formulas` says it.
     ///
     /// # Errors
     /// As for a page; once the stream has begun a failure breaks it off.
     pub async fn export(
         &self,
         accepted: &Accepted,
+        formulas: Option<Formulas>,
         cancel: CancellationToken,
         tally: Option<Arc<Tally>>,
     ) -> Result<Export> {
@@ -156,6 +170,7 @@ impl Results {
             connection,
             guarded.text(),
             &self.settings,
+            formulas.unwrap_or(self.settings.csv_formulas),
             first,
             cancel,
             &self.tasks,

@@ -22,6 +22,7 @@ use super::{
 use crate::{
     answering::Answering,
     auth::Caller,
+    config::Formulas,
     conversations::{Author, Conversation, Conversations, Message, Window},
     error::{Code, Error, Result},
     results::stored::{StoredResults, StoredStatement},
@@ -333,10 +334,21 @@ pub async fn result(
     Ok(([("x-mindhost-plugin", page.digest)], axum::Json(body)).into_response())
 }
 
+/// The parameters of an export.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct ExportQuery {
+    /// `escape` puts an apostrophe before texts that a spreadsheet would run as formulas, `keep` leaves them; without it
+    /// the setting `sql.csv_formulas` decides.
+    #[param(value_type = Option<String>, pattern = "^(keep|escape)$", example = "escape")]
+    formulas: Option<Formulas>,
+}
+
 /// Exports the whole result behind an answer as CSV
 ///
 /// A failure after the first byte breaks the transfer off.
 #[utoipa::path(get, path = "/conversations/{id}/items/{item_id}/export", operation_id = "export_result",
+    params(ExportQuery),
     responses((status = 200, description = "UTF-8, the names of the columns first, one line a row.", body = String, content_type = "text/csv",
         headers(("content-disposition" = String, description = "Names a file."),
             ("x-mindhost-plugin" = String, description = "SHA-256 of the plugin that served it.")))))]
@@ -344,9 +356,10 @@ pub async fn export(
     State(results): State<StoredResults>,
     caller: Caller,
     Path((id, item_id)): Path<(String, String)>,
+    Query(query): Query<ExportQuery>,
 ) -> Result<Response> {
     let statement = stored(&results, &caller, &id, &item_id).await?;
-    let export = results.export(&statement).await?;
+    let export = results.export(&statement, query.formulas).await?;
     let headers = [
         (
             header::CONTENT_TYPE.as_str(),

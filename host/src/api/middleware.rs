@@ -104,6 +104,11 @@ async fn trace(
         if let Ok(value) = HeaderValue::from_str(&id) {
             response.headers_mut().insert(REQUEST_ID.clone(), value);
         }
+        // A browser takes no answer for another kind of file than it says to be.
+        let nosniff = HeaderValue::from_static("nosniff");
+        response
+            .headers_mut()
+            .insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
         let (time, status) = (started.elapsed(), response.status().as_u16());
         let route = matched.as_ref().map(MatchedPath::as_str);
         observer.meter.answered(&method, route, status, time);

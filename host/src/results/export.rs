@@ -12,7 +12,7 @@ use tracing::Instrument;
 use uuid::Uuid;
 
 use crate::{
-    config,
+    config::{self, Formulas},
     error::{Code, Error, Kind, Result},
     plugins::{Batch, Call, Column, Connection, Statement},
     sql::csv::CsvEncoder,
@@ -39,6 +39,7 @@ pub async fn start(
     mut connection: Box<dyn Connection>,
     text: &str,
     settings: &config::Sql,
+    formulas: Formulas,
     first: Call,
     cancel: CancellationToken,
     tasks: &TaskTracker,
@@ -60,6 +61,7 @@ pub async fn start(
         sender,
         deadline: Instant::now() + whole,
         idle: settings.export_idle_timeout,
+        formulas,
         cancel: cancel.clone(),
         tally,
     };
@@ -78,6 +80,7 @@ struct Copy {
     sender: mpsc::Sender<io::Result<Bytes>>,
     deadline: Instant,
     idle: Duration,
+    formulas: Formulas,
     cancel: CancellationToken,
     tally: Option<Arc<Tally>>,
 }
@@ -106,7 +109,7 @@ impl Copy {
             deadline: self.deadline,
             cancel: self.cancel.clone(),
         };
-        let mut encoder = CsvEncoder::new(self.columns.clone());
+        let mut encoder = CsvEncoder::new(self.columns.clone(), self.formulas);
         let mut piece = Vec::new();
         encoder.header(&mut piece);
         while let Some(rows) = batch {

@@ -8,6 +8,7 @@ use uuid::Uuid;
 use super::{Access, Export, Page, Results};
 use crate::{
     auth::Caller,
+    config::Formulas,
     conversations::{Author, Conversations, SqlOrigin},
     error::{Code, Error, Result},
     minds::{self, Minds},
@@ -113,9 +114,13 @@ impl StoredResults {
     ///
     /// # Errors
     /// As for any statement, until the stream begins.
-    pub async fn export(&self, statement: &StoredStatement) -> Result<Export> {
+    pub async fn export(
+        &self,
+        statement: &StoredStatement,
+        formulas: Option<Formulas>,
+    ) -> Result<Export> {
         let (halt, tally) = (self.halt.child_token(), statement.tally.clone());
         let accepted = self.results.accept(&statement.access, &statement.sql)?;
-        self.results.export(&accepted, halt, tally).await
+        self.results.export(&accepted, formulas, halt, tally).await
     }
 }

@@ -1,7 +1,9 @@
 //! Rows as CSV (RFC 4180 with `\n`), batch by batch.
 //!
 //! The text forms are those of JSON, except that all numbers are plain. NULL is an empty field, the empty string
-//! `""`. Fields are quoted here and not by a CSV library: those work byte by byte and make one text of NULL and the
+//! `""`. A spreadsheet takes some texts for formulas; they can be escaped, names of columns included.
+//!
+//! Fields are quoted here and not by a CSV library: those work byte by byte and make one text of NULL and the
 //! empty string, while one look at a field, which the compiler vectorises, tells whether it can be copied as it is.
 
 use std::sync::Arc;
@@ -10,24 +12,28 @@ use super::{
     cells::{Cell, Cells},
     text,
 };
-use crate::plugins::{Batch, Column};
+use crate::{
+    config::Formulas,
+    plugins::{Batch, Column},
+};
 
 /// Appends the rows of one result to a buffer, batch by batch; holds no rows itself.
 #[derive(Debug)]
 pub struct CsvEncoder {
     columns: Arc<[Column]>,
+    formulas: Formulas,
 }
 
 impl CsvEncoder {
     /// An encoder for a result with these columns.
-    pub fn new(columns: Arc<[Column]>) -> Self {
-        Self { columns }
+    pub fn new(columns: Arc<[Column]>, formulas: Formulas) -> Self {
+        Self { columns, formulas }
     }
 
     /// Appends the header line. Once, before the first batch, also when there is none.
     pub fn header(&self, out: &mut Vec<u8>) {
         let names = self.columns.iter().map(|column| Cell::Text(&column.name));
-        line(names, out);
+        line(names, self.formulas, out);
     }
 
     /// Appends the lines of a batch.
@@ -35,7 +41,7 @@ impl CsvEncoder {
         match batch {
             Batch::Rows(rows) => {
                 for row in rows {
-                    line(row.iter().map(Cell::from), out);
+                    line(row.iter().map(Cell::from), self.formulas, out);
                 }
             }
             Batch::Arrow(batch) => {
@@ -46,7 +52,11 @@ impl CsvEncoder {
                     .map(|(column, array)| Cells::of(column, array))
                     .collect();
                 for row in 0..batch.num_rows() {
-                    line(columns.iter().map(|column| column.get(row)), out);
+                    line(
+                        columns.iter().map(|column| column.get(row)),
+                        self.formulas,
+                        out,
+                    );
                 }
             }
         }
@@ -54,18 +64,18 @@ impl CsvEncoder {
 }
 
 #[inline]
-fn line<'a>(cells: impl Iterator<Item = Cell<'a>>, out: &mut Vec<u8>) {
+fn line<'a>(cells: impl Iterator<Item = Cell<'a>>, formulas: Formulas, out: &mut Vec<u8>) {
     for (nth, cell) in cells.enumerate() {
         if nth > 0 {
             out.push(b',');
         }
-        field(cell, out);
+        field(cell, formulas, out);
     }
     out.push(b'\n');
 }
 
 #[inline]
-fn field(cell: Cell<'_>, out: &mut Vec<u8>) {
+fn field(cell: Cell<'_>, formulas: Formulas, out: &mut Vec<u8>) {
     match cell {
         Cell::Null => {}
         Cell::Boolean(true) => out.extend_from_slice(b"true"),
@@ -76,9 +86,13 @@ fn field(cell: Cell<'_>, out: &mut Vec<u8>) {
             Some(name) => out.extend_from_slice(name.as_bytes()),
             None => out.extend_from_slice(zmij::Buffer::new().format_finite(value).as_bytes()),
         },
-        Cell::Decimal(value) | Cell::Text(value) | Cell::Json(value) => {
-            quoted(value.as_bytes(), out)
-        }
+        Cell::Decimal(value) => quoted(value.as_bytes(), out),
+        Cell::Text(value) | Cell::Json(value) => match formulas {
+            Formulas::Escape if is_formula(value) => {
+                quoted(format!("'{value}").as_bytes(), out);
+            }
+            _ => quoted(value.as_bytes(), out),
+        },
         Cell::Bytes([]) => out.extend_from_slice(b"\"\""),
         Cell::Bytes(value) => text::push_base64(value, out),
         Cell::Date(days) => out.extend_from_slice(text::date(days).as_bytes()),
@@ -88,6 +102,12 @@ fn field(cell: Cell<'_>, out: &mut Vec<u8>) {
             out.extend_from_slice(text::timestamp(micros, true).as_bytes())
         }
     }
+}
+
+/// Whether a spreadsheet may run a text. A number is none, whatever its sign.
+fn is_formula(text: &str) -> bool {
+    text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'])
+        && text.parse::<f64>().is_err()
 }
 
 /// A text, in quotes where it must be.

@@ -10,7 +10,10 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::{csv::CsvEncoder, json::Rows, schema, text};
-use crate::plugins::{Batch, Column, DataType, Value};
+use crate::{
+    config::Formulas,
+    plugins::{Batch, Column, DataType, Value},
+};
 
 const TYPES: [DataType; 12] = [
     DataType::Boolean,
@@ -177,13 +180,35 @@ fn json_of(columns: &Arc<[Column]>, batches: Vec<Batch>) -> String {
 }
 
 fn csv_of(columns: &Arc<[Column]>, batches: &[Batch]) -> String {
-    let mut encoder = CsvEncoder::new(columns.clone());
+    let mut encoder = CsvEncoder::new(columns.clone(), Formulas::Keep);
     let mut out = Vec::new();
     encoder.header(&mut out);
     batches
         .iter()
         .for_each(|batch| encoder.batch(batch, &mut out));
     String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn formulas_are_escaped_in_texts_and_names_and_numbers_are_left() {
+    let text = |text: &str| Value::Text(text.to_owned());
+    let (formula, quoted, number, word) =
+        (text("=1+1"), text("@SUM(1,2)"), text("-1.5"), text("a=b"));
+    let mut columns = columns(&[DataType::Text; 4]).to_vec();
+    columns[0].name = "=cmd".to_owned();
+    let rows = Batch::Rows(vec![
+        vec![formula, quoted, number, word],
+        vec![text("\t=1"), text("+49 30"), text("-2+3"), Value::Int64(-5)],
+    ]);
+    let mut encoder = CsvEncoder::new(columns.into(), Formulas::Escape);
+    let mut out = Vec::new();
+    encoder.header(&mut out);
+    encoder.batch(&rows, &mut out);
+    let text = String::from_utf8(out).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].starts_with("'=cmd,"), "{text}");
+    assert_eq!(lines[1], "'=1+1,\"'@SUM(1,2)\",-1.5,a=b");
+    assert_eq!(lines[2], "'\t=1,'+49 30,'-2+3,-5");
 }
 
 proptest! {

@@ -5,6 +5,8 @@
 //! again, and compared. So the engine reads what the guard has seen, whatever comments, quotes, escapes or settings
 //! are used to tell them apart.
 
+use std::collections::HashSet;
+
 use sqlparser::{
     ast::{Query, Statement},
     parser::{Parser, ParserError, ParserOptions},
@@ -96,6 +98,21 @@ impl Guarded {
     /// The tables that it reads, each once, in the order of their first mention.
     pub fn tables(&self) -> &[TableRef] {
         &self.tables
+    }
+
+    /// The texts and numbers that it holds, and the quoted names that are none of the scope it was guarded for.
+    pub fn literals(&self, scope: &Scope) -> Vec<String> {
+        let Some(datasource) = scope.datasources.get(self.datasource) else {
+            return Vec::new();
+        };
+        let mut names = HashSet::new();
+        for ScopeTable { table, columns } in &datasource.tables {
+            names.extend([table.schema.as_str(), table.name.as_str()]);
+            names.extend(columns.iter().map(String::as_str));
+        }
+        let mut literals = lexical::literals(&self.text, Rules::of(datasource.dialect));
+        literals.retain(|literal| !names.contains(literal.as_str()));
+        literals
     }
 
     /// Whether it calls a function that gives another value each time.

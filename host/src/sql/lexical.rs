@@ -110,6 +110,21 @@ pub(super) fn tokenise(text: &str, rules: &Rules) -> Result<Vec<TokenWithSpan>, 
         .tokenize_with_location()
 }
 
+/// The texts and numbers of a printed statement, and the names in it that are quoted.
+pub(super) fn literals(text: &str, rules: &Rules) -> Vec<String> {
+    let tokens = tokenise(text, rules).unwrap_or_default();
+    let literal = |token: TokenWithSpan| match token.token {
+        Token::SingleQuotedString(text)
+        | Token::DoubleQuotedString(text)
+        | Token::EscapedStringLiteral(text)
+        | Token::NationalStringLiteral(text)
+        | Token::Number(text, _) => Some(text),
+        Token::Word(word) if word.quote_style.is_some() => Some(word.value),
+        _ => None,
+    };
+    tokens.into_iter().filter_map(literal).collect()
+}
+
 /// Text behind a semicolon is a second statement, whether or not it can be parsed.
 fn single(source: &Source<'_>, tokens: &[TokenWithSpan]) -> Result<()> {
     let mut words = tokens

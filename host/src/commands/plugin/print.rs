@@ -6,8 +6,12 @@ use std::{
 };
 
 use mindhost::{
+    config::Formulas,
     plugins::{Batch, Column},
-    sql::{csv::CsvEncoder, json::Rows},
+    sql::{
+        csv::CsvEncoder,
+        json::{self, Rows},
+    },
 };
 use serde_json::{Value, json};
 
@@ -40,7 +44,7 @@ impl Printer {
     pub fn new(format: Format, columns: Arc<[Column]>) -> Self {
         Self {
             format,
-            csv: CsvEncoder::new(Arc::clone(&columns)),
+            csv: CsvEncoder::new(Arc::clone(&columns), Formulas::Keep),
             columns,
             widths: Vec::new(),
         }
@@ -72,7 +76,7 @@ impl Printer {
             return out.write_all(&lines);
         }
         let rows = Rows::new(Arc::clone(&self.columns), vec![batch]);
-        let Value::Array(rows) = serde_json::to_value(&rows)? else {
+        let Value::Array(rows) = json::values(&serde_json::to_string(&rows)?)? else {
             return Ok(());
         };
         match self.format {
