@@ -19,6 +19,7 @@ mod patience;
 mod pieces;
 mod plan;
 mod reader;
+mod scheduler;
 mod size;
 mod steps;
 mod table;
@@ -32,7 +33,7 @@ use async_trait::async_trait;
 use tokio::runtime::{Builder, Handle};
 use tokio_util::task::TaskTracker;
 
-use self::{connection::QueryConnection, memory::HostMemory};
+use self::{connection::QueryConnection, memory::HostMemory, scheduler::Scheduler};
 use super::{
     Call, Connection, Connector, Dialect, Life, Manifest, Plugin, Target, scanner::Scanner,
 };
@@ -51,6 +52,7 @@ pub struct QueryEngine {
     /// Absent where the threads could not be started.
     runtime: Option<tokio::runtime::Runtime>,
     threads: usize,
+    scheduler: Arc<Scheduler>,
     memory: Arc<HostMemory>,
     memory_of_one: usize,
     tasks: TaskTracker,
@@ -83,6 +85,7 @@ impl QueryEngine {
         Arc::new(Self {
             runtime,
             threads,
+            scheduler: Arc::default(),
             memory: HostMemory::new(bytes(settings.max_total_query_memory_bytes)),
             memory_of_one: bytes(settings.query_memory_bytes),
             tasks,
@@ -145,7 +148,11 @@ impl Plugin for QueryConnector {
 impl Connector for QueryConnector {
     async fn connect(&self, target: &Target, call: &Call) -> Result<Box<dyn Connection>> {
         let source = self.scanner.open(target, call).await?;
-        Ok(Box::new(QueryConnection::new(&self.engine, source)))
+        Ok(Box::new(QueryConnection::new(
+            &self.engine,
+            &target.id,
+            source,
+        )))
     }
 
     async fn forget(&self, target_id: &str) {

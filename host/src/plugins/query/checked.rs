@@ -28,7 +28,7 @@ use datafusion::{
     },
 };
 
-use super::errors::carried;
+use super::{errors::carried, steps::may_go_on};
 use crate::error::Error;
 
 /// Puts operators that check in the place of those that do not.
@@ -40,7 +40,13 @@ impl FunctionRewrite for CheckedOperators {
         "checked_operators"
     }
 
-    fn rewrite(&self, expr: Expr, _: &DFSchema, _: &ConfigOptions) -> Result<Transformed<Expr>> {
+    fn rewrite(
+        &self,
+        expr: Expr,
+        _: &DFSchema,
+        options: &ConfigOptions,
+    ) -> Result<Transformed<Expr>> {
+        may_go_on(options)?;
         Ok(match expr {
             Expr::BinaryExpr(BinaryExpr {
                 left,

@@ -28,6 +28,8 @@ const FAREWELL: Duration = Duration::from_millis(500);
 /// A connection over a source.
 pub struct QueryConnection {
     engine: Arc<QueryEngine>,
+    /// Id of the target, whose statements compute as much as those of any other.
+    target: String,
     digest: String,
     /// Absent while a statement runs, and after one that did not give it back.
     source: Option<Box<dyn Source>>,
@@ -49,9 +51,10 @@ struct Running {
 
 impl QueryConnection {
     /// A connection that holds the source until it is dropped.
-    pub fn new(engine: &Arc<QueryEngine>, source: Box<dyn Source>) -> Self {
+    pub fn new(engine: &Arc<QueryEngine>, target: &str, source: Box<dyn Source>) -> Self {
         Self {
             engine: Arc::clone(engine),
+            target: target.to_owned(),
             digest: source.digest().to_owned(),
             source: Some(source),
             running: None,
@@ -122,7 +125,7 @@ impl Connection for QueryConnection {
         let whole = Call::new(statement.timeout, cancel);
         let (reader, returned) = Reader::start(source, &statement.id, whole.clone(), &engine.tasks);
         let (sender, batches) = mpsc::channel(BATCHES_AHEAD);
-        let bounds = Bounds::of(&engine, whole);
+        let bounds = Bounds::of(&engine, &self.target, whole);
         let text = statement.text.clone();
         // On a thread that may wait: planners of filters do, and neither planning nor its end is made of short steps.
         let planned = engine.tasks.track_future(async move {

@@ -12,7 +12,7 @@ use datafusion::{
         disk_manager::{DiskManagerBuilder, DiskManagerMode},
         runtime_env::RuntimeEnvBuilder,
     },
-    optimizer::Optimizer,
+    optimizer::{Analyzer, Optimizer},
     physical_optimizer::optimizer::PhysicalOptimizer,
     physical_plan::{ExecutionPlan, execute_stream},
     prelude::SessionConfig,
@@ -31,6 +31,7 @@ use super::{
     outgoing::Form,
     patience, pieces,
     reader::Reader,
+    scheduler::{Share, Sliced},
     size,
     steps::Until,
     times,
@@ -52,15 +53,17 @@ const CONSTANT_BYTES: usize = 64 << 20;
 pub struct Bounds {
     memory: Arc<StatementMemory>,
     threads: usize,
+    share: Arc<Share>,
     call: Call,
 }
 
 impl Bounds {
-    /// A share of the engine's memory, for as long as the call.
-    pub fn of(engine: &QueryEngine, call: Call) -> Self {
+    /// A share of the engine's memory and threads, for as long as the call.
+    pub fn of(engine: &QueryEngine, target: &str, call: Call) -> Self {
         Self {
             memory: StatementMemory::new(engine.memory_of_one, &engine.memory),
             threads: engine.threads,
+            share: engine.scheduler.share(target),
             call,
         }
     }
@@ -72,6 +75,7 @@ pub struct Planned {
     state: SessionState,
     form: Form,
     memory: Arc<StatementMemory>,
+    share: Arc<Share>,
     call: Call,
 }
 
@@ -91,6 +95,7 @@ pub async fn make(text: &str, reader: Reader, bounds: &Bounds) -> HostResult<Pla
         state,
         form,
         memory: Arc::clone(&bounds.memory),
+        share: Arc::clone(&bounds.share),
         call: bounds.call.clone(),
     })
 }
@@ -158,8 +163,12 @@ fn session(text: &str, reader: Reader, bounds: &Bounds) -> Result<SessionState> 
         .with_aggregate_functions(functions.aggregate.clone())
         .with_window_functions(functions.window.clone())
         .with_table_function_list(functions.table.clone())
+        .with_analyzer_rules(patience::analyzer(Analyzer::new().rules))
         .with_optimizer_rules(patience::logical(Optimizer::new().rules))
-        .with_physical_optimizer_rules(patience::physical(PhysicalOptimizer::new().rules))
+        .with_physical_optimizer_rules(patience::physical(
+            PhysicalOptimizer::new().rules,
+            &bounds.share,
+        ))
         .build();
     state.register_function_rewrite(Arc::new(CheckedOperators))?;
     Ok(state)
@@ -189,7 +198,8 @@ impl Planned {
     async fn rows(&self, rows: &mpsc::Sender<HostResult<RecordBatch>>) -> HostResult<()> {
         let convert = |error: DataFusionError| errors::convert(&error, &self.memory);
         let context = self.state.task_ctx();
-        let mut stream = execute_stream(Arc::clone(&self.plan), context).map_err(convert)?;
+        let stream = execute_stream(Arc::clone(&self.plan), context).map_err(convert)?;
+        let mut stream = Sliced::new(stream, Arc::clone(&self.share));
         while let Some(batch) = stream.next().await {
             for piece in pieces::cut(&batch.map_err(convert)?) {
                 let piece = self.form.batch(&piece)?;

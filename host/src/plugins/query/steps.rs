@@ -78,7 +78,7 @@ impl ExtensionOptions for Until {
 }
 
 /// Whether the statement may go on.
-fn may_go_on(options: &ConfigOptions) -> Result<()> {
+pub fn may_go_on(options: &ConfigOptions) -> Result<()> {
     let Some(Until(call)) = options.extensions.get::<Until>() else {
         return Ok(());
     };
