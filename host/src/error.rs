@@ -148,6 +148,8 @@ codes! {
     SqlNotSupported = "sql_not_supported", Invalid;
     /// The statement touches several datasources.
     SqlSeveralDatasources = "sql_several_datasources", Invalid;
+    /// A value in a model's statement comes from another datasource.
+    SqlLiteralNotAllowed = "sql_literal_not_allowed", Invalid;
     /// The engine rejected the statement; the message is the engine's own.
     SqlInvalid = "sql_invalid", Invalid;
     /// The engine's own rights forbid the statement.

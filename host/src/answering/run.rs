@@ -1,6 +1,9 @@
 //! The task that makes one answer, from its first event to its stored end.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use jiff::Timestamp;
 use serde_json::{json, value::RawValue};
@@ -10,8 +13,10 @@ use super::{
     Inner, SqlQuery,
     events::{Event, EventLog},
     items, keep,
+    links::Links,
     prepare::Prepared,
     prompt::{self, PromptFacts},
+    provenance::Provenance,
     record::{Cut, ResponseRecord, ResponseStatus, Usage},
     running::Place,
     tools::Toolbox,
@@ -195,13 +200,15 @@ impl Task {
         let mind = &self.prepared.mind;
         let Vendor { provider, model } = vendor;
         let access = parts.results.access(mind).await?;
+        let messages = dialogue(&self.prepared, &self.record, &access);
+        let words = words(&messages);
         let toolbox = Toolbox {
             results: &parts.results,
             catalog: &parts.catalog,
             access: &access,
             max_rows: parts.settings.rows_for_model,
+            provenance: Mutex::new(Provenance::new(&words)),
         };
-        let messages = dialogue(&self.prepared, &self.record, &access);
         let turns = Turns {
             model: &**model,
             target: &provider.target,
@@ -212,6 +219,7 @@ impl Task {
             max_output_tokens: self.record.limits.max_output_tokens,
             settings: &self.record.settings,
             tally: self.prepared.tally.as_deref(),
+            links: Links::new(words),
         };
         turns.run(messages).await
     }
@@ -289,6 +297,21 @@ impl Task {
     }
 }
 
+/// What the caller and those who set up the Mind wrote, and not what a model said before.
+fn words(messages: &[ModelMessage]) -> String {
+    let theirs = messages
+        .iter()
+        .filter(|message| message.role != Role::Assistant);
+    let mut words = String::new();
+    for part in theirs.flat_map(|message| &message.parts) {
+        if let Part::Text(text) = part {
+            words.push_str(text);
+            words.push('\n');
+        }
+    }
+    words
+}
+
 /// System message, history, question.
 fn dialogue(prepared: &Prepared, record: &ResponseRecord, access: &Access) -> Vec<ModelMessage> {
     let said = prepared.history.iter().chain(&prepared.input);
@@ -317,7 +340,14 @@ fn dialogue(prepared: &Prepared, record: &ResponseRecord, access: &Access) -> Ve
             Author::System | Author::Developer => Role::System,
         };
         match &one.sql {
-            // Its text says how many rows there were, and nothing of what was asked.
+            // Its text says how many rows there were, which is a value where rows stay here.
+            Some(sql) if sql.origin == SqlOrigin::SqlQuery && !access.sends_rows() => {
+                messages.push(message(
+                    role,
+                    &format!("The query was run.\n\n{}", sql.text),
+                ));
+            }
+            // Its text says nothing of what was asked.
             Some(sql) if sql.origin == SqlOrigin::SqlQuery => {
                 messages.push(message(role, &format!("{}\n\n{}", one.text, sql.text)));
             }

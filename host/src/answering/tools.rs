@@ -3,17 +3,21 @@
 //! A model is a stranger: its arguments are parsed, its SQL goes through the same guard as a caller's, and
 //! what it did wrong is told back to it so that it can try again.
 
-use std::{num::NonZeroU32, sync::Arc};
+use std::{
+    num::NonZeroU32,
+    sync::{Arc, Mutex},
+};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::events::Step;
+use super::{events::Step, provenance::Provenance};
 use crate::{
     catalog::Catalog,
     conversations::{SqlOrigin, StoredSql},
     error::{Blame, Code, Error, Kind, Result},
+    locks::lock,
     plugins::{Call, Tool, ToolCall},
     results::{Access, Results, sample},
 };
@@ -28,6 +32,8 @@ pub struct Toolbox<'a> {
     pub access: &'a Arc<Access>,
     /// Rows of a result that the model is shown at most.
     pub max_rows: NonZeroU32,
+    /// What the model was told of each datasource.
+    pub provenance: Mutex<Provenance>,
 }
 
 /// What a tool call came to.
@@ -175,11 +181,9 @@ impl Toolbox<'_> {
             )
             .await?;
         let message = format!("{} tables", found.tables.len());
-        Ok((
-            serde_json::to_value(found).map_err(Error::internal)?,
-            None,
-            message,
-        ))
+        let content = serde_json::to_value(found).map_err(Error::internal)?;
+        self.note_tables(&content["tables"]);
+        Ok((content, None, message))
     }
 
     async fn describe_tables(&self, tool_call: &ToolCall) -> Result<Given> {
@@ -194,6 +198,7 @@ impl Toolbox<'_> {
             table["dialect"] = json!(dialect);
         }
         let message = names.join(", ");
+        self.note_tables(&tables);
         Ok((json!({"tables": tables}), None, message))
     }
 
@@ -205,10 +210,15 @@ impl Toolbox<'_> {
             .unwrap_or(USUAL_ROWS)
             .clamp(1, self.max_rows.get());
         let accepted = self.results.accept(&access, &arguments.sql)?;
-        let limit = u64::from(limit);
-        let page = self.results.page(&accepted, limit, 0, call).await?;
+        let datasource = accepted.datasource();
+        if self.access.scope.datasources.len() > 1 {
+            lock(&self.provenance).check(datasource, &accepted.literals())?;
+        }
+        let page = self.results.page(&accepted, limit.into(), 0, call).await;
+        let page = page.inspect_err(|error| self.note(datasource, &json!(error.message())))?;
         let message = format!("{} of {} rows", page.rows(), page.total);
         let content = sample::for_model(&page, access.sends_rows())?;
+        self.note(datasource, &content["rows"]);
         Ok((
             content,
             Some(StoredSql {
@@ -217,6 +227,28 @@ impl Toolbox<'_> {
             }),
             message,
         ))
+    }
+}
+
+impl Toolbox<'_> {
+    /// The model reads something of a datasource.
+    fn note(&self, datasource: &str, content: &Value) {
+        if self.access.scope.datasources.len() > 1 {
+            lock(&self.provenance).read(datasource, content);
+        }
+    }
+
+    /// The model reads what people wrote of tables, and values of their columns.
+    fn note_tables(&self, tables: &Value) {
+        for table in tables.as_array().into_iter().flatten() {
+            let datasource = table["datasource"].as_str().unwrap_or_default();
+            self.note(datasource, &table["description"]);
+            for column in table["columns"].as_array().into_iter().flatten() {
+                for told in ["description", "common_values", "min", "max"] {
+                    self.note(datasource, &column[told]);
+                }
+            }
+        }
     }
 }
 

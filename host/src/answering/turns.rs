@@ -6,6 +6,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{
     events::{Event, EventLog},
+    links::Links,
     record::{Cut, Settings, Usage},
     spent::Spent,
     tools::{self, Toolbox},
@@ -54,6 +55,8 @@ pub struct Turns<'a> {
     pub settings: &'a Settings,
     /// Counts the tokens, also of an answer that fails later.
     pub tally: Option<&'a Tally>,
+    /// Takes the links out of what the model says.
+    pub links: Links,
 }
 
 /// What one turn of the model gave.
@@ -168,41 +171,51 @@ impl Turns<'_> {
                 spent.so_far(turn.usage, text.len() - before);
             }
         }
+        let rest = self.links.end();
+        self.say(rest, text, before)?;
         turn.text = text[before..].trim_start_matches("\n\n").to_owned();
         turn.usage = spent.whole(&turn.text);
         Ok(turn)
     }
 
     fn take(
-        &self,
+        &mut self,
         event: ModelEvent,
         turn: &mut Turn,
         text: &mut String,
         before: usize,
     ) -> Result<()> {
         match event {
-            ModelEvent::Text(piece) if piece.is_empty() => {}
             ModelEvent::Text(piece) => {
-                // Text of an earlier turn ("let me look …") stays in the answer, as a paragraph of its own.
-                let piece = if before > 0 && text.len() == before {
-                    format!("\n\n{piece}")
-                } else {
-                    piece
-                };
-                if text.len() + piece.len() > self.bounds.answer_bytes {
-                    return Err(bound(format!(
-                        "the model wrote more than {} bytes",
-                        self.bounds.answer_bytes
-                    )));
-                }
-                text.push_str(&piece);
-                self.log.push(Event::Delta(piece.into()));
+                let piece = self.links.next(&piece);
+                self.say(piece, text, before)?;
             }
             ModelEvent::ToolCall(tool_call) => turn.calls.push(tool_call),
             ModelEvent::Opaque { kind, data } => turn.opaque.push(Part::Opaque { kind, data }),
             ModelEvent::Usage(counts) => turn.usage = usage(&counts),
             ModelEvent::Stop(reason, _) => turn.stop = Some(reason),
         }
+        Ok(())
+    }
+
+    fn say(&self, piece: String, text: &mut String, before: usize) -> Result<()> {
+        if piece.is_empty() {
+            return Ok(());
+        }
+        // Text of an earlier turn ("let me look …") stays in the answer, as a paragraph of its own.
+        let piece = if before > 0 && text.len() == before {
+            format!("\n\n{piece}")
+        } else {
+            piece
+        };
+        if text.len() + piece.len() > self.bounds.answer_bytes {
+            return Err(bound(format!(
+                "the model wrote more than {} bytes",
+                self.bounds.answer_bytes
+            )));
+        }
+        text.push_str(&piece);
+        self.log.push(Event::Delta(piece.into()));
         Ok(())
     }
 
