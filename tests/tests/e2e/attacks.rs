@@ -2,9 +2,14 @@
 //!
 //! `host/docs/security.md` says what each boundary promises and names the test here that holds it.
 
+mod deep_json;
 mod early_answers;
+mod model_leaks;
 mod pinning;
+mod planning;
 mod plugin_rights;
+mod prompt_injection;
 mod roles_first;
 mod smuggling;
+mod spreadsheets;
 mod tenants;
