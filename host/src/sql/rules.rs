@@ -48,7 +48,7 @@ impl Rules {
     pub fn max_depth(&self) -> usize {
         match self.dialect {
             // Its planner takes time in proportion to a power of the depth.
-            Dialect::Datafusion => 200,
+            Dialect::Datafusion => 100,
             _ => 2_000,
         }
     }

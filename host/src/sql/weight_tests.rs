@@ -174,10 +174,10 @@ fn chain_of_operators_ends_where_the_planner_of_files_would_not() {
     let files = shop(Dialect::Datafusion);
     let chained =
         |terms: usize| format!("SELECT {} FROM orders", vec!["status"; terms].join(" || "));
-    guard(&chained(150), &files).unwrap();
+    guard(&chained(90), &files).unwrap();
     let error = guard(&chained(600), &files).unwrap_err();
     assert_eq!(error.code(), Code::SqlNotSupported);
-    assert!(error.message().contains("chains more than 200"), "{error}");
+    assert!(error.message().contains("chains more than 100"), "{error}");
     guard(&chained(600), &shop(Dialect::Postgresql)).unwrap();
 }
 

@@ -9,7 +9,6 @@
     reason = "a fixture that cannot do its work fails the test with the reason"
 )]
 
-mod complex;
 mod fixture;
 mod hostile;
 mod imports;

@@ -1,12 +1,9 @@
 //! Somebody with a key sends statements that no engine plans in reasonable time or memory, to hold what others need.
 
-use std::{
-    pin::pin,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use mindhost_tests::{Host, Mind, Postgres, PostgresDatabase, eventually, json};
+use mindhost_tests::{Host, Mind, Postgres, PostgresDatabase, json};
 
 const ORDERS: &str = "CREATE TABLE orders (id INTEGER PRIMARY KEY, status TEXT);
     INSERT INTO orders VALUES (1, 'paid'), (2, 'open');";
@@ -33,9 +30,7 @@ async fn on_files() -> Mind {
 }
 
 async fn on_postgres() -> (Mind, PostgresDatabase) {
-    let database = Postgres::shared()
-        .database(&format!("{ORDERS}{LARGE}"))
-        .await;
+    let database = Postgres::shared().database(ORDERS).await;
     let host = Host::start().await;
     host.postgres("shop", &database).await.load().await;
     let settings = json!({"max_connections": 2, "statement_timeout": "1s"});
@@ -66,7 +61,7 @@ async fn is_refused(mind: &Mind, statement: &str) {
         .await
         .expect_error(400, "sql_not_supported");
     assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
-    let message = error["error"]["message"].to_string();
+    let message = error["message"].to_string();
     let says = [
         "at most 100 names",
         "more than 500 tables",
@@ -115,71 +110,4 @@ async fn chains_and_doublings_are_refused_before_files_are_opened() {
     let many = vec!["status"; 600].join(" || ");
     let many = format!("SELECT {many} FROM orders");
     join_all((0..8).map(|_| is_refused(&mind, &many))).await;
-}
-
-#[tokio::test]
-async fn chain_within_the_bounds_is_planned_soon() {
-    let mind = on_files().await;
-    for chain in [
-        vec!["status"; 190].join(" || "),
-        vec!["id"; 190].join(" + "),
-        format!("({})", vec!["id = 1"; 90].join(" OR ")),
-        format!(
-            "{}id{}",
-            "CASE WHEN id > 1 THEN id ELSE ".repeat(90),
-            " END".repeat(90)
-        ),
-    ] {
-        let start = Instant::now();
-        let statement = format!("SELECT {chain} AS x FROM orders WHERE id < 9");
-        mind.sql(&statement).await.expect_status(200);
-        assert!(start.elapsed() < SOON, "{:?}: {statement}", start.elapsed());
-    }
-    let start = Instant::now();
-    let longest = chained(100, "SELECT id, status FROM before WHERE id < 9");
-    mind.sql(&longest).await.expect_status(200);
-    assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
-}
-
-/// A number of 60,000 digits.
-const LARGE: &str =
-    "CREATE TABLE large (n numeric); INSERT INTO large VALUES (repeat('9', 60000)::numeric);";
-
-/// PostgreSQL looks between rows whether it was told to stop, and not within an expression: this one takes seconds.
-fn deaf() -> String {
-    let pieces = vec!["length(CAST(n * n AS text))"; 60];
-    format!("SELECT {} AS deaf FROM large", pieces.join(" + "))
-}
-
-#[tokio::test]
-async fn statement_that_is_deaf_keeps_its_connection_until_the_server_has_ended_it() {
-    let (mind, database) = on_postgres().await;
-    let client = database.client().await;
-    let statement = deaf();
-    let active = async || {
-        let sql = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%AS deaf%' \
-                   AND pid <> pg_backend_pid() AND datname = current_database()";
-        client.query_one(sql, &[]).await.unwrap().get::<_, i64>(0)
-    };
-    let mut most = 0;
-    for _ in 0..3 {
-        let mut asked = pin!(join_all((0..2).map(|_| mind.sql(&statement))));
-        let replies = loop {
-            tokio::select! {
-                biased;
-                replies = &mut asked => break replies,
-                seen = active() => most = seen.max(most),
-            }
-        };
-        for reply in replies {
-            assert!([503, 504].contains(&reply.status), "{}", reply.text());
-        }
-    }
-    assert!(
-        (1..=2).contains(&most),
-        "{most} backends at max_connections 2"
-    );
-    eventually(active, |active| *active == 0).await;
-    let status = async || mind.sql("SELECT count(*) FROM orders").await.status;
-    eventually(status, |status| *status == 200).await;
 }
