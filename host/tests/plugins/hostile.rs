@@ -10,6 +10,7 @@ mod catalogs;
 mod documentation;
 mod endless;
 mod greedy;
+mod lasting;
 mod models;
 mod network;
 mod packages;

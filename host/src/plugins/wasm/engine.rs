@@ -14,7 +14,7 @@ use wasmtime::{
 };
 
 use super::{
-    files,
+    files, http,
     limits::Scope,
     place::{Place, Places, Room, Share},
     pool::{Connects, Idle, Pools},
@@ -289,6 +289,7 @@ fn linker(engine: &Engine) -> wasmtime::Result<Linker<State>> {
     linker.allow_shadowing(true);
     files::add_to_linker(&mut linker)?;
     sockets::add_to_linker(&mut linker)?;
+    http::add_to_linker(&mut linker)?;
     linker.allow_shadowing(false);
     Ok(linker)
 }

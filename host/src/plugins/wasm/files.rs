@@ -6,13 +6,15 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
+use bytes::Bytes;
 use wasmtime::component::{HasData, Linker, Resource};
 use wasmtime_wasi::{
     filesystem::{
         Descriptor, Dir, File, FsPerms, OpenMode, WasiFilesystemCtxView, WasiFilesystemView,
     },
     p2::{
-        DynInputStream, DynOutputStream, FsError, FsResult, ReaddirIterator,
+        DynInputStream, DynOutputStream, FsError, FsResult, InputStream, Pollable, ReaddirIterator,
+        StreamResult,
         bindings::filesystem::{
             preopens,
             types::{
@@ -26,7 +28,7 @@ use wasmtime_wasi::{
 
 use super::{
     grants::Grants,
-    limits::Handles,
+    limits::{HandlePermit, Handles},
     refusals::Refusals,
     roots::{self, Identity},
     state::State,
@@ -108,6 +110,42 @@ struct FileView<'a> {
 /// The entries of a granted directory of which only some exist. WASI's own type cannot be made outside its
 /// crate; the guest only ever holds a number.
 struct Listing(VecDeque<DirectoryEntry>);
+
+/// A reader of a file, which holds the file open also when the guest has closed it.
+struct CountedStream {
+    stream: DynInputStream,
+    _permit: HandlePermit,
+}
+
+#[wasmtime_wasi::async_trait]
+impl Pollable for CountedStream {
+    async fn ready(&mut self) {
+        self.stream.ready().await;
+    }
+}
+
+#[wasmtime_wasi::async_trait]
+impl InputStream for CountedStream {
+    fn read(&mut self, size: usize) -> StreamResult<Bytes> {
+        self.stream.read(size)
+    }
+
+    async fn blocking_read(&mut self, size: usize) -> StreamResult<Bytes> {
+        self.stream.blocking_read(size).await
+    }
+
+    fn skip(&mut self, bytes: usize) -> StreamResult<usize> {
+        self.stream.skip(bytes)
+    }
+
+    async fn blocking_skip(&mut self, bytes: usize) -> StreamResult<usize> {
+        self.stream.blocking_skip(bytes).await
+    }
+
+    async fn cancel(&mut self) {
+        self.stream.cancel().await;
+    }
+}
 
 type Fd = Resource<Descriptor>;
 type Entries = Resource<ReaddirIterator>;
@@ -363,7 +401,15 @@ impl HostDescriptor for FileView<'_> {
     }
 
     fn read_via_stream(&mut self, fd: Fd, offset: Filesize) -> FsResult<Resource<DynInputStream>> {
-        self.inner.read_via_stream(fd, offset)
+        let permit = self.handles.take_stream();
+        let permit = permit.ok_or(FsError::from(ErrorCode::InsufficientMemory))?;
+        let stream = self.inner.read_via_stream(fd, offset)?;
+        let stream = self.inner.table.delete(stream)?;
+        let counted: DynInputStream = Box::new(CountedStream {
+            stream,
+            _permit: permit,
+        });
+        Ok(self.inner.table.push(counted)?)
     }
 
     async fn read(&mut self, fd: Fd, len: Filesize, offset: Filesize) -> FsResult<(Vec<u8>, bool)> {

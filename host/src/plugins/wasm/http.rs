@@ -3,6 +3,7 @@
 mod client;
 mod counted;
 mod credentials;
+mod handler;
 mod origin;
 mod silence;
 #[cfg(test)]
@@ -19,6 +20,7 @@ use wasmtime_wasi_http::{
     WasiHttpHooks,
 };
 
+pub use self::handler::add_to_linker;
 use self::{
     client::{Client, Destination, Failure, Resolver, Rules},
     counted::{Counted, Way},

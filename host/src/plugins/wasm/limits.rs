@@ -5,6 +5,7 @@ use std::sync::{
     atomic::{AtomicU32, AtomicU64, Ordering},
 };
 
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use wasmtime::ResourceLimiter;
 
 /// Whose memory it is.
@@ -85,21 +86,42 @@ pub type Reclaim = Box<dyn Fn(&Scope) -> bool + Send + Sync>;
 
 /// Handles of the operating system that one instance holds. Without a limit one guest could use up those of
 /// the whole process.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Handles {
-    sockets: AtomicU32,
+    sockets: Arc<Semaphore>,
     files: AtomicU32,
+    streams: Arc<Semaphore>,
+}
+
+/// The room that one handle takes, for as long as anything of the host holds it open.
+pub type HandlePermit = OwnedSemaphorePermit;
+
+impl Default for Handles {
+    fn default() -> Self {
+        Self {
+            sockets: Arc::new(Semaphore::new(Self::MAX_SOCKETS)),
+            files: AtomicU32::new(0),
+            streams: Arc::new(Semaphore::new(Self::MAX_STREAMS)),
+        }
+    }
 }
 
 impl Handles {
-    /// Sockets that an instance may make in its life: one connection, tried at several addresses.
-    const MAX_SOCKETS: u32 = 64;
+    /// Sockets that an instance may have at once: one connection, tried at several addresses.
+    const MAX_SOCKETS: usize = 64;
     /// Files that an instance may have open at once.
     const MAX_FILES: u32 = 64;
+    /// Files that it may be reading from at once: one that it has closed stays open until its last reader is gone.
+    const MAX_STREAMS: usize = 64;
 
-    /// Whether one more socket may be made.
-    pub fn take_socket(&self) -> bool {
-        self.sockets.fetch_add(1, Ordering::Relaxed) < Self::MAX_SOCKETS
+    /// Room for one more socket, if there is any.
+    pub fn take_socket(&self) -> Option<HandlePermit> {
+        Arc::clone(&self.sockets).try_acquire_owned().ok()
+    }
+
+    /// Room for one more reader of a file, if there is any.
+    pub fn take_stream(&self) -> Option<HandlePermit> {
+        Arc::clone(&self.streams).try_acquire_owned().ok()
     }
 
     /// Whether one more file may be opened; [`Self::give_file`] gives it back.

@@ -1,5 +1,5 @@
 //! Name look-up for guests: only granted names, answered from what the host resolved and checked. And a limit on
-//! the sockets that one instance makes.
+//! the sockets that one instance has.
 //!
 //! Connecting itself is in `tcp.rs`.
 
@@ -24,7 +24,7 @@ use super::{
     tcp::Socket,
 };
 
-/// Replaces WASI's own name look-up, and counts the sockets that are made.
+/// Replaces WASI's own name look-up, and counts the sockets.
 pub fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     ip_name_lookup::add_to_linker::<State, Sockets>(linker, view)?;
     tcp_create_socket::add_to_linker::<State, Sockets>(linker, view)?;
@@ -104,10 +104,9 @@ impl tcp_create_socket::Host for SocketView<'_> {
         if !self.grants.uses_sockets() {
             return Err(ErrorCode::AccessDenied.into());
         }
-        if !self.handles.take_socket() {
-            return Err(ErrorCode::NewSocketLimit.into());
-        }
-        let socket = self.inner.table.push(Socket::new(family))?;
+        let permit = self.handles.take_socket();
+        let permit = permit.ok_or(SocketError::from(ErrorCode::NewSocketLimit))?;
+        let socket = self.inner.table.push(Socket::new(family, permit))?;
         Ok(Resource::new_own(socket.rep()))
     }
 }

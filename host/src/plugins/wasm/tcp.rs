@@ -22,7 +22,7 @@ use wasmtime_wasi::p2::{
 };
 
 use self::streams::{Input, Output};
-use super::{sockets::SocketView, stopwatch::Traffic};
+use super::{limits::HandlePermit, sockets::SocketView, stopwatch::Traffic};
 
 /// What a guest is told of the sizes of buffers, which the operating system chooses.
 const BUFFER: u64 = 64 << 10;
@@ -31,6 +31,7 @@ const HOP_LIMIT: u8 = 64;
 /// A guest's socket.
 pub struct Socket {
     family: IpAddressFamily,
+    permit: Arc<HandlePermit>,
     state: State,
     is_kept_alive: bool,
     idle: Duration,
@@ -54,9 +55,10 @@ enum State {
 
 impl Socket {
     /// A socket that is not connected; the guest's keep-alive settings begin as the operating system's.
-    pub fn new(family: IpAddressFamily) -> Self {
+    pub fn new(family: IpAddressFamily, permit: HandlePermit) -> Self {
         Self {
             family,
+            permit: Arc::new(permit),
             state: State::New,
             is_kept_alive: false,
             idle: Duration::from_secs(7200),
@@ -191,6 +193,7 @@ impl tcp::HostTcpSocket for SocketView<'_> {
         this: Resource<TcpSocket>,
     ) -> SocketResult<(Resource<DynInputStream>, Resource<DynOutputStream>)> {
         let socket = self.socket(&this)?;
+        let permit = Arc::clone(&socket.permit);
         socket.look();
         let stream = match std::mem::replace(&mut socket.state, State::Failed) {
             State::Attempted(Ok(stream)) => Arc::new(stream),
@@ -206,7 +209,7 @@ impl tcp::HostTcpSocket for SocketView<'_> {
         };
         stream.set_nodelay(true).map_err(|error| code(&error))?;
         let traffic = Arc::clone(&self.traffic);
-        let output = Output::new(Arc::clone(&stream), Arc::clone(&traffic));
+        let output = Output::new(Arc::clone(&stream), Arc::clone(&traffic), permit);
         let input: DynInputStream = Box::new(Input::new(Arc::clone(&stream), traffic));
         let written: DynOutputStream = Box::new(output.clone());
         let socket = self.socket(&this)?;

@@ -3,16 +3,18 @@
 use std::{collections::BTreeSet, fmt::Write as _, path::Path};
 
 use super::{
-    Behaviour, Ends, arrow, catalogs, endless, greedy, models, network, packages, results, texts,
+    Behaviour, Ends, arrow, catalogs, endless, greedy, lasting, models, network, packages, results,
+    texts,
 };
 
 const BEGIN: &str = "<!-- behaviours -->\n";
 const END: &str = "<!-- end of behaviours -->";
 
-fn families() -> [(&'static str, &'static [Behaviour]); 8] {
+fn families() -> [(&'static str, &'static [Behaviour]); 9] {
     [
         ("Without an end", endless::ROWS),
         ("Too much, or fallen over", greedy::ROWS),
+        ("Long lives", lasting::ROWS),
         ("Results", results::ROWS),
         ("Arrow", arrow::ROWS),
         ("Catalogs", catalogs::ROWS),

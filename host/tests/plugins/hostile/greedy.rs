@@ -147,6 +147,15 @@ pub const ROWS: &[Behaviour] = &[
         ..PLAIN
     },
     Behaviour {
+        name: "readers",
+        does: "reads its file a thousand times at once, and closes the file each time",
+        mode: "readers",
+        more: |_| json!({"path": "own.db", "target": "own.db"}),
+        ends: nothing("reading: 64"),
+        by: "at most 64 readers of files for each instance",
+        ..PLAIN
+    },
+    Behaviour {
         name: "giant-key",
         does: "gives a cancel key of 8 MiB, to be kept and copied for each call",
         at: "cancel-key",

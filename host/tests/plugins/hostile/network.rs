@@ -50,7 +50,7 @@ pub const ROWS: &[Behaviour] = &[
         mode: "connections",
         more: |servers| servers.tcp(true),
         ends: nothing("made: 64"),
-        by: "at most 64 sockets in the life of an instance",
+        by: "at most 64 sockets at once for each instance",
         ..PLAIN
     },
     Behaviour {
@@ -59,7 +59,7 @@ pub const ROWS: &[Behaviour] = &[
         mode: "sockets",
         more: |servers| servers.tcp(true),
         ends: nothing("made: 64"),
-        by: "at most 64 sockets in the life of an instance",
+        by: "at most 64 sockets at once for each instance",
         ..PLAIN
     },
     Behaviour {

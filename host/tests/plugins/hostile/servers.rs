@@ -29,10 +29,14 @@ enum Manner {
     Headers,
     /// Answers with two lengths and a second answer behind the first.
     Splits,
+    /// Answers as it should, each time.
+    Answers,
+    /// Answers, and breaks off in the middle of the body.
+    Breaks,
 }
 
 pub struct Servers {
-    ports: [u16; 6],
+    ports: [u16; 8],
     /// Connections that are open.
     open: Arc<AtomicU64>,
     is_over: Arc<AtomicBool>,
@@ -48,7 +52,7 @@ impl Servers {
     /// Serves until it is dropped; the file lies in the folder of the sandbox.
     pub async fn start(dir: &Path) -> Self {
         let open = Arc::new(AtomicU64::new(0));
-        let mut ports = [0; 6];
+        let mut ports = [0; 8];
         let manners = [
             Manner::Listens,
             Manner::Ignores,
@@ -56,6 +60,8 @@ impl Servers {
             Manner::Stalls,
             Manner::Headers,
             Manner::Splits,
+            Manner::Answers,
+            Manner::Breaks,
         ];
         for (port, manner) in ports.iter_mut().zip(manners) {
             *port = serve(manner, Arc::clone(&open)).await;
@@ -107,6 +113,14 @@ impl Servers {
     pub fn splits(&self) -> Value {
         self.http(Manner::Splits)
     }
+
+    pub fn answers(&self) -> Value {
+        self.http(Manner::Answers)
+    }
+
+    pub fn breaks(&self) -> Value {
+        self.http(Manner::Breaks)
+    }
 }
 
 async fn serve(manner: Manner, open: Arc<AtomicU64>) -> u16 {
@@ -135,9 +149,13 @@ async fn serve(manner: Manner, open: Arc<AtomicU64>) -> u16 {
 async fn answer(manner: Manner, mut stream: TcpStream) -> std::io::Result<()> {
     const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n";
     let mut request = vec![0; 64 << 10];
-    if matches!(manner, Manner::Listens) {
-        while stream.read(&mut request).await? > 0 {}
-        return Ok(());
+    match manner {
+        Manner::Listens => {
+            while stream.read(&mut request).await? > 0 {}
+            return Ok(());
+        }
+        Manner::Answers => return answer_each(stream).await,
+        _ => {}
     }
     if stream.read(&mut request).await? == 0 {
         return Ok(());
@@ -168,10 +186,30 @@ async fn answer(manner: Manner, mut stream: TcpStream) -> std::io::Result<()> {
                 .await?;
         }
         Manner::Stalls => stream.write_all(b"content-length: 5\r\n\r\nx").await?,
-        Manner::Listens | Manner::Ignores => {}
+        Manner::Breaks => {
+            stream.write_all(b"content-length: 5\r\n\r\nx").await?;
+            return Ok(());
+        }
+        Manner::Listens | Manner::Ignores | Manner::Answers => {}
     }
     while stream.read(&mut request).await? > 0 {}
     Ok(())
+}
+
+/// Serves requests with a body in chunks, one after the other on one connection.
+async fn answer_each(mut stream: TcpStream) -> std::io::Result<()> {
+    const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+    const END: &[u8] = b"0\r\n\r\n";
+    let mut read = Vec::new();
+    loop {
+        if stream.read_buf(&mut read).await? == 0 {
+            return Ok(());
+        }
+        while let Some(at) = read.windows(END.len()).position(|bytes| bytes == END) {
+            read.drain(..at + END.len());
+            stream.write_all(ANSWER).await?;
+        }
+    }
 }
 
 /// Puts a link to a secret in the place of the file beside the database, and takes it away, as fast as it can.

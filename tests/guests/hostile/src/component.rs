@@ -21,7 +21,7 @@ use mindhost_sdk::{
 };
 use serde::Deserialize;
 
-use crate::{acts, lies, reach, web};
+use crate::{acts, churn, lies, reach, web};
 
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 
@@ -62,7 +62,10 @@ impl Plan {
         acts::end(mode, self);
         acts::flood(mode, self);
         acts::fail(mode, self)?;
-        match reach::attempt(mode, self).or_else(|| web::attempt(mode, self)) {
+        let outcome = reach::attempt(mode, self)
+            .or_else(|| web::attempt(mode, self))
+            .or_else(|| churn::attempt(mode, self));
+        match outcome {
             // The host explains a denial with what it refused; here the guest's own count is wanted.
             Some(outcome) if outcome.starts_with("worked") => {
                 Err(error(ErrorKind::Upstream, outcome))

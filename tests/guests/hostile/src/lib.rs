@@ -6,6 +6,8 @@
 #[cfg(target_family = "wasm")]
 mod acts;
 #[cfg(target_family = "wasm")]
+mod churn;
+#[cfg(target_family = "wasm")]
 mod component;
 #[cfg(target_family = "wasm")]
 mod lies;

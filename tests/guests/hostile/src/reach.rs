@@ -6,9 +6,15 @@ use std::{
     net::{TcpListener, TcpStream, UdpSocket},
 };
 
-use wasip2::sockets::{
-    instance_network::instance_network, ip_name_lookup::resolve_addresses,
-    network::IpAddressFamily, tcp_create_socket::create_tcp_socket,
+use wasip2::{
+    filesystem::{
+        preopens::get_directories,
+        types::{DescriptorFlags, OpenFlags, PathFlags},
+    },
+    sockets::{
+        instance_network::instance_network, ip_name_lookup::resolve_addresses,
+        network::IpAddressFamily, tcp_create_socket::create_tcp_socket,
+    },
 };
 
 use crate::component::Plan;
@@ -92,6 +98,18 @@ pub(crate) fn attempt(mode: &str, plan: &Plan) -> Option<String> {
         "file-by-file" => {
             let opened = (0..1_000).map_while(|_| fs::File::open(target).ok().map(drop));
             format!("opened: {}", opened.count())
+        }
+        // Closes the file each time, and keeps its reader.
+        "readers" => {
+            let folders = get_directories();
+            let reader = |_| {
+                let (folder, _) = folders.first()?;
+                let (look, open) = (PathFlags::empty(), OpenFlags::empty());
+                let file = folder.open_at(look, target, open, DescriptorFlags::READ);
+                file.ok()?.read_via_stream(0).ok()
+            };
+            let readers: Vec<_> = (0..1_000).map_while(reader).collect();
+            format!("reading: {}", readers.len())
         }
         "paths" => among(&PATHS, |path| fs::read(path).is_ok()),
         "writes" => among(&PATHS[..3], |path| {

@@ -3,7 +3,9 @@
 use wasip2::{
     http::{
         outgoing_handler::{self, FutureIncomingResponse},
-        types::{Fields, IncomingBody, Method, OutgoingBody, OutgoingRequest, Scheme},
+        types::{
+            Fields, IncomingBody, Method, OutgoingBody, OutgoingRequest, RequestOptions, Scheme,
+        },
     },
     io::streams::StreamError,
 };
@@ -101,6 +103,43 @@ fn read(authority: &str) -> String {
     drop(stream);
     drop(IncomingBody::finish(body));
     format!("read {bytes} bytes and then {ended}")
+}
+
+/// A whole exchange as an SDK has it, with options, a body and what stands behind the answer; the bytes of an answer
+/// that came to its end.
+pub(crate) fn exchange(authority: &str) -> Option<usize> {
+    let request = request(authority);
+    let _ = request.set_method(&Method::Post);
+    let body = request.body().ok()?;
+    let options = RequestOptions::new();
+    let _ = options.set_first_byte_timeout(Some(60_000_000_000));
+    let future = outgoing_handler::handle(request, Some(options)).ok()?;
+    let stream = body.write().ok()?;
+    stream.blocking_write_and_flush(b"question").ok()?;
+    drop(stream);
+    OutgoingBody::finish(body, None).ok()?;
+    future.subscribe().block();
+    let answer = future.get()?.ok()?.ok()?;
+    drop(answer.headers().entries());
+    let body = answer.consume().ok()?;
+    let stream = body.stream().ok()?;
+    let mut bytes = 0;
+    loop {
+        stream.subscribe().block();
+        match stream.read(64 << 10) {
+            Ok(read) => bytes += read.len(),
+            Err(StreamError::Closed) => break,
+            Err(StreamError::LastOperationFailed(error)) => {
+                drop(error.to_debug_string());
+                return None;
+            }
+        }
+    }
+    drop(stream);
+    let trailers = IncomingBody::finish(body);
+    trailers.subscribe().block();
+    let _ = trailers.get()?.ok()?.ok()?;
+    Some(bytes)
 }
 
 /// Writes a body for ever, to somebody who does not read.

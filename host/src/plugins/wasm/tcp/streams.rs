@@ -4,6 +4,7 @@ use std::{
     io,
     net::Shutdown,
     sync::{Arc, Mutex, MutexGuard},
+    time::Duration,
 };
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
@@ -13,10 +14,15 @@ use tokio::{net::TcpStream, task::JoinError};
 use tokio_util::task::AbortOnDropHandle;
 use wasmtime_wasi::p2::{InputStream, OutputStream, Pollable, StreamError, StreamResult};
 
-use crate::{locks, plugins::wasm::stopwatch::Traffic};
+use crate::{
+    locks,
+    plugins::wasm::{limits::HandlePermit, stopwatch::Traffic},
+};
 
 /// Bytes of one read or write; a guest that asks for more gets so many.
 const PORTION: usize = 64 << 10;
+/// How long the rest of what was written may take after the guest has ended its direction.
+const LINGER: Duration = Duration::from_secs(30);
 
 /// What the guest reads.
 pub struct Input {
@@ -81,6 +87,7 @@ pub struct Output(Arc<Mutex<Sender>>);
 
 struct Sender {
     stream: Arc<TcpStream>,
+    permit: Arc<HandlePermit>,
     traffic: Arc<Traffic>,
     state: Sending,
 }
@@ -97,9 +104,10 @@ enum Sending {
 
 impl Output {
     /// Writes to a connection.
-    pub fn new(stream: Arc<TcpStream>, traffic: Arc<Traffic>) -> Self {
+    pub fn new(stream: Arc<TcpStream>, traffic: Arc<Traffic>, permit: Arc<HandlePermit>) -> Self {
         Self(Arc::new(Mutex::new(Sender {
             stream,
+            permit,
             traffic,
             state: Sending::Idle,
         })))
@@ -108,13 +116,15 @@ impl Output {
     /// Ends this direction once everything is sent. No write is taken any more.
     pub fn end(&self) {
         let mut sender = self.lock();
-        let stream = Arc::clone(&sender.stream);
+        let (stream, permit) = (Arc::clone(&sender.stream), Arc::clone(&sender.permit));
         // An error of a shutdown means that the peer has gone already.
         let shut_down = move || drop(SockRef::from(&*stream).shutdown(Shutdown::Write));
         match std::mem::replace(&mut sender.state, Sending::Ended) {
+            // The guest may have dropped the socket by then; it counts as long as it is open.
             Sending::Busy(rest) => drop(tokio::spawn(async move {
-                let _ = rest.await;
+                let _ = tokio::time::timeout(LINGER, rest).await;
                 shut_down();
+                drop(permit);
             })),
             Sending::Idle => shut_down(),
             Sending::Failed(_) | Sending::Ended => {}
@@ -227,7 +237,12 @@ mod tests {
     use tokio::{io::AsyncReadExt, net::TcpListener};
 
     use super::*;
-    use crate::plugins::wasm::stopwatch::traffic;
+    use crate::plugins::wasm::{limits::Handles, stopwatch::traffic};
+
+    fn output(stream: Arc<TcpStream>) -> Output {
+        let permit = Handles::default().take_socket().unwrap();
+        Output::new(stream, traffic(), Arc::new(permit))
+    }
 
     async fn pair() -> (Arc<TcpStream>, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -249,7 +264,7 @@ mod tests {
     #[tokio::test]
     async fn what_does_not_fit_is_sent_while_the_guest_does_something_else() {
         let (ours, mut theirs) = pair().await;
-        let mut output = Output::new(ours, traffic());
+        let mut output = output(ours);
         let written = fill(&mut output);
         let mut seen = vec![0; written];
         theirs.read_exact(&mut seen).await.unwrap();
@@ -260,7 +275,7 @@ mod tests {
     #[tokio::test]
     async fn the_end_comes_after_everything_that_was_written() {
         let (ours, mut theirs) = pair().await;
-        let mut output = Output::new(ours, traffic());
+        let mut output = output(ours);
         let written = fill(&mut output);
         output.end();
         assert!(matches!(output.check_write(), Err(StreamError::Closed)));
@@ -272,7 +287,7 @@ mod tests {
     #[tokio::test]
     async fn a_peer_that_goes_away_is_an_error_told_once() {
         let (ours, theirs) = pair().await;
-        let mut output = Output::new(ours, traffic());
+        let mut output = output(ours);
         fill(&mut output);
         drop(theirs);
         output.ready().await;
