@@ -4,8 +4,6 @@
 //! [`MASK`], `x-destination` those that decide where a secret goes. A stored secret may not follow a changed
 //! destination: else whoever may edit a datasource could have its password sent to a server of his own.
 
-mod schema;
-
 use serde_json::{Map, Value};
 use zeroize::Zeroizing;
 
@@ -14,7 +12,7 @@ use crate::{
     secrets::SecretKey,
 };
 
-pub use schema::Rules;
+pub use crate::plugins::schema::Rules;
 
 /// What is shown in the place of a secret.
 pub const MASK: &str = "********";

@@ -20,6 +20,7 @@ mod redact;
 pub mod registry;
 pub mod rights;
 pub mod scanner;
+pub mod schema;
 pub mod served;
 pub mod signatures;
 pub mod trial;

@@ -48,7 +48,7 @@ export function exportConnector(Plugin, manifest) {
     static open(config) {
       return guarded(() => {
         const connection = new Connection();
-        connection.#plugin = new Plugin(settings(config, manifest));
+        connection.#plugin = new Plugin(settings(config));
         return connection;
       });
     }
@@ -97,7 +97,7 @@ export function exportConnector(Plugin, manifest) {
     cancel: (config, key) =>
       guarded(() => {
         if (!Plugin.cancel) throw new PluginError("unsupported", "this connector has no cancel request");
-        Plugin.cancel(settings(config, manifest), key);
+        Plugin.cancel(settings(config), key);
       }),
     describe: () => manifest,
   };

@@ -44,7 +44,7 @@ class Completion {
 
 /** The exported interface `model`, for a class; `manifest` is the text of manifest.json. */
 export function exportModel(Plugin, manifest) {
-  const plugin = (config) => guarded(() => new Plugin(settings(config, manifest)));
+  const plugin = (config) => guarded(() => new Plugin(settings(config)));
   return {
     Completion,
     start: (config, request) => guarded(() => new Completion(plugin(config).complete(request))),

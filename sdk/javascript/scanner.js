@@ -41,7 +41,7 @@ export function exportScanner(Plugin, manifest) {
     static open(config) {
       return guarded(() => {
         const source = new Source();
-        source.#plugin = new Plugin(settings(config, manifest));
+        source.#plugin = new Plugin(settings(config));
         return source;
       });
     }

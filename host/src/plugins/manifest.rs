@@ -55,6 +55,16 @@ pub struct Manifest {
     pub connection_data: serde_json::Value,
 }
 
+impl Manifest {
+    /// The properties of connection data that name what may be reached: hosts, URLs and files.
+    pub fn places(&self) -> impl Iterator<Item = &str> {
+        let network = self.network.iter().map(|grant| &grant.host);
+        let http = self.http.iter().map(|grant| &grant.url);
+        let files = self.files.iter().map(|grant| &grant.path);
+        network.chain(http).chain(files).map(String::as_str)
+    }
+}
+
 /// Connector or model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]

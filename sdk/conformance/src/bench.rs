@@ -34,7 +34,6 @@ pub(crate) struct About {
     pub network: Vec<Network>,
     pub http: Vec<Http>,
     pub credentials: Vec<Credential>,
-    pub connection_data: serde_json::Value,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -8,10 +8,11 @@ use crate::bindings::connector::mindhost::plugin::types as wire;
 use crate::error::{Error, Result};
 use crate::values::Extra;
 
-/// The connection data: a JSON object that matches the schema in the plugin's manifest.
+/// The connection data: a JSON object that matches the schema in the plugin's manifest, with the defaults of the schema
+/// filled in.
 ///
-/// Paths are already those inside the sandbox, and credentials that the host adds by itself are absent. It may
-/// hold secrets, so neither `Debug` nor an error of [`Config::parse`] shows a value.
+/// Paths are already those inside the sandbox, and credentials that the host adds by itself are absent, also those that
+/// the schema requires. It may hold secrets, so neither `Debug` nor an error of [`Config::parse`] shows a value.
 #[derive(Clone)]
 pub struct Config {
     json: String,

@@ -23,6 +23,7 @@ use crate::{
         manifest::{CredentialScheme, FileGrant as FileRule, Manifest},
         policy::{EgressRules, Policy},
         redact::Redactor,
+        schema::Rules,
     },
 };
 
@@ -71,10 +72,10 @@ impl Grants {
         policy: &Arc<dyn Policy>,
         settings: &PluginSettings,
     ) -> Result<Arc<Self>> {
-        let data = &target.connection_data;
+        let data = &configured(manifest, &target.connection_data)?;
         let egress = policy.egress(&target.workspace);
         let reserved = policy.reserved();
-        let mut visible = (**data).clone();
+        let mut visible = Rules::new(&manifest.connection_data).filled(data);
         for rule in &manifest.credentials {
             if rule.scheme != CredentialScheme::GuestHeld {
                 visible.remove(&rule.property);
@@ -91,7 +92,9 @@ impl Grants {
         }
         if !manifest.files.is_empty() {
             let roots = policy.file_roots(&target.workspace);
-            let (files, rewritten) = open_files(manifest.files.clone(), visible, roots).await?;
+            let named = manifest.files.iter();
+            let named = named.filter(|rule| data.contains_key(&rule.path)).cloned();
+            let (files, rewritten) = open_files(named.collect(), visible, roots).await?;
             grants.files = files;
             visible = rewritten;
         }
@@ -172,6 +175,30 @@ impl Grants {
             None => grant.addresses.clone(),
         })
     }
+}
+
+/// What a target is configured with, as far as rights are made of it: the defaults of the schema count, but none of them
+/// names a place to reach.
+///
+/// # Errors
+/// When the data do not fit the schema. They did when they were stored; the plugin may be another version by now.
+fn configured(manifest: &Manifest, stored: &Map<String, Value>) -> Result<Map<String, Value>> {
+    let rules = Rules::new(&manifest.connection_data);
+    rules.check(stored).map_err(|error| {
+        misconfigured(format!(
+            "the connection data do not fit {} {}: {}",
+            manifest.name,
+            manifest.version,
+            error.message()
+        ))
+    })?;
+    let mut data = rules.filled(stored);
+    for place in manifest.places() {
+        if !stored.contains_key(place) {
+            data.remove(place);
+        }
+    }
+    Ok(data)
 }
 
 /// An error for what the rules do not allow.

@@ -8,10 +8,7 @@ use mindhost_sdk::{
     model::{Event, Message, Part, Request, Role, StopReason, Tool, ToolCall, ToolResult},
 };
 
-use super::{
-    opening::{broken_configs, judged, wrong_credentials},
-    together,
-};
+use super::{opening::wrong_credentials, together};
 use crate::{
     bench::{ModelBench, usual},
     case::{
@@ -71,11 +68,6 @@ pub(super) const CASES: &[Case<ModelBench>] = &[
         name: "cancel",
         proves: "An answer that the host cancels in its middle ends at once, and the next one works.",
         run: |bench| Box::pin(cancel(bench)),
-    },
-    Case {
-        name: "invalid-config",
-        proves: "A configuration without a required property, or with one of another type, is `invalid-config` and no trap.",
-        run: |bench| Box::pin(invalid_config(bench)),
     },
     Case {
         name: "bad-credentials",
@@ -436,26 +428,6 @@ async fn cancel(bench: &ModelBench) -> Verdict {
     let events = ask_usual(bench, question(bench)).await;
     events.expect_to("the next answer works")?;
     Ok(remark.to_owned())
-}
-
-async fn invalid_config(bench: &ModelBench) -> Verdict {
-    let broken = broken_configs(&bench.about.connection_data, bench.data());
-    if broken.is_empty() {
-        return Err(skipped("the schema of connection_data requires nothing"));
-    }
-    let mut seen = 0;
-    for (what, data) in &broken {
-        let checked = bench.plugin.check(data, &usual()).await;
-        if checked
-            .as_ref()
-            .is_err_and(|failure| failure.cause == Cause::Host)
-        {
-            continue;
-        }
-        checked.expect_kind(format!("`check` {what}"), &[ErrorKind::InvalidConfig])?;
-        seen += 1;
-    }
-    judged(seen, broken.len())
 }
 
 async fn bad_credentials(bench: &ModelBench) -> Verdict {

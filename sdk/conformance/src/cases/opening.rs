@@ -1,7 +1,7 @@
 //! Getting a connection, and being refused one in the right words.
 
 use mindhost_sdk::ErrorKind;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::{
     bench::{Bench, usual},
@@ -20,11 +20,6 @@ pub(super) const CASES: &[Case<Bench>] = &[
         name: "check",
         proves: "`check` says which product answers and in which version.",
         run: |bench| Box::pin(check(bench)),
-    },
-    Case {
-        name: "invalid-config",
-        proves: "A configuration without a required property, or with one of another type, is `invalid-config` and no trap.",
-        run: |bench| Box::pin(invalid_config(bench)),
     },
     Case {
         name: "bad-credentials",
@@ -65,59 +60,6 @@ async fn check(bench: &Bench) -> Verdict {
         "fill in both of server-info; a version is what the engine says of itself",
     )?;
     Ok(format!("{} {}", info.product, info.version))
-}
-
-/// Configurations that cannot work, with what is wrong with them.
-pub(super) fn broken_configs(schema: &Value, data: &Data) -> Vec<(String, Data)> {
-    let mut broken = Vec::new();
-    let required = schema["required"].as_array().into_iter().flatten();
-    for name in required.filter_map(Value::as_str) {
-        let mut without = data.clone();
-        without.remove(name);
-        broken.push((format!("without `{name}`"), without));
-        let mut other = data.clone();
-        other.insert(name.to_owned(), json!([{"not": "what it should be"}]));
-        broken.push((format!("with `{name}` as a list"), other));
-    }
-    broken
-}
-
-async fn invalid_config(bench: &Bench) -> Verdict {
-    let broken = broken_configs(&bench.about.connection_data, bench.data());
-    if broken.is_empty() {
-        return Err(skipped("the schema of connection_data requires nothing"));
-    }
-    let mut seen = 0;
-    for (what, data) in &broken {
-        let opened = bench.plugin.open(data, Limits::USUAL, &usual()).await;
-        // What names a destination or a file may be refused by the host already: that says nothing of the plugin.
-        if opened
-            .as_ref()
-            .is_err_and(|failure| failure.cause == Cause::Host)
-        {
-            continue;
-        }
-        let what = format!("opening {what}");
-        opened
-            .map(drop)
-            .expect_kind(what, &[ErrorKind::InvalidConfig])?;
-        seen += 1;
-    }
-    judged(seen, broken.len())
-}
-
-/// What is said of so many configurations that the plugin saw, of all that were tried.
-pub(super) fn judged(seen: usize, all: usize) -> Verdict {
-    match seen {
-        0 => Err(skipped(format!(
-            "the host refused all {all} wrong configurations before the plugin saw them"
-        ))),
-        seen if seen == all => Ok(format!("{seen} configurations")),
-        seen => Ok(format!(
-            "{seen} configurations; the host refused {} others by itself",
-            all - seen
-        )),
-    }
 }
 
 /// Connection data with wrong credentials, where there are credentials.

@@ -4,7 +4,7 @@ import { PluginError } from "./mindhost/index.js";
 
 export default class Echo {
   /** What the provider is configured with; manifest.json has its schema. */
-  constructor({ greeting = "You asked" }) {
+  constructor({ greeting }) {
     this.greeting = greeting;
   }
 

@@ -17,7 +17,7 @@ class Plugin(Model):
         ]
         if not texts:
             raise PluginError("unsupported", "this model only reads text")
-        yield {"text": self.config.get("greeting", "You asked")}
+        yield {"text": self.config["greeting"]}
         yield {"text": f": {texts[-1]}"}
         yield {"stop": "end"}
 

@@ -8,12 +8,7 @@ use serde::Deserialize;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
-    #[serde(default = "usual_greeting")]
     greeting: String,
-}
-
-fn usual_greeting() -> String {
-    "You asked".into()
 }
 
 struct Echo;

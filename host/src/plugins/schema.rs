@@ -1,4 +1,5 @@
-//! Reads the JSON schema of a manifest.
+//! What the JSON schema of a manifest says of connection data: which are secret, which lead where, what they must look
+//! like and what they are when they are left out.
 
 use jsonschema::{ValidationError, error::ValidationErrorKind};
 use serde_json::{Map, Value};
@@ -52,6 +53,13 @@ impl<'a> Rules<'a> {
         }
     }
 
+    /// Data that were checked, with the defaults of the schema where nothing is given.
+    pub fn filled(&self, data: &Map<String, Value>) -> Map<String, Value> {
+        let mut data = data.clone();
+        fill(self.schema, &mut data);
+        data
+    }
+
     fn explain(&self, error: &ValidationError<'_>) -> Error {
         let place = error
             .instance_path()
@@ -86,6 +94,54 @@ impl<'a> Rules<'a> {
     }
 }
 
+/// Goes into objects that are given, and makes none: an object that is left out has its own default or none.
+fn fill(schema: &Value, data: &mut Map<String, Value>) {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    for (name, property) in properties.into_iter().flatten() {
+        match (data.get_mut(name), property.get("default")) {
+            (Some(Value::Object(inner)), _) => fill(property, inner),
+            (None, Some(default)) => {
+                data.insert(name.clone(), default.clone());
+            }
+            _ => {}
+        }
+    }
+}
+
 fn marked(property: &Value, mark: &str) -> bool {
     property.get(mark).and_then(Value::as_bool).unwrap_or(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[track_caller]
+    fn check(given: Value, expected: Value) {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "host": {"type": "string"},
+                "port": {"type": "integer", "default": 5432},
+                "tls": {
+                    "type": "object",
+                    "properties": {"mode": {"type": "string", "default": "prefer"}}
+                }
+            }
+        });
+        let filled = Rules::new(&schema).filled(given.as_object().unwrap());
+        assert_eq!(Value::Object(filled), expected, "{given}");
+    }
+
+    #[test]
+    fn only_what_is_left_out_gets_its_default() {
+        check(json!({"host": "a"}), json!({"host": "a", "port": 5432}));
+        check(json!({"port": 1}), json!({"port": 1}));
+        check(json!({"port": null}), json!({"port": null}));
+        check(
+            json!({"port": 1, "tls": {}}),
+            json!({"port": 1, "tls": {"mode": "prefer"}}),
+        );
+    }
 }
