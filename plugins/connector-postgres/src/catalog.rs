@@ -1,10 +1,11 @@
 //! Tables, columns and keys, asked for many tables at a time.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use mindhost_sdk::{ForeignKeyColumn, KeyColumn, Result, Table, TableColumn, TableRef};
 
 use crate::array::literal;
+use crate::error::untrue;
 use crate::session::{Session, TextRow};
 
 /// What the user may read, with one exception: a partition whose root may be read itself is left to that.
@@ -92,12 +93,22 @@ pub(crate) fn describe(session: &mut Session, tables: &[TableRef]) -> Result<Vec
     let names = literal(tables.iter().map(|table| table.name.as_str()));
     let mut described = Vec::new();
     let mut places = HashMap::new();
+    let mut wanted: HashSet<(String, String)> = tables
+        .iter()
+        .map(|table| (table.schema.clone(), table.name.clone()))
+        .collect();
     let mut ask = |sql: &str, each: &mut dyn FnMut(&TextRow<'_>) -> Result<()>| {
         session.rows(&format!("{WANTED}{sql}"), &[&schemas, &names], each)
     };
     ask(DESCRIBED, &mut |row| {
+        let table = (row.text(1).to_owned(), row.text(2).to_owned());
+        if !wanted.remove(&table) {
+            return Err(untrue(
+                "describes a table that was not asked for, or one twice",
+            ));
+        }
         places.insert(row.text(0).to_owned(), described.len());
-        described.push(table(row));
+        described.push(described_table(row));
         Ok(())
     })?;
     let mut into = |sql: &str, add: fn(&mut Table, &TextRow<'_>)| {
@@ -132,7 +143,7 @@ pub(crate) fn describe(session: &mut Session, tables: &[TableRef]) -> Result<Vec
     Ok(described)
 }
 
-fn table(row: &TextRow<'_>) -> Table {
+fn described_table(row: &TextRow<'_>) -> Table {
     let kind = match row.text(3) {
         "v" => "VIEW",
         "m" => "MATERIALIZED VIEW",

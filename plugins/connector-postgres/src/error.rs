@@ -132,6 +132,16 @@ pub(crate) fn malformed(what: &str) -> Error {
     .connection_usable(false)
 }
 
+/// The server said what cannot be, in messages that the protocol allows.
+pub(crate) fn untrue(what: &str) -> Error {
+    Error::new(ErrorKind::Upstream, format!("the server {what}"))
+}
+
+/// The server goes on where there must be an end. What else it sends stays unread, so the connection is of no more use.
+pub(crate) fn endless(what: &str) -> Error {
+    untrue(&format!("sends {what} without an end")).connection_usable(false)
+}
+
 /// What a failed read or write of an established connection means.
 pub(crate) fn transport(error: &io::Error) -> Error {
     let kind = net::error_kind(error);

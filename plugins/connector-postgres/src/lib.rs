@@ -14,6 +14,7 @@ mod connector;
 mod cursor;
 mod decode;
 mod error;
+mod fields;
 mod handshake;
 mod plans;
 mod session;

@@ -13,7 +13,7 @@ use postgres_protocol::message::frontend;
 use fallible_iterator::FallibleIterator;
 
 use crate::config::ConnectionData;
-use crate::error::{ServerError, malformed};
+use crate::error::{ServerError, endless, malformed};
 use crate::handshake::{self, CancelKey, Established, SETTINGS};
 use crate::plans::{Plan, Plans};
 use crate::types::TypeCache;
@@ -23,6 +23,10 @@ use crate::wire::Wire;
 const CATALOG_TIMEOUT: Duration = Duration::from_secs(300);
 /// A session that nobody used for longer may be gone without its client knowing.
 const STALE_AFTER: Duration = Duration::from_secs(1);
+/// What the answer to a statement of the connector's own may take in memory.
+const MAX_ANSWER: usize = 64 << 20;
+/// What a row of it takes beside its bytes.
+const ROW_COST: usize = 64;
 /// The server counts milliseconds in a signed 32-bit number.
 const MAX_TIMEOUT_MS: u128 = i32::MAX as u128;
 
@@ -266,10 +270,12 @@ impl Session {
 
     fn settle_until(&mut self, unread: u32) -> Result<()> {
         let mut failure = None;
+        let mut room = MAX_ANSWER;
         while self.unread > unread {
             let frame = self.wire.next()?;
             self.heard = Instant::now();
             match frame.tag {
+                backend::DATA_ROW_TAG => take_room(&mut room, frame.body)?,
                 backend::READY_FOR_QUERY_TAG => self.unread -= 1,
                 backend::ERROR_RESPONSE_TAG => {
                     let error = frame.server_error()?;
@@ -475,8 +481,12 @@ impl Session {
         statement: (Instant, Duration),
         each: &mut dyn FnMut(&TextRow<'_>) -> Result<()>,
     ) -> Result<()> {
+        let mut room = MAX_ANSWER;
         loop {
             let frame = self.wire.next()?;
+            if frame.tag == backend::DATA_ROW_TAG {
+                take_room(&mut room, frame.body)?;
+            }
             match frame.tag {
                 backend::DATA_ROW_TAG => match frame.message()? {
                     // What follows stays unread, so the session ends with such an error.
@@ -494,6 +504,14 @@ impl Session {
             }
         }
     }
+}
+
+/// Takes the room that a row needs from what is left for the answer.
+fn take_room(room: &mut usize, row: &[u8]) -> Result<()> {
+    *room = room
+        .checked_sub(row.len() + ROW_COST)
+        .ok_or_else(|| endless("rows"))?;
+    Ok(())
 }
 
 fn text_row(body: &DataRowBody) -> Result<TextRow<'_>> {

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use mindhost_sdk::{ColumnStatistics, ErrorKind, Result, StatisticsOptions, TableRef};
 
 use crate::array::{literal, values};
+use crate::error::untrue;
 use crate::session::{Session, TextRow};
 
 /// More common values are not passed on.
@@ -50,9 +51,16 @@ pub(crate) fn statistics(
     table: &TableRef,
     options: &StatisticsOptions,
 ) -> Result<Option<Vec<ColumnStatistics>>> {
-    let mut found = Vec::new();
+    let mut found: Vec<Found> = Vec::new();
     let names = literal(options.columns.iter().map(String::as_str));
     session.rows(STATISTICS, &[&table.schema, &table.name, &names], |row| {
+        let name = row.text(0);
+        let is_known = found.iter().any(|known| known.name == name);
+        if is_known || !options.columns.iter().any(|asked| asked == name) {
+            return Err(untrue(
+                "has statistics of a column that was not asked for, or of one twice",
+            ));
+        }
         found.push(read(row));
         Ok(())
     })?;

@@ -218,7 +218,7 @@ pub(crate) fn look_up(session: &mut Session, oids: &[Oid]) -> Result<()> {
             }
             _ => Kind::Text,
         };
-        if let Some(oid) = row.number(0) {
+        if let Some(oid) = row.number(0).filter(|oid| oids.contains(oid)) {
             found.push((
                 oid,
                 Type {

@@ -8,7 +8,8 @@ use mindhost_sdk::net::TcpStream;
 use mindhost_sdk::{Error, ErrorKind, Result};
 use postgres_protocol::message::backend::{self, Message};
 
-use crate::error::{ServerError, malformed, transport};
+use crate::error::{ServerError, endless, malformed, transport};
+use crate::fields::CutFields;
 
 /// Room for the bytes that one read fetches, and for most messages.
 const INPUT_SIZE: usize = 256 << 10;
@@ -16,6 +17,12 @@ const INPUT_SIZE: usize = 256 << 10;
 const HEADER: usize = 5;
 /// The longest message, other than a row, that a PostgreSQL server has reason to send.
 pub(crate) const MAX_CONTROL_MESSAGE: usize = 1 << 20;
+/// The longest error or notice: a statement that it quotes may be as long as a text can be in PostgreSQL.
+const MAX_ERROR: usize = 1 << 30;
+/// Messages other than rows, and their bytes, that may come between two requests. A server that sends more never
+/// answers.
+const MAX_CHATTER: usize = 1_000_000;
+const MAX_CHATTER_BYTES: usize = 64 << 20;
 
 /// The bytes below the messages.
 pub(crate) enum Transport {
@@ -90,6 +97,9 @@ pub(crate) struct Wire {
     /// Messages to send with the next flush.
     pub(crate) output: BytesMut,
     max_row: usize,
+    /// What came since the last request, without rows.
+    chatter: usize,
+    chatter_bytes: usize,
 }
 
 impl Wire {
@@ -103,6 +113,8 @@ impl Wire {
             replayed: 0,
             output: BytesMut::with_capacity(1024),
             max_row: MAX_CONTROL_MESSAGE,
+            chatter: 0,
+            chatter_bytes: 0,
         }
     }
 
@@ -121,6 +133,7 @@ impl Wire {
         if self.output.is_empty() {
             return Ok(());
         }
+        (self.chatter, self.chatter_bytes) = (0, 0);
         let sent = self.transport.write_all(&self.output);
         self.output.clear();
         sent.map_err(|error| transport(&error))
@@ -130,6 +143,7 @@ impl Wire {
     pub(crate) fn next(&mut self) -> Result<Frame<'_>> {
         loop {
             let (tag, length) = self.locate()?;
+            self.count(tag, length)?;
             if !matches!(
                 tag,
                 backend::NOTICE_RESPONSE_TAG
@@ -145,7 +159,21 @@ impl Wire {
     /// The next message, whatever it is.
     pub(crate) fn next_any(&mut self) -> Result<Frame<'_>> {
         let (tag, length) = self.locate()?;
+        self.count(tag, length)?;
         Ok(self.cut(tag, length))
+    }
+
+    #[inline]
+    fn count(&mut self, tag: u8, length: usize) -> Result<()> {
+        if tag == backend::DATA_ROW_TAG {
+            return Ok(());
+        }
+        if self.chatter >= MAX_CHATTER || self.chatter_bytes >= MAX_CHATTER_BYTES {
+            return Err(endless("messages"));
+        }
+        self.chatter += 1;
+        self.chatter_bytes += length;
+        Ok(())
     }
 
     /// Whether the next message is here already, so that asking for it cannot wait.
@@ -231,6 +259,9 @@ impl Wire {
         loop {
             let needed = match header(&self.input[self.start..self.end]) {
                 Some((tag, length)) => {
+                    if length > MAX_CONTROL_MESSAGE && has_fields(tag) {
+                        return self.receive_cut(tag, length);
+                    }
                     self.check_length(tag, length)?;
                     if self.end - self.start >= HEADER + length {
                         return Ok((tag, length));
@@ -240,18 +271,57 @@ impl Wire {
                 None => HEADER,
             };
             self.make_room(needed);
-            let read = self
-                .transport
-                .read(&mut self.input[self.end..])
-                .map_err(|error| transport(&error))?;
-            if read == 0 {
-                return Err(Error::new(
-                    ErrorKind::ConnectionLost,
-                    "the server closed the connection",
-                ));
-            }
-            self.end += read;
+            self.fetch()?;
         }
+    }
+
+    /// Reads more bytes into the room that there is.
+    fn fetch(&mut self) -> Result<()> {
+        let read = self
+            .transport
+            .read(&mut self.input[self.end..])
+            .map_err(|error| transport(&error))?;
+        if read == 0 {
+            return Err(Error::new(
+                ErrorKind::ConnectionLost,
+                "the server closed the connection",
+            ));
+        }
+        self.end += read;
+        Ok(())
+    }
+
+    /// Reads an error or notice that is too long to be kept, and puts a short one in its place.
+    fn receive_cut(&mut self, tag: u8, length: usize) -> Result<(u8, usize)> {
+        if length > MAX_ERROR {
+            return Err(malformed("a message"));
+        }
+        if tag == backend::NOTICE_RESPONSE_TAG {
+            self.chatter_bytes += length;
+        }
+        self.start += HEADER;
+        let (mut fields, mut left) = (CutFields::default(), length);
+        while left > 0 {
+            if self.start == self.end {
+                self.make_room(HEADER);
+                self.fetch()?;
+            }
+            let piece = left.min(self.end - self.start);
+            fields.take(&self.input[self.start..self.start + piece]);
+            self.start += piece;
+            left -= piece;
+        }
+        let body = fields.finish().ok_or_else(|| malformed("a message"))?;
+        let rest = self.input[self.start..self.end].to_vec();
+        let size = u32::try_from(body.len() + 4).unwrap_or(u32::MAX);
+        (self.start, self.end) = (0, HEADER + body.len() + rest.len());
+        self.input.clear();
+        self.input.push(tag);
+        self.input.extend(size.to_be_bytes());
+        self.input.extend_from_slice(&body);
+        self.input.extend_from_slice(&rest);
+        self.input.resize(self.end.max(INPUT_SIZE), 0);
+        Ok((tag, body.len()))
     }
 
     fn check_length(&self, tag: u8, length: usize) -> Result<()> {
@@ -296,6 +366,14 @@ fn header(bytes: &[u8]) -> Option<(u8, usize)> {
             .unwrap_or(usize::MAX)
             .min(usize::MAX - HEADER),
     ))
+}
+
+/// Whether a message is a list of fields, each of which ends with a zero.
+fn has_fields(tag: u8) -> bool {
+    matches!(
+        tag,
+        backend::ERROR_RESPONSE_TAG | backend::NOTICE_RESPONSE_TAG
+    )
 }
 
 fn is_backend_tag(tag: u8) -> bool {

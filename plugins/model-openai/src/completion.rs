@@ -10,6 +10,8 @@ use crate::sse::Parser;
 
 /// The largest completion that is taken whole, from servers that do not stream.
 const LARGEST_WHOLE: usize = 16 * 1024 * 1024;
+/// What a stream may send between two pieces of its answer: comments that keep it open, and fields that say nothing.
+const MOST_BETWEEN: usize = 64 * 1024 * 1024;
 
 /// An answer on its way.
 pub struct Completion {
@@ -17,6 +19,8 @@ pub struct Completion {
     form: Form,
     parser: Parser,
     assembly: Assembly,
+    /// Bytes since the last piece of the answer.
+    between: usize,
     /// What stopped the reading, to be told after the events that came before it.
     failure: Option<Error>,
     ended: bool,
@@ -55,6 +59,7 @@ impl Completion {
             form,
             parser: Parser::default(),
             assembly: Assembly::default(),
+            between: 0,
             failure: None,
             ended: false,
         })
@@ -90,7 +95,10 @@ impl Completion {
 
     fn read_events(&mut self, events: &mut Vec<Event>) -> Result<()> {
         let data = match self.response.body.read() {
-            Ok(Some(piece)) => self.parser.push(&piece)?,
+            Ok(Some(piece)) => {
+                self.between += piece.len();
+                self.parser.push(&piece)?
+            }
             Ok(None) => return self.at_end(events, None),
             Err(error) => return self.at_end(events, Some(error)),
         };
@@ -99,7 +107,16 @@ impl Completion {
                 self.assembly.data(one, events)?;
             }
         }
-        Ok(())
+        if !events.is_empty() {
+            self.between = 0;
+        }
+        match self.between <= MOST_BETWEEN {
+            true => Ok(()),
+            false => Err(Error::new(
+                ErrorKind::Upstream,
+                "the vendor goes on sending and says nothing",
+            )),
+        }
     }
 
     /// The body is over. Whole is an answer that has its reason to end; anything else was cut.

@@ -7,7 +7,8 @@ mod tests;
 
 use std::rc::Rc;
 
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
+use crate::sanity;
 use crate::values::{Batch, Column, DataType, Value};
 
 pub use arrow::ArrowBatchBuilder;
@@ -72,6 +73,8 @@ pub struct BatchBuilder {
     limits: BatchLimits,
     /// The row that made the last batch too large.
     carried: Option<Row>,
+    /// The column that was first given something else than it says.
+    untrue: Option<usize>,
 }
 
 /// What collects the current batch.
@@ -86,11 +89,14 @@ enum Form {
 
 /// The typed appends: the Arrow form takes the value where its column has the type; else the batch becomes rows.
 macro_rules! append {
-    ($($(#[$doc:meta])* $name:ident($value:ident: $type:ty) => $to_value:expr;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident($value:ident: $type:ty) $(if $is_sane:expr)? => $to_value:expr;)*) => {$(
         $(#[$doc])*
         #[inline]
         pub fn $name(&mut self, $value: $type) {
             let next = self.next;
+            $(if !$is_sane {
+                self.untrue.get_or_insert(next);
+            })?
             if !self.in_arrow(|arrow| arrow.$name(next, $value)) {
                 self.rows().append($to_value);
             }
@@ -117,6 +123,7 @@ impl BatchBuilder {
                 max_bytes: 0,
             },
             carried: None,
+            untrue: None,
         }
     }
 
@@ -155,8 +162,15 @@ impl BatchBuilder {
     /// Ends the batch; `None` when it has no rows.
     ///
     /// # Errors
-    /// `Internal` when what was appended are not whole rows of these columns: a fault of the plugin.
+    /// `Internal` when what was appended are not whole rows of these columns: a fault of the plugin. `Upstream` when a
+    /// decimal is no number or a JSON document is none: the source says what cannot be, and the answer ends here.
     pub fn finish(&mut self) -> Result<Option<Batch>> {
+        if let Some(index) = self.untrue {
+            let column = self.columns().get(index);
+            let (name, is) = column.map_or(("", ""), |c| (c.name.as_str(), c.data_type.name()));
+            let message = format!("the source gave a value of column `{name}` that is no {is}");
+            return Err(Error::new(ErrorKind::Upstream, message));
+        }
         let (rows, bytes) = self.size();
         let carries = rows > 1 && bytes > self.limits.max_bytes as usize;
         self.next = 0;
@@ -215,17 +229,17 @@ impl BatchBuilder {
         /// Appends a float; NaN and the infinities are values too.
         append_f64(value: f64) => Value::Float64(value);
         /// Appends an exact number as decimal text: `-12.50`.
-        append_decimal(value: &str) => Value::Decimal(value.to_owned());
+        append_decimal(value: &str) if sanity::is_decimal(value) => Value::Decimal(value.to_owned());
         /// Appends a text.
         append_text(value: &str) => Value::Text(value.to_owned());
         /// Appends a JSON document as text.
-        append_json(value: &str) => Value::Json(value.to_owned());
+        append_json(value: &str) if sanity::is_json(value) => Value::Json(value.to_owned());
         /// Appends bytes.
         append_bytes(value: &[u8]) => Value::Bytes(value.to_vec());
         /// Appends a date: days since 1970-01-01.
         append_date(value: i32) => Value::Date(value);
         /// Appends a time of day: microseconds since midnight, below 86,400,000,000.
-        append_time(value: u64) => Value::Time(value);
+        append_time(value: u64) if value < sanity::DAY => Value::Time(value);
         /// Appends a timestamp without zone: microseconds since 1970-01-01T00:00:00.
         append_timestamp(value: i64) => Value::Timestamp(value);
         /// Appends an instant: microseconds since 1970-01-01T00:00:00Z.
@@ -240,6 +254,9 @@ impl BatchBuilder {
     /// Appends a value of any variant.
     pub fn append(&mut self, value: Value) {
         let next = self.next;
+        if !sanity::is_sane(&value) {
+            self.untrue.get_or_insert(next);
+        }
         if !self.in_arrow(|arrow| arrow.append(next, &value)) {
             self.rows().append(value);
         }

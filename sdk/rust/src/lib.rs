@@ -42,6 +42,7 @@ pub mod http;
 pub mod log;
 pub mod model;
 pub mod net;
+mod sanity;
 pub mod scanner;
 #[cfg(not(target_family = "wasm"))]
 pub mod testing;

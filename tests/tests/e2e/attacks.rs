@@ -4,6 +4,7 @@
 
 mod deep_json;
 mod early_answers;
+mod lying_server;
 mod model_leaks;
 mod pinning;
 mod planning;

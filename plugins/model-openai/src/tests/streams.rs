@@ -169,3 +169,12 @@ fn a_server_that_does_not_stream() {
     );
     assert_eq!(stop(&events).map(|s| s.0), Some(StopReason::ToolCalls));
 }
+
+#[test]
+fn a_stream_of_comments_without_an_end_is_the_vendors_fault() {
+    let comments = ": still here\n\n".repeat(5_000);
+    let pieces = vec![comments.as_str(); 1_000];
+    let error = events(&pieces).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Upstream);
+    assert!(error.message().contains("says nothing"), "{error:?}");
+}

@@ -10,6 +10,7 @@ use crate::batch::BatchLimits;
 use crate::catalog::{ColumnStatistics, StatisticsOptions, Table, TableRef};
 use crate::config::Config;
 use crate::error::{Error, Result};
+use crate::sanity;
 use crate::values::{Batch, Column};
 
 /// What the host's handle of a connection points to.
@@ -46,11 +47,15 @@ impl<T: Connector> Connection<T> {
     }
 
     pub fn tables(&self) -> Result<Vec<TableRef>> {
-        self.idle("tables")?.tables()
+        let tables = self.idle("tables")?.tables()?;
+        sanity::tables(&tables)?;
+        Ok(tables)
     }
 
     pub fn describe_tables(&self, tables: &[TableRef]) -> Result<Vec<Table>> {
-        self.idle("describe-tables")?.describe_tables(tables)
+        let described = self.idle("describe-tables")?.describe_tables(tables)?;
+        sanity::described(&described)?;
+        Ok(described)
     }
 
     pub fn statistics(
@@ -58,7 +63,9 @@ impl<T: Connector> Connection<T> {
         table: &TableRef,
         options: &StatisticsOptions,
     ) -> Result<Option<Vec<ColumnStatistics>>> {
-        self.idle("statistics")?.statistics(table, options)
+        let statistics = self.idle("statistics")?.statistics(table, options)?;
+        sanity::statistics(statistics.as_deref().unwrap_or_default())?;
+        Ok(statistics)
     }
 
     pub fn begin_snapshot(&self, timeout: Duration) -> Result<bool> {
@@ -90,7 +97,9 @@ impl<T: Connector> Connection<T> {
 
 impl<T: Connector> Cursor<T> {
     pub fn schema(&self) -> Result<Vec<Column>> {
-        self.with(T::schema)
+        let columns = self.with(T::schema)?;
+        sanity::columns(&columns)?;
+        Ok(columns)
     }
 
     pub fn cancel_key(&self) -> Option<Vec<u8>> {

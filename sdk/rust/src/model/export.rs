@@ -8,6 +8,7 @@ use crate::bindings::connector::mindhost::plugin::types;
 use crate::bindings::embeddings::exports::mindhost::plugin::embeddings;
 use crate::bindings::model::exports::mindhost::plugin::model as wire;
 use crate::error::{Error, ErrorKind};
+use crate::sanity;
 
 type Result<T> = std::result::Result<T, types::Error>;
 
@@ -27,7 +28,9 @@ impl<T: Model> wire::Guest for ExportedModel<T> {
     }
 
     fn models(config: types::Config) -> Result<Vec<String>> {
-        Ok(T::models(&config.into())?)
+        let models = T::models(&config.into())?;
+        sanity::models(&models)?;
+        Ok(models)
     }
 
     fn describe() -> String {
@@ -68,7 +71,10 @@ impl<T: Model> Completion<T> {
         let Some(completion) = slot.as_mut() else {
             return Ok(None);
         };
-        let events = T::next(completion);
+        let events = T::next(completion).and_then(|events| {
+            sanity::events(events.as_deref().unwrap_or_default())?;
+            Ok(events)
+        });
         let goes_on = matches!(&events, Ok(Some(events)) if !events.iter().any(|event| matches!(event, Event::Stop(_))));
         if !goes_on {
             *slot = None;

@@ -9,6 +9,7 @@ use crate::bindings::connector::mindhost::plugin::types;
 use crate::bindings::scanner::exports::mindhost::plugin::scanner as wire;
 use crate::catalog::{Table, TableRef};
 use crate::connector::ServerInfo;
+use crate::sanity;
 use crate::values::{Batch, Column};
 
 type Result<T> = std::result::Result<T, types::Error>;
@@ -35,15 +36,21 @@ impl<T: Scanner> wire::GuestSource for Source<T> {
     }
 
     fn tables(&self) -> Result<Vec<TableRef>> {
-        Ok(self.with(T::tables)?)
+        let tables = self.with(T::tables)?;
+        sanity::tables(&tables)?;
+        Ok(tables)
     }
 
     fn describe_tables(&self, tables: Vec<TableRef>) -> Result<Vec<Table>> {
-        Ok(self.with(|scanner| scanner.describe_tables(&tables))?)
+        let described = self.with(|scanner| scanner.describe_tables(&tables))?;
+        sanity::described(&described)?;
+        Ok(described)
     }
 
     fn columns(&self, table: TableRef) -> Result<Vec<Column>> {
-        Ok(self.with(|scanner| scanner.columns(&table))?)
+        let columns = self.with(|scanner| scanner.columns(&table))?;
+        sanity::table_columns(&columns)?;
+        Ok(columns)
     }
 
     fn filter_support(&self, table: TableRef, filters: Vec<Filter>) -> Result<Vec<Pushdown>> {
