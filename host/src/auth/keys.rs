@@ -423,16 +423,20 @@ mod tests {
             Some(Code::InvalidApiKey)
         );
 
-        let brief = |millis| NewKey {
-            expires_at: Some(Timestamp::now() + SignedDuration::from_millis(millis)),
+        let until = |end| NewKey {
+            expires_at: Some(end),
             ..new(Role::User)
         };
+        let (past, soon) = (-SignedDuration::from_secs(1), SignedDuration::from_secs(1));
         assert_eq!(
-            code(create(&store, &workspace, brief(-1000)).await),
+            code(create(&store, &workspace, until(Timestamp::now() + past)).await),
             Some(Code::InvalidParameter)
         );
-        let (_, text) = create(&store, &workspace, brief(50)).await.unwrap();
-        tokio::time::sleep(std::time::Duration::from_millis(60)).await;
+        let end = Timestamp::now() + soon;
+        let (_, text) = create(&store, &workspace, until(end)).await.unwrap();
+        while Timestamp::now() <= end {
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
         assert_eq!(
             code(auth.authenticate(&text).await),
             Some(Code::InvalidApiKey)

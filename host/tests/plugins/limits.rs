@@ -337,7 +337,7 @@ async fn all_instances_of_a_plugin_share_a_limit_over_its_datasources() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plugin_may_have_less_time_and_fewer_connections() {
     let sandbox = limited(mindhost::config::PluginLimits {
-        max_call_time: Some(Duration::from_millis(200)),
+        max_call_time: Some(Duration::from_secs(1)),
         max_connections: Some(1),
         ..Default::default()
     })
