@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Behaviour, NOTHING_WORKED, OUT_OF_TIME_UPSTREAM, PLAIN, connectors, nothing};
+use super::{Behaviour, Ends, NOTHING_WORKED, PLAIN, connectors, nothing};
 
 const FILES: &str = "one read-only folder that shows the file and its siblings; every path is looked up there, without links";
 const GRANT: &str =
@@ -68,7 +68,7 @@ pub const ROWS: &[Behaviour] = &[
         mode: "send",
         more: |servers| servers.tcp(false),
         is_brief: true,
-        ends: OUT_OF_TIME_UPSTREAM,
+        ends: Ends::TimedOut,
         by: "what is not sent yet is held by the guest: the host keeps one buffer for each socket, and the deadline",
         ..PLAIN
     },
