@@ -418,3 +418,20 @@ fn pid(rows: &[Vec<Value>]) -> i64 {
 fn wait_for(sql: &str) {
     while Server::shared().psql(sql) == "0" {}
 }
+
+/// The server quotes the text that is no number, whatever its length.
+#[test]
+fn an_error_of_any_length_keeps_its_code() {
+    let mut postgres = connect();
+    for megabytes in [2, 20, 100] {
+        let sql = format!("SELECT repeat('x', {megabytes} * 1024 * 1024)::int");
+        let error = error(&mut postgres, &sql);
+        assert_eq!(error.kind(), ErrorKind::InvalidStatement, "{megabytes}");
+        assert_eq!(error.engine_code(), "22P02");
+        assert!(error.message().starts_with("invalid input syntax"));
+        assert!(error.message().len() < 10_000);
+        assert!(error.is_connection_usable());
+    }
+    let (_, rows) = query(&mut postgres, "SELECT 1").unwrap();
+    assert_eq!(rows, [[Value::Int64(1)]]);
+}
