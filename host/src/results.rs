@@ -163,7 +163,7 @@ impl Results {
     ) -> Result<Export> {
         let Accepted { access, guarded } = accepted;
         let source = access.source(guarded);
-        let first = Call::new(self.statement_timeout(source), cancel.clone());
+        let first = Call::new(self.statement_timeout(source), cancel);
         let connection = self.connect(source, &first).await?;
         served::note(&source.engine, connection.digest());
         export::start(
@@ -172,7 +172,6 @@ impl Results {
             &self.settings,
             formulas.unwrap_or(self.settings.csv_formulas),
             first,
-            cancel,
             &self.tasks,
             tally,
         )

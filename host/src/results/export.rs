@@ -41,11 +41,11 @@ pub async fn start(
     settings: &config::Sql,
     formulas: Formulas,
     first: Call,
-    cancel: CancellationToken,
     tasks: &TaskTracker,
     tally: Option<Arc<Tally>>,
 ) -> Result<Export> {
     let whole = settings.export_timeout;
+    let cancel = first.cancel.clone();
     let statement = Statement {
         text: text.to_owned(),
         id: Uuid::now_v7().to_string(),

@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use mindhost::{
+    config::Formulas,
     error::{Blame, Code, Error, Kind, Result},
     plugins::{
         Call, Connection, Connector, Model, ModelEvent, ModelRequest, Statement, StatisticsOptions,
@@ -300,7 +301,7 @@ async fn read_all(
     call: &Call,
 ) -> Result<()> {
     let columns = connection.query(statement, call).await?;
-    let mut csv = CsvEncoder::new(Arc::clone(&columns));
+    let mut csv = CsvEncoder::new(Arc::clone(&columns), Formulas::Keep);
     while let Some(batch) = connection.next(10, call).await? {
         csv.batch(&batch, &mut Vec::new());
         let rows = Rows::new(Arc::clone(&columns), vec![batch]);
