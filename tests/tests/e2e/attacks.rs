@@ -4,7 +4,7 @@
 
 mod deep_json;
 mod early_answers;
-mod lying_server;
+mod lying_vendor;
 mod model_leaks;
 mod pinning;
 mod planning;

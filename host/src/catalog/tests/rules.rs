@@ -369,10 +369,9 @@ on_both_stores! {
         }
         let kept = setup.catalog.describe(&setup.view(false), &["a".to_owned()]).await.unwrap();
         let json = serde_json::to_value(&kept[0]).unwrap();
-        for value in ["common_values", "min", "max"] {
+        for value in ["common_values", "min", "max", "distinct_count"] {
             assert_eq!(json["columns"][1].get(value), None, "{value}");
         }
-        assert_eq!(json["columns"][1]["distinct_count"], 1);
         let unknown = setup.catalog.describe(&setup.view(true), &["b".to_owned()]).await.unwrap_err();
         assert_eq!(unknown.code(), Code::UnknownTable);
     }

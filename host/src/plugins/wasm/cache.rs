@@ -51,17 +51,31 @@ impl Cache {
         let file = fs::read(self.dir.as_ref()?.join(&name)).ok()?;
         let (seal, code) = file.split_at_checked(SEAL)?;
         self.load(engine, &name, seal, code)
+            .inspect_err(
+                |error| tracing::info!(%error, "compiled code does not fit and is made anew"),
+            )
+            .ok()
     }
 
     /// Sealed code, to be run.
-    pub fn open(&self, engine: &Engine, sealed: &Sealed) -> Option<Component> {
+    ///
+    /// # Errors
+    /// When the engine cannot take it: for example a memory that begins larger than an instance may have.
+    pub fn open(&self, engine: &Engine, sealed: &Sealed) -> wasmtime::Result<Component> {
         self.load(engine, &sealed.name, &sealed.seal, &sealed.code)
     }
 
-    fn load(&self, engine: &Engine, name: &str, seal: &[u8], code: &[u8]) -> Option<Component> {
-        if self.mac(name, code)?.verify_slice(seal).is_err() {
+    fn load(
+        &self,
+        engine: &Engine,
+        name: &str,
+        seal: &[u8],
+        code: &[u8],
+    ) -> wasmtime::Result<Component> {
+        let mac = self.mac(name, code);
+        if !mac.is_some_and(|mac| mac.verify_slice(seal).is_ok()) {
             tracing::warn!(name, "compiled code with a wrong seal is thrown away");
-            return None;
+            return Err(wasmtime::Error::msg("its seal is wrong"));
         }
         // SAFETY: `deserialize` runs whatever machine code it is given. These bytes came out of this
         // program: they carry a MAC under a key that only the host has, over them and over their name, which
@@ -69,10 +83,6 @@ impl Cache {
         #[allow(unsafe_code, reason = "the one place; see the comment above")]
         let component = unsafe { Component::deserialize(engine, code) };
         component
-            .inspect_err(
-                |error| tracing::info!(%error, "compiled code does not fit and is made anew"),
-            )
-            .ok()
     }
 
     fn mac(&self, name: &str, code: &[u8]) -> Option<Hmac<Sha256>> {

@@ -282,15 +282,16 @@ impl Loader {
             .await?;
         let (cache, engine) = (self.cache.clone(), stage.engine.clone());
         let digest = package.digest.clone();
+        let unfit = || Refusal::new("could not be compiled for this machine");
         let load = move || {
-            let sealed = cache.seal(&engine, &digest, code)?;
-            let component = cache.open(&engine, &sealed)?;
-            Some((component, sealed))
+            let sealed = cache.seal(&engine, &digest, code).ok_or_else(unfit)?;
+            let component = cache
+                .open(&engine, &sealed)
+                .map_err(|error| Refusal::new(format!("does not fit this host: {error:#}")))?;
+            Ok::<_, Refusal>((component, sealed))
         };
         let loaded = tokio::task::spawn_blocking(load).await;
-        let Ok(Some((component, sealed))) = loaded else {
-            return Err(Refusal::new("could not be compiled for this machine"));
-        };
+        let (component, sealed) = loaded.map_err(|_| unfit())??;
         let world: W = link(stage, &component, package)?;
         self.check_description(&world, package).await?;
         if making.kept {

@@ -64,7 +64,7 @@ fn any_value(data_type: DataType) -> BoxedStrategy<Value> {
         DataType::Timestamp => any::<i64>().prop_map(Value::Timestamp).boxed(),
         DataType::TimestampUtc => any::<i64>().prop_map(Value::TimestampUtc).boxed(),
         DataType::Json => ".{0,9}"
-            .prop_map(|text| Value::Json(format!("{text:?}")))
+            .prop_map(|text| Value::Json(serde_json::Value::String(text).to_string()))
             .boxed(),
         DataType::Any => Just(Value::Null).boxed(),
     };
