@@ -15,7 +15,19 @@ const POLL: Duration = Duration::from_millis(20);
 /// # Panics
 /// When it is not within a minute; says what was seen last.
 pub async fn eventually<T: Debug>(look: impl AsyncFn() -> T, expected: impl Fn(&T) -> bool) -> T {
-    let deadline = Instant::now() + PATIENCE;
+    eventually_within(PATIENCE, look, expected).await
+}
+
+/// As [`eventually`], for what takes longer than a minute on a machine that does much else.
+///
+/// # Panics
+/// When it is not within `patience`; says what was seen last.
+pub async fn eventually_within<T: Debug>(
+    patience: Duration,
+    look: impl AsyncFn() -> T,
+    expected: impl Fn(&T) -> bool,
+) -> T {
+    let deadline = Instant::now() + patience;
     loop {
         let seen = look().await;
         if expected(&seen) {
@@ -23,7 +35,7 @@ pub async fn eventually<T: Debug>(look: impl AsyncFn() -> T, expected: impl Fn(&
         }
         assert!(
             Instant::now() < deadline,
-            "still not as expected after {PATIENCE:?}: {seen:?}"
+            "still not as expected after {patience:?}: {seen:?}"
         );
         sleep(POLL).await;
     }

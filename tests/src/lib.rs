@@ -51,7 +51,7 @@ mod wire;
 pub use client::{Reply, Request};
 pub use collector::Collector;
 pub use datasource::Datasource;
-pub use eventually::eventually;
+pub use eventually::{eventually, eventually_within};
 pub use host::{ADMIN_KEY, Builder, Host};
 pub use mind::{Mind, NewMind};
 pub use model::{Asked, Gate, ScriptedModel, Turn};

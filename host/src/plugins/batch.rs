@@ -11,7 +11,7 @@ use super::Value;
 pub enum Batch {
     /// One value a column; a value's own kind decides, not the column's.
     Rows(Vec<Vec<Value>>),
-    /// Physical types as [`DataType`] says.
+    /// One physical type a column, as [`super::DataType`] says.
     Arrow(RecordBatch),
 }
 

@@ -5,7 +5,6 @@ mod commands;
 mod first_start;
 mod guide;
 mod hosts;
-mod languages;
 mod museum;
 mod new;
 mod quarantine;
