@@ -1,6 +1,4 @@
 //! Attacks on a running server, one file a door. Each test says who attacks, what they try and what they get instead.
-//!
-//! `host/docs/security.md` says what each boundary promises and names the test here that holds it.
 
 mod deep_json;
 mod early_answers;

@@ -73,7 +73,7 @@ impl Cache {
         code: &[u8],
     ) -> wasmtime::Result<Component> {
         let mac = self.mac(name, code);
-        if !mac.is_some_and(|mac| mac.verify_slice(seal).is_ok()) {
+        if mac.is_none_or(|mac| mac.verify_slice(seal).is_err()) {
             tracing::warn!(name, "compiled code with a wrong seal is thrown away");
             return Err(wasmtime::Error::msg("its seal is wrong"));
         }
