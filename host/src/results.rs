@@ -5,6 +5,7 @@
 
 pub mod access;
 mod export;
+mod exports;
 mod page;
 pub mod sample;
 mod shadow;
@@ -24,7 +25,7 @@ use crate::{
     catalog::Catalog,
     config,
     datasources::Datasources,
-    error::Result,
+    error::{Error, Result},
     minds::Mind,
     plugins::{Call, Connection, registry::Registry, served},
     sql::guard::Guarded,
@@ -39,6 +40,7 @@ pub struct Results {
     datasources: Arc<Datasources>,
     catalog: Arc<Catalog>,
     settings: config::Sql,
+    exports: exports::Exports,
     tasks: TaskTracker,
     /// By id of the Mind, with the Mind that it was loaded for.
     remembered: Arc<Remembered<(Arc<Mind>, Arc<Access>)>>,
@@ -52,6 +54,19 @@ pub struct Accepted {
     guarded: Arc<Guarded>,
 }
 
+impl Accepted {
+    /// Whether it is the same statement to the same source.
+    pub fn is_same_as(&self, other: &Self) -> bool {
+        let (one, another) = (
+            self.access.source(&self.guarded),
+            other.access.source(&other.guarded),
+        );
+        self.guarded.text() == other.guarded.text()
+            && one.target.id == another.target.id
+            && one.target.connection_data == another.target.connection_data
+    }
+}
+
 impl Results {
     /// Over the parts that it needs; exports run in `tasks`.
     pub fn new(
@@ -60,6 +75,7 @@ impl Results {
         datasources: Arc<Datasources>,
         catalog: Arc<Catalog>,
         settings: config::Sql,
+        exports_per_key: u32,
         tasks: TaskTracker,
     ) -> Self {
         Self {
@@ -67,6 +83,7 @@ impl Results {
             datasources,
             catalog,
             settings,
+            exports: exports::Exports::new(exports_per_key),
             tasks,
             remembered: Arc::new(Remembered::new(store)),
             verdicts: Arc::default(),
@@ -137,19 +154,23 @@ impl Results {
         page.inspect(|_| shadow::begin(&self.registry, source, guarded, &self.tasks))
     }
 
-    /// The whole result as CSV.
+    /// The whole result as CSV for a key. `ended` is done with the reason when nobody may have it any more.
     ///
     /// # Errors
-    /// As for a page; once the stream has begun a failure breaks it off.
+    /// As for a page, and `rate_limit_exceeded`; once the stream has begun a failure breaks it off.
     pub async fn export(
         &self,
         accepted: &Accepted,
+        key: &Arc<str>,
         cancel: CancellationToken,
         tally: Option<Arc<Tally>>,
+        ended: impl Future<Output = Error> + Send + 'static,
     ) -> Result<Export> {
         let Accepted { access, guarded } = accepted;
+        let place = self.exports.take(key)?;
         let source = access.source(guarded);
         let first = Call::new(self.statement_timeout(source), cancel.clone());
+        let first = first.for_key(key.clone()).for_export();
         let connection = self.connect(source, &first).await?;
         served::note(&source.engine, connection.digest());
         export::start(
@@ -157,9 +178,13 @@ impl Results {
             guarded.text(),
             &self.settings,
             first,
-            cancel,
             &self.tasks,
-            tally,
+            export::Terms {
+                cancel,
+                tally,
+                place,
+                ended: Box::pin(ended),
+            },
         )
         .await
     }
