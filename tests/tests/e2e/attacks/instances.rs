@@ -163,7 +163,7 @@ async fn a_workspace_has_a_bounded_number_of_things() {
         ),
         (
             "/minds",
-            json!({"name": "more"}),
+            json!({"name": "more", "datasources": []}),
             "limits.minds_per_workspace",
         ),
         (

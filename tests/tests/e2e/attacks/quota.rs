@@ -177,7 +177,7 @@ async fn a_full_disk_is_told_and_not_met() {
     for (path, body) in [
         ("/conversations", conversation(10)),
         ("/keys", json!({"name": "one", "role": "user"})),
-        ("/minds", json!({"name": "one"})),
+        ("/minds", json!({"name": "one", "datasources": []})),
     ] {
         let refused = full.post(path, body).await;
         let error = refused.expect_error(503, "storage_full");
