@@ -242,8 +242,12 @@ const OPERATIONS: &[Operation] = &[
         &[&[ProviderNotFound, InUse, WrongState]],
     ),
     op("list_minds", USER, &[]),
-    op("create_mind", EDITOR, &[ENTRIES, STORING, &[IdempotencyKeyReused]])
-        .beyond_minds("make another Mind"),
+    op(
+        "create_mind",
+        EDITOR,
+        &[ENTRIES, STORING, &[IdempotencyKeyReused]],
+    )
+    .beyond_minds("make another Mind"),
     op("get_mind", USER, &[&[MindNotFound]]),
     op("update_mind", EDITOR, &[ENTRIES, &[MindNotFound]]),
     op("delete_mind", EDITOR, &[&[MindNotFound]]),
@@ -323,8 +327,12 @@ const OPERATIONS: &[Operation] = &[
         OPERATOR,
         &[&[WorkspaceNotFound, InUse, WrongState]],
     ),
-    op("create_workspace_key", OPERATOR, &[STORING, &[WorkspaceNotFound]])
-        .beyond_minds("make keys of other workspaces"),
+    op(
+        "create_workspace_key",
+        OPERATOR,
+        &[STORING, &[WorkspaceNotFound]],
+    )
+    .beyond_minds("make keys of other workspaces"),
     op("list_plugins", ADMIN, &[]),
     op(
         "install_plugin",
