@@ -16,6 +16,7 @@ mod provenance;
 pub mod record;
 mod recovery;
 mod replay;
+mod retention;
 mod run;
 mod running;
 mod spent;
@@ -160,6 +161,8 @@ pub struct Parts {
     pub stored_results: StoredResults,
     /// Bounds.
     pub settings: config::Answering,
+    /// How long conversations and responses are kept; zero means for ever.
+    pub retention: Duration,
     /// The tasks that a shutdown waits for.
     pub tasks: TaskTracker,
     /// Cancelled when the server begins to end.
@@ -195,6 +198,10 @@ impl Answering {
         tasks.spawn(async move { recovery::keep(&worker.0).await });
         let worker = this.clone();
         tasks.spawn(async move { ended::keep(&worker.0).await });
+        if !this.0.parts.retention.is_zero() {
+            let worker = this.clone();
+            tasks.spawn(async move { retention::keep(&worker.0).await });
+        }
         if this.0.parts.store.backend() == Backend::Postgres {
             let worker = this.clone();
             tasks.spawn(async move { recovery::obey(&worker.0).await });
@@ -207,7 +214,7 @@ impl Answering {
     ///
     /// # Errors
     /// What the caller got wrong: unknown Mind or conversation, a conversation of another Mind, direct queries
-    /// that are not allowed, SQL that the guard refuses, too many answers at once.
+    /// that are not allowed, SQL that the guard refuses, too many answers at once, no room to store one.
     pub async fn start(&self, caller: &Caller, ask: Ask) -> Result<EventReader> {
         let (reader, task) = self.begin(caller, ask).await?;
         let (opened, is_open) = oneshot::channel();
@@ -244,6 +251,12 @@ impl Answering {
     async fn begin(&self, caller: &Caller, ask: Ask) -> Result<(EventReader, Task)> {
         let inner = &self.0;
         let prepared = inner.prepare(caller, &ask).await?;
+        if ask.store {
+            let store = &inner.parts.store;
+            store
+                .require_room_to_store(&caller.workspace, &caller.key_id)
+                .await?;
+        }
         let record = prepared.record(caller, &ask);
         let (background, shows_steps) = (ask.background, ask.shows_steps);
         let work = match ask.query {

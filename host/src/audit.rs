@@ -1,7 +1,8 @@
 //! The audit trail: who did what to which resource.
 //!
 //! Everything but reading is noted, refused attempts too. Notes are written by one task, many at a time; whoever waits
-//! for a note to be written does so without holding up the others. Never a secret, never a row of data: a note holds
+//! for a note to be written does so without holding up the others. While the store is busy or away they are tried again and
+//! again, and as many wait as memory was set aside for. Never a secret, never a row of data: a note holds
 //! the route, the path, the status and the name of what was made.
 
 mod store;
@@ -11,12 +12,12 @@ use std::{sync::Arc, time::Duration};
 use serde::Serialize;
 use tokio::{
     sync::{mpsc, oneshot},
-    time::{Instant, timeout_at},
+    time::{Instant, sleep, timeout, timeout_at},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    error::Result,
+    error::{Code, Error, Result},
     store::{Store, new_id, now},
 };
 
@@ -26,6 +27,12 @@ const WAITING: usize = 4096;
 const AT_ONCE: usize = 256;
 /// How long a note waits for others that nobody waits for.
 const LINGER: Duration = Duration::from_millis(100);
+/// How long until notes are tried again that the store did not take, at first and at most.
+const AGAIN: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
+/// How long an act is held up for its note, and anything for a place among those that wait. The note is tried on after it.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// How long notes are tried at the end of the server.
+const LAST_TRIES: Duration = Duration::from_secs(10);
 /// How often old notes are looked for.
 const TIDY: Duration = Duration::from_secs(60 * 60);
 
@@ -187,16 +194,17 @@ impl Audit {
     pub async fn note_now(&self, note: Note) {
         let (written, done) = oneshot::channel();
         self.send(note, Some(written)).await;
-        // Dropped without a word when the store failed, which the log says.
-        let _ = done.await;
+        // Dropped without a word when it cannot be written, which the log says.
+        let _ = timeout(PATIENCE, done).await;
     }
 
     async fn send(&self, note: Note, written: Option<oneshot::Sender<()>>) {
         let waiting = Waiting::new(note, written);
-        if let Err(lost) = self.waiting.send(waiting).await {
+        let action = waiting.note.action.clone();
+        if self.waiting.send_timeout(waiting, PATIENCE).await.is_err() {
             tracing::error!(
-                action = lost.0.note.action,
-                "a note of the audit trail came after its end"
+                action,
+                "a note of the audit trail was lost: too many wait, or it came after its end"
             );
         }
     }
@@ -214,15 +222,30 @@ impl Audit {
 
     async fn write(self, mut notes: mpsc::Receiver<Waiting>) {
         let mut batch = Vec::with_capacity(AT_ONCE);
+        let mut pause = AGAIN.0;
+        let mut last_try = None;
         loop {
-            tokio::select! {
-                () = gather(&mut notes, &mut batch) => {}
-                () = self.closing.cancelled() => {
-                    notes.close();
-                    notes.recv_many(&mut batch, AT_ONCE).await;
-                    if batch.is_empty() {
-                        return;
+            if batch.is_empty() {
+                pause = AGAIN.0;
+                tokio::select! {
+                    () = gather(&mut notes, &mut batch) => {}
+                    () = self.closing.cancelled() => {
+                        notes.close();
+                        notes.recv_many(&mut batch, AT_ONCE).await;
+                        if batch.is_empty() {
+                            return;
+                        }
                     }
+                }
+            } else {
+                // Those that the store did not take. More would only wait with them.
+                sleep(pause).await;
+                pause = (pause * 2).min(AGAIN.1);
+                if self.closing.is_cancelled()
+                    && *last_try.get_or_insert_with(|| Instant::now() + LAST_TRIES) < Instant::now()
+                {
+                    let waiting = std::iter::from_fn(|| notes.try_recv().ok());
+                    return lost(batch.into_iter().chain(waiting));
                 }
             }
             match store::insert(&self.store, &batch).await {
@@ -232,18 +255,28 @@ impl Audit {
                         let _ = written.send(());
                     }
                 }
-                Err(_) => self.write_singly(&mut batch).await,
+                Err(error) if is_passing(&error) => {
+                    let cause = std::error::Error::source(&error);
+                    tracing::warn!(
+                        notes = batch.len(),
+                        ?cause,
+                        "notes of the audit trail wait for the store"
+                    );
+                }
+                Err(_) => batch = self.write_singly(batch).await,
             }
         }
     }
 
-    /// Once more, so that one that cannot be written takes no other with it.
-    async fn write_singly(&self, batch: &mut Vec<Waiting>) {
-        for one in batch.drain(..) {
+    /// Once more, so that one that cannot be written takes no other with it. Gives those that can later.
+    async fn write_singly(&self, batch: Vec<Waiting>) -> Vec<Waiting> {
+        let mut left = Vec::with_capacity(AT_ONCE);
+        for one in batch {
             match store::insert_one(&self.store, &one).await {
                 Ok(()) => {
                     let _ = one.written.map(|written| written.send(()));
                 }
+                Err(error) if is_passing(&error) => left.push(one),
                 Err(error) => {
                     let (action, cause) = (one.note.action, std::error::Error::source(&error));
                     tracing::error!(
@@ -254,6 +287,7 @@ impl Audit {
                 }
             }
         }
+        left
     }
 
     async fn tidy(self, retention: Duration) {
@@ -264,10 +298,38 @@ impl Audit {
                 if let Err(error) = store::delete_before(&self.store, before).await {
                     tracing::warn!(cause = ?std::error::Error::source(&error), "the audit trail cannot be tidied");
                 }
-                tokio::time::sleep(TIDY).await;
+                sleep(TIDY).await;
             }
         };
         self.closing.run_until_cancelled(tidy).await;
+    }
+}
+
+/// Whether the store may take a note later: it is busy, full or away. What it refuses it will refuse again.
+fn is_passing(error: &Error) -> bool {
+    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref());
+    error.code() != Code::Internal || !matches!(cause, Some(sqlx::Error::Database(_)))
+}
+
+/// Says which notes are lost, so that the log has them at least.
+fn lost(notes: impl Iterator<Item = Waiting>) {
+    for Waiting { note, .. } in notes {
+        let Note {
+            key,
+            action,
+            resource,
+            status,
+            request_id,
+            ..
+        } = note;
+        tracing::error!(
+            ?key,
+            action,
+            resource,
+            ?status,
+            ?request_id,
+            "a note of the audit trail was lost: the store did not take it before the end"
+        );
     }
 }
 
@@ -333,6 +395,43 @@ mod tests {
 
         store::delete_before(&store, now() + 1).await.unwrap();
         assert!(audit.read(&workspace, &all).await.unwrap().0.is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_note_that_the_store_does_not_take_at_once_is_written_later() {
+        let dir = tempfile::tempdir().unwrap();
+        let data_dir = dir.path().display().to_string();
+        let set = [("DATA_DIR", &*data_dir), ("STORE__MAX_CONNECTIONS", "1")]
+            .map(|(name, value)| (format!("MINDHOST_{name}"), value.to_owned()));
+        let store = Store::open(&crate::config::Config::from_env(set).unwrap())
+            .await
+            .unwrap();
+        store.migrate().await.unwrap();
+        let workspace = store.ensure_workspace("default").await.unwrap();
+        let url = format!("sqlite://{data_dir}/mindhost.db");
+        let mut other = <sqlx::SqliteConnection as sqlx::Connection>::connect(&url)
+            .await
+            .unwrap();
+        sqlx::query("BEGIN IMMEDIATE")
+            .execute(&mut other)
+            .await
+            .unwrap();
+        // Its one connection does not wait for the lock itself.
+        sqlx::query("PRAGMA busy_timeout = 1")
+            .execute(store.pool())
+            .await
+            .unwrap();
+        let audit = Audit::start(store.clone(), Duration::from_secs(60 * 60));
+        audit.note(note(&workspace, "held up")).await;
+        sleep(3 * LINGER).await;
+        sqlx::query("ROLLBACK").execute(&mut other).await.unwrap();
+        audit.close().await;
+        let wanted = Wanted {
+            limit: 10,
+            ..Wanted::default()
+        };
+        let (entries, _) = audit.read(&workspace, &wanted).await.unwrap();
+        assert_eq!(entries[0].action, "held up");
     }
 
     #[tokio::test]

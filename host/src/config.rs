@@ -35,7 +35,7 @@ pub struct Config {
     pub admin_key: Secret,
     /// The HTTP server.
     pub server: Server,
-    /// What one key may take of the server.
+    /// What one key or workspace may take of the server.
     pub limits: Limits,
     /// The audit trail.
     pub audit: Audit,
@@ -97,7 +97,7 @@ pub struct Server {
     pub shutdown_grace: Duration,
 }
 
-/// What one key may take of the server.
+/// What one key or workspace may take of the server.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
@@ -107,6 +107,18 @@ pub struct Limits {
     pub burst: u32,
     /// Requests under way; 0 means no limit.
     pub concurrent_requests: u32,
+    /// Bytes of whole answers that clients have yet to read; 0 means no limit.
+    pub unread_bytes_per_key: u64,
+    /// Exports under way; 0 means no limit.
+    pub exports_per_key: u32,
+    /// Keys of one workspace that are valid; 0 means no limit.
+    pub keys_per_workspace: u32,
+    /// Datasources of one workspace; 0 means no limit.
+    pub datasources_per_workspace: u32,
+    /// Model providers of one workspace; 0 means no limit.
+    pub providers_per_workspace: u32,
+    /// Minds of one workspace; 0 means no limit.
+    pub minds_per_workspace: u32,
 }
 
 /// The audit trail.
@@ -127,6 +139,15 @@ pub struct Store {
     /// Wait for one of them.
     #[serde(deserialize_with = "values::duration")]
     pub acquire_timeout: Duration,
+    /// Bytes of conversations and responses of one key; 0 means no limit.
+    pub max_key_bytes: u64,
+    /// The same of one workspace.
+    pub max_workspace_bytes: u64,
+    /// Older conversations and responses are deleted; zero keeps them.
+    #[serde(deserialize_with = "values::duration")]
+    pub retention: Duration,
+    /// Free disk below which nothing new is stored; 0 means none.
+    pub min_free_bytes: u64,
     /// How safe an SQLite write is.
     pub synchronous: Synchronous,
 }
@@ -203,8 +224,13 @@ pub struct Sql {
     /// For one statement.
     #[serde(deserialize_with = "values::duration")]
     pub statement_timeout: Duration,
+    /// The longest that a datasource may set.
+    #[serde(deserialize_with = "values::duration")]
+    pub statement_timeout_ceiling: Duration,
     /// Open at once to one datasource.
     pub max_connections: u32,
+    /// The most that a datasource may set.
+    pub max_connections_ceiling: u32,
     /// Longest statement in bytes.
     pub statement_bytes: usize,
     /// Largest page in bytes.

@@ -14,7 +14,7 @@ use uuid::Uuid;
 use crate::{
     auth::{Caller, Role, keys},
     error::{Code, Error, Result},
-    store::Store,
+    store::{Added, ROW_BYTES, Store, to_json},
 };
 
 /// A conversation.
@@ -48,6 +48,16 @@ impl Conversation {
             metadata: Map::new(),
             created_at: Timestamp::now(),
         }
+    }
+
+    /// What it counts for its key, without its messages.
+    pub fn bytes(&self) -> usize {
+        ROW_BYTES + to_json(&self.metadata).map_or(0, |text| text.len())
+    }
+
+    /// Bytes that its key stores.
+    pub fn added(&self, bytes: usize) -> Added {
+        Added::of(&self.workspace_id, &self.key_id, bytes)
     }
 }
 
@@ -153,6 +163,12 @@ impl Message {
             created_at: Timestamp::now(),
         }
     }
+
+    /// What it counts for the key of its conversation.
+    pub fn bytes(&self) -> usize {
+        let sql = self.sql.as_ref().map_or(0, |sql| sql.text.len());
+        ROW_BYTES + store::content(self).len() + sql
+    }
 }
 
 /// Which part of a list to give.
@@ -181,7 +197,7 @@ impl Conversations {
     /// Makes a conversation with its first messages.
     ///
     /// # Errors
-    /// When the store fails.
+    /// `quota_exceeded`, `storage_full`; or when the store fails.
     pub async fn create(
         &self,
         caller: &Caller,
@@ -192,9 +208,12 @@ impl Conversations {
             metadata,
             ..Conversation::new(caller)
         };
+        self.require_room(&conversation).await?;
         let mut transaction = self.store.begin_records().await?;
         insert(&mut transaction, &[&conversation]).await?;
         append(&mut transaction, &conversation, None, messages).await?;
+        let added = conversation.added(conversation.bytes() + bytes_of(messages));
+        self.store.add_stored(&mut transaction, &added).await?;
         transaction.commit().await?;
         Ok(conversation)
     }
@@ -232,7 +251,7 @@ impl Conversations {
     /// Replaces the caller's own notes.
     ///
     /// # Errors
-    /// `conversation_not_found`; `forbidden` for one of another key.
+    /// `conversation_not_found`; `forbidden` for one of another key; `quota_exceeded`, `storage_full`.
     pub async fn update(
         &self,
         caller: &Caller,
@@ -240,7 +259,8 @@ impl Conversations {
         metadata: Map<String, Value>,
     ) -> Result<Conversation> {
         let mut conversation = self.owned(caller, id).await?;
-        store::set_metadata(&self.store, id, &metadata).await?;
+        self.require_room(&conversation).await?;
+        store::set_metadata(&self.store, &conversation, &metadata).await?;
         conversation.metadata = metadata;
         Ok(conversation)
     }
@@ -251,12 +271,24 @@ impl Conversations {
     /// As [`Self::update`].
     pub async fn add(&self, caller: &Caller, id: Uuid, messages: &[Message]) -> Result<()> {
         let conversation = self.owned(caller, id).await?;
+        self.require_room(&conversation).await?;
         let mut transaction = self.store.begin_records().await?;
         if !store::lock(&mut transaction, id).await? {
             return Err(not_found(id));
         }
         append(&mut transaction, &conversation, None, messages).await?;
+        let added = conversation.added(bytes_of(messages));
+        self.store.add_stored(&mut transaction, &added).await?;
         Ok(transaction.commit().await?)
+    }
+
+    async fn require_room(&self, conversation: &Conversation) -> Result<()> {
+        let Conversation {
+            workspace_id,
+            key_id,
+            ..
+        } = conversation;
+        self.store.require_room_to_store(workspace_id, key_id).await
     }
 
     /// Removes one message.
@@ -266,7 +298,7 @@ impl Conversations {
     pub async fn remove(&self, caller: &Caller, id: Uuid, message: Uuid) -> Result<Conversation> {
         let conversation = self.get(caller, id).await?;
         self.require_heir(caller, &conversation.key_id).await?;
-        match store::remove(&self.store, id, message).await? {
+        match store::remove(&self.store, &conversation, message).await? {
             true => Ok(conversation),
             false => Err(no_message(message)),
         }
@@ -305,13 +337,19 @@ impl Conversations {
         if owned.is_ok() || caller.role < Role::Admin {
             return owned;
         }
-        match keys::ended(&self.store, vec![key_id.to_owned()])
-            .await?
-            .len()
-        {
-            0 => owned,
-            _ => Ok(()),
+        match self.key_has_ended(key_id).await? {
+            false => owned,
+            true => Ok(()),
         }
+    }
+
+    /// Whether a key is valid no more.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn key_has_ended(&self, key_id: &str) -> Result<bool> {
+        let ended = keys::ended(&self.store, vec![key_id.to_owned()]).await?;
+        Ok(!ended.is_empty())
     }
 
     /// Deletes it with all its messages.
@@ -320,6 +358,18 @@ impl Conversations {
     /// When the store fails.
     pub async fn delete(&self, conversation: &Conversation) -> Result<()> {
         store::delete(&self.store, conversation.id).await
+    }
+
+    /// Deletes some of those in which nothing was said since a time. False when there was none.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn delete_quiet(&self, since: Timestamp) -> Result<bool> {
+        let quiet = store::quiet(&self.store, since).await?;
+        for id in &quiet {
+            store::delete(&self.store, *id).await?;
+        }
+        Ok(!quiet.is_empty())
     }
 
     /// Some messages of a conversation, and whether there are more behind them.
@@ -369,6 +419,11 @@ impl Conversations {
             .await?
             .ok_or_else(|| no_message(id))
     }
+}
+
+/// What messages count for the key of their conversation.
+pub fn bytes_of(messages: &[Message]) -> usize {
+    messages.iter().map(Message::bytes).sum()
 }
 
 /// Refuses to change what another key made: admins may read it, and remove it once that key has ended.

@@ -20,9 +20,10 @@ use crate::{
         registry::{Hold, Loaded, Registry},
     },
     secrets::SecretKey,
-    store::{Store, new_id, now, timestamp},
+    store::{Counted, Store, new_id, now, timestamp},
 };
 
+use rules::Ceiling;
 pub use rules::{Settings, SettingsChange};
 
 const TABLE: &str = "datasources";
@@ -96,6 +97,7 @@ pub struct Datasources {
     registry: Arc<Registry>,
     check_timeout: Duration,
     max_connections: u32,
+    ceiling: Ceiling,
     ending: CancellationToken,
 }
 
@@ -120,6 +122,7 @@ impl Datasources {
             registry,
             check_timeout: config.catalog.check_timeout,
             max_connections: config.sql.max_connections,
+            ceiling: Ceiling::of(&config.sql),
             ending,
         }
     }
@@ -135,13 +138,16 @@ impl Datasources {
         caller.require_all_minds("connect another datasource")?;
         names::check_datasource(&new.name)?;
         rules::check_description(&new.description)?;
-        new.settings.check()?;
+        new.settings.check(&Settings::default(), self.ceiling)?;
         if store::by_name(&self.store, &caller.workspace, &new.name)
             .await?
             .is_some()
         {
             return Err(store::taken(&new.name));
         }
+        self.store
+            .require_room_for(Counted::Datasources, &caller.workspace)
+            .await?;
         let keeps = new.settings.plugin_digest.clone();
         let wanted = self.wanted(caller, &new.engine, keeps.as_deref()).await?;
         let connector = match &wanted {
@@ -202,7 +208,7 @@ impl Datasources {
         };
         names::check_datasource(&changed.name)?;
         rules::check_description(&changed.description)?;
-        changed.settings.check()?;
+        changed.settings.check(&old.settings, self.ceiling)?;
         let moved = changed.settings.plugin_digest != old.settings.plugin_digest;
         let keeps = changed.settings.plugin_digest.clone().filter(|_| moved);
         let wanted = self.wanted(caller, &old.engine, keeps.as_deref()).await?;
@@ -393,6 +399,7 @@ impl Datasources {
             .connection_data
             .open(&self.key, TABLE, &datasource.id)?;
         let max_connections = datasource.settings.max_connections;
+        let max_connections = max_connections.map(|most| most.min(self.ceiling.max_connections));
         Ok(Target {
             id: datasource.id.clone(),
             workspace: self.store.workspace_name(&datasource.workspace_id).await?,
@@ -400,6 +407,12 @@ impl Datasources {
             connection_data: Arc::new(clear),
             max_connections: max_connections.unwrap_or(self.max_connections),
         })
+    }
+
+    /// The limit for one statement that a datasource has itself.
+    pub fn statement_timeout(&self, settings: &Settings) -> Option<Duration> {
+        let own = settings.statement_timeout();
+        own.map(|time| time.min(self.ceiling.statement_timeout))
     }
 
     /// The connector that serves a datasource, and what to point it at.

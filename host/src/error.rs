@@ -234,6 +234,8 @@ codes! {
     SecretRequired = "secret_required", Unprocessable;
     /// Too many requests, answers or connections at once.
     RateLimited = "rate_limit_exceeded", RateLimited;
+    /// The key or its workspace has as much as it may have; the message names the setting.
+    QuotaExceeded = "quota_exceeded", RateLimited;
     /// The caller went away or cancelled.
     Cancelled = "cancelled", Cancelled;
     /// A fault of this server.
@@ -252,6 +254,8 @@ codes! {
     NoPlugin = "no_plugin", Unavailable;
     /// The server is at its limit or shutting down.
     Overloaded = "overloaded", Unavailable;
+    /// The disk of the server is nearly full, so nothing new is stored.
+    StorageFull = "storage_full", Unavailable;
     /// A time limit ran out.
     Timeout = "timeout", Timeout;
 }

@@ -13,7 +13,7 @@ use crate::{
     names,
     plugins::TableRef,
     providers::Providers,
-    store::{Remembered, Store, new_id, now, timestamp},
+    store::{Counted, Remembered, Store, new_id, now, timestamp},
 };
 
 /// A Mind.
@@ -147,6 +147,9 @@ impl Minds {
         rules::check_parameters(&new.parameters)?;
         rules::check_model_name(new.model_name.as_deref())?;
         rules::check_datasources(&new.datasources)?;
+        self.store
+            .require_room_for(Counted::Minds, &caller.workspace)
+            .await?;
         let provider = self
             .providers
             .resolve(&caller.workspace, new.provider.as_deref())

@@ -47,6 +47,10 @@ pub struct Call {
     pub deadline: Instant,
     /// Cancelled when nobody wants the result any more. Reaches down to the engine.
     pub cancel: CancellationToken,
+    /// Id of the key that it is made for; the host's own calls have none.
+    pub key: Option<Arc<str>>,
+    /// Whether it begins an export, which keeps its connection for as long as a client reads.
+    pub is_export: bool,
 }
 
 impl Call {
@@ -55,7 +59,23 @@ impl Call {
         Self {
             deadline: Instant::now() + timeout,
             cancel,
+            key: None,
+            is_export: false,
         }
+    }
+
+    /// The same call, made for a key: what it holds counts against the key's share.
+    #[must_use]
+    pub fn for_key(mut self, key: impl Into<Arc<str>>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+
+    /// The same call, to begin an export: those have a part of the connections of a datasource.
+    #[must_use]
+    pub fn for_export(mut self) -> Self {
+        self.is_export = true;
+        self
     }
 
     /// The same call with no more time than `timeout`.
@@ -63,7 +83,7 @@ impl Call {
     pub fn within(&self, timeout: Duration) -> Self {
         Self {
             deadline: self.deadline.min(Instant::now() + timeout),
-            cancel: self.cancel.clone(),
+            ..self.clone()
         }
     }
 

@@ -15,7 +15,7 @@ use crate::{
     names,
     plugins::{Call, Model, Target, registry::Registry},
     secrets::SecretKey,
-    store::{Remembered, Store, new_id, now, timestamp},
+    store::{Counted, Remembered, Store, new_id, now, timestamp},
 };
 
 const TABLE: &str = "providers";
@@ -153,6 +153,9 @@ impl Providers {
         {
             return Err(store::taken(&new.name));
         }
+        self.store
+            .require_room_for(Counted::Providers, &caller.workspace)
+            .await?;
         let model = self.chosen(&new.plugin)?;
         let rules = Rules::new(&model.manifest().connection_data);
         let clear = connection_data::new(new.connection_data, &rules)?;

@@ -5,6 +5,7 @@
 
 pub mod access;
 mod export;
+mod exports;
 mod page;
 pub mod sample;
 mod shadow;
@@ -24,7 +25,7 @@ use crate::{
     catalog::Catalog,
     config::{self, Formulas},
     datasources::Datasources,
-    error::Result,
+    error::{Error, Result},
     minds::Mind,
     plugins::{Call, Connection, registry::Registry, served},
     sql::guard::Guarded,
@@ -39,6 +40,7 @@ pub struct Results {
     datasources: Arc<Datasources>,
     catalog: Arc<Catalog>,
     settings: config::Sql,
+    exports: exports::Exports,
     tasks: TaskTracker,
     /// By id of the Mind, with the Mind that it was loaded for.
     remembered: Arc<Remembered<(Arc<Mind>, Arc<Access>)>>,
@@ -63,6 +65,17 @@ impl Accepted {
     pub fn literals(&self) -> Vec<String> {
         self.guarded.literals(&self.access.scope)
     }
+
+    /// Whether it is the same statement to the same source.
+    pub fn is_same_as(&self, other: &Self) -> bool {
+        let (one, another) = (
+            self.access.source(&self.guarded),
+            other.access.source(&other.guarded),
+        );
+        self.guarded.text() == other.guarded.text()
+            && one.target.id == another.target.id
+            && one.target.connection_data == another.target.connection_data
+    }
 }
 
 impl Results {
@@ -73,6 +86,7 @@ impl Results {
         datasources: Arc<Datasources>,
         catalog: Arc<Catalog>,
         settings: config::Sql,
+        exports_per_key: u32,
         tasks: TaskTracker,
     ) -> Self {
         Self {
@@ -80,6 +94,7 @@ impl Results {
             datasources,
             catalog,
             settings,
+            exports: exports::Exports::new(exports_per_key),
             tasks,
             remembered: Arc::new(Remembered::new(store)),
             verdicts: Arc::default(),
@@ -150,20 +165,25 @@ impl Results {
         page.inspect(|_| shadow::begin(&self.registry, source, guarded, &self.tasks))
     }
 
-    /// The whole result as CSV; what becomes of formulas is a setting unless `formulas` says it.
+    /// The whole result as CSV for a key; what becomes of formulas is a setting unless `formulas` says it. `ended` resolves
+    /// with the reason when the export has to stop early.
     ///
     /// # Errors
-    /// As for a page; once the stream has begun a failure breaks it off.
+    /// As for a page, and `rate_limit_exceeded`; once the stream has begun a failure breaks it off.
     pub async fn export(
         &self,
         accepted: &Accepted,
         formulas: Option<Formulas>,
+        key: &Arc<str>,
         cancel: CancellationToken,
         tally: Option<Arc<Tally>>,
+        ended: impl Future<Output = Error> + Send + 'static,
     ) -> Result<Export> {
         let Accepted { access, guarded } = accepted;
+        let place = self.exports.take(key)?;
         let source = access.source(guarded);
-        let first = Call::new(self.statement_timeout(source), cancel);
+        let first = Call::new(self.statement_timeout(source), cancel.clone());
+        let first = first.for_key(key.clone()).for_export();
         let connection = self.connect(source, &first).await?;
         served::note(&source.engine, connection.digest());
         export::start(
@@ -173,7 +193,12 @@ impl Results {
             formulas.unwrap_or(self.settings.csv_formulas),
             first,
             &self.tasks,
-            tally,
+            export::Terms {
+                cancel,
+                tally,
+                place,
+                ended: Box::pin(ended),
+            },
         )
         .await
     }

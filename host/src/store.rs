@@ -9,12 +9,15 @@ mod facts;
 mod migrations;
 mod open;
 mod remembered;
+mod room;
+mod space;
 
 use std::{
     collections::HashMap,
     fmt::Write,
     ops::{Deref, DerefMut},
     sync::{Arc, RwLock},
+    time::Duration,
 };
 
 use sqlx::{
@@ -22,14 +25,22 @@ use sqlx::{
     any::{AnyArguments, AnyQueryResult},
     query::Query,
 };
+use tokio::{
+    sync::{Mutex, OwnedMutexGuard},
+    time::timeout,
+};
 use uuid::Uuid;
 
-use self::remembered::{Changes, Changing};
+use self::{
+    remembered::{Changes, Changing},
+    room::Bounds,
+};
 use crate::error::{Blame, Code, Error, Result};
 
 pub use active_plugins::PluginSwitch;
 pub use open::{Migrations, OpenError};
 pub use remembered::Remembered;
+pub use room::{Added, Counted, ROW_BYTES, count};
 pub use sqlx::{Row, any::AnyRow};
 
 /// The workspace that the first start makes.
@@ -52,6 +63,10 @@ pub struct Store {
     /// Names of workspaces by id; they never change.
     workspace_names: Arc<RwLock<HashMap<String, String>>>,
     changes: Changes,
+    bounds: Arc<Bounds>,
+    /// Who writes to SQLite does so in turn: it has one writer at a time, and knows no order among those that wait.
+    turn: Arc<Mutex<()>>,
+    patience: Duration,
 }
 
 /// The connections of a store.
@@ -71,6 +86,7 @@ pub struct Tx {
     transaction: Transaction<'static, Any>,
     /// Ends after the transaction.
     _changing: Option<Changing>,
+    _turn: Option<OwnedMutexGuard<()>>,
 }
 
 impl Tx {
@@ -147,10 +163,24 @@ impl Store {
         statement: Query<'_, Any, AnyArguments>,
     ) -> sqlx::Result<AnyQueryResult> {
         let _changing = self.changes.begin();
+        self.record(statement).await
+    }
+
+    /// One statement that writes records, as in a transaction of [`Self::begin_records`].
+    ///
+    /// # Errors
+    /// When the statement fails.
+    pub async fn record(
+        &self,
+        statement: Query<'_, Any, AnyArguments>,
+    ) -> sqlx::Result<AnyQueryResult> {
+        let _turn = self.turn().await?;
         statement.execute(&self.pool).await
     }
 
     async fn transaction(&self, changing: Option<Changing>) -> Result<Tx> {
+        // First the turn, then a connection: who waits for its turn keeps no connection from those that read.
+        let turn = self.turn().await?;
         let transaction = match self.backend {
             Backend::Sqlite => self.pool.begin_with("BEGIN IMMEDIATE").await?,
             Backend::Postgres => self.pool.begin().await?,
@@ -158,7 +188,17 @@ impl Store {
         Ok(Tx {
             transaction,
             _changing: changing,
+            _turn: turn,
         })
+    }
+
+    /// The turn to write, in the order of asking; PostgreSQL has many writers.
+    async fn turn(&self) -> sqlx::Result<Option<OwnedMutexGuard<()>>> {
+        if self.backend == Backend::Postgres {
+            return Ok(None);
+        }
+        let turn = timeout(self.patience, self.turn.clone().lock_owned()).await;
+        turn.map(Some).map_err(|_| sqlx::Error::PoolTimedOut)
     }
 
     /// Proves that the store answers.
@@ -176,14 +216,44 @@ impl Store {
 impl From<sqlx::Error> for Error {
     fn from(error: sqlx::Error) -> Self {
         match error {
-            sqlx::Error::PoolTimedOut => {
-                Error::new(Code::Overloaded, "the store is busy; try again in a moment")
-                    .blamed(Blame::Host)
-                    .with_retry_after(std::time::Duration::from_secs(1))
-            }
-            other => Error::internal(other),
+            sqlx::Error::PoolTimedOut => busy(),
+            other => match trouble(&other) {
+                Some(Trouble::Busy) => busy().with_source(other),
+                Some(Trouble::Full) => room::full().with_source(other),
+                None => Error::internal(other),
+            },
         }
     }
+}
+
+/// What passes, or what an operator must see to; no fault of the program.
+enum Trouble {
+    Busy,
+    Full,
+}
+
+/// By the codes of SQLite (the lowest byte says what it is) and of PostgreSQL: too many connections, a deadlock, a lock
+/// that was not to be had in time; no space on the disk.
+fn trouble(error: &sqlx::Error) -> Option<Trouble> {
+    let code = error.as_database_error()?.code()?;
+    match code.parse::<u32>().map(|code| code & 0xff) {
+        Ok(5 | 6) if code.len() < 5 => Some(Trouble::Busy),
+        Ok(13) if code.len() < 5 => Some(Trouble::Full),
+        _ => match &*code {
+            "53300" | "40P01" | "40001" | "55P03" => Some(Trouble::Busy),
+            "53100" => Some(Trouble::Full),
+            _ => None,
+        },
+    }
+}
+
+fn busy() -> Error {
+    Error::new(
+        Code::Overloaded,
+        "the store is busy; try again after the time in the header Retry-After",
+    )
+    .blamed(Blame::Host)
+    .with_retry_after(Duration::from_secs(1))
 }
 
 /// Whether a statement failed because a row with that name or key exists.
@@ -203,6 +273,12 @@ pub fn is_referenced(error: &sqlx::Error) -> bool {
 /// A new id; later ones sort after earlier ones.
 pub fn new_id() -> String {
     Uuid::now_v7().to_string()
+}
+
+/// Sorts behind all ids that were made before a time, and before those made since.
+pub fn first_id_of(time: jiff::Timestamp) -> String {
+    let millis = u64::try_from(time.as_millisecond()).unwrap_or(0);
+    format!("{:08x}-{:04x}", millis >> 16, millis & 0xffff)
 }
 
 /// Microseconds since 1970-01-01T00:00:00Z.

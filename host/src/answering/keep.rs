@@ -10,9 +10,9 @@ mod together;
 pub use self::together::{Together, Whole};
 use super::{Inner, prepare::Prepared, record::ResponseRecord, store};
 use crate::{
-    conversations::{self, Message},
+    conversations::{self, Conversation, Message},
     error::{Code, Result},
-    store::Tx,
+    store::{Added, Tx},
 };
 
 /// Stores a response that begins, with what was asked.
@@ -22,7 +22,7 @@ use crate::{
 pub async fn open(inner: &Inner, prepared: &Prepared, record: &ResponseRecord) -> Result<()> {
     let mut tx = inner.parts.store.begin_records().await?;
     conversation(&mut tx, prepared, false).await?;
-    add(&mut tx, inner, prepared, record).await?;
+    add(&mut tx, inner, prepared, record, 0).await?;
     Ok(tx.commit().await?)
 }
 
@@ -58,9 +58,13 @@ pub async fn complete(
     }
     let mut tx = inner.parts.store.begin_records().await?;
     conversation(&mut tx, prepared, is_open).await?;
+    // The end of an answer is stored even where there is no room for it: its beginning was let in.
     match is_open {
-        true => store::finish(&mut tx, kept).await?,
-        false => add(&mut tx, inner, prepared, kept).await?,
+        true => {
+            store::finish(&mut tx, kept).await?;
+            count(&mut tx, prepared, message).await?;
+        }
+        false => add(&mut tx, inner, prepared, kept, message.bytes()).await?,
     }
     conversations::append(
         &mut tx,
@@ -99,28 +103,65 @@ pub async fn fail(
     };
     match (is_open, taken) {
         (true, _) => store::finish(&mut tx, record).await?,
-        (false, true) => add(&mut tx, inner, prepared, record).await?,
+        (false, true) => add(&mut tx, inner, prepared, record, 0).await?,
         (false, false) => {
             record.conversation_id = None;
             store::insert(&mut tx, &[record], &inner.host_id).await?;
+            let added = Added::of(
+                &record.workspace_id,
+                &record.key_id,
+                store::bytes_of(record),
+            );
+            inner.parts.store.add_stored(&mut tx, &added).await?;
         }
     }
     if taken && let Some(said) = said {
+        count(&mut tx, prepared, said).await?;
         let said = std::slice::from_ref(said);
         conversations::append(&mut tx, &prepared.conversation, Some(record.id), said).await?;
     }
     Ok(tx.commit().await?)
 }
 
-/// Adds the response and what was asked.
+/// Adds the response and what was asked, and counts both, with the bytes of what comes with it.
 async fn add(
     tx: &mut Tx,
     inner: &Inner,
     prepared: &Prepared,
     record: &ResponseRecord,
+    more: usize,
 ) -> Result<()> {
+    let Prepared {
+        conversation,
+        input,
+        ..
+    } = prepared;
     store::insert(tx, &[record], &inner.host_id).await?;
-    conversations::append(tx, &prepared.conversation, Some(record.id), &prepared.input).await
+    conversations::append(tx, conversation, Some(record.id), input).await?;
+    let of_new = if prepared.is_new {
+        conversation.bytes()
+    } else {
+        0
+    };
+    let mut added = conversation.added(of_new + conversations::bytes_of(input) + more);
+    added.add(
+        &record.workspace_id,
+        &record.key_id,
+        store::bytes_of(record),
+    );
+    inner.parts.store.add_stored(tx, &added).await
+}
+
+/// Counts a message, whatever the bounds are.
+async fn count(tx: &mut Tx, prepared: &Prepared, message: &Message) -> Result<()> {
+    let Conversation {
+        workspace_id,
+        key_id,
+        ..
+    } = &prepared.conversation;
+    let bytes = i64::try_from(message.bytes()).unwrap_or(i64::MAX);
+    crate::store::count(tx, workspace_id, key_id, bytes).await?;
+    Ok(())
 }
 
 /// Makes the conversation, or takes the row of the one that is there.

@@ -166,6 +166,7 @@ impl Task {
         let results = &self.inner.parts.results;
         // The statement has its own, shorter limit inside; this one only makes the wait finite.
         let call = Call::new(results.longest(), log.cancel.clone());
+        let call = call.for_key(self.record.key_id.as_str());
         let page = results
             .page(accepted, query.max_inline_rows, 0, &call)
             .await
@@ -218,6 +219,7 @@ impl Task {
             bounds: &parts.settings,
             max_output_tokens: self.record.limits.max_output_tokens,
             settings: &self.record.settings,
+            key: &self.record.key_id,
             tally: self.prepared.tally.as_deref(),
             links: Links::new(words),
         };

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use serde_json::value::RawValue;
 use sqlx::{Any, AssertSqlSafe, Row, any::AnyArguments, query::Query};
 use uuid::Uuid;
@@ -9,8 +10,29 @@ use uuid::Uuid;
 use super::record::{Cut, ResponseRecord, ResponseStatus};
 use crate::{
     error::{Error, Result},
-    store::{self, CHUNK, Store, Tx, groups, placeholders, rows_of_placeholders},
+    store::{self, CHUNK, ROW_BYTES, Store, Tx, groups, placeholders, rows_of_placeholders},
 };
+
+/// What a response counts in SQL, as [`bytes_of`] does.
+const BYTES: &str = "CAST(octet_length(output) + octet_length(metadata) + COALESCE(octet_length(instructions), 0) \
+     + COALESCE(octet_length(error), 0) + 256 AS BIGINT)";
+
+/// What a response counts for its key.
+pub fn bytes_of(record: &ResponseRecord) -> usize {
+    let metadata = store::to_json(&record.metadata).map_or(0, |text| text.len());
+    let instructions = record.instructions.as_ref().map_or(0, String::len);
+    ROW_BYTES + metadata + instructions + bytes_of_end(record)
+}
+
+/// What of it comes with its end.
+fn bytes_of_end(record: &ResponseRecord) -> usize {
+    let output = store::to_json(&record.output).map_or(0, |text| text.len());
+    let error = record
+        .error
+        .as_ref()
+        .map_or(0, |error| error.to_string().len());
+    output + error
+}
 
 /// Adds responses; those that already ended are added whole.
 pub async fn insert(tx: &mut Tx, records: &[&ResponseRecord], host_id: &str) -> Result<()> {
@@ -59,7 +81,7 @@ fn bind<'q>(
         .bind(record.completed_at.map(|time| time.as_microsecond())))
 }
 
-/// Writes how a response ended.
+/// Writes how a response ended, and counts it.
 pub async fn finish(tx: &mut Tx, record: &ResponseRecord) -> Result<()> {
     sqlx::query(
         "UPDATE responses SET status = $2, error = $3, output = $4, usage = $5, is_cut = $6, completed_at = $7
@@ -74,6 +96,10 @@ pub async fn finish(tx: &mut Tx, record: &ResponseRecord) -> Result<()> {
     .bind(record.completed_at.map(|time| time.as_microsecond()))
     .execute(&mut **tx)
     .await?;
+    // An empty list was there before.
+    let more = bytes_of_end(record).saturating_sub("[]".len());
+    let more = i64::try_from(more).unwrap_or(i64::MAX);
+    store::count(tx, &record.workspace_id, &record.key_id, more).await?;
     Ok(())
 }
 
@@ -122,16 +148,38 @@ pub async fn find(store: &Store, id: Uuid) -> Result<Option<ResponseRecord>> {
 /// Removes a response; the messages of its conversation stay.
 pub async fn delete(store: &Store, id: Uuid) -> Result<()> {
     let mut tx = store.begin_records().await?;
-    for statement in [
-        "UPDATE messages SET response_id = NULL WHERE response_id = $1",
-        "DELETE FROM responses WHERE id = $1",
-    ] {
-        sqlx::query(statement)
-            .bind(id.to_string())
-            .execute(&mut *tx)
-            .await?;
+    sqlx::query("UPDATE messages SET response_id = NULL WHERE response_id = $1")
+        .bind(id.to_string())
+        .execute(&mut *tx)
+        .await?;
+    let sql =
+        format!("DELETE FROM responses WHERE id = $1 RETURNING workspace_id, key_id, {BYTES}");
+    let row = sqlx::query(AssertSqlSafe(sql))
+        .bind(id.to_string())
+        .fetch_optional(&mut *tx)
+        .await?;
+    if let Some(row) = row {
+        let (workspace, key): (String, String) = (row.try_get(0)?, row.try_get(1)?);
+        store::count(&mut tx, &workspace, &key, -row.try_get::<i64, _>(2)?).await?;
     }
     Ok(tx.commit().await?)
+}
+
+/// Responses that are removed at a time.
+const OLD_AT_ONCE: u32 = 100;
+
+/// Some responses that ended and were made before a time.
+pub async fn older(store: &Store, before: Timestamp) -> Result<Vec<Uuid>> {
+    let sql = format!(
+        "SELECT id FROM responses WHERE id < $1 AND created_at < $2 AND completed_at IS NOT NULL ORDER BY id \
+         LIMIT {OLD_AT_ONCE}"
+    );
+    let ids: Vec<String> = sqlx::query_scalar(AssertSqlSafe(sql))
+        .bind(store::first_id_of(before))
+        .bind(before.as_microsecond())
+        .fetch_all(store.pool())
+        .await?;
+    Ok(ids.iter().filter_map(|id| id.parse().ok()).collect())
 }
 
 /// Says that somebody still works on these responses.
@@ -197,7 +245,7 @@ pub async fn fail_abandoned(
     others_before: i64,
     error: &str,
 ) -> Result<u64> {
-    let done = sqlx::query(
+    let statement = sqlx::query(
         "UPDATE responses SET status = 'failed', error = $1, completed_at = $2
          WHERE completed_at IS NULL
            AND ((host_id = $3 AND heartbeat_at < $4) OR (host_id <> $3 AND heartbeat_at < $5))",
@@ -206,9 +254,8 @@ pub async fn fail_abandoned(
     .bind(store::now())
     .bind(host_id)
     .bind(own_before)
-    .bind(others_before)
-    .execute(store.pool())
-    .await?;
+    .bind(others_before);
+    let done = store.record(statement).await?;
     Ok(done.rows_affected())
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tokio::time::{Instant, timeout_at};
+use tokio::time::timeout_at;
 
 use super::{
     events::{Event, EventLog},
@@ -53,6 +53,8 @@ pub struct Turns<'a> {
     pub max_output_tokens: Option<u32>,
     /// What else the caller set.
     pub settings: &'a Settings,
+    /// Id of the key that asks.
+    pub key: &'a str,
     /// Counts the tokens, also of an answer that fails later.
     pub tally: Option<&'a Tally>,
     /// Takes the links out of what the model says.
@@ -75,10 +77,8 @@ impl Turns<'_> {
     /// # Errors
     /// What model or database said, or `answer_failed` naming the bound that was met.
     pub async fn run(mut self, messages: Vec<ModelMessage>) -> Result<Answer> {
-        let call = Call {
-            deadline: Instant::now() + self.bounds.wall_clock,
-            cancel: self.log.cancel.clone(),
-        };
+        let call = Call::new(self.bounds.wall_clock, self.log.cancel.clone());
+        let call = call.for_key(self.key);
         match timeout_at(call.deadline, self.take_turns(messages, &call)).await {
             Ok(Err(error)) if error.kind() == Kind::Timeout && call.remaining().is_zero() => {
                 Err(self.out_of_time().with_source(error))

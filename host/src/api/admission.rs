@@ -107,7 +107,11 @@ async fn answer(
         let taken = noted.end(&response);
         taken.await;
     }
-    response.map(|body| Body::new(Counted::new(body, caller.tally, place)))
+    let (head, body) = response.into_parts();
+    match Counted::new(body, caller.tally, place) {
+        Ok(body) => Response::from_parts(head, Body::new(body)),
+        Err(error) => error.into_response(),
+    }
 }
 
 impl Gate {

@@ -359,7 +359,8 @@ pub async fn export(
     Query(query): Query<ExportQuery>,
 ) -> Result<Response> {
     let statement = stored(&results, &caller, &id, &item_id).await?;
-    let export = results.export(&statement, query.formulas).await?;
+    let message_id = statement.message_id;
+    let export = results.export(statement, query.formulas).await?;
     let headers = [
         (
             header::CONTENT_TYPE.as_str(),
@@ -367,15 +368,12 @@ pub async fn export(
         ),
         (
             header::CONTENT_DISPOSITION.as_str(),
-            format!(
-                "attachment; filename=\"result-{}.csv\"",
-                statement.message_id
-            ),
+            format!("attachment; filename=\"result-{}.csv\"", message_id),
         ),
         ("x-mindhost-plugin", export.digest.clone()),
     ];
     let pieces = stream::unfold(export, |mut export| async move {
-        Some((export.pieces.recv().await?, export))
+        Some((export.next().await?, export))
     });
     Ok((headers, Body::from_stream(pieces)).into_response())
 }

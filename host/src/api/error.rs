@@ -124,7 +124,7 @@ impl IntoResponse for Error {
                 .insert(header::WWW_AUTHENTICATE, bearer);
         }
         // The same question would meet the same bound again, and cost as much: clients repeat what a gateway refuses.
-        if self.code() == Code::AnswerFailed {
+        if matches!(self.code(), Code::AnswerFailed | Code::QuotaExceeded) {
             let no = HeaderValue::from_static("false");
             response.headers_mut().insert("x-should-retry", no);
         }

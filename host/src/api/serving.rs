@@ -47,6 +47,10 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// How long it waits for one that was asked to make room before it asks another.
 const ROOM_PAUSE: Duration = Duration::from_millis(20);
 
+/// Bytes of the connection that may wait for its client in our own buffers, and as many in the system's: enough to keep a
+/// fast client busy, and what a slow one costs. A request's head has room in as many.
+const UNSENT: u32 = 64 << 10;
+
 /// How many connections there may be, and how long each may do nothing.
 #[derive(Clone, Debug)]
 pub(super) struct Bounds {
@@ -267,7 +271,11 @@ impl Connection {
                 Ok::<_, Infallible>(response.map(|body| Answer { body, _use: use_of }))
             }
         });
-        let mut connection = pin!(http1::Builder::new().serve_connection(wire, answer));
+        let mut connection = pin!(
+            http1::Builder::new()
+                .max_buf_size(UNSENT as usize)
+                .serve_connection(wire, answer)
+        );
         let mut quiet = pin!(sleep(self.bounds.first_request));
         let mut seen = 0;
         loop {
@@ -308,6 +316,12 @@ impl Connection {
         #[cfg(target_os = "linux")]
         if let Err(error) = SockRef::from(stream).set_tcp_user_timeout(Some(self.bounds.unread)) {
             tracing::debug!(%error, "could not set TCP_USER_TIMEOUT");
+        }
+        // What was not sent yet waits with us, where it is counted. What is on its way has no such limit, so far away clients
+        // are served as fast as near ones.
+        #[cfg(target_os = "linux")]
+        if let Err(error) = SockRef::from(stream).set_tcp_notsent_lowat(UNSENT) {
+            tracing::debug!(%error, "could not set TCP_NOTSENT_LOWAT");
         }
     }
 }

@@ -184,6 +184,10 @@ impl AppState {
             shutdown.tasks.clone(),
         ));
         catalog.start().await?;
+        let (space, ending) = (store.clone(), shutdown.ending.clone());
+        shutdown.tasks.spawn(async move {
+            ending.run_until_cancelled(space.give_space_back()).await;
+        });
         let conversations = Conversations::new(store.clone());
         let results = Results::new(
             &store,
@@ -191,6 +195,7 @@ impl AppState {
             datasources.clone(),
             catalog.clone(),
             config.sql.clone(),
+            config.limits.exports_per_key,
             shutdown.tasks.clone(),
         );
         let stored_results = StoredResults::new(
@@ -209,6 +214,7 @@ impl AppState {
             results: results.clone(),
             stored_results: stored_results.clone(),
             settings: config.answering.clone(),
+            retention: config.store.retention,
             tasks: shutdown.tasks.clone(),
             ending: shutdown.ending.clone(),
             halt: shutdown.halt.clone(),

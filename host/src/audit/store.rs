@@ -32,7 +32,7 @@ pub(super) async fn insert_one(store: &Store, note: &Waiting) -> Result<()> {
         placeholders(1, COLUMNS)
     );
     let query = bind(sqlx::query(AssertSqlSafe(sql)), note);
-    query.execute(store.pool()).await?;
+    store.record(query).await?;
     Ok(())
 }
 
@@ -82,10 +82,8 @@ pub(super) async fn read(store: &Store, workspace: &str, wanted: &Wanted) -> Res
 }
 
 pub(super) async fn delete_before(store: &Store, before: i64) -> Result<()> {
-    sqlx::query("DELETE FROM audit WHERE created_at < $1")
-        .bind(before)
-        .execute(store.pool())
-        .await?;
+    let old = sqlx::query("DELETE FROM audit WHERE created_at < $1").bind(before);
+    store.record(old).await?;
     Ok(())
 }
 

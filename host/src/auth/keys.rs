@@ -10,7 +10,7 @@ use super::{Auth, Caller, Compat, Role, begin, hash, store, width::Width};
 use crate::{
     error::{Code, Error, Result},
     names,
-    store::{Store, Tx, now},
+    store::{Counted, Store, Tx, now},
 };
 
 /// A key as it is listed: never its text.
@@ -193,6 +193,10 @@ async fn make(
         let mut seen = HashSet::new();
         minds.retain(|id| seen.insert(id.clone()));
         check_count(minds.len())?;
+    }
+    // Who is at the command line decides about the limit too.
+    if by.is_some() {
+        store.require_room_for(Counted::Keys, workspace).await?;
     }
     let text = new_text()?;
     let mut tx = begin(store, by).await?;

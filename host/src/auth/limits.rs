@@ -23,13 +23,23 @@ use crate::{
 /// When someone may try again whose key has too many requests under way; nobody knows when one will end.
 const LATER: Duration = Duration::from_secs(1);
 
-type Running = Arc<Mutex<HashMap<Arc<str>, u32>>>;
+type Running = Arc<Mutex<HashMap<Arc<str>, Used>>>;
+
+/// What a key uses now.
+#[derive(Debug, Default)]
+struct Used {
+    /// Requests under way.
+    requests: u32,
+    /// Bytes of whole answers that its clients have yet to take.
+    unread: u64,
+}
 
 /// The limits, and what each key has used of them.
 #[derive(Debug)]
 pub struct Limits {
     rate: Option<DefaultKeyedRateLimiter<Arc<str>>>,
     concurrent: Option<NonZeroU32>,
+    max_unread: u64,
     running: Running,
 }
 
@@ -37,6 +47,8 @@ pub struct Limits {
 #[derive(Debug)]
 pub struct Place {
     key: Arc<str>,
+    unread: u64,
+    max_unread: u64,
     running: Running,
 }
 
@@ -50,6 +62,7 @@ impl Limits {
         Self {
             rate,
             concurrent: NonZeroU32::new(settings.concurrent_requests),
+            max_unread: settings.unread_bytes_per_key,
             running: Running::default(),
         }
     }
@@ -57,7 +70,7 @@ impl Limits {
     /// Requests of all keys that are under way.
     pub fn under_way(&self) -> u64 {
         let running = locks::lock(&self.running);
-        running.values().map(|count| u64::from(*count)).sum()
+        running.values().map(|used| u64::from(used.requests)).sum()
     }
 
     /// Begins a request of a key.
@@ -75,29 +88,56 @@ impl Limits {
             ));
         }
         let mut running = locks::lock(&self.running);
-        let count = running.entry(key.clone()).or_default();
+        let used = running.entry(key.clone()).or_default();
         if let Some(limit) = self.concurrent
-            && *count >= limit.get()
+            && used.requests >= limit.get()
         {
             let message = format!(
                 "this key has {limit} requests under way, as many as it may (limits.concurrent_requests)"
             );
             return Err(refused(&message, LATER));
         }
-        *count += 1;
+        used.requests += 1;
         Ok(Place {
             key: key.clone(),
+            unread: 0,
+            max_unread: self.max_unread,
             running: self.running.clone(),
         })
+    }
+}
+
+impl Place {
+    /// Takes room for an answer that is whole in memory until its client has taken it. An answer alone always has some.
+    ///
+    /// # Errors
+    /// `rate_limit_exceeded` when the key's clients have yet to take as much as they may.
+    pub fn hold(&mut self, bytes: u64) -> Result<()> {
+        let mut running = locks::lock(&self.running);
+        let Some(used) = running.get_mut(&self.key) else {
+            return Ok(());
+        };
+        if self.max_unread > 0 && used.unread > 0 && used.unread + bytes > self.max_unread {
+            let message = format!(
+                "the clients of this key have yet to read {} bytes of answers; with this one it would be more than the {} that \
+                 may wait for them (limits.unread_bytes_per_key)",
+                used.unread, self.max_unread
+            );
+            return Err(refused(&message, LATER));
+        }
+        used.unread += bytes;
+        self.unread += bytes;
+        Ok(())
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
         let mut running = locks::lock(&self.running);
-        if let Some(count) = running.get_mut(&self.key) {
-            *count -= 1;
-            if *count == 0 {
+        if let Some(used) = running.get_mut(&self.key) {
+            used.requests -= 1;
+            used.unread -= self.unread;
+            if used.requests == 0 {
                 running.remove(&self.key);
             }
         }
@@ -121,6 +161,7 @@ mod tests {
             requests_per_second,
             burst,
             concurrent_requests,
+            ..config::Config::defaults().unwrap().limits
         })
     }
 
@@ -134,6 +175,23 @@ mod tests {
         assert_eq!(refused.code(), Code::RateLimited);
         assert!(refused.retry_after().is_some_and(|wait| wait <= LATER));
         assert!(limits.enter(&other).is_ok());
+    }
+
+    #[test]
+    fn what_clients_do_not_read_counts_until_the_request_is_over() {
+        let limits = Limits {
+            max_unread: 100,
+            ..limits(0, 0, 0)
+        };
+        let key: Arc<str> = "key".into();
+        let [mut first, mut second] = [(); 2].map(|()| limits.enter(&key).unwrap());
+        first.hold(150).unwrap();
+        let refused = second.hold(1).unwrap_err();
+        assert!(refused.message().contains("limits.unread_bytes_per_key"));
+        drop(first);
+        second.hold(60).unwrap();
+        assert!(limits.enter(&key).unwrap().hold(41).is_err());
+        limits.enter(&key).unwrap().hold(40).unwrap();
     }
 
     #[test]

@@ -87,11 +87,10 @@ pub(super) async fn by_hash(
 }
 
 pub(super) async fn used(store: &Store, key_id: &str) -> Result<()> {
-    sqlx::query("UPDATE keys SET last_used_at = $1 WHERE id = $2")
+    let used = sqlx::query("UPDATE keys SET last_used_at = $1 WHERE id = $2")
         .bind(now())
-        .bind(key_id)
-        .execute(store.pool())
-        .await?;
+        .bind(key_id);
+    store.record(used).await?;
     Ok(())
 }
 

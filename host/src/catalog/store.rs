@@ -6,6 +6,7 @@
 mod edit;
 #[cfg(test)]
 pub mod fixture;
+mod listing;
 mod read;
 mod runs;
 mod write;

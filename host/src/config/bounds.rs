@@ -57,6 +57,14 @@ fn counts(config: &Config) -> Vec<(&'static str, u64)> {
             plugins.max_target_memory_bytes,
         ),
         ("plugins.max_instances", plugins.max_instances.into()),
+        (
+            "plugins.max_workspace_instances",
+            plugins.max_workspace_instances.into(),
+        ),
+        (
+            "plugins.max_key_instances",
+            plugins.max_key_instances.into(),
+        ),
         ("plugins.batch_bytes", plugins.batch_bytes.into()),
         ("plugins.max_batch_bytes", plugins.max_batch_bytes.into()),
         ("plugins.max_cell_bytes", plugins.max_cell_bytes.into()),
@@ -78,6 +86,10 @@ fn counts(config: &Config) -> Vec<(&'static str, u64)> {
         ("plugins.max_package_bytes", plugins.max_package_bytes),
         ("plugins.faults.budget", plugins.faults.budget.into()),
         ("sql.max_connections", sql.max_connections.into()),
+        (
+            "sql.max_connections_ceiling",
+            sql.max_connections_ceiling.into(),
+        ),
         ("sql.statement_bytes", sql.statement_bytes as u64),
         ("sql.page_bytes", sql.page_bytes as u64),
         ("catalog.concurrency", catalog.concurrency as u64),
@@ -108,6 +120,10 @@ fn times(config: &Config) -> Vec<(&'static str, Duration)> {
         ("plugins.http_idle_timeout", plugins.http_idle_timeout),
         ("rollouts.check_timeout", config.rollouts.check_timeout),
         ("sql.statement_timeout", sql.statement_timeout),
+        (
+            "sql.statement_timeout_ceiling",
+            sql.statement_timeout_ceiling,
+        ),
         ("sql.export_timeout", sql.export_timeout),
         ("sql.export_idle_timeout", sql.export_idle_timeout),
         ("catalog.check_timeout", catalog.check_timeout),

@@ -112,6 +112,10 @@ pub struct PluginSettings {
     pub max_target_memory_bytes: u64,
     /// Instances that may exist at once, live connections included. Their address space is reserved at start.
     pub max_instances: u32,
+    /// Of them, those of one workspace's datasources and providers.
+    pub max_workspace_instances: u32,
+    /// Of them, those that work for one key.
+    pub max_key_instances: u32,
     /// Bytes that a cursor is asked for at a time. Large enough to hide the cost of a call, small enough that
     /// a slow reader holds little.
     pub batch_bytes: u32,

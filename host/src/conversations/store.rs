@@ -1,5 +1,6 @@
 //! The queries of conversations and messages.
 
+use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use sqlx::{
     Any, AssertSqlSafe, Row,
@@ -88,10 +89,15 @@ fn bind<'q>(
         .bind("message")
         .bind(message.author.as_str())
         .bind(&message.status)
-        .bind(json!([{"type": "text", "text": message.text}]).to_string())
+        .bind(content(message))
         .bind(message.sql.as_ref().map(|sql| sql.text.as_str()))
         .bind(message.sql.as_ref().map(|sql| sql.origin.as_str()))
         .bind(message.created_at.as_microsecond())
+}
+
+/// The text of a message, as it is stored.
+pub(super) fn content(message: &Message) -> String {
+    json!([{"type": "text", "text": message.text}]).to_string()
 }
 
 /// Takes the row of a conversation until the end of the transaction, and gives it this Mind if it has none yet.
@@ -193,23 +199,69 @@ pub async fn all(store: &Store, caller: &Caller, window: Window) -> Result<Vec<C
 }
 
 /// Replaces the notes of a conversation.
-pub async fn set_metadata(store: &Store, id: Uuid, metadata: &Map<String, Value>) -> Result<()> {
-    sqlx::query("UPDATE conversations SET metadata = $2 WHERE id = $1")
-        .bind(id.to_string())
-        .bind(store::to_json(metadata)?)
-        .execute(store.pool())
+pub async fn set_metadata(
+    store: &Store,
+    conversation: &Conversation,
+    metadata: &Map<String, Value>,
+) -> Result<()> {
+    let mut tx = store.begin_records().await?;
+    if !lock(&mut tx, conversation.id).await? {
+        return Err(not_found(conversation.id));
+    }
+    let id = conversation.id.to_string();
+    let sql = "SELECT CAST(octet_length(metadata) AS BIGINT) FROM conversations WHERE id = $1";
+    let before: i64 = sqlx::query_scalar(sql)
+        .bind(&id)
+        .fetch_one(&mut *tx)
         .await?;
-    Ok(())
+    let text = store::to_json(metadata)?;
+    let more = i64::try_from(text.len()).unwrap_or(i64::MAX) - before;
+    sqlx::query("UPDATE conversations SET metadata = $2 WHERE id = $1")
+        .bind(&id)
+        .bind(text)
+        .execute(&mut *tx)
+        .await?;
+    match usize::try_from(more) {
+        Ok(more) => store.add_stored(&mut tx, &conversation.added(more)).await?,
+        Err(_) => store::count(
+            &mut tx,
+            &conversation.workspace_id,
+            &conversation.key_id,
+            more,
+        )
+        .await
+        .map(drop)?,
+    }
+    Ok(tx.commit().await?)
 }
 
+/// What a message counts, as [`Message::bytes`] does.
+const MESSAGE_BYTES: &str =
+    "CAST(octet_length(content) + COALESCE(octet_length(sql), 0) + 256 AS BIGINT)";
+
 /// Removes a message. False when the conversation has none of that id.
-pub async fn remove(store: &Store, conversation: Uuid, id: Uuid) -> Result<bool> {
-    let done = sqlx::query("DELETE FROM messages WHERE conversation_id = $1 AND id = $2")
-        .bind(conversation.to_string())
+pub async fn remove(store: &Store, conversation: &Conversation, id: Uuid) -> Result<bool> {
+    let mut tx = store.begin_records().await?;
+    let sql = format!(
+        "DELETE FROM messages WHERE conversation_id = $1 AND id = $2 RETURNING {MESSAGE_BYTES}"
+    );
+    let removed: Option<i64> = sqlx::query_scalar(AssertSqlSafe(sql))
+        .bind(conversation.id.to_string())
         .bind(id.to_string())
-        .execute(store.pool())
+        .fetch_optional(&mut *tx)
         .await?;
-    Ok(done.rows_affected() > 0)
+    let Some(bytes) = removed else {
+        return Ok(false);
+    };
+    store::count(
+        &mut tx,
+        &conversation.workspace_id,
+        &conversation.key_id,
+        -bytes,
+    )
+    .await?;
+    tx.commit().await?;
+    Ok(true)
 }
 
 /// The conversation that a message is in.
@@ -251,7 +303,19 @@ fn uuid_of(row: &AnyRow, column: &str) -> Result<Uuid> {
 /// Removes a conversation and its messages; its responses stay as a record without it.
 pub async fn delete(store: &Store, id: Uuid) -> Result<()> {
     let mut tx = store.begin_records().await?;
-    lock(&mut tx, id).await?;
+    if !lock(&mut tx, id).await? {
+        return Ok(());
+    }
+    let sql = format!(
+        "SELECT workspace_id, key_id, CAST(octet_length(metadata) + 256 + COALESCE((SELECT SUM({MESSAGE_BYTES}) \
+         FROM messages WHERE conversation_id = $1), 0) AS BIGINT) AS bytes FROM conversations WHERE id = $1"
+    );
+    let row = sqlx::query(AssertSqlSafe(sql))
+        .bind(id.to_string())
+        .fetch_one(&mut *tx)
+        .await?;
+    let (workspace, key): (String, String) = (row.try_get(0)?, row.try_get(1)?);
+    store::count(&mut tx, &workspace, &key, -row.try_get::<i64, _>(2)?).await?;
     for statement in [
         "UPDATE responses SET conversation_id = NULL WHERE conversation_id = $1",
         "DELETE FROM messages WHERE conversation_id = $1",
@@ -263,6 +327,25 @@ pub async fn delete(store: &Store, id: Uuid) -> Result<()> {
             .await?;
     }
     Ok(tx.commit().await?)
+}
+
+/// Conversations that are removed at a time.
+const QUIET_AT_ONCE: u32 = 100;
+
+/// Some conversations in which nothing was said since a time, and in which nothing is under way.
+pub async fn quiet(store: &Store, since: Timestamp) -> Result<Vec<Uuid>> {
+    let sql = format!(
+        "SELECT id FROM conversations c WHERE id < $1 AND created_at < $2
+         AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.conversation_id = c.id AND m.created_at >= $2)
+         AND NOT EXISTS (SELECT 1 FROM responses r WHERE r.conversation_id = c.id AND r.completed_at IS NULL)
+         ORDER BY id LIMIT {QUIET_AT_ONCE}"
+    );
+    let rows = sqlx::query(AssertSqlSafe(sql))
+        .bind(store::first_id_of(since))
+        .bind(since.as_microsecond())
+        .fetch_all(store.pool())
+        .await?;
+    rows.iter().map(|row| uuid_of(row, "id")).collect()
 }
 
 /// Where a message stands in its conversation.

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::{
+    config,
+    error::{Error, Result},
+};
 
 const MAX_DESCRIPTION: usize = 10_000;
 
@@ -48,24 +51,33 @@ impl Settings {
         self.statement_timeout_ms.map(Duration::from_millis)
     }
 
-    /// Refuses values out of range.
-    pub(super) fn check(&self) -> Result<()> {
-        if self
-            .max_connections
-            .is_some_and(|n| !(1..=1000).contains(&n))
+    /// Refuses values out of range, and above the operator's ceiling unless they are `old` ones: those count as the
+    /// ceiling, and other changes need not change them.
+    pub(super) fn check(&self, old: &Self, ceiling: Ceiling) -> Result<()> {
+        let most = ceiling.max_connections.min(1000);
+        if self.max_connections != old.max_connections
+            && let Some(asked) = self.max_connections
+            && !(1..=most).contains(&asked)
         {
             return Err(Error::invalid(
                 "max_connections",
-                "`max_connections` must be between 1 and 1000",
+                format!(
+                    "`max_connections` must be between 1 and {most} (sql.max_connections_ceiling), got {asked}"
+                ),
             ));
         }
-        if self
-            .statement_timeout_ms
-            .is_some_and(|ms| !(1..=86_400_000).contains(&ms))
+        let longest = ceiling.statement_timeout.min(Duration::from_secs(86_400));
+        if self.statement_timeout_ms != old.statement_timeout_ms
+            && let Some(asked) = self.statement_timeout()
+            && !(Duration::from_millis(1)..=longest).contains(&asked)
         {
             return Err(Error::invalid(
                 "statement_timeout",
-                "`statement_timeout` must be between \"1ms\" and \"24h\"",
+                format!(
+                    "`statement_timeout` must be between \"1ms\" and \"{}\" (sql.statement_timeout_ceiling), got \"{}\"",
+                    written(longest),
+                    written(asked)
+                ),
             ));
         }
         let named = |schema: &String| (1..=128).contains(&schema.chars().count());
@@ -76,6 +88,32 @@ impl Settings {
             ));
         }
         Ok(())
+    }
+}
+
+/// The most that a datasource may set, as the operator says.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ceiling {
+    pub max_connections: u32,
+    pub statement_timeout: Duration,
+}
+
+impl Ceiling {
+    pub fn of(settings: &config::Sql) -> Self {
+        Self {
+            max_connections: settings.max_connections_ceiling,
+            statement_timeout: settings.statement_timeout_ceiling,
+        }
+    }
+}
+
+/// As such a time is written: `90s`, `1500ms`.
+fn written(time: Duration) -> String {
+    let (millis, seconds) = (time.as_millis(), time.as_secs());
+    match (millis % 1000, seconds % 3600) {
+        (0, 0) if seconds > 0 => format!("{}h", seconds / 3600),
+        (0, _) if seconds > 0 => format!("{seconds}s"),
+        _ => format!("{millis}ms"),
     }
 }
 

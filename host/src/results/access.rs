@@ -162,7 +162,7 @@ pub async fn load(
             send_values: datasource.settings.send_values,
         });
         access.sources.push(Source {
-            statement_timeout: datasource.settings.statement_timeout(),
+            statement_timeout: datasources.statement_timeout(&datasource.settings),
             send_rows: datasource.settings.send_rows,
             target: Arc::new(datasources.target(&datasource).await?),
             engine: datasource.engine,

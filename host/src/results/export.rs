@@ -1,6 +1,6 @@
 //! A whole result as CSV, streamed: a batch is encoded and sent before the next one is read.
 
-use std::{io, sync::Arc, time::Duration};
+use std::{io, pin::Pin, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use tokio::{
@@ -11,6 +11,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::Instrument;
 use uuid::Uuid;
 
+use super::exports::Place;
 use crate::{
     config::{self, Formulas},
     error::{Code, Error, Kind, Result},
@@ -27,11 +28,35 @@ const BATCHES_IN_FLIGHT: usize = 2;
 
 /// A CSV stream that has begun.
 pub struct Export {
-    /// Pieces of the file; an error breaks the transfer off, so that no client takes a part for the whole.
-    pub pieces: mpsc::Receiver<io::Result<Bytes>>,
+    pieces: mpsc::Receiver<io::Result<Bytes>>,
+    /// Cancelled when nobody may have the rest, not even what waits in `pieces`.
+    ended: CancellationToken,
     /// The component that serves it.
     pub digest: String,
     _cancel_on_drop: tokio_util::sync::DropGuard,
+}
+
+impl Export {
+    /// The next piece of the file. An error breaks the transfer off, so that no client takes a part for the whole.
+    pub async fn next(&mut self) -> Option<io::Result<Bytes>> {
+        tokio::select! {
+            biased;
+            () = self.ended.cancelled() => Some(Err(broken())),
+            piece = self.pieces.recv() => piece,
+        }
+    }
+}
+
+/// What an export goes by.
+pub struct Terms {
+    /// Stops it, down to the engine.
+    pub cancel: CancellationToken,
+    /// Counts its rows.
+    pub tally: Option<Arc<Tally>>,
+    /// Its place among those of its key.
+    pub place: Place,
+    /// Done with the reason when nobody may have it any more.
+    pub ended: Pin<Box<dyn Future<Output = Error> + Send>>,
 }
 
 /// Runs the statement up to its first rows, then goes on in a task of its own.
@@ -42,7 +67,7 @@ pub async fn start(
     formulas: Formulas,
     first: Call,
     tasks: &TaskTracker,
-    tally: Option<Arc<Tally>>,
+    terms: Terms,
 ) -> Result<Export> {
     let whole = settings.export_timeout;
     let cancel = first.cancel.clone();
@@ -55,6 +80,8 @@ pub async fn start(
     let batch = connection.next(ROWS_AT_ONCE, &first).await?;
     let digest = connection.digest().to_owned();
     let (sender, pieces) = mpsc::channel(BATCHES_IN_FLIGHT);
+    let ended = CancellationToken::new();
+    let cancel = terms.cancel;
     let copy = Copy {
         connection,
         columns,
@@ -63,11 +90,14 @@ pub async fn start(
         idle: settings.export_idle_timeout,
         formulas,
         cancel: cancel.clone(),
-        tally,
+        tally: terms.tally,
+        ended: ended.clone(),
+        _place: terms.place,
     };
-    tasks.spawn(copy.run(batch).in_current_span());
+    tasks.spawn(copy.run(batch, terms.ended).in_current_span());
     Ok(Export {
         pieces,
+        ended,
         digest,
         _cancel_on_drop: cancel.drop_guard(),
     })
@@ -83,11 +113,21 @@ struct Copy {
     formulas: Formulas,
     cancel: CancellationToken,
     tally: Option<Arc<Tally>>,
+    ended: CancellationToken,
+    _place: Place,
 }
 
 impl Copy {
-    async fn run(mut self, first: Option<Batch>) {
-        if let Err(error) = self.copy(first).await {
+    async fn run(mut self, first: Option<Batch>, ended: impl Future<Output = Error>) {
+        let over = self.ended.clone();
+        let copied = tokio::select! {
+            copied = self.copy(first) => copied,
+            error = ended => {
+                over.cancel();
+                Err(error)
+            }
+        };
+        if let Err(error) = copied {
             if error.kind() != Kind::Cancelled {
                 tracing::warn!(
                     code = error.code().as_str(),
@@ -97,17 +137,14 @@ impl Copy {
             }
             // Dropped in the middle of its cursor, the connection cancels the statement.
             drop(self.connection);
-            let broken = self
-                .sender
-                .send(Err(io::Error::other("the export broke off")));
-            let _ = timeout(self.idle, broken).await;
+            let _ = timeout(self.idle, self.sender.send(Err(broken()))).await;
         }
     }
 
     async fn copy(&mut self, mut batch: Option<Batch>) -> Result<()> {
         let call = Call {
             deadline: self.deadline,
-            cancel: self.cancel.clone(),
+            ..Call::new(Duration::ZERO, self.cancel.clone())
         };
         let mut encoder = CsvEncoder::new(self.columns.clone(), self.formulas);
         let mut piece = Vec::new();
@@ -123,6 +160,10 @@ impl Copy {
         self.connection.close(&call).await?;
         send(&self.sender, piece, self.idle).await
     }
+}
+
+fn broken() -> io::Error {
+    io::Error::other("the export broke off")
 }
 
 async fn send(

@@ -1,20 +1,22 @@
 //! The results of SQL that a message holds: found, allowed anew, run again.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::{Access, Export, Page, Results};
+use super::{Accepted, Access, Export, Page, Results};
 use crate::{
     auth::Caller,
     config::Formulas,
     conversations::{Author, Conversations, SqlOrigin},
-    error::{Code, Error, Result},
-    minds::{self, Minds},
+    error::{Code, Error, Kind, Result},
+    minds::{self, Mind, Minds},
     plugins::Call,
-    usage::Tally,
 };
+
+/// How often it is looked whether an export may go on.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// Finds the SQL of messages and runs it.
 #[derive(Clone)]
@@ -30,8 +32,10 @@ pub struct StoredStatement {
     /// The message.
     pub message_id: Uuid,
     sql: String,
+    origin: SqlOrigin,
+    mind: Arc<Mind>,
     access: Arc<Access>,
-    tally: Option<Arc<Tally>>,
+    caller: Caller,
 }
 
 impl StoredResults {
@@ -81,17 +85,23 @@ impl StoredResults {
         };
         let mind = mind
             .ok_or_else(|| minds::deleted(conversation.mind_name.as_deref().unwrap_or_default()))?;
-        if sql.origin == SqlOrigin::SqlQuery && !mind.allows_direct_queries() {
-            return Err(minds::direct_queries_not_allowed(&mind));
-        }
-        let access = self.results.access(&mind).await?;
         caller.count(|tally| tally.mind(&mind.id));
         Ok(StoredStatement {
             message_id: message.id,
+            access: self.allowed(&mind, sql.origin).await?,
             sql: sql.text,
-            access,
-            tally: caller.tally.clone(),
+            origin: sql.origin,
+            mind,
+            caller: caller.clone(),
         })
+    }
+
+    /// What a Mind lets its stored SQL see now.
+    async fn allowed(&self, mind: &Arc<Mind>, origin: SqlOrigin) -> Result<Arc<Access>> {
+        if origin == SqlOrigin::SqlQuery && !mind.allows_direct_queries() {
+            return Err(minds::direct_queries_not_allowed(mind));
+        }
+        self.results.access(mind).await
     }
 
     /// One page of its result.
@@ -102,11 +112,10 @@ impl StoredResults {
         // Dropped with the request when the client leaves, which cancels the statement.
         let cancel = self.halt.child_token();
         let call = Call::new(self.results.longest(), cancel);
+        let call = call.for_key(statement.caller.key_id.clone());
         let accepted = self.results.accept(&statement.access, &statement.sql)?;
         let page = self.results.page(&accepted, limit, offset, &call).await?;
-        if let Some(tally) = &statement.tally {
-            tally.rows(page.rows());
-        }
+        statement.caller.count(|tally| tally.rows(page.rows()));
         Ok(page)
     }
 
@@ -116,11 +125,57 @@ impl StoredResults {
     /// As for any statement, until the stream begins.
     pub async fn export(
         &self,
-        statement: &StoredStatement,
+        statement: StoredStatement,
         formulas: Option<Formulas>,
     ) -> Result<Export> {
-        let (halt, tally) = (self.halt.child_token(), statement.tally.clone());
+        let (halt, caller) = (self.halt.child_token(), statement.caller.clone());
         let accepted = self.results.accept(&statement.access, &statement.sql)?;
-        self.results.export(&accepted, formulas, halt, tally).await
+        let accepted = Arc::new(accepted);
+        let ended = self.clone().ended(statement, accepted.clone());
+        let key = &caller.key_id;
+        self.results
+            .export(&accepted, formulas, key, halt, caller.tally, ended)
+            .await
+    }
+
+    /// Waits until a statement may not be run any more, and says why.
+    async fn ended(self, statement: StoredStatement, accepted: Arc<Accepted>) -> Error {
+        loop {
+            tokio::time::sleep(LOOK).await;
+            match self.still(&statement, &accepted).await {
+                Ok(()) => {}
+                // What passes is no reason: a store that is busy, a plugin that is being replaced.
+                Err(error) if matches!(error.kind(), Kind::Internal | Kind::Unavailable) => {}
+                Err(error) => return error,
+            }
+        }
+    }
+
+    /// Whether its key is valid still, and its Mind lets it see what it saw.
+    async fn still(&self, statement: &StoredStatement, accepted: &Accepted) -> Result<()> {
+        let caller = &statement.caller;
+        if self.conversations.key_has_ended(&caller.key_id).await? {
+            return Err(Error::new(
+                Code::InvalidApiKey,
+                "the key of the export has ended",
+            ));
+        }
+        let mind = self.minds.current_by_id(caller, &statement.mind.id).await?;
+        let mind = mind.ok_or_else(|| minds::deleted(&statement.mind.name))?;
+        let access = self.allowed(&mind, statement.origin).await?;
+        if Arc::ptr_eq(&access, &statement.access) {
+            return Ok(());
+        }
+        match self
+            .results
+            .accept(&access, &statement.sql)?
+            .is_same_as(accepted)
+        {
+            true => Ok(()),
+            false => Err(Error::new(
+                Code::WrongState,
+                "the datasource or the Mind of the export was changed",
+            )),
+        }
     }
 }

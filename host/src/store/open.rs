@@ -9,8 +9,11 @@ use sqlx::{
     postgres::PgConnectOptions,
 };
 
-use super::{Backend, Store, migrations, remembered::Changes};
-use crate::config::{Config, Synchronous};
+use super::{Backend, Store, migrations, remembered::Changes, room::Bounds};
+use crate::config::{self, Config, Synchronous};
+
+/// What the journal of SQLite may keep of the disk between two times.
+const WAL_BYTES: u32 = 64 << 20;
 
 /// What need not be escaped in the path of a URL.
 const PATH: &AsciiSet = &NON_ALPHANUMERIC
@@ -75,13 +78,14 @@ impl Store {
             }
             Some(_) => return Err(OpenError::Url),
         };
-        let set_up = set_up(backend, config.store.synchronous);
+        let set_up: Arc<str> = set_up(backend, &config.store).into();
         let pool = AnyPoolOptions::new()
             // A file does not go away as a server does, and asking costs as much as a query.
             .test_before_acquire(backend == Backend::Postgres)
             .max_connections(config.store.max_connections)
             .acquire_timeout(config.store.acquire_timeout)
             .after_connect(move |connection, _| {
+                let set_up = set_up.clone();
                 Box::pin(async move {
                     connection.execute(AssertSqlSafe(set_up)).await?;
                     Ok(())
@@ -95,6 +99,12 @@ impl Store {
             backend,
             workspace_names: Arc::default(),
             changes: Changes::default(),
+            bounds: Bounds::of(
+                config,
+                (backend == Backend::Sqlite).then(|| config.data_dir.clone()),
+            ),
+            turn: Arc::default(),
+            patience: config.store.acquire_timeout,
         })
     }
 
@@ -122,7 +132,15 @@ impl Store {
     /// # Errors
     /// When a migration fails or the store is newer than this program.
     pub async fn migrate(&self) -> Result<(), OpenError> {
-        Ok(migrations::migrator(self.backend).run(&self.pool).await?)
+        migrations::migrator(self.backend).run(&self.pool).await?;
+        if let Err(error) = self.let_space_go().await {
+            let cause = std::error::Error::source(&error);
+            tracing::warn!(
+                ?cause,
+                "the store cannot be written anew: what is deleted from it stays in its file"
+            );
+        }
+        Ok(())
     }
 }
 
@@ -145,18 +163,21 @@ fn sqlite_url(data_dir: &Path) -> Result<String, OpenError> {
     Ok(format!("sqlite://{escaped}"))
 }
 
-fn set_up(backend: Backend, synchronous: Synchronous) -> &'static str {
-    match (backend, synchronous) {
-        (Backend::Sqlite, Synchronous::Normal) => {
-            "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; \
-             PRAGMA busy_timeout = 10000; PRAGMA trusted_schema = OFF;"
-        }
-        (Backend::Sqlite, Synchronous::Full) => {
-            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
-             PRAGMA busy_timeout = 10000; PRAGMA trusted_schema = OFF;"
-        }
-        (Backend::Postgres, _) => "SET TIME ZONE 'UTC'",
+/// What each connection begins with. Of SQLite, that a file gives back what is deleted comes before it has a page.
+fn set_up(backend: Backend, settings: &config::Store) -> String {
+    if backend == Backend::Postgres {
+        return "SET TIME ZONE 'UTC'".to_owned();
     }
+    let synchronous = match settings.synchronous {
+        Synchronous::Normal => "NORMAL",
+        Synchronous::Full => "FULL",
+    };
+    let patience = settings.acquire_timeout.as_millis().min(i32::MAX as u128);
+    format!(
+        "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous}; \
+         PRAGMA foreign_keys = ON; PRAGMA busy_timeout = {patience}; PRAGMA trusted_schema = OFF; \
+         PRAGMA journal_size_limit = {WAL_BYTES};"
+    )
 }
 
 #[cfg(test)]

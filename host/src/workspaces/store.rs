@@ -15,6 +15,7 @@ const CONTENTS: &[&str] = &[
     "responses",
     "conversations",
     "providers",
+    "stored_bytes",
     "audit",
     "usage_days",
     "keys",

@@ -1,14 +1,21 @@
 //! Attacks on a running server, one file a door. Each test says who attacks, what they try and what they get instead.
+//!
+//! `host/docs/security.md` says what each boundary promises and names the test here that holds it.
 
 mod deep_json;
 mod early_answers;
+mod exports;
+mod instances;
+mod long_writes;
 mod lying_vendor;
 mod model_leaks;
 mod pinning;
 mod planning;
 mod plugin_rights;
 mod prompt_injection;
+mod quota;
 mod roles_first;
+mod slow_readers;
 mod smuggling;
 mod spreadsheets;
 mod tenants;

@@ -12,7 +12,7 @@ use super::super::{record::ResponseRecord, store};
 use crate::{
     conversations::{self, Conversation, Message},
     error::{Code, Error, Result},
-    store::Store,
+    store::{Added, Store},
 };
 
 /// Responses that are stored in one transaction at most, and that may wait for theirs.
@@ -88,7 +88,7 @@ async fn write(
     let wholes: Vec<&Whole> = batch.iter().map(|(whole, _)| whole).collect();
     let written = insert(store, host_id, &wholes).await;
     let again = written.as_ref().is_err_and(|error| {
-        // One of them cannot be stored, because its key went with its workspace: the others are.
+        // One of them cannot be stored, because its key is full or went with its workspace: the others are.
         error.code() != Code::Overloaded && wholes.len() > 1
     });
     for (whole, stored) in batch.drain(..) {
@@ -101,14 +101,26 @@ async fn write(
     }
 }
 
-async fn insert(store: &Store, host_id: &str, wholes: &[&Whole]) -> Result<()> {
+async fn insert(db: &Store, host_id: &str, wholes: &[&Whole]) -> Result<()> {
     let conversations: Vec<_> = wholes.iter().map(|whole| &whole.conversation).collect();
     let records: Vec<_> = wholes.iter().map(|whole| &whole.record).collect();
     let said: Vec<_> = wholes.iter().flat_map(|whole| whole.said()).collect();
-    let mut tx = store.begin_records().await?;
+    let mut tx = db.begin_records().await?;
     conversations::insert(&mut tx, &conversations).await?;
     store::insert(&mut tx, &records, host_id).await?;
     conversations::insert_messages(&mut tx, &said).await?;
+    let mut added = Added::default();
+    for Whole {
+        conversation,
+        record,
+        messages,
+    } in wholes
+    {
+        let bytes =
+            conversation.bytes() + conversations::bytes_of(messages) + store::bytes_of(record);
+        added.add(&record.workspace_id, &record.key_id, bytes);
+    }
+    db.add_stored(&mut tx, &added).await?;
     Ok(tx.commit().await?)
 }
 

@@ -1,4 +1,4 @@
-//! The body of an answer, counted as it goes out.
+//! The body of an answer, counted as it goes out, in pieces that a client which does not read leaves with us.
 
 use std::{
     pin::Pin,
@@ -10,11 +10,17 @@ use axum::body::Body;
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 
-use crate::{auth::limits::Place, usage::Tally};
+use crate::{auth::limits::Place, error::Result, usage::Tally};
+
+/// Longest piece that is handed on at a time. What is below the connection takes as much of them as its buffers have room
+/// for, so a long answer is under way for as long as its client reads it.
+const PIECE: usize = 64 << 10;
 
 /// A body that counts its bytes. Until its last byte was taken, or it is dropped, the request is under way.
 pub(super) struct Counted {
     body: Body,
+    /// Of the frame that came last, what was not handed on yet.
+    left: Bytes,
     under_way: Option<UnderWay>,
     /// Its end was told. What compresses it asks again, and not every body can be asked then.
     ended: bool,
@@ -27,15 +33,29 @@ struct UnderWay {
 }
 
 impl Counted {
-    pub fn new(body: Body, tally: Option<Arc<Tally>>, place: Place) -> Self {
-        Self {
+    /// # Errors
+    /// When the clients of its key have too much to read already.
+    pub fn new(body: Body, tally: Option<Arc<Tally>>, mut place: Place) -> Result<Self> {
+        if let Some(bytes) = body.size_hint().exact()
+            && bytes > PIECE as u64
+        {
+            place.hold(bytes)?;
+        }
+        Ok(Self {
             body,
+            left: Bytes::new(),
             under_way: Some(UnderWay {
                 tally,
                 _place: place,
             }),
             ended: false,
-        }
+        })
+    }
+
+    /// The next piece of what came.
+    fn piece(&mut self) -> Frame<Bytes> {
+        let length = self.left.len().min(PIECE);
+        Frame::data(self.left.split_to(length))
     }
 }
 
@@ -50,25 +70,64 @@ impl HttpBody for Counted {
         if self.ended {
             return Poll::Ready(None);
         }
-        let polled = Pin::new(&mut self.body).poll_frame(context);
-        if let Poll::Ready(Some(Ok(frame))) = &polled
-            && let Some(tally) = self.under_way.as_ref().and_then(|one| one.tally.as_ref())
-            && let Some(data) = frame.data_ref()
+        let mut polled = match self.left.is_empty() {
+            true => Pin::new(&mut self.body).poll_frame(context),
+            false => Poll::Ready(Some(Ok(self.piece()))),
+        };
+        if let Poll::Ready(Some(Ok(frame))) = &mut polled
+            && let Some(data) = frame.data_mut()
         {
-            tally.bytes(data.len() as u64);
+            if data.len() > PIECE {
+                self.left = std::mem::take(data);
+                let piece = self.piece();
+                *frame = piece;
+            }
+            if let Some(tally) = self.under_way.as_ref().and_then(|one| one.tally.as_ref())
+                && let Some(data) = frame.data_ref()
+            {
+                tally.bytes(data.len() as u64);
+            }
         }
         self.ended = matches!(polled, Poll::Ready(None));
-        if self.ended || self.body.is_end_stream() {
+        if self.is_end_stream() {
             self.under_way = None;
         }
         polled
     }
 
     fn is_end_stream(&self) -> bool {
-        self.ended || self.body.is_end_stream()
+        self.ended || (self.left.is_empty() && self.body.is_end_stream())
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        let (of_body, left) = (self.body.size_hint(), self.left.len() as u64);
+        let mut hint = SizeHint::new();
+        hint.set_lower(of_body.lower() + left);
+        if let Some(upper) = of_body.upper() {
+            hint.set_upper(upper + left);
+        }
+        hint
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{auth::limits::Limits, config::Config};
+    use http_body_util::BodyExt;
+
+    #[tokio::test]
+    async fn a_long_body_goes_out_in_pieces_and_is_under_way_until_the_last() {
+        let limits = Limits::new(&Config::defaults().unwrap().limits);
+        let place = limits.enter(&"key".into()).unwrap();
+        let mut body = Counted::new(Body::from(vec![7_u8; 3 * PIECE + 1]), None, place).unwrap();
+        assert_eq!(body.size_hint().exact(), Some(3 * PIECE as u64 + 1));
+        let mut sizes = Vec::new();
+        while let Some(frame) = body.frame().await {
+            sizes.push(frame.unwrap().into_data().unwrap().len());
+            let expected = u64::from(!body.is_end_stream());
+            assert_eq!(limits.under_way(), expected, "after {sizes:?}");
+        }
+        assert_eq!(sizes, [PIECE, PIECE, PIECE, 1]);
     }
 }

@@ -113,6 +113,8 @@ const ASKING: &[Code] = &[
     AnswerFailed,
     Cancelled,
 ];
+/// Of what stores something new.
+const STORING: &[Code] = &[QuotaExceeded, StorageFull];
 /// Of the entries of `datasources` of a Mind.
 const ENTRIES: &[Code] = &[
     UnknownDatasource,
@@ -128,6 +130,7 @@ const RUN: &[Code] = &[
     AmbiguousTable,
     MindDatasourceRelationshipRequired,
     RunActive,
+    StorageFull,
 ];
 /// Of the result behind a message.
 const RESULT: &[Code] = &[
@@ -159,6 +162,7 @@ const OPERATIONS: &[Operation] = &[
         EDITOR,
         &[
             CONNECTED,
+            STORING,
             &[EngineNotFound, NameTaken, IdempotencyKeyReused],
         ],
     )
@@ -210,7 +214,7 @@ const OPERATIONS: &[Operation] = &[
     op(
         "create_provider",
         ADMIN,
-        &[CONNECTED, &[NameTaken, UnknownPlugin]],
+        &[CONNECTED, STORING, &[NameTaken, UnknownPlugin]],
     )
     .beyond_minds("make a provider"),
     op("get_provider", USER, &[&[ProviderNotFound]]),
@@ -238,14 +242,18 @@ const OPERATIONS: &[Operation] = &[
         &[&[ProviderNotFound, InUse, WrongState]],
     ),
     op("list_minds", USER, &[]),
-    op("create_mind", EDITOR, &[ENTRIES, &[IdempotencyKeyReused]])
-        .beyond_minds("make another Mind"),
+    op(
+        "create_mind",
+        EDITOR,
+        &[ENTRIES, STORING, &[IdempotencyKeyReused]],
+    )
+    .beyond_minds("make another Mind"),
     op("get_mind", USER, &[&[MindNotFound]]),
     op("update_mind", EDITOR, &[ENTRIES, &[MindNotFound]]),
     op("delete_mind", EDITOR, &[&[MindNotFound]]),
     op("list_models", USER, &[]),
     op("get_model", USER, &[&[MindNotFound]]),
-    op("create_chat", USER, &[ASKING, ASKED]),
+    op("create_chat", USER, &[ASKING, ASKED, STORING]),
     op(
         "create_response",
         USER,
@@ -253,6 +261,7 @@ const OPERATIONS: &[Operation] = &[
             ASKING,
             ASKED,
             SQL,
+            STORING,
             &[DirectQueriesNotAllowed, MindDeleted, Forbidden],
         ],
     ),
@@ -268,12 +277,16 @@ const OPERATIONS: &[Operation] = &[
         &[&[ResponseNotFound, WrongState, Forbidden]],
     ),
     op("list_conversations", USER, &[&[ConversationNotFound]]),
-    op("create_conversation", USER, &[&[IdempotencyKeyReused]]),
+    op(
+        "create_conversation",
+        USER,
+        &[STORING, &[IdempotencyKeyReused]],
+    ),
     op("get_conversation", USER, &[&[ConversationNotFound]]),
     op(
         "update_conversation",
         USER,
-        &[&[ConversationNotFound, Forbidden]],
+        &[STORING, &[ConversationNotFound, Forbidden]],
     ),
     op(
         "delete_conversation",
@@ -285,7 +298,11 @@ const OPERATIONS: &[Operation] = &[
         USER,
         &[&[ConversationNotFound, MessageNotFound]],
     ),
-    op("add_items", USER, &[&[ConversationNotFound, Forbidden]]),
+    op(
+        "add_items",
+        USER,
+        &[STORING, &[ConversationNotFound, Forbidden]],
+    ),
     op(
         "get_item",
         USER,
@@ -299,7 +316,7 @@ const OPERATIONS: &[Operation] = &[
     op("get_result", USER, &[RESULT, ASKED, SQL]),
     op("export_result", USER, &[RESULT, ASKED, SQL]),
     op("list_keys", ADMIN, &[]),
-    op("create_key", ADMIN, &[&[MindNotFound]]),
+    op("create_key", ADMIN, &[STORING, &[MindNotFound]]),
     op("revoke_key", ADMIN, &[&[KeyNotFound, InUse, WrongState]]),
     op("rotate_key", ADMIN, &[&[KeyNotFound, InUse, WrongState]]),
     op("list_workspaces", OPERATOR, &[]),
@@ -310,8 +327,12 @@ const OPERATIONS: &[Operation] = &[
         OPERATOR,
         &[&[WorkspaceNotFound, InUse, WrongState]],
     ),
-    op("create_workspace_key", OPERATOR, &[&[WorkspaceNotFound]])
-        .beyond_minds("make keys of other workspaces"),
+    op(
+        "create_workspace_key",
+        OPERATOR,
+        &[STORING, &[WorkspaceNotFound]],
+    )
+    .beyond_minds("make keys of other workspaces"),
     op("list_plugins", ADMIN, &[]),
     op(
         "install_plugin",

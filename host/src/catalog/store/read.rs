@@ -21,6 +21,10 @@ use crate::{
 pub(super) const TABLE: &str = "id, schema_name, table_name, kind, source_description, description, \
      description_source, row_count, row_count_known, status, error, missing, run_id, loaded_at";
 
+/// Whether a table is one of a list that is not stored whole yet.
+pub(super) const HIDDEN: &str =
+    "listing_id IS NOT NULL AND EXISTS (SELECT 1 FROM catalog_listings l WHERE l.id = listing_id)";
+
 impl CatalogStore {
     /// The tables of a datasource by schema and name, without columns and keys.
     ///
@@ -28,7 +32,8 @@ impl CatalogStore {
     /// When the store fails.
     pub async fn tables(&self, datasource_id: &str) -> Result<Vec<Table>> {
         let sql = format!(
-            "SELECT {TABLE} FROM catalog_tables WHERE datasource_id = $1 ORDER BY schema_name, table_name"
+            "SELECT {TABLE} FROM catalog_tables WHERE datasource_id = $1 AND NOT ({HIDDEN}) \
+             ORDER BY schema_name, table_name"
         );
         let rows = query(sql)
             .bind(datasource_id.to_owned())

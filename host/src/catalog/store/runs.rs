@@ -246,14 +246,19 @@ impl CatalogStore {
     }
 }
 
-pub(super) async fn tables_in(tx: &mut Tx, datasource_id: &str) -> Result<Vec<Table>> {
+/// All tables of a datasource. Those of a list that is not stored whole yet count as missing.
+pub(super) async fn tables_in(
+    executor: &mut sqlx::AnyConnection,
+    datasource_id: &str,
+) -> Result<Vec<Table>> {
+    let hidden = format!("CASE WHEN {} THEN 1 ELSE missing END", read::HIDDEN);
     let sql = format!(
         "SELECT {} FROM catalog_tables WHERE datasource_id = $1 ORDER BY schema_name, table_name",
-        read::TABLE
+        read::TABLE.replace("missing", &hidden)
     );
     let rows = query(sql)
         .bind(datasource_id.to_owned())
-        .fetch_all(&mut **tx)
+        .fetch_all(executor)
         .await?;
     rows.iter().map(read::table).collect()
 }

@@ -4,16 +4,16 @@ use std::collections::{HashMap, HashSet};
 
 use sqlx::Row;
 
-use super::{CatalogStore, query, runs};
+use super::{CatalogStore, listing::Listing, query, runs};
 use crate::{
     catalog::{
         Statistics,
         plan::takes,
-        types::{Description, DescriptionSource, Mode, Run, Table, TableStatus},
+        types::{Description, Mode, Run, Table, TableStatus},
     },
     error::Result,
     plugins::{TableInfo, TableRef},
-    store::{CHUNK, Tx, new_id, now, placeholders, rows_of_placeholders, to_json},
+    store::{CHUNK, Tx, now, placeholders, rows_of_placeholders, to_json},
 };
 
 /// Everything that a run learnt about one table.
@@ -39,14 +39,21 @@ impl CatalogStore {
         datasource_id: &str,
         listed: &[TableRef],
     ) -> Result<()> {
-        let mut tx = self.store.begin().await?;
-        self.lock_datasource(&mut tx, datasource_id).await?;
-        let known = runs::tables_in(&mut tx, datasource_id).await?;
-        let change = Change::between(&known, listed);
-        if change.is_nothing() {
+        let list = Listing {
+            store: &self.store,
+            workspace,
+            datasource_id,
+            run: None,
+        };
+        if !list.insert_ahead(listed).await? {
             return Ok(());
         }
-        insert_tables(&mut tx, workspace, datasource_id, &change.new, None).await?;
+        let mut tx = self.store.begin().await?;
+        self.lock_datasource(&mut tx, datasource_id).await?;
+        list.publish(&mut tx).await?;
+        let known = runs::tables_in(&mut tx, datasource_id).await?;
+        let change = Change::between(&known, listed);
+        list.insert(&mut tx, &change.new, None).await?;
         mark(&mut tx, &ids(&change.gone), true).await?;
         mark(&mut tx, &ids(&change.back), false).await?;
         Ok(tx.commit().await?)
@@ -57,22 +64,27 @@ impl CatalogStore {
     /// # Errors
     /// When the store fails.
     pub async fn apply_listing(&self, run: &Run, host: &str, listed: &[TableRef]) -> Result<bool> {
+        let list = Listing {
+            store: &self.store,
+            workspace: &run.workspace,
+            datasource_id: &run.datasource_id,
+            run: Some((run, host)),
+        };
+        if !list.insert_ahead(listed).await? {
+            return Ok(false);
+        }
         let mut tx = self.store.begin().await?;
         self.lock_datasource(&mut tx, &run.datasource_id).await?;
         if !fence(&mut tx, run, host, "listed = 1").await? {
             return Ok(false);
         }
+        let left = list.publish(&mut tx).await?;
         let known = runs::tables_in(&mut tx, &run.datasource_id).await?;
         let active = runs::active_in(&mut tx, &run.datasource_id).await?;
-        let change = Change::between(&known, listed);
-        insert_tables(
-            &mut tx,
-            &run.workspace,
-            &run.datasource_id,
-            &change.new,
-            Some(&run.id),
-        )
-        .await?;
+        let mut change = Change::between(&known, listed);
+        let left = known.iter().filter(|table| left.contains(&table.id));
+        change.back.extend(left);
+        list.insert(&mut tx, &change.new, None).await?;
         mark(&mut tx, &ids(&change.back), false).await?;
         mark(&mut tx, &ids(&change.gone), true).await?;
         leave(&mut tx, run, &change.still_gone(&known)).await?;
@@ -208,15 +220,15 @@ impl CatalogStore {
 }
 
 /// How what is listed differs from what is known.
-struct Change<'a> {
-    new: Vec<&'a TableRef>,
+pub(super) struct Change<'a> {
+    pub new: Vec<&'a TableRef>,
     gone: Vec<&'a Table>,
     back: Vec<&'a Table>,
     listed: HashSet<&'a TableRef>,
 }
 
 impl<'a> Change<'a> {
-    fn between(known: &'a [Table], listed: &'a [TableRef]) -> Self {
+    pub fn between(known: &'a [Table], listed: &'a [TableRef]) -> Self {
         let by_name: HashSet<&TableRef> = known.iter().map(|table| &table.table).collect();
         let listed: HashSet<&TableRef> = listed.iter().collect();
         let is_listed = |table: &&Table| listed.contains(&table.table);
@@ -240,7 +252,7 @@ impl<'a> Change<'a> {
         }
     }
 
-    fn is_nothing(&self) -> bool {
+    pub fn is_nothing(&self) -> bool {
         self.new.is_empty() && self.gone.is_empty() && self.back.is_empty()
     }
 
@@ -259,7 +271,7 @@ fn ids(tables: &[&Table]) -> Vec<String> {
 
 /// Changes the run where it is still active and this host's; false otherwise. The row stays locked until the
 /// end of the transaction, so nobody takes the run over in between.
-async fn fence(tx: &mut Tx, run: &Run, host: &str, change: &str) -> Result<bool> {
+pub(super) async fn fence(tx: &mut Tx, run: &Run, host: &str, change: &str) -> Result<bool> {
     let sql = format!(
         "UPDATE catalog_runs SET {change} WHERE id = $1 AND claimed_by = $2 AND status IN ('PENDING', 'LOADING')"
     );
@@ -328,46 +340,6 @@ async fn mark(tx: &mut Tx, table_ids: &[String], missing: bool) -> Result<()> {
         );
         let query = query(sql).bind(i64::from(missing));
         let query = ids.iter().fold(query, |query, id| query.bind(id.clone()));
-        query.execute(&mut **tx).await?;
-    }
-    Ok(())
-}
-
-async fn insert_tables(
-    tx: &mut Tx,
-    workspace: &str,
-    datasource_id: &str,
-    tables: &[&TableRef],
-    run_id: Option<&str>,
-) -> Result<()> {
-    let status = if run_id.is_some() {
-        TableStatus::Pending
-    } else {
-        TableStatus::NotCataloged
-    };
-    for tables in tables.chunks(CHUNK) {
-        let sql = format!(
-            "INSERT INTO catalog_tables (id, workspace_id, datasource_id, schema_name, table_name, kind, \
-             description_source, row_count, row_count_known, status, missing, run_id) VALUES {} \
-             ON CONFLICT DO NOTHING",
-            rows_of_placeholders(tables.len(), 12)
-        );
-        let mut query = query(sql);
-        for table in tables {
-            query = query
-                .bind(new_id())
-                .bind(workspace.to_owned())
-                .bind(datasource_id.to_owned())
-                .bind(table.schema.clone())
-                .bind(table.name.clone())
-                .bind("UNKNOWN")
-                .bind(DescriptionSource::Nobody.as_str())
-                .bind(0_i64)
-                .bind(0_i64)
-                .bind(status.as_str())
-                .bind(0_i64)
-                .bind(run_id.map(str::to_owned));
-        }
         query.execute(&mut **tx).await?;
     }
     Ok(())

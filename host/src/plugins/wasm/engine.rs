@@ -143,9 +143,9 @@ impl Runtime {
 
     /// Room for one more instance; an idle connection gives up its own when there is none.
     pub(super) async fn place(&self, of: Option<(&Share, &Target)>, call: &Call) -> Result<Place> {
-        let make_room = || {
-            if let Some(pools) = self.idle_longest(&Scope::Host) {
-                pools.retire_oldest(&Scope::Host);
+        let make_room = |scope: &Scope| {
+            if let Some(pools) = self.idle_longest(scope) {
+                pools.retire_oldest(scope);
             }
         };
         self.places.take(of, make_room, call).await
@@ -167,7 +167,7 @@ impl Runtime {
 
     /// The pools of one more plugin, whose idle connections are closed when they are old or in the way.
     pub(super) fn pools<G: Connects>(&self, plugin: &str) -> Arc<Pools<G>> {
-        let pools = Arc::new(Pools::new(plugin, self.places.waiting()));
+        let pools = Arc::new(Pools::new(plugin, self.places.waiters()));
         let idle: Arc<dyn Idle> = pools.clone();
         lock(&self.pools).push(Arc::downgrade(&idle));
         pools

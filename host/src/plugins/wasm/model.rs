@@ -165,10 +165,12 @@ impl Shared {
     {
         let (world, _) = self.code.get(call).await?;
         let grants = self.grants(target, call).await?;
-        let place = self
+        let of_key = self.runtime.places.take_of_key(call).await?;
+        let mut place = self
             .runtime
             .place(Some((&self.share, target)), call)
             .await?;
+        place.of_key = of_key;
         let log = GuestLog::new(
             &self.manifest.name,
             &target.name,

@@ -1,15 +1,16 @@
-//! Room for one instance: its number among all, and its share of the memory.
+//! Room for one instance: its number among all and among those of its workspace, and its share of the memory.
+
+mod portion;
 
 use std::{
     collections::HashMap,
-    sync::{
-        Arc, Mutex, Weak,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Arc, Mutex, Weak},
 };
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+pub use self::portion::Waiters;
+use self::portion::{Portions, workspace_is_full};
 use super::{
     engine::RESERVE,
     instance,
@@ -17,7 +18,7 @@ use super::{
 };
 use crate::{
     config::PluginSettings,
-    error::Result,
+    error::{Blame, Code, Error, Result},
     locks::lock,
     plugins::{Call, Target},
 };
@@ -26,6 +27,9 @@ use crate::{
 pub struct Place {
     /// What its memory is taken from.
     pub memory: Arc<MemoryBudget>,
+    _of_workspace: Option<OwnedSemaphorePermit>,
+    /// Of the key that it works for, where it works for one alone.
+    pub of_key: Option<OwnedSemaphorePermit>,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -66,8 +70,11 @@ pub struct Places {
     max_workspace: u64,
     max_instances: u64,
     max_memory: u64,
-    /// Calls that wait for room: connections that become idle make it.
-    waiting: Arc<AtomicUsize>,
+    /// Instances of one workspace, by its name.
+    workspaces: Portions<String>,
+    /// Instances that work for one key, by its id.
+    keys: Portions<Arc<str>>,
+    waiters: Arc<Waiters>,
 }
 
 impl Places {
@@ -81,7 +88,9 @@ impl Places {
             max_instances: u64::from(settings.max_instances),
             max_memory: settings.max_total_memory_bytes,
             max_workspace: settings.max_workspace_memory_bytes,
-            waiting: Arc::default(),
+            workspaces: Portions::new(settings.max_workspace_instances),
+            keys: Portions::new(settings.max_key_instances),
+            waiters: Arc::default(),
         }
     }
 
@@ -113,46 +122,93 @@ impl Places {
             max_instances: self.max_instances,
             memory_bytes: self.memory.used(),
             max_memory_bytes: self.max_memory,
-            waiting: self.waiting.load(Ordering::Relaxed) as u64,
+            waiting: self.waiters.count() as u64,
         }
     }
 
-    /// How many calls wait for room.
-    pub fn waiting(&self) -> Arc<AtomicUsize> {
-        Arc::clone(&self.waiting)
+    /// The calls that wait for room.
+    pub fn waiters(&self) -> Arc<Waiters> {
+        Arc::clone(&self.waiters)
     }
 
-    /// Room for an instance of `of`, a plugin for a target (of none when a plugin only describes itself). When there is none, `make_room`
-    /// is asked for some, and the wait ends with the call.
+    /// Room for an instance of `of`, a plugin for a target (of none when a plugin only describes itself). When its workspace
+    /// has none left, or nobody has, `make_room` is asked for some there, and the wait ends with the call.
     pub async fn take(
         &self,
         of: Option<(&Share, &Target)>,
-        make_room: impl FnOnce(),
+        make_room: impl Fn(&Scope),
         call: &Call,
     ) -> Result<Place> {
-        let memory = of.map_or_else(
-            || Arc::clone(&self.memory),
-            |(share, target)| self.share(share, target),
-        );
-        if let Ok(permit) = Arc::clone(&self.serving).try_acquire_owned() {
-            return Ok(Place {
-                memory,
-                _permit: permit,
-            });
-        }
-        // Counted before the idle connections are looked through: one that becomes idle afterwards sees it.
-        let _waiting = Waiting::new(&self.waiting);
-        make_room();
+        let Some((share, target)) = of else {
+            return self
+                .place(Arc::clone(&self.memory), None, make_room, call)
+                .await;
+        };
+        // First what is the workspace's own: who waits for that must not hold what others could use.
+        let wait = || {
+            let waiting = self.waiters.add(Some(&target.workspace));
+            make_room(&Scope::Workspace(target.workspace.clone()));
+            waiting
+        };
+        let of_workspace = self
+            .workspaces
+            .take(&target.workspace, call, wait, workspace_is_full)
+            .await?;
+        let memory = self.share(share, target);
+        self.place(memory, Some(of_workspace), make_room, call)
+            .await
+    }
+
+    async fn place(
+        &self,
+        memory: Arc<MemoryBudget>,
+        of_workspace: Option<OwnedSemaphorePermit>,
+        make_room: impl Fn(&Scope),
+        call: &Call,
+    ) -> Result<Place> {
+        let permit = match Arc::clone(&self.serving).try_acquire_owned() {
+            Ok(permit) => permit,
+            Err(_) => {
+                // Counted before the idle connections are looked through: one that becomes idle afterwards sees it.
+                let _waiting = self.waiters.add(None);
+                make_room(&Scope::Host);
+                instance::permit(&self.serving, call).await?
+            }
+        };
         Ok(Place {
             memory,
-            _permit: instance::permit(&self.serving, call).await?,
+            _of_workspace: of_workspace,
+            of_key: None,
+            _permit: permit,
         })
+    }
+
+    /// The right of the call's key to have one more instance at work; none for the host's own calls.
+    pub async fn take_of_key(&self, call: &Call) -> Result<Option<OwnedSemaphorePermit>> {
+        let Some(key) = &call.key else {
+            return Ok(None);
+        };
+        let refused = |size: u32| {
+            Error::new(
+                Code::RateLimited,
+                format!(
+                    "{size} plugin instances work for this key, as many as may (plugins.max_key_instances); try again when \
+                     some of its requests have ended"
+                ),
+            )
+            .blamed(Blame::Host)
+            .with_retry_after(std::time::Duration::from_secs(1))
+        };
+        let taken = self.keys.take(key, call, || (), refused).await?;
+        Ok(Some(taken))
     }
 
     /// Room for an instance that cancels. Its memory is nobody's share: whoever used his up can still be stopped.
     pub async fn take_to_cancel(&self, call: &Call) -> Result<Place> {
         Ok(Place {
             memory: Arc::clone(&self.memory),
+            _of_workspace: None,
+            of_key: None,
             _permit: instance::permit(&self.cancelling, call).await?,
         })
     }
@@ -177,20 +233,5 @@ impl Places {
             of.settings.max_target_memory_bytes,
             within,
         )
-    }
-}
-
-struct Waiting(Arc<AtomicUsize>);
-
-impl Waiting {
-    fn new(count: &Arc<AtomicUsize>) -> Self {
-        count.fetch_add(1, Ordering::SeqCst);
-        Self(Arc::clone(count))
-    }
-}
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }

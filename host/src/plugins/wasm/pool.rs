@@ -4,7 +4,7 @@ use std::{
     collections::HashMap,
     sync::{
         Arc, Mutex, Weak,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
@@ -22,6 +22,7 @@ use super::{
     grants::Grants,
     instance::{GuestFuture, Instance, cancelled, overloaded},
     limits::Scope,
+    place::Waiters,
     state::State,
 };
 use crate::{
@@ -123,11 +124,14 @@ pub struct Pool<G: Connects> {
     seen: Mutex<Weak<Map<String, Value>>>,
     scopes: [Scope; 4],
     places: Arc<Semaphore>,
+    /// Of them, those that exports may have: half, so that clients that read slowly leave room for others.
+    exports: Arc<Semaphore>,
     idle: Mutex<Vec<(Instant, Live<G>)>>,
     closed: AtomicBool,
     max_connections: u32,
+    workspace: String,
     /// Calls of all plugins that wait for room.
-    waiting: Arc<AtomicUsize>,
+    waiters: Arc<Waiters>,
 }
 
 impl<G: Connects> Pool<G> {
@@ -135,7 +139,7 @@ impl<G: Connects> Pool<G> {
         fingerprint: [u8; 32],
         plugin: &str,
         target: &Target,
-        waiting: Arc<AtomicUsize>,
+        waiters: Arc<Waiters>,
     ) -> Arc<Self> {
         Arc::new(Self {
             fingerprint,
@@ -148,9 +152,11 @@ impl<G: Connects> Pool<G> {
                 Scope::Plugin(plugin.to_owned()),
             ],
             places: Arc::new(Semaphore::new(target.max_connections.max(1) as usize)),
+            exports: Arc::new(Semaphore::new(exports_of(target) as usize)),
             idle: Mutex::default(),
             closed: AtomicBool::new(false),
-            waiting,
+            workspace: target.workspace.clone(),
+            waiters,
         })
     }
 
@@ -162,17 +168,29 @@ impl<G: Connects> Pool<G> {
     }
 
     /// The right to hold one of the target's connections, waited for until the call ends.
-    pub async fn place(&self, target: &Target, call: &Call) -> Result<OwnedSemaphorePermit> {
-        let wait = Arc::clone(&self.places).acquire_owned();
-        tokio::select! {
-            biased;
-            permit = wait => permit.map_err(Error::internal),
-            () = call.cancel.cancelled() => Err(cancelled()),
-            () = tokio::time::sleep_until(call.deadline) => Err(overloaded(format!(
+    pub async fn place(&self, target: &Target, call: &Call) -> Result<Right> {
+        let of_exports = match call.is_export {
+            true => Some(
+                wait(&self.exports, call, || {
+                    format!(
+                        "all {} connections of `{}` that exports may have are in use; try again, or raise its max_connections",
+                        exports_of(target), target.name
+                    )
+                })
+                .await?,
+            ),
+            false => None,
+        };
+        let place = wait(&self.places, call, || {
+            format!(
                 "all {} connections of `{}` are in use; try again, or raise its max_connections",
                 target.max_connections, target.name
-            ))),
-        }
+            )
+        });
+        Ok(Right {
+            _place: place.await?,
+            _of_exports: of_exports,
+        })
     }
 
     /// The connection that was used last: the others may then grow old and be closed. One of other code than the best there
@@ -198,7 +216,7 @@ impl<G: Connects> Pool<G> {
             self.close();
         }
         // Looked at only now: whoever began to wait before found it idle, and whoever did since is counted.
-        if self.waiting.load(Ordering::SeqCst) > 0
+        if self.waiters.want_room_of(&self.workspace)
             && let Some(live) = self.take_oldest()
         {
             live.retire();
@@ -233,22 +251,45 @@ impl<G: Connects> Pool<G> {
     }
 }
 
+/// The right to hold a connection, given back when it is dropped.
+pub struct Right {
+    _place: OwnedSemaphorePermit,
+    _of_exports: Option<OwnedSemaphorePermit>,
+}
+
+fn exports_of(target: &Target) -> u32 {
+    (target.max_connections / 2).max(1)
+}
+
+async fn wait(
+    places: &Arc<Semaphore>,
+    call: &Call,
+    all_in_use: impl FnOnce() -> String,
+) -> Result<OwnedSemaphorePermit> {
+    tokio::select! {
+        biased;
+        permit = Arc::clone(places).acquire_owned() => permit.map_err(Error::internal),
+        () = call.cancel.cancelled() => Err(cancelled()),
+        () = tokio::time::sleep_until(call.deadline) => Err(overloaded(all_in_use())),
+    }
+}
+
 /// The pools of one plugin, by target.
 pub struct Pools<G: Connects> {
     /// Name of the plugin.
     plugin: String,
     by_target: Mutex<HashMap<String, Arc<Pool<G>>>>,
-    waiting: Arc<AtomicUsize>,
+    waiters: Arc<Waiters>,
     retired: AtomicBool,
 }
 
 impl<G: Connects> Pools<G> {
-    /// No pools yet. `waiting` counts the calls that wait for room.
-    pub fn new(plugin: &str, waiting: Arc<AtomicUsize>) -> Self {
+    /// No pools yet. `waiters` are the calls that wait for room.
+    pub fn new(plugin: &str, waiters: Arc<Waiters>) -> Self {
         Self {
             plugin: plugin.to_owned(),
             by_target: Mutex::default(),
-            waiting,
+            waiters,
             retired: AtomicBool::new(false),
         }
     }
@@ -265,7 +306,7 @@ impl<G: Connects> Pools<G> {
             *lock(&pool.seen) = Arc::downgrade(&target.connection_data);
             return Arc::clone(pool);
         }
-        let pool = Pool::new(fingerprint, &self.plugin, target, Arc::clone(&self.waiting));
+        let pool = Pool::new(fingerprint, &self.plugin, target, Arc::clone(&self.waiters));
         if self.retired.load(Ordering::Acquire) {
             pool.close();
         }

@@ -15,7 +15,7 @@ use super::{
     grants::Grants,
     instance::{GuestFuture, Instance, OnStop, Terms, World, cancelled, cut_off},
     place::Share,
-    pool::{Connects, Live, Pool, Pools, Reported},
+    pool::{Connects, Live, Pool, Pools, Reported, Right},
     state::{GuestLog, State},
 };
 use crate::{
@@ -81,6 +81,7 @@ impl<W: World<Guest: Connects>> Shared<W> {
             }
             false => target,
         };
+        let of_key = self.runtime.places.take_of_key(call).await?;
         let pool = self.pools.of(target);
         let place = pool.place(target, call).await?;
         let pooled = pool.take(self.code.generation());
@@ -96,6 +97,7 @@ impl<W: World<Guest: Connects>> Shared<W> {
             live: Some(live),
             reused,
             _place: place,
+            _of_key: of_key,
         })
     }
 
@@ -222,7 +224,8 @@ pub struct Held<W: World<Guest: Connects>> {
     pub live: Option<Live<W::Guest>>,
     /// Came from the pool and was not used since: it may have broken while it lay there.
     reused: bool,
-    _place: OwnedSemaphorePermit,
+    _place: Right,
+    _of_key: Option<OwnedSemaphorePermit>,
 }
 
 /// An error that the guest reported, with what it takes to tell it to a caller.

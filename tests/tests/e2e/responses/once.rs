@@ -136,6 +136,33 @@ async fn a_chat_is_given_again() {
 }
 
 #[tokio::test]
+async fn an_unstored_statement_is_run_anew() {
+    let (host, _mind) = shop().await;
+    let ask = |store: bool| {
+        let tool = json!({"type": "sql_query", "query": "SELECT count(*) FROM orders"});
+        let body = json!({"model": "sales", "tools": [tool], "store": store});
+        host.post("/responses", body)
+            .header("idempotency-key", if store { "kept" } else { "not kept" })
+    };
+    let id = async |store: bool| {
+        let response = ask(store).await.expect_status(200).json();
+        assert_eq!(response["output"][0]["data"], json!([[3]]));
+        response["id"].clone()
+    };
+    // Nothing of it was kept, not even its page: each is another response.
+    assert_ne!(id(false).await, id(false).await);
+    // A stored one is given again.
+    assert_eq!(id(true).await, id(true).await);
+    // Another statement under its name is refused all the same.
+    let tool = json!({"type": "sql_query", "query": "SELECT 1"});
+    let other = json!({"model": "sales", "tools": [tool], "store": false});
+    host.post("/responses", other)
+        .header("idempotency-key", "not kept")
+        .await
+        .expect_error(409, "idempotency_key_reused");
+}
+
+#[tokio::test]
 async fn a_resource_is_made_once() {
     let (host, _mind) = shop().await;
     host.write_sqlite("more.db", super::SHOP);

@@ -274,7 +274,7 @@ impl Connection for WasmConnection {
         }
         let soon = Call {
             deadline: call.deadline.min(Instant::now() + CLOSE_TIMEOUT),
-            cancel: call.cancel.clone(),
+            ..call.clone()
         };
         let handle = cursor.handle;
         let closed = self

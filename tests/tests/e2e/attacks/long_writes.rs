@@ -1,0 +1,88 @@
+//! Somebody keeps the one writer of SQLite busy, so that nobody else can store anything.
+
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+use mindhost_tests::{Host, Value, eventually, json};
+use tokio::time::{Instant, sleep};
+
+use crate::stores;
+
+/// An engine with so many tables that their names are just below the longest body.
+fn tables(count: usize) -> Value {
+    let tables = (0..count).map(|n| (format!("t{n:05}"), json!({"columns": ["a"], "rows": []})));
+    let tables: serde_json::Map<String, Value> = tables.collect();
+    json!({"name": "wide", "engine": "memory", "connection_data": {"rows": 1, "tables": tables}})
+}
+
+/// An editor connects a database with very many tables. Meanwhile others write as ever, and who reads sees no part of
+/// the list.
+#[tokio::test]
+async fn a_long_list_of_tables_holds_up_nobody() {
+    const TABLES: usize = 5_000;
+    let with_memory =
+        |host: mindhost_tests::Builder| host.plugin(mindhost_tests::build::guest("memory"));
+    for host in stores::both_with(with_memory).await {
+        let listed = AtomicBool::new(false);
+        let attack = async {
+            let made = host.post("/datasources", tables(TABLES));
+            made.patience(Duration::from_secs(300))
+                .await
+                .expect_status(201);
+            listed.store(true, Ordering::SeqCst);
+        };
+        let others = async {
+            let mut longest = Duration::ZERO;
+            while !listed.load(Ordering::SeqCst) {
+                let begun = Instant::now();
+                let written = host.post("/conversations", json!({})).await;
+                written.expect_status(200);
+                longest = longest.max(begun.elapsed());
+            }
+            longest
+        };
+        let reader = async {
+            let mut seen = Vec::new();
+            while !listed.load(Ordering::SeqCst) {
+                let catalog = host.get("/datasources/wide/catalog").await;
+                if catalog.status == 200 {
+                    seen.push(catalog.json()["tables"].as_array().map_or(0, Vec::len));
+                }
+                sleep(Duration::from_millis(50)).await;
+            }
+            seen
+        };
+        let ((), longest, seen) = tokio::join!(attack, others, reader);
+        assert!(longest < Duration::from_secs(5), "{longest:?}");
+        let parts: Vec<_> = seen
+            .iter()
+            .filter(|count| !matches!(**count, 0 | 5_001))
+            .collect();
+        assert!(parts.is_empty(), "a part of the list was seen: {parts:?}");
+        let catalog = host.get("/datasources/wide/catalog").await.json();
+        assert_eq!(catalog["tables"].as_array().unwrap().len(), TABLES + 1);
+    }
+}
+
+/// Somebody locks the file of the store. Who writes hears when to come back, and what was done is in the audit trail.
+#[tokio::test]
+async fn a_locked_store_is_busy_and_loses_no_note() {
+    let host = Host::builder().env("MINDHOST_STORE__ACQUIRE_TIMEOUT", "1s");
+    let host = host.start().await;
+    let lock = rusqlite::Connection::open(host.data_dir().join("mindhost.db")).unwrap();
+    lock.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let refused = host.post("/conversations", json!({})).await;
+    refused.expect_error(503, "overloaded");
+    assert_eq!(refused.header("retry-after"), "1");
+    host.get("/conversations").await.expect_status(200);
+    lock.execute_batch("ROLLBACK").unwrap();
+    let noted = async || {
+        let listed = host.get("/audit").await.expect_status(200).json();
+        listed["data"][0].clone()
+    };
+    let is_there =
+        |entry: &Value| entry["action"] == "POST /conversations" && entry["status"] == 503;
+    eventually(noted, is_there).await;
+}

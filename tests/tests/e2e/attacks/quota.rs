@@ -1,0 +1,190 @@
+//! A user's key wants to fill the store, and the disk with it.
+
+use mindhost_tests::{Builder, Host, Value, eventually, json};
+
+use crate::{responses::SHOP, stores};
+
+const MEGABYTE: usize = 1_000_000;
+
+async fn user(host: &Host) -> String {
+    let made = host.post("/keys", json!({"name": "user", "role": "user"}));
+    let made = made.await.expect_status(201).json();
+    made["key"].as_str().unwrap().to_owned()
+}
+
+fn conversation(bytes: usize) -> Value {
+    json!({"items": [{"role": "user", "content": "x".repeat(bytes)}]})
+}
+
+async fn asking(host: &Host) {
+    host.sqlite("shop", SHOP).await.load().await;
+    let mind = host.mind("clerk").datasource("shop").direct_queries();
+    mind.create().await;
+}
+
+/// Text that comes with a statement is stored with it.
+fn query(bytes: usize) -> Value {
+    json!({
+        "model": "clerk", "input": "x".repeat(bytes), "tools": [{"type": "sql_query", "query": "SELECT 1"}],
+    })
+}
+
+/// Message after message, on every way into the store. It ends at the key's quota, and others notice nothing.
+#[tokio::test]
+async fn a_key_stores_no_more_than_it_may() {
+    let settings = |host: Builder| host.env("MINDHOST_STORE__MAX_KEY_BYTES", "4000000");
+    for host in stores::both_with(settings).await {
+        asking(&host).await;
+        let greedy = user(&host).await;
+        let post = |path: &str, body: Value| host.post(path, body).key(&greedy);
+        let mut made = Vec::new();
+        for _ in 0..2 {
+            let reply = post("/conversations", conversation(MEGABYTE)).await;
+            made.push(reply.expect_status(200).json());
+        }
+        let asked = post("/responses", query(MEGABYTE)).await;
+        let asked = asked.expect_status(200).json();
+        let first = made[0]["id"].as_str().unwrap().to_owned();
+        let items = format!("/conversations/{first}/items");
+        for (path, body) in [
+            ("/conversations", conversation(MEGABYTE)),
+            ("/responses", query(MEGABYTE)),
+            (&*items, conversation(MEGABYTE)),
+        ] {
+            let refused = post(path, body).await;
+            let error = refused.expect_error(429, "quota_exceeded");
+            let message = error["message"].as_str().unwrap();
+            assert!(message.contains("store.max_key_bytes"), "{message}");
+            assert_eq!(refused.header("x-should-retry"), "false");
+        }
+        // What is not stored needs no room, and neither does what others store.
+        let mut unstored = query(MEGABYTE);
+        unstored["store"] = json!(false);
+        post("/responses", unstored).await.expect_status(200);
+        let other = host.post("/conversations", conversation(MEGABYTE));
+        other.await.expect_status(200);
+        // Deleting makes room: all of a conversation, one message, a response with its conversation.
+        let delete = async |path: String| {
+            let deleted = host.delete(&path).key(&greedy);
+            deleted.await.expect_status(200);
+        };
+        delete(format!("/conversations/{first}")).await;
+        post("/conversations", conversation(MEGABYTE))
+            .await
+            .expect_status(200);
+        post("/conversations", conversation(MEGABYTE))
+            .await
+            .expect_error(429, "quota_exceeded");
+        delete(format!("/responses/{}", asked["id"].as_str().unwrap())).await;
+        let said = asked["conversation"]["id"].as_str().unwrap();
+        delete(format!("/conversations/{said}")).await;
+        post("/conversations", conversation(MEGABYTE))
+            .await
+            .expect_status(200);
+    }
+}
+
+/// The same with one key after the other.
+#[tokio::test]
+async fn the_keys_of_a_workspace_store_no_more_than_they_may_together() {
+    let settings = |host: Builder| host.env("MINDHOST_STORE__MAX_WORKSPACE_BYTES", "2500000");
+    for host in stores::both_with(settings).await {
+        let keys = [user(&host).await, user(&host).await, user(&host).await];
+        let post = async |key: &str| {
+            host.post("/conversations", conversation(MEGABYTE))
+                .key(key)
+                .await
+        };
+        post(&keys[0]).await.expect_status(200);
+        post(&keys[1]).await.expect_status(200);
+        let error = post(&keys[2]).await.expect_error(429, "quota_exceeded");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains("store.max_workspace_bytes"), "{message}");
+        host.post("/workspaces", json!({"name": "elsewhere"}))
+            .await
+            .expect_status(201);
+        let key = json!({"name": "there", "role": "user"});
+        let key = host.post("/workspaces/elsewhere/keys", key).await;
+        let key = key.expect_status(201).json();
+        post(key["key"].as_str().unwrap()).await.expect_status(200);
+        host.delete("/workspaces/elsewhere")
+            .await
+            .expect_status(204);
+    }
+}
+
+/// What nobody went on with is deleted where the operator says so, and makes room.
+#[tokio::test]
+async fn what_is_older_than_the_retention_goes() {
+    let settings = |host: Builder| {
+        host.env("MINDHOST_STORE__RETENTION", "2s")
+            .env("MINDHOST_STORE__MAX_KEY_BYTES", "1500000")
+    };
+    for host in stores::both_with(settings).await {
+        asking(&host).await;
+        let asked = host.post("/responses", query(MEGABYTE)).await;
+        let asked = asked.expect_status(200).json();
+        let paths = [
+            format!(
+                "/conversations/{}",
+                asked["conversation"]["id"].as_str().unwrap()
+            ),
+            format!("/responses/{}", asked["id"].as_str().unwrap()),
+        ];
+        for path in paths {
+            let status = async || host.get(&path).await.status;
+            eventually(status, |status| *status == 404).await;
+        }
+        host.post("/responses", query(MEGABYTE))
+            .await
+            .expect_status(200);
+    }
+}
+
+/// The file of the store is as small after the attack as before.
+#[tokio::test]
+async fn what_is_deleted_leaves_the_disk() {
+    let host = Host::start().await;
+    let mut made = Vec::new();
+    for _ in 0..20 {
+        let reply = host.post("/conversations", conversation(MEGABYTE)).await;
+        made.push(reply.expect_status(200).json());
+    }
+    for one in made {
+        let path = format!("/conversations/{}", one["id"].as_str().unwrap());
+        host.delete(&path).await.expect_status(200);
+    }
+    let size = async || {
+        let files = ["mindhost.db", "mindhost.db-wal"];
+        let sizes = files.map(|name| std::fs::metadata(host.data_dir().join(name)));
+        sizes
+            .into_iter()
+            .flatten()
+            .map(|file| file.len())
+            .sum::<u64>()
+    };
+    eventually(size, |bytes| *bytes < 8_000_000).await;
+}
+
+/// Before the disk is full nothing new is taken; reading and deleting go on.
+#[tokio::test]
+async fn a_full_disk_is_told_and_not_met() {
+    let host = Host::start().await;
+    let there = host.post("/conversations", conversation(10)).await;
+    let there = there.expect_status(200).json();
+    let full = Host::builder().env("MINDHOST_STORE__MIN_FREE_BYTES", "1000000000000000000");
+    let full = full.start().await;
+    for (path, body) in [
+        ("/conversations", conversation(10)),
+        ("/keys", json!({"name": "one", "role": "user"})),
+        ("/minds", json!({"name": "one", "datasources": []})),
+    ] {
+        let refused = full.post(path, body).await;
+        let error = refused.expect_error(503, "storage_full");
+        assert_eq!(error["blame"], "host");
+        assert_eq!(refused.header("retry-after"), "60");
+    }
+    full.get("/conversations").await.expect_status(200);
+    let path = format!("/conversations/{}", there["id"].as_str().unwrap());
+    host.delete(&path).await.expect_status(200);
+}
