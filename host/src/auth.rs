@@ -4,6 +4,7 @@
 //! looked up. The text of a key exists only in the answer that made it.
 
 mod cache;
+pub mod failed_logins;
 pub mod keys;
 pub mod limits;
 mod store;
@@ -21,7 +22,7 @@ use crate::{
     store::{Store, Tx, now},
     usage::Tally,
 };
-use cache::Cache;
+use cache::{Accepted, Cache};
 
 /// `last_used_at` is written once a minute a key, in microseconds.
 const USED_EVERY: i64 = 60 * 1_000_000;
@@ -177,6 +178,7 @@ pub struct Auth {
     store: Store,
     configured: Option<(Hash, Caller)>,
     cache: Cache,
+    accepted: Accepted,
     tracker: TaskTracker,
 }
 
@@ -210,6 +212,7 @@ impl Auth {
             store,
             configured,
             cache: Cache::new(REMEMBERED),
+            accepted: Accepted::default(),
             tracker: TaskTracker::new(),
         })
     }
@@ -223,6 +226,21 @@ impl Auth {
     /// `invalid_api_key` when it is unknown, revoked or expired.
     pub async fn authenticate(&self, key: &str) -> Result<Caller> {
         let hash = hash(key);
+        let caller = self.find(hash).await;
+        match &caller {
+            Ok(_) => self.accepted.insert(hash),
+            Err(error) if error.code() == Code::InvalidApiKey => self.accepted.remove(&hash),
+            Err(_) => {}
+        }
+        caller
+    }
+
+    /// Whether this server has accepted the key before, and not refused it since. Asks nobody.
+    pub fn has_accepted(&self, key: &str) -> bool {
+        self.accepted.contains(&hash(key))
+    }
+
+    async fn find(&self, hash: Hash) -> Result<Caller> {
         if let Some((configured, caller)) = &self.configured
             && bool::from(configured.ct_eq(&hash))
         {

@@ -107,6 +107,8 @@ pub struct Limits {
     pub burst: u32,
     /// Requests under way; 0 means no limit.
     pub concurrent_requests: u32,
+    /// Wrong keys that one address may send in a minute; 0 means no limit.
+    pub failed_logins: u32,
 }
 
 /// The audit trail.
@@ -186,6 +188,9 @@ pub struct Egress {
     pub allow: Vec<AddressRule>,
     /// `CIDR:port`; never.
     pub deny: Vec<AddressRule>,
+    /// Ports of other protocols that may be reached all the same.
+    #[serde(deserialize_with = "values::ports")]
+    pub allow_ports: Vec<u16>,
 }
 
 /// What file engines may read.

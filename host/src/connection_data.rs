@@ -216,7 +216,8 @@ mod tests {
                 "port": {"type": ["integer", "string"], "x-destination": true},
                 "database": {"type": "string"},
                 "password": {"type": "string", "maxLength": 8, "x-secret": true},
-                "sslkey": {"type": "string", "x-secret": true},
+                "sslkey": {"type": "string", "x-secret": true, "x-multiline": true},
+                "extra": {"type": "object"},
             }
         })
     }
@@ -286,7 +287,7 @@ mod tests {
             (
                 json!({"host": "a", "colour": 1}),
                 "connection_data.colour",
-                "`connection_data.colour` is not known here; known are: host, port, database, password, sslkey",
+                "`connection_data.colour` is not known here; known are: host, port, database, password, sslkey, extra",
             ),
             (
                 json!({"host": "a", "password": "hunter2hunter2"}),
@@ -301,6 +302,42 @@ mod tests {
                 (Some(param), message)
             );
         }
+    }
+
+    #[test]
+    fn control_characters_are_refused_wherever_they_are() {
+        let schema = schema();
+        let rules = Rules::new(&schema);
+        let place = |sent: Value| {
+            new(clear(sent), &rules)
+                .err()
+                .map(|error| error.param_name().unwrap().to_owned())
+        };
+        for (sent, param) in [
+            (json!({"host": "a\r\nb"}), "connection_data.host"),
+            (
+                json!({"host": "a", "password": "\u{0}"}),
+                "connection_data.password",
+            ),
+            (
+                json!({"host": "a", "sslkey": "a\u{b}"}),
+                "connection_data.sslkey",
+            ),
+            (
+                json!({"host": "a", "extra": {"x": ["y", "\u{7f}"]}}),
+                "connection_data.extra.x.1",
+            ),
+            (
+                json!({"host": "a", "extra": {"x\n": 1}}),
+                "connection_data.extra",
+            ),
+        ] {
+            assert_eq!(place(sent.clone()).as_deref(), Some(param), "{sent}");
+        }
+        assert_eq!(
+            place(json!({"host": "ä b", "sslkey": "-----\r\nx\n\t-----\n"})),
+            None
+        );
     }
 
     #[test]

@@ -393,9 +393,11 @@ impl Datasources {
             .connection_data
             .open(&self.key, TABLE, &datasource.id)?;
         let max_connections = datasource.settings.max_connections;
+        let workspace = self.store.workspace(&datasource.workspace_id).await?;
         Ok(Target {
             id: datasource.id.clone(),
-            workspace: self.store.workspace_name(&datasource.workspace_id).await?,
+            workspace: workspace.name.clone(),
+            folder: workspace.folder.clone(),
             name: datasource.name.clone(),
             connection_data: Arc::new(clear),
             max_connections: max_connections.unwrap_or(self.max_connections),

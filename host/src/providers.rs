@@ -331,9 +331,11 @@ impl Providers {
         let clear = provider
             .connection_data
             .open(&self.key, TABLE, &provider.id)?;
+        let workspace = self.store.workspace(&provider.workspace_id).await?;
         Ok(Target {
             id: provider.id.clone(),
-            workspace: self.store.workspace_name(&provider.workspace_id).await?,
+            workspace: workspace.name.clone(),
+            folder: workspace.folder.clone(),
             name: provider.name.clone(),
             connection_data: Arc::new(clear),
             max_connections: u32::MAX,

@@ -50,8 +50,17 @@ pub struct Store {
     pool: AnyPool,
     backend: Backend,
     /// Names of workspaces by id; they never change.
-    workspace_names: Arc<RwLock<HashMap<String, String>>>,
+    workspaces: Arc<RwLock<HashMap<String, Arc<WorkspaceNames>>>>,
     changes: Changes,
+}
+
+/// What a workspace is called.
+#[derive(Debug)]
+pub struct WorkspaceNames {
+    /// Its name.
+    pub name: String,
+    /// Its directory below `files/` in the data directory: its name, unless a deleted workspace had that before.
+    pub folder: String,
 }
 
 /// The connections of a store.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use axum::{
     body::Body,
     extract::{FromRef, Request, State},
-    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
+    http::{Extensions, HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -19,11 +19,15 @@ use tracing::Instrument;
 
 pub(super) use self::noted::{Made, MadeIn, Tool};
 use self::{arriving::Arriving, counted::Counted, noted::Noted};
-use super::AppState;
+use super::{
+    AppState,
+    middleware::{ClientAddress, RequestId},
+};
 use crate::{
     audit::Audit,
     auth::{
         Auth, Caller,
+        failed_logins::FailedLogins,
         limits::{Limits, Place},
     },
     config::Config,
@@ -42,6 +46,7 @@ pub(super) struct Gate {
     auth: Arc<Auth>,
     config: Arc<Config>,
     limits: Arc<Limits>,
+    failed_logins: Arc<FailedLogins>,
     audit: Audit,
     usage: Usage,
     tasks: TaskTracker,
@@ -53,6 +58,7 @@ impl FromRef<AppState> for Gate {
             auth: state.auth.clone(),
             config: state.config.clone(),
             limits: state.limits.clone(),
+            failed_logins: state.failed_logins.clone(),
             audit: state.audit.clone(),
             usage: state.usage.clone(),
             tasks: state.shutdown.tasks.clone(),
@@ -62,7 +68,7 @@ impl FromRef<AppState> for Gate {
 
 /// Lets a request in, and notes and counts what came of it. Handlers take the caller from the request.
 pub(super) async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Response {
-    let caller = match gate.caller(request.headers()).await {
+    let caller = match gate.caller(request.headers(), request.extensions()).await {
         Ok(caller) => caller,
         Err(error) => return error.into_response(),
     };
@@ -108,8 +114,22 @@ async fn answer(
 }
 
 impl Gate {
-    async fn caller(&self, headers: &HeaderMap) -> Result<Caller> {
-        let caller = self.auth.authenticate(key(headers)?).await?;
+    async fn caller(&self, headers: &HeaderMap, extensions: &Extensions) -> Result<Caller> {
+        let key = key(headers)?;
+        let address = extensions.get::<ClientAddress>().map(|client| client.0);
+        if let Some(address) = address
+            && !self.auth.has_accepted(key)
+        {
+            self.failed_logins.check(address)?;
+        }
+        let caller = match (self.auth.authenticate(key).await, address) {
+            (Err(error), Some(address)) if error.code() == Code::InvalidApiKey => {
+                let id = extensions.get::<RequestId>().map(|id| id.0.to_string());
+                self.failed_logins.count(address, id);
+                return Err(error);
+            }
+            (found, _) => found?,
+        };
         let tally = self
             .usage
             .tally(caller.workspace.clone(), caller.key_id.clone());

@@ -1,9 +1,6 @@
 //! What handlers are given. Each takes only the part that it needs: `State<Arc<Auth>>`.
 
-use std::{
-    ops::Deref,
-    sync::{Arc, atomic::AtomicBool},
-};
+use std::{ops::Deref, sync::Arc};
 
 use axum::extract::FromRef;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -12,14 +9,14 @@ use super::metrics::HttpMeter;
 use crate::{
     answering::{self, Answering},
     audit::Audit,
-    auth::{Auth, limits::Limits},
+    auth::{Auth, failed_logins::FailedLogins, limits::Limits},
     catalog::Catalog,
     config::Config,
     conversations::Conversations,
     datasources::Datasources,
     idempotency::Idempotency,
     minds::Minds,
-    plugins::registry::Registry,
+    plugins::{policy::Locality, registry::Registry},
     providers::{self, Providers},
     results::{Results, stored::StoredResults},
     rollouts::{self, Rollouts},
@@ -86,6 +83,8 @@ pub struct Services {
     pub auth: Arc<Auth>,
     /// How much keys may ask.
     pub limits: Arc<Limits>,
+    /// Wrong keys.
+    pub failed_logins: Arc<FailedLogins>,
     /// Who did what.
     pub audit: Audit,
     /// What keys have used.
@@ -120,6 +119,8 @@ pub struct Services {
     pub http_meter: HttpMeter,
     /// What plugins have used.
     pub plugin_usage: PluginUsage,
+    /// Who can ask, as far as it is known.
+    pub locality: Arc<Locality>,
 }
 
 /// Tells background work that the server ends, and waits for it.
@@ -135,7 +136,7 @@ pub struct Shutdown {
 
 impl AppState {
     /// Builds the services over an open, migrated store. `workspace` is the one that the configured admin key
-    /// administers; `alone` is kept true while it is the only one.
+    /// administers; `locality` hears of every other one, and of requests from other machines.
     ///
     /// # Errors
     /// When the store fails or a setting cannot be used.
@@ -145,7 +146,7 @@ impl AppState {
         key: SecretKey,
         registry: Arc<Registry>,
         workspace: &str,
-        alone: Arc<AtomicBool>,
+        locality: Arc<Locality>,
     ) -> crate::Result<Self> {
         let shutdown = Shutdown::default();
         let auth = Auth::new(store.clone(), config.admin_key.get(), workspace).await?;
@@ -218,12 +219,16 @@ impl AppState {
         usage.start(&shutdown.tasks, shutdown.ending.clone());
         let plugin_usage = PluginUsage::new(store.clone(), registry.meters().cloned());
         plugin_usage.start(&shutdown.tasks, shutdown.ending.clone());
-        let workspaces = Workspaces::new(store.clone(), auth.clone(), alone);
+        let workspaces = Workspaces::new(store.clone(), auth.clone(), locality.clone());
         workspaces.watch(&shutdown.tasks, shutdown.ending.clone());
+        let audit = Audit::start(store.clone(), config.audit.retention);
+        let failed_logins =
+            FailedLogins::new(config.limits.failed_logins, audit.clone(), workspace);
         Ok(Self(Arc::new(Services {
             auth,
             limits: Arc::new(Limits::new(&config.limits)),
-            audit: Audit::start(store.clone(), config.audit.retention),
+            failed_logins: Arc::new(failed_logins),
+            audit,
             usage,
             workspaces,
             catalog,
@@ -240,6 +245,7 @@ impl AppState {
             shutdown,
             http_meter: HttpMeter::default(),
             plugin_usage,
+            locality,
             config,
             store,
         })))

@@ -121,6 +121,7 @@ mod tests {
             requests_per_second,
             burst,
             concurrent_requests,
+            failed_logins: 0,
         })
     }
 

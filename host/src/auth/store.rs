@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     error::{Code, Error, Result},
+    names,
     store::{
         AnyRow, Backend, CHUNK, DEFAULT_WORKSPACE, Row, Store, Tx, is_referenced, json, new_id,
         now, placeholders, timestamp, to_json,
@@ -23,12 +24,13 @@ const COLUMNS: &str = "id, workspace_id, name, prefix, role, minds, compat, crea
 /// The row of the configured admin key; its hash is that of no key.
 pub(super) async fn configured_key(store: &Store, workspace: &str, set: bool) -> Result<()> {
     let insert = "INSERT INTO keys (id, workspace_id, name, prefix, hash, role, created_at) \
-                  VALUES ($1, $2, 'MINDHOST_ADMIN_KEY', '', $3, 'operator', $4) ON CONFLICT (id) DO NOTHING";
+                  VALUES ($1, $2, $3, '', $4, 'operator', $5) ON CONFLICT (id) DO NOTHING";
     let mut tx = store.begin().await?;
     if set {
         sqlx::query(insert)
             .bind(CONFIGURED_KEY)
             .bind(workspace)
+            .bind(names::CONFIGURED_KEY)
             .bind(b"configured".to_vec())
             .bind(now())
             .execute(&mut *tx)

@@ -3,7 +3,7 @@
 use std::{fs, os::unix::fs::MetadataExt, path::Path, process::ExitCode};
 
 use mindhost::{
-    config::{Config, ConfigError},
+    config::{Config, ConfigError, Switch},
     providers,
     secrets::SecretKey,
     store::{DEFAULT_WORKSPACE, Migrations, Store},
@@ -11,7 +11,7 @@ use mindhost::{
 
 use super::{
     finding::Finding::{self, Bad, Good, Note},
-    plugin,
+    load_plugins, plugin,
 };
 use crate::commands::say::say;
 
@@ -62,7 +62,10 @@ async fn examine(config: &Config, findings: &mut Vec<Finding>) {
         config.database_url.get().is_some() || config.data_dir.join("mindhost.db").exists();
     match has_store {
         true => store(config, findings).await,
-        false => findings.push(Note("store: will be made by the first start".to_owned())),
+        false => {
+            findings.push(loopback(config, None));
+            findings.push(Note("store: will be made by the first start".to_owned()));
+        }
     }
     findings.extend(plugin::examine(config).await);
 }
@@ -146,10 +149,35 @@ async fn store(config: &Config, findings: &mut Vec<Finding>) {
         }
     };
     if migrated {
+        findings.push(loopback(config, store.workspace_count().await.ok()));
         findings.push(secret_key(config, &store).await);
         findings.push(default_provider(&store).await);
     }
     store.close().await;
+}
+
+/// Whether plugins may reach this machine itself. `workspaces` is how many there are, if there is a store.
+fn loopback(config: &Config, workspaces: Option<i64>) -> Finding {
+    let several = workspaces
+        .is_some_and(|count| count > 1)
+        .then_some("there are several workspaces");
+    let why = load_plugins::why_remote(config, config.listen.ip()).or(several);
+    match (config.egress.allow_loopback, why) {
+        (Switch::On, _) => Note(
+            "loopback: plugins may reach every service of this machine (egress.allow_loopback = true)"
+                .to_owned(),
+        ),
+        (Switch::Off, _) => Good("loopback: plugins may not reach this machine itself".to_owned()),
+        (Switch::Auto, Some(why)) => Note(format!(
+            "loopback: plugins may not reach this machine itself: egress.allow_loopback is \"auto\", and {why}; set \
+             egress.allow_loopback = true if they shall"
+        )),
+        (Switch::Auto, None) => Note(
+            "loopback: plugins may reach this machine itself (egress.allow_loopback is \"auto\") until a second workspace \
+             is made, or a request comes through a proxy or to another name; set it to true or false if that is wrong"
+                .to_owned(),
+        ),
+    }
 }
 
 async fn secret_key(config: &Config, store: &Store) -> Finding {

@@ -1,9 +1,9 @@
 //! Loads the plugins as the configuration says.
 
 use std::{
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr},
     path::Path,
-    sync::{Arc, atomic::AtomicBool},
+    sync::Arc,
 };
 
 use anyhow::Context;
@@ -11,7 +11,7 @@ use mindhost::{
     config::{Config, Switch},
     datasources,
     plugins::{
-        policy::{EgressRules, FixedPolicy, Policy, WhileAlone},
+        policy::{EgressRules, FixedPolicy, Locality, Policy, WhileLocal},
         registry::{Active, Registry, Sources},
         rights::Incumbents,
         signatures::Trust,
@@ -20,14 +20,24 @@ use mindhost::{
     store::Store,
 };
 
-/// Every plugin of the plugins directory, verified and ready. `own` is where this server listens, its API first; `alone` says as
-/// long as the server runs whether there is one workspace.
+/// Why others than those on this machine may be able to ask, as far as the settings say: what ends
+/// `egress.allow_loopback = "auto"` before any request came. `listens` is where the API is served.
+pub(super) fn why_remote(config: &Config, listens: IpAddr) -> Option<&'static str> {
+    if !listens.is_loopback() {
+        return Some("the server listens on more than loopback");
+    }
+    let has_proxies = !config.server.trusted_proxies.is_empty();
+    has_proxies.then_some("server.trusted_proxies is set")
+}
+
+/// Every plugin of the plugins directory, verified and ready. `own` is where this server listens, its API first; `locality`
+/// says as long as the server runs who can ask.
 pub(super) async fn load(
     config: &Config,
     store: &Store,
     key: &SecretKey,
     own: &[SocketAddr],
-    alone: &Arc<AtomicBool>,
+    locality: &Arc<Locality>,
 ) -> anyhow::Result<Registry> {
     if is_same(&config.plugins_dir, &config.artifacts_dir()) {
         anyhow::bail!(
@@ -37,14 +47,12 @@ pub(super) async fn load(
     }
     let rules = FixedPolicy {
         egress: EgressRules {
-            allow_loopback: match config.egress.allow_loopback {
-                Switch::Auto => own.first().is_some_and(|api| api.ip().is_loopback()),
-                Switch::On => true,
-                Switch::Off => false,
-            },
+            // Of "auto" the locality says more.
+            allow_loopback: config.egress.allow_loopback != Switch::Off,
             allow_private: config.egress.allow_private,
             allow: config.egress.allow.clone(),
             deny: config.egress.deny.clone(),
+            allow_ports: config.egress.allow_ports.clone(),
         },
         data_dir: config.data_dir.clone(),
         file_roots: config.files.roots.clone(),
@@ -55,9 +63,9 @@ pub(super) async fn load(
         tracing::warn!(%root, "this directory of files.roots is not used: it and the data directory lie in each other");
     }
     let policy: Arc<dyn Policy> = match config.egress.allow_loopback {
-        Switch::Auto => Arc::new(WhileAlone {
+        Switch::Auto => Arc::new(WhileLocal {
             rules,
-            alone: alone.clone(),
+            locality: locality.clone(),
         }),
         Switch::On | Switch::Off => Arc::new(rules),
     };

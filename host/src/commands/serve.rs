@@ -1,19 +1,13 @@
 //! `mindhost serve`
 
-use std::{
-    fs, io,
-    io::IsTerminal,
-    path::Path,
-    sync::{Arc, atomic::AtomicBool},
-    time::Duration,
-};
+use std::{fs, io, io::IsTerminal, path::Path, sync::Arc, time::Duration};
 
 use anyhow::Context;
 use mindhost::{
     api::{self, AppState},
     auth::keys,
-    config::Config,
-    plugins::registry::Installed,
+    config::{Config, Switch},
+    plugins::{policy::Locality, registry::Installed},
     private,
     secrets::SecretKey,
     telemetry,
@@ -100,9 +94,20 @@ async fn serve(
         Some(metrics) => vec![address, metrics.local_addr()?],
         None => vec![address],
     };
-    let alone = opened.store.workspace_count().await? <= 1;
-    let alone = Arc::new(AtomicBool::new(alone));
-    let registry = Arc::new(load_plugins::load(&config, &opened.store, &key, &own, &alone).await?);
+    let sole = opened.store.workspace_count().await? <= 1;
+    let why_remote = load_plugins::why_remote(&config, address.ip());
+    let locality = Arc::new(Locality::new(
+        config.egress.allow_loopback == Switch::Auto && why_remote.is_none(),
+        sole,
+    ));
+    if let (Switch::Auto, Some(why)) = (config.egress.allow_loopback, why_remote) {
+        tracing::info!(
+            why,
+            "plugins may not reach this machine itself (egress.allow_loopback is \"auto\"); set it to true if they shall"
+        );
+    }
+    let registry =
+        Arc::new(load_plugins::load(&config, &opened.store, &key, &own, &locality).await?);
     for plugin in config.plugins.limits.by_plugin.keys() {
         let is_it = |one: &Installed| {
             one.about
@@ -122,7 +127,7 @@ async fn serve(
         key,
         registry,
         &opened.workspace,
-        alone,
+        locality,
     )
     .await?;
     beside(&state)?;

@@ -1,6 +1,6 @@
 //! Which characters a name for people may have: those that are seen, and that are what they look like.
 //!
-//! The list is short on purpose and needs no table of Unicode: whole ranges of what nobody types into a name are refused,
+//! The list is short on purpose and needs no table of Unicode: whole ranges of what is not typed into a name are refused,
 //! and letters of alphabets that look alike do not stand in one name. What looks alike within one alphabet (`l` and `I`)
 //! is not told apart.
 
@@ -29,7 +29,7 @@ pub(super) fn is_disguise(char: char) -> bool {
         // Full-width and half-width forms, mathematical alphabets, small forms, ligatures.
         | '\u{ff01}'..='\u{ff5e}' | '\u{ffe0}'..='\u{ffee}' | '\u{1d400}'..='\u{1d7ff}'
         | '\u{fe50}'..='\u{fe6f}' | '\u{fb00}'..='\u{fb06}'
-        // Old alphabets of letters like Latin ones that nobody writes names in.
+        // Old alphabets of letters like Latin ones in which no names are written.
         | '\u{a4d0}'..='\u{a4ff}' | '\u{10280}'..='\u{1032f}' | '\u{10400}'..='\u{1044f}'
         | '\u{118a0}'..='\u{118ff}' | '\u{16f00}'..='\u{16f9f}' | '\u{1ccd6}'..='\u{1ccf9}'
         // Overlays and enclosures; hyphens, dots and strokes that look like those of ASCII.

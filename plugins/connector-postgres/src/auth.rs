@@ -17,7 +17,7 @@ use crate::wire::Wire;
 pub(crate) struct Authentication<'a> {
     user: &'a str,
     password: Option<&'a str>,
-    /// Whether the server may see it, or its MD5 hash. SCRAM shows it to nobody.
+    /// Whether the server may see it, or its MD5 hash. SCRAM does not show it.
     may_show: bool,
     /// Over TLS: the server's certificate as channel binding, where its hash is known.
     binding: Option<Vec<u8>>,

@@ -120,7 +120,7 @@ impl ConnectionData {
         }
     }
 
-    /// Whether the password may be sent to a server that nobody has verified: as it is, or as an MD5 hash that is as good as
+    /// Whether the password may be sent to a server that is not verified: as it is, or as an MD5 hash that is as good as
     /// the password. `encrypted` is whether TLS is spoken; without `verify-ca`, `verify-full` or `sslrootcert` it hides the
     /// password from listeners, and not from who pretends to be the server.
     pub(crate) fn may_show_password(&self, encrypted: bool) -> bool {

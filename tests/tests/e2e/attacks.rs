@@ -2,6 +2,9 @@
 //!
 //! `host/docs/security.md` says what each boundary promises and names the test here that holds it.
 
+mod identity;
+mod line_protocols;
+mod loopback;
 mod pinning;
 mod plugin_rights;
 mod tenants;

@@ -94,6 +94,7 @@ pub(super) fn target(data: Data) -> Target {
     Target {
         id: uuid::Uuid::new_v4().to_string(),
         workspace: "default".into(),
+        folder: "default".into(),
         name: "this run".into(),
         connection_data: Arc::new(data),
         max_connections: 8,
