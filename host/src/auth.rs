@@ -1,12 +1,14 @@
 //! Who is asking: keys, roles, callers.
 //!
 //! A key is 32 random bytes, so its plain SHA-256 is as hard to turn round as any slow hash would be, and can be
-//! looked up. The text of a key exists only in the answer that made it.
+//! looked up. What it is worth a proof says, which takes the secret key to make. The text of a key exists only in the
+//! answer that made it.
 
 mod cache;
 pub mod failed_logins;
 pub mod keys;
 pub mod limits;
+pub mod proof;
 mod store;
 mod width;
 
@@ -19,6 +21,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::{
     error::{Code, Error, Result},
+    secrets::SecretKeys,
     store::{Store, Tx, now},
     usage::Tally,
 };
@@ -176,6 +179,7 @@ impl Caller {
 #[derive(Debug)]
 pub struct Auth {
     store: Store,
+    keys: SecretKeys,
     configured: Option<(Hash, Caller)>,
     cache: Cache,
     accepted: Accepted,
@@ -183,11 +187,16 @@ pub struct Auth {
 }
 
 impl Auth {
-    /// Knows the keys of the store, and the configured admin key, which administers `workspace`.
+    /// Knows the keys of the store that `keys` prove, and the configured admin key, which administers `workspace`.
     ///
     /// # Errors
     /// When the store fails, or the configured key is too short to be safe.
-    pub async fn new(store: Store, configured: Option<&str>, workspace: &str) -> Result<Self> {
+    pub async fn new(
+        store: Store,
+        keys: SecretKeys,
+        configured: Option<&str>,
+        workspace: &str,
+    ) -> Result<Self> {
         if configured.is_some_and(|key| key.len() < 24) {
             return Err(Error::invalid(
                 "admin_key",
@@ -210,6 +219,7 @@ impl Auth {
         });
         Ok(Self {
             store,
+            keys,
             configured,
             cache: Cache::new(REMEMBERED),
             accepted: Accepted::default(),
@@ -235,7 +245,7 @@ impl Auth {
         caller
     }
 
-    /// Whether this server has accepted the key before, and not refused it since. Asks nobody.
+    /// Whether this server has accepted the key before, and not refused it since. The store is not asked.
     pub fn has_accepted(&self, key: &str) -> bool {
         self.accepted.contains(&hash(key))
     }
@@ -250,9 +260,21 @@ impl Auth {
             Some(found) => found,
             None => {
                 let asked = self.cache.generation();
-                let found = store::by_hash(self.store.pool(), &hash)
+                let looked = store::by_hash(self.store.pool(), &hash)
                     .await?
                     .ok_or_else(unknown_key)?;
+                let store::Looked {
+                    found,
+                    claims,
+                    proof,
+                } = looked;
+                if !claims.is_proven(&self.keys, proof.as_deref()) {
+                    tracing::warn!(
+                        key = claims.id,
+                        "a key was refused: its row in the store was not written, or was changed, without the secret key"
+                    );
+                    return Err(unknown_key());
+                }
                 self.cache.put(asked, hash, found.clone());
                 found
             }
@@ -312,8 +334,8 @@ pub(crate) async fn begin(store: &Store, by: Option<&Caller>) -> Result<Tx> {
     Ok(tx)
 }
 
-fn check_found(found: Option<cache::Found>) -> Result<()> {
-    check_not_ended(&found.ok_or_else(unknown_key)?.caller)
+fn check_found(looked: Option<store::Looked>) -> Result<()> {
+    check_not_ended(&looked.ok_or_else(unknown_key)?.found.caller)
 }
 
 fn check_not_ended(caller: &Caller) -> Result<()> {

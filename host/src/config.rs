@@ -139,6 +139,10 @@ pub struct Store {
 pub struct Secrets {
     /// Empty means `secrets.key` in the data directory.
     pub key_file: PathBuf,
+    /// The key itself, or several; empty means another source.
+    pub key: Secret,
+    /// A program and its arguments that prints it; empty means another source.
+    pub key_command: Vec<String>,
 }
 
 /// The plugin runtime.

@@ -182,14 +182,18 @@ async fn remove(store: &Store, by: Option<&Caller>, name: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auth::{
-        Role,
-        keys::{self, NewKey},
+    use crate::{
+        auth::{
+            Role,
+            keys::{self, NewKey},
+        },
+        secrets::{SecretKey, SecretKeys},
     };
 
     #[tokio::test]
     async fn a_workspace_goes_with_its_keys_and_leaves_the_others_alone() {
         let (_dir, store, home) = crate::store::temporary().await;
+        let secret = SecretKeys::single(SecretKey::new([7; 32]));
         let made = create(&store, "team").await.unwrap();
         for name in ["team", "Team", "DEFAULT"] {
             let taken = create(&store, name).await.unwrap_err();
@@ -204,7 +208,7 @@ mod tests {
                 expires_at: None,
                 compat: None,
             };
-            keys::create(&store, workspace, new).await.unwrap();
+            keys::create(&store, &secret, workspace, new).await.unwrap();
         }
         delete(&store, "team").await.unwrap();
         assert_eq!(keys::list(&store, &home).await.unwrap().len(), 1);

@@ -20,7 +20,7 @@ use crate::{
     providers::{self, Providers},
     results::{Results, stored::StoredResults},
     rollouts::{self, Rollouts},
-    secrets::SecretKey,
+    secrets::SecretKeys,
     store::Store,
     usage::{Usage, plugins::PluginUsage},
     workspaces::Workspaces,
@@ -143,24 +143,30 @@ impl AppState {
     pub async fn new(
         config: Arc<Config>,
         store: Store,
-        key: SecretKey,
+        keys: SecretKeys,
         registry: Arc<Registry>,
         workspace: &str,
         locality: Arc<Locality>,
     ) -> crate::Result<Self> {
         let shutdown = Shutdown::default();
-        let auth = Auth::new(store.clone(), config.admin_key.get(), workspace).await?;
+        let auth = Auth::new(
+            store.clone(),
+            keys.clone(),
+            config.admin_key.get(),
+            workspace,
+        )
+        .await?;
         let datasources = Datasources::new(
             store.clone(),
-            key.clone(),
+            keys.clone(),
             registry.clone(),
             &config,
             shutdown.ending.clone(),
         );
-        let idempotency = Idempotency::new(store.clone(), &key);
+        let idempotency = Idempotency::new(store.clone(), keys.clone());
         let providers = Arc::new(Providers::new(
             store.clone(),
-            key,
+            keys,
             registry.clone(),
             &config,
             shutdown.ending.clone(),

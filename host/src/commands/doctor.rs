@@ -5,7 +5,7 @@ use std::{fs, os::unix::fs::MetadataExt, path::Path, process::ExitCode};
 use mindhost::{
     config::{Config, ConfigError, Switch},
     providers,
-    secrets::SecretKey,
+    secrets::{KeyError, SecretKeys, Source},
     store::{DEFAULT_WORKSPACE, Migrations, Store},
 };
 
@@ -181,23 +181,33 @@ fn loopback(config: &Config, workspaces: Option<i64>) -> Finding {
 }
 
 async fn secret_key(config: &Config, store: &Store) -> Finding {
-    let path = config.key_file();
-    let shown = path.display();
-    match SecretKey::verify(&path, store).await {
-        Ok(true) => match fs::metadata(&path).map(|meta| meta.mode() & 0o077) {
-            Ok(0) => Good(format!("secret key: {shown} is that of the store")),
-            _ => Finding::bad(
-                format!("secret key: others may read {shown}"),
-                format!("chmod 600 {shown}"),
-            ),
-        },
-        Ok(false) => Note(format!(
+    let found = async {
+        let source = Source::of(config)?;
+        let fits = SecretKeys::verify(&source, store).await?;
+        Ok::<_, KeyError>((source, fits))
+    };
+    let (source, fits) = match found.await {
+        Ok(found) => found,
+        Err(error) => {
+            return Finding::bad(
+                format!("secret key: {error}"),
+                "restore the file from your backup of it",
+            );
+        }
+    };
+    let shown = source.shown();
+    let is_private = |path: &Path| fs::metadata(path).is_ok_and(|meta| meta.mode() & 0o077 == 0);
+    match fits {
+        true if source.file().is_none_or(is_private) => {
+            Good(format!("secret key: {shown} is that of the store"))
+        }
+        true => Finding::bad(
+            format!("secret key: others may read {shown}"),
+            format!("chmod 600 {shown}"),
+        ),
+        false => Note(format!(
             "secret key: {shown} will be made by the first start"
         )),
-        Err(error) => Finding::bad(
-            format!("secret key: {error}"),
-            "restore the file from your backup of it",
-        ),
     }
 }
 

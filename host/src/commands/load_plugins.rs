@@ -16,9 +16,12 @@ use mindhost::{
         rights::Incumbents,
         signatures::Trust,
     },
-    secrets::SecretKey,
+    secrets::{SecretKeys, Source},
     store::Store,
 };
+
+/// What the key of compiled plugins is derived for.
+pub(super) const CACHE: &str = "compiled plugins";
 
 /// Why others than those on this machine may be able to ask, as far as the settings say: what ends
 /// `egress.allow_loopback = "auto"` before any request came. `listens` is where the API is served.
@@ -35,7 +38,7 @@ pub(super) fn why_remote(config: &Config, listens: IpAddr) -> Option<&'static st
 pub(super) async fn load(
     config: &Config,
     store: &Store,
-    key: &SecretKey,
+    keys: &SecretKeys,
     own: &[SocketAddr],
     locality: &Arc<Locality>,
 ) -> anyhow::Result<Registry> {
@@ -74,7 +77,7 @@ pub(super) async fn load(
         active: store.active_plugins().await?,
         incumbents: store.incumbents().await?,
         pinned: datasources::pinned(store).await?,
-        ..sources(config, Some(key), policy)?
+        ..sources(config, Some(keys.derive(CACHE)), policy)?
     });
     let registry = registry.await?;
     let rights = |digest: &str| registry.rights(digest);
@@ -95,10 +98,11 @@ pub(super) async fn inspect(config: &Config) -> anyhow::Result<Registry> {
         file_roots: Vec::new(),
         reserved: Vec::new(),
     };
-    let key = SecretKey::read(&config.key_file())?;
+    let key = Source::read_file(config).await?;
+    let key = key.first().map(|key| key.derive(CACHE));
     Ok(Registry::load(Sources {
         active: remembered(config).await,
-        ..sources(config, key.as_ref(), Arc::new(policy))?
+        ..sources(config, key, Arc::new(policy))?
     })
     .await?)
 }
@@ -118,7 +122,7 @@ async fn remembered(config: &Config) -> Active {
 
 fn sources(
     config: &Config,
-    key: Option<&SecretKey>,
+    seal_key: Option<[u8; 32]>,
     policy: Arc<dyn Policy>,
 ) -> anyhow::Result<Sources> {
     let plugins = &config.plugins;
@@ -127,8 +131,8 @@ fn sources(
         plugins_dir: config.plugins_dir.clone(),
         artifacts_dir: config.artifacts_dir(),
         import: false,
-        cache_dir: key.is_some().then(|| config.cache_dir()),
-        seal_key: key.map_or([0; 32], |key| key.derive("compiled plugins")),
+        cache_dir: seal_key.is_some().then(|| config.cache_dir()),
+        seal_key: seal_key.unwrap_or_default(),
         settings: plugins.limits.clone(),
         trust: trust.map_err(anyhow::Error::msg)?,
         policy,

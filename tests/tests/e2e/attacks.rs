@@ -7,4 +7,5 @@ mod line_protocols;
 mod loopback;
 mod pinning;
 mod plugin_rights;
+mod secrets;
 mod tenants;
