@@ -22,6 +22,7 @@ use self::{arriving::Arriving, counted::Counted, noted::Noted};
 use super::{
     AppState,
     middleware::{ClientAddress, RequestId},
+    remote,
 };
 use crate::{
     audit::Audit,
@@ -33,7 +34,7 @@ use crate::{
     config::Config,
     detaching::Detaching,
     error::{Code, Error, Result},
-    plugins::served::Served,
+    plugins::{policy::Locality, served::Served},
     usage::Usage,
 };
 
@@ -47,6 +48,7 @@ pub(super) struct Gate {
     config: Arc<Config>,
     limits: Arc<Limits>,
     failed_logins: Arc<FailedLogins>,
+    locality: Arc<Locality>,
     audit: Audit,
     usage: Usage,
     tasks: TaskTracker,
@@ -59,6 +61,7 @@ impl FromRef<AppState> for Gate {
             config: state.config.clone(),
             limits: state.limits.clone(),
             failed_logins: state.failed_logins.clone(),
+            locality: state.locality.clone(),
             audit: state.audit.clone(),
             usage: state.usage.clone(),
             tasks: state.shutdown.tasks.clone(),
@@ -68,6 +71,7 @@ impl FromRef<AppState> for Gate {
 
 /// Lets a request in, and notes and counts what came of it. Handlers take the caller from the request.
 pub(super) async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Response {
+    gate.look_for_strangers(&request);
     let caller = match gate.caller(request.headers(), request.extensions()).await {
         Ok(caller) => caller,
         Err(error) => return error.into_response(),
@@ -114,6 +118,23 @@ async fn answer(
 }
 
 impl Gate {
+    /// Looks for the first request from another machine, before anything is done for it. Health checks and documents, which need
+    /// no key, do not come here: who asks for them reaches nothing.
+    fn look_for_strangers(&self, request: &Request) {
+        if self.locality.is_remote() {
+            return;
+        }
+        if let Some(sign) = remote::sign(request)
+            && self.locality.saw_remote()
+        {
+            tracing::warn!(
+                sign,
+                "a request came from another machine or through a proxy: until the next start plugins may not reach this \
+                 machine itself any more (egress.allow_loopback is \"auto\"); set it to true if they shall, to false if not"
+            );
+        }
+    }
+
     async fn caller(&self, headers: &HeaderMap, extensions: &Extensions) -> Result<Caller> {
         let key = key(headers)?;
         let address = extensions.get::<ClientAddress>().map(|client| client.0);

@@ -21,8 +21,8 @@ use tower_http::{
 };
 use tracing::Instrument;
 
-use super::{AppState, metrics::HttpMeter, remote};
-use crate::{config::Server, plugins::policy::Locality, telemetry::traces};
+use super::{AppState, metrics::HttpMeter};
+use crate::{config::Server, telemetry::traces};
 
 /// The id of a request, in its extensions.
 #[derive(Clone, Debug)]
@@ -53,7 +53,6 @@ pub(super) fn wrap(router: Router, observer: Observer, server: &Server) -> Route
 pub(super) struct Observer {
     proxies: Arc<[IpNet]>,
     meter: HttpMeter,
-    locality: Arc<Locality>,
 }
 
 impl Observer {
@@ -61,23 +60,6 @@ impl Observer {
         Self {
             proxies: state.config.server.trusted_proxies.clone().into(),
             meter: state.http_meter.clone(),
-            locality: state.locality.clone(),
-        }
-    }
-
-    /// Looks for the first request from another machine, before anything is done for it.
-    fn look_for_strangers(&self, request: &Request) {
-        if self.locality.is_remote() {
-            return;
-        }
-        if let Some(sign) = remote::sign(request)
-            && self.locality.saw_remote()
-        {
-            tracing::warn!(
-                sign,
-                "a request came from another machine or through a proxy: until the next start plugins may not reach this \
-                 machine itself any more (egress.allow_loopback is \"auto\"); set it to true if they shall, to false if not"
-            );
         }
     }
 }
@@ -113,7 +95,6 @@ async fn trace(
     mut request: Request,
     next: Next,
 ) -> Response {
-    observer.look_for_strangers(&request);
     let id = request_id(&request);
     request.extensions_mut().insert(RequestId(id.clone()));
     let matched = request.extensions().get::<MatchedPath>().cloned();

@@ -63,7 +63,7 @@ pub enum KeyError {
         wanted: Option<KeyId>,
     },
     /// The store cannot be asked or changed; says what is the matter.
-    #[error("{}", .0.message())]
+    #[error(transparent)]
     Store(#[from] crate::Error),
 }
 
