@@ -238,9 +238,6 @@ impl Datasources {
             // What was wrong with the old data says nothing of the new.
             connector.forget(&old.id).await;
             tables = self.checked(&connector, &changed, check).await?;
-        } else if moved {
-            let (from, to) = (old.holder(), changed.holder());
-            changed.connection_data = old.connection_data.moved(&self.keys, from, to)?;
         }
         store::update(&self.store, &old, &changed).await?;
         self.keep(keeps.as_deref()).await;
