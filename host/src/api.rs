@@ -29,6 +29,7 @@ mod once;
 mod openapi;
 mod plugins;
 mod providers;
+mod remote;
 mod response_object;
 mod responses;
 mod serving;
@@ -248,6 +249,6 @@ fn service(state: AppState) -> NormalizePath<Router> {
         .method_not_allowed_fallback(error::method_not_allowed)
         .layer(Extension(BodyLimit(config.server.body_limit)))
         .with_state(state.clone());
-    let router = middleware::wrap(router, &config.server, state.http_meter.clone());
+    let router = middleware::wrap(router, middleware::Observer::of(&state), &config.server);
     NormalizePathLayer::trim_trailing_slash().layer(router)
 }

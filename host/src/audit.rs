@@ -41,7 +41,7 @@ const TIDY: Duration = Duration::from_secs(60 * 60);
 pub struct Note {
     /// Workspace in which it was done.
     pub workspace: Arc<str>,
-    /// Key that did it; `None` on the command line.
+    /// Key that did it; `None` on the command line, and for a wrong key.
     pub key: Option<Arc<str>>,
     /// `PUT /minds/{name}`, `mindhost keys create`
     pub action: String,
@@ -65,15 +65,15 @@ pub struct Entry {
     pub id: String,
     /// When it was done.
     pub created_at: jiff::Timestamp,
-    /// Id of the key that did it; `None` on the command line.
+    /// Id of the key that did it; `None` on the command line, and for a wrong key.
     #[schema(required = true)]
     pub key_id: Option<String>,
     /// Its name.
     #[schema(required = true)]
     pub key_name: Option<String>,
-    /// `PUT /minds/{name}`, `POST /mcp run_sql`, `mindhost keys create`
+    /// `PUT /minds/{name}`, `POST /mcp run_sql`, `mindhost keys create`, `failed login`
     pub action: String,
-    /// `/minds/sales`
+    /// `/minds/sales`; of a failed login the address that it came from.
     pub resource: String,
     /// Name of the Mind that was asked; its id once it is deleted.
     #[schema(required = true)]

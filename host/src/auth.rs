@@ -1,11 +1,14 @@
 //! Who is asking: keys, roles, callers.
 //!
 //! A key is 32 random bytes, so its plain SHA-256 is as hard to turn round as any slow hash would be, and can be
-//! looked up. The text of a key exists only in the answer that made it.
+//! looked up. What it is worth a proof says, which takes the secret key to make. The text of a key exists only in the
+//! answer that made it.
 
 mod cache;
+pub mod failed_logins;
 pub mod keys;
 pub mod limits;
+pub mod proof;
 mod store;
 mod width;
 
@@ -18,10 +21,11 @@ use tokio_util::task::TaskTracker;
 
 use crate::{
     error::{Code, Error, Result},
+    secrets::SecretKeys,
     store::{Store, Tx, now},
     usage::Tally,
 };
-use cache::Cache;
+use cache::{Accepted, Cache};
 
 /// `last_used_at` is written once a minute a key, in microseconds.
 const USED_EVERY: i64 = 60 * 1_000_000;
@@ -175,17 +179,24 @@ impl Caller {
 #[derive(Debug)]
 pub struct Auth {
     store: Store,
+    keys: SecretKeys,
     configured: Option<(Hash, Caller)>,
     cache: Cache,
+    accepted: Accepted,
     tracker: TaskTracker,
 }
 
 impl Auth {
-    /// Knows the keys of the store, and the configured admin key, which administers `workspace`.
+    /// Knows the keys of the store that `keys` prove, and the configured admin key, which administers `workspace`.
     ///
     /// # Errors
     /// When the store fails, or the configured key is too short to be safe.
-    pub async fn new(store: Store, configured: Option<&str>, workspace: &str) -> Result<Self> {
+    pub async fn new(
+        store: Store,
+        keys: SecretKeys,
+        configured: Option<&str>,
+        workspace: &str,
+    ) -> Result<Self> {
         if configured.is_some_and(|key| key.len() < 24) {
             return Err(Error::invalid(
                 "admin_key",
@@ -208,8 +219,10 @@ impl Auth {
         });
         Ok(Self {
             store,
+            keys,
             configured,
             cache: Cache::new(REMEMBERED),
+            accepted: Accepted::default(),
             tracker: TaskTracker::new(),
         })
     }
@@ -223,6 +236,21 @@ impl Auth {
     /// `invalid_api_key` when it is unknown, revoked or expired.
     pub async fn authenticate(&self, key: &str) -> Result<Caller> {
         let hash = hash(key);
+        let caller = self.find(hash).await;
+        match &caller {
+            Ok(_) => self.accepted.insert(hash),
+            Err(error) if error.code() == Code::InvalidApiKey => self.accepted.remove(&hash),
+            Err(_) => {}
+        }
+        caller
+    }
+
+    /// Whether this server has accepted the key before, and not refused it since. The store is not asked.
+    pub fn has_accepted(&self, key: &str) -> bool {
+        self.accepted.contains(&hash(key))
+    }
+
+    async fn find(&self, hash: Hash) -> Result<Caller> {
         if let Some((configured, caller)) = &self.configured
             && bool::from(configured.ct_eq(&hash))
         {
@@ -232,9 +260,21 @@ impl Auth {
             Some(found) => found,
             None => {
                 let asked = self.cache.generation();
-                let found = store::by_hash(self.store.pool(), &hash)
+                let looked = store::by_hash(self.store.pool(), &hash)
                     .await?
                     .ok_or_else(unknown_key)?;
+                let store::Looked {
+                    found,
+                    claims,
+                    proof,
+                } = looked;
+                if !claims.is_proven(&self.keys, proof.as_deref()) {
+                    tracing::warn!(
+                        key = claims.id,
+                        "a key was refused: its row in the store was not written, or was changed, without the secret key"
+                    );
+                    return Err(unknown_key());
+                }
                 self.cache.put(asked, hash, found.clone());
                 found
             }
@@ -294,8 +334,8 @@ pub(crate) async fn begin(store: &Store, by: Option<&Caller>) -> Result<Tx> {
     Ok(tx)
 }
 
-fn check_found(found: Option<cache::Found>) -> Result<()> {
-    check_not_ended(&found.ok_or_else(unknown_key)?.caller)
+fn check_found(looked: Option<store::Looked>) -> Result<()> {
+    check_not_ended(&looked.ok_or_else(unknown_key)?.found.caller)
 }
 
 fn check_not_ended(caller: &Caller) -> Result<()> {

@@ -11,6 +11,7 @@ mod open;
 mod plugin;
 mod remote;
 mod say;
+mod secrets;
 mod serve;
 mod workspaces;
 
@@ -54,6 +55,9 @@ enum Command {
     /// Make, list and delete workspaces.
     #[command(subcommand)]
     Workspaces(workspaces::Command),
+    /// Replace the secret key, or print a new one.
+    #[command(subcommand)]
+    Secrets(secrets::Secrets),
     /// Install, activate, make, try, test and sign plugins.
     #[command(subcommand)]
     Plugin(plugin::Plugin),
@@ -111,6 +115,7 @@ async fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
             say!("the store is up to date");
         }
         Command::Keys(keys) => keys::run(keys, &Config::load()?).await?,
+        Command::Secrets(command) => secrets::run(command).await?,
         Command::Workspaces(command) => workspaces::run(command, &Config::load()?).await?,
     }
     Ok(ExitCode::SUCCESS)

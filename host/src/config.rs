@@ -119,6 +119,8 @@ pub struct Limits {
     pub providers_per_workspace: u32,
     /// Minds of one workspace; 0 means no limit.
     pub minds_per_workspace: u32,
+    /// Wrong keys that one address may send in a minute; 0 means no limit.
+    pub failed_logins: u32,
 }
 
 /// The audit trail.
@@ -158,6 +160,10 @@ pub struct Store {
 pub struct Secrets {
     /// Empty means `secrets.key` in the data directory.
     pub key_file: PathBuf,
+    /// The key itself, or several; empty means another source.
+    pub key: Secret,
+    /// A program and its arguments that prints it; empty means another source.
+    pub key_command: Vec<String>,
 }
 
 /// The plugin runtime.
@@ -207,6 +213,9 @@ pub struct Egress {
     pub allow: Vec<AddressRule>,
     /// `CIDR:port`; never.
     pub deny: Vec<AddressRule>,
+    /// Ports of other protocols that may be reached all the same.
+    #[serde(deserialize_with = "values::ports")]
+    pub allow_ports: Vec<u16>,
 }
 
 /// What file engines may read.

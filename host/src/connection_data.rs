@@ -4,12 +4,14 @@
 //! [`MASK`], `x-destination` those that decide where a secret goes. A stored secret may not follow a changed
 //! destination: else whoever may edit a datasource could have its password sent to a server of his own.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 use zeroize::Zeroizing;
 
 use crate::{
     error::{Code, Error, Result},
-    secrets::SecretKey,
+    secrets::{Opened, Place, SecretKeys},
 };
 
 pub use crate::plugins::schema::Rules;
@@ -19,6 +21,31 @@ pub const MASK: &str = "********";
 
 /// Connection data in clear: secrets are where they belong.
 pub type Clear = Map<String, Value>;
+
+/// The row that holds connection data. With what is shown of them it says where the secrets go: sealed ones open for this
+/// row and these data alone, even when another program writes into the store.
+#[derive(Clone, Copy, Debug)]
+pub struct Holder<'a> {
+    /// Its table.
+    pub table: &'a str,
+    /// Its id.
+    pub id: &'a str,
+    /// Id of its workspace.
+    pub workspace: &'a str,
+    /// The engine or plugin that gets the secrets.
+    pub gets: &'a str,
+    /// Digest of the version that it wants to keep, if any.
+    pub version: Option<&'a str>,
+}
+
+impl Holder<'_> {
+    fn destination(&self, shown: &Map<String, Value>) -> Result<String> {
+        // In one order, whatever order they were sent in.
+        let shown: BTreeMap<_, _> = shown.iter().collect();
+        let parts = (self.workspace, self.gets, self.version, shown);
+        serde_json::to_string(&parts).map_err(Error::internal)
+    }
+}
 
 /// Connection data as they are stored: the shown form, and the secrets sealed.
 #[derive(Clone, Debug, Default)]
@@ -46,16 +73,15 @@ impl Stored {
         self.sealed.as_deref()
     }
 
-    /// Takes the secrets out of `clear` and seals them for the row `id` of `table`.
+    /// Takes the secrets out of `clear` and seals them for a row.
     ///
     /// # Errors
     /// When the operating system has no randomness.
     pub fn seal(
         clear: &Clear,
         rules: &Rules<'_>,
-        key: &SecretKey,
-        table: &str,
-        id: &str,
+        keys: &SecretKeys,
+        holder: Holder<'_>,
     ) -> Result<Self> {
         let (mut shown, mut secrets) = (Map::new(), Map::new());
         for (name, value) in clear {
@@ -70,25 +96,104 @@ impl Stored {
             true => None,
             false => {
                 let plain = Zeroizing::new(serde_json::to_vec(&secrets).map_err(Error::internal)?);
-                Some(key.seal(table, id, &plain)?)
+                Some(sealed_for(&shown, keys, holder, &plain)?)
             }
         };
         Ok(Self { shown, sealed })
+    }
+
+    /// The same for a row that keeps another version, or under the key that seals now.
+    ///
+    /// # Errors
+    /// When the secrets do not open for the row as it was.
+    pub fn moved(&self, keys: &SecretKeys, from: Holder<'_>, to: Holder<'_>) -> Result<Self> {
+        let sealed = match self.plain(keys, from)? {
+            Some(plain) => Some(sealed_for(&self.shown, keys, to, &plain)?),
+            None => None,
+        };
+        Ok(Self {
+            shown: self.shown.clone(),
+            sealed,
+        })
+    }
+
+    /// The same bound to where it goes, if an earlier version of the program sealed it.
+    ///
+    /// # Errors
+    /// When the secrets do not open.
+    pub fn bound(&self, keys: &SecretKeys, holder: Holder<'_>) -> Result<Option<Self>> {
+        let Some(sealed) = self
+            .sealed
+            .as_ref()
+            .filter(|one| !SecretKeys::is_bound(one))
+        else {
+            return Ok(None);
+        };
+        let plain = keys.open_unbound(holder.table, holder.id, sealed);
+        let plain = plain.map_err(Error::internal)?;
+        Ok(Some(Self {
+            shown: self.shown.clone(),
+            sealed: Some(sealed_for(&self.shown, keys, holder, &plain)?),
+        }))
+    }
+
+    /// Whether it has secrets that another key than the one that seals now has sealed.
+    pub fn is_outdated(&self, keys: &SecretKeys) -> bool {
+        let sealed = self.sealed.as_ref();
+        sealed.is_some_and(|sealed| !keys.is_current(sealed))
+    }
+
+    fn plain(&self, keys: &SecretKeys, holder: Holder<'_>) -> Result<Option<Opened>> {
+        let Some(sealed) = &self.sealed else {
+            return Ok(None);
+        };
+        let destination = holder.destination(&self.shown)?;
+        let opened = keys.open(place(holder, &destination), sealed);
+        opened.map(Some).map_err(Error::internal)
     }
 
     /// Everything in clear, for the plugin.
     ///
     /// # Errors
     /// When the secrets do not open: the row was changed by another hand.
-    pub fn open(&self, key: &SecretKey, table: &str, id: &str) -> Result<Clear> {
+    pub fn open(&self, keys: &SecretKeys, holder: Holder<'_>) -> Result<Clear> {
         let mut clear = self.shown.clone();
-        if let Some(sealed) = &self.sealed {
-            let plain = key.open(table, id, sealed).map_err(Error::internal)?;
+        if let Some(plain) = self.plain(keys, holder)? {
             let secrets: Map<String, Value> =
                 serde_json::from_slice(&plain).map_err(|e| Error::internal(e.to_string()))?;
             clear.extend(secrets);
         }
         Ok(clear)
+    }
+}
+
+/// Says that secrets do not open, and are left as they are.
+pub fn left_sealed(holder: Holder<'_>, error: &Error) {
+    let (table, id) = (holder.table, holder.id);
+    let cause = std::error::Error::source(error);
+    tracing::error!(
+        table,
+        id,
+        ?cause,
+        "secrets do not open, and are left as they are: their row was changed by another hand"
+    );
+}
+
+fn sealed_for(
+    shown: &Map<String, Value>,
+    keys: &SecretKeys,
+    holder: Holder<'_>,
+    plain: &[u8],
+) -> Result<Vec<u8>> {
+    let destination = holder.destination(shown)?;
+    keys.seal(place(holder, &destination), plain)
+}
+
+fn place<'a>(holder: Holder<'a>, destination: &'a str) -> Place<'a> {
+    Place {
+        table: holder.table,
+        id: holder.id,
+        destination,
     }
 }
 
@@ -201,6 +306,7 @@ fn secret_required(name: &str, why: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::secrets::SecretKey;
     use proptest::prelude::*;
     use serde_json::json;
 
@@ -214,7 +320,8 @@ mod tests {
                 "port": {"type": ["integer", "string"], "x-destination": true},
                 "database": {"type": "string"},
                 "password": {"type": "string", "maxLength": 8, "x-secret": true},
-                "sslkey": {"type": "string", "x-secret": true},
+                "sslkey": {"type": "string", "x-secret": true, "x-multiline": true},
+                "extra": {"type": "object"},
             }
         })
     }
@@ -284,7 +391,7 @@ mod tests {
             (
                 json!({"host": "a", "colour": 1}),
                 "connection_data.colour",
-                "`connection_data.colour` is not known here; known are: host, port, database, password, sslkey",
+                "`connection_data.colour` is not known here; known are: host, port, database, password, sslkey, extra",
             ),
             (
                 json!({"host": "a", "password": "hunter2hunter2"}),
@@ -302,18 +409,83 @@ mod tests {
     }
 
     #[test]
+    fn control_characters_are_refused_wherever_they_are() {
+        let schema = schema();
+        let rules = Rules::new(&schema);
+        let place = |sent: Value| {
+            new(clear(sent), &rules)
+                .err()
+                .map(|error| error.param_name().unwrap().to_owned())
+        };
+        for (sent, param) in [
+            (json!({"host": "a\r\nb"}), "connection_data.host"),
+            (
+                json!({"host": "a", "password": "\u{0}"}),
+                "connection_data.password",
+            ),
+            (
+                json!({"host": "a", "sslkey": "a\u{b}"}),
+                "connection_data.sslkey",
+            ),
+            (
+                json!({"host": "a", "extra": {"x": ["y", "\u{7f}"]}}),
+                "connection_data.extra.x.1",
+            ),
+            (
+                json!({"host": "a", "extra": {"x\n": 1}}),
+                "connection_data.extra",
+            ),
+        ] {
+            assert_eq!(place(sent.clone()).as_deref(), Some(param), "{sent}");
+        }
+        assert_eq!(
+            place(json!({"host": "ä b", "sslkey": "-----\r\nx\n\t-----\n"})),
+            None
+        );
+    }
+
+    #[test]
     fn secrets_are_sealed_shown_as_mask_and_open_again() {
         let schema = schema();
-        let key = SecretKey::new([7; 32]);
+        let keys = SecretKeys::single(SecretKey::new([7; 32]));
+        let holder = |id| Holder {
+            table: "datasources",
+            id,
+            workspace: "w",
+            gets: "postgres",
+            version: None,
+        };
         let data = clear(json!({"host": "a", "password": "hunter2"}));
-        let stored = Stored::seal(&data, &Rules::new(&schema), &key, "datasources", "1").unwrap();
+        let mut stored = Stored::seal(&data, &Rules::new(&schema), &keys, holder("1")).unwrap();
         assert_eq!(
             Value::Object(stored.shown.clone()),
             json!({"host": "a", "password": MASK})
         );
         assert!(!format!("{stored:?}").contains("hunter2"));
-        assert_eq!(stored.open(&key, "datasources", "1").unwrap(), data);
-        assert!(stored.open(&key, "datasources", "2").is_err());
+        assert_eq!(stored.open(&keys, holder("1")).unwrap(), data);
+        let pinned = Holder {
+            version: Some("sha256:1"),
+            ..holder("1")
+        };
+        for other in [
+            holder("2"),
+            Holder {
+                workspace: "x",
+                ..holder("1")
+            },
+            Holder {
+                gets: "mysql",
+                ..holder("1")
+            },
+            pinned,
+        ] {
+            assert!(stored.open(&keys, other).is_err(), "{other:?}");
+        }
+        let moved = stored.moved(&keys, holder("1"), pinned).unwrap();
+        assert_eq!(moved.open(&keys, pinned).unwrap(), data);
+        // Another hand leads it elsewhere.
+        stored.shown.insert("host".into(), json!("evil"));
+        assert!(stored.open(&keys, holder("1")).is_err());
     }
 
     proptest! {

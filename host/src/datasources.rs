@@ -12,14 +12,14 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     auth::{Caller, Role},
     config::Config,
-    connection_data::{self, Rules, Stored},
+    connection_data::{self, Holder, Rules, Stored},
     error::{Code, Error, Result},
     names,
     plugins::{
         Connector, TableRef, Target,
         registry::{Hold, Loaded, Registry},
     },
-    secrets::SecretKey,
+    secrets::SecretKeys,
     store::{Counted, Store, new_id, now, timestamp},
 };
 
@@ -49,6 +49,19 @@ pub struct Datasource {
     pub created_at: jiff::Timestamp,
     /// When anything of it changed.
     pub modified_at: jiff::Timestamp,
+}
+
+impl Datasource {
+    /// What its secrets are bound to.
+    fn holder(&self) -> Holder<'_> {
+        Holder {
+            table: TABLE,
+            id: &self.id,
+            workspace: &self.workspace_id,
+            gets: &self.engine,
+            version: self.settings.plugin_digest.as_deref(),
+        }
+    }
 }
 
 /// A datasource to be made.
@@ -93,7 +106,7 @@ pub struct Saved {
 /// The datasources of all workspaces.
 pub struct Datasources {
     store: Store,
-    key: SecretKey,
+    keys: SecretKeys,
     registry: Arc<Registry>,
     check_timeout: Duration,
     max_connections: u32,
@@ -108,17 +121,17 @@ struct Wanted {
 }
 
 impl Datasources {
-    /// Over a store, with the key that opens its secrets.
+    /// Over a store, with the keys that open its secrets.
     pub fn new(
         store: Store,
-        key: SecretKey,
+        keys: SecretKeys,
         registry: Arc<Registry>,
         config: &Config,
         ending: CancellationToken,
     ) -> Self {
         Self {
             store,
-            key,
+            keys,
             registry,
             check_timeout: config.catalog.check_timeout,
             max_connections: config.sql.max_connections,
@@ -157,10 +170,9 @@ impl Datasources {
         let rules = Rules::new(&connector.manifest().connection_data);
         let clear = connection_data::new(new.connection_data, &rules)?;
         let at = timestamp(now());
-        let id = new_id();
-        let datasource = Datasource {
-            connection_data: Stored::seal(&clear, &rules, &self.key, TABLE, &id)?,
-            id,
+        let mut datasource = Datasource {
+            connection_data: Stored::default(),
+            id: new_id(),
             workspace_id: caller.workspace.to_string(),
             name: new.name,
             engine: new.engine,
@@ -169,6 +181,7 @@ impl Datasources {
             created_at: at,
             modified_at: at,
         };
+        datasource.connection_data = Stored::seal(&clear, &rules, &self.keys, datasource.holder())?;
         let tables = self.checked(&connector, &datasource, check).await?;
         store::insert(&self.store, &datasource).await?;
         self.keep(keeps.as_deref()).await;
@@ -225,9 +238,9 @@ impl Datasources {
                 Some(wanted) => Arc::clone(&wanted.connector),
             };
             let rules = Rules::new(&connector.manifest().connection_data);
-            let stored = old.connection_data.open(&self.key, TABLE, &old.id)?;
+            let stored = old.connection_data.open(&self.keys, old.holder())?;
             let clear = connection_data::changed(&stored, sent, &rules)?;
-            changed.connection_data = Stored::seal(&clear, &rules, &self.key, TABLE, &old.id)?;
+            changed.connection_data = Stored::seal(&clear, &rules, &self.keys, changed.holder())?;
             // What was wrong with the old data says nothing of the new.
             connector.forget(&old.id).await;
             tables = self.checked(&connector, &changed, check).await?;
@@ -397,12 +410,14 @@ impl Datasources {
     pub async fn target(&self, datasource: &Datasource) -> Result<Target> {
         let clear = datasource
             .connection_data
-            .open(&self.key, TABLE, &datasource.id)?;
+            .open(&self.keys, datasource.holder())?;
         let max_connections = datasource.settings.max_connections;
         let max_connections = max_connections.map(|most| most.min(self.ceiling.max_connections));
+        let workspace = self.store.workspace(&datasource.workspace_id).await?;
         Ok(Target {
             id: datasource.id.clone(),
-            workspace: self.store.workspace_name(&datasource.workspace_id).await?,
+            workspace: workspace.name.clone(),
+            folder: workspace.folder.clone(),
             name: datasource.name.clone(),
             connection_data: Arc::new(clear),
             max_connections: max_connections.unwrap_or(self.max_connections),
@@ -473,6 +488,44 @@ pub async fn pinned(store: &Store) -> Result<Vec<String>> {
     digests.sort();
     digests.dedup();
     Ok(digests)
+}
+
+/// Binds secrets that an earlier version of the program sealed to where they go. Those that do not open are left as they are.
+///
+/// # Errors
+/// When the store fails.
+pub async fn bind_secrets(store: &Store, keys: &SecretKeys) -> Result<()> {
+    for datasource in store::with_secrets(store).await? {
+        match datasource.connection_data.bound(keys, datasource.holder()) {
+            Ok(Some(bound)) => store::replace_secrets(store, &datasource, &bound).await?,
+            Ok(None) => {}
+            Err(error) => connection_data::left_sealed(datasource.holder(), &error),
+        }
+    }
+    Ok(())
+}
+
+/// Seals with the key that seals now what another one sealed, and says how many rows that were. What somebody changes in
+/// between is left for the next time, and what does not open is left as it is.
+///
+/// # Errors
+/// When the store fails.
+pub async fn reseal_secrets(store: &Store, keys: &SecretKeys) -> Result<u64> {
+    let mut sealed = 0;
+    for datasource in store::with_secrets(store).await? {
+        if !datasource.connection_data.is_outdated(keys) {
+            continue;
+        }
+        let holder = datasource.holder();
+        match datasource.connection_data.moved(keys, holder, holder) {
+            Ok(anew) => {
+                store::replace_secrets(store, &datasource, &anew).await?;
+                sealed += 1;
+            }
+            Err(error) => connection_data::left_sealed(datasource.holder(), &error),
+        }
+    }
+    Ok(sealed)
 }
 
 pub(crate) fn not_found(name: &str) -> Error {

@@ -20,7 +20,7 @@ use crate::{
     auth::Caller,
     error::{Code, Error, Result},
     locks::lock,
-    secrets::SecretKey,
+    secrets::SecretKeys,
     store::Store,
 };
 
@@ -34,6 +34,8 @@ pub struct Request {
     workspace_id: Arc<str>,
     /// Keyed hash of what was sent.
     hash: Vec<u8>,
+    /// The same with other secret keys: one of them may have been in use when it came for the first time.
+    other_hashes: Vec<Vec<u8>>,
 }
 
 /// Where a request is remembered.
@@ -56,16 +58,16 @@ pub enum Outcome {
 /// Remembers requests.
 pub struct Idempotency {
     store: Store,
-    secret: [u8; 32],
+    keys: SecretKeys,
     busy: Mutex<HashMap<Place, Arc<AsyncMutex<()>>>>,
 }
 
 impl Idempotency {
     /// Over a store; hashes with a key derived from the secret key.
-    pub fn new(store: Store, key: &SecretKey) -> Arc<Self> {
+    pub fn new(store: Store, keys: SecretKeys) -> Arc<Self> {
         Arc::new(Self {
             store,
-            secret: key.derive("idempotency"),
+            keys,
             busy: Mutex::default(),
         })
     }
@@ -89,11 +91,12 @@ impl Idempotency {
                 ),
             ));
         }
-        let mut mac = Hmac::<Sha256>::new_from_slice(&self.secret).map_err(Error::internal)?;
-        for piece in sent {
-            mac.update(&piece.len().to_le_bytes());
-            mac.update(piece);
-        }
+        let secrets = self.keys.derive_all("idempotency");
+        let mut hashes = secrets.iter().map(|secret| keyed_hash(secret, sent));
+        let hash = hashes
+            .next()
+            .unwrap_or_else(|| Err(Error::internal("there is no secret key")))?;
+        let other_hashes = hashes.collect::<Result<_>>()?;
         Ok(Request {
             place: Place {
                 key_id: caller.key_id.clone(),
@@ -101,7 +104,8 @@ impl Idempotency {
                 name: name.to_owned(),
             },
             workspace_id: caller.workspace.clone(),
-            hash: mac.finalize().into_bytes().to_vec(),
+            hash,
+            other_hashes,
         })
     }
 
@@ -122,11 +126,26 @@ impl Idempotency {
         };
         let place = &claim.request.place;
         let outcome = match store::find(&self.store, place).await? {
-            Some((hash, _)) if hash != claim.request.hash => return Err(reused(&place.name)),
+            Some((hash, _)) if !claim.request.is_of(&hash) => return Err(reused(&place.name)),
             found => found.map(|(_, outcome)| outcome),
         };
         Ok((claim, outcome))
     }
+}
+
+impl Request {
+    fn is_of(&self, hash: &Vec<u8>) -> bool {
+        self.hash == *hash || self.other_hashes.contains(hash)
+    }
+}
+
+fn keyed_hash(secret: &[u8], sent: &[&[u8]]) -> Result<Vec<u8>> {
+    let mut mac = Hmac::<Sha256>::new_from_slice(secret).map_err(Error::internal)?;
+    for piece in sent {
+        mac.update(&piece.len().to_le_bytes());
+        mac.update(piece);
+    }
+    Ok(mac.finalize().into_bytes().to_vec())
 }
 
 fn reused(name: &str) -> Error {
@@ -171,21 +190,18 @@ impl Drop for Claim {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auth::Auth;
+    use crate::{auth::Auth, secrets::SecretKey};
 
     const KEY: &str = "a key that is long enough to be one";
 
     async fn fixture() -> (tempfile::TempDir, Arc<Idempotency>, Caller) {
         let (dir, store, workspace) = crate::store::temporary().await;
-        let auth = Auth::new(store.clone(), Some(KEY), &workspace)
+        let keys = SecretKeys::single(SecretKey::new([7; 32]));
+        let auth = Auth::new(store.clone(), keys.clone(), Some(KEY), &workspace)
             .await
             .unwrap();
         let caller = auth.authenticate(KEY).await.unwrap();
-        (
-            dir,
-            Idempotency::new(store, &SecretKey::new([7; 32])),
-            caller,
-        )
+        (dir, Idempotency::new(store, keys), caller)
     }
 
     #[tokio::test]

@@ -14,6 +14,7 @@ pub mod catalog;
 pub mod conversations;
 pub mod idempotency;
 pub mod minds;
+pub mod rekeying;
 pub mod rollouts;
 pub mod workspaces;
 

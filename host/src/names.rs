@@ -1,6 +1,9 @@
 //! What resources may be called.
 
+mod characters;
+
 use crate::error::{Error, Result};
+use characters::{at_a_glance, is_disguise, is_hidden, mixes_alphabets};
 
 /// Refuses a name that is not `[A-Za-z][A-Za-z0-9_-]{0,63}`, which Minds and providers have. `of` says whose it is.
 pub fn check(of: &str, name: &str) -> Result<()> {
@@ -27,23 +30,40 @@ pub fn check_datasource(name: &str) -> Result<()> {
     }
 }
 
-/// Refuses a name for people that nobody could read: without a visible character, longer than 100, or with characters that
-/// are not shown but change what is: a terminal obeys some of them, and others turn the order of the text round. `of` says
-/// whose it is.
+/// What the audit trail calls the key of the settings; no other key may be called so.
+pub const CONFIGURED_KEY: &str = "MINDHOST_ADMIN_KEY";
+
+/// Refuses a name for people that could not be read, or be taken for another: without a visible character, longer than
+/// 100, with characters that are not shown or turn the order of the text round, with forms of letters that stand for others,
+/// with letters of alphabets that look alike, or the name of the configured key. `of` says whose it is.
 pub fn check_free(of: &str, name: &str) -> Result<()> {
-    if name.trim().is_empty() || name.chars().count() > 100 {
-        let message = format!("the name of a {of} has 1 to 100 characters");
-        return Err(Error::invalid("name", message));
-    }
-    match name.chars().any(is_hidden) {
-        true => Err(Error::invalid(
-            "name",
-            format!(
-                "the name of a {of} is one line of text: leave out control characters and those that turn its direction"
-            ),
-        )),
-        false => Ok(()),
-    }
+    let problem = if name.trim().is_empty() || name.chars().count() > 100 {
+        "has 1 to 100 characters".to_owned()
+    } else if let Some(hidden) = name.chars().find(|char| is_hidden(*char)) {
+        format!(
+            "is one line of visible text: leave out {}, and other characters that are not seen or turn the direction of text",
+            code_point(hidden)
+        )
+    } else if let Some(disguise) = name.chars().find(|char| is_disguise(*char)) {
+        format!(
+            "must not contain {}, which looks like another character; use the plain letter or sign",
+            code_point(disguise)
+        )
+    } else if mixes_alphabets(name) {
+        "must not mix letters of alphabets that look alike, such as Latin and Cyrillic; use one of them".to_owned()
+    } else if at_a_glance(name) == at_a_glance(CONFIGURED_KEY) {
+        format!("must not look like {CONFIGURED_KEY}, the key of the settings; choose another name")
+    } else {
+        return Ok(());
+    };
+    Err(Error::invalid(
+        "name",
+        format!("the name of a {of} {problem}"),
+    ))
+}
+
+fn code_point(char: char) -> String {
+    format!("U+{:04X}", u32::from(char))
 }
 
 /// A name as a terminal may show it, whenever and by whomever it was stored.
@@ -56,12 +76,6 @@ pub fn shown(name: &str) -> String {
         }
     }
     shown
-}
-
-/// Control characters, ends of lines, and what Unicode has to turn the direction of text or to take no room.
-fn is_hidden(char: char) -> bool {
-    char.is_control()
-        || matches!(char, '\u{61c}' | '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
 fn is_made_of(name: &str, signs: &[u8], longest: usize) -> bool {
@@ -92,6 +106,13 @@ mod tests {
             "Bericht für Zoë",
             "日本語",
             "a 'b' \"c\"",
+            "Отчёт № 7",
+            "λόγος",
+            "नमस्ते",
+            "تقرير",
+            "nightly – build, v2.1 (EU) 🚀",
+            "5 × 3",
+            "admin key of Mindhost",
             &"ä".repeat(100),
         ] {
             assert!(check_free("key", good).is_ok(), "{good}");
@@ -105,6 +126,25 @@ mod tests {
             "\u{7}",
             "a\u{202e}b",
             "\u{9b}0m",
+            "adm\u{200b}in",
+            "adm\u{ad}in",
+            "a\u{a0}b",
+            "\u{3164}",
+            "a\u{e0041}",
+            "a\u{fe0f}",
+            "\u{e000}",
+            "\u{430}dmin",
+            "admi\u{578}",
+            "\u{391}dmin key",
+            "ａｄｍｉｎ",
+            "𝐚dmin",
+            "ⓐdmin",
+            "admiⁿ",
+            "a\u{2212}b",
+            "a\u{336}b",
+            "MINDHOST_ADMIN_KEY",
+            "mindhost-admin key",
+            "M1NDH0ST_ADMIN_KEY",
             &"a".repeat(101),
         ] {
             assert!(check_free("key", bad).is_err(), "{bad:?}");

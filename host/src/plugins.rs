@@ -100,8 +100,10 @@ impl Call {
 pub struct Target {
     /// Id of the datasource or provider.
     pub id: String,
-    /// Workspace that it belongs to; decides file roots and egress rules.
+    /// Workspace that it belongs to; decides egress rules.
     pub workspace: String,
+    /// Directory of that workspace below `files/` in the data directory; decides file roots.
+    pub folder: String,
     /// Name, for messages.
     pub name: String,
     /// Matches the manifest's schema; holds secrets, so `Target` has no `Debug` that prints it.

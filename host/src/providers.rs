@@ -10,11 +10,11 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     auth::{Caller, Role},
     config::Config,
-    connection_data::{self, Rules, Stored},
+    connection_data::{self, Holder, Rules, Stored},
     error::{Code, Error, Result},
     names,
     plugins::{Call, Model, Target, registry::Registry},
-    secrets::SecretKey,
+    secrets::SecretKeys,
     store::{Counted, Remembered, Store, new_id, now, timestamp},
 };
 
@@ -47,6 +47,17 @@ pub struct Provider {
 }
 
 impl Provider {
+    /// What its secrets are bound to.
+    fn holder(&self) -> Holder<'_> {
+        Holder {
+            table: TABLE,
+            id: &self.id,
+            workspace: &self.workspace_id,
+            gets: &self.plugin,
+            version: None,
+        }
+    }
+
     /// The model that it uses when a Mind names none; empty when the plugin decides.
     pub fn default_model(&self) -> &str {
         let model = self.connection_data.shown.get("model");
@@ -113,17 +124,17 @@ pub struct Ready {
 pub struct Providers {
     remembered: Remembered<Arc<Ready>>,
     store: Store,
-    key: SecretKey,
+    keys: SecretKeys,
     registry: Arc<Registry>,
     check_timeout: Duration,
     ending: CancellationToken,
 }
 
 impl Providers {
-    /// Over a store, with the key that opens its secrets.
+    /// Over a store, with the keys that open its secrets.
     pub fn new(
         store: Store,
-        key: SecretKey,
+        keys: SecretKeys,
         registry: Arc<Registry>,
         config: &Config,
         ending: CancellationToken,
@@ -131,7 +142,7 @@ impl Providers {
         Self {
             remembered: Remembered::new(&store),
             store,
-            key,
+            keys,
             registry,
             check_timeout: config.catalog.check_timeout,
             ending,
@@ -159,10 +170,10 @@ impl Providers {
         let model = self.chosen(&new.plugin)?;
         let rules = Rules::new(&model.manifest().connection_data);
         let clear = connection_data::new(new.connection_data, &rules)?;
-        let (id, at) = (new_id(), timestamp(now()));
-        let provider = Provider {
-            connection_data: Stored::seal(&clear, &rules, &self.key, TABLE, &id)?,
-            id,
+        let at = timestamp(now());
+        let mut provider = Provider {
+            connection_data: Stored::default(),
+            id: new_id(),
             workspace_id: caller.workspace.to_string(),
             name: new.name,
             plugin: new.plugin,
@@ -171,6 +182,7 @@ impl Providers {
             created_at: at,
             modified_at: at,
         };
+        provider.connection_data = Stored::seal(&clear, &rules, &self.keys, provider.holder())?;
         if check {
             self.ask(&model, &provider).await?;
         }
@@ -224,11 +236,11 @@ impl Providers {
             let clear = match moved {
                 true => connection_data::new(sent, &rules)?,
                 false => {
-                    let stored = old.connection_data.open(&self.key, TABLE, &old.id)?;
+                    let stored = old.connection_data.open(&self.keys, old.holder())?;
                     connection_data::changed(&stored, sent, &rules)?
                 }
             };
-            changed.connection_data = Stored::seal(&clear, &rules, &self.key, TABLE, &old.id)?;
+            changed.connection_data = Stored::seal(&clear, &rules, &self.keys, changed.holder())?;
             if check {
                 self.ask(&model, &changed).await?;
             }
@@ -333,10 +345,12 @@ impl Providers {
     pub async fn target(&self, provider: &Provider) -> Result<Target> {
         let clear = provider
             .connection_data
-            .open(&self.key, TABLE, &provider.id)?;
+            .open(&self.keys, provider.holder())?;
+        let workspace = self.store.workspace(&provider.workspace_id).await?;
         Ok(Target {
             id: provider.id.clone(),
-            workspace: self.store.workspace_name(&provider.workspace_id).await?,
+            workspace: workspace.name.clone(),
+            folder: workspace.folder.clone(),
             name: provider.name.clone(),
             connection_data: Arc::new(clear),
             max_connections: u32::MAX,
@@ -389,6 +403,44 @@ impl Providers {
             .model(plugin)
             .map_err(|error| error.param("plugin"))
     }
+}
+
+/// Binds secrets that an earlier version of the program sealed to where they go. Those that do not open are left as they are.
+///
+/// # Errors
+/// When the store fails.
+pub async fn bind_secrets(store: &Store, keys: &SecretKeys) -> Result<()> {
+    for provider in store::with_secrets(store).await? {
+        match provider.connection_data.bound(keys, provider.holder()) {
+            Ok(Some(bound)) => store::replace_secrets(store, &provider, &bound).await?,
+            Ok(None) => {}
+            Err(error) => connection_data::left_sealed(provider.holder(), &error),
+        }
+    }
+    Ok(())
+}
+
+/// Seals with the key that seals now what another one sealed, and says how many rows that were. What somebody changes in
+/// between is left for the next time, and what does not open is left as it is.
+///
+/// # Errors
+/// When the store fails.
+pub async fn reseal_secrets(store: &Store, keys: &SecretKeys) -> Result<u64> {
+    let mut sealed = 0;
+    for provider in store::with_secrets(store).await? {
+        if !provider.connection_data.is_outdated(keys) {
+            continue;
+        }
+        let holder = provider.holder();
+        match provider.connection_data.moved(keys, holder, holder) {
+            Ok(anew) => {
+                store::replace_secrets(store, &provider, &anew).await?;
+                sealed += 1;
+            }
+            Err(error) => connection_data::left_sealed(provider.holder(), &error),
+        }
+    }
+    Ok(sealed)
 }
 
 fn built_in() -> Error {

@@ -61,12 +61,21 @@ pub struct Store {
     pool: AnyPool,
     backend: Backend,
     /// Names of workspaces by id; they never change.
-    workspace_names: Arc<RwLock<HashMap<String, String>>>,
+    workspaces: Arc<RwLock<HashMap<String, Arc<WorkspaceNames>>>>,
     changes: Changes,
     bounds: Arc<Bounds>,
     /// Who writes to SQLite does so in turn: it has one writer at a time, and knows no order among those that wait.
     turn: Arc<Mutex<()>>,
     patience: Duration,
+}
+
+/// What a workspace is called.
+#[derive(Debug)]
+pub struct WorkspaceNames {
+    /// Its name.
+    pub name: String,
+    /// Its directory below `files/` in the data directory: its name, unless a deleted workspace had that before.
+    pub folder: String,
 }
 
 /// The connections of a store.

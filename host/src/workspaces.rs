@@ -2,13 +2,7 @@
 
 mod store;
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use serde::Serialize;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -16,7 +10,9 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     auth::{self, Auth, Caller},
     error::{Code, Error, Result},
-    names, providers,
+    names,
+    plugins::policy::Locality,
+    providers,
     store::{DEFAULT_WORKSPACE, Store},
 };
 
@@ -30,6 +26,9 @@ pub struct Workspace {
     pub id: String,
     /// Unique in the store; `[A-Za-z][A-Za-z0-9_-]{0,63}`.
     pub name: String,
+    /// Where its files are, below the data directory. Another one than `files/<name>` where a workspace of that name was
+    /// deleted before, whose files stay.
+    pub files_directory: String,
     /// When it was made.
     pub created_at: jiff::Timestamp,
 }
@@ -39,13 +38,17 @@ pub struct Workspace {
 pub struct Workspaces {
     store: Store,
     auth: Arc<Auth>,
-    alone: Arc<AtomicBool>,
+    locality: Arc<Locality>,
 }
 
 impl Workspaces {
-    /// Over a store. `alone` is kept true while there is one workspace at most.
-    pub fn new(store: Store, auth: Arc<Auth>, alone: Arc<AtomicBool>) -> Self {
-        Self { store, auth, alone }
+    /// Over a store. `locality` is told whether there is one workspace at most.
+    pub fn new(store: Store, auth: Arc<Auth>, locality: Arc<Locality>) -> Self {
+        Self {
+            store,
+            auth,
+            locality,
+        }
     }
 
     /// Keeps an eye on workspaces that are made or deleted elsewhere, until `ending`.
@@ -88,8 +91,8 @@ impl Workspaces {
     /// `forbidden`, `invalid_parameter`, `name_taken`
     pub async fn create(&self, caller: &Caller, name: &str) -> Result<Workspace> {
         caller.require_host("make a workspace")?;
-        // Before it exists: from its first moment on nobody is alone any more.
-        self.alone.store(false, Ordering::Relaxed);
+        // Before it exists: it is not the only one from its first moment on.
+        self.locality.set_sole_workspace(false);
         let made = make(&self.store, Some(caller), name).await;
         self.look().await?;
         made
@@ -113,8 +116,8 @@ impl Workspaces {
     }
 
     async fn look(&self) -> Result<()> {
-        let alone = self.store.workspace_count().await? <= 1;
-        self.alone.store(alone, Ordering::Relaxed);
+        let sole = self.store.workspace_count().await? <= 1;
+        self.locality.set_sole_workspace(sole);
         Ok(())
     }
 }
@@ -157,7 +160,8 @@ async fn make(store: &Store, by: Option<&Caller>, name: &str) -> Result<Workspac
     Ok(workspace)
 }
 
-/// Deletes a workspace with its keys, conversations and providers. Its files stay where they are.
+/// Deletes a workspace with its keys, conversations and providers. Its files stay where they are, and no other workspace
+/// ever gets them.
 ///
 /// # Errors
 /// `workspace_not_found`; `resource_in_use` while it has datasources or Minds; `wrong_state` for `default`.
@@ -178,17 +182,24 @@ async fn remove(store: &Store, by: Option<&Caller>, name: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auth::{
-        Role,
-        keys::{self, NewKey},
+    use crate::{
+        auth::{
+            Role,
+            keys::{self, NewKey},
+        },
+        secrets::{SecretKey, SecretKeys},
     };
 
     #[tokio::test]
     async fn a_workspace_goes_with_its_keys_and_leaves_the_others_alone() {
         let (_dir, store, home) = crate::store::temporary().await;
+        let secret = SecretKeys::single(SecretKey::new([7; 32]));
         let made = create(&store, "team").await.unwrap();
-        let taken = create(&store, "team").await.unwrap_err();
-        assert_eq!(taken.code(), Code::NameTaken);
+        for name in ["team", "Team", "DEFAULT"] {
+            let taken = create(&store, name).await.unwrap_err();
+            assert_eq!(taken.code(), Code::NameTaken);
+        }
+        assert_eq!(made.files_directory, "files/team");
         for workspace in [&home, &made.id] {
             let new = NewKey {
                 name: "key".to_owned(),
@@ -197,13 +208,20 @@ mod tests {
                 expires_at: None,
                 compat: None,
             };
-            keys::create(&store, workspace, new).await.unwrap();
+            keys::create(&store, &secret, workspace, new).await.unwrap();
         }
         delete(&store, "team").await.unwrap();
         assert_eq!(keys::list(&store, &home).await.unwrap().len(), 1);
         assert!(keys::list(&store, &made.id).await.unwrap().is_empty());
         let gone = delete(&store, "team").await.unwrap_err();
         assert_eq!(gone.code(), Code::WorkspaceNotFound);
+        for name in ["team", "TEAM"] {
+            let again = create(&store, name).await.unwrap();
+            let folder = store.workspace(&again.id).await.unwrap().folder.clone();
+            assert_eq!(folder, format!("{name}.{}", again.id));
+            assert_eq!(again.files_directory, format!("files/{folder}"));
+            delete(&store, name).await.unwrap();
+        }
         let first = delete(&store, DEFAULT_WORKSPACE).await.unwrap_err();
         assert_eq!(first.code(), Code::WrongState);
     }

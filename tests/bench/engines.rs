@@ -151,6 +151,7 @@ pub fn target(engine: &str, connection_data: &Value) -> Target {
     Target {
         id: engine.to_owned(),
         workspace: "default".to_owned(),
+        folder: "default".to_owned(),
         name: engine.to_owned(),
         connection_data: Arc::new(connection_data.as_object().unwrap().clone()),
         max_connections: 4,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use axum::{
     body::Body,
     extract::{FromRef, Request, State},
-    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
+    http::{Extensions, HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -20,17 +20,22 @@ use tracing::Instrument;
 
 pub(super) use self::noted::{Made, MadeIn, Tool};
 use self::{arriving::Arriving, counted::Counted, noted::Noted, rights::Rights};
-use super::AppState;
+use super::{
+    AppState,
+    middleware::{ClientAddress, RequestId},
+    remote,
+};
 use crate::{
     audit::Audit,
     auth::{
         Auth, Caller,
+        failed_logins::FailedLogins,
         limits::{Limits, Place},
     },
     config::Config,
     detaching::Detaching,
     error::{Code, Error, Result},
-    plugins::served::Served,
+    plugins::{policy::Locality, served::Served},
     usage::Usage,
 };
 
@@ -43,6 +48,8 @@ pub(super) struct Gate {
     auth: Arc<Auth>,
     config: Arc<Config>,
     limits: Arc<Limits>,
+    failed_logins: Arc<FailedLogins>,
+    locality: Arc<Locality>,
     audit: Audit,
     usage: Usage,
     rights: Rights,
@@ -55,6 +62,8 @@ impl FromRef<AppState> for Gate {
             auth: state.auth.clone(),
             config: state.config.clone(),
             limits: state.limits.clone(),
+            failed_logins: state.failed_logins.clone(),
+            locality: state.locality.clone(),
             audit: state.audit.clone(),
             usage: state.usage.clone(),
             rights: Rights::from_ref(state),
@@ -65,7 +74,8 @@ impl FromRef<AppState> for Gate {
 
 /// Lets a request in, and notes and counts what came of it. Handlers take the caller from the request.
 pub(super) async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Response {
-    let caller = match gate.caller(request.headers()).await {
+    gate.look_for_strangers(&request);
+    let caller = match gate.caller(request.headers(), request.extensions()).await {
         Ok(caller) => caller,
         Err(error) => return error.into_response(),
     };
@@ -115,8 +125,39 @@ async fn answer(
 }
 
 impl Gate {
-    async fn caller(&self, headers: &HeaderMap) -> Result<Caller> {
-        let caller = self.auth.authenticate(key(headers)?).await?;
+    /// Looks for the first request from another machine, before anything is done for it. Health checks and documents, which need
+    /// no key, do not come here: who asks for them reaches nothing.
+    fn look_for_strangers(&self, request: &Request) {
+        if self.locality.is_remote() {
+            return;
+        }
+        if let Some(sign) = remote::sign(request)
+            && self.locality.saw_remote()
+        {
+            tracing::warn!(
+                sign,
+                "a request came from another machine or through a proxy: until the next start plugins may not reach this \
+                 machine itself any more (egress.allow_loopback is \"auto\"); set it to true if they shall, to false if not"
+            );
+        }
+    }
+
+    async fn caller(&self, headers: &HeaderMap, extensions: &Extensions) -> Result<Caller> {
+        let key = key(headers)?;
+        let address = extensions.get::<ClientAddress>().map(|client| client.0);
+        if let Some(address) = address
+            && !self.auth.has_accepted(key)
+        {
+            self.failed_logins.check(address)?;
+        }
+        let caller = match (self.auth.authenticate(key).await, address) {
+            (Err(error), Some(address)) if error.code() == Code::InvalidApiKey => {
+                let id = extensions.get::<RequestId>().map(|id| id.0.to_string());
+                self.failed_logins.count(address, id);
+                return Err(error);
+            }
+            (found, _) => found?,
+        };
         let tally = self
             .usage
             .tally(caller.workspace.clone(), caller.key_id.clone());

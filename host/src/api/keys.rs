@@ -28,7 +28,7 @@ use crate::{
 #[schema(as = NewKey)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Create {
-    /// For people: one line of text, without control characters.
+    /// For people: one line of visible text; it must not look like another name by foreign letters.
     #[schema(
         min_length = 1,
         max_length = 100,
@@ -51,7 +51,7 @@ pub(super) struct Create {
 #[schema(as = NewWorkspaceKey)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewInWorkspace {
-    /// For people: one line of text, without control characters.
+    /// For people: one line of visible text; it must not look like another name by foreign letters.
     #[schema(
         min_length = 1,
         max_length = 100,

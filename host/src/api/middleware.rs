@@ -21,21 +21,21 @@ use tower_http::{
 };
 use tracing::Instrument;
 
-use super::{head, metrics::HttpMeter};
+use super::{AppState, head, metrics::HttpMeter};
 use crate::{config::Server, error::Error, telemetry::traces};
 
 /// The id of a request, in its extensions.
 #[derive(Clone, Debug)]
 pub(super) struct RequestId(pub Arc<str>);
 
+/// Address of the client, in the extensions of its request: that of its connection, or what a trusted proxy says.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ClientAddress(pub IpAddr);
+
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Puts the layers around the routes.
-pub(super) fn wrap(router: Router, server: &Server, meter: HttpMeter) -> Router {
-    let observer = Observer {
-        proxies: server.trusted_proxies.clone().into(),
-        meter,
-    };
+pub(super) fn wrap(router: Router, observer: Observer, server: &Server) -> Router {
     let router = router.layer(CatchPanicLayer::custom(super::error::panicked));
     let router = match server.compression {
         true => router.layer(CompressionLayer::new()),
@@ -50,9 +50,18 @@ pub(super) fn wrap(router: Router, server: &Server, meter: HttpMeter) -> Router 
 
 /// What sees every request.
 #[derive(Clone)]
-struct Observer {
+pub(super) struct Observer {
     proxies: Arc<[IpNet]>,
     meter: HttpMeter,
+}
+
+impl Observer {
+    pub fn of(state: &AppState) -> Self {
+        Self {
+            proxies: state.config.server.trusted_proxies.clone().into(),
+            meter: state.http_meter.clone(),
+        }
+    }
 }
 
 fn cors(origins: &[String]) -> CorsLayer {
@@ -92,6 +101,7 @@ async fn trace(
     let route = matched.as_ref().map_or("-", MatchedPath::as_str);
     let method = request.method().clone();
     let client = client(&request, peer.ip(), &observer.proxies);
+    request.extensions_mut().insert(ClientAddress(client));
     let span = tracing::info_span!("request", request_id = %id, %method, route, %client);
     traces::take_up(&span, request.headers());
     let noted = span.clone();
@@ -147,20 +157,57 @@ fn request_id(request: &Request) -> Arc<str> {
 }
 
 /// The address of the client: what a trusted proxy says, read from the right until the first address that is not
-/// a trusted proxy itself.
+/// a trusted proxy itself. What is no address ends it: the client wrote whatever stands before that.
 fn client(request: &Request, peer: IpAddr, proxies: &[IpNet]) -> IpAddr {
     let trusted = |ip: &IpAddr| proxies.iter().any(|net| net.contains(&ip.to_canonical()));
     if !trusted(&peer) {
         return peer;
     }
-    request
-        .headers()
-        .get_all("x-forwarded-for")
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .filter_map(|part| part.trim().parse::<IpAddr>().ok())
+    let values = request.headers().get_all("x-forwarded-for").iter();
+    let parts = values.flat_map(|value| value.to_str().unwrap_or_default().split(','));
+    let found = parts
         .rev()
-        .find(|ip| !trusted(ip))
-        .unwrap_or(peer)
+        .map(forwarded)
+        .find(|ip| !ip.is_some_and(|ip| trusted(&ip)));
+    found.flatten().unwrap_or(peer)
+}
+
+/// An address as proxies write it, some of them with its port.
+fn forwarded(part: &str) -> Option<IpAddr> {
+    let part = part.trim();
+    let bare = part.trim_start_matches('[').trim_end_matches(']');
+    let with_port = || part.parse::<SocketAddr>().ok().map(|address| address.ip());
+    let ip = bare.parse().ok().or_else(with_port)?;
+    Some(IpAddr::to_canonical(&ip))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(peer: &str, forwarded: &[&str], expected: &str) {
+        let mut request = axum::http::Request::get("/");
+        for value in forwarded {
+            request = request.header("x-forwarded-for", *value);
+        }
+        let request = request.body(axum::body::Body::empty()).unwrap();
+        let proxies = ["10.0.0.0/8".parse().unwrap()];
+        let found = client(&request, peer.parse().unwrap(), &proxies);
+        assert_eq!(found.to_string(), expected, "{peer} {forwarded:?}");
+    }
+
+    #[test]
+    fn a_client_is_who_a_trusted_proxy_says_and_never_who_it_says_itself() {
+        check("192.0.2.1", &["192.0.2.9"], "192.0.2.1");
+        check("10.0.0.1", &["192.0.2.9"], "192.0.2.9");
+        check(
+            "10.0.0.1",
+            &["192.0.2.66, 192.0.2.9, 10.0.0.2"],
+            "192.0.2.9",
+        );
+        check("10.0.0.1", &["192.0.2.66", "192.0.2.9:4711"], "192.0.2.9");
+        check("10.0.0.1", &["[2001:db8::1]:4711"], "2001:db8::1");
+        check("10.0.0.1", &["192.0.2.66, unknown"], "10.0.0.1");
+        check("10.0.0.1", &[], "10.0.0.1");
+    }
 }

@@ -1,9 +1,6 @@
 //! What handlers are given. Each takes only the part that it needs: `State<Arc<Auth>>`.
 
-use std::{
-    ops::Deref,
-    sync::{Arc, atomic::AtomicBool},
-};
+use std::{ops::Deref, sync::Arc};
 
 use axum::extract::FromRef;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -12,18 +9,18 @@ use super::metrics::HttpMeter;
 use crate::{
     answering::{self, Answering},
     audit::Audit,
-    auth::{Auth, limits::Limits},
+    auth::{Auth, failed_logins::FailedLogins, limits::Limits},
     catalog::Catalog,
     config::Config,
     conversations::Conversations,
     datasources::Datasources,
     idempotency::Idempotency,
     minds::Minds,
-    plugins::registry::Registry,
+    plugins::{policy::Locality, registry::Registry},
     providers::{self, Providers},
     results::{Results, stored::StoredResults},
     rollouts::{self, Rollouts},
-    secrets::SecretKey,
+    secrets::SecretKeys,
     store::Store,
     usage::{Usage, plugins::PluginUsage},
     workspaces::Workspaces,
@@ -86,6 +83,8 @@ pub struct Services {
     pub auth: Arc<Auth>,
     /// How much keys may ask.
     pub limits: Arc<Limits>,
+    /// Wrong keys.
+    pub failed_logins: Arc<FailedLogins>,
     /// Who did what.
     pub audit: Audit,
     /// What keys have used.
@@ -120,6 +119,8 @@ pub struct Services {
     pub http_meter: HttpMeter,
     /// What plugins have used.
     pub plugin_usage: PluginUsage,
+    /// Who can ask, as far as it is known.
+    pub locality: Arc<Locality>,
 }
 
 /// Tells background work that the server ends, and waits for it.
@@ -135,31 +136,37 @@ pub struct Shutdown {
 
 impl AppState {
     /// Builds the services over an open, migrated store. `workspace` is the one that the configured admin key
-    /// administers; `alone` is kept true while it is the only one.
+    /// administers; `locality` hears of every other one, and of requests from other machines.
     ///
     /// # Errors
     /// When the store fails or a setting cannot be used.
     pub async fn new(
         config: Arc<Config>,
         store: Store,
-        key: SecretKey,
+        keys: SecretKeys,
         registry: Arc<Registry>,
         workspace: &str,
-        alone: Arc<AtomicBool>,
+        locality: Arc<Locality>,
     ) -> crate::Result<Self> {
         let shutdown = Shutdown::default();
-        let auth = Auth::new(store.clone(), config.admin_key.get(), workspace).await?;
+        let auth = Auth::new(
+            store.clone(),
+            keys.clone(),
+            config.admin_key.get(),
+            workspace,
+        )
+        .await?;
         let datasources = Datasources::new(
             store.clone(),
-            key.clone(),
+            keys.clone(),
             registry.clone(),
             &config,
             shutdown.ending.clone(),
         );
-        let idempotency = Idempotency::new(store.clone(), &key);
+        let idempotency = Idempotency::new(store.clone(), keys.clone());
         let providers = Arc::new(Providers::new(
             store.clone(),
-            key,
+            keys,
             registry.clone(),
             &config,
             shutdown.ending.clone(),
@@ -224,12 +231,16 @@ impl AppState {
         usage.start(&shutdown.tasks, shutdown.ending.clone());
         let plugin_usage = PluginUsage::new(store.clone(), registry.meters().cloned());
         plugin_usage.start(&shutdown.tasks, shutdown.ending.clone());
-        let workspaces = Workspaces::new(store.clone(), auth.clone(), alone);
+        let workspaces = Workspaces::new(store.clone(), auth.clone(), locality.clone());
         workspaces.watch(&shutdown.tasks, shutdown.ending.clone());
+        let audit = Audit::start(store.clone(), config.audit.retention);
+        let failed_logins =
+            FailedLogins::new(config.limits.failed_logins, audit.clone(), workspace);
         Ok(Self(Arc::new(Services {
             auth,
             limits: Arc::new(Limits::new(&config.limits)),
-            audit: Audit::start(store.clone(), config.audit.retention),
+            failed_logins: Arc::new(failed_logins),
+            audit,
             usage,
             workspaces,
             catalog,
@@ -246,6 +257,7 @@ impl AppState {
             shutdown,
             http_meter: HttpMeter::default(),
             plugin_usage,
+            locality,
             config,
             store,
         })))

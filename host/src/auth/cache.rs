@@ -1,7 +1,7 @@
 //! Remembers keys for a moment, so that a request does not cost a query.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::RwLock,
     time::{Duration, Instant},
 };
@@ -17,6 +17,33 @@ const LIMIT: usize = 10_000;
 pub(super) struct Found {
     pub caller: Caller,
     pub last_used_at: i64,
+}
+
+/// Keys that were accepted, by their hashes, whatever became of them since.
+#[derive(Debug, Default)]
+pub(super) struct Accepted(RwLock<HashSet<Hash>>);
+
+impl Accepted {
+    pub fn contains(&self, hash: &Hash) -> bool {
+        locks::read(&self.0).contains(hash)
+    }
+
+    /// Beyond [`LIMIT`] none is added.
+    pub fn insert(&self, hash: Hash) {
+        let is_known = {
+            let accepted = locks::read(&self.0);
+            accepted.contains(&hash) || accepted.len() >= LIMIT
+        };
+        if !is_known {
+            locks::write(&self.0).insert(hash);
+        }
+    }
+
+    pub fn remove(&self, hash: &Hash) {
+        if self.contains(hash) {
+            locks::write(&self.0).remove(hash);
+        }
+    }
 }
 
 #[derive(Debug)]

@@ -10,6 +10,7 @@ use super::{Auth, Caller, Compat, Role, begin, hash, store, width::Width};
 use crate::{
     error::{Code, Error, Result},
     names,
+    secrets::SecretKeys,
     store::{Counted, Store, Tx, now},
 };
 
@@ -84,7 +85,8 @@ impl Auth {
     pub async fn create_key(&self, caller: &Caller, new: NewKey) -> Result<(Key, KeyText)> {
         caller.require(Role::Admin)?;
         caller.check_not_wider(Width::of(&new))?;
-        make(&self.store, Some(caller), &caller.workspace, new).await
+        let workspace = &caller.workspace;
+        make(&self.store, &self.keys, Some(caller), workspace, new).await
     }
 
     /// Makes a key in any workspace, for an operator.
@@ -99,7 +101,7 @@ impl Auth {
     ) -> Result<(Key, KeyText)> {
         caller.require(Role::Operator)?;
         caller.check_not_wider(Width::of(&new))?;
-        make(&self.store, Some(caller), workspace, new).await
+        make(&self.store, &self.keys, Some(caller), workspace, new).await
     }
 
     /// Gives a key a new text; the old one ends at once. The key stays the same otherwise, so that what belongs to it
@@ -115,7 +117,8 @@ impl Auth {
     ) -> Result<(Key, KeyText)> {
         caller.require(Role::Admin)?;
         let workspace = &caller.workspace;
-        let made = rotate(&self.store, Some(caller), workspace, id, expires_at).await?;
+        let (store, keys) = (&self.store, &self.keys);
+        let made = rotate(store, keys, Some(caller), workspace, id, expires_at).await?;
         self.cache.clear();
         Ok(made)
     }
@@ -177,12 +180,18 @@ impl Caller {
 ///
 /// # Errors
 /// `invalid_parameter` for a name that nobody could read, for more Minds than [`MINDS`], and for an end that has passed.
-pub async fn create(store: &Store, workspace: &str, new: NewKey) -> Result<(Key, KeyText)> {
-    make(store, None, workspace, new).await
+pub async fn create(
+    store: &Store,
+    keys: &SecretKeys,
+    workspace: &str,
+    new: NewKey,
+) -> Result<(Key, KeyText)> {
+    make(store, keys, None, workspace, new).await
 }
 
 async fn make(
     store: &Store,
+    keys: &SecretKeys,
     by: Option<&Caller>,
     workspace: &str,
     mut new: NewKey,
@@ -200,7 +209,8 @@ async fn make(
     }
     let text = new_text()?;
     let mut tx = begin(store, by).await?;
-    let key = store::insert(&mut *tx, workspace, &new, prefix(&text), &hash(&text)).await?;
+    let (prefix, hash) = (prefix(&text), hash(&text));
+    let key = store::insert(&mut *tx, workspace, &new, prefix, &hash, keys).await?;
     tx.commit().await?;
     Ok((key, text))
 }
@@ -265,10 +275,11 @@ pub async fn revoke(store: &Store, by: Option<&Caller>, workspace: &str, id: &st
 ///
 /// # Errors
 /// `key_not_found`; `resource_in_use` when the last key that could make every other would end; `wrong_state` for one
-/// that is revoked, has ended and would stay so, or is set by the configuration; `invalid_parameter` for an end that has
+/// that is revoked, has ended and would stay so, is set by the configuration, or was not made by a server with these secret keys; `invalid_parameter` for an end that has
 /// passed; and where `by` may not.
 pub async fn rotate(
     store: &Store,
+    keys: &SecretKeys,
     by: Option<&Caller>,
     workspace: &str,
     id: &str,
@@ -296,10 +307,17 @@ pub async fn rotate(
     if key.expires_at.is_none() && ends.is_some() {
         check_not_last(&mut tx, &key).await?;
     }
+    let (claims, proof) = store::claimed(&mut tx, id).await?;
+    if !claims.is_proven(keys, proof.as_deref()) {
+        let message = "this key was written into the store by another hand; make another one";
+        return Err(Error::new(Code::WrongState, message));
+    }
     let text = new_text()?;
     key.prefix = prefix(&text).to_owned();
     key.expires_at = ends;
-    store::replace_text(&mut tx, &key, &hash(&text)).await?;
+    let claims = claims.with_text(&hash(&text), ends.map(|at| at.as_microsecond()));
+    let proof = claims.prove(keys)?;
+    store::replace_text(&mut tx, &key.prefix, claims, proof).await?;
     tx.commit().await?;
     Ok((key, text))
 }
@@ -351,6 +369,7 @@ pub async fn ended(store: &Store, mut ids: Vec<String>) -> Result<Vec<String>> {
 /// When the store or `hand_over` fails.
 pub async fn first_key(
     store: &Store,
+    keys: &SecretKeys,
     workspace: &str,
     hand_over: impl FnOnce(&str) -> std::io::Result<()>,
 ) -> Result<bool> {
@@ -366,7 +385,8 @@ pub async fn first_key(
         compat: None,
     };
     let text = new_text()?;
-    store::insert(&mut *tx, workspace, &new, prefix(&text), &hash(&text)).await?;
+    let (prefix, hash) = (prefix(&text), hash(&text));
+    store::insert(&mut *tx, workspace, &new, prefix, &hash, keys).await?;
     hand_over(&text).map_err(Error::internal)?;
     tx.commit().await?;
     Ok(true)
@@ -394,162 +414,4 @@ fn prefix(text: &str) -> &str {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use jiff::{SignedDuration, Timestamp};
-
-    fn new(role: Role) -> NewKey {
-        NewKey {
-            name: "test".to_owned(),
-            role,
-            minds: None,
-            expires_at: None,
-            compat: None,
-        }
-    }
-
-    fn code<T>(result: Result<T>) -> Option<Code> {
-        result.err().map(|error| error.code())
-    }
-
-    #[tokio::test]
-    async fn a_key_is_valid_until_it_is_revoked_or_expires() {
-        let (_dir, store, workspace) = crate::store::temporary().await;
-        let auth = Auth::new(store.clone(), None, &workspace).await.unwrap();
-        let (_, admin) = create(&store, &workspace, new(Role::Admin)).await.unwrap();
-        let (key, text) = create(&store, &workspace, new(Role::User)).await.unwrap();
-        let admin = auth.authenticate(&admin).await.unwrap();
-        assert_eq!(auth.authenticate(&text).await.unwrap().role, Role::User);
-        assert!(text.starts_with(&key.prefix) && text.len() > 40);
-        auth.revoke_key(&admin, &key.id).await.unwrap();
-        assert_eq!(
-            code(auth.authenticate(&text).await),
-            Some(Code::InvalidApiKey)
-        );
-
-        let until = |end| NewKey {
-            expires_at: Some(end),
-            ..new(Role::User)
-        };
-        let (past, soon) = (-SignedDuration::from_secs(1), SignedDuration::from_secs(1));
-        assert_eq!(
-            code(create(&store, &workspace, until(Timestamp::now() + past)).await),
-            Some(Code::InvalidParameter)
-        );
-        let end = Timestamp::now() + soon;
-        let (_, text) = create(&store, &workspace, until(end)).await.unwrap();
-        while Timestamp::now() <= end {
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-        }
-        assert_eq!(
-            code(auth.authenticate(&text).await),
-            Some(Code::InvalidApiKey)
-        );
-        assert_eq!(
-            code(auth.authenticate("mh_unknown").await),
-            Some(Code::InvalidApiKey)
-        );
-    }
-
-    #[tokio::test]
-    async fn the_text_of_a_key_is_nowhere_in_the_store() {
-        let (dir, store, workspace) = crate::store::temporary().await;
-        let (_, text) = create(&store, &workspace, new(Role::User)).await.unwrap();
-        store.close().await;
-        for entry in dir.path().read_dir().unwrap() {
-            let bytes = std::fs::read(entry.unwrap().path()).unwrap();
-            assert_eq!(memchr::memmem::find(&bytes, text.as_bytes()), None);
-        }
-    }
-
-    #[tokio::test]
-    async fn no_key_makes_a_wider_one_and_the_last_admin_stays() {
-        let (_dir, store, workspace) = crate::store::temporary().await;
-        let auth = Auth::new(store.clone(), None, &workspace).await.unwrap();
-        let (listed, text) = create(&store, &workspace, new(Role::Admin)).await.unwrap();
-        let admin = auth.authenticate(&text).await.unwrap();
-        assert_eq!(
-            code(auth.create_key(&admin, new(Role::Operator)).await),
-            Some(Code::Forbidden)
-        );
-        assert_eq!(
-            code(auth.revoke_key(&admin, &listed.id).await),
-            Some(Code::InUse)
-        );
-
-        let limited = Caller {
-            minds: Some(vec!["m".to_owned()].into()),
-            ..admin.clone()
-        };
-        assert_eq!(
-            code(auth.create_key(&limited, new(Role::User)).await),
-            Some(Code::Forbidden)
-        );
-        let user = Caller {
-            role: Role::User,
-            ..admin
-        };
-        assert_eq!(
-            code(auth.create_key(&user, new(Role::User)).await),
-            Some(Code::Forbidden)
-        );
-    }
-
-    #[tokio::test]
-    async fn the_first_key_is_made_once_and_not_when_it_cannot_be_handed_over() {
-        let (_dir, store, workspace) = crate::store::temporary().await;
-        let refused = first_key(&store, &workspace, |_| {
-            Err(std::io::ErrorKind::StorageFull.into())
-        })
-        .await;
-        assert_eq!(code(refused), Some(Code::Internal));
-        let mut handed = String::new();
-        let keep = |text: &str| {
-            handed = text.to_owned();
-            Ok(())
-        };
-        assert!(first_key(&store, &workspace, keep).await.unwrap());
-        assert!(!first_key(&store, &workspace, |_| Ok(())).await.unwrap());
-        let auth = Auth::new(store, None, &workspace).await.unwrap();
-        assert_eq!(
-            auth.authenticate(&handed).await.unwrap().role,
-            Role::Operator
-        );
-    }
-
-    #[tokio::test]
-    async fn the_configured_key_is_valid_while_it_is_set() {
-        let (_dir, store, workspace) = crate::store::temporary().await;
-        let text = "a key of at least 24 characters";
-        let auth = Auth::new(store.clone(), Some(text), &workspace)
-            .await
-            .unwrap();
-        let caller = auth.authenticate(text).await.unwrap();
-        assert_eq!(caller.role, Role::Operator);
-        assert!(
-            list(&store, &workspace)
-                .await
-                .unwrap()
-                .iter()
-                .any(|key| *key.id == *caller.key_id)
-        );
-        let auth = Auth::new(store.clone(), None, &workspace).await.unwrap();
-        assert_eq!(
-            code(auth.authenticate(text).await),
-            Some(Code::InvalidApiKey)
-        );
-        let short = Auth::new(store, Some("short"), &workspace).await;
-        assert_eq!(code(short), Some(Code::InvalidParameter));
-    }
-
-    #[tokio::test]
-    async fn the_last_use_is_written_in_the_background() {
-        let (_dir, store, workspace) = crate::store::temporary().await;
-        let (_, text) = create(&store, &workspace, new(Role::User)).await.unwrap();
-        let auth = Auth::new(store.clone(), None, &workspace).await.unwrap();
-        auth.authenticate(&text).await.unwrap();
-        auth.close().await;
-        let keys = list(&store, &workspace).await.unwrap();
-        assert!(keys[0].last_used_at.is_some());
-    }
-}
+mod tests;

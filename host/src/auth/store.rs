@@ -6,9 +6,12 @@ use super::{
     Caller, Compat, Hash, Role,
     cache::Found,
     keys::{Key, NewKey},
+    proof::{self, Claims},
 };
 use crate::{
     error::{Code, Error, Result},
+    names,
+    secrets::SecretKeys,
     store::{
         AnyRow, Backend, CHUNK, DEFAULT_WORKSPACE, Row, Store, Tx, is_referenced, json, new_id,
         now, placeholders, timestamp, to_json,
@@ -23,12 +26,13 @@ const COLUMNS: &str = "id, workspace_id, name, prefix, role, minds, compat, crea
 /// The row of the configured admin key; its hash is that of no key.
 pub(super) async fn configured_key(store: &Store, workspace: &str, set: bool) -> Result<()> {
     let insert = "INSERT INTO keys (id, workspace_id, name, prefix, hash, role, created_at) \
-                  VALUES ($1, $2, 'MINDHOST_ADMIN_KEY', '', $3, 'operator', $4) ON CONFLICT (id) DO NOTHING";
+                  VALUES ($1, $2, $3, '', $4, 'operator', $5) ON CONFLICT (id) DO NOTHING";
     let mut tx = store.begin().await?;
     if set {
         sqlx::query(insert)
             .bind(CONFIGURED_KEY)
             .bind(workspace)
+            .bind(names::CONFIGURED_KEY)
             .bind(b"configured".to_vec())
             .bind(now())
             .execute(&mut *tx)
@@ -55,12 +59,20 @@ pub(super) async fn wait_for_turn(store: &Store, tx: &mut Tx) -> Result<()> {
     Ok(())
 }
 
+/// A row that was found by the text of a key.
+pub(super) struct Looked {
+    pub found: Found,
+    /// What the row says, and what shows that it is true; not looked at yet.
+    pub claims: Claims,
+    pub proof: Option<Vec<u8>>,
+}
+
 pub(super) async fn by_hash(
     executor: impl Executor<'_, Database = sqlx::Any>,
     hash: &Hash,
-) -> Result<Option<Found>> {
+) -> Result<Option<Looked>> {
     let row = sqlx::query(
-        "SELECT id, workspace_id, role, minds, compat, expires_at, last_used_at FROM keys \
+        "SELECT id, workspace_id, hash, role, minds, compat, expires_at, proof, last_used_at FROM keys \
          WHERE hash = $1 AND revoked_at IS NULL",
     )
     .bind(hash.to_vec())
@@ -69,7 +81,8 @@ pub(super) async fn by_hash(
     row.map(|row| {
         let minds: Option<Vec<String>> = minds(&row)?;
         let expires_at: Option<i64> = row.try_get("expires_at")?;
-        Ok(Found {
+        let (claims, proof) = proof::claimed(&row)?;
+        let found = Found {
             caller: Caller {
                 workspace: row.try_get::<String, _>("workspace_id")?.into(),
                 key_id: row.try_get::<String, _>("id")?.into(),
@@ -81,6 +94,11 @@ pub(super) async fn by_hash(
                 tally: None,
             },
             last_used_at: row.try_get::<Option<i64>, _>("last_used_at")?.unwrap_or(0),
+        };
+        Ok(Looked {
+            found,
+            claims,
+            proof,
         })
     })
     .transpose()
@@ -111,23 +129,34 @@ pub(super) async fn insert(
     new: &NewKey,
     prefix: &str,
     hash: &Hash,
+    keys: &SecretKeys,
 ) -> Result<Key> {
     let (id, created_at) = (new_id(), now());
-    let compat = new.compat.map(|Compat::MindsSdk| "minds-sdk");
+    let claims = Claims {
+        id: id.clone(),
+        workspace: workspace.to_owned(),
+        hash: hash.to_vec(),
+        role: new.role.as_str().to_owned(),
+        minds: new.minds.as_ref().map(to_json).transpose()?,
+        compat: new.compat.map(|Compat::MindsSdk| "minds-sdk".to_owned()),
+        expires_at: new.expires_at.map(|at| at.as_microsecond()),
+    };
+    let proof = claims.prove(keys)?;
     sqlx::query(
-        "INSERT INTO keys (id, workspace_id, name, prefix, hash, role, minds, compat, created_at, expires_at) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+        "INSERT INTO keys (id, workspace_id, name, prefix, hash, role, minds, compat, created_at, expires_at, proof) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
     )
-    .bind(&id)
-    .bind(workspace)
+    .bind(claims.id)
+    .bind(claims.workspace)
     .bind(&new.name)
     .bind(prefix)
-    .bind(hash.to_vec())
-    .bind(new.role.as_str())
-    .bind(new.minds.as_ref().map(to_json).transpose()?)
-    .bind(compat)
+    .bind(claims.hash)
+    .bind(claims.role)
+    .bind(claims.minds)
+    .bind(claims.compat)
     .bind(created_at)
-    .bind(new.expires_at.map(|at| at.as_microsecond()))
+    .bind(claims.expires_at)
+    .bind(proof)
     .execute(executor)
     .await
     .map_err(|error| match is_referenced(&error) {
@@ -172,6 +201,16 @@ pub(super) async fn get(tx: &mut Tx, workspace: &str, id: &str) -> Result<Option
         .fetch_optional(&mut **tx)
         .await?;
     row.as_ref().map(key).transpose()
+}
+
+/// What the row of a key says of it, and the proof of that.
+pub(super) async fn claimed(tx: &mut Tx, id: &str) -> Result<(Claims, Option<Vec<u8>>)> {
+    let sql = format!("SELECT {} FROM keys WHERE id = $1", proof::COLUMNS);
+    let row = sqlx::query(sqlx::AssertSqlSafe(sql))
+        .bind(id)
+        .fetch_one(&mut **tx)
+        .await?;
+    proof::claimed(&row)
 }
 
 /// How many others could stand in for an admin key: in its workspace, for all Minds, and for as long.
@@ -221,7 +260,7 @@ pub(super) async fn valid(store: &Store, ids: &[String]) -> Result<Vec<String>> 
 }
 
 pub(super) async fn revoke(tx: &mut Tx, id: &str) -> Result<()> {
-    sqlx::query("UPDATE keys SET revoked_at = $1 WHERE id = $2")
+    sqlx::query("UPDATE keys SET revoked_at = $1, proof = NULL WHERE id = $2")
         .bind(now())
         .bind(id)
         .execute(&mut **tx)
@@ -229,14 +268,23 @@ pub(super) async fn revoke(tx: &mut Tx, id: &str) -> Result<()> {
     Ok(())
 }
 
-pub(super) async fn replace_text(tx: &mut Tx, key: &Key, hash: &Hash) -> Result<()> {
-    sqlx::query("UPDATE keys SET hash = $1, prefix = $2, expires_at = $3 WHERE id = $4")
-        .bind(hash.to_vec())
-        .bind(&key.prefix)
-        .bind(key.expires_at.map(|at| at.as_microsecond()))
-        .bind(&key.id)
-        .execute(&mut **tx)
-        .await?;
+/// Stores another text and end of a key, with the proof of them.
+pub(super) async fn replace_text(
+    tx: &mut Tx,
+    prefix: &str,
+    claims: Claims,
+    proof: Vec<u8>,
+) -> Result<()> {
+    sqlx::query(
+        "UPDATE keys SET hash = $1, prefix = $2, expires_at = $3, proof = $4 WHERE id = $5",
+    )
+    .bind(claims.hash)
+    .bind(prefix)
+    .bind(claims.expires_at)
+    .bind(proof)
+    .bind(claims.id)
+    .execute(&mut **tx)
+    .await?;
     Ok(())
 }
 

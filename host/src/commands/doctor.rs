@@ -3,15 +3,15 @@
 use std::{fs, os::unix::fs::MetadataExt, path::Path, process::ExitCode};
 
 use mindhost::{
-    config::{Config, ConfigError},
+    config::{Config, ConfigError, Switch},
     providers,
-    secrets::SecretKey,
+    secrets::{KeyError, SecretKeys, Source},
     store::{DEFAULT_WORKSPACE, Migrations, Store},
 };
 
 use super::{
     finding::Finding::{self, Bad, Good, Note},
-    plugin,
+    load_plugins, plugin,
 };
 use crate::commands::say::say;
 
@@ -62,7 +62,10 @@ async fn examine(config: &Config, findings: &mut Vec<Finding>) {
         config.database_url.get().is_some() || config.data_dir.join("mindhost.db").exists();
     match has_store {
         true => store(config, findings).await,
-        false => findings.push(Note("store: will be made by the first start".to_owned())),
+        false => {
+            findings.push(loopback(config, None));
+            findings.push(Note("store: will be made by the first start".to_owned()));
+        }
     }
     findings.extend(plugin::examine(config).await);
 }
@@ -146,30 +149,65 @@ async fn store(config: &Config, findings: &mut Vec<Finding>) {
         }
     };
     if migrated {
+        findings.push(loopback(config, store.workspace_count().await.ok()));
         findings.push(secret_key(config, &store).await);
         findings.push(default_provider(&store).await);
     }
     store.close().await;
 }
 
+/// Whether plugins may reach this machine itself. `workspaces` is how many there are, if there is a store.
+fn loopback(config: &Config, workspaces: Option<i64>) -> Finding {
+    let several = workspaces
+        .is_some_and(|count| count > 1)
+        .then_some("there are several workspaces");
+    let why = load_plugins::why_remote(config, config.listen.ip()).or(several);
+    match (config.egress.allow_loopback, why) {
+        (Switch::On, _) => Note(
+            "loopback: plugins may reach every service of this machine (egress.allow_loopback = true)"
+                .to_owned(),
+        ),
+        (Switch::Off, _) => Good("loopback: plugins may not reach this machine itself".to_owned()),
+        (Switch::Auto, Some(why)) => Note(format!(
+            "loopback: plugins may not reach this machine itself: egress.allow_loopback is \"auto\", and {why}; set \
+             egress.allow_loopback = true if they shall"
+        )),
+        (Switch::Auto, None) => Note(
+            "loopback: plugins may reach this machine itself (egress.allow_loopback is \"auto\") until a second workspace \
+             is made, or a request comes through a proxy or to another name; set it to true or false if that is wrong"
+                .to_owned(),
+        ),
+    }
+}
+
 async fn secret_key(config: &Config, store: &Store) -> Finding {
-    let path = config.key_file();
-    let shown = path.display();
-    match SecretKey::verify(&path, store).await {
-        Ok(true) => match fs::metadata(&path).map(|meta| meta.mode() & 0o077) {
-            Ok(0) => Good(format!("secret key: {shown} is that of the store")),
-            _ => Finding::bad(
-                format!("secret key: others may read {shown}"),
-                format!("chmod 600 {shown}"),
-            ),
-        },
-        Ok(false) => Note(format!(
+    let found = async {
+        let source = Source::of(config)?;
+        let fits = SecretKeys::verify(&source, store).await?;
+        Ok::<_, KeyError>((source, fits))
+    };
+    let (source, fits) = match found.await {
+        Ok(found) => found,
+        Err(error) => {
+            return Finding::bad(
+                format!("secret key: {error}"),
+                "restore the file from your backup of it",
+            );
+        }
+    };
+    let shown = source.shown();
+    let is_private = |path: &Path| fs::metadata(path).is_ok_and(|meta| meta.mode() & 0o077 == 0);
+    match fits {
+        true if source.file().is_none_or(is_private) => {
+            Good(format!("secret key: {shown} is that of the store"))
+        }
+        true => Finding::bad(
+            format!("secret key: others may read {shown}"),
+            format!("chmod 600 {shown}"),
+        ),
+        false => Note(format!(
             "secret key: {shown} will be made by the first start"
         )),
-        Err(error) => Finding::bad(
-            format!("secret key: {error}"),
-            "restore the file from your backup of it",
-        ),
     }
 }
 

@@ -97,7 +97,8 @@ pub(super) async fn run(command: Keys, config: &Config) -> anyhow::Result<()> {
                 expires_at,
                 compat,
             };
-            let (key, text) = keys::create(&opened.store, &workspace, new).await?;
+            let secret = open::secret_keys(config, &opened).await?;
+            let (key, text) = keys::create(&opened.store, &secret, &workspace, new).await?;
             say!("{}", *text);
             let (action, resource) = ("mindhost keys create", "/keys".to_owned());
             audit::by_hand(&opened.store, &workspace, action, resource, Some(key.id)).await?;
@@ -109,7 +110,9 @@ pub(super) async fn run(command: Keys, config: &Config) -> anyhow::Result<()> {
         Keys::Rotate { id, expires_at, of } => {
             let workspace = of.id(&opened.store).await?;
             let ends = expires_at.map(Some);
-            let (_, text) = keys::rotate(&opened.store, None, &workspace, &id, ends).await?;
+            let secret = open::secret_keys(config, &opened).await?;
+            let store = &opened.store;
+            let (_, text) = keys::rotate(store, &secret, None, &workspace, &id, ends).await?;
             say!("{}", *text);
             let (action, resource) = ("mindhost keys rotate", format!("/keys/{id}"));
             audit::by_hand(&opened.store, &workspace, action, resource, None).await?;

@@ -1,9 +1,9 @@
 //! Loads the plugins as the configuration says.
 
 use std::{
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr},
     path::Path,
-    sync::{Arc, atomic::AtomicBool},
+    sync::Arc,
 };
 
 use anyhow::Context;
@@ -11,23 +11,36 @@ use mindhost::{
     config::{Config, Switch},
     datasources,
     plugins::{
-        policy::{EgressRules, FixedPolicy, Policy, WhileAlone},
+        policy::{EgressRules, FixedPolicy, Locality, Policy, WhileLocal},
         registry::{Active, Compilers, Registry, Sources},
         rights::Incumbents,
         signatures::Trust,
     },
-    secrets::SecretKey,
+    secrets::{SecretKeys, Source},
     store::Store,
 };
 
-/// Every plugin of the plugins directory, verified and ready. `own` is where this server listens, its API first; `alone` says as
-/// long as the server runs whether there is one workspace.
+/// What the key of compiled plugins is derived for.
+pub(super) const CACHE: &str = "compiled plugins";
+
+/// Why others than those on this machine may be able to ask, as far as the settings say: what ends
+/// `egress.allow_loopback = "auto"` before any request came. `listens` is where the API is served.
+pub(super) fn why_remote(config: &Config, listens: IpAddr) -> Option<&'static str> {
+    if !listens.is_loopback() {
+        return Some("the server listens on more than loopback");
+    }
+    let has_proxies = !config.server.trusted_proxies.is_empty();
+    has_proxies.then_some("server.trusted_proxies is set")
+}
+
+/// Every plugin of the plugins directory, verified and ready. `own` is where this server listens, its API first; `locality`
+/// says as long as the server runs who can ask.
 pub(super) async fn load(
     config: &Config,
     store: &Store,
-    key: &SecretKey,
+    keys: &SecretKeys,
     own: &[SocketAddr],
-    alone: &Arc<AtomicBool>,
+    locality: &Arc<Locality>,
 ) -> anyhow::Result<Registry> {
     if is_same(&config.plugins_dir, &config.artifacts_dir()) {
         anyhow::bail!(
@@ -37,14 +50,12 @@ pub(super) async fn load(
     }
     let rules = FixedPolicy {
         egress: EgressRules {
-            allow_loopback: match config.egress.allow_loopback {
-                Switch::Auto => own.first().is_some_and(|api| api.ip().is_loopback()),
-                Switch::On => true,
-                Switch::Off => false,
-            },
+            // Of "auto" the locality says more.
+            allow_loopback: config.egress.allow_loopback != Switch::Off,
             allow_private: config.egress.allow_private,
             allow: config.egress.allow.clone(),
             deny: config.egress.deny.clone(),
+            allow_ports: config.egress.allow_ports.clone(),
         },
         data_dir: config.data_dir.clone(),
         file_roots: config.files.roots.clone(),
@@ -55,9 +66,9 @@ pub(super) async fn load(
         tracing::warn!(%root, "this directory of files.roots is not used: it and the data directory lie in each other");
     }
     let policy: Arc<dyn Policy> = match config.egress.allow_loopback {
-        Switch::Auto => Arc::new(WhileAlone {
+        Switch::Auto => Arc::new(WhileLocal {
             rules,
-            alone: alone.clone(),
+            locality: locality.clone(),
         }),
         Switch::On | Switch::Off => Arc::new(rules),
     };
@@ -68,7 +79,7 @@ pub(super) async fn load(
         active: store.active_plugins().await?,
         incumbents: store.incumbents().await?,
         pinned: datasources::pinned(store).await?,
-        ..sources(config, Some(key), policy)?
+        ..sources(config, Some(keys.derive(CACHE)), policy)?
     });
     let registry = registry.await?;
     let rights = |digest: &str| registry.rights(digest);
@@ -89,10 +100,11 @@ pub(super) async fn inspect(config: &Config) -> anyhow::Result<Registry> {
         file_roots: Vec::new(),
         reserved: Vec::new(),
     };
-    let key = SecretKey::read(&config.key_file())?;
+    let key = Source::read_file(config).await?;
+    let key = key.first().map(|key| key.derive(CACHE));
     Ok(Registry::load(Sources {
         active: remembered(config).await,
-        ..sources(config, key.as_ref(), Arc::new(policy))?
+        ..sources(config, key, Arc::new(policy))?
     })
     .await?)
 }
@@ -112,7 +124,7 @@ async fn remembered(config: &Config) -> Active {
 
 fn sources(
     config: &Config,
-    key: Option<&SecretKey>,
+    seal_key: Option<[u8; 32]>,
     policy: Arc<dyn Policy>,
 ) -> anyhow::Result<Sources> {
     let plugins = &config.plugins;
@@ -123,8 +135,8 @@ fn sources(
         import: false,
         compilers: Compilers::Inside,
         soon: false,
-        cache_dir: key.is_some().then(|| config.cache_dir()),
-        seal_key: key.map_or([0; 32], |key| key.derive("compiled plugins")),
+        cache_dir: seal_key.is_some().then(|| config.cache_dir()),
+        seal_key: seal_key.unwrap_or_default(),
         settings: plugins.limits.clone(),
         trust: trust.map_err(anyhow::Error::msg)?,
         policy,

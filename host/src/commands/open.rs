@@ -2,6 +2,8 @@
 
 use mindhost::{
     config::Config,
+    rekeying,
+    secrets::{SecretKeys, Source},
     store::{DEFAULT_WORKSPACE, Store},
 };
 
@@ -17,4 +19,9 @@ pub(super) async fn store(config: &Config) -> anyhow::Result<Opened> {
     store.migrate().await?;
     let workspace = store.ensure_workspace(DEFAULT_WORKSPACE).await?;
     Ok(Opened { store, workspace })
+}
+
+/// The secret keys, which make and prove keys.
+pub(super) async fn secret_keys(config: &Config, opened: &Opened) -> anyhow::Result<SecretKeys> {
+    Ok(rekeying::open(&Source::of(config)?, &opened.store).await?)
 }

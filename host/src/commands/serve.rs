@@ -1,21 +1,15 @@
 //! `mindhost serve`
 
-use std::{
-    fs, io,
-    io::IsTerminal,
-    path::Path,
-    sync::{Arc, atomic::AtomicBool},
-    time::Duration,
-};
+use std::{fs, io, io::IsTerminal, path::Path, sync::Arc, time::Duration};
 
 use anyhow::Context;
 use mindhost::{
     api::{self, AppState},
-    auth::keys,
-    config::Config,
-    plugins::registry::Installed,
-    private,
-    secrets::SecretKey,
+    auth,
+    config::{Config, Switch},
+    plugins::{policy::Locality, registry::Installed},
+    private, rekeying,
+    secrets::{self, SecretKeys, Source},
     telemetry,
 };
 use rustix::{
@@ -83,8 +77,9 @@ async fn serve(
         Some(_) => None,
     };
     let opened = open::store(&config).await?;
-    let key = SecretKey::load(&config.key_file(), &opened.store).await?;
-    first_key(&config, &opened).await?;
+    let source = Source::of(&config)?;
+    let keys = rekeying::open(&source, &opened.store).await?;
+    first_key(&config, &opened, &keys).await?;
     let listener = TcpListener::bind(config.listen).await.with_context(|| {
         format!(
             "cannot listen on {}; is another server running there?",
@@ -100,9 +95,20 @@ async fn serve(
         Some(metrics) => vec![address, metrics.local_addr()?],
         None => vec![address],
     };
-    let alone = opened.store.workspace_count().await? <= 1;
-    let alone = Arc::new(AtomicBool::new(alone));
-    let registry = Arc::new(load_plugins::load(&config, &opened.store, &key, &own, &alone).await?);
+    let sole = opened.store.workspace_count().await? <= 1;
+    let why_remote = load_plugins::why_remote(&config, address.ip());
+    let locality = Arc::new(Locality::new(
+        config.egress.allow_loopback == Switch::Auto && why_remote.is_none(),
+        sole,
+    ));
+    if let (Switch::Auto, Some(why)) = (config.egress.allow_loopback, why_remote) {
+        tracing::info!(
+            why,
+            "plugins may not reach this machine itself (egress.allow_loopback is \"auto\"); set it to true if they shall"
+        );
+    }
+    let registry =
+        Arc::new(load_plugins::load(&config, &opened.store, &keys, &own, &locality).await?);
     registry.follow();
     for plugin in config.plugins.limits.by_plugin.keys() {
         let is_it = |one: &Installed| {
@@ -119,13 +125,21 @@ async fn serve(
     }
     let state = AppState::new(
         config.clone(),
-        opened.store,
-        key,
+        opened.store.clone(),
+        keys.clone(),
         registry,
         &opened.workspace,
-        alone,
+        locality,
     )
     .await?;
+    let following = secrets::follow(
+        keys,
+        source,
+        opened.store,
+        name(address),
+        state.shutdown.ending.clone(),
+    );
+    state.shutdown.tasks.spawn(following);
     beside(&state)?;
     let url = format!("http://{address}");
     tracing::info!(url, "listening");
@@ -136,6 +150,15 @@ async fn serve(
         state.shutdown.tasks.spawn(served);
     }
     until_signal(listener, state, open_files).await
+}
+
+/// What people may call this server: its machine, its address, its process.
+fn name(address: std::net::SocketAddr) -> String {
+    let machine = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let process = std::process::id();
+    format!("{} {address}, process {process}", machine.trim())
+        .trim_start()
+        .to_owned()
 }
 
 async fn listen_for_metrics(address: std::net::SocketAddr) -> anyhow::Result<TcpListener> {
@@ -221,19 +244,24 @@ async fn stopped(state: &AppState) {
 }
 
 /// The first start makes a key: shown to whoever sits there, else left in a file for the owner of the process.
-async fn first_key(config: &Config, opened: &Opened) -> anyhow::Result<()> {
+async fn first_key(config: &Config, opened: &Opened, keys: &SecretKeys) -> anyhow::Result<()> {
     if config.admin_key.get().is_some() {
         return Ok(());
     }
     let path = config.data_dir.join("admin.key");
     let on_screen = io::stdout().is_terminal();
-    let made = keys::first_key(&opened.store, &opened.workspace, |text| match on_screen {
-        true => {
-            say!("Your key, shown this once: {text}");
-            Ok(())
-        }
-        false => leave_in_file(&path, text),
-    })
+    let made = auth::keys::first_key(
+        &opened.store,
+        keys,
+        &opened.workspace,
+        |text| match on_screen {
+            true => {
+                say!("Your key, shown this once: {text}");
+                Ok(())
+            }
+            false => leave_in_file(&path, text),
+        },
+    )
     .await?;
     if made && !on_screen {
         tracing::info!(path = %path.display(), "made the first key; it is in this file");

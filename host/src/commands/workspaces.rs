@@ -27,12 +27,13 @@ pub(super) async fn run(command: Command, config: &Config) -> anyhow::Result<()>
     match command {
         Command::Create { name } => {
             let made = workspaces::create(&opened.store, &name).await?;
-            say!("{}  {}", made.id, made.name);
+            say!("{}  {}  {}", made.id, made.name, made.files_directory);
             note(&opened, "mindhost workspaces create", &name).await?;
         }
         Command::List => {
             for workspace in workspaces::list(&opened.store).await? {
-                say!("{}  {}", workspace.id, workspace.name);
+                let (id, name) = (workspace.id, workspace.name);
+                say!("{id}  {name}  {}", workspace.files_directory);
             }
         }
         Command::Delete { name } => {

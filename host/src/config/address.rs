@@ -18,6 +18,11 @@ impl AddressRule {
     pub fn matches(&self, ip: IpAddr, port: u16) -> bool {
         self.net.contains(&ip) && self.port.is_none_or(|own| own == port)
     }
+
+    /// Whether the rule is about this port, and not about all.
+    pub fn names_port(&self, port: u16) -> bool {
+        self.port == Some(port)
+    }
 }
 
 impl TryFrom<String> for AddressRule {

@@ -111,6 +111,26 @@ pub(super) fn networks<'de, D: Deserializer<'de>>(
         .collect()
 }
 
+/// Port numbers; in the environment they are texts.
+pub(super) fn ports<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u16>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Number(i64),
+        Text(String),
+    }
+    let written = Vec::<Written>::deserialize(deserializer)?;
+    let port = |one: Written| {
+        let text = match one {
+            Written::Number(number) => number.to_string(),
+            Written::Text(text) => text,
+        };
+        let port = text.parse().ok().filter(|port| *port != 0);
+        port.ok_or_else(|| de::Error::custom(format!("`{text}` is not a port from 1 to 65535")))
+    };
+    written.into_iter().map(port).collect()
+}
+
 /// An address with its port, or none.
 pub(super) fn optional_address<'de, D: Deserializer<'de>>(
     deserializer: D,

@@ -73,6 +73,34 @@ pub(super) async fn of_engines(store: &Store, engines: &[String]) -> Result<Vec<
     rows.iter().map(datasource).collect()
 }
 
+/// Those of all workspaces that have secrets.
+pub(super) async fn with_secrets(store: &Store) -> Result<Vec<Datasource>> {
+    let sql = format!("SELECT {COLUMNS} FROM datasources WHERE secrets IS NOT NULL ORDER BY id");
+    let rows = sqlx::query(AssertSqlSafe(sql)).fetch_all(store.pool());
+    rows.await?.iter().map(datasource).collect()
+}
+
+/// Stores the same secrets sealed anew, unless they were changed since they were read.
+pub(super) async fn replace_secrets(
+    store: &Store,
+    old: &Datasource,
+    sealed: &Stored,
+) -> Result<()> {
+    let replace = sqlx::query(
+        "UPDATE datasources SET secrets = $1 WHERE id = $2 AND secrets = $3 AND modified_at = $4",
+    );
+    store
+        .change(
+            replace
+                .bind(sealed.sealed().map(<[u8]>::to_vec))
+                .bind(&old.id)
+                .bind(old.connection_data.sealed().map(<[u8]>::to_vec))
+                .bind(old.modified_at.as_microsecond()),
+        )
+        .await?;
+    Ok(())
+}
+
 /// The settings of every datasource.
 pub(super) async fn all_settings(store: &Store) -> Result<Vec<Settings>> {
     let all: Vec<String> = sqlx::query_scalar("SELECT settings FROM datasources")
@@ -121,7 +149,7 @@ pub(super) async fn insert(store: &Store, new: &Datasource) -> Result<()> {
 pub(super) async fn update(store: &Store, old: &Datasource, new: &Datasource) -> Result<()> {
     let done = store.change(sqlx::query(
         "UPDATE datasources SET name = $1, description = $2, connection_data = $3, secrets = $4, settings = $5, \
-         modified_at = $6 WHERE id = $7 AND modified_at = $8",
+         modified_at = $6 WHERE id = $7 AND modified_at = $8 AND secrets IS NOT DISTINCT FROM $9",
     )
     .bind(&new.name)
     .bind(&new.description)
@@ -130,7 +158,9 @@ pub(super) async fn update(store: &Store, old: &Datasource, new: &Datasource) ->
     .bind(to_json(&new.settings)?)
     .bind(new.modified_at.as_microsecond())
     .bind(&new.id)
-    .bind(old.modified_at.as_microsecond()))
+    .bind(old.modified_at.as_microsecond())
+    // They are sealed anew when the secret key changes.
+    .bind(old.connection_data.sealed().map(<[u8]>::to_vec)))
     .await
     .map_err(|error| named(error, &new.name))?;
     match done.rows_affected() {

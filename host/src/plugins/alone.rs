@@ -99,7 +99,7 @@ impl Policy for Authors {
         }
     }
 
-    fn file_roots(&self, _workspace: &str) -> Vec<PathBuf> {
+    fn file_roots(&self, _folder: &str) -> Vec<PathBuf> {
         self.roots.clone()
     }
 

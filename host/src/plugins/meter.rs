@@ -397,6 +397,7 @@ mod tests {
         Target {
             id: id.into(),
             workspace: "default".into(),
+            folder: "default".into(),
             name: format!("name of {id}"),
             connection_data: Arc::default(),
             max_connections: 1,

@@ -3,29 +3,32 @@
 //! A datasource's configuration names where its plugin may go; these rules say which of those names are
 //! acceptable at all. Both must agree (see `wasm/grants.rs`).
 
+mod locality;
+mod ports;
+
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket},
     path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::Arc,
 };
 
 use crate::config::AddressRule;
+
+pub use locality::Locality;
 
 /// Where the rules of a workspace come from.
 pub trait Policy: Send + Sync {
     /// Rules for network addresses.
     fn egress(&self, workspace: &str) -> EgressRules;
-    /// Directories below which files of this workspace lie, most usual first.
-    fn file_roots(&self, workspace: &str) -> Vec<PathBuf>;
+    /// Directories below which files of a workspace lie, most usual first. `folder` is its own, below `files/` in the data
+    /// directory.
+    fn file_roots(&self, folder: &str) -> Vec<PathBuf>;
     /// Addresses of the host itself (its listeners, its store): always refused. An unspecified address stands
     /// for every address of this machine.
     fn reserved(&self) -> Vec<SocketAddr>;
 }
 
-/// Rules that are the same for every workspace, with files in `<data dir>/files/<workspace>`.
+/// Rules that are the same for every workspace, with files in `<data dir>/files/<folder>`.
 #[derive(Clone, Debug)]
 pub struct FixedPolicy {
     /// Rules for network addresses.
@@ -43,9 +46,9 @@ impl Policy for FixedPolicy {
         self.egress.clone()
     }
 
-    fn file_roots(&self, workspace: &str) -> Vec<PathBuf> {
-        let is_plain = !matches!(workspace, "" | "." | "..") && !workspace.contains(['/', '\\']);
-        let own = is_plain.then(|| self.data_dir.join("files").join(workspace));
+    fn file_roots(&self, folder: &str) -> Vec<PathBuf> {
+        let is_plain = !matches!(folder, "" | "." | "..") && !folder.contains(['/', '\\']);
+        let own = is_plain.then(|| self.data_dir.join("files").join(folder));
         let granted = self.file_roots.iter();
         own.into_iter()
             .chain(granted.filter(|root| self.is_apart(root)).cloned())
@@ -82,26 +85,25 @@ fn real(path: &Path) -> PathBuf {
     absolute
 }
 
-/// The same rules, but loopback only as long as there is one workspace: whoever can ask is on this machine then, and
-/// is its owner.
-pub struct WhileAlone<P> {
+/// The same rules, but loopback only as long as all callers are on this machine.
+pub struct WhileLocal<P> {
     /// The rules.
     pub rules: P,
-    /// Whether there is one workspace.
-    pub alone: Arc<AtomicBool>,
+    /// Who can ask.
+    pub locality: Arc<Locality>,
 }
 
-impl<P: Policy> Policy for WhileAlone<P> {
+impl<P: Policy> Policy for WhileLocal<P> {
     fn egress(&self, workspace: &str) -> EgressRules {
         let rules = self.rules.egress(workspace);
         EgressRules {
-            allow_loopback: rules.allow_loopback && self.alone.load(Ordering::Relaxed),
+            allow_loopback: rules.allow_loopback && self.locality.is_local(),
             ..rules
         }
     }
 
-    fn file_roots(&self, workspace: &str) -> Vec<PathBuf> {
-        self.rules.file_roots(workspace)
+    fn file_roots(&self, folder: &str) -> Vec<PathBuf> {
+        self.rules.file_roots(folder)
     }
 
     fn reserved(&self) -> Vec<SocketAddr> {
@@ -121,6 +123,8 @@ pub struct EgressRules {
     pub allow: Vec<AddressRule>,
     /// A match is refused whatever else says.
     pub deny: Vec<AddressRule>,
+    /// Ports that may be reached although another protocol is usual there.
+    pub allow_ports: Vec<u16>,
 }
 
 impl Default for EgressRules {
@@ -130,11 +134,24 @@ impl Default for EgressRules {
             allow_private: true,
             allow: Vec::new(),
             deny: Vec::new(),
+            allow_ports: Vec::new(),
         }
     }
 }
 
 impl EgressRules {
+    /// Says why a port may not be reached, or nothing if it may. `own` is the one that the plugin itself uses when its
+    /// configuration names none.
+    pub fn port_refusal(&self, port: u16, own: Option<u16>) -> Option<String> {
+        let granted = self.allow_ports.contains(&port)
+            || self.allow.iter().any(|rule| rule.names_port(port))
+            || own == Some(port);
+        let usual = ports::usual(port).filter(|_| !granted)?;
+        Some(format!(
+            "port {port} is where {usual} is usual; an operator can add it to egress.allow_ports"
+        ))
+    }
+
     /// Says why an address may not be reached, or nothing if it may.
     pub fn refusal(&self, address: SocketAddr, reserved: &[SocketAddr]) -> Option<String> {
         // An address that carries another one is judged as that: a packet ends up there.
@@ -203,10 +220,6 @@ fn never(ip: IpAddr) -> Option<&'static str> {
         Ipv4Addr::new(168, 63, 129, 16),
         Ipv4Addr::new(192, 0, 0, 192),
     ];
-    const METADATA_V6: [Ipv6Addr; 2] = [
-        Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254),
-        Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254),
-    ];
     match ip {
         IpAddr::V4(v4) => match v4 {
             _ if v4.octets()[0] == 0 => Some("unspecified"),
@@ -219,7 +232,7 @@ fn never(ip: IpAddr) -> Option<&'static str> {
         IpAddr::V6(v6) => match v6 {
             _ if v6.is_unspecified() => Some("unspecified"),
             _ if v6.is_unicast_link_local() => Some("a link-local address"),
-            _ if METADATA_V6.contains(&v6) => Some("a metadata address"),
+            _ if is_metadata_v6(v6) => Some("a metadata address"),
             _ if v6.is_multicast() => Some("a multicast address"),
             _ if is_local_translation(v6) => {
                 Some("a translated address of which nobody can tell where it leads")
@@ -227,6 +240,23 @@ fn never(ip: IpAddr) -> Option<&'static str> {
             _ => None,
         },
     }
+}
+
+/// The metadata services of clouds over IPv6, which have addresses of the private range. Amazon keeps a whole block for
+/// services of the machine itself: metadata, time, names, identities of containers.
+fn is_metadata_v6(ip: Ipv6Addr) -> bool {
+    let segments = ip.segments();
+    matches!(
+        segments,
+        // Amazon
+        [0xfd00, 0xec2, ..]
+        // Google
+        | [0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254]
+        // Akamai
+        | [0xfd00, 0xa9fe, 0xa9fe, ..]
+        // Scaleway
+        | [0xfd00, 0x42, 0, 0, 0, 0, 0, 0x42]
+    )
 }
 
 /// Where a packet to this address ends up, as far as the address says.
@@ -237,7 +267,7 @@ fn destination(ip: IpAddr) -> IpAddr {
     }
 }
 
-/// The IPv4 address that a translated (NAT64, SIIT) or tunnelled (6to4, Teredo, compatible) address leads to.
+/// The IPv4 address that a translated (NAT64, SIIT) or tunnelled (6to4, Teredo, ISATAP, compatible) address leads to.
 fn embedded_v4(ip: Ipv6Addr) -> Option<Ipv4Addr> {
     let join = |high: u16, low: u16| {
         let [a, b] = high.to_be_bytes();
@@ -250,6 +280,8 @@ fn embedded_v4(ip: Ipv6Addr) -> Option<Ipv4Addr> {
         [0x2002, high, low, ..] => Some(join(high, low)),
         [0x2001, 0, .., high, low] => Some(join(!high, !low)),
         [0, 0, 0, 0, 0xffff, 0, high, low] => Some(join(high, low)),
+        // ISATAP, in any network.
+        [_, _, _, _, 0 | 0x200, 0x5efe, high, low] => Some(join(high, low)),
         [0, 0, 0, 0, 0, 0, high, low] if high != 0 => Some(join(high, low)),
         _ => None,
     }
@@ -303,7 +335,18 @@ mod tests {
             "[2001:0:1:2:3:4:5601:5601]:80",
             "[2002:a9fe:a9fe::1]:80",
             "[fe80::1]:80",
+            "[::169.254.169.254]:80",
+            "[fe80::5efe:169.254.169.254]:80",
+            "[2001:db8::200:5efe:169.254.169.254]:80",
             "[fd00:ec2::254]:80",
+            "[fd00:ec2::253]:53",
+            "[fd00:ec2:0:1::23]:80",
+            "[fd20:ce::254]:80",
+            "[fd00:a9fe:a9fe::1]:80",
+            "[fd00:42::42]:80",
+            "[::ffff:168.63.129.16]:80",
+            "[64:ff9b::100.100.100.200]:80",
+            "[2002:c000:c0::1]:80",
             "100.100.100.200:80",
             "0.0.0.0:5432",
             "[::]:5432",
@@ -385,6 +428,7 @@ mod tests {
                 "10.0.0.0/8:22".parse().unwrap(),
                 "[fd00::/8]:*".parse().unwrap(),
             ],
+            allow_ports: Vec::new(),
         };
         assert!(!refused(&rules, "127.0.0.1:5432"));
         assert!(refused(&rules, "127.0.0.1:5433"));
@@ -392,6 +436,28 @@ mod tests {
         assert!(!refused(&rules, "10.9.9.9:5432"));
         assert!(refused(&rules, "[fd12::1]:443"));
         assert!(refused(&rules, "93.184.216.34:443"));
+    }
+
+    #[test]
+    fn ports_of_other_protocols_need_a_grant() {
+        let rules = |allow: &[&str], allow_ports: &[u16]| EgressRules {
+            allow: allow.iter().map(|rule| rule.parse().unwrap()).collect(),
+            allow_ports: allow_ports.to_vec(),
+            ..EgressRules::default()
+        };
+        let why = rules(&[], &[]).port_refusal(6379, Some(5432)).unwrap();
+        assert!(
+            why.contains("Redis") && why.contains("egress.allow_ports"),
+            "{why}"
+        );
+        assert_eq!(rules(&[], &[]).port_refusal(6379, Some(6379)), None);
+        assert_eq!(rules(&[], &[6379]).port_refusal(6379, Some(5432)), None);
+        assert_eq!(
+            rules(&["10.0.0.1:6379"], &[]).port_refusal(6379, None),
+            None
+        );
+        assert!(rules(&["10.0.0.1"], &[]).port_refusal(6379, None).is_some());
+        assert_eq!(rules(&[], &[]).port_refusal(15432, Some(5432)), None);
     }
 
     #[test]

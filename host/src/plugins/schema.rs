@@ -21,9 +21,8 @@ impl<'a> Rules<'a> {
     /// Whether a property is encrypted and masked. A property that the schema does not know is treated as if it
     /// were.
     pub fn is_secret(&self, name: &str) -> bool {
-        self.properties()
-            .find(|(known, _)| *known == name)
-            .is_none_or(|(_, property)| marked(property, "x-secret"))
+        self.property(name)
+            .is_none_or(|property| marked(property, "x-secret"))
     }
 
     /// The properties that decide where secrets go.
@@ -48,7 +47,7 @@ impl<'a> Rules<'a> {
         })?;
         let data = Value::Object(data.clone());
         match validator.iter_errors(&data).next() {
-            None => Ok(()),
+            None => self.check_lines(&data),
             Some(error) => Err(self.explain(&error)),
         }
     }
@@ -58,6 +57,26 @@ impl<'a> Rules<'a> {
         let mut data = data.clone();
         fill(self.schema, &mut data);
         data
+    }
+
+    /// Refuses control characters: what a plugin sends somewhere must not begin a line there that says something else.
+    /// Properties that the schema marks as `x-multiline` may have lines.
+    fn check_lines(&self, data: &Value) -> Result<()> {
+        for (name, value) in data.as_object().into_iter().flatten() {
+            let is_multiline = self
+                .property(name)
+                .is_some_and(|property| marked(property, "x-multiline"));
+            if let Some(place) = unprintable(value, is_multiline) {
+                let param = format!("connection_data.{name}{place}");
+                let but = match is_multiline {
+                    true => "; of these, only line feeds, carriage returns and tabs are taken here",
+                    false => ", line feeds included; leave them out",
+                };
+                let message = format!("`{param}` must not contain control characters{but}");
+                return Err(Error::new(Code::InvalidConnectionData, message).param(param));
+            }
+        }
+        Ok(())
     }
 
     fn explain(&self, error: &ValidationError<'_>) -> Error {
@@ -88,7 +107,13 @@ impl<'a> Rules<'a> {
         Error::new(Code::InvalidConnectionData, message).param(param)
     }
 
-    fn properties(&self) -> impl Iterator<Item = (&'a String, &'a Value)> {
+    fn property(&self, name: &str) -> Option<&'a Value> {
+        let mut properties = self.properties();
+        let found = properties.find(|(known, _)| *known == name);
+        found.map(|(_, property)| property)
+    }
+
+    fn properties(&self) -> impl Iterator<Item = (&'a String, &'a Value)> + use<'a> {
         let properties = self.schema.get("properties").and_then(Value::as_object);
         properties.into_iter().flatten()
     }
@@ -105,6 +130,28 @@ fn fill(schema: &Value, data: &mut Map<String, Value>) {
             }
             _ => {}
         }
+    }
+}
+
+/// Where a value has a control character, from the value on: empty for the value itself.
+fn unprintable(value: &Value, is_multiline: bool) -> Option<String> {
+    let is_bad = |text: &str| {
+        let is_line = |char| is_multiline && matches!(char, '\n' | '\r' | '\t');
+        text.chars().any(|char| char.is_control() && !is_line(char))
+    };
+    match value {
+        Value::String(text) => is_bad(text).then(String::new),
+        Value::Array(items) => items.iter().enumerate().find_map(|(index, item)| {
+            Some(format!(".{index}{}", unprintable(item, is_multiline)?))
+        }),
+        Value::Object(fields) => fields.iter().find_map(|(name, field)| {
+            // A bad name is not repeated.
+            match is_bad(name) {
+                true => Some(String::new()),
+                false => Some(format!(".{name}{}", unprintable(field, is_multiline)?)),
+            }
+        }),
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
     }
 }
 

@@ -51,6 +51,30 @@ pub(super) async fn using(store: &Store, plugin: &str) -> Result<Vec<Provider>> 
     rows.await?.iter().map(provider).collect()
 }
 
+/// Those of all workspaces that have secrets.
+pub(super) async fn with_secrets(store: &Store) -> Result<Vec<Provider>> {
+    let sql = format!("SELECT {COLUMNS} FROM providers WHERE secrets IS NOT NULL ORDER BY id");
+    let rows = sqlx::query(AssertSqlSafe(sql)).fetch_all(store.pool());
+    rows.await?.iter().map(provider).collect()
+}
+
+/// Stores the same secrets sealed anew, unless they were changed since they were read.
+pub(super) async fn replace_secrets(store: &Store, old: &Provider, sealed: &Stored) -> Result<()> {
+    let replace = sqlx::query(
+        "UPDATE providers SET secrets = $1 WHERE id = $2 AND secrets = $3 AND modified_at = $4",
+    );
+    store
+        .change(
+            replace
+                .bind(sealed.sealed().map(<[u8]>::to_vec))
+                .bind(&old.id)
+                .bind(old.connection_data.sealed().map(<[u8]>::to_vec))
+                .bind(old.modified_at.as_microsecond()),
+        )
+        .await?;
+    Ok(())
+}
+
 pub(super) async fn list(store: &Store, workspace: &str) -> Result<Vec<Provider>> {
     let sql = format!("SELECT {COLUMNS} FROM providers WHERE workspace_id = $1 ORDER BY name");
     sqlx::query(AssertSqlSafe(sql))
@@ -124,7 +148,7 @@ pub(super) async fn update(store: &Store, old: &Provider, new: &Provider) -> Res
     }
     let done = sqlx::query(
         "UPDATE providers SET name = $1, plugin = $2, description = $3, connection_data = $4, secrets = $5, \
-         is_default = $6, modified_at = $7 WHERE id = $8 AND modified_at = $9",
+         is_default = $6, modified_at = $7 WHERE id = $8 AND modified_at = $9 AND secrets IS NOT DISTINCT FROM $10",
     )
     .bind(&new.name)
     .bind(&new.plugin)
@@ -135,6 +159,8 @@ pub(super) async fn update(store: &Store, old: &Provider, new: &Provider) -> Res
     .bind(new.modified_at.as_microsecond())
     .bind(&new.id)
     .bind(old.modified_at.as_microsecond())
+    // They are sealed anew when the secret key changes.
+    .bind(old.connection_data.sealed().map(<[u8]>::to_vec))
     .execute(&mut *tx)
     .await
     .map_err(|error| named(error, &new.name))?;

@@ -1,6 +1,10 @@
 //! Facts about the store itself, and its workspaces.
 
-use super::{Store, new_id, now};
+use std::sync::Arc;
+
+use sqlx::Row;
+
+use super::{Store, WorkspaceNames, new_id, now};
 use crate::{error::Result, locks};
 
 impl Store {
@@ -55,18 +59,24 @@ impl Store {
         )
     }
 
-    /// The name of a workspace. Asks once for each.
-    pub async fn workspace_name(&self, id: &str) -> Result<String> {
-        let known = locks::read(&self.workspace_names).get(id).cloned();
-        if let Some(name) = known {
-            return Ok(name);
+    /// What a workspace is called. Asks once for each.
+    pub async fn workspace(&self, id: &str) -> Result<Arc<WorkspaceNames>> {
+        let known = locks::read(&self.workspaces).get(id).cloned();
+        if let Some(names) = known {
+            return Ok(names);
         }
-        let name: String = sqlx::query_scalar("SELECT name FROM workspaces WHERE id = $1")
+        let row = sqlx::query("SELECT name, folder FROM workspaces WHERE id = $1")
             .bind(id)
             .fetch_one(self.pool())
             .await?;
-        locks::write(&self.workspace_names).insert(id.to_owned(), name.clone());
-        Ok(name)
+        let name: String = row.try_get("name")?;
+        let folder: Option<String> = row.try_get("folder")?;
+        let names = Arc::new(WorkspaceNames {
+            folder: folder.unwrap_or_else(|| name.clone()),
+            name,
+        });
+        locks::write(&self.workspaces).insert(id.to_owned(), names.clone());
+        Ok(names)
     }
 
     /// How many workspaces there are.

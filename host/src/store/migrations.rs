@@ -34,6 +34,7 @@ const ALL: &[Pair] = &[
     pair!(8, "0008_responses_stopped"),
     pair!(9, "0009_audit_mind"),
     pair!(10, "0010_served_plugins"),
+    pair!(11, "0011_proofs_and_folders"),
     pair!(12, "0012_bounds"),
     pair!(13, "0013_response_settings"),
 ];

@@ -97,7 +97,7 @@ impl Store {
         Ok(Self {
             pool,
             backend,
-            workspace_names: Arc::default(),
+            workspaces: Arc::default(),
             changes: Changes::default(),
             bounds: Bounds::of(
                 config,

@@ -22,7 +22,7 @@ const CONTENTS: &[&str] = &[
 ];
 
 pub(super) async fn list(store: &Store) -> Result<Vec<Workspace>> {
-    sqlx::query("SELECT id, name, created_at FROM workspaces ORDER BY name")
+    sqlx::query("SELECT id, name, folder, created_at FROM workspaces ORDER BY name")
         .fetch_all(store.pool())
         .await?
         .iter()
@@ -31,7 +31,7 @@ pub(super) async fn list(store: &Store) -> Result<Vec<Workspace>> {
 }
 
 pub(super) async fn by_name(store: &Store, name: &str) -> Result<Option<Workspace>> {
-    sqlx::query("SELECT id, name, created_at FROM workspaces WHERE name = $1")
+    sqlx::query("SELECT id, name, folder, created_at FROM workspaces WHERE name = $1")
         .bind(name)
         .fetch_optional(store.pool())
         .await?
@@ -40,27 +40,56 @@ pub(super) async fn by_name(store: &Store, name: &str) -> Result<Option<Workspac
         .transpose()
 }
 
+/// Adds a workspace, unless there is one whose name differs in case alone. Where one of the name was deleted before, it gets
+/// a directory of its own for files.
 pub(super) async fn insert(tx: &mut Tx, name: &str) -> Result<Workspace> {
+    let same: Option<String> =
+        sqlx::query_scalar("SELECT name FROM workspaces WHERE lower(name) = lower($1)")
+            .bind(name)
+            .fetch_optional(&mut **tx)
+            .await?;
+    if let Some(same) = same {
+        return Err(taken(&same));
+    }
+    let former: Option<String> =
+        sqlx::query_scalar("SELECT name FROM former_workspaces WHERE name = lower($1)")
+            .bind(name)
+            .fetch_optional(&mut **tx)
+            .await?;
     let (id, created_at) = (new_id(), now());
-    sqlx::query("INSERT INTO workspaces (id, name, created_at) VALUES ($1, $2, $3)")
+    // No name has a dot, so no workspace can be called like the directory of another.
+    let folder = former.map(|_| format!("{name}.{id}"));
+    sqlx::query("INSERT INTO workspaces (id, name, folder, created_at) VALUES ($1, $2, $3, $4)")
         .bind(&id)
         .bind(name)
+        .bind(&folder)
         .bind(created_at)
         .execute(&mut **tx)
         .await
         .map_err(|error| match is_taken(&error) {
-            true => Error::new(
-                Code::NameTaken,
-                format!("there is a workspace '{name}' already; choose another name"),
-            )
-            .param("name"),
+            true => taken(name),
             false => error.into(),
         })?;
     Ok(Workspace {
         id,
         name: name.to_owned(),
+        files_directory: directory(folder.as_deref().unwrap_or(name)),
         created_at: timestamp(created_at),
     })
+}
+
+fn taken(name: &str) -> Error {
+    Error::new(
+        Code::NameTaken,
+        format!(
+            "there is a workspace '{name}' already, and case makes no difference; choose another name"
+        ),
+    )
+    .param("name")
+}
+
+fn directory(folder: &str) -> String {
+    format!("files/{folder}")
 }
 
 pub(super) async fn delete(mut tx: Tx, workspace: &Workspace) -> Result<()> {
@@ -93,13 +122,22 @@ pub(super) async fn delete(mut tx: Tx, workspace: &Workspace) -> Result<()> {
             true => Error::new(Code::InUse, "the workspace was used meanwhile; try again"),
             false => error.into(),
         })?;
+    sqlx::query(
+        "INSERT INTO former_workspaces (name) VALUES (lower($1)) ON CONFLICT (name) DO NOTHING",
+    )
+    .bind(&workspace.name)
+    .execute(&mut *tx)
+    .await?;
     Ok(tx.commit().await?)
 }
 
 fn workspace(row: &AnyRow) -> Result<Workspace> {
+    let name: String = row.try_get("name")?;
+    let folder: Option<String> = row.try_get("folder")?;
     Ok(Workspace {
         id: row.try_get("id")?,
-        name: row.try_get("name")?,
+        files_directory: directory(folder.as_deref().unwrap_or(&name)),
+        name,
         created_at: timestamp(row.try_get("created_at")?),
     })
 }

@@ -203,6 +203,7 @@ pub fn target(data: Value) -> Target {
     Target {
         id: uuid::Uuid::new_v4().to_string(),
         workspace: "default".into(),
+        folder: "default".into(),
         name: "test".into(),
         connection_data: Arc::new(data),
         max_connections: 2,

@@ -9,6 +9,7 @@ use postgres_protocol::authentication::sasl::{
 use postgres_protocol::message::backend::{AuthenticationSaslBody, Message};
 use postgres_protocol::message::frontend;
 
+use crate::config::ConnectionData;
 use crate::error::malformed;
 use crate::wire::Wire;
 
@@ -16,6 +17,8 @@ use crate::wire::Wire;
 pub(crate) struct Authentication<'a> {
     user: &'a str,
     password: Option<&'a str>,
+    /// Whether the server may see it, or its MD5 hash. SCRAM does not show it.
+    may_show: bool,
     /// Over TLS: the server's certificate as channel binding, where its hash is known.
     binding: Option<Vec<u8>>,
     scram: Option<ScramSha256>,
@@ -23,10 +26,11 @@ pub(crate) struct Authentication<'a> {
 }
 
 impl<'a> Authentication<'a> {
-    pub(crate) fn new(user: &'a str, password: Option<&'a str>, binding: Option<Vec<u8>>) -> Self {
+    pub(crate) fn new(data: &'a ConnectionData, encrypted: bool, binding: Option<Vec<u8>>) -> Self {
         Self {
-            user,
-            password,
+            user: &data.user,
+            password: data.password.as_deref(),
+            may_show: data.may_show_password(encrypted),
             binding,
             scram: None,
             done: false,
@@ -42,7 +46,7 @@ impl<'a> Authentication<'a> {
     ///
     /// # Errors
     /// `Auth` when there is no password to give, the method is not known, or the server cannot prove that it
-    /// knows the password.
+    /// knows the password; `InvalidConfig` when it asks to be shown the password and may not be.
     pub(crate) fn answer(&mut self, request: &Message, wire: &mut Wire) -> Result<()> {
         match request {
             Message::AuthenticationOk => {
@@ -53,12 +57,12 @@ impl<'a> Authentication<'a> {
                 self.done = true;
             }
             Message::AuthenticationCleartextPassword => {
-                self.send(self.password()?.as_bytes(), wire)?
+                self.send(self.shown_password()?.as_bytes(), wire)?
             }
             Message::AuthenticationMd5Password(body) => {
                 let hash = md5_hash(
                     self.user.as_bytes(),
-                    self.password()?.as_bytes(),
+                    self.shown_password()?.as_bytes(),
                     body.salt(),
                 );
                 self.send(hash.as_bytes(), wire)?;
@@ -116,6 +120,18 @@ impl<'a> Authentication<'a> {
             .map_err(|_| unexpected())?;
         self.scram = Some(scram);
         wire.flush()
+    }
+
+    /// The password for a method by which the server, or who pretends to be it, learns it.
+    fn shown_password(&self) -> Result<&'a str> {
+        let password = self.password()?;
+        if self.may_show {
+            return Ok(password);
+        }
+        let message = "the server asks for the password in clear or as md5, and nothing verifies that it is the right server; \
+             set `sslmode` to `verify-full` (or give `sslrootcert`), let the server use scram-sha-256, or set \
+             `allow_plain_password` to true if you trust the network";
+        Err(Error::invalid_config(message).connection_usable(false))
     }
 
     fn password(&self) -> Result<&'a str> {

@@ -27,6 +27,8 @@ pub(crate) struct ConnectionData {
     pub(crate) sslcert: Option<String>,
     pub(crate) sslkey: Option<String>,
     connect_timeout: Option<u64>,
+    #[serde(default)]
+    allow_plain_password: bool,
 }
 
 /// How much TLS, as libpq means it.
@@ -118,6 +120,25 @@ impl ConnectionData {
         }
     }
 
+    /// Whether the password may be sent to a server that is not verified: as it is, or as an MD5 hash that is as good as
+    /// the password. `encrypted` is whether TLS is spoken; without `verify-ca`, `verify-full` or `sslrootcert` it hides the
+    /// password from listeners, and not from who pretends to be the server.
+    pub(crate) fn may_show_password(&self, encrypted: bool) -> bool {
+        let verifies = matches!(self.sslmode, SslMode::VerifyCa | SslMode::VerifyFull)
+            || self.sslrootcert.is_some();
+        self.allow_plain_password || (encrypted && verifies) || self.is_this_machine()
+    }
+
+    /// Whether `host` says by itself that the server is on this machine, whatever a name service makes of it.
+    fn is_this_machine(&self) -> bool {
+        let host = self.host.trim_start_matches('[').trim_end_matches(']');
+        let host = host.trim_end_matches('.').to_ascii_lowercase();
+        match host.parse::<std::net::IpAddr>() {
+            Ok(ip) => ip.to_canonical().is_loopback(),
+            Err(_) => host == "localhost" || host.ends_with(".localhost"),
+        }
+    }
+
     /// How long connecting may take, the handshakes of TLS and PostgreSQL included.
     pub(crate) fn connect_timeout(&self) -> Duration {
         // libpq means "for ever" by 0; nothing here waits for ever.
@@ -205,6 +226,30 @@ mod tests {
             SslMode::VerifyFull
         );
         assert!(parse(r#", "sslmode": "on""#).is_err());
+    }
+
+    #[test]
+    fn a_password_is_shown_to_verified_servers_and_this_machine() {
+        for (host, extra, plain, encrypted) in [
+            ("db", "", false, false),
+            ("db", r#", "sslmode": "require""#, false, false),
+            ("db", r#", "sslmode": "verify-ca""#, false, true),
+            ("db", r#", "sslmode": "verify-full""#, false, true),
+            ("db", r#", "sslrootcert": "x""#, false, true),
+            ("db", r#", "allow_plain_password": true"#, true, true),
+            ("db", r#", "allow_plain_password": false"#, false, false),
+            ("localhost", "", true, true),
+            ("127.0.0.1", "", true, true),
+            ("::1", "", true, true),
+            ("[::ffff:127.0.0.1]", "", true, true),
+            ("localhost.example.com", "", false, false),
+            ("10.0.0.1", "", false, false),
+        ] {
+            let json = format!(r#"{{"host": "{host}", "user": "u", "database": "d"{extra}}}"#);
+            let data = ConnectionData::parse(&Config::from_json(json)).unwrap();
+            let may = [false, true].map(|encrypted| data.may_show_password(encrypted));
+            assert_eq!(may, [plain, encrypted], "{host}{extra}");
+        }
     }
 
     #[test]

@@ -221,7 +221,7 @@ fn start_up(
     )
     .map_err(|_| Error::invalid_config("connection_data holds a NUL"))?;
     wire.flush().map_err(before_handshake)?;
-    let mut authentication = Authentication::new(&data.user, data.password.as_deref(), binding);
+    let mut authentication = Authentication::new(data, tls, binding);
     let mut cancel = CancelKey {
         process: 0,
         secret: 0,

@@ -84,7 +84,7 @@ pub(in crate::api) async fn release(
     caller.require_all_minds("release plugins")?;
     let workspace = match caller.role >= Role::Operator {
         true => None,
-        false => Some(store.workspace_name(&caller.workspace).await?),
+        false => Some(store.workspace(&caller.workspace).await?.name.clone()),
     };
     let mut versions = versions(&registry, &name);
     if versions.is_empty() {

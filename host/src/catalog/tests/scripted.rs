@@ -146,6 +146,7 @@ impl Engines for Only {
         let target = Target {
             id: id.into(),
             workspace: workspace.into(),
+            folder: workspace.into(),
             name: "scripted".into(),
             connection_data: Arc::default(),
             max_connections: 2,

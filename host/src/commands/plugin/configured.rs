@@ -15,9 +15,11 @@ use mindhost::{
         package::Package,
         record::Tape,
     },
-    secrets::SecretKey,
+    secrets::Source,
 };
 use mindhost_conformance::subject::Data;
+
+use crate::commands::load_plugins;
 
 /// Instances that are enough for one author, and leave the machine's address space alone.
 const INSTANCES: u32 = 48;
@@ -35,17 +37,19 @@ pub(super) struct Configured {
 
 impl Configured {
     /// Reads the plugin and its configuration, and checks the one against the schema of the other.
-    pub fn read(file: &Path, config: Option<&str>) -> anyhow::Result<Self> {
+    pub async fn read(file: &Path, config: Option<&str>) -> anyhow::Result<Self> {
         let own = Config::load()?;
         let package = Package::read(file, own.plugins.limits.max_package_bytes)
             .with_context(|| file.display().to_string())?;
-        let key = SecretKey::read(&own.key_file())?;
+        let keys = Source::read_file(&own).await?;
         let (config, roots) = configuration(&package, config)?;
         Ok(Self {
             package,
             config,
             roots,
-            cache: key.map(|key| (own.cache_dir(), key.derive("compiled plugins"))),
+            cache: keys
+                .first()
+                .map(|key| (own.cache_dir(), key.derive(load_plugins::CACHE))),
             settings: PluginSettings {
                 max_instances: own.plugins.limits.max_instances.min(INSTANCES),
                 ..own.plugins.limits
@@ -94,6 +98,7 @@ pub(super) fn target(data: Data) -> Target {
     Target {
         id: uuid::Uuid::new_v4().to_string(),
         workspace: "default".into(),
+        folder: "default".into(),
         name: "this run".into(),
         connection_data: Arc::new(data),
         max_connections: 8,

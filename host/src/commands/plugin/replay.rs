@@ -39,7 +39,7 @@ pub(super) async fn run(replay: Replay) -> anyhow::Result<ExitCode> {
     lines::listen(|_| {})?;
     let (header, entries) =
         record::read(&replay.recording).with_context(|| replay.recording.display().to_string())?;
-    let configured = Configured::read(&replay.plugin, replay.config.as_deref())?;
+    let configured = Configured::read(&replay.plugin, replay.config.as_deref()).await?;
     let manifest = &configured.package.manifest;
     say!(
         "recorded {} {} {}",

@@ -61,7 +61,7 @@ const ROWS: u32 = 8_192;
 
 pub(super) async fn run(run: Run) -> anyhow::Result<()> {
     lines::listen(show_line)?;
-    let configured = Configured::read(&run.file, run.config.as_deref())?;
+    let configured = Configured::read(&run.file, run.config.as_deref()).await?;
     introduce(&configured.package.manifest, &configured);
     let start = Instant::now();
     let alone = configured.load().await?;

@@ -114,7 +114,7 @@ fn refused(test: &Test, reason: String, coloured: bool) -> Report {
 }
 
 async fn cases(test: &Test, coloured: bool) -> anyhow::Result<Report> {
-    let configured = Configured::read(&test.file, test.config.as_deref())?;
+    let configured = Configured::read(&test.file, test.config.as_deref()).await?;
     let kind = configured.package.manifest.kind;
     let is_scanner = is_scanner(&configured.package.manifest);
     let config = configured.config.clone();

@@ -198,6 +198,7 @@ fn target() -> Target {
     Target {
         id: String::from("1"),
         workspace: String::from("w"),
+        folder: String::from("w"),
         name: String::from("scripted"),
         connection_data: Arc::default(),
         max_connections: 4,

@@ -291,6 +291,7 @@ mod tests {
         let target = Target {
             id: "t".into(),
             workspace: "w".into(),
+            folder: "w".into(),
             name: "n".into(),
             connection_data: Arc::new(data.as_object().unwrap().clone()),
             max_connections: 1,

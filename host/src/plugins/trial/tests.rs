@@ -136,6 +136,7 @@ async fn read(candidate: &[Does], stable: &[Does]) -> (Figures, bool) {
     let target = Target {
         id: "1".into(),
         workspace: "default".into(),
+        folder: "default".into(),
         name: "scripted".into(),
         connection_data: Arc::default(),
         max_connections: 1,

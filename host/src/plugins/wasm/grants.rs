@@ -37,8 +37,17 @@ pub struct Grants {
     files: Vec<FileGrant>,
     http: Option<HttpGrant>,
     redactor: Redactor,
+    /// What the operator allowed when they were derived; none for what reaches no network.
+    allowed: Option<Allowed>,
     /// The server that was connected to, so that `cancel` reaches the same one.
     connected: Mutex<Option<SocketAddr>>,
+}
+
+/// The operator's rules at one moment, and where they are now.
+struct Allowed {
+    policy: Arc<dyn Policy>,
+    workspace: String,
+    egress: EgressRules,
 }
 
 /// One host and port, with the addresses that the host resolved and found acceptable.
@@ -61,6 +70,7 @@ impl Grants {
             files: Vec::new(),
             http: None,
             redactor,
+            allowed: None,
             connected: Mutex::default(),
         }
     }
@@ -86,12 +96,15 @@ impl Grants {
             let name = text(data, &rule.host);
             if !name.is_empty() {
                 let port = port(data, &rule.port, rule.default_port)?;
+                if let Some(why) = egress.port_refusal(port, Some(rule.default_port)) {
+                    return Err(not_allowed(why));
+                }
                 let granted = resolve(&name, port, &egress, &reserved).await?;
                 grants.sockets.push(granted);
             }
         }
         if !manifest.files.is_empty() {
-            let roots = policy.file_roots(&target.workspace);
+            let roots = policy.file_roots(&target.folder);
             let named = manifest.files.iter();
             let named = named.filter(|rule| data.contains_key(&rule.path)).cloned();
             let (files, rewritten) = open_files(named.collect(), visible, roots).await?;
@@ -99,8 +112,15 @@ impl Grants {
             visible = rewritten;
         }
         if !manifest.http.is_empty() {
-            let http = HttpGrant::derive(manifest, data, egress, reserved, settings)?;
+            let http = HttpGrant::derive(manifest, data, egress.clone(), reserved, settings)?;
             grants.http = Some(http);
+        }
+        if grants.http.is_some() || !grants.sockets.is_empty() {
+            grants.allowed = Some(Allowed {
+                policy: Arc::clone(policy),
+                workspace: target.workspace.clone(),
+                egress,
+            });
         }
         grants.config = Value::Object(visible).to_string();
         Ok(Arc::new(grants))
@@ -126,10 +146,14 @@ impl Grants {
         !self.files.is_empty()
     }
 
-    /// Whether the granted files are still the ones that were opened. A replaced file needs a new connection:
-    /// the old one goes on reading what was there before.
+    /// Whether the granted files are still the ones that were opened, and the operator's rules those that were asked. A
+    /// replaced file needs a new connection: the old one goes on reading what was there before. So do other rules: the
+    /// old connection leads where it may not any more.
     pub fn is_current(&self) -> bool {
+        let still_allowed =
+            |allowed: &Allowed| allowed.policy.egress(&allowed.workspace) == allowed.egress;
         self.files.iter().all(FileGrant::is_current)
+            && self.allowed.as_ref().is_none_or(still_allowed)
     }
 
     /// The granted directories.

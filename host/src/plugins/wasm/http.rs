@@ -82,8 +82,13 @@ impl HttpGrant {
                 false => configured,
             };
             if !url.is_empty() {
+                let origin = Origin::configured(&rule.url, &url)?;
+                let own = rule.default.as_deref().and_then(Origin::port_of);
+                if let Some(why) = egress.port_refusal(origin.port, own) {
+                    return Err(not_allowed(why));
+                }
                 granted.push(Granted {
-                    origin: Origin::configured(&rule.url, &url)?,
+                    origin,
                     credentials: credentials::credentials(manifest, &rule.url, data)?,
                 });
             }

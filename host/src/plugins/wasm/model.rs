@@ -121,6 +121,7 @@ impl Shared {
         let print = fingerprint(target);
         if let Some((kept, grants)) = lock(&self.kept).get(&target.id)
             && *kept == print
+            && grants.is_current()
         {
             return Ok(Arc::clone(grants));
         }

@@ -51,6 +51,11 @@ impl Origin {
         (!host.is_empty()).then_some(Self { tls, host, port })
     }
 
+    /// The port of a URL, if it is one.
+    pub fn port_of(url: &str) -> Option<u16> {
+        Self::of(&url.parse().ok()?).map(|origin| origin.port)
+    }
+
     /// The address that the host spells out, if it is no name.
     pub fn literal(&self) -> Option<IpAddr> {
         literal(&self.host)
