@@ -182,7 +182,7 @@ impl Results {
         let Accepted { access, guarded } = accepted;
         let place = self.exports.take(key)?;
         let source = access.source(guarded);
-        let first = Call::new(self.statement_timeout(source), cancel.clone());
+        let first = Call::new(self.statement_timeout(source), cancel);
         let first = first.for_key(key.clone()).for_export();
         let connection = self.connect(source, &first).await?;
         served::note(&source.engine, connection.digest());
@@ -194,7 +194,6 @@ impl Results {
             first,
             &self.tasks,
             export::Terms {
-                cancel,
                 tally,
                 place,
                 ended: Box::pin(ended),

@@ -49,8 +49,6 @@ impl Export {
 
 /// What an export goes by.
 pub struct Terms {
-    /// Stops it, down to the engine.
-    pub cancel: CancellationToken,
     /// Counts its rows.
     pub tally: Option<Arc<Tally>>,
     /// Its place among those of its key.
@@ -59,7 +57,8 @@ pub struct Terms {
     pub ended: Pin<Box<dyn Future<Output = Error> + Send>>,
 }
 
-/// Runs the statement up to its first rows, then goes on in a task of its own.
+/// Runs the statement up to its first rows, then goes on in a task of its own. The token of `first` stops it, down to the
+/// engine.
 pub async fn start(
     mut connection: Box<dyn Connection>,
     text: &str,
@@ -81,7 +80,6 @@ pub async fn start(
     let digest = connection.digest().to_owned();
     let (sender, pieces) = mpsc::channel(BATCHES_IN_FLIGHT);
     let ended = CancellationToken::new();
-    let cancel = terms.cancel;
     let copy = Copy {
         connection,
         columns,

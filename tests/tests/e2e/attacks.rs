@@ -10,7 +10,7 @@ mod instances;
 mod line_protocols;
 mod long_writes;
 mod loopback;
-mod lying_vendor;
+mod lying_server;
 mod model_leaks;
 mod pinning;
 mod planning;

@@ -5,6 +5,7 @@ mod commands;
 mod first_start;
 mod guide;
 mod hosts;
+mod languages;
 mod museum;
 mod new;
 mod quarantine;
