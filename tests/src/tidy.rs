@@ -94,6 +94,7 @@ fn the_top_level_is_closed() {
         "README.md",
         "LICENSE",
         "CONTRIBUTING.md",
+        "SECURITY.md",
         "rust-toolchain.toml",
     ];
     let top: BTreeSet<String> = files()
