@@ -1,6 +1,7 @@
 //! The rules of the repository that no compiler knows, so that nobody has to remember them.
 
 mod direction;
+mod promises;
 
 use std::{collections::BTreeSet, path::Path, process::Command};
 
@@ -93,6 +94,7 @@ fn the_top_level_is_closed() {
         "README.md",
         "LICENSE",
         "CONTRIBUTING.md",
+        "SECURITY.md",
         "rust-toolchain.toml",
     ];
     let top: BTreeSet<String> = files()
@@ -188,6 +190,19 @@ fn parts_of_the_host_use_only_what_stands_below_them() {
     nothing(
         upward.collect(),
         "a part uses only parts of the groups below its own in host/src/lib.rs:",
+    );
+}
+
+#[test]
+fn each_promise_has_its_test_and_each_attack_its_promise() {
+    let page = text(&workspace_dir().join(promises::PAGE)).expect(promises::PAGE);
+    let written: BTreeSet<String> = sources()
+        .iter()
+        .flat_map(|file| promises::written(&file.path, &file.text))
+        .collect();
+    nothing(
+        promises::broken(&page, &written),
+        "the threat model and the tests name each other:",
     );
 }
 
