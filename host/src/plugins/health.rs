@@ -78,7 +78,7 @@ pub enum HealthStatus {
     Ok,
     /// Not for a while.
     BackingOff,
-    /// Not until an operator releases it.
+    /// Not until it is released or another version is activated.
     Quarantined,
 }
 
