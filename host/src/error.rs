@@ -305,6 +305,24 @@ impl Error {
         .with_source(source)
     }
 
+    /// Writes the failure and its cause to the log. The cause goes nowhere else.
+    pub fn log(&self) {
+        let mut causes = Vec::new();
+        let mut cause = std::error::Error::source(self);
+        while let Some(inner) = cause {
+            causes.push(inner.to_string());
+            cause = inner.source();
+        }
+        let (code, cause) = (self.code().as_str(), causes.join(": "));
+        match self.kind() {
+            Kind::Internal => tracing::error!(code, cause, "{self}"),
+            Kind::BadGateway | Kind::Unavailable | Kind::Timeout => {
+                tracing::warn!(code, cause, "{self}");
+            }
+            _ => tracing::debug!(code, cause, "{self}"),
+        }
+    }
+
     /// An invalid parameter, named.
     pub fn invalid(param: impl Into<String>, message: impl Into<String>) -> Self {
         Self::new(Code::InvalidParameter, message).param(param)

@@ -129,6 +129,13 @@ fn truth(sql: &str) -> Said {
             )
         }
         sql if sql.contains("pg_class") => rows(vec![row(&["public", "item"])]),
+        // The sample of the whole table.
+        sql if sql.contains("\"price\"") => {
+            let columns = [("id", 23), ("doc", 3802), ("price", 1700)];
+            let columns = columns.map(|(name, number)| (name.to_owned(), number));
+            let sampled = ["1", "2", "3"].map(|id| row(&[id, "{}", "0.5"]));
+            Said::Rows(columns.into(), Box::new(sampled.into_iter()))
+        }
         _ => Said::column("id", 23, ["1", "2", "3"]),
     }
 }

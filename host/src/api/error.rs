@@ -111,7 +111,7 @@ pub fn stream_fields(error: &Error) -> Value {
 
 impl IntoResponse for Error {
     fn into_response(self) -> Response {
-        log(&self);
+        self.log();
         let body = ErrorBody {
             error: ErrorObject::of(&self),
             detail: self.message(),
@@ -135,24 +135,6 @@ impl IntoResponse for Error {
                 .insert(header::RETRY_AFTER, seconds.into());
         }
         response
-    }
-}
-
-/// The cause goes to the log and nowhere else.
-fn log(error: &Error) {
-    let mut causes = Vec::new();
-    let mut cause = std::error::Error::source(error);
-    while let Some(inner) = cause {
-        causes.push(inner.to_string());
-        cause = inner.source();
-    }
-    let (code, cause) = (error.code().as_str(), causes.join(": "));
-    match error.kind() {
-        Kind::Internal => tracing::error!(code, cause, "{error}"),
-        Kind::BadGateway | Kind::Unavailable | Kind::Timeout => {
-            tracing::warn!(code, cause, "{error}");
-        }
-        _ => tracing::debug!(code, cause, "{error}"),
     }
 }
 

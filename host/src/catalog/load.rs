@@ -225,6 +225,7 @@ impl Engine<'_> {
                 return Err(Stop::Cancelled);
             }
             Outcome::Failed(error) => {
+                tracing::info_span!("table", run = run.id, %table).in_scope(|| error.log());
                 store
                     .table_failed(run, host, &id, error.message(), false)
                     .await?

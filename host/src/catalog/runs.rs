@@ -214,6 +214,9 @@ impl Runner {
             Ended::Finished => (RunStatus::Completed, None),
             Ended::Failed(error) => (RunStatus::Failed, Some(error)),
         };
+        if let Some(error) = &error {
+            tracing::info_span!("run", id = run.id).in_scope(|| error.log());
+        }
         let reason = error.as_ref().map(Error::message);
         self.store.finish(run, &self.host, status, reason).await?;
         tracing::info!(

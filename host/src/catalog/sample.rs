@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use self::{cell::Cell, tally::Tally};
 use super::Statistics;
 use crate::{
-    error::{Error, Kind, Result},
+    error::{Blame, Code, Error, Kind, Result},
     plugins::{
         Batch, Call, Column, ColumnInfo, Connection, DataType, Dialect, Paging, Statement,
         TableInfo, TableRef, Value, manifest::Manifest,
@@ -165,9 +165,9 @@ impl Reading {
         let until = Instant::now() + bounds.time;
         let schema = connection.query(statement, call).await?;
         if schema.len() != self.tallies.len() {
-            return Err(Error::internal(
-                "a scan gave another number of columns than it asked for",
-            ));
+            let (asked, came) = (self.tallies.len(), schema.len());
+            let message = format!("the source sent {came} columns where {asked} were asked for");
+            return Err(Error::new(Code::UpstreamError, message).blamed(Blame::Upstream));
         }
         let whole = loop {
             let left = bounds.rows - self.rows;

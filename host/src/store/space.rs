@@ -86,9 +86,14 @@ impl Store {
     }
 
     async fn pragma(&self, name: &str) -> Result<i64> {
+        let mut connection = self.pool().acquire().await?;
+        // A connection reads the head of the file with the next table that it reads, and until then it says what it knew.
+        sqlx::query("SELECT count(*) FROM sqlite_schema")
+            .fetch_one(&mut *connection)
+            .await?;
         let sql = format!("PRAGMA {name}");
         let value: i64 = sqlx::query_scalar(sqlx::AssertSqlSafe(sql))
-            .fetch_one(self.pool())
+            .fetch_one(&mut *connection)
             .await?;
         Ok(value)
     }
