@@ -271,7 +271,8 @@ impl Auth {
                 if !claims.is_proven(&self.keys, proof.as_deref()) {
                     tracing::warn!(
                         key = claims.id,
-                        "a key was refused: its row in the store was not written, or was changed, without the secret key"
+                        "a key was refused: its row in the store was not written, or was changed, without the secret key; if a \
+                         server of an earlier version made it, stop that server and make the key anew"
                     );
                     return Err(unknown_key());
                 }

@@ -93,6 +93,15 @@ pub async fn announce(store: &Store, next: KeyId) -> Result<()> {
     set(store, NEXT, next.to_string().as_bytes()).await
 }
 
+/// The id of the key that is or was to seal next, when a change of the key has not ended.
+///
+/// # Errors
+/// When the store fails.
+pub async fn announced(store: &Store) -> Result<Option<String>> {
+    let next = store.fact(NEXT).await?;
+    Ok(next.and_then(|text| String::from_utf8(text).ok()))
+}
+
 /// Has all servers seal with the key that seals here.
 ///
 /// # Errors
@@ -122,8 +131,7 @@ async fn set(store: &Store, name: &str, value: &[u8]) -> Result<()> {
 
 /// The check of the key that seals, and the id of the next one, if there is to be another.
 pub(super) async fn wanted(store: &Store) -> Result<(Option<Vec<u8>>, Option<String>)> {
-    let next = store.fact(NEXT).await?;
-    let next = next.and_then(|text| String::from_utf8(text).ok());
+    let next = announced(store).await?;
     Ok((store.fact(KEY).await?, next))
 }
 
