@@ -1,6 +1,6 @@
 //! The secret keys of a server, and their match with the store.
 
-use super::{KeyError, KeyId, Place, SecretKey, SecretKeys, Source, facts};
+use super::{KeyError, KeyId, Place, SecretKey, SecretKeys, Source, store};
 use crate::{
     error::Result,
     store::{Store, Tx},
@@ -9,7 +9,7 @@ use crate::{
 const CHECK: &[u8] = b"mindhost";
 const PLACE: Place<'static> = Place {
     table: "host_facts",
-    id: facts::KEY,
+    id: store::KEY,
     destination: "",
 };
 
@@ -39,7 +39,7 @@ impl SecretKeys {
     /// # Errors
     /// A store that knows a key refuses every other one, and a missing file too.
     pub async fn load(source: &Source, store: &Store) -> Result<Loaded, KeyError> {
-        let known = facts::known(store).await?;
+        let known = store::known(store).await?;
         let mut keys = source.read().await?;
         if keys.is_empty() && known == Known::default() {
             keys = source.create().await?;
@@ -54,7 +54,7 @@ impl SecretKeys {
     /// # Errors
     /// As [`SecretKeys::load`].
     pub async fn verify(source: &Source, store: &Store) -> Result<bool, KeyError> {
-        let known = facts::known(store).await?;
+        let known = store::known(store).await?;
         let keys = source.read().await?;
         match fitting(source, keys, &known)? {
             Some(loaded) => taken_over_once(source, store, loaded).await.map(|_| true),
@@ -74,7 +74,7 @@ async fn taken_over_once(
         return Ok(loaded);
     };
     // Another process may have done it at this moment; it writes the store before the note.
-    let known = facts::known(store).await?;
+    let known = store::known(store).await?;
     match fitting(source, source.read().await?, &known)? {
         Some(loaded) if loaded.stage == Stage::Current => Ok(loaded),
         _ => Err(KeyError::Settled { key, note }),
@@ -131,7 +131,7 @@ fn fitting(
 }
 
 /// Table and id for which an earlier version sealed its check.
-const PLACE_UNBOUND: (&str, &str) = ("host_facts", facts::UNBOUND);
+const PLACE_UNBOUND: (&str, &str) = ("host_facts", store::UNBOUND);
 
 fn opens(key: &SecretKey, check: &[u8]) -> bool {
     let opened = SecretKeys::single(key.clone()).open(PLACE, check);
@@ -153,10 +153,10 @@ pub(super) fn check(keys: &SecretKeys) -> Result<Vec<u8>> {
 /// Notes in a store that what it holds is proven and bound under these keys. False when it was so already.
 pub(super) async fn settle(tx: &mut Tx, keys: &SecretKeys) -> Result<bool> {
     let check = check(keys)?;
-    if !facts::add(tx, facts::KEY, &check).await? {
+    if !store::add(tx, store::KEY, &check).await? {
         return Ok(false);
     }
-    facts::remove(tx, facts::UNBOUND).await?;
+    store::remove(tx, store::UNBOUND).await?;
     Ok(true)
 }
 
