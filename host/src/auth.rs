@@ -8,7 +8,6 @@ mod cache;
 pub mod failed_logins;
 pub mod keys;
 pub mod limits;
-pub mod proof;
 mod store;
 mod width;
 
@@ -26,6 +25,8 @@ use crate::{
     usage::Tally,
 };
 use cache::{Accepted, Cache};
+
+pub use store::proof;
 
 /// `last_used_at` is written once a minute a key, in microseconds.
 const USED_EVERY: i64 = 60 * 1_000_000;
@@ -271,7 +272,8 @@ impl Auth {
                 if !claims.is_proven(&self.keys, proof.as_deref()) {
                     tracing::warn!(
                         key = claims.id,
-                        "a key was refused: its row in the store was not written, or was changed, without the secret key"
+                        "a key was refused: its row in the store was not written, or was changed, without the secret key; if a \
+                         server of an earlier version made it, stop that server and make the key anew"
                     );
                     return Err(unknown_key());
                 }

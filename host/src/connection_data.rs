@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 
 use crate::{
     error::{Code, Error, Result},
-    secrets::{Opened, Place, SecretKeys},
+    secrets::{Opened, Place, SecretKeys, Unsealable},
 };
 
 pub use crate::plugins::schema::Rules;
@@ -149,7 +149,7 @@ impl Stored {
         };
         let destination = holder.destination(&self.shown)?;
         let opened = keys.open(place(holder, &destination), sealed);
-        opened.map(Some).map_err(Error::internal)
+        opened.map(Some).map_err(|error| unopened(error, sealed))
     }
 
     /// Everything in clear, for the plugin.
@@ -164,6 +164,39 @@ impl Stored {
             clear.extend(secrets);
         }
         Ok(clear)
+    }
+
+    /// Everything in clear, to be changed by what was sent. Where the secrets do not open, nothing that is stored counts:
+    /// another hand may have written it. What was sent must be all there is to be then.
+    ///
+    /// # Errors
+    /// `secret_required`
+    pub fn open_for_change(
+        &self,
+        keys: &SecretKeys,
+        holder: Holder<'_>,
+        sent: &Clear,
+    ) -> Result<Clear> {
+        let error = match self.open(keys, holder) {
+            Ok(clear) => return Ok(clear),
+            Err(error) => error,
+        };
+        left_sealed(holder, &error);
+        let why =
+            "what is stored does not open any more, so send the whole `connection_data` again";
+        sent_anew(self, sent, why)?;
+        Ok(Clear::new())
+    }
+}
+
+/// Why secrets do not open, as far as their form tells.
+fn unopened(error: Unsealable, sealed: &[u8]) -> Error {
+    match SecretKeys::is_bound(sealed) {
+        true => Error::internal(error),
+        false => Error::internal(
+            "an earlier version of the server sealed this after the store was upgraded: stop every server of that version, and \
+             send the secrets of this row again",
+        ),
     }
 }
 
@@ -486,6 +519,11 @@ mod tests {
         // Another hand leads it elsewhere.
         stored.shown.insert("host".into(), json!("evil"));
         assert!(stored.open(&keys, holder("1")).is_err());
+        // To mend that, everything is sent again.
+        let open = |sent: Value| stored.open_for_change(&keys, holder("1"), &clear(sent));
+        let kept = open(json!({"host": "b", "password": MASK})).unwrap_err();
+        assert_eq!(kept.code(), Code::SecretRequired);
+        assert!(open(json!({"password": "new"})).unwrap().is_empty());
     }
 
     proptest! {

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     auth::{Caller, Role},
     config::Config,
-    connection_data::{self, Holder, Rules, Stored},
+    connection_data::{self, Clear, Holder, Rules, Stored},
     error::{Code, Error, Result},
     names,
     plugins::{
@@ -181,8 +181,9 @@ impl Datasources {
             created_at: at,
             modified_at: at,
         };
+        let tables = self.checked(&connector, &datasource, &clear, check).await?;
+        // Not before the test, which may last longer than a rotation of the secret key waits for rows under the old one.
         datasource.connection_data = Stored::seal(&clear, &rules, &self.keys, datasource.holder())?;
-        let tables = self.checked(&connector, &datasource, check).await?;
         store::insert(&self.store, &datasource).await?;
         self.keep(keeps.as_deref()).await;
         Ok(Saved { datasource, tables })
@@ -238,12 +239,15 @@ impl Datasources {
                 Some(wanted) => Arc::clone(&wanted.connector),
             };
             let rules = Rules::new(&connector.manifest().connection_data);
-            let stored = old.connection_data.open(&self.keys, old.holder())?;
+            let stored = old
+                .connection_data
+                .open_for_change(&self.keys, old.holder(), &sent)?;
             let clear = connection_data::changed(&stored, sent, &rules)?;
-            changed.connection_data = Stored::seal(&clear, &rules, &self.keys, changed.holder())?;
             // What was wrong with the old data says nothing of the new.
             connector.forget(&old.id).await;
-            tables = self.checked(&connector, &changed, check).await?;
+            tables = self.checked(&connector, &changed, &clear, check).await?;
+            // Last, as in `create`.
+            changed.connection_data = Stored::seal(&clear, &rules, &self.keys, changed.holder())?;
         }
         store::update(&self.store, &old, &changed).await?;
         self.keep(keeps.as_deref()).await;
@@ -411,6 +415,10 @@ impl Datasources {
         let clear = datasource
             .connection_data
             .open(&self.keys, datasource.holder())?;
+        self.target_of(datasource, clear).await
+    }
+
+    async fn target_of(&self, datasource: &Datasource, clear: Clear) -> Result<Target> {
         let max_connections = datasource.settings.max_connections;
         let max_connections = max_connections.map(|most| most.min(self.ceiling.max_connections));
         let workspace = self.store.workspace(&datasource.workspace_id).await?;
@@ -450,19 +458,24 @@ impl Datasources {
     /// `connection_failed` with the engine's own message, `no_plugin`, `plugin_error`, `overloaded`
     pub async fn check(&self, datasource: &Datasource) -> Result<()> {
         let connector = self.connector(datasource).await?;
-        self.checked(&connector, datasource, true).await.map(drop)
+        let clear = datasource
+            .connection_data
+            .open(&self.keys, datasource.holder())?;
+        let checked = self.checked(&connector, datasource, &clear, true).await;
+        checked.map(drop)
     }
 
     async fn checked(
         &self,
         connector: &Arc<dyn Connector>,
         datasource: &Datasource,
+        clear: &Clear,
         check: bool,
     ) -> Result<Option<Vec<TableRef>>> {
         if !check {
             return Ok(None);
         }
-        let target = self.target(datasource).await?;
+        let target = self.target_of(datasource, clear.clone()).await?;
         check::tables(connector, &target, self.check_timeout, &self.ending)
             .await
             .map(Some)

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     auth::{Caller, Role},
     config::Config,
-    connection_data::{self, Holder, Rules, Stored},
+    connection_data::{self, Clear, Holder, Rules, Stored},
     error::{Code, Error, Result},
     names,
     plugins::{Call, Model, Target, registry::Registry},
@@ -182,10 +182,12 @@ impl Providers {
             created_at: at,
             modified_at: at,
         };
-        provider.connection_data = Stored::seal(&clear, &rules, &self.keys, provider.holder())?;
         if check {
-            self.ask(&model, &provider).await?;
+            let target = self.target_of(&provider, clear.clone()).await?;
+            self.ask(&model, &target).await?;
         }
+        // Not before the test, which may last longer than a rotation of the secret key waits for rows under the old one.
+        provider.connection_data = Stored::seal(&clear, &rules, &self.keys, provider.holder())?;
         store::insert(&self.store, &provider).await?;
         Ok(provider)
     }
@@ -236,14 +238,18 @@ impl Providers {
             let clear = match moved {
                 true => connection_data::new(sent, &rules)?,
                 false => {
-                    let stored = old.connection_data.open(&self.keys, old.holder())?;
+                    let stored =
+                        old.connection_data
+                            .open_for_change(&self.keys, old.holder(), &sent)?;
                     connection_data::changed(&stored, sent, &rules)?
                 }
             };
-            changed.connection_data = Stored::seal(&clear, &rules, &self.keys, changed.holder())?;
             if check {
-                self.ask(&model, &changed).await?;
+                let target = self.target_of(&changed, clear.clone()).await?;
+                self.ask(&model, &target).await?;
             }
+            // Last, as in `create`.
+            changed.connection_data = Stored::seal(&clear, &rules, &self.keys, changed.holder())?;
         }
         store::update(&self.store, &old, &changed).await?;
         self.forget(&old).await;
@@ -346,6 +352,10 @@ impl Providers {
         let clear = provider
             .connection_data
             .open(&self.keys, provider.holder())?;
+        self.target_of(provider, clear).await
+    }
+
+    async fn target_of(&self, provider: &Provider, clear: Clear) -> Result<Target> {
         let workspace = self.store.workspace(&provider.workspace_id).await?;
         Ok(Target {
             id: provider.id.clone(),
@@ -375,16 +385,16 @@ impl Providers {
     /// # Errors
     /// `connection_failed` with the vendor's own message, `no_plugin`, `plugin_error`, `overloaded`
     pub async fn check(&self, provider: &Provider) -> Result<()> {
-        self.ask(&self.model(&provider.plugin)?, provider).await
+        let model = self.model(&provider.plugin)?;
+        self.ask(&model, &self.target(provider).await?).await
     }
 
-    async fn ask(&self, model: &Arc<dyn Model>, provider: &Provider) -> Result<()> {
-        let target = self.target(provider).await?;
+    async fn ask(&self, model: &Arc<dyn Model>, target: &Target) -> Result<()> {
         let cancel = self.ending.child_token();
         let _guard = cancel.clone().drop_guard();
         let call = Call::new(self.check_timeout, cancel);
         model
-            .check(&target, &call)
+            .check(target, &call)
             .await
             .map(drop)
             .map_err(connection_data::refused)

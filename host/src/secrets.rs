@@ -6,10 +6,11 @@
 //! another row, or whose row was changed by another hand, does not open. Other uses get keys of their own, derived
 //! from these.
 
-mod facts;
 mod follow;
 mod load;
+mod settled;
 mod source;
+mod store;
 
 use std::{
     fmt,
@@ -31,10 +32,12 @@ use crate::{
     locks,
 };
 
-pub use facts::{Follower, announce, finish, followers, is_settled, settle, switch};
 pub use follow::follow;
 pub use load::{Loaded, Stage};
 pub use source::{KeyError, Source, overwrite, retire};
+pub use store::{
+    Claim, Follower, announce, announced, finish, followers, is_settled, settle, switch,
+};
 
 const NONCE: usize = 24;
 const LENGTH: usize = 32;

@@ -210,6 +210,11 @@ impl Store {
         turn.map(Some).map_err(|_| sqlx::Error::PoolTimedOut)
     }
 
+    /// How long who writes may wait for a turn or a connection.
+    pub fn patience(&self) -> Duration {
+        self.patience
+    }
+
     /// Proves that the store answers.
     pub async fn ping(&self) -> Result<()> {
         sqlx::query("SELECT 1").execute(&self.pool).await?;

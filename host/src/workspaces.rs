@@ -2,7 +2,12 @@
 
 mod store;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use serde::Serialize;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -27,7 +32,7 @@ pub struct Workspace {
     /// Unique in the store; `[A-Za-z][A-Za-z0-9_-]{0,63}`.
     pub name: String,
     /// Where its files are, below the data directory. Another one than `files/<name>` where a workspace of that name was
-    /// deleted before, whose files stay.
+    /// deleted before, whose files stay, or where that directory had files already.
     pub files_directory: String,
     /// When it was made.
     pub created_at: jiff::Timestamp,
@@ -39,15 +44,17 @@ pub struct Workspaces {
     store: Store,
     auth: Arc<Auth>,
     locality: Arc<Locality>,
+    data_dir: PathBuf,
 }
 
 impl Workspaces {
     /// Over a store. `locality` is told whether there is one workspace at most.
-    pub fn new(store: Store, auth: Arc<Auth>, locality: Arc<Locality>) -> Self {
+    pub fn new(store: Store, auth: Arc<Auth>, locality: Arc<Locality>, data_dir: PathBuf) -> Self {
         Self {
             store,
             auth,
             locality,
+            data_dir,
         }
     }
 
@@ -93,7 +100,7 @@ impl Workspaces {
         caller.require_host("make a workspace")?;
         // Before it exists: it is not the only one from its first moment on.
         self.locality.set_sole_workspace(false);
-        let made = make(&self.store, Some(caller), name).await;
+        let made = make(&self.store, &self.data_dir, Some(caller), name).await;
         self.look().await?;
         made
     }
@@ -147,17 +154,36 @@ pub async fn find(store: &Store, name: &str) -> Result<Workspace> {
 ///
 /// # Errors
 /// `invalid_parameter`, `name_taken`
-pub async fn create(store: &Store, name: &str) -> Result<Workspace> {
-    make(store, None, name).await
+pub async fn create(store: &Store, data_dir: &Path, name: &str) -> Result<Workspace> {
+    make(store, data_dir, None, name).await
 }
 
-async fn make(store: &Store, by: Option<&Caller>, name: &str) -> Result<Workspace> {
+async fn make(
+    store: &Store,
+    data_dir: &Path,
+    by: Option<&Caller>,
+    name: &str,
+) -> Result<Workspace> {
     names::check("workspace", name)?;
+    let has_files = has_files(&data_dir.join("files").join(name));
     let mut tx = auth::begin(store, by).await?;
-    let workspace = store::insert(&mut tx, name).await?;
+    let workspace = store::insert(&mut tx, name, has_files).await?;
     tx.commit().await?;
     providers::ensure_builtin(store, &workspace.id).await?;
     Ok(workspace)
+}
+
+/// Whether there is something in a directory. What cannot be read counts as full.
+fn has_files(directory: &Path) -> bool {
+    match fs::read_dir(directory) {
+        Ok(mut entries) => entries.next().is_some(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+        Err(error) => {
+            let directory = directory.display();
+            tracing::warn!(%directory, %error, "cannot look for files of an earlier workspace");
+            true
+        }
+    }
 }
 
 /// Deletes a workspace with its keys, conversations and providers. Its files stay where they are, and no other workspace
@@ -192,7 +218,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_workspace_goes_with_its_keys_and_leaves_the_others_alone() {
-        let (_dir, store, home) = crate::store::temporary().await;
+        let (dir, store, home) = crate::store::temporary().await;
+        let create = async |store: &Store, name: &str| create(store, dir.path(), name).await;
         let secret = SecretKeys::single(SecretKey::new([7; 32]));
         let made = create(&store, "team").await.unwrap();
         for name in ["team", "Team", "DEFAULT"] {
@@ -222,6 +249,17 @@ mod tests {
             assert_eq!(again.files_directory, format!("files/{folder}"));
             delete(&store, name).await.unwrap();
         }
+        // Files that an earlier workspace left, of which the store knows nothing any more, are not inherited either.
+        let left = dir.path().join("files/old");
+        fs::create_dir_all(&left).unwrap();
+        let empty = create(&store, "old").await.unwrap();
+        assert_eq!(empty.files_directory, "files/old");
+        delete(&store, "old").await.unwrap();
+        let forget = sqlx::query("DELETE FROM former_workspaces");
+        store.change(forget).await.unwrap();
+        fs::write(left.join("salaries.db"), "x").unwrap();
+        let heir = create(&store, "old").await.unwrap();
+        assert_eq!(heir.files_directory, format!("files/old.{}", heir.id));
         let first = delete(&store, DEFAULT_WORKSPACE).await.unwrap_err();
         assert_eq!(first.code(), Code::WrongState);
     }

@@ -231,7 +231,12 @@ impl AppState {
         usage.start(&shutdown.tasks, shutdown.ending.clone());
         let plugin_usage = PluginUsage::new(store.clone(), registry.meters().cloned());
         plugin_usage.start(&shutdown.tasks, shutdown.ending.clone());
-        let workspaces = Workspaces::new(store.clone(), auth.clone(), locality.clone());
+        let workspaces = Workspaces::new(
+            store.clone(),
+            auth.clone(),
+            locality.clone(),
+            config.data_dir.clone(),
+        );
         workspaces.watch(&shutdown.tasks, shutdown.ending.clone());
         let audit = Audit::start(store.clone(), config.audit.retention);
         let failed_logins =

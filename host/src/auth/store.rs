@@ -1,13 +1,16 @@
 //! The queries of keys.
 
+pub mod proof;
+
 use sqlx::Executor;
 
 use super::{
     Caller, Compat, Hash, Role,
     cache::Found,
     keys::{Key, NewKey},
-    proof::{self, Claims},
 };
+use proof::Claims;
+
 use crate::{
     error::{Code, Error, Result},
     names,

@@ -189,10 +189,11 @@ async fn secret_key(config: &Config, store: &Store) -> Finding {
     let (source, fits) = match found.await {
         Ok(found) => found,
         Err(error) => {
-            return Finding::bad(
-                format!("secret key: {error}"),
-                "restore the file from your backup of it",
-            );
+            let mend = match &error {
+                KeyError::Settled { .. } => "look for who else can write the store",
+                _ => "restore the file from your backup of it",
+            };
+            return Finding::bad(format!("secret key: {error}"), mend);
         }
     };
     let shown = source.shown();

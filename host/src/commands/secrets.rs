@@ -21,7 +21,7 @@ pub(crate) enum Secrets {
     /// the store, and restart those that have it in their environment; then run this. Whatever was interrupted goes on when it
     /// is run again.
     Rotate {
-        /// How long the servers of the store may take to get the new key, in seconds.
+        /// How long the servers of the store may take to get the new key, and another rotation to end, in seconds.
         #[arg(long, default_value_t = 120)]
         wait: u64,
     },

@@ -26,7 +26,7 @@ pub(super) async fn run(command: Command, config: &Config) -> anyhow::Result<()>
     let opened = open::store(config).await?;
     match command {
         Command::Create { name } => {
-            let made = workspaces::create(&opened.store, &name).await?;
+            let made = workspaces::create(&opened.store, &config.data_dir, &name).await?;
             say!("{}  {}  {}", made.id, made.name, made.files_directory);
             note(&opened, "mindhost workspaces create", &name).await?;
         }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
-use super::{SecretKeys, Source, facts, load};
+use super::{SecretKeys, Source, load, store};
 use crate::{
     error::Result,
     store::{Store, new_id},
@@ -45,7 +45,7 @@ pub async fn follow(
     };
     ending.run_until_cancelled(looking).await;
     // One that is not there any more is not waited for. Should this fail, it is forgotten within a minute.
-    let _ = facts::leave(&server.store, &server.id).await;
+    let _ = store::leave(&server.store, &server.id).await;
 }
 
 struct Server {
@@ -62,7 +62,7 @@ struct Server {
 
 impl Server {
     async fn look(&mut self) -> Result<()> {
-        let (check, next) = facts::wanted(&self.store).await?;
+        let (check, next) = store::wanted(&self.store).await?;
         let next_is_here = |keys: &SecretKeys| {
             next.as_ref()
                 .is_none_or(|next| keys.ids().iter().any(|id| id.to_string() == *next))
@@ -99,7 +99,7 @@ impl Server {
             self.said = None;
         }
         if due(self.said, WORD) {
-            facts::note(&self.store, &self.id, &self.name, &self.keys).await?;
+            store::note(&self.store, &self.id, &self.name, &self.keys).await?;
             self.said = Some(Instant::now());
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! The secret keys of a server, and their match with the store.
 
-use super::{KeyError, KeyId, Place, SecretKey, SecretKeys, Source, facts, source};
+use super::{KeyError, KeyId, Place, SecretKey, SecretKeys, Source, store};
 use crate::{
     error::Result,
     store::{Store, Tx},
@@ -9,7 +9,7 @@ use crate::{
 const CHECK: &[u8] = b"mindhost";
 const PLACE: Place<'static> = Place {
     table: "host_facts",
-    id: facts::KEY,
+    id: store::KEY,
     destination: "",
 };
 
@@ -27,10 +27,9 @@ pub struct Loaded {
 pub enum Stage {
     /// What it holds is proven and bound.
     Current,
-    /// Keys have no proofs yet, and sealed values are not bound to where they go: an earlier version wrote it, or no server
-    /// has used it yet.
+    /// Keys have no proofs yet, and sealed values are not bound to where they go: an earlier version wrote it.
     Unproven,
-    /// It names no secret key although there was one: whatever keys it has were written by another hand.
+    /// It names no secret key. No server has used it yet, or another hand wrote whatever it has: nothing of it is proven.
     Strange,
 }
 
@@ -40,21 +39,14 @@ impl SecretKeys {
     /// # Errors
     /// A store that knows a key refuses every other one, and a missing file too.
     pub async fn load(source: &Source, store: &Store) -> Result<Loaded, KeyError> {
-        let known = facts::known(store).await?;
-        let missing = || KeyError::Missing(source.shown());
+        let known = store::known(store).await?;
         let mut keys = source.read().await?;
-        let is_new = keys.is_empty() && known == Known::default();
-        if is_new {
-            keys = source::create(source.file().ok_or_else(missing)?).await?;
+        if keys.is_empty() && known == Known::default() {
+            keys = source.create().await?;
         }
-        let loaded = fitting(source, keys, &known)?.ok_or_else(missing)?;
-        Ok(match is_new {
-            true => Loaded {
-                stage: Stage::Unproven,
-                ..loaded
-            },
-            false => loaded,
-        })
+        let loaded = fitting(source, keys, &known)?;
+        let loaded = loaded.ok_or_else(|| KeyError::Missing(source.shown()))?;
+        taken_over_once(source, store, loaded).await
     }
 
     /// Whether the keys of a source are the store's. False when neither of them has one yet. Changes nothing.
@@ -62,9 +54,30 @@ impl SecretKeys {
     /// # Errors
     /// As [`SecretKeys::load`].
     pub async fn verify(source: &Source, store: &Store) -> Result<bool, KeyError> {
-        let known = facts::known(store).await?;
+        let known = store::known(store).await?;
         let keys = source.read().await?;
-        Ok(fitting(source, keys, &known)?.is_some())
+        match fitting(source, keys, &known)? {
+            Some(loaded) => taken_over_once(source, store, loaded).await.map(|_| true),
+            None => Ok(false),
+        }
+    }
+}
+
+/// Refuses a store that looks as an earlier version left it, when one was taken over under the same key before.
+async fn taken_over_once(
+    source: &Source,
+    store: &Store,
+    loaded: Loaded,
+) -> Result<Loaded, KeyError> {
+    let key = loaded.keys.sealing();
+    let Some(note) = source.note(key).filter(|_| loaded.stage == Stage::Unproven) else {
+        return Ok(loaded);
+    };
+    // Another process may have done it at this moment; it writes the store before the note.
+    let known = store::known(store).await?;
+    match fitting(source, source.read().await?, &known)? {
+        Some(loaded) if loaded.stage == Stage::Current => Ok(loaded),
+        _ => Err(KeyError::Settled { key, note }),
     }
 }
 
@@ -118,7 +131,7 @@ fn fitting(
 }
 
 /// Table and id for which an earlier version sealed its check.
-const PLACE_UNBOUND: (&str, &str) = ("host_facts", facts::UNBOUND);
+const PLACE_UNBOUND: (&str, &str) = ("host_facts", store::UNBOUND);
 
 fn opens(key: &SecretKey, check: &[u8]) -> bool {
     let opened = SecretKeys::single(key.clone()).open(PLACE, check);
@@ -140,10 +153,10 @@ pub(super) fn check(keys: &SecretKeys) -> Result<Vec<u8>> {
 /// Notes in a store that what it holds is proven and bound under these keys. False when it was so already.
 pub(super) async fn settle(tx: &mut Tx, keys: &SecretKeys) -> Result<bool> {
     let check = check(keys)?;
-    if !facts::add(tx, facts::KEY, &check).await? {
+    if !store::add(tx, store::KEY, &check).await? {
         return Ok(false);
     }
-    facts::remove(tx, facts::UNBOUND).await?;
+    store::remove(tx, store::UNBOUND).await?;
     Ok(true)
 }
 
@@ -154,7 +167,7 @@ mod tests {
     use std::{fs, os::unix::fs::PermissionsExt};
 
     async fn load(path: &std::path::Path, store: &Store) -> Result<Loaded, KeyError> {
-        let source = Source::File(path.to_owned());
+        let source = Source::at(path);
         let loaded = SecretKeys::load(&source, store).await?;
         let mut tx = store.begin().await?;
         settle(&mut tx, &loaded.keys).await?;
@@ -167,7 +180,7 @@ mod tests {
         let (dir, store, _) = crate::store::temporary().await;
         let path = dir.path().join("keys/secrets.key");
         let made = load(&path, &store).await.unwrap();
-        assert_eq!(made.stage, Stage::Unproven);
+        assert_eq!(made.stage, Stage::Strange);
         let taken = load(&path, &store).await.unwrap();
         assert_eq!(taken.stage, Stage::Current);
         assert_eq!(made.keys.derive("x"), taken.keys.derive("x"));
@@ -202,7 +215,7 @@ mod tests {
         load(&path, &store).await.unwrap();
         let forget = sqlx::query("DELETE FROM host_facts");
         store.change(forget).await.unwrap();
-        let loaded = SecretKeys::load(&Source::File(path), &store).await.unwrap();
+        let loaded = SecretKeys::load(&Source::at(&path), &store).await.unwrap();
         assert_eq!(loaded.stage, Stage::Strange);
     }
 }

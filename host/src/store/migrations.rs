@@ -44,10 +44,11 @@ pub(super) fn newest() -> i64 {
     ALL.iter().map(|(version, ..)| *version).max().unwrap_or(0)
 }
 
-/// What brings a store of this kind up to date.
-pub(super) fn migrator(backend: Backend) -> Migrator {
+/// What brings a store of this kind up to a version.
+pub(super) fn migrator(backend: Backend, version: i64) -> Migrator {
     let migrations = ALL
         .iter()
+        .filter(|(one, ..)| *one <= version)
         .map(|(version, name, sqlite, postgres)| {
             let sql = match backend {
                 Backend::Sqlite => *sqlite,

@@ -132,7 +132,8 @@ impl Store {
     /// # Errors
     /// When a migration fails or the store is newer than this program.
     pub async fn migrate(&self) -> Result<(), OpenError> {
-        migrations::migrator(self.backend).run(&self.pool).await?;
+        let migrator = migrations::migrator(self.backend, migrations::newest());
+        migrator.run(&self.pool).await?;
         if let Err(error) = self.let_space_go().await {
             let cause = std::error::Error::source(&error);
             tracing::warn!(
@@ -141,6 +142,13 @@ impl Store {
             );
         }
         Ok(())
+    }
+
+    /// Makes the tables of an earlier version.
+    #[cfg(test)]
+    pub(crate) async fn migrate_to(&self, version: i64) {
+        let migrator = migrations::migrator(self.backend, version);
+        migrator.run(&self.pool).await.unwrap();
     }
 }
 

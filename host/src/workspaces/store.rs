@@ -40,9 +40,10 @@ pub(super) async fn by_name(store: &Store, name: &str) -> Result<Option<Workspac
         .transpose()
 }
 
-/// Adds a workspace, unless there is one whose name differs in case alone. Where one of the name was deleted before, it gets
-/// a directory of its own for files.
-pub(super) async fn insert(tx: &mut Tx, name: &str) -> Result<Workspace> {
+/// Adds a workspace, unless there is one whose name differs in case alone. Where one of the name was deleted before, or the
+/// directory of the name `has_files`, it gets a directory of its own for files: notes of deleted workspaces of earlier
+/// versions do not reach back for ever.
+pub(super) async fn insert(tx: &mut Tx, name: &str, has_files: bool) -> Result<Workspace> {
     let same: Option<String> =
         sqlx::query_scalar("SELECT name FROM workspaces WHERE lower(name) = lower($1)")
             .bind(name)
@@ -58,7 +59,7 @@ pub(super) async fn insert(tx: &mut Tx, name: &str) -> Result<Workspace> {
             .await?;
     let (id, created_at) = (new_id(), now());
     // No name has a dot, so no workspace can be called like the directory of another.
-    let folder = former.map(|_| format!("{name}.{id}"));
+    let folder = (former.is_some() || has_files).then(|| format!("{name}.{id}"));
     sqlx::query("INSERT INTO workspaces (id, name, folder, created_at) VALUES ($1, $2, $3, $4)")
         .bind(&id)
         .bind(name)

@@ -91,6 +91,35 @@ async fn client_without_a_proxy_cannot_choose_its_address() {
 }
 
 #[tokio::test]
+async fn workspace_does_not_get_files_that_were_there_before_it() {
+    let host = Host::start().await;
+    // As a workspace left them of which the store knows nothing any more.
+    let left = host.data_dir().join("files/team");
+    std::fs::create_dir_all(&left).unwrap();
+    let database = rusqlite::Connection::open(left.join("salaries.db")).unwrap();
+    database
+        .execute_batch("CREATE TABLE salary (amount int)")
+        .unwrap();
+    let made = workspace(&host, "team").await;
+    let directory = format!("files/team.{}", made["id"].as_str().unwrap());
+    assert_eq!(made["files_directory"], json!(directory));
+    let owner = admin_of(&host, "team").await;
+    let data = json!({"path": "salaries.db"});
+    let body = json!({"name": "salaries", "engine": "sqlite", "connection_data": data});
+    let refused = host.post("/datasources", body).key(&owner).await;
+    refused.expect_error(400, "connection_failed");
+    // On the command line too; an empty directory is nobody's.
+    std::fs::create_dir_all(host.data_dir().join("files/empty")).unwrap();
+    std::fs::create_dir_all(host.data_dir().join("files/full/inner")).unwrap();
+    for (name, is_plain) in [("empty", true), ("full", false)] {
+        let output = host.command(&["workspaces", "create", name]).output();
+        let told = String::from_utf8(output.unwrap().stdout).unwrap();
+        let plain = format!("files/{name}");
+        assert_eq!(told.trim().ends_with(&plain), is_plain, "{told}");
+    }
+}
+
+#[tokio::test]
 async fn workspace_under_an_old_name_does_not_get_the_old_files() {
     for host in stores::both().await {
         let first = workspace(&host, "team").await;

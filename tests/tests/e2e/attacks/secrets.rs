@@ -106,6 +106,86 @@ async fn store_that_was_made_to_look_old_gets_no_proofs() {
     host.get("/minds").key(forged).await.expect_status(401);
 }
 
+/// A secret key, and what an earlier version sealed with it: its check of the key, and `{"password":"hunter2"}` of the
+/// datasource `ds-shop`. A backup from before the upgrade has both.
+const EARLIER_KEY: &str = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
+const EARLIER_CHECK: &str = "070707070707070707070707070707070707070707070707264334d1c5759264b5f0d2f564dde0ea1dd3d08cb8adddde";
+const EARLIER_SECRETS: &str = "07070707070707070707070707070707070707070707070730082ad4de69967f0fcc4f73d0edfa8db29ce9f83f010069c44fad4e6055d2faa9086fed2afb";
+
+/// A server under that key, which has seen its store settled, and is shut down.
+async fn earlier(folder: &std::path::Path) -> (Host, String) {
+    let file = folder.join("secrets.key");
+    std::fs::write(&file, EARLIER_KEY).unwrap();
+    let host = without_plugins(folder)
+        .env("MINDHOST_SECRETS__KEY_FILE", file.to_str().unwrap())
+        .start()
+        .await;
+    let (_, user) = make_key(&host, "user").await;
+    assert!(host.shut_down().await);
+    (host, user)
+}
+
+#[tokio::test]
+async fn old_copy_of_the_store_makes_no_operator() {
+    let folder = tempfile::tempdir().unwrap();
+    let (host, user) = earlier(folder.path()).await;
+    let forged = "mh_forged_by_whoever_can_write_the_store";
+    let written = store(&host);
+    written
+        .execute(
+            "INSERT INTO keys (id, workspace_id, name, prefix, hash, role, created_at) \
+             SELECT 'forged', id, 'forged', '', ?1, 'operator', 1 FROM workspaces",
+            [hash(forged)],
+        )
+        .unwrap();
+    written
+        .execute_batch(&format!(
+            "DELETE FROM host_facts WHERE name = 'secret_key'; \
+             INSERT INTO host_facts (name, value) VALUES ('secret_key_check', x'{EARLIER_CHECK}')"
+        ))
+        .unwrap();
+    drop(written);
+    // The check is that of the key in use, and yet nothing is taken over once more.
+    for args in [&["keys", "create", "mine"][..], &["serve"]] {
+        let output = host.command(args).output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success(), "{args:?}");
+        assert!(told.contains("were already taken over"), "{args:?}: {told}");
+    }
+    let proven = "SELECT count(*) FROM keys WHERE id = 'forged' AND proof IS NOT NULL";
+    let proven: i64 = store(&host)
+        .query_row(proven, [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(proven, 0);
+    // Whoever takes the check out again has the server as it was.
+    store(&host)
+        .execute_batch("DELETE FROM host_facts WHERE name = 'secret_key_check'")
+        .unwrap();
+    host.restart().await;
+    host.get("/minds").key(forged).await.expect_status(401);
+    host.get("/minds").key(&user).await.expect_status(200);
+}
+
+#[tokio::test]
+async fn old_copy_of_a_password_is_not_bound_to_another_destination() {
+    let folder = tempfile::tempdir().unwrap();
+    let (host, _) = earlier(folder.path()).await;
+    let data =
+        r#"{"host":"evil.example","port":5432,"user":"u","password":"********","database":"d"}"#;
+    store(&host)
+        .execute_batch(&format!(
+            "INSERT INTO datasources (id, workspace_id, name, engine, description, connection_data, secrets, settings, \
+             created_at, modified_at) SELECT 'ds-shop', id, 'shop', 'postgres', '', '{data}', x'{EARLIER_SECRETS}', '{{}}', 1, 1 \
+             FROM workspaces; DELETE FROM host_facts WHERE name LIKE 'secret_key%'"
+        ))
+        .unwrap();
+    host.restart().await;
+    // What is bound begins with a mark.
+    let sql = "SELECT hex(secrets) FROM datasources";
+    let secrets: String = store(&host).query_row(sql, [], |row| row.get(0)).unwrap();
+    assert_eq!(secrets.to_lowercase(), EARLIER_SECRETS);
+}
+
 #[tokio::test]
 async fn sealed_password_opens_for_its_row_and_destination_alone() {
     let database = Postgres::shared()
@@ -198,6 +278,18 @@ async fn leaked_secret_key_is_worth_nothing_after_a_rotation_while_serving() {
         told.contains("is not the one this store was written with"),
         "{told}"
     );
+    assert!(host.shut_down().await);
+    for args in [&["keys", "create", "mine"][..], &["serve"]] {
+        let mut start = host.command(args);
+        let start = start.env("MINDHOST_SECRETS__KEY_FILE", &leaked_file);
+        let output = start.output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success(), "{args:?}");
+        assert!(
+            told.contains("is not the one this store was written with"),
+            "{args:?}: {told}"
+        );
+    }
 }
 
 #[tokio::test]

@@ -1,10 +1,14 @@
 //! What the store knows of secret keys: which one seals, which one is to, and which ones its servers have.
 
+mod claim;
+
 use super::{KeyId, SecretKeys, load};
 use crate::{
     error::Result,
     store::{Row, Store, Tx, now},
 };
+
+pub use claim::Claim;
 
 /// A value that the key that seals has sealed.
 pub(super) const KEY: &str = "secret_key";
@@ -93,6 +97,15 @@ pub async fn announce(store: &Store, next: KeyId) -> Result<()> {
     set(store, NEXT, next.to_string().as_bytes()).await
 }
 
+/// The id of the key that is or was to seal next, when a change of the key has not ended.
+///
+/// # Errors
+/// When the store fails.
+pub async fn announced(store: &Store) -> Result<Option<String>> {
+    let next = store.fact(NEXT).await?;
+    Ok(next.and_then(|text| String::from_utf8(text).ok()))
+}
+
 /// Has all servers seal with the key that seals here.
 ///
 /// # Errors
@@ -122,20 +135,16 @@ async fn set(store: &Store, name: &str, value: &[u8]) -> Result<()> {
 
 /// The check of the key that seals, and the id of the next one, if there is to be another.
 pub(super) async fn wanted(store: &Store) -> Result<(Option<Vec<u8>>, Option<String>)> {
-    let next = store.fact(NEXT).await?;
-    let next = next.and_then(|text| String::from_utf8(text).ok());
+    let next = announced(store).await?;
     Ok((store.fact(KEY).await?, next))
 }
 
 /// Notes that a server is there, and what it has.
 pub(super) async fn note(store: &Store, id: &str, name: &str, keys: &SecretKeys) -> Result<()> {
     let ids: Vec<_> = keys.ids().iter().map(ToString::to_string).collect();
-    let mut tx = store.begin_records().await?;
-    sqlx::query("DELETE FROM secret_key_hosts WHERE seen_at < $1")
-        .bind(now() - THERE)
-        .execute(&mut *tx)
-        .await?;
-    sqlx::query(
+    let gone = sqlx::query("DELETE FROM secret_key_hosts WHERE seen_at < $1");
+    store.record(gone.bind(now() - THERE)).await?;
+    let here = sqlx::query(
         "INSERT INTO secret_key_hosts (id, name, key_ids, sealing, seen_at) VALUES ($1, $2, $3, $4, $5) \
          ON CONFLICT (id) DO UPDATE SET key_ids = excluded.key_ids, sealing = excluded.sealing, seen_at = excluded.seen_at",
     )
@@ -143,18 +152,15 @@ pub(super) async fn note(store: &Store, id: &str, name: &str, keys: &SecretKeys)
     .bind(name)
     .bind(ids.join(" "))
     .bind(keys.sealing().to_string())
-    .bind(now())
-    .execute(&mut *tx)
-    .await?;
-    Ok(tx.commit().await?)
+    .bind(now());
+    store.record(here).await?;
+    Ok(())
 }
 
 /// Notes that a server is not there any more.
 pub(super) async fn leave(store: &Store, id: &str) -> Result<()> {
-    sqlx::query("DELETE FROM secret_key_hosts WHERE id = $1")
-        .bind(id)
-        .execute(store.pool())
-        .await?;
+    let gone = sqlx::query("DELETE FROM secret_key_hosts WHERE id = $1");
+    store.record(gone.bind(id)).await?;
     Ok(())
 }
 

@@ -6,8 +6,8 @@
 
 use sqlx::AssertSqlSafe;
 
-use super::Hash;
 use crate::{
+    auth::Hash,
     error::Result,
     secrets::SecretKeys,
     store::{AnyRow, Row, Store, Tx},
@@ -21,7 +21,7 @@ const BATCH: i64 = 500;
 
 /// What a row says of a key, as it is stored.
 #[derive(Clone, Debug)]
-pub(super) struct Claims {
+pub(in crate::auth) struct Claims {
     pub id: String,
     pub workspace: String,
     pub hash: Vec<u8>,
