@@ -1,10 +1,12 @@
 //! The audit trail: who did what to which resource.
 //!
-//! Everything but reading is noted, refused attempts too. Notes are written by one task, many at a time; whoever waits
+//! Everything but reading is noted, refused attempts too. Questions and refused attempts beyond a number in a minute become
+//! one note with their count (`folding`), so that nobody fills the store with notes. Notes are written by one task, many at a time; whoever waits
 //! for a note to be written does so without holding up the others. While the store is busy or away they are tried again and
 //! again, and as many wait as memory was set aside for. Never a secret, never a row of data: a note holds
 //! the route, the path, the status and the name of what was made.
 
+mod folding;
 mod store;
 
 use std::{sync::Arc, time::Duration};
@@ -16,6 +18,7 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+use self::folding::Folding;
 use crate::{
     error::{Code, Error, Result},
     store::{Store, new_id, now},
@@ -35,6 +38,8 @@ const PATIENCE: Duration = Duration::from_secs(15);
 const LAST_TRIES: Duration = Duration::from_secs(10);
 /// How often old notes are looked for.
 const TIDY: Duration = Duration::from_secs(60 * 60);
+/// How often it is looked for minutes of `folding` that are over.
+const FOLD: Duration = Duration::from_secs(5);
 
 /// Something that was done.
 #[derive(Clone, Debug)]
@@ -105,6 +110,7 @@ pub struct Wanted {
 pub struct Audit {
     store: Store,
     waiting: mpsc::Sender<Waiting>,
+    folding: Arc<Folding>,
     closing: CancellationToken,
     tasks: TaskTracker,
 }
@@ -159,29 +165,50 @@ impl Audit {
         let audit = Self {
             store,
             waiting,
+            folding: Arc::default(),
             closing: CancellationToken::new(),
             tasks: TaskTracker::new(),
         };
         audit.tasks.spawn(audit.clone().write(notes));
         audit.tasks.spawn(audit.clone().tidy(retention));
+        audit.tasks.spawn(audit.clone().fold());
         audit
     }
 
     /// Writes what waits, and ends.
     pub async fn close(&self) {
+        for rest in self.folding.end_all() {
+            self.pass(Waiting::new(rest, None));
+        }
         self.closing.cancel();
         self.tasks.close();
         self.tasks.wait().await;
     }
 
-    /// Takes a note, to be written soon.
+    /// Takes a note of what may be done often, to be written soon, or counted.
     pub async fn note(&self, note: Note) {
-        self.send(note, None).await;
+        if self.admits(&note) {
+            self.send(note, None).await;
+        }
     }
 
-    /// Takes a note of somebody who cannot wait for a place among those that wait.
-    pub fn note_in_passing(&self, note: Note) {
-        if let Err(lost) = self.waiting.try_send(Waiting::new(note, None)) {
+    /// As [`Self::note`], of somebody who cannot wait for a place among those that wait. False when it is only counted.
+    pub fn note_in_passing(&self, note: Note) -> bool {
+        let is_admitted = self.admits(&note);
+        if is_admitted {
+            self.pass(Waiting::new(note, None));
+        }
+        is_admitted
+    }
+
+    fn admits(&self, note: &Note) -> bool {
+        let has_disk = self.store.require_disk().is_ok();
+        let now = std::time::Instant::now();
+        self.folding.admits(note, has_disk, now)
+    }
+
+    fn pass(&self, waiting: Waiting) {
+        if let Err(lost) = self.waiting.try_send(waiting) {
             let action = lost.into_inner().note.action;
             tracing::error!(
                 action,
@@ -190,8 +217,12 @@ impl Audit {
         }
     }
 
-    /// Takes a note and waits until it is written, or cannot be.
+    /// Takes a note of an act and waits until it is written, or cannot be. One that was refused may be counted instead.
     pub async fn note_now(&self, note: Note) {
+        let is_refused = note.status.is_some_and(|status| status >= 400);
+        if is_refused && !self.admits(&note) {
+            return;
+        }
         let (written, done) = oneshot::channel();
         self.send(note, Some(written)).await;
         // Dropped without a word when it cannot be written, which the log says.
@@ -290,6 +321,18 @@ impl Audit {
         left
     }
 
+    async fn fold(self) {
+        let fold = async {
+            loop {
+                sleep(FOLD).await;
+                for rest in self.folding.end(std::time::Instant::now()) {
+                    self.pass(Waiting::new(rest, None));
+                }
+            }
+        };
+        self.closing.run_until_cancelled(fold).await;
+    }
+
     async fn tidy(self, retention: Duration) {
         let retention = i64::try_from(retention.as_micros()).unwrap_or(i64::MAX);
         let tidy = async {
@@ -374,8 +417,14 @@ mod tests {
         };
         let (entries, more) = audit.read(&workspace, &wanted).await.unwrap();
         assert_eq!((entries[0].action.as_str(), more), ("first", false));
-        for _ in 0..2 * AT_ONCE {
-            audit.note(note(&workspace, "later")).await;
+        for number in 0..2 * AT_ONCE {
+            let key = format!("key {}", number % 2);
+            audit
+                .note(Note {
+                    key: Some(key.into()),
+                    ..note(&workspace, "later")
+                })
+                .await;
         }
         audit.close().await;
         let all = Wanted {
@@ -395,6 +444,39 @@ mod tests {
 
         store::delete_before(&store, now() + 1).await.unwrap();
         assert!(audit.read(&workspace, &all).await.unwrap().0.is_empty());
+    }
+
+    #[tokio::test]
+    async fn questions_and_refusals_are_counted_where_there_are_many() {
+        let (_dir, store, workspace) = crate::store::temporary().await;
+        let audit = Audit::start(store.clone(), Duration::from_secs(60 * 60));
+        let refused = Note {
+            status: Some(403),
+            ..note(&workspace, "PUT /minds/{name}")
+        };
+        for _ in 0..250 {
+            audit.note(note(&workspace, "POST /responses")).await;
+            audit.note_now(refused.clone()).await;
+        }
+        audit
+            .note_now(note(&workspace, "DELETE /minds/{name}"))
+            .await;
+        audit.close().await;
+        let all = Wanted {
+            limit: 10_000,
+            ..Wanted::default()
+        };
+        let (entries, _) = audit.read(&workspace, &all).await.unwrap();
+        assert_eq!(entries.len(), 300 + 1 + 1);
+        let is_there = |action: &str, resource: &str| {
+            let mut entries = entries.iter();
+            entries.any(|entry| entry.action == action && entry.resource == resource)
+        };
+        assert!(
+            is_there("DELETE /minds/{name}", "/minds/x"),
+            "an act is noted"
+        );
+        assert!(is_there("further requests", "200 within a minute"));
     }
 
     #[tokio::test]

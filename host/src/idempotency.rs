@@ -9,6 +9,7 @@ mod store;
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use hmac::{Hmac, Mac as _};
@@ -26,6 +27,8 @@ use crate::{
 
 /// Longest name.
 const NAME: usize = 255;
+/// How often requests are looked for that are older than a day.
+const TIDY: Duration = Duration::from_secs(10 * 60);
 
 /// A request that may come again.
 #[derive(Clone, Debug)]
@@ -70,6 +73,16 @@ impl Idempotency {
             keys,
             busy: Mutex::default(),
         })
+    }
+
+    /// For as long as the future is polled: forgets requests that are older than a day.
+    pub async fn forget(&self) {
+        loop {
+            if let Err(error) = store::forget_old(&self.store).await {
+                tracing::warn!(cause = ?std::error::Error::source(&error), "old requests with an Idempotency-Key cannot be deleted");
+            }
+            tokio::time::sleep(TIDY).await;
+        }
     }
 
     /// A request by the name in its `Idempotency-Key` and what was sent, in pieces.
@@ -164,6 +177,22 @@ pub struct Claim {
 }
 
 impl Claim {
+    /// Refuses a key that has stored as much as it may, before anything is done of which a reply would be kept.
+    ///
+    /// # Errors
+    /// `quota_exceeded`, `storage_full`
+    pub async fn require_room(&self) -> Result<()> {
+        let Request {
+            workspace_id,
+            place,
+            ..
+        } = &self.request;
+        let store = &self.idempotency.store;
+        store
+            .require_room_to_store(workspace_id, &place.key_id)
+            .await
+    }
+
     /// Remembers what the request came to, in place of what it came to before.
     ///
     /// # Errors
@@ -223,6 +252,40 @@ mod tests {
         };
         assert_eq!(error.code(), Code::IdempotencyKeyReused);
         assert!(lock(&idempotency.busy).is_empty());
+    }
+
+    #[tokio::test]
+    async fn what_is_kept_counts_for_its_key_until_it_goes() {
+        let (_dir, idempotency, caller) = fixture().await;
+        let keep = async |name: &str, body: &str| {
+            let request = idempotency.request(&caller, "/minds", name, &[b"one"]);
+            let (claim, _) = idempotency.begin(request.unwrap()).await.unwrap();
+            claim
+                .finish(&Outcome::Reply(200, body.to_owned()))
+                .await
+                .unwrap();
+        };
+        keep("a", "four").await;
+        assert_eq!(store::stored_bytes(&idempotency.store).await, 256 + 1 + 4);
+        // In place of the first one, of which nothing is left.
+        keep("a", "größer").await;
+        assert_eq!(store::stored_bytes(&idempotency.store).await, 256 + 1 + 8);
+        keep("b", "").await;
+        assert_eq!(
+            store::stored_bytes(&idempotency.store).await,
+            2 * 256 + 2 + 8
+        );
+        store::forget_old(&idempotency.store).await.unwrap();
+        assert_eq!(
+            store::stored_bytes(&idempotency.store).await,
+            2 * 256 + 2 + 8
+        );
+        let all = crate::store::now() + 1;
+        store::forget_before(&idempotency.store, all).await.unwrap();
+        assert_eq!(store::stored_bytes(&idempotency.store).await, 0);
+        let request = idempotency.request(&caller, "/minds", "a", &[b"two"]);
+        let (_, known) = idempotency.begin(request.unwrap()).await.unwrap();
+        assert_eq!(known, None, "it is forgotten");
     }
 
     #[tokio::test]

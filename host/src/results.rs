@@ -66,15 +66,9 @@ impl Accepted {
         self.guarded.literals(&self.access.scope)
     }
 
-    /// Whether it is the same statement to the same source.
-    pub fn is_same_as(&self, other: &Self) -> bool {
-        let (one, another) = (
-            self.access.source(&self.guarded),
-            other.access.source(&other.guarded),
-        );
-        self.guarded.text() == other.guarded.text()
-            && one.target.id == another.target.id
-            && one.target.connection_data == another.target.connection_data
+    /// Why a Mind does not allow any more what it allowed when this was accepted; see [`Access::withdrawn`].
+    pub fn withdrawn(&self, now: &Access) -> Option<&'static str> {
+        self.access.withdrawn(&self.guarded, now)
     }
 }
 

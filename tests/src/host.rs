@@ -205,6 +205,18 @@ impl Host {
         .await;
     }
 
+    /// As [`Host::restart`], with one setting more until the next restart.
+    pub async fn restart_with(&self, name: &str, value: &str) {
+        let host = self.clone();
+        let builder = self.0.builder.clone().env(name, value);
+        blocking(move || {
+            let mut running = host.running();
+            running.process.stop(SHUTDOWN);
+            *running = Running::start(&builder, host.0.data.path(), &SHARED);
+        })
+        .await;
+    }
+
     /// Asks it to stop and waits for its end. True when it ended by itself with success.
     pub async fn shut_down(&self) -> bool {
         let host = self.clone();

@@ -1,4 +1,5 @@
--- What keys have stored of conversations, their messages and responses, in bytes: their text, and a little for each row.
+-- What keys have stored of conversations, their messages, responses and what is kept for an Idempotency-Key, in bytes: their
+-- text, and a little for each row.
 CREATE TABLE stored_bytes (
     key_id TEXT PRIMARY KEY REFERENCES keys (id),
     workspace_id TEXT NOT NULL REFERENCES workspaces (id),
@@ -15,6 +16,8 @@ SELECT key_id, MIN(workspace_id), CAST(SUM(bytes) AS BIGINT) FROM (
     SELECT key_id, workspace_id, octet_length(output) + octet_length(metadata) + COALESCE(octet_length(instructions), 0)
         + COALESCE(octet_length(error), 0) + 256
     FROM responses
+    UNION ALL
+    SELECT key_id, workspace_id, octet_length(name) + octet_length(body) + 256 FROM idempotency
 ) AS stored GROUP BY key_id;
 -- A list of tables that is being stored, a piece at a time. Tables that it adds carry its id, and are not shown before the
 -- list is whole and its row is gone.

@@ -1,6 +1,6 @@
 //! The queries of responses.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use jiff::Timestamp;
 use serde_json::value::RawValue;
@@ -245,21 +245,84 @@ pub async fn fail_abandoned(
     others_before: i64,
     error: &str,
 ) -> Result<u64> {
-    let statement = sqlx::query(
+    let mut tx = store.begin_records().await?;
+    let failed: Vec<(String, String)> = sqlx::query_as(
         "UPDATE responses SET status = 'failed', error = $1, completed_at = $2
          WHERE completed_at IS NULL
-           AND ((host_id = $3 AND heartbeat_at < $4) OR (host_id <> $3 AND heartbeat_at < $5))",
+           AND ((host_id = $3 AND heartbeat_at < $4) OR (host_id <> $3 AND heartbeat_at < $5))
+         RETURNING workspace_id, key_id",
     )
     .bind(error)
     .bind(store::now())
     .bind(host_id)
     .bind(own_before)
-    .bind(others_before);
-    let done = store.record(statement).await?;
-    Ok(done.rows_affected())
+    .bind(others_before)
+    .fetch_all(&mut *tx)
+    .await?;
+    let found = failed.len() as u64;
+    // By key, as all who count: then nobody waits for another in a circle.
+    let bytes = i64::try_from(error.len()).unwrap_or(i64::MAX);
+    let mut added = BTreeMap::<String, (String, i64)>::new();
+    for (workspace, key) in failed {
+        added.entry(key).or_insert((workspace, 0)).1 += bytes;
+    }
+    for (key, (workspace, bytes)) in added {
+        store::count(&mut tx, &workspace, &key, bytes).await?;
+    }
+    tx.commit().await?;
+    Ok(found)
 }
 
 fn uuid(text: Option<String>) -> Result<Option<Uuid>> {
     text.map(|text| text.parse().map_err(Error::internal))
         .transpose()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        auth::Auth,
+        secrets::{SecretKey, SecretKeys},
+        store::temporary,
+    };
+
+    const KEY: &str = "a key that is long enough to be one";
+
+    async fn stored(store: &Store) -> i64 {
+        sqlx::query_scalar("SELECT bytes FROM stored_bytes")
+            .fetch_one(store.pool())
+            .await
+            .unwrap()
+    }
+
+    #[tokio::test]
+    async fn what_an_abandoned_response_says_counts_until_it_is_deleted() {
+        let (_dir, store, workspace) = temporary().await;
+        let keys = SecretKeys::single(SecretKey::new([7; 32]));
+        let auth = Auth::new(store.clone(), keys, Some(KEY), &workspace);
+        let caller = auth.await.unwrap().authenticate(KEY).await.unwrap();
+        let id = Uuid::now_v7();
+        let begun = sqlx::query(
+            "INSERT INTO responses (id, workspace_id, key_id, mind_id, mind_name, status, output, usage, metadata, \
+             background, limits, settings, is_cut, host_id, heartbeat_at, created_at) \
+             VALUES ($1, $2, $3, 'mind', 'mind', 'in_progress', '[]', '{}', '{}', 0, '{}', '{}', 0, 'dead', 0, 0)",
+        );
+        let begun = begun.bind(id.to_string()).bind(&*workspace);
+        store.record(begun.bind(&*caller.key_id)).await.unwrap();
+        // It, and something else of the key.
+        let own = i64::try_from(ROW_BYTES + "[]{}".len()).unwrap();
+        let mut tx = store.begin_records().await.unwrap();
+        store::count(&mut tx, &workspace, &caller.key_id, own + 1000)
+            .await
+            .unwrap();
+        tx.commit().await.unwrap();
+
+        let now = store::now();
+        let found = fail_abandoned(&store, "alive", now, now, "it stopped").await;
+        assert_eq!(found.unwrap(), 1);
+        assert_eq!(stored(&store).await, own + 1000 + 10);
+        delete(&store, id).await.unwrap();
+        assert_eq!(stored(&store).await, 1000);
+    }
 }

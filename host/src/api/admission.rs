@@ -113,12 +113,14 @@ async fn answer(
     {
         response.headers_mut().insert(SERVED_BY, shown);
     }
+    // What was done is done: of that the answer goes out, however much waits for the key's clients.
+    let only_read = noted.is_none();
     if let Some(noted) = noted {
         let taken = noted.end(&response);
         taken.await;
     }
     let (head, body) = response.into_parts();
-    match Counted::new(body, caller.tally, place) {
+    match Counted::new(body, caller.tally, place, only_read) {
         Ok(body) => Response::from_parts(head, Body::new(body)),
         Err(error) => error.into_response(),
     }
@@ -147,8 +149,15 @@ impl Gate {
         let address = extensions.get::<ClientAddress>().map(|client| client.0);
         if let Some(address) = address
             && !self.auth.has_accepted(key)
+            && let Err(refused) = self.failed_logins.check(address)
         {
-            self.failed_logins.check(address)?;
+            let Some(_late) = self.failed_logins.late().await else {
+                return Err(refused);
+            };
+            return match self.auth.authenticate(key).await {
+                Err(error) if error.code() == Code::InvalidApiKey => Err(refused),
+                found => Ok(self.counted(found?)),
+            };
         }
         let caller = match (self.auth.authenticate(key).await, address) {
             (Err(error), Some(address)) if error.code() == Code::InvalidApiKey => {
@@ -158,13 +167,17 @@ impl Gate {
             }
             (found, _) => found?,
         };
+        Ok(self.counted(caller))
+    }
+
+    fn counted(&self, caller: Caller) -> Caller {
         let tally = self
             .usage
             .tally(caller.workspace.clone(), caller.key_id.clone());
-        Ok(Caller {
+        Caller {
             tally: Some(Arc::new(tally)),
             ..caller
-        })
+        }
     }
 
     /// What the handlers say, unless the body or the key let them down.

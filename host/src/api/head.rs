@@ -8,7 +8,7 @@ use axum::{
     http::{HeaderMap, HeaderValue, Version, header, uri::Authority},
 };
 
-use super::serving::TwoLengths;
+use super::serving::Ambiguous;
 use crate::error::{Error, Result};
 
 /// Refuses a head that is ambiguous. A target with an authority of its own names the host, whatever the header says
@@ -17,11 +17,20 @@ use crate::error::{Error, Result};
 /// # Errors
 /// `invalid_parameter`
 pub(super) fn check(request: &mut Request) -> Result<()> {
-    if request.extensions().get::<TwoLengths>().is_some() {
-        return Err(Error::invalid(
-            "Content-Length",
-            "the request has the header `Content-Length` and the header `Transfer-Encoding`; send one of them",
-        ));
+    let message = request
+        .extensions()
+        .get::<Ambiguous>()
+        .map(|ambiguous| match ambiguous {
+            Ambiguous::TwoLengths => {
+                "the request has the header `Content-Length` and the header `Transfer-Encoding`; send one of them"
+            }
+            Ambiguous::Unclear => {
+                "the length of this request, or of one before it on the connection, is not clear; send `Content-Length` with \
+                 digits alone, or chunks, in short lines, and on a new connection"
+            }
+        });
+    if let Some(message) = message {
+        return Err(Error::invalid("Content-Length", message));
     }
     check_host(request.headers(), request.version())?;
     let authority = request.uri().authority().map(Authority::as_str);

@@ -70,6 +70,7 @@ pub async fn resource(
         if let Some(Outcome::Reply(status, body)) = known {
             return replayed(status, body);
         }
+        claim.require_room().await?;
         let response = next.run(Request::from_parts(head, Body::from(body))).await;
         if !response.status().is_success() {
             return Ok(response);

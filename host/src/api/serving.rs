@@ -204,15 +204,22 @@ struct Uses {
     ended: AtomicU32,
     /// The request, by its number from 1, whose head says twice how long its body is; 0 for none.
     two_lengths: AtomicU32,
+    /// The request, by its number from 1, from which on it is not clear where one ends; 0 for none.
+    unclear_from: AtomicU32,
     /// An answer said that the connection ends while the client may still send.
     leaves_unread: AtomicBool,
     /// That it shall end as soon as nothing is under way.
     end: Notify,
 }
 
-/// In the extensions of a request that has both a `Content-Length` and a `Transfer-Encoding`. Its headers do not show it.
+/// In the extensions of a request whose end another reader could see elsewhere. Its headers do not show it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct TwoLengths;
+pub(super) enum Ambiguous {
+    /// It has both a `Content-Length` and a `Transfer-Encoding`.
+    TwoLengths,
+    /// Its length, or that of one before it, could not be followed.
+    Unclear,
+}
 
 impl Uses {
     /// Counts a request, and gives its number.
@@ -226,6 +233,19 @@ impl Uses {
 
     fn has_two_lengths(&self, number: u32) {
         self.two_lengths.store(number, Relaxed);
+    }
+
+    fn is_unclear_from(&self, number: u32) {
+        self.unclear_from.store(number, Relaxed);
+    }
+
+    /// What is ambiguous of a request, by its number.
+    fn ambiguous(&self, number: u32) -> Option<Ambiguous> {
+        if self.two_lengths.load(Relaxed) == number {
+            return Some(Ambiguous::TwoLengths);
+        }
+        let from = self.unclear_from.load(Relaxed);
+        (from != 0 && number >= from).then_some(Ambiguous::Unclear)
     }
 
     fn leaves_unread(&self) -> bool {
@@ -258,14 +278,19 @@ impl Connection {
             let use_of = Use(uses.clone());
             let (mut request, rest) = Rest::of(request.map(Body::new));
             request.extensions_mut().insert(ConnectInfo(peer));
-            if uses.two_lengths.load(Relaxed) == number {
-                request.extensions_mut().insert(TwoLengths);
+            let ambiguous = uses.ambiguous(number);
+            if let Some(ambiguous) = ambiguous {
+                request.extensions_mut().insert(ambiguous);
             }
             // A router is always ready.
             let answered = service.clone().call(request);
             async move {
                 let mut response = answered.await?;
-                if rest.settle(&mut response).await {
+                let is_unread = rest.settle(&mut response).await;
+                if ambiguous.is_some() {
+                    rest::close(response.headers_mut());
+                }
+                if is_unread || ambiguous.is_some() {
                     use_of.0.leaves_unread.store(true, Relaxed);
                 }
                 Ok::<_, Infallible>(response.map(|body| Answer { body, _use: use_of }))

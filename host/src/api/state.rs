@@ -164,6 +164,10 @@ impl AppState {
             shutdown.ending.clone(),
         );
         let idempotency = Idempotency::new(store.clone(), keys.clone());
+        let (old, ending) = (idempotency.clone(), shutdown.ending.clone());
+        shutdown.tasks.spawn(async move {
+            ending.run_until_cancelled(old.forget()).await;
+        });
         let providers = Arc::new(Providers::new(
             store.clone(),
             keys,

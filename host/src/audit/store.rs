@@ -5,8 +5,13 @@ use sqlx::{Any, AssertSqlSafe, any::AnyArguments, query::Query};
 use super::{Entry, Waiting, Wanted};
 use crate::{
     error::Result,
-    store::{AnyRow, Row, Store, groups, placeholders, rows_of_placeholders, timestamp},
+    store::{
+        AnyRow, Row, Store, first_id_of, groups, placeholders, rows_of_placeholders, timestamp,
+    },
 };
+
+/// Notes that are deleted in one transaction.
+const OLD_AT_ONCE: u64 = 1000;
 
 /// Adds notes, all or none: none when the workspace of one was deleted meanwhile.
 pub(super) async fn insert(store: &Store, notes: &[Waiting]) -> Result<()> {
@@ -81,10 +86,21 @@ pub(super) async fn read(store: &Store, workspace: &str, wanted: &Wanted) -> Res
     .collect()
 }
 
+/// Deletes notes that were taken before a time, a few in each transaction, so that nobody waits long for it.
 pub(super) async fn delete_before(store: &Store, before: i64) -> Result<()> {
-    let old = sqlx::query("DELETE FROM audit WHERE created_at < $1").bind(before);
-    store.record(old).await?;
-    Ok(())
+    let sql = format!(
+        "DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE id < $1 AND created_at < $2 ORDER BY id LIMIT {OLD_AT_ONCE})"
+    );
+    // Ids are as fine as a millisecond; what is within it is for the time to decide.
+    let ids = first_id_of(timestamp(before.saturating_add(1000)));
+    loop {
+        let old = sqlx::query(AssertSqlSafe(sql.clone()))
+            .bind(ids.clone())
+            .bind(before);
+        if store.record(old).await?.rows_affected() < OLD_AT_ONCE {
+            return Ok(());
+        }
+    }
 }
 
 fn entry(row: &AnyRow) -> Result<Entry> {

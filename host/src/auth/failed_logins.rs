@@ -1,8 +1,9 @@
 //! Wrong keys, counted by the address that sent them.
 //!
 //! Keys cannot be guessed, but the store need not be asked about each guess: after a number of wrong keys within a minute
-//! an address is refused before the store is asked, and the trail of the workspace `default` says that it tried. A key
-//! that this server has accepted before is let through, so that a stranger behind the same address locks no client out.
+//! an address is refused, and the trail of the workspace `default` says that it tried. A key that this server has accepted
+//! before is let through at once, and another valid one after a look into the store, of which there are a few at a time: a
+//! stranger behind the same address locks no client out.
 
 use std::{
     collections::HashMap,
@@ -10,6 +11,11 @@ use std::{
     num::NonZeroU32,
     sync::{Arc, Mutex},
     time::{Duration, Instant},
+};
+
+use tokio::{
+    sync::{Semaphore, SemaphorePermit},
+    time::timeout,
 };
 
 use crate::{
@@ -22,6 +28,8 @@ use crate::{
 const WINDOW: Duration = Duration::from_secs(60);
 /// Addresses that are told apart; what comes from others while so many are counted counts for all of those together.
 const ADDRESSES: usize = 10_000;
+/// Keys from addresses beyond their limit that are looked up at a time, and how long one waits for that.
+const LATE: (usize, Duration) = (4, Duration::from_secs(1));
 
 /// The wrong keys of the last minute.
 #[derive(Debug)]
@@ -29,6 +37,7 @@ pub struct FailedLogins {
     /// Wrong keys of one address in a window; none means any number.
     limit: Option<NonZeroU32>,
     windows: Mutex<HashMap<Source, Window>>,
+    late: Semaphore,
     audit: Audit,
     /// Workspace in whose trail they are noted: a wrong key belongs to none.
     workspace: Arc<str>,
@@ -53,15 +62,16 @@ impl FailedLogins {
         Self {
             limit: NonZeroU32::new(limit),
             windows: Mutex::default(),
+            late: Semaphore::new(LATE.0),
             audit,
             workspace: workspace.into(),
         }
     }
 
-    /// Refuses an address with too many wrong keys.
+    /// Whether an address sent too many wrong keys. A key from it may be valid all the same, see [`Self::late`].
     ///
     /// # Errors
-    /// `rate_limit_exceeded`, with the time after which it is counted anew.
+    /// `rate_limit_exceeded`, with the time after which it is counted anew: what a wrong key gets.
     pub fn check(&self, address: IpAddr) -> Result<()> {
         let Some(limit) = self.limit else {
             return Ok(());
@@ -82,7 +92,13 @@ impl FailedLogins {
         Err(Error::new(Code::RateLimited, message).with_retry_after(left))
     }
 
-    /// Counts a wrong key, and notes the first one of an address in a window.
+    /// The right to look up a key that comes from an address beyond its limit; none when too many wait for it. So a
+    /// stranger's guesses cost the store little, and a valid key behind the same address is found.
+    pub async fn late(&self) -> Option<SemaphorePermit<'_>> {
+        timeout(LATE.1, self.late.acquire()).await.ok()?.ok()
+    }
+
+    /// Counts a wrong key, and notes the first one of an address in a window. Of many addresses the trail has a number only.
     pub fn count(&self, address: IpAddr, request_id: Option<String>) {
         let (source, first) = self.counted(address);
         if first {
@@ -90,17 +106,20 @@ impl FailedLogins {
                 Source::Address(address) => address.to_string(),
                 Source::Others => "many addresses".to_owned(),
             };
-            tracing::warn!(address = resource, "a wrong key was sent");
-            self.audit.note_in_passing(Note {
+            let noted = self.audit.note_in_passing(Note {
                 workspace: self.workspace.clone(),
                 key: None,
                 action: "failed login".to_owned(),
-                resource,
+                resource: resource.clone(),
                 mind: None,
                 made: None,
                 status: Some(401),
                 request_id,
             });
+            // The log is for strangers to fill no more than the trail is.
+            if noted {
+                tracing::warn!(address = resource, "a wrong key was sent");
+            }
         }
     }
 
@@ -202,5 +221,27 @@ mod tests {
         let windows = locks::lock(&logins.windows);
         assert_eq!(windows.len(), ADDRESSES + 1);
         assert!(windows[&Source::Others].failures >= 10_000);
+    }
+
+    /// A network of IPv6 as one customer may have it has 65,536 of those that count as one address.
+    #[tokio::test]
+    async fn many_addresses_leave_a_bounded_number_of_notes() {
+        let (_dir, logins) = failed_logins(5).await;
+        for number in 0..1_000_u128 {
+            let network = address("2001:db8::").to_canonical();
+            let IpAddr::V6(network) = network else {
+                panic!("{network}");
+            };
+            let one = Ipv6Addr::from_bits(network.to_bits() | number << 64);
+            logins.count(IpAddr::V6(one), None);
+        }
+        logins.audit.close().await;
+        let all = Wanted {
+            limit: 10_000,
+            ..Wanted::default()
+        };
+        let (notes, _) = logins.audit.read(&logins.workspace, &all).await.unwrap();
+        assert_eq!(notes.len(), 60 + 1);
+        assert_eq!(notes[0].resource, "many addresses (940)");
     }
 }

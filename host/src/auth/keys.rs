@@ -209,6 +209,11 @@ async fn make(
     }
     let text = new_text()?;
     let mut tx = begin(store, by).await?;
+    if by.is_some() {
+        store
+            .require_room_in(&mut tx, Counted::Keys, workspace)
+            .await?;
+    }
     let (prefix, hash) = (prefix(&text), hash(&text));
     let key = store::insert(&mut *tx, workspace, &new, prefix, &hash, keys).await?;
     tx.commit().await?;

@@ -97,6 +97,14 @@ impl Limits {
             );
             return Err(refused(&message, LATER));
         }
+        if self.max_unread > 0 && used.unread >= self.max_unread {
+            let message = format!(
+                "the clients of this key have yet to read {} bytes of answers, and {} may wait for them \
+                 (limits.unread_bytes_per_key)",
+                used.unread, self.max_unread
+            );
+            return Err(refused(&message, LATER));
+        }
         used.requests += 1;
         Ok(Place {
             key: key.clone(),
@@ -109,6 +117,7 @@ impl Limits {
 
 impl Place {
     /// Takes room for an answer that is whole in memory until its client has taken it. An answer alone always has some.
+    /// For answers of reading; others are past refusing, see [`Self::hold_anyway`].
     ///
     /// # Errors
     /// `rate_limit_exceeded` when the key's clients have yet to take as much as they may.
@@ -128,6 +137,15 @@ impl Place {
         used.unread += bytes;
         self.unread += bytes;
         Ok(())
+    }
+
+    /// Counts an answer that goes out however much waits: what it tells of was done. The key's next request is refused
+    /// then.
+    pub fn hold_anyway(&mut self, bytes: u64) {
+        if let Some(used) = locks::lock(&self.running).get_mut(&self.key) {
+            used.unread += bytes;
+            self.unread += bytes;
+        }
     }
 }
 
@@ -188,6 +206,9 @@ mod tests {
         first.hold(150).unwrap();
         let refused = second.hold(1).unwrap_err();
         assert!(refused.message().contains("limits.unread_bytes_per_key"));
+        let refused = limits.enter(&key).unwrap_err();
+        assert!(refused.message().contains("limits.unread_bytes_per_key"));
+        assert_eq!(limits.under_way(), 2);
         drop(first);
         second.hold(60).unwrap();
         assert!(limits.enter(&key).unwrap().hold(41).is_err());

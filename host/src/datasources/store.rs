@@ -9,7 +9,8 @@ use crate::{
     connection_data::Stored,
     error::{Code, Error, Result},
     store::{
-        AnyRow, CHUNK, Row, Store, is_referenced, is_taken, json, placeholders, timestamp, to_json,
+        AnyRow, CHUNK, Counted, Row, Store, is_referenced, is_taken, json, placeholders, timestamp,
+        to_json,
     },
 };
 
@@ -126,7 +127,11 @@ pub(super) async fn used_by(store: &Store, minds: &[String]) -> Result<HashSet<S
 }
 
 pub(super) async fn insert(store: &Store, new: &Datasource) -> Result<()> {
-    store.change(sqlx::query(
+    let mut tx = store.begin().await?;
+    store
+        .require_room_in(&mut tx, Counted::Datasources, &new.workspace_id)
+        .await?;
+    sqlx::query(
         "INSERT INTO datasources (id, workspace_id, name, engine, description, connection_data, secrets, settings, \
          created_at, modified_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
     )
@@ -139,10 +144,11 @@ pub(super) async fn insert(store: &Store, new: &Datasource) -> Result<()> {
     .bind(new.connection_data.sealed().map(<[u8]>::to_vec))
     .bind(to_json(&new.settings)?)
     .bind(new.created_at.as_microsecond())
-    .bind(new.modified_at.as_microsecond()))
+    .bind(new.modified_at.as_microsecond())
+    .execute(&mut *tx)
     .await
     .map_err(|error| named(error, &new.name))?;
-    Ok(())
+    Ok(tx.commit().await?)
 }
 
 /// Stores the changed one, if nobody changed it since `old` was read.

@@ -9,7 +9,9 @@ use super::{Mind, MindDatasource};
 use crate::{
     error::{Code, Error, Result},
     plugins::TableRef,
-    store::{AnyRow, Row, Store, Tx, is_referenced, is_taken, json, now, timestamp, to_json},
+    store::{
+        AnyRow, Counted, Row, Store, Tx, is_referenced, is_taken, json, now, timestamp, to_json,
+    },
 };
 
 /// The model is the Mind's own, else its provider's default at the time of reading.
@@ -91,6 +93,9 @@ async fn of_workspace(
 
 pub(super) async fn insert(store: &Store, new: &Mind) -> Result<()> {
     let mut tx = store.begin().await?;
+    store
+        .require_room_in(&mut tx, Counted::Minds, &new.workspace_id)
+        .await?;
     sqlx::query(
         "INSERT INTO minds (id, workspace_id, name, provider_id, model_name, parameters, created_at, updated_at) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",

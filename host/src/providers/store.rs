@@ -7,7 +7,8 @@ use crate::{
     connection_data::Stored,
     error::{Code, Error, Result},
     store::{
-        AnyRow, Row, Store, Tx, is_referenced, is_taken, json, new_id, now, timestamp, to_json,
+        AnyRow, Counted, Row, Store, Tx, is_referenced, is_taken, json, new_id, now, timestamp,
+        to_json,
     },
 };
 
@@ -117,6 +118,9 @@ async fn one(
 
 pub(super) async fn insert(store: &Store, new: &Provider) -> Result<()> {
     let mut tx = store.begin().await?;
+    store
+        .require_room_in(&mut tx, Counted::Providers, &new.workspace_id)
+        .await?;
     if new.is_default {
         no_default(&mut tx, &new.workspace_id).await?;
     }

@@ -54,6 +54,44 @@ impl Access {
         &self.sources[guarded.datasource]
     }
 
+    /// Why a statement that was accepted for this may not go on when the Mind may see `now`; nothing if it may. The catalog is
+    /// not asked: while it is loaded anew it lacks tables for a while that nobody withdrew.
+    pub fn withdrawn(&self, guarded: &Guarded, now: &Self) -> Option<&'static str> {
+        let (source, scope) = (
+            self.source(guarded),
+            &self.scope.datasources[guarded.datasource],
+        );
+        let Some(index) = now
+            .view
+            .sources
+            .iter()
+            .position(|one| one.id == source.target.id)
+        else {
+            return Some("the Mind does not have the datasource of the export any more");
+        };
+        let (view, scope_now) = (&now.view.sources[index], &now.scope.datasources[index]);
+        if now.sources[index].target.connection_data != source.target.connection_data {
+            return Some("the connection of the datasource was changed");
+        }
+        if let Some(selected) = &view.tables
+            && guarded
+                .tables()
+                .iter()
+                .any(|table| !selected.contains(table))
+        {
+            return Some("the Mind does not have a table of the export any more");
+        }
+        let schemas = &scope_now.function_schemas;
+        if scope
+            .function_schemas
+            .iter()
+            .any(|one| !schemas.contains(one))
+        {
+            return Some("the functions of a schema are not allowed any more");
+        }
+        None
+    }
+
     /// Name and dialect of each datasource.
     pub fn dialects(&self) -> Vec<(&str, Dialect)> {
         self.scope
@@ -171,4 +209,91 @@ pub async fn load(
         });
     }
     Ok(access)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{
+        plugins::{Paging, TableRef},
+        sql::guard::{ScopeTable, guard},
+    };
+
+    fn table(name: &str) -> TableRef {
+        TableRef {
+            schema: "main".to_owned(),
+            name: name.to_owned(),
+        }
+    }
+
+    /// Of one datasource, with what its catalog lists and what the Mind has of it.
+    fn access(listed: &[&str], selected: Option<&[&str]>, path: &str) -> Access {
+        let (id, name) = ("id of shop".to_owned(), "shop".to_owned());
+        let target = Target {
+            id: id.clone(),
+            workspace: "default".to_owned(),
+            folder: "default".to_owned(),
+            name: name.clone(),
+            connection_data: Arc::new(json!({"path": path}).as_object().unwrap().clone()),
+            max_connections: 8,
+        };
+        let listed = listed.iter().map(|name| ScopeTable {
+            table: table(name),
+            columns: Vec::new(),
+        });
+        Access {
+            scope: Scope {
+                datasources: vec![ScopeDatasource {
+                    id: id.clone(),
+                    name: name.clone(),
+                    dialect: Dialect::Sqlite,
+                    tables: listed.collect(),
+                    function_schemas: vec!["extra".to_owned()],
+                    paging: Paging::Sql,
+                }],
+            },
+            view: View {
+                sources: vec![ViewSource {
+                    id,
+                    name,
+                    tables: selected.map(|names| names.iter().map(|name| table(name)).collect()),
+                    send_values: true,
+                }],
+            },
+            sources: vec![Source {
+                engine: "sqlite".to_owned(),
+                plugin_digest: None,
+                shadow: false,
+                target: Arc::new(target),
+                statement_timeout: None,
+                send_rows: true,
+            }],
+        }
+    }
+
+    #[test]
+    fn an_export_ends_when_something_was_withdrawn_and_not_while_the_catalog_is_loaded() {
+        let begun = access(&["item", "sale"], None, "shop.db");
+        let guarded = guard("SELECT * FROM item", &begun.scope).unwrap();
+        let withdrawn = |now: &Access| begun.withdrawn(&guarded, now);
+        // The catalog lists no table for a moment, and the guard would refuse the statement.
+        let loading = access(&[], None, "shop.db");
+        assert!(guard("SELECT * FROM item", &loading.scope).is_err());
+        assert_eq!(withdrawn(&loading), None);
+        assert_eq!(withdrawn(&begun), None);
+        let selected = access(&["item"], Some(&["item"]), "shop.db");
+        assert_eq!(withdrawn(&selected), None);
+
+        let without = access(&["item", "sale"], Some(&["sale"]), "shop.db");
+        assert!(withdrawn(&without).unwrap().contains("table"));
+        let elsewhere = access(&["item", "sale"], None, "other.db");
+        assert!(withdrawn(&elsewhere).unwrap().contains("connection"));
+        let mut fewer = begun.clone();
+        fewer.scope.datasources[0].function_schemas.clear();
+        assert!(withdrawn(&fewer).unwrap().contains("functions"));
+        let gone = Access::of(Scope::default());
+        assert!(withdrawn(&gone).unwrap().contains("datasource"));
+    }
 }

@@ -10,7 +10,7 @@ use crate::{
     auth::Caller,
     config::Formulas,
     conversations::{Author, Conversations, SqlOrigin},
-    error::{Code, Error, Kind, Result},
+    error::{Code, Error, Result},
     minds::{self, Mind, Minds},
     plugins::Call,
 };
@@ -98,9 +98,7 @@ impl StoredResults {
 
     /// What a Mind lets its stored SQL see now.
     async fn allowed(&self, mind: &Arc<Mind>, origin: SqlOrigin) -> Result<Arc<Access>> {
-        if origin == SqlOrigin::SqlQuery && !mind.allows_direct_queries() {
-            return Err(minds::direct_queries_not_allowed(mind));
-        }
+        check_origin(mind, origin)?;
         self.results.access(mind).await
     }
 
@@ -138,44 +136,49 @@ impl StoredResults {
             .await
     }
 
-    /// Waits until a statement may not be run any more, and says why.
+    /// Waits until a statement may not be run any more, and says why. Failures to find that out pass: a store that is busy, a
+    /// plugin that is being replaced.
     async fn ended(self, statement: StoredStatement, accepted: Arc<Accepted>) -> Error {
         loop {
             tokio::time::sleep(LOOK).await;
-            match self.still(&statement, &accepted).await {
-                Ok(()) => {}
-                // What passes is no reason: a store that is busy, a plugin that is being replaced.
-                Err(error) if matches!(error.kind(), Kind::Internal | Kind::Unavailable) => {}
-                Err(error) => return error,
+            match self.withdrawn(&statement, &accepted).await {
+                Ok(None) => {}
+                Ok(Some(reason)) => return reason,
+                Err(error) => tracing::debug!(%error, "could not see whether an export may go on"),
             }
         }
     }
 
-    /// Whether its key is valid still, and its Mind lets it see what it saw.
-    async fn still(&self, statement: &StoredStatement, accepted: &Accepted) -> Result<()> {
+    /// Why a statement may not go on: its key has ended, or its Mind does not let it see what it saw.
+    async fn withdrawn(
+        &self,
+        statement: &StoredStatement,
+        accepted: &Accepted,
+    ) -> Result<Option<Error>> {
         let caller = &statement.caller;
         if self.conversations.key_has_ended(&caller.key_id).await? {
-            return Err(Error::new(
-                Code::InvalidApiKey,
-                "the key of the export has ended",
-            ));
+            let message = "the key of the export has ended";
+            return Ok(Some(Error::new(Code::InvalidApiKey, message)));
         }
         let mind = self.minds.current_by_id(caller, &statement.mind.id).await?;
-        let mind = mind.ok_or_else(|| minds::deleted(&statement.mind.name))?;
-        let access = self.allowed(&mind, statement.origin).await?;
+        let Some(mind) = mind else {
+            return Ok(Some(minds::deleted(&statement.mind.name)));
+        };
+        if let Err(error) = check_origin(&mind, statement.origin) {
+            return Ok(Some(error));
+        }
+        let access = self.results.access(&mind).await?;
         if Arc::ptr_eq(&access, &statement.access) {
-            return Ok(());
+            return Ok(None);
         }
-        match self
-            .results
-            .accept(&access, &statement.sql)?
-            .is_same_as(accepted)
-        {
-            true => Ok(()),
-            false => Err(Error::new(
-                Code::WrongState,
-                "the datasource or the Mind of the export was changed",
-            )),
-        }
+        let reason = accepted.withdrawn(&access);
+        Ok(reason.map(|reason| Error::new(Code::WrongState, reason)))
+    }
+}
+
+fn check_origin(mind: &Mind, origin: SqlOrigin) -> Result<()> {
+    match origin == SqlOrigin::SqlQuery && !mind.allows_direct_queries() {
+        true => Err(minds::direct_queries_not_allowed(mind)),
+        false => Ok(()),
     }
 }

@@ -30,15 +30,14 @@ pub(super) enum Told {
 
 /// Keeps a rollout that begins. False when another one of its plugin is under way, on whatever host.
 pub(super) async fn begin(store: &Store, rollout: &Rollout) -> Result<bool> {
-    let begun = sqlx::query(
+    let begun = store.record(sqlx::query(
         "INSERT INTO rollouts (id, plugin, started_at, seen_at, ended_at, told, record) VALUES ($1, $2, $3, $4, 0, '', $5)",
     )
     .bind(rollout.id.to_string())
     .bind(&rollout.plugin)
     .bind(rollout.started_at.as_microsecond())
     .bind(now())
-    .bind(to_json(rollout)?)
-    .execute(store.pool())
+    .bind(to_json(rollout)?))
     .await;
     match begun {
         Err(error) if is_taken(&error) => Ok(false),
@@ -49,13 +48,13 @@ pub(super) async fn begin(store: &Store, rollout: &Rollout) -> Result<bool> {
 /// Keeps how a rollout stands.
 pub(super) async fn keep(store: &Store, rollout: &Rollout) -> Result<()> {
     let ended = rollout.ended_at.map_or(0, Timestamp::as_microsecond);
-    sqlx::query("UPDATE rollouts SET seen_at = $2, ended_at = $3, record = $4 WHERE id = $1")
-        .bind(rollout.id.to_string())
-        .bind(now())
-        .bind(ended)
-        .bind(to_json(rollout)?)
-        .execute(store.pool())
-        .await?;
+    let kept =
+        sqlx::query("UPDATE rollouts SET seen_at = $2, ended_at = $3, record = $4 WHERE id = $1")
+            .bind(rollout.id.to_string())
+            .bind(now())
+            .bind(ended)
+            .bind(to_json(rollout)?);
+    store.record(kept).await?;
     Ok(())
 }
 
@@ -96,13 +95,10 @@ pub(super) async fn tell(store: &Store, id: Uuid, told: &Told) -> Result<()> {
         Told::Settle => "settle".to_owned(),
         Told::Abort(why) => format!("abort {why}"),
     };
-    sqlx::query(
+    let told = sqlx::query(
         "UPDATE rollouts SET told = $2 WHERE id = $1 AND ended_at = 0 AND told NOT LIKE 'abort%'",
-    )
-    .bind(id.to_string())
-    .bind(word)
-    .execute(store.pool())
-    .await?;
+    );
+    store.record(told.bind(id.to_string()).bind(word)).await?;
     Ok(())
 }
 

@@ -20,13 +20,10 @@ impl Store {
 
     /// Stores a fact unless there is one of that name, and returns the one that is stored now.
     pub async fn add_fact(&self, name: &str, value: &[u8]) -> Result<Vec<u8>> {
-        sqlx::query(
+        let added = sqlx::query(
             "INSERT INTO host_facts (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING",
-        )
-        .bind(name)
-        .bind(value.to_vec())
-        .execute(self.pool())
-        .await?;
+        );
+        self.record(added.bind(name).bind(value.to_vec())).await?;
         Ok(
             sqlx::query_scalar("SELECT value FROM host_facts WHERE name = $1")
                 .bind(name)
@@ -37,14 +34,11 @@ impl Store {
 
     /// The id of the workspace of that name, which is made if there is none.
     pub async fn ensure_workspace(&self, name: &str) -> Result<String> {
-        sqlx::query(
+        let made = sqlx::query(
             "INSERT INTO workspaces (id, name, created_at) VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING",
-        )
-        .bind(new_id())
-        .bind(name)
-        .bind(now())
-        .execute(self.pool())
-        .await?;
+        );
+        self.record(made.bind(new_id()).bind(name).bind(now()))
+            .await?;
         let id = self.workspace_id(name).await?;
         id.ok_or_else(|| crate::Error::internal("a workspace is gone that was just made"))
     }

@@ -11,9 +11,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use sqlx::AssertSqlSafe;
+use sqlx::{Any, AssertSqlSafe, Executor};
 
-use super::{Store, Tx, now};
+use super::{Backend, Store, Tx, now};
 use crate::{
     config,
     error::{Blame, Code, Error, Result},
@@ -124,6 +124,31 @@ impl Store {
     /// `quota_exceeded`, `storage_full`
     pub async fn require_room_for(&self, what: Counted, workspace: &str) -> Result<()> {
         self.require_disk()?;
+        self.check_count(self.pool(), what, workspace).await
+    }
+
+    /// Counts again in the transaction that adds one, so that of many requests in the same moment no more are let in than
+    /// there is room for.
+    ///
+    /// # Errors
+    /// `quota_exceeded`
+    pub async fn require_room_in(&self, tx: &mut Tx, what: Counted, workspace: &str) -> Result<()> {
+        // SQLite has one writer at a time; in PostgreSQL those of one workspace wait for each other here.
+        if self.backend() == Backend::Postgres {
+            sqlx::query("SELECT id FROM workspaces WHERE id = $1 FOR NO KEY UPDATE")
+                .bind(workspace)
+                .execute(&mut **tx)
+                .await?;
+        }
+        self.check_count(&mut **tx, what, workspace).await
+    }
+
+    async fn check_count(
+        &self,
+        executor: impl Executor<'_, Database = Any>,
+        what: Counted,
+        workspace: &str,
+    ) -> Result<()> {
         let limits = &self.bounds.limits;
         let (limit, rule) = match what {
             Counted::Datasources => (limits.datasources_per_workspace, ""),
@@ -144,7 +169,7 @@ impl Store {
             Counted::Keys => query.bind(now()),
             _ => query,
         };
-        let count: i64 = query.fetch_one(self.pool()).await?;
+        let count: i64 = query.fetch_one(executor).await?;
         match count < i64::from(limit) {
             true => Ok(()),
             false => Err(exceeded(format!(
@@ -195,29 +220,59 @@ impl Store {
     /// `quota_exceeded` when it is too much for a key or its workspace; the transaction must not be committed then.
     pub async fn add_stored(&self, tx: &mut Tx, added: &Added) -> Result<()> {
         for (key, (workspace, bytes)) in &added.0 {
-            let own = count(tx, workspace, key, *bytes).await?;
-            let all = match self.bounds.max_workspace_bytes {
-                0 => 0,
-                _ => {
-                    sqlx::query_scalar(OF_WORKSPACE)
-                        .bind(workspace)
-                        .fetch_one(&mut **tx)
-                        .await?
-                }
-            };
-            if let Err(error) = self.bounds.check(own, all) {
-                lock(&self.bounds.full).insert(key.clone());
-                return Err(error);
-            }
+            self.counted(tx, workspace, key, *bytes).await??;
         }
         Ok(())
+    }
+
+    /// Counts what a transaction stores or removes for a key that was let in before. A key that then has too much is
+    /// refused by its next request.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn count_stored(
+        &self,
+        tx: &mut Tx,
+        workspace: &str,
+        key: &str,
+        bytes: i64,
+    ) -> Result<()> {
+        // Whether it is too much now is for the next request.
+        let _ = self.counted(tx, workspace, key, bytes).await?;
+        Ok(())
+    }
+
+    /// The outer result is the store's, the inner one says whether it is too much.
+    async fn counted(
+        &self,
+        tx: &mut Tx,
+        workspace: &str,
+        key: &str,
+        bytes: i64,
+    ) -> Result<Result<()>> {
+        let own = count(tx, workspace, key, bytes).await?;
+        let all = match self.bounds.max_workspace_bytes {
+            0 => 0,
+            _ => {
+                sqlx::query_scalar(OF_WORKSPACE)
+                    .bind(workspace)
+                    .fetch_one(&mut **tx)
+                    .await?
+            }
+        };
+        let checked = self.bounds.check(own, all);
+        if checked.is_err() {
+            lock(&self.bounds.full).insert(key.to_owned());
+        }
+        Ok(checked)
     }
 }
 
 impl Bounds {
     fn check(&self, own: i64, all: i64) -> Result<()> {
         let is_more = |used: i64, max: u64| max > 0 && u64::try_from(used).unwrap_or(0) > max;
-        let advice = "delete conversations (DELETE /conversations/{id}) or responses (DELETE /responses/{id}), or send `store: false`";
+        let advice = "delete conversations (DELETE /conversations/{id}) or responses (DELETE /responses/{id}), or send `store: false`; \
+                      what is kept for an `Idempotency-Key` goes after a day";
         if is_more(own, self.max_key_bytes) {
             return Err(exceeded(format!(
                 "this key would store more than the {} bytes of conversations and responses that it may (store.max_key_bytes); {advice}",

@@ -14,6 +14,8 @@ const LOOK: Duration = Duration::from_secs(10);
 const KEPT_PAGES: i64 = 1024;
 /// Pages that are given back in one transaction, so that no writer waits long.
 const PAGES_AT_ONCE: i64 = 512;
+/// How long the end of giving back waits for readers while it keeps writers waiting, in milliseconds.
+const PATIENCE_MS: u32 = 100;
 /// `PRAGMA auto_vacuum` of a file whose free pages can be given back a few at a time.
 const INCREMENTAL: i64 = 2;
 
@@ -49,11 +51,18 @@ impl Store {
             }
             free = left;
         }
-        // The file becomes shorter when what was written reaches it.
-        sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)")
+        // The file becomes shorter when what was written reaches it. The most of that is done while others write.
+        sqlx::query("PRAGMA wal_checkpoint(PASSIVE)")
             .fetch_all(self.pool())
             .await?;
-        Ok(())
+        let _turn = self.turn().await?;
+        // On a connection of its own, which waits for no reader: another time will do.
+        let mut connection = self.pool().acquire().await?.detach();
+        let rest = format!("PRAGMA busy_timeout = {PATIENCE_MS}; PRAGMA wal_checkpoint(TRUNCATE);");
+        sqlx::raw_sql(sqlx::AssertSqlSafe(rest))
+            .execute(&mut connection)
+            .await?;
+        Ok(connection.close().await?)
     }
 
     /// Lets an existing file give space back later. It is written anew for that once, which needs as much space again;

@@ -34,12 +34,20 @@ struct UnderWay {
 
 impl Counted {
     /// # Errors
-    /// When the clients of its key have too much to read already.
-    pub fn new(body: Body, tally: Option<Arc<Tally>>, mut place: Place) -> Result<Self> {
+    /// When the clients of its key have too much to read already, and it `may_be_refused`.
+    pub fn new(
+        body: Body,
+        tally: Option<Arc<Tally>>,
+        mut place: Place,
+        may_be_refused: bool,
+    ) -> Result<Self> {
         if let Some(bytes) = body.size_hint().exact()
             && bytes > PIECE as u64
         {
-            place.hold(bytes)?;
+            match may_be_refused {
+                true => place.hold(bytes)?,
+                false => place.hold_anyway(bytes),
+            }
         }
         Ok(Self {
             body,
@@ -120,7 +128,8 @@ mod tests {
     async fn a_long_body_goes_out_in_pieces_and_is_under_way_until_the_last() {
         let limits = Limits::new(&Config::defaults().unwrap().limits);
         let place = limits.enter(&"key".into()).unwrap();
-        let mut body = Counted::new(Body::from(vec![7_u8; 3 * PIECE + 1]), None, place).unwrap();
+        let mut body =
+            Counted::new(Body::from(vec![7_u8; 3 * PIECE + 1]), None, place, true).unwrap();
         assert_eq!(body.size_hint().exact(), Some(3 * PIECE as u64 + 1));
         let mut sizes = Vec::new();
         while let Some(frame) = body.frame().await {
@@ -129,5 +138,30 @@ mod tests {
             assert_eq!(limits.under_way(), expected, "after {sizes:?}");
         }
         assert_eq!(sizes, [PIECE, PIECE, PIECE, 1]);
+    }
+
+    #[tokio::test]
+    async fn what_was_done_is_answered_however_much_waits() {
+        let limits = Limits::new(&crate::config::Limits {
+            unread_bytes_per_key: 4 * PIECE as u64,
+            ..Config::defaults().unwrap().limits
+        });
+        let key: Arc<str> = "key".into();
+        let answer = |place: Place, may_be_refused: bool| {
+            Counted::new(
+                Body::from(vec![7_u8; 3 * PIECE]),
+                None,
+                place,
+                may_be_refused,
+            )
+        };
+        let places = [(); 3].map(|()| limits.enter(&key).unwrap());
+        let [first, page, act] = places;
+        let first = answer(first, true).unwrap();
+        assert!(answer(page, true).is_err(), "a page is refused");
+        let act = answer(act, false).unwrap();
+        assert!(limits.enter(&key).is_err(), "nothing new is begun");
+        drop((first, act));
+        assert!(limits.enter(&key).is_ok());
     }
 }

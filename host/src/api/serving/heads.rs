@@ -1,15 +1,16 @@
 //! Where the heads of requests lie in what a client sends, and which of them say twice how long their body is.
 //!
 //! The library takes such a request by its chunks and does not tell of the other length. A proxy in front may have gone by
-//! that one, and then takes for the body of one request what is another one here.
+//! that one, and then takes for the body of one request what is another one here. Where it cannot be told how long a body is,
+//! no request behind that place is taken: it may be a part of that body.
 
 use memchr::memchr;
 
-/// What is kept of a line that came in pieces. No line that is looked at is longer.
+/// What is kept of a line that came in pieces. A longer one is lost where its end could matter.
 const LINE: usize = 4096;
 
 /// Follows the framing of HTTP/1.1. It refuses nothing itself: what is malformed the library refuses, and the connection
-/// ends there.
+/// ends there. Where the library took what this does not understand, [`Self::unclear_from`] tells which requests to refuse.
 #[derive(Default)]
 pub(super) struct Heads {
     stage: Stage,
@@ -19,6 +20,7 @@ pub(super) struct Heads {
     /// Heads that came to their end.
     count: u32,
     with_two_lengths: Option<u32>,
+    unclear_from: Option<u32>,
 }
 
 /// What is known of the head that comes.
@@ -39,7 +41,7 @@ enum Stage {
     /// So many bytes of a chunk, with the line end behind it.
     Chunk(u64),
     Trailers,
-    /// Whatever comes is no HTTP.
+    /// Whatever comes is no HTTP, or nobody knows where its next head begins.
     Lost,
 }
 
@@ -48,6 +50,11 @@ impl Heads {
     /// connection after it, so there is one.
     pub fn with_two_lengths(&self) -> Option<u32> {
         self.with_two_lengths
+    }
+
+    /// The number, from 1, of the first request that may be a part of another one's body, or whose own length is not clear.
+    pub fn unclear_from(&self) -> Option<u32> {
+        self.unclear_from
     }
 
     /// Whether a head came, whole or in part, that was not taken for a request.
@@ -86,6 +93,9 @@ impl Heads {
         let Some(end) = memchr(b'\n', bytes) else {
             let room = LINE.saturating_sub(self.line.len()).min(bytes.len());
             self.line.extend_from_slice(&bytes[..room]);
+            if room < bytes.len() && self.is_needed_whole() {
+                self.stage = self.lost();
+            }
             return &[];
         };
         let (line, rest) = (&bytes[..end], &bytes[end + 1..]);
@@ -99,20 +109,39 @@ impl Heads {
         rest
     }
 
+    /// Whether the line that comes says how long something is, so that its end must not be cut off.
+    fn is_needed_whole(&self) -> bool {
+        match self.stage {
+            Stage::Head if self.head.has_begun => {
+                let name = memchr(b':', &self.line).map(|colon| &self.line[..colon]);
+                name.is_none_or(|name| Field::named(name).is_some())
+            }
+            Stage::ChunkSize => true,
+            _ => false,
+        }
+    }
+
+    /// From here on nothing is followed: the head that comes, and what is behind it, is not clear.
+    fn lost(&mut self) -> Stage {
+        let next = self.count.saturating_add(1);
+        self.unclear_from.get_or_insert(next);
+        Stage::Lost
+    }
+
     fn take(&mut self, line: &[u8]) {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         self.stage = match (self.stage, line.is_empty()) {
-            (Stage::Head, false) => {
-                self.head.read(line);
-                Stage::Head
-            }
+            (Stage::Head, false) => match self.head.read(line) {
+                true => Stage::Head,
+                false => self.lost(),
+            },
             // Empty lines before a request count for nothing.
             (Stage::Head, true) if !self.head.has_begun => Stage::Head,
             (Stage::Head, true) => self.end_of_head(),
             (Stage::ChunkSize, _) => match chunk_size(line) {
                 Some(0) => Stage::Trailers,
                 Some(size) => Stage::Chunk(size.saturating_add(2)),
-                None => Stage::Lost,
+                None => self.lost(),
             },
             (Stage::Trailers, true) => Stage::Head,
             (stage, _) => stage,
@@ -139,24 +168,52 @@ impl Heads {
 }
 
 impl Head {
-    /// Reads a line: the first is the request's own.
-    fn read(&mut self, line: &[u8]) {
+    /// Reads a line: the first is the request's own. False when it says a length that is none.
+    fn read(&mut self, line: &[u8]) -> bool {
         if !self.has_begun {
             self.has_begun = true;
-            return;
+            return true;
         }
         let Some(colon) = memchr(b':', line) else {
-            return;
+            return true;
         };
-        let (name, value) = (line[..colon].trim_ascii(), line[colon + 1..].trim_ascii());
-        if name.eq_ignore_ascii_case(b"transfer-encoding") {
-            self.is_chunked = true;
-        } else if name.eq_ignore_ascii_case(b"content-length") {
-            // One that is no number is refused by the library.
-            let length = std::str::from_utf8(value).ok().and_then(|v| v.parse().ok());
-            self.length = length.or(Some(0));
+        match Field::named(&line[..colon]) {
+            Some(Field::TransferEncoding) => self.is_chunked = true,
+            Some(Field::ContentLength) => {
+                self.length = length(line[colon + 1..].trim_ascii());
+                return self.length.is_some();
+            }
+            None => {}
+        }
+        true
+    }
+}
+
+/// The headers that say where a body ends.
+#[derive(Clone, Copy)]
+enum Field {
+    ContentLength,
+    TransferEncoding,
+}
+
+impl Field {
+    fn named(name: &[u8]) -> Option<Self> {
+        let name = name.trim_ascii();
+        if name.eq_ignore_ascii_case(b"content-length") {
+            Some(Self::ContentLength)
+        } else if name.eq_ignore_ascii_case(b"transfer-encoding") {
+            Some(Self::TransferEncoding)
+        } else {
+            None
         }
     }
+}
+
+/// A number of digits alone.
+fn length(value: &[u8]) -> Option<u64> {
+    let digits = std::str::from_utf8(value).ok()?;
+    let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
+    digits.parse().ok().filter(|_| is_number)
 }
 
 /// The size of a chunk; what stands behind it is an extension.
@@ -211,6 +268,52 @@ mod tests {
     #[test]
     fn what_is_no_http_is_followed_no_further() {
         check(&format!("{CHUNKED}no size\r\n{BOTH}"), 1, None);
+    }
+
+    /// The first request that is refused, when the bytes come in these packets.
+    fn unclear_from(packets: &[&str]) -> Option<u32> {
+        let mut heads = Heads::default();
+        packets
+            .iter()
+            .for_each(|packet| heads.follow(packet.as_bytes()));
+        heads.unclear_from()
+    }
+
+    #[test]
+    fn a_long_line_that_says_a_length_makes_what_is_behind_it_unclear() {
+        let spaces = " ".repeat(5_000);
+        let begin = |line: &str| format!("POST / HTTP/1.1\r\n{line}");
+        let length = begin(&format!("Content-Length:{spaces}"));
+        assert_eq!(unclear_from(&[&length, "60\r\n\r\n"]), Some(1));
+        let behind = format!("{CHUNKED}{CHUNKS}{length}");
+        assert_eq!(unclear_from(&[&behind, "60\r\n\r\n"]), Some(2));
+        for line in [
+            format!("Transfer-Encoding:{spaces}"),
+            spaces.clone(),
+            "x".repeat(5_000),
+        ] {
+            assert_eq!(unclear_from(&[&begin(&line)]), Some(1), "{line:.20}");
+        }
+        let size = format!("{CHUNKED}{}", "0".repeat(5_000));
+        assert_eq!(unclear_from(&[&size, "60\r\n"]), Some(2));
+        // What comes at once is read to its end, ...
+        let whole = format!("{length}60\r\n\r\n{}", "x".repeat(60));
+        assert_eq!(unclear_from(&[&whole]), None);
+        // ... and of what says no length the end does not matter.
+        let other = begin(&format!("X-Long: {spaces}"));
+        let target = format!("GET /{}", "x".repeat(5_000));
+        let both = [&*other, "x\r\n\r\n", &*target, " HTTP/1.1\r\n\r\n"];
+        assert_eq!(unclear_from(&both), None);
+    }
+
+    #[test]
+    fn a_length_that_is_no_number_makes_the_request_unclear() {
+        for length in ["", "+2", "2, 2", "0x2", "99999999999999999999"] {
+            let head = format!("POST / HTTP/1.1\r\nContent-Length: {length}\r\n\r\n");
+            assert_eq!(unclear_from(&[&head]), Some(1), "{length:?}");
+        }
+        assert_eq!(unclear_from(&[CHUNKED, "no size\r\n"]), Some(2));
+        assert_eq!(unclear_from(&[CHUNKED, CHUNKS]), None);
     }
 
     #[test]

@@ -99,7 +99,7 @@ impl Rest {
 }
 
 /// Says that the connection ends.
-fn close(headers: &mut HeaderMap) {
+pub(super) fn close(headers: &mut HeaderMap) {
     headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
 }
 

@@ -68,6 +68,9 @@ impl AsyncRead for Wire {
         if let Some(number) = self.heads.with_two_lengths() {
             self.uses.has_two_lengths(number);
         }
+        if let Some(number) = self.heads.unclear_from() {
+            self.uses.is_unclear_from(number);
+        }
         Poll::Ready(Ok(()))
     }
 }

@@ -156,3 +156,60 @@ fn deleted(error: sqlx::Error) -> Error {
         false => error.into(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+    use crate::catalog::store::{CatalogStore, fixture};
+
+    /// What another writer sees in the store each time that it has its turn. It asks for the next one as soon as it gave one
+    /// back, and turns are had in the order of asking.
+    async fn rows_at_each_turn(store: &Store, is_done: &AtomicBool) -> Vec<i64> {
+        let mut seen = Vec::new();
+        while !is_done.load(Ordering::SeqCst) {
+            let mut tx = store.begin().await.unwrap();
+            let rows = sqlx::query_scalar("SELECT COUNT(*) FROM catalog_tables")
+                .fetch_one(&mut *tx)
+                .await
+                .unwrap();
+            tx.commit().await.unwrap();
+            seen.push(rows);
+        }
+        seen
+    }
+
+    #[tokio::test]
+    async fn another_writer_has_its_turn_after_each_thousand_tables_of_a_long_list() {
+        const TABLES: usize = 4_500;
+        let (_dir, store, workspace) = crate::store::temporary().await;
+        let datasource = fixture::datasource(&store, &workspace).await;
+        let catalog = CatalogStore::new(store.clone());
+        let table = |number: usize| TableRef {
+            schema: "main".to_owned(),
+            name: format!("t{number:05}"),
+        };
+        let listed: Vec<_> = (0..TABLES).map(table).collect();
+        let is_done = AtomicBool::new(false);
+        let list = async {
+            catalog
+                .store_list(&workspace, &datasource, &listed)
+                .await
+                .unwrap();
+            is_done.store(true, Ordering::SeqCst);
+        };
+        let (seen, ()) = tokio::join!(rows_at_each_turn(&store, &is_done), list);
+        let mut before = 0;
+        for rows in &seen {
+            assert!(
+                rows - before <= 1000,
+                "too many in one transaction: {seen:?}"
+            );
+            before = *rows;
+        }
+        assert!(before >= 4000, "it had no turn in between: {seen:?}");
+        let shown = catalog.tables(&datasource).await.unwrap();
+        assert_eq!(shown.len(), TABLES);
+    }
+}

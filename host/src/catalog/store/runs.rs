@@ -172,9 +172,9 @@ impl CatalogStore {
     /// # Errors
     /// When the store fails.
     pub async fn release_all(&self) -> Result<()> {
-        sqlx::query("UPDATE catalog_runs SET claimed_by = NULL WHERE status = 'LOADING'")
-            .execute(self.store.pool())
-            .await?;
+        let released =
+            sqlx::query("UPDATE catalog_runs SET claimed_by = NULL WHERE status = 'LOADING'");
+        self.store.record(released).await?;
         Ok(())
     }
 

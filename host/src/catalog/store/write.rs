@@ -152,13 +152,12 @@ impl CatalogStore {
     /// # Errors
     /// When the store fails.
     pub async fn begin_table(&self, run: &Run, table_id: &str) -> Result<()> {
-        sqlx::query(
+        let begun = sqlx::query(
             "UPDATE catalog_tables SET status = 'LOADING' WHERE id = $1 AND run_id = $2 AND status = 'PENDING'",
-        )
-        .bind(table_id)
-        .bind(&run.id)
-        .execute(self.store.pool())
-        .await?;
+        );
+        self.store
+            .record(begun.bind(table_id).bind(&run.id))
+            .await?;
         Ok(())
     }
 

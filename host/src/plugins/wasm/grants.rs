@@ -156,6 +156,12 @@ impl Grants {
             && self.allowed.as_ref().is_none_or(still_allowed)
     }
 
+    /// The workspace that they were granted to; none for what reaches no network.
+    pub fn workspace(&self) -> Option<&str> {
+        let allowed = self.allowed.as_ref();
+        allowed.map(|allowed| allowed.workspace.as_str())
+    }
+
     /// The granted directories.
     pub fn files(&self) -> &[FileGrant] {
         &self.files

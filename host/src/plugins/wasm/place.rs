@@ -10,7 +10,7 @@ use std::{
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 pub use self::portion::Waiters;
-use self::portion::{Portions, workspace_is_full};
+use self::portion::{Portions, cancelling_is_full, workspace_is_full};
 use super::{
     engine::RESERVE,
     instance,
@@ -22,6 +22,10 @@ use crate::{
     locks::lock,
     plugins::{Call, Target},
 };
+
+/// Of the places to cancel, those that one workspace may have: a server of its databases that answers no `cancel` leaves
+/// most of them to the others.
+const CANCELLING_OF_WORKSPACE: u32 = RESERVE / 4;
 
 /// Room for one instance, given back when it is dropped.
 pub struct Place {
@@ -64,6 +68,8 @@ pub struct Places {
     serving: Arc<Semaphore>,
     /// For instances that cancel, so that a full house can still be emptied.
     cancelling: Arc<Semaphore>,
+    /// Those of them that one workspace has, by its name.
+    cancelling_of: Portions<String>,
     memory: Arc<MemoryBudget>,
     /// Memory of single targets and workspaces, while they have instances.
     shares: Mutex<HashMap<Scope, Weak<MemoryBudget>>>,
@@ -83,6 +89,7 @@ impl Places {
         Self {
             serving: Arc::new(Semaphore::new(settings.max_instances as usize)),
             cancelling: Arc::new(Semaphore::new(RESERVE as usize)),
+            cancelling_of: Portions::new(CANCELLING_OF_WORKSPACE),
             memory: MemoryBudget::new(settings.max_total_memory_bytes),
             shares: Mutex::default(),
             max_instances: u64::from(settings.max_instances),
@@ -203,11 +210,22 @@ impl Places {
         Ok(Some(taken))
     }
 
-    /// Room for an instance that cancels. Its memory is nobody's share: whoever used his up can still be stopped.
-    pub async fn take_to_cancel(&self, call: &Call) -> Result<Place> {
+    /// Room for an instance that cancels for a workspace. Its memory is nobody's share: whoever used his up can still be
+    /// stopped.
+    pub async fn take_to_cancel(&self, workspace: Option<&str>, call: &Call) -> Result<Place> {
+        // First what is the workspace's own, as in `take`. Where no server is asked, none can hold the place for long.
+        let of_workspace = match workspace.map(str::to_owned) {
+            None => None,
+            Some(name) => {
+                let portion = self
+                    .cancelling_of
+                    .take(&name, call, || (), cancelling_is_full);
+                Some(portion.await?)
+            }
+        };
         Ok(Place {
             memory: Arc::clone(&self.memory),
-            _of_workspace: None,
+            _of_workspace: of_workspace,
             of_key: None,
             _permit: instance::permit(&self.cancelling, call).await?,
         })
@@ -233,5 +251,42 @@ impl Places {
             of.settings.max_target_memory_bytes,
             within,
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::config::Config;
+
+    /// The databases of one workspace answer no `cancel`. Statements of the others are stopped all the same.
+    #[tokio::test]
+    async fn one_workspace_leaves_places_to_cancel_to_the_others() {
+        let places = Places::new(&Config::defaults().unwrap().plugins.limits);
+        let soon = || Call::new(Duration::from_millis(20), CancellationToken::new());
+        let mut taken = Vec::new();
+        for _ in 0..CANCELLING_OF_WORKSPACE {
+            let place = places.take_to_cancel(Some("crowded"), &soon()).await;
+            taken.push(place.ok().unwrap());
+        }
+        let refused = places.take_to_cancel(Some("crowded"), &soon()).await;
+        let message = refused.err().unwrap().message().to_owned();
+        assert!(message.contains("one workspace"), "{message}");
+        for number in 0..RESERVE - CANCELLING_OF_WORKSPACE {
+            let other = format!("other {}", number / CANCELLING_OF_WORKSPACE);
+            let place = places.take_to_cancel(Some(&other), &soon()).await;
+            taken.push(place.ok().unwrap());
+        }
+        taken.clear();
+        assert!(
+            places
+                .take_to_cancel(Some("crowded"), &soon())
+                .await
+                .is_ok()
+        );
     }
 }

@@ -26,7 +26,7 @@ use super::{
     state::State,
 };
 use crate::{
-    error::{Error, Result},
+    error::{Code, Error, Result},
     locks::lock,
     plugins::{Call, Target},
 };
@@ -124,7 +124,8 @@ pub struct Pool<G: Connects> {
     seen: Mutex<Weak<Map<String, Value>>>,
     scopes: [Scope; 4],
     places: Arc<Semaphore>,
-    /// Of them, those that exports may have: half, so that clients that read slowly leave room for others.
+    /// Of them, those that exports may have: half, so that clients that read slowly leave room for others. Where there is
+    /// one connection alone, an export may have it.
     exports: Arc<Semaphore>,
     idle: Mutex<Vec<(Instant, Live<G>)>>,
     closed: AtomicBool,
@@ -188,9 +189,22 @@ impl<G: Connects> Pool<G> {
             )
         });
         Ok(Right {
-            _place: place.await?,
+            _place: place.await.map_err(|error| self.held(error, target))?,
             _of_exports: of_exports,
         })
+    }
+
+    /// Says of a wait for nothing that exports hold connections: those do not come back soon.
+    fn held(&self, error: Error, target: &Target) -> Error {
+        let free = self.exports.available_permits();
+        match (exports_of(target) as usize).saturating_sub(free) {
+            0 => error,
+            _ if error.code() != Code::Overloaded => error,
+            held => overloaded(format!(
+                "{}; {held} of them may be held by exports until their clients have read them",
+                error.message()
+            )),
+        }
     }
 
     /// The connection that was used last: the others may then grow old and be closed. One of other code than the best there

@@ -193,7 +193,11 @@ impl<W: World<Guest: Connects>> Shared<W> {
 
     async fn cancel(&self, grants: &Arc<Grants>, key: Vec<u8>) -> Result<()> {
         let call = Call::new(self.share.settings.cancel_timeout, CancellationToken::new());
-        let place = self.runtime.places.take_to_cancel(&call).await?;
+        let place = self
+            .runtime
+            .places
+            .take_to_cancel(grants.workspace(), &call)
+            .await?;
         let log = self.log("cancel", grants);
         let terms = Terms {
             grants,

@@ -7,7 +7,7 @@ use tokio::time::{Instant, timeout};
 
 /// A Mind over a table from which a short statement makes gigabytes, the path of such an export, and a user's key.
 async fn endless(host: &Host) -> (Mind, String) {
-    let sql = "CREATE TABLE words (w TEXT);
+    let sql = "CREATE TABLE words (w TEXT); CREATE TABLE other (w TEXT);
         WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 3000)
         INSERT INTO words SELECT hex(zeroblob(500)) FROM c;";
     host.sqlite("words", sql).await.load().await;
@@ -76,7 +76,13 @@ async fn slow_exports_hold_up_no_queries() {
 /// Whoever holds an export when the right to it ends gets no more of it, and sees that it is cut.
 #[tokio::test]
 async fn an_export_ends_with_what_allowed_it() {
-    for ending in ["the key", "the Mind", "the datasource", "the permission"] {
+    for ending in [
+        "the key",
+        "the Mind",
+        "the datasource",
+        "the table",
+        "the permission",
+    ] {
         let host = Host::start().await;
         let (_, path) = endless(&host).await;
         let (id, reader) = key(&host).await;
@@ -92,6 +98,10 @@ async fn an_export_ends_with_what_allowed_it() {
             "the datasource" => {
                 let deleted = host.delete("/datasources/words?cascade=true");
                 deleted.await.expect_status(204)
+            }
+            "the table" => {
+                let other = json!({"datasources": [{"name": "words", "tables": ["other"]}]});
+                host.put("/minds/clerk", other).await.expect_status(200)
             }
             _ => {
                 let without = json!({"parameters": {"allow_direct_queries": false}});

@@ -192,3 +192,49 @@ async fn a_workspace_has_a_bounded_number_of_things() {
         .await
         .expect_status(201);
 }
+
+/// Many requests in the same moment, each of which finds room before any of them takes it.
+#[tokio::test]
+async fn requests_at_once_add_no_more_than_there_may_be() {
+    const AT_ONCE: usize = 40;
+    let settings = |host: mindhost_tests::Builder| {
+        host.env("MINDHOST_LIMITS__DATASOURCES_PER_WORKSPACE", "3")
+            .env("MINDHOST_LIMITS__MINDS_PER_WORKSPACE", "3")
+            .env("MINDHOST_LIMITS__PROVIDERS_PER_WORKSPACE", "3")
+            .env("MINDHOST_LIMITS__KEYS_PER_WORKSPACE", "3")
+    };
+    for host in crate::stores::both_with(settings).await {
+        host.sqlite("shop", SHOP).await;
+        let data = json!({"path": "shop.db"});
+        for (path, body) in [
+            (
+                "/datasources?check_connection=false",
+                json!({"engine": "sqlite", "connection_data": data}),
+            ),
+            ("/minds", json!({"datasources": []})),
+            (
+                "/providers?check_connection=false",
+                json!({"plugin": "model-offline", "connection_data": {}}),
+            ),
+            ("/keys", json!({"role": "user"})),
+        ] {
+            let sent: Vec<_> = (0..AT_ONCE)
+                .map(|number| {
+                    let mut body = body.clone();
+                    body["name"] = json!(format!("thing{number}"));
+                    tokio::spawn(host.post(path, body).attempt())
+                })
+                .collect();
+            let mut made = 0;
+            for reply in sent {
+                let reply = reply.await.unwrap().unwrap();
+                match reply.status {
+                    200 | 201 => made += 1,
+                    _ => _ = reply.expect_error(429, "quota_exceeded"),
+                }
+            }
+            // Some were there before.
+            assert!((1..=3).contains(&made), "{path}: {made}");
+        }
+    }
+}

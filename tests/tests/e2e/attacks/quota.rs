@@ -172,19 +172,93 @@ async fn a_full_disk_is_told_and_not_met() {
     let host = Host::start().await;
     let there = host.post("/conversations", conversation(10)).await;
     let there = there.expect_status(200).json();
-    let full = Host::builder().env("MINDHOST_STORE__MIN_FREE_BYTES", "1000000000000000000");
-    let full = full.start().await;
+    let path = format!("/conversations/{}", there["id"].as_str().unwrap());
+    host.restart_with("MINDHOST_STORE__MIN_FREE_BYTES", "1000000000000000000")
+        .await;
     for (path, body) in [
         ("/conversations", conversation(10)),
         ("/keys", json!({"name": "one", "role": "user"})),
         ("/minds", json!({"name": "one", "datasources": []})),
     ] {
-        let refused = full.post(path, body).await;
+        let refused = host.post(path, body).await;
         let error = refused.expect_error(503, "storage_full");
         assert_eq!(error["blame"], "host");
         assert_eq!(refused.header("retry-after"), "60");
     }
-    full.get("/conversations").await.expect_status(200);
-    let path = format!("/conversations/{}", there["id"].as_str().unwrap());
+    host.get(&path).await.expect_status(200);
     host.delete(&path).await.expect_status(200);
+    host.get(&path).await.expect_status(404);
+}
+
+/// A reply is kept for each `Idempotency-Key`. What it was about is deleted at once, and the replies stay: they count too.
+#[tokio::test]
+async fn replies_that_are_kept_count_for_their_key() {
+    let settings = |host: Builder| host.env("MINDHOST_STORE__MAX_KEY_BYTES", "100000");
+    for host in stores::both_with(settings).await {
+        let greedy = user(&host).await;
+        let metadata = (0..16).map(|n| (format!("m{n}"), json!("x".repeat(500))));
+        let body = json!({"metadata": metadata.collect::<serde_json::Map<_, _>>()});
+        let named = |name: usize| {
+            let request = host.post("/conversations", body.clone()).key(&greedy);
+            request.header("idempotency-key", &format!("round-{name}"))
+        };
+        let mut rounds = 0;
+        // Each keeps more than eight kilobytes.
+        let refused = loop {
+            let reply = named(rounds).await;
+            if reply.status != 200 || rounds == 30 {
+                break reply;
+            }
+            let made = reply.json();
+            let path = format!("/conversations/{}", made["id"].as_str().unwrap());
+            let deleted = host.delete(&path).key(&greedy);
+            deleted.await.expect_status(200);
+            rounds += 1;
+        };
+        let error = refused.expect_error(429, "quota_exceeded");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains("Idempotency-Key"), "{message}");
+        assert!((8..=12).contains(&rounds), "{rounds}");
+        // What was kept is given again, and needs no room.
+        let again = named(0).await.expect_status(200);
+        assert_eq!(again.header("idempotency-replayed"), "true");
+        host.post("/conversations", body.clone())
+            .await
+            .expect_status(200);
+    }
+}
+
+/// A user's key sends what is refused, over and over: no quota counts the notes of it, and they are kept for a quarter.
+#[tokio::test]
+async fn refused_requests_leave_a_bounded_number_of_notes() {
+    const SENT: usize = 400;
+    for host in stores::both().await {
+        let made = host.post("/keys", json!({"name": "user", "role": "user"}));
+        let made = made.await.expect_status(201).json();
+        let key = made["key"].as_str().unwrap();
+        for _ in 0..SENT / 50 {
+            let sent: Vec<_> = (0..50)
+                .map(|_| tokio::spawn(host.delete("/minds/any").key(key).attempt()))
+                .collect();
+            for reply in sent {
+                reply.await.unwrap().unwrap().expect_status(403);
+            }
+        }
+        // The minute is not over; a host that ends writes what it has counted.
+        assert!(host.shut_down().await);
+        host.restart().await;
+        let path = format!("/audit?limit=1000&key_id={}", made["id"].as_str().unwrap());
+        let trail = host.get(&path).await.expect_status(200).json();
+        let notes = trail["data"].as_array().unwrap();
+        let (rest, single): (Vec<&Value>, Vec<&Value>) = notes
+            .iter()
+            .partition(|note| note["action"] == "further requests");
+        assert!(single.len() <= 300, "{}", single.len());
+        let counted = rest.iter().map(|note| {
+            let text = note["resource"].as_str().unwrap();
+            let (count, _) = text.split_once(' ').unwrap();
+            count.parse::<usize>().unwrap()
+        });
+        assert_eq!(single.len() + counted.sum::<usize>(), SENT, "{rest:?}");
+    }
 }

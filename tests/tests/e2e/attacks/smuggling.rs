@@ -74,6 +74,34 @@ async fn two_lengths_are_refused_behind_other_requests_too() {
     assert_eq!(found, [200, 200, 200, 200, 400]);
 }
 
+/// The length comes in two packets, with so many spaces before it that it is not kept in between. Who cannot tell how long
+/// the body is would look for heads in it, and not see the two lengths of a request behind it.
+#[tokio::test]
+async fn a_length_in_pieces_hides_no_request() {
+    let host = Host::start().await;
+    let hidden = "POST / HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n";
+    let both = "Transfer-Encoding: chunked\r\nContent-Length: 2\r\n";
+    let both = post(host.key(), both, "2\r\n{}\r\n0\r\n\r\n");
+    let begin = |header: &str| {
+        let spaces = " ".repeat(5_000);
+        format!("GET /healthz HTTP/1.1\r\nHost: x\r\n{header}:{spaces}")
+    };
+    let rest = format!("{}\r\n\r\n{hidden}{both}", hidden.len());
+    let mut wire = Wire::to(&host).await;
+    wire.send_apart(&begin("Content-Length"), &rest).await;
+    let answer = wire.answer().await;
+    answer.expect_error(400, "invalid_parameter");
+    assert!(answer.closes(), "{}", answer.head);
+    assert!(wire.is_closed().await, "{}", answer.head);
+    // A long line that says no length does no harm.
+    let mut wire = Wire::to(&host).await;
+    wire.send_apart(&begin("X-Long"), &format!("x\r\n\r\n{HIDDEN}"))
+        .await;
+    for _ in 0..2 {
+        assert_eq!(wire.answer().await.status, 200);
+    }
+}
+
 #[tokio::test]
 async fn lengths_that_are_no_single_number_are_refused() {
     let host = Host::start().await;

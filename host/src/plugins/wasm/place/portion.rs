@@ -139,6 +139,13 @@ pub fn workspace_is_full(size: u32) -> Error {
     ))
 }
 
+/// The workspace cancels as many statements as it may at a time.
+pub fn cancelling_is_full(size: u32) -> Error {
+    instance::overloaded(format!(
+        "{size} statements of one workspace are being cancelled, as many as may at a time"
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
