@@ -263,7 +263,7 @@ impl Answering {
             None => Work::Words(inner.vendor(&prepared.mind).await),
             Some(query) => {
                 let access = inner.parts.results.access(&prepared.mind).await?;
-                let accepted = inner.parts.results.accept(&access, &query.sql);
+                let accepted = inner.parts.results.accept(&access, &query.sql).await;
                 Work::Query(accepted.map_err(|error| query.to_blame(error))?, query)
             }
         };

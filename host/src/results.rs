@@ -120,9 +120,9 @@ impl Results {
     ///
     /// # Errors
     /// A `sql_*` code.
-    pub fn accept(&self, access: &Arc<Access>, sql: &str) -> Result<Accepted> {
+    pub async fn accept(&self, access: &Arc<Access>, sql: &str) -> Result<Accepted> {
         Ok(Accepted {
-            guarded: self.verdicts.of(access, sql)?,
+            guarded: self.verdicts.of(access, sql).await?,
             access: Arc::clone(access),
         })
     }

@@ -209,7 +209,7 @@ impl Toolbox<'_> {
             .max_rows
             .unwrap_or(USUAL_ROWS)
             .clamp(1, self.max_rows.get());
-        let accepted = self.results.accept(&access, &arguments.sql)?;
+        let accepted = self.results.accept(&access, &arguments.sql).await?;
         let datasource = accepted.datasource();
         if self.access.scope.datasources.len() > 1 {
             lock(&self.provenance).check(datasource, &accepted.literals())?;

@@ -111,7 +111,10 @@ impl StoredResults {
         let cancel = self.halt.child_token();
         let call = Call::new(self.results.longest(), cancel);
         let call = call.for_key(statement.caller.key_id.clone());
-        let accepted = self.results.accept(&statement.access, &statement.sql)?;
+        let accepted = self
+            .results
+            .accept(&statement.access, &statement.sql)
+            .await?;
         let page = self.results.page(&accepted, limit, offset, &call).await?;
         statement.caller.count(|tally| tally.rows(page.rows()));
         Ok(page)
@@ -127,7 +130,10 @@ impl StoredResults {
         formulas: Option<Formulas>,
     ) -> Result<Export> {
         let (halt, caller) = (self.halt.child_token(), statement.caller.clone());
-        let accepted = self.results.accept(&statement.access, &statement.sql)?;
+        let accepted = self
+            .results
+            .accept(&statement.access, &statement.sql)
+            .await?;
         let accepted = Arc::new(accepted);
         let ended = self.clone().ended(statement, accepted.clone());
         let key = &caller.key_id;

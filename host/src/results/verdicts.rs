@@ -9,9 +9,11 @@ use std::{
     sync::{Arc, Mutex, Weak},
 };
 
+use tokio::sync::Semaphore;
+
 use super::Access;
 use crate::{
-    error::Result,
+    error::{Error, Result},
     locks,
     sql::guard::{Guarded, guard},
 };
@@ -20,12 +22,16 @@ use crate::{
 const PLACES: usize = 512;
 /// Longer statements take their time anyway.
 const MAX_TEXT: usize = 4 << 10;
+/// Longer statements are guarded on threads where they hold nobody up.
+const LONG_TEXT: usize = 16 << 10;
 
 /// A memory for verdicts, of fixed size.
 #[derive(Debug)]
 pub struct Verdicts {
     hasher: RandomState,
     places: Box<[Mutex<Option<Verdict>>]>,
+    /// Permits to guard long statements: one a processor.
+    long: Arc<Semaphore>,
 }
 
 #[derive(Debug)]
@@ -41,16 +47,36 @@ impl Default for Verdicts {
         Self {
             hasher: RandomState::new(),
             places: (0..PLACES).map(|_| Mutex::default()).collect(),
+            long: Arc::new(Semaphore::new(
+                std::thread::available_parallelism().map_or(1, usize::from),
+            )),
         }
     }
 }
 
 impl Verdicts {
-    /// What [`guard`] says of the statement.
+    /// What [`guard`] says of the statement. A long statement that nobody waits for any more is not begun.
     ///
     /// # Errors
     /// Those of the guard.
-    pub fn of(&self, access: &Arc<Access>, sql: &str) -> Result<Arc<Guarded>> {
+    pub async fn of(&self, access: &Arc<Access>, sql: &str) -> Result<Arc<Guarded>> {
+        if sql.len() > LONG_TEXT {
+            return self.long(Arc::clone(access), sql.to_owned()).await;
+        }
+        self.short(access, sql)
+    }
+
+    async fn long(&self, access: Arc<Access>, sql: String) -> Result<Arc<Guarded>> {
+        let permit = Arc::clone(&self.long).acquire_owned().await;
+        let permit = permit.map_err(Error::internal)?;
+        let guarded = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            guard(&sql, &access.scope)
+        });
+        guarded.await.map_err(Error::internal)?.map(Arc::new)
+    }
+
+    fn short(&self, access: &Arc<Access>, sql: &str) -> Result<Arc<Guarded>> {
         if sql.len() > MAX_TEXT {
             return guard(sql, &access.scope).map(Arc::new);
         }
@@ -104,41 +130,54 @@ mod tests {
 
     const ITEMS: &str = "SELECT id FROM item";
 
-    #[test]
-    fn a_statement_that_passed_is_not_looked_at_again() {
+    #[tokio::test]
+    async fn a_statement_that_passed_is_not_looked_at_again() {
         let (verdicts, access) = (Verdicts::default(), access(&["item"]));
-        let first = verdicts.of(&access, ITEMS).unwrap();
-        assert!(Arc::ptr_eq(&first, &verdicts.of(&access, ITEMS).unwrap()));
+        let first = verdicts.of(&access, ITEMS).await.unwrap();
+        let again = verdicts.of(&access, ITEMS).await.unwrap();
+        assert!(Arc::ptr_eq(&first, &again));
         let other = verdicts.of(&access, "SELECT id FROM item WHERE id = 1");
-        assert_ne!(first.text(), other.unwrap().text());
+        assert_ne!(first.text(), other.await.unwrap().text());
     }
 
-    #[test]
-    fn what_one_mind_may_see_says_nothing_of_another() {
+    #[tokio::test]
+    async fn what_one_mind_may_see_says_nothing_of_another() {
         let verdicts = Verdicts::default();
         let mut seeing = access(&["item"]);
         for _ in 0..100 {
-            assert!(verdicts.of(&seeing, ITEMS).is_ok());
+            assert!(verdicts.of(&seeing, ITEMS).await.is_ok());
             // The next one may lie where this one lay.
             drop(seeing);
             let blind = access(&["order"]);
-            let refused = verdicts.of(&blind, ITEMS).unwrap_err();
+            let refused = verdicts.of(&blind, ITEMS).await.unwrap_err();
             assert_eq!(refused.code(), Code::SqlTableNotAllowed);
             drop(blind);
             seeing = access(&["item"]);
         }
     }
 
-    #[test]
-    fn long_statements_pass_too() {
+    #[tokio::test]
+    async fn long_statements_pass_too() {
         let (verdicts, access) = (Verdicts::default(), access(&["item"]));
-        let sql = format!("{ITEMS} WHERE id IN (1{})", ", 1".repeat(MAX_TEXT));
-        assert!(verdicts.of(&access, &sql).is_ok());
+        for length in [MAX_TEXT, LONG_TEXT] {
+            let sql = format!("{ITEMS} WHERE id IN (1{})", ", 1".repeat(length / 3));
+            assert!(verdicts.of(&access, &sql).await.is_ok());
+        }
         assert!(
             verdicts
                 .places
                 .iter()
                 .all(|place| locks::lock(place).is_none())
         );
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn long_statement_does_not_hold_the_thread_of_others_up() {
+        let (verdicts, access) = (Verdicts::default(), access(&["item"]));
+        let sql = format!("{ITEMS} WHERE id IN (1{})", ", 1".repeat(LONG_TEXT / 3));
+        let mut guarding = std::pin::pin!(verdicts.of(&access, &sql));
+        // Guarded on this thread, it would be ready at once.
+        assert!(futures_util::poll!(&mut guarding).is_pending());
+        assert!(guarding.await.is_ok());
     }
 }

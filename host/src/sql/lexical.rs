@@ -110,10 +110,26 @@ pub(super) fn tokenise(text: &str, rules: &Rules) -> Result<Vec<TokenWithSpan>, 
         .tokenize_with_location()
 }
 
-/// The texts and numbers of a printed statement, and the names in it that are quoted.
+/// Rows that everybody may ask for. A larger number could be a value in disguise.
+const USUAL_ROWS: u64 = 1_000;
+
+/// The texts and numbers of a printed statement, and the names in it that are quoted; without usual numbers of rows behind
+/// LIMIT, OFFSET and TOP.
 pub(super) fn literals(text: &str, rules: &Rules) -> Vec<String> {
     let tokens = tokenise(text, rules).unwrap_or_default();
+    let mut counts_rows = false;
     let literal = |token: TokenWithSpan| match token.token {
+        Token::Word(word) if word.quote_style.is_none() => {
+            let word = word.value.to_ascii_uppercase();
+            counts_rows = ["LIMIT", "OFFSET", "TOP"].contains(&word.as_str());
+            None
+        }
+        Token::Number(number, _)
+            if std::mem::take(&mut counts_rows)
+                && number.parse().is_ok_and(|rows: u64| rows <= USUAL_ROWS) =>
+        {
+            None
+        }
         Token::SingleQuotedString(text)
         | Token::DoubleQuotedString(text)
         | Token::EscapedStringLiteral(text)

@@ -73,6 +73,44 @@ fn name_counts_as_often_as_it_is_mentioned() {
     refused(&doubling(60), "more than 500 tables");
 }
 
+/// Columns are compared with all that stands in FROM, so there is a bound on both before that begins.
+#[test]
+fn many_columns_of_many_tables_are_refused_while_they_are_read() {
+    let statement = |columns: usize, tables: usize| {
+        format!(
+            "SELECT {} FROM {}",
+            vec!["id"; columns].join(","),
+            vec!["orders"; tables].join(",")
+        )
+    };
+    passes(&statement(1_000, 500));
+    refused(&statement(40_000, 15_000), "names more than 500 tables");
+    refused(&statement(1, 501), "names more than 500 tables");
+    let subqueries = vec!["(SELECT 1 AS x) AS t"; 501].join(", ");
+    refused(
+        &format!("SELECT 1 FROM {subqueries}"),
+        "names more than 500 tables",
+    );
+    let functions = vec!["generate_series(1, 2) AS t"; 501].join(", ");
+    let functions = format!("SELECT 1 FROM {functions}");
+    let error = guard(&functions, &shop(Dialect::Postgresql)).unwrap_err();
+    assert!(error.message().contains("names more than 500"), "{error}");
+}
+
+#[test]
+fn columns_that_many_subqueries_hand_on_are_counted() {
+    let columns: Vec<String> = (0..8_000).map(|nth| format!("id AS a{nth}")).collect();
+    let statement = |mentions: usize| {
+        format!(
+            "WITH c AS (SELECT {} FROM orders) SELECT a1 FROM {}",
+            columns.join(", "),
+            vec!["(SELECT * FROM c) AS t"; mentions].join(", ")
+        )
+    };
+    passes(&statement(10));
+    refused(&statement(200), "hand on too many columns");
+}
+
 #[test]
 fn name_that_only_follows_counts_too() {
     let mut names: Vec<String> = (0..30)
@@ -130,6 +168,21 @@ fn column_counts_as_often_as_it_is_used() {
     );
 }
 
+/// Each subquery sees those before it in the same FROM.
+#[test]
+fn column_of_a_subquery_beside_it_counts_too() {
+    let mut from = "orders, LATERAL (SELECT status || status AS x) AS t0".to_owned();
+    for nth in 1..40 {
+        let before = format!("t{}.x", nth - 1);
+        from.push_str(&format!(
+            ", LATERAL (SELECT {before} || {before} AS x) AS t{nth}"
+        ));
+    }
+    let statement = format!("SELECT t39.x FROM {from}");
+    let error = guard(&statement, &shop(Dialect::Postgresql)).unwrap_err();
+    assert!(error.message().contains("parts of expressions"), "{error}");
+}
+
 #[test]
 fn column_that_grows_step_by_step_is_refused_where_the_engine_would_go_too_deep() {
     let growing = |terms: usize| {
@@ -162,6 +215,46 @@ fn what_is_computed_as_a_whole_is_written_nowhere_else() {
 }
 
 #[test]
+fn limit_over_files_computes_nothing_as_a_whole() {
+    let next = |before: usize| {
+        let more = " || lower('q')".repeat(20);
+        format!("SELECT upper(x){more} AS x FROM c{before} LIMIT 1000")
+    };
+    let limited = |length: usize| {
+        let chain = chain("SELECT status AS x FROM orders", next, length);
+        format!("{chain} SELECT x FROM c{}", length - 1)
+    };
+    guard(&limited(4), &shop(Dialect::Datafusion)).unwrap();
+    let error = guard(&limited(40), &shop(Dialect::Datafusion)).unwrap_err();
+    assert!(
+        error.message().contains("levels of an expression"),
+        "{error}"
+    );
+    guard(&limited(40), &shop(Dialect::Postgresql)).unwrap();
+}
+
+#[test]
+fn groups_over_files_do_not_hide_what_is_computed_above_them() {
+    let files = shop(Dialect::Datafusion);
+    let more = |terms: usize| " + 1".repeat(terms);
+    let above = |inner: &str| {
+        let (sum, next) = (more(60), more(60));
+        format!(
+            "SELECT x{next} AS x FROM (SELECT {inner}{sum} AS x FROM orders GROUP BY total) AS t"
+        )
+    };
+    let error = guard(&above("total"), &files).unwrap_err();
+    assert!(
+        error.message().contains("levels of an expression"),
+        "{error}"
+    );
+    guard(&above("total"), &shop(Dialect::Postgresql)).unwrap();
+    let distinct = above("total").replace("SELECT total", "SELECT DISTINCT total");
+    let distinct = distinct.replace(" GROUP BY total", "");
+    guard(&distinct, &files).unwrap();
+}
+
+#[test]
 fn recursive_name_weighs_what_is_written() {
     for dialect in [Dialect::Sqlite, Dialect::Postgresql] {
         let sql = "WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + i FROM n WHERE i < 100) SELECT i FROM n";
@@ -179,6 +272,36 @@ fn chain_of_operators_ends_where_the_planner_of_files_would_not() {
     assert_eq!(error.code(), Code::SqlNotSupported);
     assert!(error.message().contains("chains more than 100"), "{error}");
     guard(&chained(600), &shop(Dialect::Postgresql)).unwrap();
+    // As the message says.
+    let piece = format!("({})", vec!["total"; 50].join(" + "));
+    guard(
+        &format!("SELECT {piece} + {piece} + {piece} FROM orders"),
+        &files,
+    )
+    .unwrap();
+}
+
+#[test]
+fn long_chain_of_conditions_is_balanced_for_files() {
+    let files = shop(Dialect::Datafusion);
+    for (op, length) in [("AND", 101), ("OR", 101), ("AND", 900)] {
+        let terms: Vec<String> = (0..length).map(|nth| format!("total <> {nth}")).collect();
+        let statement = |terms: &[String]| {
+            format!(
+                "SELECT id FROM orders WHERE {}",
+                terms.join(&format!(" {op} "))
+            )
+        };
+        let guarded = guard(&statement(&terms), &files).unwrap();
+        let without_brackets = guarded.text().replace(['(', ')'], "");
+        assert!(without_brackets.ends_with(&terms.join(&format!(" {op} "))));
+        // A short one stays as it was written.
+        let guarded = guard(&statement(&terms[..50]), &files).unwrap();
+        assert!(!guarded.text().contains('('), "{}", guarded.text());
+    }
+    let endless = vec!["total"; 1_200].join(" AND ");
+    let error = guard(&format!("SELECT id FROM orders WHERE {endless}"), &files).unwrap_err();
+    assert!(error.message().contains("chains more than 100"), "{error}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use sqlparser::{
     tokenizer::Location,
 };
 
-use super::Walk;
+use super::{Walk, operators::balance};
 use crate::{
     error::{Code, Error, Result},
     plugins::Dialect,
@@ -33,6 +33,9 @@ impl Walk<'_> {
     /// Checks an expression and all below it. The kinds are in three groups: names and values here, operators and
     /// the grammar's own functions in the two that follow; a kind in none of them is refused.
     pub(super) fn expr(&mut self, expr: &mut Expr) -> Result<()> {
+        if self.is(Dialect::Datafusion) {
+            balance(expr);
+        }
         self.depth += 1;
         if self.depth > self.rules.max_depth() {
             return Err(self.too_deep(expr));
@@ -47,8 +50,8 @@ impl Walk<'_> {
         self.error(
             Code::SqlNotSupported,
             format!(
-                "the statement chains more than {} operators or functions; write IN (…) in place of many ORs, or \
-                 concat(…) in place of many ||",
+                "the statement chains more than {} operators or functions; put a long chain into brackets piece by piece, \
+                 (a + b + …) + (c + d + …), or write IN (…) in place of many ORs and concat(…) in place of many ||",
                 self.rules.max_depth()
             ),
             expr.span().start,
@@ -140,7 +143,7 @@ impl Walk<'_> {
                 self.both(low, high)
             }
             Expr::BinaryOp { left, op, right } => {
-                self.binary(op, left.span().start)?;
+                self.binary(op, left)?;
                 self.both(left, right)
             }
             Expr::UnaryOp { op, expr } => self.unary(*op, expr),
@@ -186,7 +189,7 @@ impl Walk<'_> {
                 compare_op,
                 right,
             } => {
-                self.binary(compare_op, left.span().start)?;
+                self.binary(compare_op, left)?;
                 self.both(left, right)
             }
             Expr::Collate { expr, collation } => {

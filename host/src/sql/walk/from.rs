@@ -65,6 +65,9 @@ impl Walk<'_> {
 
     fn table_factor(&mut self, factor: &mut TableFactor) -> Result<()> {
         let at = factor.span().start;
+        self.weights
+            .source()
+            .map_err(|too_much| self.error(Code::SqlNotSupported, too_much.message(), at))?;
         match factor {
             TableFactor::Table {
                 name,

@@ -1,9 +1,6 @@
 //! Operators.
 
-use sqlparser::{
-    ast::{BinaryOperator, Expr, Ident, Spanned, UnaryOperator},
-    tokenizer::Location,
-};
+use sqlparser::ast::{BinaryOperator, Expr, Ident, Spanned, UnaryOperator};
 
 use super::{Walk, expr::take, is_word};
 use crate::{
@@ -12,7 +9,8 @@ use crate::{
 };
 
 impl Walk<'_> {
-    pub(super) fn binary(&mut self, op: &mut BinaryOperator, at: Location) -> Result<()> {
+    /// Checks an operator. `left` stands before it and says where it is, which is looked at only for an error.
+    pub(super) fn binary(&mut self, op: &mut BinaryOperator, left: &Expr) -> Result<()> {
         use BinaryOperator as Op;
         match op {
             Op::Plus
@@ -88,13 +86,13 @@ impl Walk<'_> {
             {
                 Ok(())
             }
-            Op::PGCustomBinaryOperator(parts) => self.named_operator(parts, at),
-            _ => Err(self.unsupported(format_args!("the operator `{op}`"), at)),
+            Op::PGCustomBinaryOperator(parts) => self.named_operator(parts, left),
+            _ => Err(self.unsupported(format_args!("the operator `{op}`"), left.span().start)),
         }
     }
 
     /// `OPERATOR(schema.+)`.
-    fn named_operator(&mut self, parts: &[String], at: Location) -> Result<()> {
+    fn named_operator(&mut self, parts: &[String], left: &Expr) -> Result<()> {
         let sign = parts.last().map(String::as_str).unwrap_or_default();
         let plain = !sign.is_empty()
             && sign.chars().all(|c| "+-*/<>=~!@#%^&|`?".contains(c))
@@ -117,13 +115,12 @@ impl Walk<'_> {
                 "the operator `{}` is not allowed; use the built-in ones without OPERATOR()",
                 parts.join(".")
             ),
-            at,
+            left.span().start,
         ))
     }
 
     pub(super) fn unary(&mut self, op: UnaryOperator, operand: &mut Box<Expr>) -> Result<()> {
         use UnaryOperator as Op;
-        let at = operand.span().start;
         match op {
             Op::Plus | Op::Minus | Op::Not | Op::BitwiseNot => {}
             Op::AtDashAt
@@ -135,7 +132,10 @@ impl Walk<'_> {
             | Op::QuestionDash
             | Op::QuestionPipe
                 if self.is(Dialect::Postgresql) => {}
-            _ => return Err(self.unsupported(format_args!("the operator `{op}`"), at)),
+            _ => {
+                let at = operand.span().start;
+                return Err(self.unsupported(format_args!("the operator `{op}`"), at));
+            }
         }
         self.expr(operand)?;
         // The serialiser puts no blank behind most of these, and two minus signs begin a comment. Brackets keep the
@@ -146,6 +146,77 @@ impl Walk<'_> {
             **operand = Expr::Nested(Box::new(inner));
         }
         Ok(())
+    }
+}
+
+/// Terms from which on a chain is balanced; shorter ones stay as they were written.
+const LONG: usize = 64;
+/// Longer chains are left alone, and so refused.
+const LONGEST: usize = 1_000;
+
+/// Writes a long chain of AND or of OR as a balanced tree: `(a AND b) AND (c AND d)`. The order of the terms stays, and so does
+/// what they mean.
+pub(super) fn balance(expr: &mut Expr) {
+    let Expr::BinaryOp { op, .. } = expr else {
+        return;
+    };
+    let op = op.clone();
+    if !matches!(op, BinaryOperator::And | BinaryOperator::Or) {
+        return;
+    }
+    let mut length = 1;
+    let mut left = &*expr;
+    while let Expr::BinaryOp {
+        op: next,
+        left: below,
+        ..
+    } = left
+        && *next == op
+        && length <= LONGEST
+    {
+        length += 1;
+        left = below;
+    }
+    if !(LONG..=LONGEST).contains(&length) {
+        return;
+    }
+    let mut terms = Vec::with_capacity(length);
+    let mut rest = std::mem::replace(expr, Expr::Tuple(Vec::new()));
+    loop {
+        match rest {
+            Expr::BinaryOp {
+                op: next,
+                left,
+                right,
+            } if next == op => {
+                terms.push(*right);
+                rest = *left;
+            }
+            first => {
+                terms.push(first);
+                break;
+            }
+        }
+    }
+    terms.reverse();
+    *expr = tree(terms, &op);
+}
+
+/// The terms as a balanced tree; brackets stand where the parser would not see it.
+fn tree(mut terms: Vec<Expr>, op: &BinaryOperator) -> Expr {
+    if terms.len() < 2 {
+        return terms.pop().unwrap_or_else(|| Expr::Tuple(Vec::new()));
+    }
+    let second = terms.split_off(terms.len().div_ceil(2));
+    let is_one = second.len() == 1;
+    let (left, right) = (tree(terms, op), tree(second, op));
+    Expr::BinaryOp {
+        left: Box::new(left),
+        op: op.clone(),
+        right: Box::new(match is_one {
+            true => right,
+            false => Expr::Nested(Box::new(right)),
+        }),
     }
 }
 

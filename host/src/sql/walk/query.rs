@@ -49,7 +49,9 @@ impl Walk<'_> {
             self.with(with)?;
         }
         self.weights.passes_all();
-        if limit_clause.is_some() || fetch.is_some() {
+        // DataFusion moves a limit below the columns that are computed above it.
+        let is_limited = limit_clause.is_some() || fetch.is_some();
+        if is_limited && !self.is(Dialect::Datafusion) {
             self.weights.is_barrier();
         }
         self.set_expr(body)?;
@@ -246,8 +248,12 @@ impl Walk<'_> {
             self.exprs(exprs)?;
         }
         let is_grouped = !matches!(group_by, GroupByExpr::Expressions(exprs, modifiers) if exprs.is_empty() && modifiers.is_empty());
-        if distinct.is_some() || top.is_some() || is_grouped || having.is_some() {
+        let is_grouped = is_grouped || having.is_some();
+        if distinct.is_some() || top.is_some() || (is_grouped && !self.is(Dialect::Datafusion)) {
             self.weights.is_barrier();
+        } else if is_grouped {
+            // DataFusion computes the columns above the groups, where the next SELECT may take them in.
+            self.weights.is_grouped();
         }
         if let Some(top) = top {
             self.top(top)?;
@@ -278,6 +284,9 @@ impl Walk<'_> {
         else {
             return;
         };
+        if !self.is(Dialect::Datafusion) {
+            return;
+        }
         let parts: Vec<_> = name.0.iter().filter_map(ObjectNamePart::as_ident).collect();
         let (schema, table) = match parts.as_slice() {
             [table] => (None, *table),
@@ -307,9 +316,7 @@ impl Walk<'_> {
             },
             _ => None,
         });
-        if let (Dialect::Datafusion, Some(only), None) =
-            (self.rules.dialect, meant.next(), meant.next())
-        {
+        if let (Some(only), None) = (meant.next(), meant.next()) {
             *name = only;
         }
     }

@@ -5,7 +5,9 @@
 //! machine holds. The walk notes what names what; the sum is made when it is over, because SQLite and recursive lists
 //! may name what only follows.
 
-use std::{collections::HashMap, ops::Range, rc::Rc};
+mod sums;
+
+use std::ops::Range;
 
 /// The names of WITH in one statement.
 pub(super) const MAX_CTES: usize = 100;
@@ -17,8 +19,12 @@ const MAX_PARTS: u64 = 20_000;
 /// A bound that a statement does not keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TooMuch {
-    /// More than [`MAX_TABLES`].
+    /// More than [`MAX_TABLES`] as the statement is written.
+    Sources,
+    /// More than [`MAX_TABLES`] when its names are written out.
     Tables,
+    /// More columns that subqueries hand on than the sum looks at.
+    Columns,
     /// More than [`MAX_PARTS`].
     Parts,
     /// More levels than so many.
@@ -29,6 +35,10 @@ impl TooMuch {
     /// What is wrong, and what to write instead.
     pub fn message(self) -> String {
         match self {
+            Self::Sources => format!(
+                "the statement names more than {MAX_TABLES} tables; read fewer, or in several statements"
+            ),
+            Self::Columns => "the subqueries of the statement hand on too many columns; name the columns that you need in place of *".to_owned(),
             Self::Tables => format!(
                 "the statement reads more than {MAX_TABLES} tables when each name of its WITH is written out; mention them less often"
             ),
@@ -47,6 +57,8 @@ impl TooMuch {
 struct Block {
     /// The block around it.
     outer: Option<usize>,
+    /// How many sources of it were there when this began. What stands in FROM sees those before it, not those behind.
+    outer_sources: usize,
     /// Tables of the engine that it reads itself.
     tables: u64,
     /// Blocks whose columns it sees, with the names that their whole rows have.
@@ -66,6 +78,8 @@ struct Block {
     is_renamed: bool,
     /// Its rows are computed as a whole, so nothing of it is written elsewhere.
     is_barrier: bool,
+    /// What its columns are made of is computed as a whole; its own expressions may be written elsewhere.
+    is_grouped: bool,
 }
 
 /// What an expression comes to.
@@ -110,13 +124,17 @@ pub(super) struct Weights {
     blocks: Vec<Block>,
     open: Vec<usize>,
     ctes: usize,
+    sources: u64,
 }
 
 impl Weights {
     /// Begins a query or a SELECT.
     pub fn open(&mut self) {
+        let outer = self.open.last().copied();
+        let around = outer.and_then(|outer| self.blocks.get(outer));
         let id = self.add(Block {
-            outer: self.open.last().copied(),
+            outer,
+            outer_sources: around.map_or(0, |around| around.sources.len()),
             ..Block::default()
         });
         self.open.push(id);
@@ -162,6 +180,16 @@ impl Weights {
         if let Some(block) = self.blocks.get_mut(name) {
             block.sources.extend(body.map(|body| (body, None)));
             block.is_renamed = is_renamed;
+        }
+    }
+
+    /// Something in FROM that is about to be looked at. Refused before the work for it begins: later steps compare columns
+    /// with all that stands in FROM.
+    pub fn source(&mut self) -> Result<(), TooMuch> {
+        self.sources += 1;
+        match self.sources <= MAX_TABLES {
+            true => Ok(()),
+            false => Err(TooMuch::Sources),
         }
     }
 
@@ -215,6 +243,13 @@ impl Weights {
         }
     }
 
+    /// The rows here are made of groups.
+    pub fn is_grouped(&mut self) {
+        if let Some(block) = self.current() {
+            block.is_grouped = true;
+        }
+    }
+
     /// Where the next item begins.
     pub fn mark(&mut self) -> Mark {
         let mut mark = Mark::default();
@@ -256,198 +291,6 @@ impl Weights {
 
     /// Looks whether the statement keeps the bounds; `max_depth` is that of the dialect.
     pub fn check(&self, max_depth: usize) -> Result<(), TooMuch> {
-        let mut sums = Sums {
-            blocks: &self.blocks,
-            known: vec![None; self.blocks.len()],
-        };
-        for id in 0..self.blocks.len() {
-            let weight = sums.of(id);
-            if weight.tables > MAX_TABLES {
-                return Err(TooMuch::Tables);
-            }
-            if weight.largest().depth > max_depth as u64 {
-                return Err(TooMuch::Depth(max_depth));
-            }
-            if weight.excess > MAX_PARTS {
-                return Err(TooMuch::Parts);
-            }
-        }
-        Ok(())
-    }
-}
-
-/// What a block comes to, written out.
-#[derive(Clone, Debug)]
-struct Weight {
-    tables: u64,
-    /// Parts beyond those that are written in the block.
-    excess: u64,
-    /// Those of them that are not of its columns, which are written where the columns are used.
-    kept: u64,
-    parts: u64,
-    columns: HashMap<String, Size>,
-    /// The largest column without a name.
-    unnamed: Size,
-}
-
-impl Weight {
-    /// Of a name within its own definition, and of a table.
-    fn least() -> Self {
-        Self {
-            tables: 1,
-            excess: 0,
-            kept: 0,
-            parts: 0,
-            columns: HashMap::new(),
-            unnamed: Size::LEAST,
-        }
-    }
-
-    /// All columns together.
-    fn row(&self) -> Size {
-        let add = |row: Size, column: &Size| Size {
-            parts: row.parts.saturating_add(column.parts),
-            depth: row.depth.max(column.depth),
-        };
-        self.columns.values().fold(self.unnamed, add)
-    }
-
-    fn largest(&self) -> Size {
-        self.columns.values().copied().fold(self.unnamed, Size::max)
-    }
-
-    fn add_column(&mut self, name: Option<&str>, size: Size) {
-        match name {
-            None => self.unnamed = self.unnamed.max(size),
-            Some(name) => match self.columns.get_mut(name) {
-                Some(known) => *known = size.max(*known),
-                None => drop(self.columns.insert(name.to_owned(), size)),
-            },
-        }
-    }
-}
-
-struct Sums<'a> {
-    blocks: &'a [Block],
-    /// `Some(None)` while it is being worked out.
-    known: Vec<Option<Option<Rc<Weight>>>>,
-}
-
-impl Sums<'_> {
-    fn of(&mut self, id: usize) -> Rc<Weight> {
-        match self.known.get(id) {
-            Some(Some(Some(weight))) => return Rc::clone(weight),
-            // A recursive WITH names itself.
-            Some(Some(None)) | None => return Rc::new(Weight::least()),
-            Some(None) => {}
-        }
-        self.known[id] = Some(None);
-        let blocks = self.blocks;
-        let weight = Rc::new(self.sum(&blocks[id]));
-        self.known[id] = Some(Some(Rc::clone(&weight)));
-        weight
-    }
-
-    fn sum(&mut self, block: &Block) -> Weight {
-        let mut sum = Weight {
-            tables: block.tables,
-            parts: block.parts,
-            ..Weight::least()
-        };
-        for (id, _) in &block.sources {
-            let inner = self.of(*id);
-            sum.tables = sum.tables.saturating_add(inner.tables);
-            sum.kept = sum.kept.saturating_add(inner.kept);
-        }
-        for id in &block.nested {
-            sum.tables = sum.tables.saturating_add(self.of(*id).tables);
-        }
-        let uses: Vec<Size> = block
-            .uses
-            .iter()
-            .map(|name| self.size(block, name))
-            .collect();
-        let mut columns = 0_u64;
-        for item in &block.items {
-            columns = columns.saturating_add(self.excess(block, &item.uses, &item.nested, &uses));
-        }
-        let all = self.excess(block, &(0..uses.len()), &(0..block.nested.len()), &uses);
-        sum.excess = sum.kept.saturating_add(all);
-        sum.kept = match block.is_barrier {
-            true => sum.excess,
-            false => sum.excess.saturating_sub(columns),
-        };
-        if block.is_barrier {
-            return sum;
-        }
-        for item in &block.items {
-            let size = self.item(block, item, &uses);
-            sum.add_column(item.name.as_deref(), size);
-        }
-        if block.passes_all || block.is_renamed {
-            for (id, _) in &block.sources {
-                let inner = self.of(*id);
-                sum.add_column(None, inner.unnamed);
-                for (name, size) in &inner.columns {
-                    sum.add_column(Some(name), *size);
-                }
-            }
-        }
-        if block.is_renamed {
-            sum.unnamed = sum.largest();
-            sum.columns.clear();
-        }
-        sum
-    }
-
-    /// Parts beyond what is written of some of a block's uses of columns and subqueries in expressions.
-    fn excess(
-        &mut self,
-        block: &Block,
-        uses: &Range<usize>,
-        nested: &Range<usize>,
-        sizes: &[Size],
-    ) -> u64 {
-        let uses = sizes.get(uses.clone()).unwrap_or_default();
-        let uses = uses.iter().map(|size| size.parts - 1);
-        let mut excess = uses.fold(0, u64::saturating_add);
-        for id in block.nested.get(nested.clone()).unwrap_or_default() {
-            excess = excess.saturating_add(self.of(*id).excess);
-        }
-        excess
-    }
-
-    /// A column of a block, whose uses of columns stand for so much.
-    fn item(&mut self, block: &Block, item: &Item, sizes: &[Size]) -> Size {
-        let mut size = item.size.max(Size::LEAST);
-        for id in block.nested.get(item.nested.clone()).unwrap_or_default() {
-            size.parts = size.parts.saturating_add(self.of(*id).parts);
-        }
-        let excess = self.excess(block, &item.uses, &item.nested, sizes);
-        let below = sizes.get(item.uses.clone()).unwrap_or_default();
-        let below = below.iter().map(|size| size.depth - 1).max();
-        Size {
-            parts: size.parts.saturating_add(excess),
-            depth: size.depth.saturating_add(below.unwrap_or_default()),
-        }
-    }
-
-    /// What a column stands for: its own source is not looked for, the largest of the name counts.
-    fn size(&mut self, block: &Block, name: &str) -> Size {
-        let blocks = self.blocks;
-        let mut size = Size::LEAST;
-        let mut around = Some(block);
-        while let Some(block) = around {
-            for (id, alias) in &block.sources {
-                let source = self.of(*id);
-                let column = source.columns.get(name).copied();
-                size = size.max(match alias.as_deref() == Some(name) {
-                    true => source.row(),
-                    false => column.unwrap_or(source.unnamed),
-                });
-            }
-            around = block.outer.and_then(|outer| blocks.get(outer));
-        }
-        size
+        sums::check(&self.blocks, max_depth)
     }
 }

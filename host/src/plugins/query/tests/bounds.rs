@@ -153,3 +153,35 @@ async fn messages_show_names_as_they_were_written() {
         assert!(!error.message().contains(['\0', '\\']), "{error}");
     }
 }
+
+/// As the guard writes a long chain.
+fn balanced(terms: &[String], op: &str) -> String {
+    match terms {
+        [one] => one.clone(),
+        _ => {
+            let (first, second) = terms.split_at(terms.len().div_ceil(2));
+            format!("{} {op} ({})", balanced(first, op), balanced(second, op))
+        }
+    }
+}
+
+#[tokio::test]
+async fn long_chain_of_conditions_is_planned_soon() {
+    let start = Instant::now();
+    for (op, expected) in [("AND", "1000"), ("OR", "0")] {
+        let terms: Vec<String> = (0..300)
+            .map(|nth| match op {
+                "AND" => format!("(price > -{nth} OR name = 'a{nth}')"),
+                _ => format!("(price < -{nth} AND name = 'a{nth}')"),
+            })
+            .collect();
+        let chain = balanced(&terms, op);
+        let sql = format!(r#"SELECT count(*) FROM "main"."t" WHERE {chain}"#);
+        assert_eq!(one(&sql).await, [expected]);
+    }
+    assert!(
+        start.elapsed() < Duration::from_secs(20),
+        "{:?}",
+        start.elapsed()
+    );
+}
