@@ -248,7 +248,7 @@ pub fn changed(stored: &Clear, sent: Clear, rules: &Rules<'_>) -> Result<Clear> 
             ));
         }
     }
-    rules.check(&merged)?;
+    rules.check_changed(&merged, stored)?;
     Ok(merged)
 }
 
