@@ -158,11 +158,16 @@ impl Registry {
             sources.seal_key,
             sources.compilers,
         );
+        let loader = Arc::new(loader);
+        if sources.import {
+            let loader = Arc::clone(&loader);
+            tokio::task::spawn_blocking(move || loader.sweep());
+        }
         let mut registry = Self {
             workshop: Some(Workshop {
                 artifacts,
                 trust: sources.trust,
-                loader: Arc::new(loader),
+                loader,
                 runtime,
                 drain_timeout,
             }),
@@ -327,6 +332,13 @@ impl Registry {
     }
 
     fn report(&self) {
+        for (plugin, reason) in self.outdated() {
+            tracing::warn!(
+                plugin,
+                reason,
+                "a plugin serves on that could not be installed any more"
+            );
+        }
         for plugin in self.installed() {
             let file = plugin.file.as_ref().map(|file| file.display().to_string());
             let name = plugin.about.as_ref().map(|about| about.name.as_str());

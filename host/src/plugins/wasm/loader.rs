@@ -174,6 +174,11 @@ impl Loader {
         }
     }
 
+    /// Removes what earlier processes left unfinished in the cache. Reads a directory, so not for a thread that serves.
+    pub fn sweep(&self) {
+        self.cache.sweep();
+    }
+
     /// Makes a package ready to serve, with the best code. New code is asked to describe itself first, and what it says
     /// must be what its manifest says.
     pub async fn load(self: &Arc<Self>, package: Arc<Package>) -> Result<Ready, Refusal> {

@@ -9,6 +9,7 @@ use std::{
 use mindhost_tests::{
     Builder, Host, Mind, Version, build, eventually, eventually_within, served_by,
 };
+use reqwest::Method;
 use tempfile::TempDir;
 use tokio::time::Instant;
 
@@ -185,6 +186,15 @@ async fn a_component_that_compiles_slowly_holds_up_neither_the_start_nor_others(
     assert!(!compilers.is_empty(), "{}", host.log());
     let plugin = host.get("/plugins/guest-hostile").await.expect_status(200);
     assert!(plugin.json()["active"].is_string(), "{}", plugin.text());
+    // Its engine is there, and its code is not.
+    host.get("/engines/hostile").await.expect_status(200);
+    let ready = host.request(Method::GET, "/readyz").without_key().await;
+    let ready = ready.expect_status(200).json();
+    assert_eq!(ready["status"], "ready");
+    assert!(
+        ready["compiling"].to_string().contains("guest-hostile"),
+        "{ready}"
+    );
 
     // The server ends although a component is still being compiled, and leaves nobody behind.
     let begun = Instant::now();
