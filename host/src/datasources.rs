@@ -241,9 +241,9 @@ impl Datasources {
             let stored = old.connection_data.open(&self.keys, old.holder())?;
             let clear = connection_data::changed(&stored, sent, &rules)?;
             changed.connection_data = Stored::seal(&clear, &rules, &self.keys, changed.holder())?;
-            // What was wrong with the old data says nothing of the new.
-            connector.forget(&old.id).await;
-            tables = self.checked(&connector, &changed, check).await?;
+            if check {
+                tables = Some(self.tried(&connector, &changed).await?);
+            }
         }
         store::update(&self.store, &old, &changed).await?;
         self.keep(keeps.as_deref()).await;
@@ -290,7 +290,7 @@ impl Datasources {
         {
             return Err(Error::new(
                 Code::Forbidden,
-                "this version has never served, or was taken back since; name one that serves or has served, or ask an operator to set `plugin_digest`",
+                "this version has never served, is still on trial, or was taken back; name one that serves or has served, or ask an operator to set `plugin_digest`",
             )
             .param("plugin_digest"));
         }
@@ -451,6 +451,22 @@ impl Datasources {
     pub async fn check(&self, datasource: &Datasource) -> Result<()> {
         let connector = self.connector(datasource).await?;
         self.checked(&connector, datasource, true).await.map(drop)
+    }
+
+    /// Tests a changed connection under an id of its own, as that of a new datasource: what was wrong with the old data says
+    /// nothing of the new, and a test that fails does not end the rest of a datasource that broke its plugin.
+    async fn tried(
+        &self,
+        connector: &Arc<dyn Connector>,
+        changed: &Datasource,
+    ) -> Result<Vec<TableRef>> {
+        let target = Target {
+            id: new_id(),
+            ..self.target(changed).await?
+        };
+        let tables = check::tables(connector, &target, self.check_timeout, &self.ending).await;
+        connector.forget(&target.id).await;
+        tables
     }
 
     async fn checked(
