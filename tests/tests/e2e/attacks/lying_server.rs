@@ -67,7 +67,7 @@ async fn lies_in_results_are_the_servers() {
         ("protocol does not allow", || {
             Said::column("id", INTEGER, ["one"])
         }),
-        ("without an end", || {
+        ("messages without a result", || {
             Said::Forever(b"N\0\0\0\x0eSNOTICE\0\0\0".to_vec())
         }),
     ];
