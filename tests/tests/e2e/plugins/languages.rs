@@ -1,7 +1,5 @@
 //! What holds for a plugin in whichever language it is written: one scanner of pages, three times.
 
-use std::path::PathBuf;
-
 use axum::{Json, Router, extract::Path, http::HeaderMap, routing::get};
 use mindhost_tests::{Host, Mind, Project, Value, json};
 
@@ -28,7 +26,9 @@ async fn a_plugin_in_python_asks_ten_thousand_times() {
 /// The schema requires a credential that the host adds, so the guest never has it; and it has a default for `pages`.
 /// One instance then asks for ten thousand pages in one statement, and its memory does not grow with their number.
 async fn asks_ten_thousand_times(language: &'static str, file: &str, source: &str) {
-    let plugin = build(language, file, source);
+    // The plugin lies in the folder of its project, which goes with it.
+    let project = project(language, file, source);
+    let plugin = project.build();
     let url = serve().await;
     let host = Host::builder().plugin(plugin);
     let host = host
@@ -53,12 +53,12 @@ async fn asks_ten_thousand_times(language: &'static str, file: &str, source: &st
     );
 }
 
-fn build(language: &'static str, file: &str, source: &str) -> PathBuf {
+fn project(language: &'static str, file: &str, source: &str) -> Project {
     let project = Project::new("connector-pages", "scanner", language);
     let manifest = include_str!("pages/manifest.json");
     std::fs::write(project.path().join("manifest.json"), manifest).unwrap();
     std::fs::write(project.path().join(file), source).unwrap();
-    project.build()
+    project
 }
 
 /// A Mind over so many pages, or as many as the schema says.
