@@ -167,7 +167,7 @@ impl Stored {
     }
 }
 
-/// Says that secrets do not open, and are left as they are.
+/// Logs that secrets cannot be decrypted and are left as they are.
 pub fn left_sealed(holder: Holder<'_>, error: &Error) {
     let (table, id) = (holder.table, holder.id);
     let cause = std::error::Error::source(error);
@@ -175,7 +175,7 @@ pub fn left_sealed(holder: Holder<'_>, error: &Error) {
         table,
         id,
         ?cause,
-        "secrets do not open, and are left as they are: their row was changed by another hand"
+        "cannot decrypt the secrets, which are left as they are: their row was modified outside Mindhost"
     );
 }
 

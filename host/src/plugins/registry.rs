@@ -129,7 +129,7 @@ impl Sources {
 
 impl Registry {
     /// Reads, verifies and loads every file of the plugins directory, in parallel, and what served before. A file that
-    /// cannot be used is reported in [`Registry::installed`] and harms nobody else. With [`Sources::soon`] the code of
+    /// cannot be used is reported in [`Registry::installed`] and harms no other plugin. With [`Sources::soon`] the code of
     /// some may come later; see [`Registry::follow`].
     ///
     /// # Errors
@@ -293,7 +293,7 @@ impl Registry {
         *locks::write(&self.table) = Arc::new(table);
     }
 
-    /// Gives what nobody serves to the newest versions. Returns those, and the ones that an operator has to accept, with
+    /// Gives what no version serves to the newest ones. Returns those, and the ones that an operator has to accept, with
     /// what of them.
     async fn fill(
         &self,

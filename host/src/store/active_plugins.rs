@@ -117,7 +117,7 @@ impl Store {
         Ok(Incumbents::new(served, &self.active_plugins().await?))
     }
 
-    /// Whether a version has served, was not taken back since, and no rollout to it is under way: until the end of its
+    /// Whether a version has served, was not taken back since, and no rollout to it is running: until the end of its
     /// probation it may still be taken back.
     ///
     /// # Errors

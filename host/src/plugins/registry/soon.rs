@@ -37,7 +37,7 @@ impl Registry {
             let late: Vec<_> = late.map(|ready| ready.manifest().name.as_str()).collect();
             tracing::info!(
                 plugins = late.join(", "),
-                "still compiling (plugins.compile_wait); calls to these plugins wait"
+                "plugins still compiling (plugins.compile_wait); calls to them wait"
             );
         }
         for ready in begun.iter().filter(|ready| ready.is_made()) {

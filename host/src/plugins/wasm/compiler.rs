@@ -1,5 +1,5 @@
 //! From a component to machine code, in a process of its own: the memory that it takes is given back with the process, a
-//! component that takes long holds up nobody and can be stopped, and one that breaks the compiler breaks that process.
+//! component that takes long holds up no other and can be stopped, and one that breaks the compiler breaks that process.
 //!
 //! The process is this program, started anew without its environment. It gets the component and gives the code; it knows
 //! no key, so nothing that it gives is loaded before the host has sealed it.

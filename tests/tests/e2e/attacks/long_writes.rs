@@ -1,4 +1,4 @@
-//! Somebody keeps the one writer of SQLite busy, so that nobody else can store anything.
+//! Somebody keeps the one writer of SQLite busy, so that others cannot store anything.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -17,7 +17,7 @@ fn tables(count: usize) -> Value {
     json!({"name": "wide", "engine": "memory", "connection_data": {"rows": 1, "tables": tables}})
 }
 
-/// An editor connects a database with very many tables. Meanwhile others write as ever, and who reads sees no part of
+/// An editor connects a database with very many tables. At the same time others write as ever, and who reads sees no part of
 /// the list.
 #[tokio::test]
 async fn a_long_list_of_tables_holds_up_nobody() {

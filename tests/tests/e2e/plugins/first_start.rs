@@ -20,7 +20,7 @@ const MOST_MEMORY: u64 = 200;
 fn anew(cache: &Path) -> Builder {
     Host::builder()
         .env("MINDHOST_PLUGINS__CACHE_DIR", cache.to_string_lossy())
-        // A machine that does much else compiles slowly, and whoever waits for code waits as long.
+        // A machine that does much else compiles slowly, and a call waits for code as long.
         .env("MINDHOST_CATALOG__CHECK_TIMEOUT", "2m")
 }
 
@@ -85,7 +85,7 @@ async fn a_first_start_serves_quick_code_and_then_the_best_without_a_new_version
     let asked = "SELECT count(*) FROM item";
     let first = shop.sql(asked).await.expect_status(200);
     println!("answered after {:?}", begun.elapsed());
-    let better = async || count(&host, "better code is there");
+    let better = async || count(&host, "optimized code active");
     for some in 1..=plugins {
         // The compilers have the least right to the processors, and other tests run beside.
         eventually_within(Duration::from_secs(600), better, |better| *better >= some).await;
@@ -196,7 +196,7 @@ async fn a_component_that_compiles_slowly_holds_up_neither_the_start_nor_others(
         "{ready}"
     );
 
-    // The server ends although a component is still being compiled, and leaves nobody behind.
+    // The server ends although a component is still being compiled, and leaves no process behind.
     let begun = Instant::now();
     assert!(host.shut_down().await, "{}", host.log());
     assert!(begun.elapsed() < Duration::from_secs(10), "{}", host.log());
