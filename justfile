@@ -62,6 +62,7 @@ build: _setup-build
     cargo build --release --workspace --bin mindhost
     @just _components release plugins plugins {{ plugins }}
     @just _debug_apart "{{ target }}/release/mindhost"
+    @stat --format %s "{{ target }}/release/mindhost" | awk '{printf "mindhost has %.1f MB; bar 60 MB\n", $1 / 1000000}'
 
 # Moves the debug sections and symbols of a program into a file beside it, where backtraces and debuggers find them.
 _debug_apart program:

@@ -161,7 +161,7 @@ pub struct Parts {
     pub stored_results: StoredResults,
     /// Bounds.
     pub settings: config::Answering,
-    /// How long conversations and responses are kept; zero means for ever.
+    /// How long conversations and responses are kept; zero means without an end.
     pub retention: Duration,
     /// The tasks that a shutdown waits for.
     pub tasks: TaskTracker,

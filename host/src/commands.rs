@@ -41,7 +41,7 @@ Start here:
                                                    left in admin.key in the data directory
   export KEY=$(cat mindhost-data/admin.key)        that key, or what the terminal showed
   curl -H \"Authorization: Bearer $KEY\" http://127.0.0.1:8080/api/v1/engines
-  mindhost doctor                                  what is wrong with an installation, and how to mend it";
+  mindhost doctor                                  check the installation and suggest fixes";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -61,7 +61,7 @@ enum Command {
     /// Install, activate, make, try, test and sign plugins.
     #[command(subcommand)]
     Plugin(plugin::Plugin),
-    /// Look for what is wrong with this installation, and say how to mend it. Changes nothing.
+    /// Check the installation and suggest fixes. Changes nothing.
     Doctor,
     /// Print every setting with its default and its reason.
     Settings,

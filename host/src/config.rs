@@ -109,7 +109,7 @@ pub struct Limits {
     pub concurrent_requests: u32,
     /// Bytes of whole answers that clients have yet to read; 0 means no limit.
     pub unread_bytes_per_key: u64,
-    /// Exports under way; 0 means no limit.
+    /// Exports of a key that may run at once; 0 means no limit.
     pub exports_per_key: u32,
     /// Keys of one workspace that are valid; 0 means no limit.
     pub keys_per_workspace: u32,

@@ -200,7 +200,7 @@ fn unopened(error: Unsealable, sealed: &[u8]) -> Error {
     }
 }
 
-/// Says that secrets do not open, and are left as they are.
+/// Logs that secrets cannot be decrypted and are left as they are.
 pub fn left_sealed(holder: Holder<'_>, error: &Error) {
     let (table, id) = (holder.table, holder.id);
     let cause = std::error::Error::source(error);
@@ -208,7 +208,7 @@ pub fn left_sealed(holder: Holder<'_>, error: &Error) {
         table,
         id,
         ?cause,
-        "secrets do not open, and are left as they are: their row was changed by another hand"
+        "cannot decrypt the secrets, which are left as they are: their row was modified outside Mindhost"
     );
 }
 
@@ -281,7 +281,7 @@ pub fn changed(stored: &Clear, sent: Clear, rules: &Rules<'_>) -> Result<Clear> 
             ));
         }
     }
-    rules.check(&merged)?;
+    rules.check_changed(&merged, stored)?;
     Ok(merged)
 }
 

@@ -243,9 +243,9 @@ impl Datasources {
                 .connection_data
                 .open_for_change(&self.keys, old.holder(), &sent)?;
             let clear = connection_data::changed(&stored, sent, &rules)?;
-            // What was wrong with the old data says nothing of the new.
-            connector.forget(&old.id).await;
-            tables = self.checked(&connector, &changed, &clear, check).await?;
+            if check {
+                tables = Some(self.tried(&connector, &changed, &clear).await?);
+            }
             // Last, as in `create`.
             changed.connection_data = Stored::seal(&clear, &rules, &self.keys, changed.holder())?;
         }
@@ -294,7 +294,7 @@ impl Datasources {
         {
             return Err(Error::new(
                 Code::Forbidden,
-                "this version has never served, or was taken back since; name one that serves or has served, or ask an operator to set `plugin_digest`",
+                "this version has never served, is still on trial, or was taken back; name one that serves or has served, or ask an operator to set `plugin_digest`",
             )
             .param("plugin_digest"));
         }
@@ -463,6 +463,23 @@ impl Datasources {
             .open(&self.keys, datasource.holder())?;
         let checked = self.checked(&connector, datasource, &clear, true).await;
         checked.map(drop)
+    }
+
+    /// Tests a changed connection under an id of its own, as that of a new datasource: what was wrong with the old data says
+    /// nothing of the new, and a test that fails does not end the rest of a datasource that broke its plugin.
+    async fn tried(
+        &self,
+        connector: &Arc<dyn Connector>,
+        changed: &Datasource,
+        clear: &Clear,
+    ) -> Result<Vec<TableRef>> {
+        let target = Target {
+            id: new_id(),
+            ..self.target_of(changed, clear.clone()).await?
+        };
+        let tables = check::tables(connector, &target, self.check_timeout, &self.ending).await;
+        connector.forget(&target.id).await;
+        tables
     }
 
     async fn checked(

@@ -12,7 +12,7 @@ pub fn check(of: &str, name: &str) -> Result<()> {
         false => Err(Error::invalid(
             "name",
             format!(
-                "the name of a {of} begins with a letter, goes on with letters, digits, _ and -, and has at most 64 characters"
+                "the name of a {of} must begin with a letter, contain only letters, digits, _ and -, and be at most 64 characters long"
             ),
         )),
     }

@@ -62,13 +62,16 @@ pub async fn run() {
     memory(&host, &upstream).await;
 }
 
-/// What an operator sets who expects a crowd of one key: the limits of a key, and the memory of one provider.
+/// What an operator sets who expects a crowd of one key: the limits of a key and of its workspace, and the memory of
+/// one provider.
 pub async fn start(upstream: &Upstream) -> Host {
     let host = Host::builder()
         .env("MINDHOST_LIMITS__REQUESTS_PER_SECOND", "0")
         .env("MINDHOST_LIMITS__CONCURRENT_REQUESTS", "0")
         .env("MINDHOST_ANSWERING__CONCURRENT_PER_KEY", "2000")
         .env("MINDHOST_PLUGINS__MAX_TARGET_MEMORY_BYTES", "3221225472")
+        .env("MINDHOST_PLUGINS__MAX_KEY_INSTANCES", "1200")
+        .env("MINDHOST_PLUGINS__MAX_WORKSPACE_INSTANCES", "1200")
         .start()
         .await;
     host.sqlite("shop", "CREATE TABLE t (id INTEGER);")

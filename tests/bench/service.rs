@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
-use mindhost_tests::{Host, Mind, PostgresDatabase};
+use mindhost_tests::{Host, Mind, PostgresDatabase, build, eventually_within};
 use serde_json::{Value, json};
 
 use super::{
@@ -15,6 +15,10 @@ use super::{
 /// Clients at the same time, and how long they ask in one burst.
 const CLIENTS: usize = 16;
 const ASKING: Duration = Duration::from_secs(1);
+
+/// What a first start may take until it is ready, and may keep of memory, in MiB, when the best code is there.
+const FIRST_READY: Duration = Duration::from_millis(1_500);
+const FIRST_MEMORY: u64 = 130;
 
 /// Runs one part of it.
 pub async fn run(part: &str) {
@@ -312,6 +316,43 @@ async fn start(host: &Host) {
         shown(median),
         shown(low),
         shown(high)
+    );
+    first_start().await;
+}
+
+/// From the start of the process until it is ready with no plugin compiled before, and its memory when all are.
+async fn first_start() {
+    let cache = tempfile::TempDir::new().unwrap();
+    let plugins = std::fs::read_dir(build::plugins_dir()).unwrap();
+    let plugins = plugins.filter(|entry| {
+        let path = entry.as_ref().unwrap().path();
+        path.extension().is_some_and(|end| end == "wasm")
+    });
+    let plugins = plugins.count();
+    let began = Instant::now();
+    let host = Host::builder()
+        .env(
+            "MINDHOST_PLUGINS__CACHE_DIR",
+            cache.path().to_string_lossy(),
+        )
+        .env("MINDHOST_PLUGINS__QUICK_START", "true")
+        .env("MINDHOST_PLUGINS__COMPILE_WAIT", "700ms")
+        .start()
+        .await;
+    let ready = began.elapsed();
+    let optimized = async || host.log().matches("optimized code active").count();
+    let most = Duration::from_secs(300);
+    eventually_within(most, optimized, |count| *count >= plugins).await;
+    println!(
+        "{:<46} {}; bar {}",
+        "first start until ready",
+        shown(ready.as_secs_f64()),
+        shown(FIRST_READY.as_secs_f64())
+    );
+    println!(
+        "{:<46} {} MiB; bar {FIRST_MEMORY} MiB",
+        "  resident with optimized code",
+        resident(&host) / 1_024
     );
 }
 

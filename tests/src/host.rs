@@ -102,6 +102,7 @@ impl Builder {
         let built = std::fs::read_dir(usual).expect("the plugins of the build");
         let built = built.map(|entry| entry.expect("a plugin of the build").path());
         for path in built.chain(self.plugins.iter().cloned()) {
+            assert!(path.exists(), "there is no plugin at {}", path.display());
             let link = folder.join(path.file_name().expect("a file"));
             if !link.exists() {
                 std::os::unix::fs::symlink(path, link).expect("a link to a plugin");

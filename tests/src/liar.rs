@@ -19,7 +19,7 @@ pub enum Said {
     ),
     /// An error of that SQLSTATE.
     Error(&'static str, String),
-    /// The same bytes for ever.
+    /// The same bytes without an end.
     Forever(Vec<u8>),
 }
 
@@ -34,7 +34,7 @@ impl Said {
         Self::Rows(vec![(name.into(), type_number)], Box::new(rows.into_iter()))
     }
 
-    /// Rows of the catalog, whose columns nobody looks at.
+    /// Rows of the catalog, whose columns are not looked at.
     pub fn catalog(rows: impl Iterator<Item = Vec<Cell>> + Send + 'static) -> Self {
         Self::Rows(Vec::new(), Box::new(rows))
     }

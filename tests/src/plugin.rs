@@ -74,14 +74,12 @@ impl Version {
             bytes: std::fs::read(built).expect("the plugin of the build"),
         };
         // Its manifest is in it twice: as it was written, which it says of itself, and as the packer stored it.
-        version.replace(
-            "\"version\": \"0.1.0\"",
-            &format!("\"version\": \"{number}\""),
-        );
-        version.replace(
-            "\"version\":\"0.1.0\"",
-            &format!("\"version\":\"{number}\""),
-        );
+        let declared: Value = serde_json::from_str(&version.manifest).expect("a manifest");
+        let built = declared["version"].as_str().expect("its version");
+        for colon in [": ", ":"] {
+            let version_is = |number: &str| format!("\"version\"{colon}\"{number}\"");
+            version.replace(&version_is(built), &version_is(number));
+        }
         version
     }
 

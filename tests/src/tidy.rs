@@ -209,6 +209,20 @@ fn each_promise_has_its_test_and_each_attack_its_promise() {
 }
 
 #[test]
+fn each_file_of_attacks_is_compiled() {
+    let folder = workspace_dir().join("tests/tests/e2e");
+    let modules = text(&folder.join("attacks.rs")).expect("attacks.rs");
+    let files = std::fs::read_dir(folder.join("attacks")).expect("attacks");
+    let files = files.map(|entry| entry.expect("a file").path());
+    let names = files.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()));
+    let is_missing = |name: &String| !modules.contains(&format!("\nmod {name};"));
+    nothing(
+        names.filter(is_missing).collect(),
+        "tests/tests/e2e/attacks.rs has no `mod` for:",
+    );
+}
+
+#[test]
 fn no_file_is_too_long_to_be_one_idea() {
     let long = sources()
         .into_iter()

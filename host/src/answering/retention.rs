@@ -24,7 +24,7 @@ pub async fn keep(inner: &Inner) {
     inner.parts.ending.run_until_cancelled(look).await;
 }
 
-/// A few at a time, each in a transaction of its own, so that nobody waits long for it.
+/// A few at a time, each in a transaction of its own, so that no other write waits long for it.
 async fn tidy(inner: &Inner, retention: Duration) -> Result<()> {
     let age = SignedDuration::try_from(retention).unwrap_or(SignedDuration::MAX);
     let before = Timestamp::now().checked_sub(age).unwrap_or(Timestamp::MIN);

@@ -86,7 +86,7 @@ impl Running {
         }
         if of_key >= self.settings.concurrent_per_key {
             let setting = "answering.concurrent_per_key";
-            return Err(too_many(of_key, "answers under way", setting));
+            return Err(too_many(of_key, "concurrent answers", setting));
         }
         if record.background && in_background >= self.settings.background_per_key {
             let setting = "answering.background_per_key";
@@ -181,7 +181,7 @@ impl Running {
 fn too_many(count: usize, what: &str, setting: &str) -> Error {
     Error::new(
         Code::RateLimited,
-        format!("this key has {count} {what}, as many as it may ({setting}); wait for one to end"),
+        format!("limit of {count} {what} per key reached ({setting}); wait for one to end"),
     )
     .with_retry_after(Duration::from_secs(1))
 }

@@ -138,8 +138,8 @@ impl Gate {
         {
             tracing::warn!(
                 sign,
-                "a request came from another machine or through a proxy: until the next start plugins may not reach this \
-                 machine itself any more (egress.allow_loopback is \"auto\"); set it to true if they shall, to false if not"
+                "a request came from another machine or through a proxy: loopback access is now off \
+                 until restart (egress.allow_loopback is \"auto\"); set egress.allow_loopback to true or false"
             );
         }
     }
@@ -232,7 +232,7 @@ fn is_encoded(headers: &HeaderMap) -> bool {
 fn encoded() -> Error {
     Error::new(
         Code::UnsupportedMediaType,
-        "the body is compressed, which is not taken; send it without the header `Content-Encoding`",
+        "compressed bodies are not supported; send it without the header `Content-Encoding`",
     )
 }
 

@@ -43,12 +43,12 @@ pub(super) fn check(request: &mut Request) -> Result<()> {
 fn check_host(headers: &HeaderMap, version: Version) -> Result<()> {
     let mut hosts = headers.get_all(header::HOST).iter();
     let message = match (hosts.next(), hosts.next()) {
-        (Some(_), Some(_)) => "the request has two headers `Host`; send one",
+        (Some(_), Some(_)) => "send exactly one `Host` header",
         (None, _) if version == Version::HTTP_11 => {
             "the request has no header `Host`; send the server's name in it"
         }
         (Some(host), None) if !is_host(host.as_bytes()) => {
-            "the header `Host` is no name or address with an optional port"
+            "`Host` must be `name[:port]` or `address[:port]`"
         }
         _ => return Ok(()),
     };

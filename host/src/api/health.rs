@@ -1,5 +1,7 @@
 //! Whether the server lives, and whether it can work.
 
+use std::sync::Arc;
+
 use axum::{Json, extract::State};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -7,15 +9,26 @@ use utoipa::ToSchema;
 use super::Shutdown;
 use crate::{
     error::{Blame, Code, Error, Result},
+    plugins::Registry,
     store::Store,
 };
 
 /// How the server is.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Health {
-    /// `ok`, `ready`
+    /// `ok`
     #[schema(example = "ok")]
     status: &'static str,
+}
+
+/// Whether the server can work.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Readiness {
+    /// `ready`
+    #[schema(example = "ready")]
+    status: &'static str,
+    /// Names of the plugins that have no code yet because it is still being compiled. Calls to them wait.
+    compiling: Vec<String>,
 }
 
 /// Says that the process answers
@@ -27,11 +40,12 @@ pub(super) async fn healthz() -> Json<Health> {
 
 /// Says whether the server can work: the store answers, and the server is not ending
 #[utoipa::path(get, path = "/readyz", operation_id = "get_readiness",
-    responses((status = 200, body = Health, description = "It can work.")))]
+    responses((status = 200, body = Readiness, description = "It can work.")))]
 pub(super) async fn readyz(
     State(store): State<Store>,
     State(shutdown): State<Shutdown>,
-) -> Result<Json<Health>> {
+    State(registry): State<Arc<Registry>>,
+) -> Result<Json<Readiness>> {
     if shutdown.ending.is_cancelled() {
         return Err(Error::new(Code::Overloaded, "the server is shutting down").blamed(Blame::Host));
     }
@@ -43,5 +57,8 @@ pub(super) async fn readyz(
         .blamed(Blame::Host)
         .with_source(error)
     })?;
-    Ok(Json(Health { status: "ready" }))
+    Ok(Json(Readiness {
+        status: "ready",
+        compiling: registry.compiling(),
+    }))
 }

@@ -72,7 +72,7 @@ pub(super) struct Asked {
     wider_rights: Vec<Right>,
 }
 
-/// What shall serve.
+/// Version to activate.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[schema(as = ActivatePlugin)]
 #[serde(deny_unknown_fields)]
@@ -162,7 +162,7 @@ pub(super) async fn get(
 /// Installs a plugin file
 ///
 /// It is verified and kept under its SHA-256, and serves nothing before it is activated. With `dry_run=true` it is only
-/// shown: what it is, who signed it, and what it would reach.
+/// shown: what it is, who signed it, and its access.
 #[utoipa::path(post, path = "/plugins", operation_id = "install_plugin",
     params(DryRun, ("x-mindhost-signature" = Option<String>, Header,
         description = "The text of its minisign signature, in base64.")),
@@ -209,7 +209,7 @@ pub(super) async fn install(
 /// Puts an installed version into the place of the one that serves
 ///
 /// A version that may do more than the one before it (reach more, hold more secrets, serve more engines) needs
-/// `accept_rights`. Nothing that is under way breaks off. The version is compiled and tried with the datasources that use
+/// `accept_rights`. Running calls are not interrupted. The version is compiled and tried with the datasources that use
 /// the plugin first; then it serves a share of the calls, if `canary` says so, then all of them. Too many faults and it
 /// goes back by itself.
 #[utoipa::path(post, path = "/plugins/{name}/activate", operation_id = "activate_plugin",

@@ -32,7 +32,7 @@ pub(super) fn sign(request: &Request) -> Option<String> {
     }
     // Clients of today speak 1.1; nginx speaks 1.0 to what is behind it, and names itself nowhere.
     if request.version() == Version::HTTP_10 {
-        return Some("it was HTTP/1.0, as proxies send it".to_owned());
+        return Some("the request used HTTP/1.0, which suggests a proxy".to_owned());
     }
     let target = request.uri().authority().map(|one| one.as_str());
     let hosts = request.headers().get_all(header::HOST).iter();

@@ -86,8 +86,8 @@ impl FailedLogins {
             return Ok(());
         }
         let message = format!(
-            "{limit} wrong keys came from your address within a minute, as many as may (limits.failed_logins); send a valid \
-             key after the time in the header Retry-After"
+            "too many invalid keys from your address; limit {limit} per minute (limits.failed_logins); send a valid key after \
+             the time in the header Retry-After"
         );
         Err(Error::new(Code::RateLimited, message).with_retry_after(left))
     }

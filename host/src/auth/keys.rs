@@ -314,7 +314,7 @@ pub async fn rotate(
     }
     let (claims, proof) = store::claimed(&mut tx, id).await?;
     if !claims.is_proven(keys, proof.as_deref()) {
-        let message = "this key was written into the store by another hand; make another one";
+        let message = "this key was modified outside Mindhost; make another one";
         return Err(Error::new(Code::WrongState, message));
     }
     let text = new_text()?;

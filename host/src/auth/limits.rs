@@ -28,7 +28,7 @@ type Running = Arc<Mutex<HashMap<Arc<str>, Used>>>;
 /// What a key uses now.
 #[derive(Debug, Default)]
 struct Used {
-    /// Requests under way.
+    /// Requests in flight.
     requests: u32,
     /// Bytes of whole answers that its clients have yet to take.
     unread: u64,
@@ -83,7 +83,7 @@ impl Limits {
         {
             let wait = early.wait_time_from(DefaultClock::default().now());
             return Err(refused(
-                "this key sends requests faster than it may (limits.requests_per_second, limits.burst)",
+                "this key exceeds its request rate (limits.requests_per_second, limits.burst)",
                 wait,
             ));
         }
@@ -93,7 +93,7 @@ impl Limits {
             && used.requests >= limit.get()
         {
             let message = format!(
-                "this key has {limit} requests under way, as many as it may (limits.concurrent_requests)"
+                "limit of {limit} concurrent requests per key reached (limits.concurrent_requests)"
             );
             return Err(refused(&message, LATER));
         }
@@ -128,8 +128,7 @@ impl Place {
         };
         if self.max_unread > 0 && used.unread > 0 && used.unread + bytes > self.max_unread {
             let message = format!(
-                "the clients of this key have yet to read {} bytes of answers; with this one it would be more than the {} that \
-                 may wait for them (limits.unread_bytes_per_key)",
+                "{} unread response bytes for this key; limit {} (limits.unread_bytes_per_key)",
                 used.unread, self.max_unread
             );
             return Err(refused(&message, LATER));

@@ -1,4 +1,4 @@
-//! `mindhost doctor`: looks at an installation without changing it, and says how to mend what is wrong.
+//! `mindhost doctor`: checks the installation without changing it, and suggests fixes.
 
 use std::{fs, os::unix::fs::MetadataExt, path::Path, process::ExitCode};
 
@@ -33,9 +33,9 @@ fn report(findings: &[Finding]) -> ExitCode {
         match finding {
             Good(what) => say!("ok    {what}"),
             Note(what) => say!("note  {what}"),
-            Bad { what, mend } => {
+            Bad { what, fix } => {
                 healthy = false;
-                say!("BAD   {what}\n      mend: {mend}");
+                say!("BAD   {what}\n      fix: {fix}");
             }
         }
     }
@@ -170,7 +170,7 @@ fn loopback(config: &Config, workspaces: Option<i64>) -> Finding {
         (Switch::Off, _) => Good("loopback: plugins may not reach this machine itself".to_owned()),
         (Switch::Auto, Some(why)) => Note(format!(
             "loopback: plugins may not reach this machine itself: egress.allow_loopback is \"auto\", and {why}; set \
-             egress.allow_loopback = true if they shall"
+             egress.allow_loopback = true to let them"
         )),
         (Switch::Auto, None) => Note(
             "loopback: plugins may reach this machine itself (egress.allow_loopback is \"auto\") until a second workspace \

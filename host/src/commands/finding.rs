@@ -7,15 +7,15 @@ pub(super) enum Finding {
     /// It works, but the operator should know.
     Note(String),
     /// It keeps the server from working; what to do.
-    Bad { what: String, mend: String },
+    Bad { what: String, fix: String },
 }
 
 impl Finding {
-    /// Something that must be mended, and how.
-    pub(super) fn bad(what: impl Into<String>, mend: impl Into<String>) -> Self {
+    /// Something that must be fixed, and how.
+    pub(super) fn bad(what: impl Into<String>, fix: impl Into<String>) -> Self {
         Self::Bad {
             what: what.into(),
-            mend: mend.into(),
+            fix: fix.into(),
         }
     }
 }

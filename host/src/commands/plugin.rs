@@ -35,7 +35,7 @@ pub(super) use self::list::examine;
 pub(crate) enum Plugin {
     /// List the plugins of a running server, or those of a directory: what each is, whether it serves, and how it is.
     List(list::List),
-    /// Show a plugin of a running server with its versions, or what a file is and what it would reach.
+    /// Show a plugin of a running server with its versions, or what a file is and its access.
     Show(show::Show),
     /// Install a file, a directory or a reference on a running server. It serves nothing before it is activated.
     Install(install::Install),
@@ -43,7 +43,7 @@ pub(crate) enum Plugin {
     Activate(activate::Activate),
     /// Go back to the version that served before, at once.
     Rollback(activate::Rollback),
-    /// Let a version be called again that is not any more because it failed too often.
+    /// Release a version from quarantine.
     Release(release::Release),
     /// Show what a plugin has used, and how its versions are.
     Usage(usage::Usage),

@@ -25,7 +25,7 @@ pub(crate) enum Secrets {
         #[arg(long, default_value_t = 120)]
         wait: u64,
     },
-    /// Print a new secret key, for a source that is no file.
+    /// Print a new secret key.
     Generate,
 }
 

@@ -104,7 +104,7 @@ async fn serve(
     if let (Switch::Auto, Some(why)) = (config.egress.allow_loopback, why_remote) {
         tracing::info!(
             why,
-            "plugins may not reach this machine itself (egress.allow_loopback is \"auto\"); set it to true if they shall"
+            "plugins may not reach this machine itself (egress.allow_loopback is \"auto\"); set it to true to let them"
         );
     }
     let registry =

@@ -19,9 +19,9 @@ impl AddressRule {
         self.net.contains(&ip) && self.port.is_none_or(|own| own == port)
     }
 
-    /// Whether the rule is about this port, and not about all.
-    pub fn names_port(&self, port: u16) -> bool {
-        self.port == Some(port)
+    /// Whether the rule is about this port of the address, and not about all of its ports.
+    pub fn names_port(&self, ip: IpAddr, port: u16) -> bool {
+        self.port.is_some() && self.matches(ip, port)
     }
 }
 

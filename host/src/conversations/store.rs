@@ -332,7 +332,7 @@ pub async fn delete(store: &Store, id: Uuid) -> Result<()> {
 /// Conversations that are removed at a time.
 const QUIET_AT_ONCE: u32 = 100;
 
-/// Some conversations in which nothing was said since a time, and in which nothing is under way.
+/// Some conversations in which nothing was said since a time, and in which no answer is being made.
 pub async fn quiet(store: &Store, since: Timestamp) -> Result<Vec<Uuid>> {
     let sql = format!(
         "SELECT id FROM conversations c WHERE id < $1 AND created_at < $2

@@ -12,7 +12,7 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-pub use checks::{is_name, version_order};
+pub use checks::{check_origins, is_name, version_order};
 
 use self::{checks::check_manifest, sections::sections};
 use super::manifest::{Manifest, SECTION};
@@ -68,6 +68,14 @@ impl Package {
     /// Reads a file of at most `max_bytes`.
     pub fn read(path: &Path, max_bytes: u64) -> Result<Self, Refusal> {
         Self::parse(read_file(path, max_bytes)?)
+    }
+
+    /// Whether the manifest is as that of a new plugin must be.
+    ///
+    /// # Errors
+    /// What to change.
+    pub fn check_new(&self) -> Result<(), Refusal> {
+        check_origins(&self.manifest)
     }
 
     /// Looks at everything in the component, down to the instructions of each function: what this refuses cannot be
@@ -170,7 +178,7 @@ pub fn scan(dir: &Path, max_bytes: u64) -> Vec<(PathBuf, Result<Package, Refusal
 /// Puts a manifest into a component, in place of one that is there. The result is a plugin that this host
 /// would install.
 pub fn pack(component: &[u8], manifest: &str) -> Result<Vec<u8>, Refusal> {
-    parse_manifest(manifest.as_bytes())?;
+    check_origins(&parse_manifest(manifest.as_bytes())?)?;
     let mut packed = Vec::with_capacity(component.len() + manifest.len() + 64);
     packed.extend_from_slice(component.get(..8).ok_or_else(not_a_component)?);
     for section in sections(component)? {

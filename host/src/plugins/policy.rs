@@ -140,11 +140,12 @@ impl Default for EgressRules {
 }
 
 impl EgressRules {
-    /// Says why a port may not be reached, or nothing if it may. `own` is the one that the plugin itself uses when its
-    /// configuration names none.
-    pub fn port_refusal(&self, port: u16, own: Option<u16>) -> Option<String> {
+    /// Says why a port of an address may not be reached, or nothing if it may. `own` is the one that the plugin itself uses
+    /// when its configuration names none.
+    pub fn port_refusal(&self, address: SocketAddr, own: Option<u16>) -> Option<String> {
+        let (ip, port) = (destination(address.ip()), address.port());
         let granted = self.allow_ports.contains(&port)
-            || self.allow.iter().any(|rule| rule.names_port(port))
+            || self.allow.iter().any(|rule| rule.names_port(ip, port))
             || own == Some(port);
         let usual = ports::usual(port).filter(|_| !granted)?;
         Some(format!(
@@ -445,19 +446,25 @@ mod tests {
             allow_ports: allow_ports.to_vec(),
             ..EgressRules::default()
         };
-        let why = rules(&[], &[]).port_refusal(6379, Some(5432)).unwrap();
+        let at = |port: u16| SocketAddr::from(([10, 0, 0, 1], port));
+        let why = rules(&[], &[]).port_refusal(at(6379), Some(5432)).unwrap();
         assert!(
             why.contains("Redis") && why.contains("egress.allow_ports"),
             "{why}"
         );
-        assert_eq!(rules(&[], &[]).port_refusal(6379, Some(6379)), None);
-        assert_eq!(rules(&[], &[6379]).port_refusal(6379, Some(5432)), None);
-        assert_eq!(
-            rules(&["10.0.0.1:6379"], &[]).port_refusal(6379, None),
-            None
+        assert_eq!(rules(&[], &[]).port_refusal(at(6379), Some(6379)), None);
+        assert_eq!(rules(&[], &[6379]).port_refusal(at(6379), Some(5432)), None);
+        assert_eq!(rules(&[], &[]).port_refusal(at(15432), Some(5432)), None);
+        assert!(
+            rules(&["10.0.0.1"], &[])
+                .port_refusal(at(6379), None)
+                .is_some()
         );
-        assert!(rules(&["10.0.0.1"], &[]).port_refusal(6379, None).is_some());
-        assert_eq!(rules(&[], &[]).port_refusal(15432, Some(5432)), None);
+        // The port of one address is no port of its neighbours.
+        let one = rules(&["10.0.0.1:6379", "10.0.0.0/8"], &[]);
+        assert_eq!(one.port_refusal(at(6379), None), None);
+        let neighbour = SocketAddr::from(([10, 0, 0, 2], 6379));
+        assert!(one.port_refusal(neighbour, None).is_some());
     }
 
     #[test]

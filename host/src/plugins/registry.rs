@@ -129,7 +129,7 @@ impl Sources {
 
 impl Registry {
     /// Reads, verifies and loads every file of the plugins directory, in parallel, and what served before. A file that
-    /// cannot be used is reported in [`Registry::installed`] and harms nobody else. With [`Sources::soon`] the code of
+    /// cannot be used is reported in [`Registry::installed`] and harms no other plugin. With [`Sources::soon`] the code of
     /// some may come later; see [`Registry::follow`].
     ///
     /// # Errors
@@ -158,11 +158,16 @@ impl Registry {
             sources.seal_key,
             sources.compilers,
         );
+        let loader = Arc::new(loader);
+        if sources.import {
+            let loader = Arc::clone(&loader);
+            tokio::task::spawn_blocking(move || loader.sweep());
+        }
         let mut registry = Self {
             workshop: Some(Workshop {
                 artifacts,
                 trust: sources.trust,
-                loader: Arc::new(loader),
+                loader,
                 runtime,
                 drain_timeout,
             }),
@@ -288,7 +293,7 @@ impl Registry {
         *locks::write(&self.table) = Arc::new(table);
     }
 
-    /// Gives what nobody serves to the newest versions. Returns those, and the ones that an operator has to accept, with
+    /// Gives what no version serves to the newest ones. Returns those, and the ones that an operator has to accept, with
     /// what of them.
     async fn fill(
         &self,
@@ -327,6 +332,13 @@ impl Registry {
     }
 
     fn report(&self) {
+        for (plugin, reason) in self.outdated() {
+            tracing::warn!(
+                plugin,
+                reason,
+                "a plugin serves on that could not be installed any more"
+            );
+        }
         for plugin in self.installed() {
             let file = plugin.file.as_ref().map(|file| file.display().to_string());
             let name = plugin.about.as_ref().map(|about| about.name.as_str());

@@ -33,6 +33,9 @@ pub struct Rights {
     clear: BTreeSet<String>,
     /// Properties whose change takes the stored secrets away.
     destinations: BTreeSet<String>,
+    /// Properties whose values may have lines.
+    #[serde(default)]
+    lines: BTreeSet<String>,
     /// Id of the trusted key that signed it.
     signer: Option<String>,
 }
@@ -60,6 +63,7 @@ impl Rights {
             asks: asks(manifest, secrets.difference(&withheld)),
             clear: clear.map(|(name, _)| name.clone()).collect(),
             destinations: marked("x-destination"),
+            lines: marked("x-multiline"),
             secrets,
             withheld,
             signer: signer.map(str::to_owned),
@@ -86,6 +90,12 @@ impl Rights {
             wider.insert(
                 format!("kept:{property}"),
                 format!("stored secrets stay when `{property}` changes"),
+            );
+        }
+        for property in self.lines.difference(&other.lines) {
+            wider.insert(
+                format!("lines:{property}"),
+                format!("`{property}` may contain line feeds and tabs"),
             );
         }
         if other.signer.is_some() && other.signer != self.signer {

@@ -37,6 +37,35 @@ impl<'a> Rules<'a> {
     /// # Errors
     /// `invalid_connection_data`, naming the property; the value is not repeated, for it may be a secret.
     pub fn check(&self, data: &Map<String, Value>) -> Result<()> {
+        self.check_shape(data)?;
+        self.check_lines(data, |_| false)
+    }
+
+    /// Checks stored data with a change applied. See [`Self::check_stored`] for what did not change.
+    ///
+    /// # Errors
+    /// As [`Self::check`].
+    pub fn check_changed(
+        &self,
+        data: &Map<String, Value>,
+        stored: &Map<String, Value>,
+    ) -> Result<()> {
+        self.check_shape(data)?;
+        let is_kept = |name: &str| data.get(name) == stored.get(name);
+        self.check_lines(data, |name| !self.knows_lines() && is_kept(name))
+    }
+
+    /// Checks data that were stored before. A plugin that was built before there was the mark `x-multiline` has it
+    /// nowhere, and certificates with lines were stored for it: they stay usable.
+    ///
+    /// # Errors
+    /// As [`Self::check`].
+    pub fn check_stored(&self, data: &Map<String, Value>) -> Result<()> {
+        self.check_shape(data)?;
+        self.check_lines(data, |_| !self.knows_lines())
+    }
+
+    fn check_shape(&self, data: &Map<String, Value>) -> Result<()> {
         let validator = jsonschema::draft202012::new(self.schema).map_err(|error| {
             Error::new(
                 Code::PluginError,
@@ -47,7 +76,7 @@ impl<'a> Rules<'a> {
         })?;
         let data = Value::Object(data.clone());
         match validator.iter_errors(&data).next() {
-            None => self.check_lines(&data),
+            None => Ok(()),
             Some(error) => Err(self.explain(&error)),
         }
     }
@@ -60,12 +89,11 @@ impl<'a> Rules<'a> {
     }
 
     /// Refuses control characters: what a plugin sends somewhere must not begin a line there that says something else.
-    /// Properties that the schema marks as `x-multiline` may have lines.
-    fn check_lines(&self, data: &Value) -> Result<()> {
-        for (name, value) in data.as_object().into_iter().flatten() {
-            let is_multiline = self
-                .property(name)
-                .is_some_and(|property| marked(property, "x-multiline"));
+    /// Properties that the schema marks as `x-multiline` may have lines, and those that `is_old` names.
+    fn check_lines(&self, data: &Map<String, Value>, is_old: impl Fn(&str) -> bool) -> Result<()> {
+        for (name, value) in data {
+            let is_marked = self.property(name).is_some_and(is_multiline);
+            let is_multiline = is_marked || is_old(name);
             if let Some(place) = unprintable(value, is_multiline) {
                 let param = format!("connection_data.{name}{place}");
                 let but = match is_multiline {
@@ -77,6 +105,12 @@ impl<'a> Rules<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Whether the author of the schema knew of the mark `x-multiline`.
+    fn knows_lines(&self) -> bool {
+        self.properties()
+            .any(|(_, property)| is_multiline(property))
     }
 
     fn explain(&self, error: &ValidationError<'_>) -> Error {
@@ -155,6 +189,10 @@ fn unprintable(value: &Value, is_multiline: bool) -> Option<String> {
     }
 }
 
+fn is_multiline(property: &Value) -> bool {
+    marked(property, "x-multiline")
+}
+
 fn marked(property: &Value, mark: &str) -> bool {
     property.get(mark).and_then(Value::as_bool).unwrap_or(false)
 }
@@ -190,5 +228,30 @@ mod tests {
             json!({"port": 1, "tls": {}}),
             json!({"port": 1, "tls": {"mode": "prefer"}}),
         );
+    }
+    #[test]
+    fn stored_lines_stay_usable_where_the_plugin_is_older_than_the_mark() {
+        let pem = "-----BEGIN CERTIFICATE-----\nMIIB\n";
+        let data = |ca: &str, user: &str| {
+            let data = json!({"ca": ca, "user": user});
+            data.as_object().unwrap().clone()
+        };
+        let schema = |mark: bool| {
+            json!({"type": "object", "properties": {
+                "ca": {"type": "string", "x-multiline": mark}, "user": {"type": "string"},
+            }})
+        };
+        let (old, new) = (schema(false), schema(true));
+        let (old, new) = (Rules::new(&old), Rules::new(&new));
+        let stored = data(pem, "u");
+        assert!(old.check_stored(&stored).is_ok() && new.check_stored(&stored).is_ok());
+        assert!(old.check_stored(&data("a\u{1}b", "u")).is_err());
+        assert!(new.check_stored(&data(pem, "u\r\nQUIT")).is_err());
+        // What is sent anew is held to the marks there are.
+        assert!(old.check(&stored).is_err() && new.check(&stored).is_ok());
+        assert!(old.check_changed(&data(pem, "other"), &stored).is_ok());
+        assert!(old.check_changed(&data(pem, "u\nv"), &stored).is_err());
+        assert!(old.check_changed(&data("a\nb", "u"), &stored).is_err());
+        assert!(new.check_changed(&data("a\nb", "u"), &stored).is_ok());
     }
 }

@@ -29,7 +29,7 @@ const BATCHES_IN_FLIGHT: usize = 2;
 /// A CSV stream that has begun.
 pub struct Export {
     pieces: mpsc::Receiver<io::Result<Bytes>>,
-    /// Cancelled when nobody may have the rest, not even what waits in `pieces`.
+    /// Cancelled when the client may not have the rest, not even what waits in `pieces`.
     ended: CancellationToken,
     /// The component that serves it.
     pub digest: String,
@@ -53,7 +53,7 @@ pub struct Terms {
     pub tally: Option<Arc<Tally>>,
     /// Its place among those of its key.
     pub place: Place,
-    /// Done with the reason when nobody may have it any more.
+    /// Done with the reason when the client may not have it any more.
     pub ended: Pin<Box<dyn Future<Output = Error> + Send>>,
 }
 

@@ -1,4 +1,4 @@
-//! How many exports a key may have under way.
+//! How many exports may run for a key at once.
 
 use std::{
     collections::HashMap,
@@ -14,7 +14,7 @@ use crate::{
 
 type UnderWay = Arc<Mutex<HashMap<Arc<str>, u32>>>;
 
-/// The exports that are under way.
+/// The running exports.
 #[derive(Clone)]
 pub struct Exports {
     per_key: Option<NonZeroU32>,
@@ -49,8 +49,7 @@ impl Exports {
             return Err(Error::new(
                 Code::RateLimited,
                 format!(
-                    "this key has {limit} exports under way, as many as it may (limits.exports_per_key); read one of them to \
-                     its end, or break it off"
+                    "limit of {limit} concurrent exports per key reached (limits.exports_per_key); finish or cancel one of them"
                 ),
             )
             .with_retry_after(Duration::from_secs(1)));

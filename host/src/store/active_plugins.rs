@@ -117,7 +117,8 @@ impl Store {
         Ok(Incumbents::new(served, &self.active_plugins().await?))
     }
 
-    /// Whether a version has served and was not taken back since.
+    /// Whether a version has served, was not taken back since, and no rollout to it is running: until the end of its
+    /// probation it may still be taken back.
     ///
     /// # Errors
     /// When the store fails.
@@ -127,7 +128,16 @@ impl Store {
                 .bind(digest)
                 .fetch_optional(self.pool())
                 .await?;
-        Ok(rolled_back == Some(0))
+        // There are few: one of a plugin at most.
+        let running: Vec<String> =
+            sqlx::query_scalar("SELECT record FROM rollouts WHERE ended_at = 0")
+                .fetch_all(self.pool())
+                .await?;
+        let is_to = |record: &String| {
+            let record: serde_json::Value = serde_json::from_str(record).unwrap_or_default();
+            record["to"] == digest
+        };
+        Ok(rolled_back == Some(0) && !running.iter().any(is_to))
     }
 }
 

@@ -81,7 +81,7 @@ impl Bounds {
         })
     }
 
-    /// Bytes that are free on the disk of the store, as of a moment ago; all there are where nobody can tell.
+    /// Bytes that are free on the disk of the store, as of a moment ago; all there are where it is unknown.
     pub fn free(&self) -> u64 {
         let Some(dir) = &self.dir else {
             return u64::MAX;
@@ -173,7 +173,7 @@ impl Store {
         match count < i64::from(limit) {
             true => Ok(()),
             false => Err(exceeded(format!(
-                "this workspace has {count} {name}, as many as it may (limits.{name}_per_workspace); delete some first"
+                "limit of {limit} {name} per workspace reached (limits.{name}_per_workspace); delete some first"
             ))),
         }
     }

@@ -142,6 +142,11 @@ pub(crate) fn endless(what: &str) -> Error {
     untrue(&format!("sends {what} without an end")).connection_usable(false)
 }
 
+/// The server says much and answers nothing. What else it sends stays unread, so the connection is of no more use.
+pub(crate) fn chatty(most: usize, what: &str) -> Error {
+    untrue(&format!("sent more than {most} {what} without a result")).connection_usable(false)
+}
+
 /// What a failed read or write of an established connection means.
 pub(crate) fn transport(error: &io::Error) -> Error {
     let kind = net::error_kind(error);

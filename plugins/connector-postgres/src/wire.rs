@@ -8,7 +8,7 @@ use mindhost_sdk::net::TcpStream;
 use mindhost_sdk::{Error, ErrorKind, Result, control};
 use postgres_protocol::message::backend::{self, Message};
 
-use crate::error::{ServerError, endless, malformed, transport};
+use crate::error::{ServerError, chatty, malformed, transport};
 use crate::fields::CutFields;
 
 /// Room for the bytes that one read fetches, and for most messages.
@@ -19,8 +19,8 @@ const HEADER: usize = 5;
 pub(crate) const MAX_CONTROL_MESSAGE: usize = 1 << 20;
 /// The longest error or notice: a statement that it quotes may be as long as a text can be in PostgreSQL.
 const MAX_ERROR: usize = 1 << 30;
-/// Messages other than rows, and their bytes, that may come between two requests. A server that sends more never
-/// answers.
+/// Messages, and their bytes, that may come after a request or a row before the next row. A server that sends more never
+/// answers. Notices are dropped as they come, so only their number counts.
 const MAX_CHATTER: usize = 1_000_000;
 const MAX_CHATTER_BYTES: usize = 64 << 20;
 
@@ -97,13 +97,41 @@ pub(crate) struct Wire {
     /// Messages to send with the next flush.
     pub(crate) output: BytesMut,
     max_row: usize,
-    /// What came since the last request, without rows.
-    chatter: usize,
-    chatter_bytes: usize,
+    /// What came since the last request or row.
+    chatter: Chatter,
     /// Requests whose end the server has not told yet.
     unanswered: u32,
     /// The call was told to end, and only the end of what runs in the server is waited for.
     is_ending: bool,
+}
+
+/// Messages, and their bytes, that are no rows.
+#[derive(Default)]
+struct Chatter {
+    messages: usize,
+    bytes: usize,
+}
+
+impl Chatter {
+    /// Counts a message; a row begins anew.
+    #[inline]
+    fn count(&mut self, tag: u8, length: usize) -> Result<()> {
+        if tag == backend::DATA_ROW_TAG {
+            *self = Self::default();
+            return Ok(());
+        }
+        if self.messages >= MAX_CHATTER {
+            return Err(chatty(MAX_CHATTER, "messages"));
+        }
+        if self.bytes >= MAX_CHATTER_BYTES {
+            return Err(chatty(MAX_CHATTER_BYTES, "bytes of messages"));
+        }
+        self.messages += 1;
+        if tag != backend::NOTICE_RESPONSE_TAG {
+            self.bytes += length;
+        }
+        Ok(())
+    }
 }
 
 impl Wire {
@@ -117,8 +145,7 @@ impl Wire {
             replayed: 0,
             output: BytesMut::with_capacity(1024),
             max_row: MAX_CONTROL_MESSAGE,
-            chatter: 0,
-            chatter_bytes: 0,
+            chatter: Chatter::default(),
             unanswered: 0,
             is_ending: false,
         }
@@ -139,7 +166,7 @@ impl Wire {
         if self.output.is_empty() {
             return Ok(());
         }
-        (self.chatter, self.chatter_bytes) = (0, 0);
+        self.chatter = Chatter::default();
         self.unanswered += requests(&self.output);
         let sent = self.transport.write_all(&self.output);
         self.output.clear();
@@ -150,7 +177,7 @@ impl Wire {
     pub(crate) fn next(&mut self) -> Result<Frame<'_>> {
         loop {
             let (tag, length) = self.locate()?;
-            self.count(tag, length)?;
+            self.chatter.count(tag, length)?;
             if !matches!(
                 tag,
                 backend::NOTICE_RESPONSE_TAG
@@ -166,21 +193,8 @@ impl Wire {
     /// The next message, whatever it is.
     pub(crate) fn next_any(&mut self) -> Result<Frame<'_>> {
         let (tag, length) = self.locate()?;
-        self.count(tag, length)?;
+        self.chatter.count(tag, length)?;
         Ok(self.cut(tag, length))
-    }
-
-    #[inline]
-    fn count(&mut self, tag: u8, length: usize) -> Result<()> {
-        if tag == backend::DATA_ROW_TAG {
-            return Ok(());
-        }
-        if self.chatter >= MAX_CHATTER || self.chatter_bytes >= MAX_CHATTER_BYTES {
-            return Err(endless("messages"));
-        }
-        self.chatter += 1;
-        self.chatter_bytes += length;
-        Ok(())
     }
 
     /// Whether the next message is here already, so that asking for it cannot wait.
@@ -310,9 +324,6 @@ impl Wire {
         if length > MAX_ERROR {
             return Err(malformed("a message"));
         }
-        if tag == backend::NOTICE_RESPONSE_TAG {
-            self.chatter_bytes += length;
-        }
         self.start += HEADER;
         let (mut fields, mut left) = (CutFields::default(), length);
         while left > 0 {
@@ -423,4 +434,27 @@ fn has_fields(tag: u8) -> bool {
 
 fn is_backend_tag(tag: u8) -> bool {
     b"123ACcDdEGHIKNnRSsTtvVWZ".contains(&tag)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_messages_without_a_row_between_them_add_up() {
+        let mut chatter = Chatter::default();
+        // A function that says something for each of many rows.
+        for _ in 0..2 * MAX_CHATTER {
+            assert!(chatter.count(backend::NOTICE_RESPONSE_TAG, 1 << 20).is_ok());
+            assert!(chatter.count(backend::DATA_ROW_TAG, 8).is_ok());
+        }
+        for _ in 0..MAX_CHATTER {
+            assert!(chatter.count(backend::NOTICE_RESPONSE_TAG, 1 << 20).is_ok());
+        }
+        assert!(chatter.count(backend::NOTICE_RESPONSE_TAG, 8).is_err());
+        let mut chatter = Chatter::default();
+        let large = MAX_CHATTER_BYTES;
+        assert!(chatter.count(backend::PARAMETER_STATUS_TAG, large).is_ok());
+        assert!(chatter.count(backend::PARAMETER_STATUS_TAG, 1).is_err());
+    }
 }

@@ -7,7 +7,7 @@ pub const PAGE: &str = "host/docs/security.md";
 /// What the names of attacks begin with.
 const ATTACK: &str = "attacks::";
 
-/// The tests that a page names and nobody wrote, and the attacks that it does not name.
+/// The tests that a page names and that do not exist, and the attacks that it does not name.
 pub fn broken(page: &str, written: &BTreeSet<String>) -> Vec<String> {
     let named = named(page);
     let missing = named

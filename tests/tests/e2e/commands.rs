@@ -72,7 +72,7 @@ async fn doctor_finds_what_is_wrong_and_says_how_to_mend_it() {
             stdout(&output)
         );
         if !success {
-            assert!(stdout(&output).contains("mend: "), "{}", stdout(&output));
+            assert!(stdout(&output).contains("fix: "), "{}", stdout(&output));
         }
     };
     let mode = |mode| {

@@ -13,7 +13,7 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 use crate::{auth::limits::Place, error::Result, usage::Tally};
 
 /// Longest piece that is handed on at a time. What is below the connection takes as much of them as its buffers have room
-/// for, so a long answer is under way for as long as its client reads it.
+/// for, so a long answer counts for as long as its client reads it.
 const PIECE: usize = 64 << 10;
 
 /// A body that counts its bytes. Until its last byte was taken, or it is dropped, the request is under way.

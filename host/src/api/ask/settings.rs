@@ -26,14 +26,14 @@ impl CreateResponse {
         if self.top_logprobs.is_some_and(|count| count > LOGPROBS) {
             return Err(Error::invalid(
                 "top_logprobs",
-                format!("`top_logprobs` is a whole number from 0 to {LOGPROBS}"),
+                format!("`top_logprobs` must be an integer from 0 to {LOGPROBS}"),
             ));
         }
         let tier = self.service_tier.as_deref();
         if tier.is_some_and(|tier| !TIERS.contains(&tier)) {
             return Err(Error::invalid(
                 "service_tier",
-                format!("`service_tier` is one of {}", TIERS.join(", ")),
+                format!("`service_tier` must be one of {}", TIERS.join(", ")),
             ));
         }
         Ok(Settings {

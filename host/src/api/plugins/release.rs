@@ -66,7 +66,7 @@ fn not_used(name: &str, digest: &str, used: &[String]) -> Error {
     .param("digest")
 }
 
-/// Lets a plugin be called again
+/// Releases a plugin from quarantine
 ///
 /// Ends its quarantine and every time for which it rests, and forgets the faults that led there. An operator does so for
 /// all workspaces; an admin for the datasources and providers of the own one, and what the version is as a whole stays.

@@ -48,7 +48,7 @@ pub(crate) struct Activate {
 /// What a version may do beyond the one before.
 #[derive(Debug, Args)]
 pub(super) struct Accept {
-    /// Rights beyond those of the version before that it may have, by the names that the refusal lists.
+    /// Accept these additional rights, by the names that the refusal lists.
     #[arg(long = "accept-rights", value_name = "RIGHT", value_delimiter = ',')]
     rights: Vec<String>,
 }

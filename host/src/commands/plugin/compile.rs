@@ -11,10 +11,10 @@ const SPARE_NICENESS: i32 = 19;
 #[derive(Debug, Args)]
 pub(crate) struct Compile {
     compiler: Made,
-    /// Somebody waits for the code.
+    /// Run at normal priority.
     #[arg(long, conflicts_with = "spare")]
     urgent: bool,
-    /// Leave the processors to everything else.
+    /// Run at lowest priority.
     #[arg(long)]
     spare: bool,
 }

@@ -21,7 +21,7 @@ pub(crate) struct Install {
     /// A signature is taken from FILE.minisig beside it.
     #[arg(required_unless_present = "locked")]
     source: Option<String>,
-    /// Only show what it is, who signed it and what it would reach.
+    /// Only show what it is, who signed it and its access.
     #[arg(long)]
     dry_run: bool,
     /// Let it serve at once; what serves already goes on.

@@ -91,6 +91,12 @@ pub(in crate::commands) async fn examine(config: &Config) -> Vec<Finding> {
         )];
     }
     let mut findings: Vec<_> = registry.installed().iter().map(finding).collect();
+    let outdated = registry.outdated().into_iter();
+    findings.extend(outdated.map(|(plugin, reason)| {
+        Finding::Note(format!(
+            "plugin: {plugin} serves on, and could not be installed any more: {reason}"
+        ))
+    }));
     if registry.models().is_empty() {
         findings.push(Finding::bad(
             "plugins: no model plugin is active",

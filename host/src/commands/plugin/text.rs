@@ -20,7 +20,7 @@ fn of<'a>(value: &'a Value, name: &str) -> &'a str {
 /// What a file is and what it asks for.
 pub(super) fn asks(inspected: &Value) -> String {
     let mut text = format!(
-        "{} {} ({})\n  digest     sha256:{}\n  size       {} bytes\n  signed by  {}\n  contract   {} of WIT {}\n",
+        "{} {} ({})\n  digest     sha256:{}\n  size       {} bytes\n  signer     {}\n  contract   {} of WIT {}\n",
         of(inspected, "name"),
         of(inspected, "version"),
         of(inspected, "title"),
@@ -101,7 +101,7 @@ pub(super) fn asks(inspected: &Value) -> String {
 /// Who signed a file, and what else this host trusts that key with.
 fn signed_by(inspected: &Value) -> String {
     let signer = inspected["signer"].as_str();
-    let signer = signer.unwrap_or("nobody whom this host trusts");
+    let signer = signer.unwrap_or("unsigned (no trusted signature)");
     match inspected["signer_limits"].as_str() {
         Some(limits) => format!("{signer}, trusted with {limits}"),
         None => signer.to_owned(),

@@ -198,7 +198,7 @@ fn take_away(health: &Health, workspace: &str, users: Users) {
 #[test]
 fn one_workspace_takes_a_version_from_nobody_else() {
     let health = health();
-    // Nobody else has used it since the start.
+    // No other workspace has used it since the start.
     take_away(&health, "bad", workspaces(1));
     assert!(health.admit(&target("good")).is_ok());
     let alone = report(&health, &["bad"]);

@@ -9,7 +9,7 @@ use super::{
     super::{
         Manifest,
         artifacts::{Hold, signature_beside},
-        package::{Package, Refusal},
+        package::{Package, Refusal, check_origins},
         signatures::Signer,
         wasm::{Loaded, Ready},
     },
@@ -69,6 +69,20 @@ impl Registry {
         })
     }
 
+    /// What is wrong with installed versions that serve all the same: the name and version of each, and what to change.
+    pub fn outdated(&self) -> Vec<(String, String)> {
+        let known = locks::read(&self.known);
+        let outdated = known.values().filter_map(|one| {
+            let refusal = check_origins(&one.manifest).err()?;
+            let about = &one.about;
+            Some((
+                format!("{} {}", about.name, about.version),
+                refusal.to_string(),
+            ))
+        });
+        outdated.collect()
+    }
+
     /// Size of the largest file that is taken.
     ///
     /// # Errors
@@ -83,6 +97,7 @@ impl Registry {
         let judge = move || {
             let package = Package::parse(bytes)?;
             let signer = trust.judge(&package, signature.as_deref())?;
+            package.check_new()?;
             package.validate()?;
             Ok(Judged {
                 package: Arc::new(package),

@@ -1,6 +1,6 @@
 //! Plugins whose code comes after the registry is there: a start does not wait for a component that takes long.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use futures_util::future::join_all;
 use tokio::time::timeout;
@@ -37,7 +37,7 @@ impl Registry {
             let late: Vec<_> = late.map(|ready| ready.manifest().name.as_str()).collect();
             tracing::info!(
                 plugins = late.join(", "),
-                "still compiling (plugins.compile_wait); calls to these plugins wait"
+                "plugins still compiling (plugins.compile_wait); calls to them wait"
             );
         }
         for ready in begun.iter().filter(|ready| ready.is_made()) {
@@ -58,6 +58,16 @@ impl Registry {
             Some(ready) => Some(ready),
             None => self.ready(digest).await.ok(),
         }
+    }
+
+    /// The names of the plugins that have no code yet, in order.
+    pub fn compiling(&self) -> Vec<String> {
+        let all = self.compiled();
+        let late = all.iter().filter(|(_, ready)| !ready.is_made());
+        let late: BTreeSet<_> = late
+            .map(|(_, ready)| ready.manifest().name.clone())
+            .collect();
+        late.into_iter().collect()
     }
 
     /// Waits in the background for code that is still being made. A version that turns out to be unusable leaves its place

@@ -117,6 +117,21 @@ fn a_mark_that_protects_secrets_is_not_taken_off() {
 }
 
 #[test]
+fn a_value_that_may_have_lines_is_a_right() {
+    let lines = |new: &mut Value| {
+        new["connection_data"]["properties"]["note"]["x-multiline"] = json!(true);
+    };
+    check(lines, &["lines:note"]);
+    // Versions whose rights were stored before there was this one had none of it.
+    let mut stored = serde_json::to_value(rights(lines)).unwrap();
+    assert_eq!(stored["lines"], json!(["note"]));
+    stored.as_object_mut().unwrap().remove("lines");
+    let stored: Rights = serde_json::from_value(stored).unwrap();
+    let wider = serving(&[stored]).wider(&rights(lines));
+    assert_eq!(listed(&wider), "lines:note");
+}
+
+#[test]
 fn another_signer_is_a_right_of_its_own() {
     let of = |signer: Option<&str>| Rights::of(&manifest(|_| {}), signer);
     let wider = |old, new| listed(&serving(&[of(old)]).wider(&of(new)));

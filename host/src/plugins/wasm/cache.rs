@@ -2,11 +2,13 @@
 //! now.
 
 use std::{
+    ffi::OsStr,
     fs,
     hash::{DefaultHasher, Hash as _, Hasher as _},
     io::{self, Write as _},
     os::unix::fs::OpenOptionsExt as _,
-    path::PathBuf,
+    path::{Path, PathBuf},
+    time::Duration,
 };
 
 use hmac::{Hmac, Mac as _};
@@ -17,6 +19,11 @@ use crate::plugins::package::hex;
 
 /// Length of the seal in front of a cached file.
 const SEAL: usize = 32;
+
+/// A draft that is older is not written any more.
+const DRAFT_AGE: Duration = Duration::from_secs(3_600);
+/// Bytes at the end of the name of a draft, in hex.
+const DRAFT_SUFFIX: usize = 8;
 
 /// Where compiled code is kept, and the key that seals it.
 #[derive(Clone)]
@@ -36,6 +43,26 @@ impl Cache {
     /// A cache in a directory; without one nothing is kept.
     pub fn new(dir: Option<PathBuf>, key: [u8; 32]) -> Self {
         Self { dir, key }
+    }
+
+    /// Removes drafts of [`Self::keep`] that a process left behind which was killed. Younger ones may still be written.
+    pub fn sweep(&self) {
+        let entries = self.dir.iter().filter_map(|dir| fs::read_dir(dir).ok());
+        for entry in entries.flatten().flatten() {
+            let modified = entry.metadata().and_then(|meta| meta.modified());
+            let age = modified.ok().and_then(|time| time.elapsed().ok());
+            let path = entry.path();
+            if is_draft(&path) && age.is_some_and(|age| age > DRAFT_AGE) {
+                match fs::remove_file(&path) {
+                    Ok(()) => {
+                        tracing::info!(path = %path.display(), "removed an unfinished draft of compiled code")
+                    }
+                    Err(error) => {
+                        tracing::warn!(path = %path.display(), %error, "could not remove a draft of compiled code")
+                    }
+                }
+            }
+        }
     }
 
     /// Seals code that this program made of a component.
@@ -103,7 +130,7 @@ impl Cache {
         };
         fs::create_dir_all(dir)?;
         let path = dir.join(&sealed.name);
-        let mut suffix = [0; 8];
+        let mut suffix = [0; DRAFT_SUFFIX];
         getrandom::fill(&mut suffix).map_err(|error| io::Error::other(error.to_string()))?;
         let draft = path.with_extension(hex(&suffix));
         let mut file = fs::OpenOptions::new()
@@ -122,9 +149,44 @@ impl Cache {
     }
 }
 
+/// Whether a file is named as [`Cache::keep`] names its drafts.
+fn is_draft(path: &Path) -> bool {
+    let suffix = path.extension().and_then(OsStr::to_str);
+    suffix.is_some_and(|suffix| {
+        suffix.len() == 2 * DRAFT_SUFFIX && suffix.bytes().all(|byte| byte.is_ascii_hexdigit())
+    })
+}
+
 /// The name says what the code was made from, with what and for what: none of it can be mixed up.
 fn name(engine: &Engine, digest: &str) -> String {
     let mut hash = DefaultHasher::new();
     engine.precompile_compatibility_hash().hash(&mut hash);
     format!("{digest}-{:016x}.cwasm", hash.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+
+    #[test]
+    fn only_old_drafts_are_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let hour = Duration::from_secs(3_600);
+        let put = |name: &str, age: Duration| {
+            let file = fs::File::create(dir.path().join(name)).unwrap();
+            file.set_modified(SystemTime::now() - age).unwrap();
+        };
+        put("d-0.cwasm", 9 * hour);
+        put("d-0.0123456789abcdef", 2 * hour);
+        put("d-1.0123456789abcdef", hour / 2);
+        put("notes.txt", 9 * hour);
+        Cache::new(Some(dir.path().to_path_buf()), [0; 32]).sweep();
+        let left = fs::read_dir(dir.path()).unwrap();
+        let mut left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["d-0.cwasm", "d-1.0123456789abcdef", "notes.txt"]);
+        Cache::new(None, [0; 32]).sweep();
+    }
 }

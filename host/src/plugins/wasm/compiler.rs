@@ -1,5 +1,5 @@
 //! From a component to machine code, in a process of its own: the memory that it takes is given back with the process, a
-//! component that takes long holds up nobody and can be stopped, and one that breaks the compiler breaks that process.
+//! component that takes long holds up no other and can be stopped, and one that breaks the compiler breaks that process.
 //!
 //! The process is this program, started anew without its environment. It gets the component and gives the code; it knows
 //! no key, so nothing that it gives is loaded before the host has sealed it.
@@ -14,7 +14,7 @@ use std::{
 
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
-    process::{Child, Command},
+    process::{Child, ChildStderr, Command},
     time::timeout,
 };
 use wasmtime::Engine;
@@ -131,12 +131,9 @@ async fn finish(mut child: Child, component: &[u8], urgency: Urgency) -> Result<
             input.write_all(&length).await?;
             input.write_all(component).await
         };
-        let (mut output, mut errors) = (output.take(MAX_CODE), errors.take(MAX_TOLD));
-        let (sent, read, _) = tokio::join!(
-            send,
-            output.read_to_end(&mut code),
-            errors.read_to_end(&mut told)
-        );
+        let mut output = output.take(MAX_CODE);
+        let (sent, read, _) =
+            tokio::join!(send, output.read_to_end(&mut code), hear(errors, &mut told));
         let status = child.wait().await?;
         // The process ends when its input does, so the input is held until now.
         drop(input);
@@ -162,6 +159,13 @@ async fn finish(mut child: Child, component: &[u8], urgency: Urgency) -> Result<
         }
         Err(error) => Err(Refusal::new(format!("could not be compiled: {error}"))),
     }
+}
+
+/// Keeps the beginning of what the process says, and reads the rest too: a full pipe would hold it up.
+async fn hear(mut errors: ChildStderr, told: &mut Vec<u8>) -> io::Result<()> {
+    (&mut errors).take(MAX_TOLD).read_to_end(told).await?;
+    tokio::io::copy(&mut errors, &mut tokio::io::sink()).await?;
+    Ok(())
 }
 
 /// Machine code of a component, or why there is none, for a person.
@@ -198,4 +202,22 @@ pub fn run(
     let code = compile(&component, compiler)?;
     output.write_all(&code).map_err(told)?;
     output.flush().map_err(told)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_process_that_says_much_is_heard_to_its_end() {
+        let mut command = Command::new("/bin/sh");
+        // More than a pipe holds.
+        let says = "i=0; while [ $i -lt 5000 ]; do echo 0123456789012345678901234567890123456789 >&2; i=$((i+1)); done; exit 3";
+        command.args(["-c", says]);
+        let child = start(command, Urgency::Urgent).unwrap();
+        let ended = timeout(Duration::from_secs(60), finish(child, b"", Urgency::Urgent));
+        let refusal = ended.await.expect("it ends").unwrap_err().to_string();
+        assert!(refusal.starts_with("0123456789"), "{refusal}");
+        assert!(refusal.len() as u64 <= MAX_TOLD, "{}", refusal.len());
+    }
 }

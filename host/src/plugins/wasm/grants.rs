@@ -96,10 +96,11 @@ impl Grants {
             let name = text(data, &rule.host);
             if !name.is_empty() {
                 let port = port(data, &rule.port, rule.default_port)?;
-                if let Some(why) = egress.port_refusal(port, Some(rule.default_port)) {
-                    return Err(not_allowed(why));
-                }
-                let granted = resolve(&name, port, &egress, &reserved).await?;
+                let refusal = |address: SocketAddr| {
+                    let refusal = egress.refusal(address, &reserved);
+                    refusal.or_else(|| egress.port_refusal(address, Some(rule.default_port)))
+                };
+                let granted = resolve(&name, port, refusal).await?;
                 grants.sockets.push(granted);
             }
         }
@@ -214,7 +215,7 @@ impl Grants {
 /// When the data do not fit the schema. They did when they were stored; the plugin may be another version by now.
 fn configured(manifest: &Manifest, stored: &Map<String, Value>) -> Result<Map<String, Value>> {
     let rules = Rules::new(&manifest.connection_data);
-    rules.check(stored).map_err(|error| {
+    rules.check_stored(stored).map_err(|error| {
         misconfigured(format!(
             "the connection data do not fit {} {}: {}",
             manifest.name,
@@ -245,22 +246,19 @@ pub fn misconfigured(message: impl Into<String>) -> Error {
 async fn resolve(
     name: &str,
     port: u16,
-    egress: &EgressRules,
-    reserved: &[SocketAddr],
+    refusal_of: impl Fn(SocketAddr) -> Option<String>,
 ) -> Result<SocketGrant> {
     let found = addresses(name, port).await?;
     let mut refusal = None;
     let addresses: Vec<IpAddr> = found
         .into_iter()
-        .filter(
-            |ip| match egress.refusal(SocketAddr::new(*ip, port), reserved) {
-                None => true,
-                Some(why) => {
-                    refusal = Some(why);
-                    false
-                }
-            },
-        )
+        .filter(|ip| match refusal_of(SocketAddr::new(*ip, port)) {
+            None => true,
+            Some(why) => {
+                refusal = Some(why);
+                false
+            }
+        })
         .collect();
     match (addresses.is_empty(), refusal) {
         (true, Some(why)) => Err(not_allowed(why)),

@@ -60,6 +60,8 @@ pub struct HttpGrant {
 /// An origin, and the credentials that go there and nowhere else.
 struct Granted {
     origin: Origin,
+    /// Where the plugin goes when its configuration does not say so.
+    own_port: Option<u16>,
     credentials: Vec<Credential>,
 }
 
@@ -83,12 +85,9 @@ impl HttpGrant {
             };
             if !url.is_empty() {
                 let origin = Origin::configured(&rule.url, &url)?;
-                let own = rule.default.as_deref().and_then(Origin::port_of);
-                if let Some(why) = egress.port_refusal(origin.port, own) {
-                    return Err(not_allowed(why));
-                }
                 granted.push(Granted {
                     origin,
+                    own_port: rule.default.as_deref().and_then(Origin::port_of),
                     credentials: credentials::credentials(manifest, &rule.url, data)?,
                 });
             }
@@ -173,6 +172,7 @@ impl Granted {
     fn destination(&self) -> Destination {
         Destination {
             origin: self.origin.clone(),
+            own_port: self.own_port,
             confidential: !self.credentials.is_empty(),
         }
     }

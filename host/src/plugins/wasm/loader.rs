@@ -174,6 +174,11 @@ impl Loader {
         }
     }
 
+    /// Removes what earlier processes left unfinished in the cache. Reads a directory, so not for a thread that serves.
+    pub fn sweep(&self) {
+        self.cache.sweep();
+    }
+
     /// Makes a package ready to serve, with the best code. New code is asked to describe itself first, and what it says
     /// must be what its manifest says.
     pub async fn load(self: &Arc<Self>, package: Arc<Package>) -> Result<Ready, Refusal> {
@@ -205,7 +210,7 @@ impl Loader {
         }
     }
 
-    /// Starts the task that makes the code of a package. It goes on when nobody waits for it.
+    /// Starts the task that makes the code of a package. It goes on when no caller waits for it.
     fn make<W: World>(self: &Arc<Self>, package: Arc<Package>, soon: bool) -> Arc<Compiled<W>> {
         let code = Arc::new(Compiled::awaited());
         let (loader, awaited) = (Arc::clone(self), Awaited(Arc::clone(&code)));
@@ -251,7 +256,7 @@ impl Loader {
         match self.compiled(package, &self.runtime.best, spare).await {
             Ok(world) => {
                 code.put(Ok(world));
-                tracing::info!(plugin, "better code is there and serves from now on");
+                tracing::info!(plugin, "optimized code active");
             }
             Err(refusal) => {
                 tracing::warn!(plugin, %refusal, "no better code could be made; what was made quickly serves on");

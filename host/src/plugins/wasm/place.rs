@@ -139,7 +139,7 @@ impl Places {
     }
 
     /// Room for an instance of `of`, a plugin for a target (of none when a plugin only describes itself). When its workspace
-    /// has none left, or nobody has, `make_room` is asked for some there, and the wait ends with the call.
+    /// has none left, or there is none at all, `make_room` is asked for some there, and the wait ends with the call.
     pub async fn take(
         &self,
         of: Option<(&Share, &Target)>,
@@ -199,8 +199,8 @@ impl Places {
             Error::new(
                 Code::RateLimited,
                 format!(
-                    "{size} plugin instances work for this key, as many as may (plugins.max_key_instances); try again when \
-                     some of its requests have ended"
+                    "limit of {size} active plugin instances per key reached (plugins.max_key_instances); retry when \
+                     another call has finished"
                 ),
             )
             .blamed(Blame::Host)

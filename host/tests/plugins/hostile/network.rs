@@ -64,7 +64,7 @@ pub const ROWS: &[Behaviour] = &[
     },
     Behaviour {
         name: "deaf-server",
-        does: "sends for ever to a server that does not read",
+        does: "sends without an end to a server that does not read",
         mode: "send",
         more: |servers| servers.tcp(false),
         is_brief: true,

@@ -73,7 +73,7 @@ async fn slow_exports_hold_up_no_queries() {
     assert_eq!(too_many, 200 - 16);
 }
 
-/// Whoever holds an export when the right to it ends gets no more of it, and sees that it is cut.
+/// A client that holds an export when the right to it ends gets no more of it, and sees that it is cut.
 #[tokio::test]
 async fn an_export_ends_with_what_allowed_it() {
     for ending in [

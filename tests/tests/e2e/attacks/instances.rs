@@ -30,7 +30,7 @@ async fn key(host: &Host, path: &str, role: &str) -> String {
     made["key"].as_str().unwrap().to_owned()
 }
 
-/// A workspace fills the server with questions that take for ever. Another one is served as if there were none.
+/// A workspace fills the server with questions that never end. Another one is served as if there were none.
 #[tokio::test]
 async fn a_workspace_cannot_take_all_instances() {
     let gate = Gate::default();

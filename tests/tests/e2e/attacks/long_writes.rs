@@ -1,4 +1,4 @@
-//! Somebody keeps the one writer of SQLite busy, so that nobody else can store anything.
+//! Somebody keeps the one writer of SQLite busy, so that others cannot store anything.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -16,7 +16,7 @@ fn tables(count: usize) -> Value {
     json!({"name": "wide", "engine": "memory", "connection_data": {"rows": 1, "tables": tables}})
 }
 
-/// An editor connects a database with very many tables. Who reads meanwhile sees no part of the list, and who writes is
+/// An editor connects a database with very many tables. At the same time readers see no part of the list, and writers are
 /// not refused.
 #[tokio::test]
 async fn a_long_list_of_tables_is_seen_whole_or_not_at_all() {

@@ -8,6 +8,9 @@ use mindhost_tests::{
 /// More often than a plugin may fail before it is rested.
 const AGAIN: usize = 8;
 
+/// What the server is to say, made anew for each statement.
+type Lie = fn() -> Said;
+
 const JSON: u32 = 114;
 const NUMERIC: u32 = 1700;
 const INTEGER: u32 = 23;
@@ -52,7 +55,7 @@ fn is_callers(sql: &str) -> bool {
 #[tokio::test]
 async fn lies_in_results_are_the_servers() {
     let (server, liar, mind) = scene().await;
-    let lies: [(&str, fn() -> Said); 6] = [
+    let lies: [(&str, Lie); 6] = [
         ("no json", || Said::column("doc", JSON, ["{\"a\":"])),
         ("no decimal", || {
             Said::column("price", NUMERIC, ["1; DROP TABLE item"])
@@ -67,7 +70,7 @@ async fn lies_in_results_are_the_servers() {
         ("protocol does not allow", || {
             Said::column("id", INTEGER, ["one"])
         }),
-        ("without an end", || {
+        ("messages without a result", || {
             Said::Forever(b"N\0\0\0\x0eSNOTICE\0\0\0".to_vec())
         }),
     ];

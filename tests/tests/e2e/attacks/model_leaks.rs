@@ -89,7 +89,7 @@ async fn earlier_query_of_the_caller_tells_the_model_no_number() {
 }
 
 #[tokio::test]
-async fn error_tells_its_code_and_place_and_no_value() {
+async fn error_message_of_the_engine_is_withheld() {
     let spoken = "SELECT json_extract(name, '$.a') FROM staff WHERE id = 1";
     let model = ScriptedModel::start([run_sql(spoken), Turn::text("Done.")]).await;
     let (_host, mind) = staff(&model).await;

@@ -1,6 +1,6 @@
 //! An editor wants code of the editor's choice to serve a datasource whose password somebody else stored.
 
-use mindhost_tests::{Host, Value, Version, build, json, served_by};
+use mindhost_tests::{Builder, Host, Value, Version, build, json, served_by};
 
 use crate::stores;
 
@@ -91,7 +91,11 @@ async fn another_version_is_another_destination() {
 
 #[tokio::test]
 async fn an_editor_keeps_what_has_served_unless_it_was_taken_back() {
-    for host in stores::both_with(|host| host.plugin(build::guest("memory"))).await {
+    let with = |host: Builder| {
+        let host = host.plugin(build::guest("memory"));
+        host.env("MINDHOST_ROLLOUTS__PROBATION", "0s")
+    };
+    for host in stores::both_with(with).await {
         let mind = host.memory("numbers", 3).await;
         let editor = key(&host, "editor").await;
         let [first, second, third] = ["0.1.0", "0.1.1", "0.1.2"].map(Version::of);
@@ -121,6 +125,29 @@ async fn an_editor_keeps_what_has_served_unless_it_was_taken_back() {
 }
 
 #[tokio::test]
+async fn an_editor_keeps_no_version_on_probation() {
+    let with = |host: Builder| {
+        let host = host.plugin(build::guest("memory"));
+        host.env("MINDHOST_ROLLOUTS__PROBATION", "1h")
+    };
+    for host in stores::both_with(with).await {
+        host.memory("numbers", 3).await;
+        let editor = key(&host, "editor").await;
+        let [second, third] = ["0.1.1", "0.1.2"].map(Version::of);
+        let rollout = host.activate(&second).await;
+        assert_eq!(rollout["stage"], "probation", "{rollout}");
+        let keep = || {
+            host.patch("/datasources/numbers", pin(&second))
+                .key(&editor)
+        };
+        keep().await.expect_error(403, "forbidden");
+        // The next version ends the probation well.
+        host.activate(&third).await;
+        keep().await.expect_status(200);
+    }
+}
+
+#[tokio::test]
 async fn a_version_is_tried_before_it_is_kept() {
     let host = Host::builder().plugin(build::guest("memory")).start().await;
     host.memory("numbers", 3).await;
@@ -133,7 +160,7 @@ async fn a_version_is_tried_before_it_is_kept() {
 }
 
 #[tokio::test]
-async fn keeping_a_version_does_not_end_its_quarantine() {
+async fn version_that_rests_is_not_called_by_pinning_it() {
     let host = Host::builder()
         .plugin(build::guest("hostile"))
         .env("MINDHOST_PLUGINS__FAULTS__BUDGET", "1")

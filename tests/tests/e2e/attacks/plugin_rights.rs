@@ -144,6 +144,25 @@ async fn a_secret_that_the_host_kept_is_not_handed_to_the_next_version() {
 }
 
 #[tokio::test]
+async fn a_version_does_not_let_a_value_have_lines_by_itself() {
+    let host = host().start().await;
+    let wider = Version::of_guest("hostile", "0.1.1").declaring(|manifest| {
+        manifest["connection_data"]["properties"]["host"]["x-multiline"] = json!(true);
+    });
+    host.install(&wider).await;
+    let refused = ask(&host, &wider, json!({})).await;
+    let refused = refused.expect_error(409, "rights_not_accepted");
+    assert_eq!(names(&refused["rights"]), ["lines:host"]);
+    let command = json!({"host": "a\r\nFLUSHALL\r\n"});
+    let body = json!({"name": "inside", "engine": "hostile", "connection_data": command});
+    let refused = host.post("/datasources?check_connection=false", body).await;
+    let refused = refused.expect_error(400, "invalid_connection_data");
+    assert_eq!(refused["param"], "connection_data.host");
+    let accepted = activate(&host, &wider, json!({"accept_rights": ["lines:host"]})).await;
+    assert_eq!(names(&accepted["accepted_rights"]), ["lines:host"]);
+}
+
+#[tokio::test]
 async fn a_version_does_not_grow_into_the_place_of_another_plugin() {
     let host = Host::builder().plugin(build::guest("memory"));
     let host = host.start().await;

@@ -113,7 +113,7 @@ async fn the_keys_of_a_workspace_store_no_more_than_they_may_together() {
     }
 }
 
-/// What nobody went on with is deleted where the operator says so, and makes room.
+/// What was not continued is deleted where the operator says so, and makes room.
 #[tokio::test]
 async fn what_is_older_than_the_retention_goes() {
     let settings = |host: Builder| {

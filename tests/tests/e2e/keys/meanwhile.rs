@@ -182,7 +182,7 @@ async fn a_key_that_another_host_revoked_makes_none_and_a_workspace_that_it_dele
         let answer = second.post(path, body).key(key).await;
         assert_eq!(answer.status, status, "{}", answer.text());
     }
-    // Whatever else it does, it does until this host hears of it, which takes about a second.
+    // Anything else it does, it does until this host hears of it, which takes about a second.
     let key = create(&first, json!({"name": "reader", "role": "user"})).await;
     let (id, key) = (key["id"].as_str().unwrap(), key["key"].as_str().unwrap());
     second.get("/minds").key(key).await.expect_status(200);

@@ -9,6 +9,7 @@ use std::{
 use mindhost_tests::{
     Builder, Host, Mind, Version, build, eventually, eventually_within, served_by,
 };
+use reqwest::Method;
 use tempfile::TempDir;
 use tokio::time::Instant;
 
@@ -19,7 +20,7 @@ const MOST_MEMORY: u64 = 200;
 fn anew(cache: &Path) -> Builder {
     Host::builder()
         .env("MINDHOST_PLUGINS__CACHE_DIR", cache.to_string_lossy())
-        // A machine that does much else compiles slowly, and whoever waits for code waits as long.
+        // A machine that does much else compiles slowly, and a call waits for code as long.
         .env("MINDHOST_CATALOG__CHECK_TIMEOUT", "2m")
 }
 
@@ -84,7 +85,7 @@ async fn a_first_start_serves_quick_code_and_then_the_best_without_a_new_version
     let asked = "SELECT count(*) FROM item";
     let first = shop.sql(asked).await.expect_status(200);
     println!("answered after {:?}", begun.elapsed());
-    let better = async || count(&host, "better code is there");
+    let better = async || count(&host, "optimized code active");
     for some in 1..=plugins {
         // The compilers have the least right to the processors, and other tests run beside.
         eventually_within(Duration::from_secs(600), better, |better| *better >= some).await;
@@ -185,8 +186,17 @@ async fn a_component_that_compiles_slowly_holds_up_neither_the_start_nor_others(
     assert!(!compilers.is_empty(), "{}", host.log());
     let plugin = host.get("/plugins/guest-hostile").await.expect_status(200);
     assert!(plugin.json()["active"].is_string(), "{}", plugin.text());
+    // Its engine is there, and its code is not.
+    host.get("/engines/hostile").await.expect_status(200);
+    let ready = host.request(Method::GET, "/readyz").without_key().await;
+    let ready = ready.expect_status(200).json();
+    assert_eq!(ready["status"], "ready");
+    assert!(
+        ready["compiling"].to_string().contains("guest-hostile"),
+        "{ready}"
+    );
 
-    // The server ends although a component is still being compiled, and leaves nobody behind.
+    // The server ends although a component is still being compiled, and leaves no process behind.
     let begun = Instant::now();
     assert!(host.shut_down().await, "{}", host.log());
     assert!(begun.elapsed() < Duration::from_secs(10), "{}", host.log());

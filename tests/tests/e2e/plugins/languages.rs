@@ -26,6 +26,7 @@ async fn a_plugin_in_python_asks_ten_thousand_times() {
 /// The schema requires a credential that the host adds, so the guest never has it; and it has a default for `pages`.
 /// One instance then asks for ten thousand pages in one statement, and its memory does not grow with their number.
 async fn asks_ten_thousand_times(language: &'static str, file: &str, source: &str) {
+    // The plugin lies in the folder of its project, which goes with it.
     let project = project(language, file, source);
     let url = serve().await;
     let host = Host::builder().plugin(project.build());

@@ -106,6 +106,16 @@ async fn a_datasource_that_breaks_its_plugin_rests_alone() {
     assert_eq!(report["status"], "ok");
     assert_eq!(report["targets"][0]["name"], "bad");
 
+    // A change that fails wakes nothing.
+    for _ in 0..3 {
+        let worse = json!({"connection_data": {"mode": "trap", "at": "tables"}});
+        let refused = host.patch("/datasources/bad", worse).await;
+        refused.expect_error(502, "plugin_error");
+        let status = check(&host, "bad").await;
+        let message = status["error_message"].as_str().unwrap_or_default();
+        assert!(message.contains("rests for a while"), "{status}");
+    }
+
     // What is changed is tried anew.
     let mended = json!({"connection_data": {"mode": "nothing"}});
     host.patch("/datasources/bad", mended)

@@ -1,6 +1,7 @@
 //! A start changes nothing, whatever became of the files; and a rollout moves what is its own.
 
-use mindhost_tests::{Host, Value, Version, build, json, served_by};
+use mindhost_tests::{Host, Postgres, Value, Version, build, json, served_by};
+use tempfile::TempDir;
 
 use super::host;
 
@@ -131,4 +132,74 @@ async fn a_data_directory_has_one_server() {
         !said.status.success() && error.contains("another server uses"),
         "{error}"
     );
+}
+
+/// The plugins that came before the mark for values with lines stay active, and so do certificates that were stored then.
+#[tokio::test]
+async fn certificates_stay_usable_under_a_plugin_that_marks_no_value_with_lines() {
+    let server = Postgres::shared();
+    let sql = "CREATE TABLE item (id INTEGER); INSERT INTO item VALUES (1)";
+    let database = server.database(sql).await;
+    let host = Host::start().await;
+    let new = host.active("connector-postgres").await;
+    let mut data = database.connection_data();
+    data["sslmode"] = json!("verify-ca");
+    data["sslrootcert"] = json!(server.ca());
+    let body = json!({"name": "shop", "engine": "postgres", "connection_data": data});
+    host.post("/datasources", body).await.expect_status(201);
+    let mind = host.mind("clerk").datasource("shop").direct_queries();
+    let mind = mind.create().await;
+    let old = Version::of_plugin("connector-postgres", "0.1.0").declaring(|manifest| {
+        let properties = &mut manifest["connection_data"]["properties"];
+        for property in properties.as_object_mut().unwrap().values_mut() {
+            property.as_object_mut().unwrap().remove("x-multiline");
+        }
+    });
+    host.install(&old).await;
+    let activate = async |version: Value, accept: &[&str]| {
+        let body = json!({"version": version, "force": true, "accept_rights": accept});
+        host.post("/plugins/connector-postgres/activate?wait=60", body)
+            .await
+    };
+    activate(json!(old.digest()), &[]).await.expect_status(202);
+    host.restart().await;
+    assert_eq!(host.active("connector-postgres").await, old.digest());
+    assert_eq!(mind.rows("SELECT id FROM item").await, [[json!(1)]]);
+    // What is changed beside the certificate does not refuse it either.
+    let changed = json!({"connection_data": {"password": data["password"]}});
+    let changed = host.patch("/datasources/shop", changed).await;
+    changed.expect_status(200);
+
+    let lines = ["lines:sslcert", "lines:sslkey", "lines:sslrootcert"];
+    let refused = activate(new.clone(), &[]).await;
+    refused.expect_error(409, "rights_not_accepted");
+    activate(new.clone(), &lines).await.expect_status(202);
+    assert_eq!(host.active("connector-postgres").await, new);
+    assert_eq!(mind.rows("SELECT id FROM item").await, [[json!(1)]]);
+}
+
+#[tokio::test]
+async fn a_connector_with_a_default_host_serves_where_it_lies_and_is_installed_no_more() {
+    let folder = TempDir::new().unwrap();
+    let version = Version::of_guest("hostile", "0.1.1").declaring(|manifest| {
+        manifest["connection_data"]["properties"]["host"]["default"] = json!("localhost");
+    });
+    let host = Host::builder().plugin(version.write(folder.path()));
+    let host = host.start().await;
+    host.datasource("space", "hostile", json!({"mode": "nothing"}))
+        .await;
+    let refused = host.upload(version.bytes()).await;
+    refused.expect_error(400, "plugin_refused");
+    let words = "could not be installed any more";
+    assert!(host.log().contains(words), "{}", host.log());
+    let mut doctor = host.command(&["doctor"]);
+    let said = tokio::task::spawn_blocking(move || doctor.output()).await;
+    let said = said.unwrap().unwrap();
+    let said = String::from_utf8_lossy(&said.stdout);
+    let line = said.lines().find(|line| line.contains(words));
+    assert!(line.is_some_and(|line| line.contains("`host`")), "{said}");
+    host.restart().await;
+    let shown = host.get("/datasources/space?check_connection=true").await;
+    let shown = shown.expect_status(200).json();
+    assert_eq!(shown["connection_status"]["success"], true, "{shown}");
 }

@@ -72,6 +72,8 @@ pub struct Rules {
 pub struct Destination {
     /// Where it is.
     pub origin: Origin,
+    /// The port that the plugin itself uses when its configuration names none.
+    pub own_port: Option<u16>,
     /// Whether requests to it carry a credential.
     pub confidential: bool,
 }
@@ -84,8 +86,12 @@ impl Rules {
         if let Some(why) = self.egress.refusal(address, &self.reserved) {
             return Err(Refused(why));
         }
-        let is_this = |one: &Destination| one.confidential && one.origin == *origin;
-        let confidential = self.destinations.iter().any(is_this);
+        let granted = || self.destinations.iter().filter(|one| one.origin == *origin);
+        let own_port = granted().find_map(|one| one.own_port);
+        if let Some(why) = self.egress.port_refusal(address, own_port) {
+            return Err(Refused(why));
+        }
+        let confidential = granted().any(|one| one.confidential);
         if confidential && !origin.tls && Reach::of(ip) == Reach::Public {
             return Err(Refused(format!(
                 "the credential of this provider would go to {} unencrypted; use an https URL",

@@ -134,8 +134,8 @@ impl Drop for Waiting {
 /// The workspace has as many instances as it may have.
 pub fn workspace_is_full(size: u32) -> Error {
     instance::overloaded(format!(
-        "all {size} plugin instances that one workspace may have are in use (plugins.max_workspace_instances); try again \
-         when something of it has ended"
+        "all {size} plugin instances that one workspace may have are in use (plugins.max_workspace_instances); retry \
+         when another call has finished"
     ))
 }
 
