@@ -139,6 +139,9 @@ pub struct PluginSettings {
     /// How long `cancel` on a second connection may take.
     #[serde(deserialize_with = "duration")]
     pub cancel_timeout: Duration,
+    /// How long a statement that was stopped keeps its connection's place while the engine has not confirmed its end.
+    #[serde(deserialize_with = "duration")]
+    pub cancel_confirm_timeout: Duration,
     /// An idle connection is closed after this long.
     #[serde(deserialize_with = "duration")]
     pub idle_timeout: Duration,

@@ -39,6 +39,7 @@ pub fn settings() -> PluginSettings {
         max_batch_bytes: 4 << 20,
         cancel_grace: Duration::from_millis(100),
         cancel_timeout: Duration::from_millis(300),
+        cancel_confirm_timeout: Duration::from_millis(300),
         ..Config::defaults().unwrap().plugins.limits
     }
 }

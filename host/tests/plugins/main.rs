@@ -9,6 +9,7 @@
     reason = "a fixture that cannot do its work fails the test with the reason"
 )]
 
+mod complex;
 mod fixture;
 mod hostile;
 mod imports;

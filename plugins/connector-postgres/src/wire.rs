@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use bytes::{BufMut, BytesMut};
 use mindhost_sdk::net::TcpStream;
-use mindhost_sdk::{Error, ErrorKind, Result};
+use mindhost_sdk::{Error, ErrorKind, Result, control};
 use postgres_protocol::message::backend::{self, Message};
 
 use crate::error::{ServerError, endless, malformed, transport};
@@ -100,6 +100,10 @@ pub(crate) struct Wire {
     /// What came since the last request, without rows.
     chatter: usize,
     chatter_bytes: usize,
+    /// Requests whose end the server has not told yet.
+    unanswered: u32,
+    /// The call was told to end, and only the end of what runs in the server is waited for.
+    is_ending: bool,
 }
 
 impl Wire {
@@ -115,6 +119,8 @@ impl Wire {
             max_row: MAX_CONTROL_MESSAGE,
             chatter: 0,
             chatter_bytes: 0,
+            unanswered: 0,
+            is_ending: false,
         }
     }
 
@@ -134,6 +140,7 @@ impl Wire {
             return Ok(());
         }
         (self.chatter, self.chatter_bytes) = (0, 0);
+        self.unanswered += requests(&self.output);
         let sent = self.transport.write_all(&self.output);
         self.output.clear();
         sent.map_err(|error| transport(&error))
@@ -199,6 +206,7 @@ impl Wire {
             self.start += HEADER + length;
             ahead.extend_from_slice(&self.input[from..self.start]);
             if tag == backend::READY_FOR_QUERY_TAG {
+                self.unanswered = self.unanswered.saturating_sub(1);
                 break Ok(true);
             }
         };
@@ -246,6 +254,9 @@ impl Wire {
                 body: &self.replay[from..from + length],
             };
         }
+        if tag == backend::READY_FOR_QUERY_TAG {
+            self.unanswered = self.unanswered.saturating_sub(1);
+        }
         let from = self.start + HEADER;
         self.start = from + length;
         Frame {
@@ -271,7 +282,10 @@ impl Wire {
                 None => HEADER,
             };
             self.make_room(needed);
-            self.fetch()?;
+            if let Err(error) = self.fetch() {
+                self.see_the_end();
+                return Err(error);
+            }
         }
     }
 
@@ -324,6 +338,25 @@ impl Wire {
         Ok((tag, body.len()))
     }
 
+    /// Where the host wants the call to end while the server works: waits until the server says that it has stopped. In
+    /// that time the host cancels the statement and keeps its connection slot.
+    fn see_the_end(&mut self) {
+        if self.is_ending || self.unanswered == 0 || control::check().is_ok() {
+            return;
+        }
+        self.is_ending = true;
+        self.transport.socket().outlast_call();
+        while self.unanswered > 0 {
+            match self.locate() {
+                Ok((tag, length)) => {
+                    self.cut(tag, length);
+                }
+                // The connection is gone, and with it the statement.
+                Err(_) => return,
+            }
+        }
+    }
+
     fn check_length(&self, tag: u8, length: usize) -> Result<()> {
         if tag == backend::DATA_ROW_TAG {
             if length > self.max_row {
@@ -352,6 +385,18 @@ impl Wire {
             self.input.shrink_to_fit();
         }
     }
+}
+
+/// How many of these messages have an answer that ends with a ReadyForQuery.
+fn requests(mut messages: &[u8]) -> u32 {
+    let mut requests = 0;
+    while let Some((tag, length)) = header(messages) {
+        requests += u32::from(matches!(tag, b'Q' | b'S'));
+        messages = messages
+            .get(HEADER.saturating_add(length)..)
+            .unwrap_or_default();
+    }
+    requests
 }
 
 /// The tag and the length of the body. A length below its own size counts as endless, which no check lets pass.

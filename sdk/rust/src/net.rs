@@ -81,6 +81,13 @@ impl TcpStream {
     pub fn set_deadline(&mut self, deadline: Option<Instant>) {
         self.0.set_deadline(deadline);
     }
+
+    /// From now on reads and writes wait although the host wants the call to end: for an engine's last word that a
+    /// statement has ended. The host waits for the call as long as `plugins.cancel_confirm_timeout` says, and then drops the
+    /// instance.
+    pub fn outlast_call(&mut self) {
+        self.0.outlast_call();
+    }
 }
 
 /// Tells the operator what happened and nothing about the network: a plugin must not serve as a port scanner.

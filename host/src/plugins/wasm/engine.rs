@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use tokio_util::task::TaskTracker;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use wasmtime::{
     Config, Engine, InstanceAllocationStrategy, PoolingAllocationConfig, Strategy,
     component::Linker,
@@ -78,6 +78,8 @@ pub struct Runtime {
     pub(super) places: Places,
     /// Every task that runs guest code or winds a call up.
     pub(super) tasks: TaskTracker,
+    /// Ends the waits for engines when the host stops.
+    pub(super) closing: CancellationToken,
     /// Where idle connections lie that can give their place away.
     pools: Mutex<Vec<Weak<dyn Idle>>>,
 }
@@ -91,6 +93,7 @@ impl Runtime {
             meters: Meters::new(settings.faults.clone()),
             places: Places::new(&settings),
             tasks: TaskTracker::new(),
+            closing: CancellationToken::new(),
             pools: Mutex::default(),
             settings,
             policy,
@@ -209,6 +212,7 @@ impl Runtime {
 
     /// Waits until every guest call and every cancellation is over. New ones are not prevented.
     pub async fn drain(&self) {
+        self.closing.cancel();
         self.tasks.close();
         self.tasks.wait().await;
     }

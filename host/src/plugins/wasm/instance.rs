@@ -21,6 +21,7 @@ use super::{
     grants::Grants,
     limits::{Exceeded, Limiter, Scope},
     place::Place,
+    pool::Slot,
     refusals::Refusals,
     state::{GuestLog, State},
     stopwatch::Timed,
@@ -87,8 +88,20 @@ const WORD_FIRST: u32 = 5;
 /// How long a blocking call may outlast its grace before its thread is left to itself.
 const STUCK: Duration = Duration::from_millis(500);
 
-/// Stops what a call runs in the engine; started when the call must end early.
-pub type OnStop = Box<dyn FnOnce() + Send>;
+/// How long a call may outlast its grace before its caller is answered without it.
+const AFTERWARDS: Duration = Duration::from_millis(50);
+/// How long a guest that waits for its engine is left alone before it is looked at again.
+const GLANCE: Duration = Duration::from_millis(500);
+
+/// What happens when a call must end early.
+pub struct OnStop {
+    /// Stops what the call runs in the engine, once the guest was told.
+    pub tell: Option<Box<dyn FnOnce() + Send>>,
+    /// Kept until the call is over, which may be long after its caller was answered.
+    pub slot: Slot,
+    /// Whether the guest may go on waiting for its engine to say that it has ended.
+    pub waits: bool,
+}
 
 /// The end of a call: its result, and the instance if it can be used again.
 pub type Ended<R, G> = (Result<R>, Option<Box<Instance<G>>>);
@@ -173,25 +186,35 @@ impl<G: Send + Sync + 'static> Instance<G> {
         let deadline = call.deadline.min(Instant::now() + self.max_call_time);
         let stopped = stop.clone();
         let grace = self.runtime.settings.cancel_grace;
+        let waits = on_stop.as_ref().is_some_and(|on_stop| on_stop.waits);
         let work = self.drive(deadline, stop, on_stop, f);
+        let late = |blame, patience| async move {
+            let why = tokio::select! {
+                () = stopped.cancelled() => cancelled(),
+                () = tokio::time::sleep_until(deadline) => timed_out(blame),
+            };
+            tokio::time::sleep(grace + patience).await;
+            why
+        };
         if !blocking {
-            return Detaching::new(tasks.track_future(work)).await;
+            let work = Detaching::new(tasks.track_future(work));
+            if !waits {
+                return work.await;
+            }
+            // The caller is answered; the guest may wait longer for the engine to confirm the end.
+            return tokio::select! {
+                biased;
+                ended = work => ended,
+                why = late(Blame::Upstream, AFTERWARDS) => (Err(why), None),
+            };
         }
         let handle = Handle::current();
         let task = tasks.spawn_blocking(move || handle.block_on(work));
         // The thread may hang in the operating system, where no timer of the call is looked at: a file on a server
         // that does not answer. Nobody waits for it; its instance stays lost until it returns.
-        let late = async {
-            let why = tokio::select! {
-                () = stopped.cancelled() => cancelled(),
-                () = tokio::time::sleep_until(deadline) => timed_out(Blame::Host),
-            };
-            tokio::time::sleep(grace + STUCK).await;
-            why
-        };
         tokio::select! {
             ended = task => ended.unwrap_or_else(|error| (Err(Error::internal(error)), None)),
-            why = late => (Err(why), None),
+            why = late(Blame::Host, STUCK) => (Err(why), None),
         }
     }
 
@@ -212,6 +235,7 @@ impl<G: Send + Sync + 'static> Instance<G> {
         if Instant::now() >= deadline {
             return (Err(timed_out(Blame::Host)), Some(self));
         }
+        let runtime = Arc::clone(&self.runtime);
         let control = Arc::clone(&self.store.data().control);
         let grace = self.runtime.settings.cancel_grace;
         control.begin(deadline);
@@ -239,16 +263,47 @@ impl<G: Send + Sync + 'static> Instance<G> {
         // the guest returns now is too late; the time is for taking leave of the engine.
         control.stop();
         let first = grace / WORD_FIRST;
-        let returned = tokio::time::timeout(first, &mut running).await.is_ok();
-        if let Some(on_stop) = on_stop {
-            on_stop();
+        let mut returned = tokio::time::timeout(first, &mut running).await.is_ok();
+        let (tell, waits, _slot) = on_stop.map_or((None, false, None), |on_stop| {
+            (on_stop.tell, on_stop.waits, Some(on_stop.slot))
+        });
+        if let Some(tell) = tell {
+            tell();
         }
         if !returned {
-            let _ = tokio::time::timeout(grace - first, &mut running).await;
+            returned = tokio::time::timeout(grace - first, &mut running)
+                .await
+                .is_ok();
+        }
+        if !returned && waits {
+            runtime.outlast(&mut running).await;
         }
         drop(running);
         self.store.data().report_memory();
         (Err(early), None)
+    }
+}
+
+impl Runtime {
+    /// Waits while a guest waits for its engine to confirm the end of a statement, at most `cancel_confirm_timeout`. Until
+    /// then the statement may still run there, and its connection counts as used.
+    async fn outlast<F: Future + Unpin>(&self, running: &mut Timed<F>) {
+        let until = Instant::now() + self.settings.cancel_confirm_timeout;
+        let closing = self.closing.cancelled();
+        tokio::pin!(closing);
+        while running.waits_for_network() {
+            if Instant::now() >= until {
+                tracing::warn!(
+                    "an engine did not confirm the end of a statement within plugins.cancel_confirm_timeout"
+                );
+                return;
+            }
+            let glance = tokio::time::timeout(GLANCE, &mut *running);
+            tokio::select! {
+                ended = glance => if ended.is_ok() { return },
+                () = &mut closing => return,
+            }
+        }
     }
 }
 

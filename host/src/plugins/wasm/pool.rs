@@ -20,7 +20,7 @@ use wasmtime::{Store, component::ResourceAny};
 use super::{
     bindings::types,
     grants::Grants,
-    instance::{GuestFuture, Instance, cancelled, overloaded},
+    instance::{GuestFuture, Instance, OnStop, cancelled, overloaded},
     limits::Scope,
     place::Waiters,
     state::State,
@@ -78,11 +78,11 @@ pub struct Live<G: Connects> {
 impl<G: Connects> Live<G> {
     /// Closes the connection in the background: the guest may take leave of the engine first.
     pub fn retire(self) {
-        self.leave(Vec::new());
+        self.leave(Vec::new(), None);
     }
 
     /// As [`Self::retire`], for a connection with open cursors, which are closed first.
-    pub fn leave(self, cursors: Vec<ResourceAny>) {
+    pub fn leave(self, cursors: Vec<ResourceAny>, on_stop: Option<OnStop>) {
         let Self {
             instance,
             connection,
@@ -95,7 +95,7 @@ impl<G: Connects> Live<G> {
         }
         tasks.spawn(async move {
             let call = Call::new(FAREWELL, tokio_util::sync::CancellationToken::new());
-            let ended = instance.run(&call, None, move |store, guest| {
+            let ended = instance.run(&call, on_stop, move |store, guest| {
                 Box::pin(farewell(store, guest, connection, cursors))
             });
             let _ = ended.await;
@@ -183,7 +183,8 @@ impl<G: Connects> Pool<G> {
         };
         let place = wait(&self.places, call, || {
             format!(
-                "all {} connections of `{}` are in use; try again, or raise its max_connections",
+                "all {} connections of `{}` are in use (one that was stopped counts until its engine has ended it); try \
+                 again, or raise its max_connections",
                 target.max_connections, target.name
             )
         });
@@ -256,6 +257,9 @@ pub struct Right {
     _place: OwnedSemaphorePermit,
     _of_exports: Option<OwnedSemaphorePermit>,
 }
+
+/// The right to one of a target's connections. It is free again when the last clone is dropped.
+pub type Slot = Arc<Right>;
 
 fn exports_of(target: &Target) -> u32 {
     (target.max_connections / 2).max(1)

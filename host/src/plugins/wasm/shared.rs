@@ -15,7 +15,7 @@ use super::{
     grants::Grants,
     instance::{GuestFuture, Instance, OnStop, Terms, World, cancelled, cut_off},
     place::Share,
-    pool::{Connects, Live, Pool, Pools, Reported, Right},
+    pool::{Connects, Live, Pool, Pools, Reported, Slot},
     state::{GuestLog, State},
 };
 use crate::{
@@ -96,7 +96,7 @@ impl<W: World<Guest: Connects>> Shared<W> {
             pool,
             live: Some(live),
             reused,
-            _place: place,
+            slot: Arc::new(place),
             _of_key: of_key,
         })
     }
@@ -171,10 +171,12 @@ impl<W: World<Guest: Connects>> Shared<W> {
         self: &Arc<Self>,
         key: Option<&Vec<u8>>,
         grants: &Arc<Grants>,
-    ) -> Option<OnStop> {
+        slot: &Slot,
+    ) -> Option<Box<dyn FnOnce() + Send>> {
         let key = key.filter(|_| self.manifest.capabilities.cancel)?.clone();
         let shared = Arc::clone(self);
         let grants = Arc::clone(grants);
+        let mut slot = Some(Arc::clone(slot));
         Some(Box::new(move || {
             let tasks = shared.runtime.tasks.clone();
             tasks.spawn(async move {
@@ -185,6 +187,8 @@ impl<W: World<Guest: Connects>> Shared<W> {
                         let plugin = shared.manifest.name.as_str();
                         tracing::warn!(plugin, %error, "a statement could not be cancelled");
                     }
+                    // The first word counts; the second is for engines that forget.
+                    drop(slot.take());
                     tokio::time::sleep(shared.share.settings.cancel_grace).await;
                 }
             });
@@ -224,7 +228,8 @@ pub struct Held<W: World<Guest: Connects>> {
     pub live: Option<Live<W::Guest>>,
     /// Came from the pool and was not used since: it may have broken while it lay there.
     reused: bool,
-    _place: Right,
+    /// One of the target's connections; free when nothing runs on it any more.
+    pub slot: Slot,
     _of_key: Option<OwnedSemaphorePermit>,
 }
 
@@ -254,9 +259,14 @@ impl<W: World<Guest: Connects>> Held<W> {
             + 'static,
     {
         let live = self.live.take().ok_or_else(gone)?;
-        let on_stop = self
+        let tell = self
             .shared
-            .canceller(key.or(live.key.as_ref()), &live.grants);
+            .canceller(key.or(live.key.as_ref()), &live.grants, &self.slot);
+        let on_stop = OnStop {
+            waits: tell.is_some(),
+            tell,
+            slot: Arc::clone(&self.slot),
+        };
         let Live {
             instance,
             connection,
@@ -265,7 +275,7 @@ impl<W: World<Guest: Connects>> Held<W> {
             generation,
         } = live;
         let refusals = instance.refusals();
-        let ran = instance.run(call, on_stop, move |store, guest| {
+        let ran = instance.run(call, Some(on_stop), move |store, guest| {
             f(store, guest, connection)
         });
         let (result, instance) = tokio::select! {

@@ -117,6 +117,13 @@ impl<F> Timed<F> {
     }
 }
 
+impl<F> Timed<F> {
+    /// Whether it is the network that is waited for now.
+    pub fn waits_for_network(&self) -> bool {
+        matches!(self.times.paused, Some((_, true)))
+    }
+}
+
 impl<F: Future + Unpin> Future for Timed<F> {
     type Output = F::Output;
 

@@ -29,6 +29,7 @@ pub(super) struct Stream {
     output: OutputStream,
     _socket: TcpSocket,
     deadline: Option<Instant>,
+    outlasts_call: bool,
 }
 
 impl Stream {
@@ -54,13 +55,23 @@ impl Stream {
         self.deadline = deadline;
     }
 
+    pub(super) fn outlast_call(&mut self) {
+        self.outlasts_call = true;
+    }
+
+    fn wait(&self, ready: &Pollable) -> io::Result<()> {
+        if self.outlasts_call {
+            ready.block();
+            return Ok(());
+        }
+        wait(ready, self.deadline)
+    }
+
     pub(super) fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             // Reading first saves the question whether there is something to read.
             match self.input.read(buffer.len() as u64) {
-                Ok(bytes) if bytes.is_empty() && !buffer.is_empty() => {
-                    wait(&self.readable, self.deadline)?
-                }
+                Ok(bytes) if bytes.is_empty() && !buffer.is_empty() => self.wait(&self.readable)?,
                 Ok(bytes) => {
                     let bytes = bytes.get(..buffer.len()).unwrap_or(&bytes);
                     buffer[..bytes.len()].copy_from_slice(bytes);
@@ -80,7 +91,7 @@ impl Stream {
         }
         loop {
             match self.output.check_write().map_err(write_error)? {
-                0 => wait(&self.writable, self.deadline)?,
+                0 => self.wait(&self.writable)?,
                 permitted => {
                     let length = buffer
                         .len()
@@ -166,6 +177,7 @@ fn connect_to(
         output,
         _socket: socket,
         deadline: None,
+        outlasts_call: false,
     })
 }
 

@@ -13,7 +13,7 @@ use super::super::{
         types,
     },
     convert,
-    instance::{GuestFuture, drained},
+    instance::{GuestFuture, OnStop, drained},
     pool::Reported,
     shared::{Fault, Held, gone},
     state::State,
@@ -341,12 +341,19 @@ impl Drop for WasmConnection {
                     return;
                 };
                 let key = cursor.key.as_ref().or(live.key.as_ref());
-                if let Some(stop) = self.held.shared.canceller(key, &live.grants)
+                let slot = &self.held.slot;
+                let stop = self.held.shared.canceller(key, &live.grants, slot);
+                let on_stop = OnStop {
+                    tell: None,
+                    slot: Arc::clone(slot),
+                    waits: stop.is_some(),
+                };
+                if let Some(stop) = stop
                     && tokio::runtime::Handle::try_current().is_ok()
                 {
                     stop();
                 }
-                live.leave(vec![cursor.handle]);
+                live.leave(vec![cursor.handle], Some(on_stop));
             }
         }
     }

@@ -11,7 +11,7 @@ use super::super::{
         scanner as guest, types,
     },
     convert,
-    instance::{GuestFuture, violation},
+    instance::{GuestFuture, OnStop, violation},
     pool::Reported,
     shared::{Held, Shared, gone},
     state::State,
@@ -319,7 +319,13 @@ impl Drop for WasmSource {
             return self.held.give_back();
         }
         if let Some(live) = self.held.live.take() {
-            live.leave(open.into_iter().map(|open| open.handle).collect());
+            let on_stop = OnStop {
+                tell: None,
+                slot: Arc::clone(&self.held.slot),
+                waits: false,
+            };
+            let open = open.into_iter().map(|open| open.handle);
+            live.leave(open.collect(), Some(on_stop));
         }
     }
 }
