@@ -100,7 +100,7 @@ impl<'a> ErrorObject<'a> {
 
 /// The fields of an `error` event: flat, as OpenAI's clients read them, and the whole object.
 pub fn stream_fields(error: &Error) -> Value {
-    log(error);
+    error.log();
     json!({
         "code": error.code().as_str(),
         "message": error.message(),
