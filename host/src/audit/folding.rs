@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(admitted(Some("full"), false, 5), 1);
         assert!(folding.end(begin + MINUTE / 2).is_empty(), "it goes on");
 
-        let mut rest: Vec<_> = folding.end(begin + MINUTE).into_iter().collect();
+        let mut rest = folding.end(begin + MINUTE);
         rest.sort_unstable_by(|a, b| a.key.cmp(&b.key));
         let told: Vec<_> = rest
             .iter()
