@@ -212,7 +212,7 @@ mod tests {
     async fn a_process_that_says_much_is_heard_to_its_end() {
         let mut command = Command::new("/bin/sh");
         // More than a pipe holds.
-        let says = "i=0; while [ $i -lt 5000 ]; do echo 0123456789012345678901234567890123456789 >&2; i=$((i+1)); done; exit 3";
+        let says = "i=0; while [ $i -lt 5000 ]; do printf 0123456789012345678901234567890123456789 >&2; i=$((i+1)); done; exit 3";
         command.args(["-c", says]);
         let child = start(command, Urgency::Urgent).unwrap();
         let ended = timeout(Duration::from_secs(60), finish(child, b"", Urgency::Urgent));
