@@ -1,8 +1,8 @@
 //! The audit trail: who did what to which resource.
 //!
 //! Everything but reading is noted, refused attempts too. Questions and refused attempts beyond a number in a minute become
-//! one note with their count (`folding`), so that nobody fills the store with notes. Notes are written by one task, many at a time; whoever waits
-//! for a note to be written does so without holding up the others. While the store is busy or away they are tried again and
+//! one note with their count (`folding`), so that no caller fills the store with notes. Notes are written by one task, many at
+//! a time; a request that waits for its note does not hold up the others. While the store is busy or away they are tried again and
 //! again, and as many wait as memory was set aside for. Never a secret, never a row of data: a note holds
 //! the route, the path, the status and the name of what was made.
 
@@ -20,7 +20,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use self::folding::Folding;
 use crate::{
-    error::{Code, Error, Result},
+    error::{Error, Result},
     store::{Store, new_id, now},
 };
 
@@ -286,7 +286,7 @@ impl Audit {
                         let _ = written.send(());
                     }
                 }
-                Err(error) if is_passing(&error) => {
+                Err(error) if store::is_passing(&error) => {
                     let cause = std::error::Error::source(&error);
                     tracing::warn!(
                         notes = batch.len(),
@@ -307,7 +307,7 @@ impl Audit {
                 Ok(()) => {
                     let _ = one.written.map(|written| written.send(()));
                 }
-                Err(error) if is_passing(&error) => left.push(one),
+                Err(error) if store::is_passing(&error) => left.push(one),
                 Err(error) => {
                     let (action, cause) = (one.note.action, std::error::Error::source(&error));
                     tracing::error!(
@@ -346,12 +346,6 @@ impl Audit {
         };
         self.closing.run_until_cancelled(tidy).await;
     }
-}
-
-/// Whether the store may take a note later: it is busy, full or away. What it refuses it will refuse again.
-fn is_passing(error: &Error) -> bool {
-    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref());
-    error.code() != Code::Internal || !matches!(cause, Some(sqlx::Error::Database(_)))
 }
 
 /// Says which notes are lost, so that the log has them at least.

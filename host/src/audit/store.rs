@@ -4,7 +4,7 @@ use sqlx::{Any, AssertSqlSafe, any::AnyArguments, query::Query};
 
 use super::{Entry, Waiting, Wanted};
 use crate::{
-    error::Result,
+    error::{Code, Error, Result},
     store::{
         AnyRow, Row, Store, first_id_of, groups, placeholders, rows_of_placeholders, timestamp,
     },
@@ -117,4 +117,10 @@ fn entry(row: &AnyRow) -> Result<Entry> {
         status: status.parse().ok(),
         request_id: row.try_get("request_id")?,
     })
+}
+
+/// Whether the store may take a note later: it is busy, full or away. What it refuses it will refuse again.
+pub(super) fn is_passing(error: &Error) -> bool {
+    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref());
+    error.code() != Code::Internal || !matches!(cause, Some(sqlx::Error::Database(_)))
 }
