@@ -20,7 +20,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use self::folding::Folding;
 use crate::{
-    error::{Error, Result},
+    error::Result,
     store::{Store, new_id, now},
 };
 
