@@ -118,15 +118,18 @@ impl Links {
     /// A line of fenced code, and those that begin and end it. Only fences without indentation count: they are in no list and
     /// no quotation, whose end would end them too.
     fn code(&mut self, rest: &str, is_end: bool) -> Option<Step> {
-        let end = rest.find(['\n', '\r']).map(|at| at + 1);
-        let whole = end.or(is_end.then_some(rest.len()));
-        let Some(ticks) = self.fence else {
+        if self.fence.is_none() {
+            // This is asked at each letter, so the end of the line is not looked for before it has to be.
             if !self.is_line_start || !self.is_clear {
                 return None;
             }
             if !rest.starts_with("```") {
                 return ("```".starts_with(rest) && !is_end).then_some(Step::Wait);
             }
+        }
+        let end = rest.find(['\n', '\r']).map(|at| at + 1);
+        let whole = end.or(is_end.then_some(rest.len()));
+        let Some(ticks) = self.fence else {
             if whole.unwrap_or(rest.len()) > MAX_ADDRESS {
                 return None;
             }
@@ -152,7 +155,11 @@ impl Links {
             return within;
         }
         let Some(length) = whole else {
-            return Some(Step::Wait);
+            // No fence is as long, and what is held is looked at again with each piece.
+            return match rest.len() > MAX_ADDRESS {
+                true => within,
+                false => Some(Step::Wait),
+            };
         };
         let line = rest[..length].trim_start_matches(' ');
         let behind = line.trim_start_matches('`');
@@ -163,7 +170,7 @@ impl Links {
     }
 
     fn step(&mut self, first: char, rest: &str, is_end: bool) -> Step {
-        let behind = &rest[first.len_utf8()..];
+        let behind = start(&rest[first.len_utf8()..]);
         let next = behind.chars().next();
         match (first, next) {
             (']' | '<', None) if !is_end => Step::Wait,
@@ -303,6 +310,16 @@ impl Links {
     }
 }
 
+/// As much of a text as may be an address, and a little more, so that one that is too long is seen to be. Looking further
+/// would make the work grow with the square of the text.
+fn start(text: &str) -> &str {
+    let mut end = text.len().min(MAX_ADDRESS + 8);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
 /// The address that a text begins with, without what ends a sentence or a bracket behind it; `None` while its end has not
 /// come. Renderers read up to a space, whatever stands in it.
 fn address(text: &str, is_end: bool) -> Option<&str> {
@@ -310,7 +327,9 @@ fn address(text: &str, is_end: bool) -> Option<&str> {
     let end = [text.find(is_space), text.find("](")];
     let whole = match end.into_iter().flatten().min() {
         Some(end) => &text[..end],
-        None if is_end || text.len() > MAX_ADDRESS => text,
+        // Its end is not known, so nothing is taken off it.
+        None if text.len() > MAX_ADDRESS => return Some(text),
+        None if is_end => text,
         None => return None,
     };
     Some(whole.trim_end_matches(|c: char| SENTENCE.contains(c) || CLOSING.contains(c)))
@@ -456,6 +475,28 @@ mod tests {
         ] {
             assert_eq!(shown(answer), text);
         }
+    }
+
+    #[test]
+    fn address_that_goes_on_behind_many_brackets_is_text() {
+        let brackets = ")".repeat(MAX_ADDRESS);
+        let answer = format!("https://shop.example{brackets}@evil.example/");
+        assert!(shown(&answer).starts_with("https: //"));
+    }
+
+    /// Each of these made the work grow with the square of its length.
+    #[test]
+    fn long_text_without_spaces_passes() {
+        const LENGTH: usize = 10_000;
+        for part in ["x", "](", "]:", "::", "www.", "`", "<a", "\u{e9}."] {
+            let answer = part.repeat(LENGTH);
+            let mut links = Links::new(QUESTION.to_owned());
+            let given = links.next(&answer) + &links.end();
+            assert_eq!(given.replace(' ', ""), answer);
+        }
+        let mut links = Links::new(QUESTION.to_owned());
+        let code = format!("```\n```{}", "`x".repeat(LENGTH));
+        assert_eq!(links.next(&code) + &links.end(), code);
     }
 
     #[test]
