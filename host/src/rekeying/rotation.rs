@@ -65,13 +65,13 @@ async fn claimed(store: &Store, wait: Duration, say: &impl Fn(String)) -> Result
             return Ok(claim);
         }
         if Instant::now() >= deadline {
-            let message = "another rotation of the secret key is under way; run this again when it has ended. One that was \
+            let message = "another rotation of the secret key is running; run this again when it has ended. One that was \
                            killed counts for half a minute";
             return Err(Error::new(Code::WrongState, message));
         }
         if !has_said {
             has_said = true;
-            say("another rotation of the secret key is under way, or was killed a moment ago: waiting for its end".to_owned());
+            say("another rotation of the secret key is running, or was killed a moment ago: waiting for its end".to_owned());
         }
         sleep(LOOK).await;
     }
