@@ -519,7 +519,7 @@ mod tests {
         // Another hand leads it elsewhere.
         stored.shown.insert("host".into(), json!("evil"));
         assert!(stored.open(&keys, holder("1")).is_err());
-        // To mend that, everything is sent again.
+        // To repair that, everything is sent again.
         let open = |sent: Value| stored.open_for_change(&keys, holder("1"), &clear(sent));
         let kept = open(json!({"host": "b", "password": MASK})).unwrap_err();
         assert_eq!(kept.code(), Code::SecretRequired);

@@ -260,7 +260,7 @@ pub async fn fail_abandoned(
     .fetch_all(&mut *tx)
     .await?;
     let found = failed.len() as u64;
-    // By key, as all who count: then nobody waits for another in a circle.
+    // By key, in the order that every count takes: so no two transactions wait for each other.
     let bytes = i64::try_from(error.len()).unwrap_or(i64::MAX);
     let mut added = BTreeMap::<String, (String, i64)>::new();
     for (workspace, key) in failed {

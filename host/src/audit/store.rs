@@ -86,7 +86,7 @@ pub(super) async fn read(store: &Store, workspace: &str, wanted: &Wanted) -> Res
     .collect()
 }
 
-/// Deletes notes that were taken before a time, a few in each transaction, so that nobody waits long for it.
+/// Deletes notes that were taken before a time, a few in each transaction, so that no other writer waits long for it.
 pub(super) async fn delete_before(store: &Store, before: i64) -> Result<()> {
     let sql = format!(
         "DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE id < $1 AND created_at < $2 ORDER BY id LIMIT {OLD_AT_ONCE})"

@@ -94,7 +94,7 @@ pub async fn forget_old(store: &Store) -> Result<()> {
     forget_before(store, store::now() - REMEMBERED).await
 }
 
-/// A few at a time, each in a transaction of its own, so that nobody waits long for it.
+/// A few at a time, each in a transaction of its own, so that no other writer waits long for it.
 pub async fn forget_before(store: &Store, before: i64) -> Result<()> {
     let keys: Vec<(String, String)> = sqlx::query_as(
         "SELECT DISTINCT workspace_id, key_id FROM idempotency WHERE created_at <= $1",

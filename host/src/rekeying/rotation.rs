@@ -56,7 +56,7 @@ pub async fn rotate(
     ended
 }
 
-/// Waits until no other rotation is under way.
+/// Waits until no other rotation is running.
 async fn claimed(store: &Store, wait: Duration, say: &impl Fn(String)) -> Result<Claim> {
     let deadline = Instant::now() + wait;
     let mut has_said = false;

@@ -41,7 +41,7 @@ enum Stage {
     /// So many bytes of a chunk, with the line end behind it.
     Chunk(u64),
     Trailers,
-    /// Whatever comes is no HTTP, or nobody knows where its next head begins.
+    /// What comes is not HTTP, or it is unclear where the next head begins.
     Lost,
 }
 
