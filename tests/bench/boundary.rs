@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use guest_boundary::Boundary;
-use mindhost::plugins::{Call, Connector, Target};
+use mindhost_plugin_api::{Call, Connector, Target};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 

@@ -6,11 +6,10 @@ use std::{
     time::Duration,
 };
 
-use mindhost::plugins::{
-    self, Call, Target,
-    policy::{EgressRules, FixedPolicy},
-    registry::{Registry, Sources},
-};
+use mindhost_plugin_api as plugins;
+use mindhost_plugin_api::{Call, Target};
+use mindhost_plugins::registry::{Registry, Sources};
+use mindhost_runtime::policy::{EgressRules, FixedPolicy};
 use mindhost_sdk::{BatchLimits, Config, Connector as Guest};
 use mindhost_tests::build;
 use serde_json::{Value, json};
@@ -89,7 +88,10 @@ pub async fn registry(data_dir: &Path) -> Registry {
         file_roots: Vec::new(),
         reserved: Vec::new(),
     };
-    let settings = mindhost::config::Config::defaults().unwrap().plugins.limits;
+    let settings = mindhost_base::config::Config::defaults()
+        .unwrap()
+        .plugins
+        .limits;
     let sources = Sources::of_dir(plugins_dir(data_dir), settings, Arc::new(policy));
     Registry::load(sources).await.unwrap()
 }

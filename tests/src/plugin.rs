@@ -161,7 +161,7 @@ impl Version {
 
     /// Its SHA-256.
     pub fn digest(&self) -> String {
-        mindhost::plugins::package::digest(&self.bytes)
+        mindhost_runtime::package::digest(&self.bytes)
     }
 
     /// Writes it into a folder, named after its number.

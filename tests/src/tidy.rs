@@ -1,6 +1,5 @@
 //! The rules of the repository that no compiler knows, so that nobody has to remember them.
 
-mod direction;
 mod promises;
 
 use std::{collections::BTreeSet, path::Path, process::Command};
@@ -53,7 +52,7 @@ fn sources() -> Vec<File> {
 fn uses(files: &[File], words: &[&str], home: impl Fn(&str) -> bool) -> Vec<String> {
     let strangers = files
         .iter()
-        .filter(|file| file.path.starts_with("host/src/") && !home(&file.path))
+        .filter(|file| is_host_source(&file.path) && !home(&file.path))
         .filter(|file| !belongs_to(&file.path, "tests"));
     let lines = strangers.flat_map(|file| {
         let code = file.text.split("\n#[cfg(test)]\nmod ").next();
@@ -67,6 +66,12 @@ fn uses(files: &[File], words: &[&str], home: impl Fn(&str) -> bool) -> Vec<Stri
         })
         .map(|(file, number, line)| format!("{}:{number}: {}", file.path, line.trim()))
         .collect()
+}
+
+/// True for `host/<crate>/src/…`.
+fn is_host_source(path: &str) -> bool {
+    let below = path.strip_prefix("host/").and_then(|path| path.split_once('/'));
+    below.is_some_and(|(_, path)| path.starts_with("src/"))
 }
 
 /// True when a file is `<name>.rs` or lies below a folder `<name>`.
@@ -115,19 +120,6 @@ fn the_top_level_is_closed() {
 #[test]
 fn each_library_has_one_home() {
     let files = sources();
-    let axum = uses(&files, &["axum::", "axum_"], |path| belongs_to(path, "api"));
-    nothing(axum, "axum is named in host/src/api only:");
-    let wasmtime = uses(&files, &["wasmtime::", "wasmtime_wasi"], |path| {
-        path.starts_with("host/src/plugins/wasm")
-    });
-    nothing(wasmtime, "wasmtime is named in host/src/plugins/wasm only:");
-    let datafusion = uses(&files, &["datafusion::"], |path| {
-        belongs_to(path, "query") && belongs_to(path, "plugins")
-    });
-    nothing(
-        datafusion,
-        "datafusion is named in host/src/plugins/query only:",
-    );
     let sqlx = uses(&files, &["sqlx::"], |path| belongs_to(path, "store"));
     nothing(sqlx, "sqlx is named in store files only:");
     let environment = uses(&files, &["env::var", "env::vars"], |path| {
@@ -140,17 +132,17 @@ fn each_library_has_one_home() {
 fn what_is_remembered_changes_through_the_store() {
     // These write records, keys or facts, nothing of which is ever remembered by `store::Remembered`.
     const RECORDS: &[&str] = &[
-        "host/src/answering/",
-        "host/src/audit/",
-        "host/src/auth/",
-        "host/src/conversations/",
-        "host/src/rollouts/",
-        "host/src/store/facts.rs",
-        "host/src/workspaces/",
+        "host/answers/src/answering/",
+        "host/core/src/audit/",
+        "host/core/src/auth/",
+        "host/answers/src/conversations/",
+        "host/core/src/rollouts/",
+        "host/store/src/facts.rs",
+        "host/core/src/workspaces/",
         // The progress of a run.
-        "host/src/catalog/store/runs.rs",
-        "host/src/catalog/store/write.rs",
-        "host/src/catalog/store/fixture.rs",
+        "host/catalog/src/store/runs.rs",
+        "host/catalog/src/store/write.rs",
+        "host/catalog/src/store/fixture.rs",
     ];
     let is_record = |path: &str| RECORDS.iter().any(|record| path.starts_with(record));
     let past = uses(
@@ -168,30 +160,16 @@ fn what_is_remembered_changes_through_the_store() {
     );
     let records = uses(&sources(), &[".begin_records()"], |path| {
         let others = [
-            "host/src/conversations.rs",
-            "host/src/idempotency/",
-            "host/src/usage/",
-            "host/src/store",
+            "host/answers/src/conversations.rs",
+            "host/answers/src/idempotency/",
+            "host/core/src/usage/",
+            "host/store/src/",
         ];
         is_record(path) || others.iter().any(|other| path.starts_with(other))
     });
     nothing(
         records,
         "only records are written with Store::begin_records:",
-    );
-}
-
-#[test]
-fn parts_of_the_host_use_only_what_stands_below_them() {
-    let lib = text(&workspace_dir().join("host/src/lib.rs")).expect("host/src/lib.rs");
-    let files = sources();
-    let upward = files.iter().flat_map(|file| {
-        let path = file.path.strip_prefix("host/src/").unwrap_or_default();
-        direction::upward(&lib, path, &file.text)
-    });
-    nothing(
-        upward.collect(),
-        "a part uses only parts of the groups below its own in host/src/lib.rs:",
     );
 }
 
@@ -301,7 +279,7 @@ fn nothing_is_committed_that_a_run_has_made() {
 #[test]
 fn both_stores_have_the_same_migrations() {
     let names = |engine: &str| -> BTreeSet<String> {
-        let folder = format!("host/migrations/{engine}/");
+        let folder = format!("host/store/migrations/{engine}/");
         files()
             .iter()
             .filter_map(|file| file.path.strip_prefix(&folder).map(str::to_owned))

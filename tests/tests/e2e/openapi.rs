@@ -52,7 +52,7 @@ async fn document(host: &Host) -> Value {
 async fn the_document_has_every_route_of_the_server_and_no_other() {
     let host = Host::start().await;
     let mut served = BTreeSet::new();
-    for path in mindhost::api::paths() {
+    for path in mindhost_api::paths() {
         // A method that no route has: the answer lists those that it has.
         let reply = host.request(Method::TRACE, &path).await;
         for method in reply.expect_status(405).header("allow").split(',') {

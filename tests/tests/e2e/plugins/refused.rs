@@ -73,7 +73,7 @@ async fn one_that_cannot_run_fails_before_it_serves() {
         .unwrap();
     flipped[code + 40] ^= 1;
     for bytes in [liar.bytes(), flipped] {
-        let digest = mindhost::plugins::package::digest(&bytes);
+        let digest = mindhost_runtime::package::digest(&bytes);
         let installed = host.upload(bytes).await;
         if installed.status == 400 {
             installed.expect_error(400, "plugin_refused");

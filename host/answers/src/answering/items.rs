@@ -1,0 +1,152 @@
+//! Output items, as they are sent and stored.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::{conversations::Message, results::Page};
+use mindhost_base::error::{Error, Result};
+use mindhost_sql::{json::Rows, schema};
+
+/// An item of type `message`.
+///
+/// # Errors
+/// Never: it is made of texts.
+pub fn message(message: &Message) -> Result<Arc<RawValue>> {
+    raw(&Said {
+        r#type: "message",
+        id: message.id,
+        status: &message.status,
+        role: "assistant",
+        content: [OutputText {
+            r#type: "output_text",
+            text: &message.text,
+            annotations: [],
+            logprobs: [],
+        }],
+        sql: message.sql.as_ref().map(|sql| sql.text.as_str()),
+    })
+}
+
+/// An item of type `query_result`, from a page of its statement.
+///
+/// # Errors
+/// Never for checked batches.
+pub fn query_result(message: &Message, page: Page) -> Result<Arc<RawValue>> {
+    raw(&QueryResult {
+        r#type: "query_result",
+        id: message.id,
+        status: "success",
+        query: sql_of(message),
+        column_names: schema::column_names(&page.columns),
+        column_types: schema::column_types(&page.columns),
+        total: page.total,
+        has_more: page.rows() < page.total,
+        executed_query: Some(&page.executed),
+        data: Rows::new(page.columns, page.batches),
+        error: None,
+    })
+}
+
+/// An item of type `query_result` whose rows cannot be had any more, with the reason.
+///
+/// # Errors
+/// Never: it is made of texts.
+pub fn without_rows(message: &Message, reason: &Error) -> Result<Arc<RawValue>> {
+    raw(&QueryResult {
+        r#type: "query_result",
+        id: message.id,
+        status: "unavailable",
+        query: sql_of(message),
+        executed_query: None,
+        column_names: Vec::new(),
+        column_types: Vec::new(),
+        data: Rows::new(Arc::from([]), []),
+        total: 0,
+        has_more: false,
+        error: Some(Unavailable {
+            code: reason.code().as_str(),
+            message: reason.message(),
+        }),
+    })
+}
+
+/// What a Mind said.
+#[derive(Serialize, ToSchema)]
+#[schema(as = OutputMessage)]
+pub struct Said<'a> {
+    #[schema(example = "message")]
+    r#type: &'static str,
+    id: Uuid,
+    /// `completed`, `incomplete`
+    #[schema(example = "completed")]
+    status: &'a str,
+    #[schema(example = "assistant")]
+    role: &'static str,
+    /// One part.
+    content: [OutputText<'a>; 1],
+    /// The SQL that the answer is based on.
+    #[schema(required = true)]
+    sql: Option<&'a str>,
+}
+
+/// The text of an answer.
+#[derive(Serialize, ToSchema)]
+pub struct OutputText<'a> {
+    #[schema(example = "output_text")]
+    r#type: &'static str,
+    text: &'a str,
+    #[schema(value_type = Vec<Object>)]
+    annotations: [u8; 0],
+    #[schema(value_type = Vec<Object>)]
+    logprobs: [u8; 0],
+}
+
+/// What a statement gave.
+#[derive(Serialize, ToSchema)]
+pub struct QueryResult<'a> {
+    #[schema(example = "query_result")]
+    r#type: &'static str,
+    id: Uuid,
+    /// `success`; `unavailable` when a stored response is read whose rows cannot be had any more.
+    #[schema(example = "success")]
+    status: &'static str,
+    /// The statement in the caller's words.
+    query: &'a str,
+    /// The statement that went to the engine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    executed_query: Option<&'a str>,
+    #[schema(example = json!(["name", "orders"]))]
+    column_names: Vec<String>,
+    column_types: Vec<schema::ColumnType>,
+    /// Rows, each in the order of the columns.
+    #[schema(value_type = Vec<Vec<serde_json::Value>>, example = json!([["Ann", 3]]))]
+    data: Rows,
+    /// Rows of the whole result.
+    total: u64,
+    /// Whether there are rows beyond those given here.
+    has_more: bool,
+    /// Why the rows cannot be had.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Unavailable<'a>>,
+}
+
+/// Why the rows of a stored response cannot be had.
+#[derive(Serialize, ToSchema)]
+pub struct Unavailable<'a> {
+    code: &'a str,
+    message: &'a str,
+}
+
+fn sql_of(message: &Message) -> &str {
+    message.sql.as_ref().map_or("", |sql| sql.text.as_str())
+}
+
+fn raw(item: &impl Serialize) -> Result<Arc<RawValue>> {
+    serde_json::value::to_raw_value(item)
+        .map(Arc::from)
+        .map_err(Error::internal)
+}

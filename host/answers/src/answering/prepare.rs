@@ -1,0 +1,226 @@
+//! What is checked before an answer begins: everything that a caller can get wrong.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use super::{
+    Ask, Inner, Input,
+    record::{Limits, ResponseRecord, ResponseStatus, Usage},
+};
+use crate::conversations::{self, Author, Conversation, Message, Window};
+use mindhost_base::error::{Code, Error, Result};
+use mindhost_core::{
+    auth::Caller,
+    minds::{self, Mind},
+    usage::Tally,
+};
+
+/// What an answer begins with.
+pub struct Prepared {
+    /// The Mind that answers.
+    pub mind: Arc<Mind>,
+    /// The conversation that it is added to.
+    pub conversation: Conversation,
+    /// Whether the conversation is not stored yet.
+    pub is_new: bool,
+    /// What was said before, oldest first.
+    pub history: Vec<Message>,
+    /// What the caller says now, to be added to the conversation.
+    pub input: Vec<Message>,
+    /// Counts what the answer uses.
+    pub tally: Option<Arc<Tally>>,
+}
+
+impl Prepared {
+    /// The response as it is when it begins.
+    pub fn record(&self, caller: &Caller, ask: &Ask) -> ResponseRecord {
+        ResponseRecord {
+            id: Uuid::now_v7(),
+            workspace_id: caller.workspace.to_string(),
+            key_id: caller.key_id.to_string(),
+            conversation_id: (ask.store || !self.is_new).then_some(self.conversation.id),
+            mind_id: self.mind.id.clone(),
+            mind_name: self.mind.name.clone(),
+            status: ResponseStatus::Created,
+            error: None,
+            output: Vec::new(),
+            usage: Usage::default(),
+            metadata: ask.metadata.clone(),
+            instructions: ask.instructions.clone(),
+            previous_response_id: ask.previous_response_id,
+            background: ask.background,
+            is_stored: ask.store,
+            limits: Limits {
+                max_output_tokens: ask.max_output_tokens,
+                max_inline_rows: ask.query.as_ref().map(|query| query.max_inline_rows),
+            },
+            settings: ask.settings.clone(),
+            cut: None,
+            created_at: Timestamp::now(),
+            completed_at: None,
+        }
+    }
+}
+
+impl Inner {
+    /// Checks what the caller sent against what there is.
+    ///
+    /// The conversation comes before the Mind: where the Mind of a conversation was deleted, that is the answer,
+    /// whatever `model` names.
+    pub(super) async fn prepare(&self, caller: &Caller, ask: &Ask) -> Result<Prepared> {
+        let named = self.conversation(caller, ask).await?;
+        let mind = self.mind(caller, &ask.model, named.as_ref()).await?;
+        if ask.query.is_some() && !mind.allows_direct_queries() {
+            return Err(minds::direct_queries_not_allowed(&mind));
+        }
+        caller.count(|tally| tally.mind(&mind.id));
+        let is_new = named.is_none();
+        let conversation = named.unwrap_or_else(|| Conversation {
+            mind_id: Some(mind.id.clone()),
+            mind_name: Some(mind.name.clone()),
+            ..Conversation::new(caller)
+        });
+        let mut history = Vec::new();
+        if !is_new && ask.query.is_none() {
+            history = self.history(&conversation).await?;
+        }
+        let mut input = self.input(caller, &conversation, ask).await?;
+        // A question that got no answer and comes again is the same question: clients send it anew after a failure.
+        let is_again = ask.query.is_none() && ends_with(&history, &input);
+        if is_again {
+            input.clear();
+        }
+        if ask.query.is_none() {
+            check_question(&mut history, &input, is_again || ask.input.is_empty())?;
+        }
+        Ok(Prepared {
+            mind,
+            conversation,
+            is_new,
+            history,
+            input,
+            tally: caller.tally.clone(),
+        })
+    }
+
+    /// What the caller says, with the messages that it refers to. Those of the conversation itself are there already.
+    async fn input(
+        &self,
+        caller: &Caller,
+        conversation: &Conversation,
+        ask: &Ask,
+    ) -> Result<Vec<Message>> {
+        let mut messages = Vec::with_capacity(ask.input.len());
+        for input in &ask.input {
+            match input {
+                Input::Message(message) => messages.push(message.clone()),
+                Input::Reference(id, param) => {
+                    let found = self.parts.conversations.find_message(caller, *id).await;
+                    let (at, message) = found.map_err(|error| error.param(param))?;
+                    if at != conversation.id {
+                        messages.push(Message::new(message.author, message.text));
+                    }
+                }
+            }
+        }
+        Ok(messages)
+    }
+
+    /// The conversation that the caller names, by itself or by a response in it.
+    async fn conversation(&self, caller: &Caller, ask: &Ask) -> Result<Option<Conversation>> {
+        let id = match (ask.conversation, ask.previous_response_id) {
+            (Some(id), _) => id,
+            (None, None) => return Ok(None),
+            (None, Some(previous)) => self
+                .response(caller, previous)
+                .await
+                .map_err(|error| error.param("previous_response_id"))?
+                .conversation_id
+                .ok_or_else(|| conversation_gone(previous))?,
+        };
+        let found = self.parts.conversations.get(caller, id).await?;
+        conversations::require_owner(caller, &found.key_id)?;
+        Ok(Some(found))
+    }
+
+    /// The Mind that `model` names, which must be that of the conversation if it has one.
+    async fn mind(
+        &self,
+        caller: &Caller,
+        name: &str,
+        conversation: Option<&Conversation>,
+    ) -> Result<Arc<Mind>> {
+        let minds = &self.parts.minds;
+        let named = || async {
+            let found = minds.current(caller, name).await;
+            found.map_err(|error| error.param("model"))
+        };
+        let Some(conversation) = conversation else {
+            return named().await;
+        };
+        let Some(id) = conversation.mind_id.as_deref() else {
+            return named().await;
+        };
+        // A caller that may not see the Mind does not see the conversation either, so this one is gone.
+        let bound = minds
+            .current_by_id(caller, id)
+            .await?
+            .ok_or_else(|| minds::deleted(conversation.mind_name.as_deref().unwrap_or_default()))?;
+        if bound.name == name {
+            return Ok(bound);
+        }
+        named().await?;
+        Err(conversations::of_another_mind(&bound.name))
+    }
+
+    /// The newest messages of a conversation, oldest first.
+    async fn history(&self, conversation: &Conversation) -> Result<Vec<Message>> {
+        let limit = u32::try_from(self.parts.settings.history).unwrap_or(u32::MAX - 1);
+        let window = Window {
+            after: None,
+            limit,
+            descending: true,
+        };
+        let (mut messages, _) = self.parts.conversations.list(conversation, window).await?;
+        messages.reverse();
+        Ok(messages)
+    }
+}
+
+/// Whether the last that was said in a conversation is this, and a question.
+fn ends_with(history: &[Message], input: &[Message]) -> bool {
+    let asks = |message: &Message| message.author == Author::User;
+    let same =
+        |(said, new): (&Message, &Message)| said.author == new.author && said.text == new.text;
+    let Some(before) = history.len().checked_sub(input.len()) else {
+        return false;
+    };
+    input.last().is_some_and(asks) && history[before..].iter().zip(input).all(same)
+}
+
+fn conversation_gone(response: Uuid) -> Error {
+    Error::new(
+        Code::ConversationNotFound,
+        format!("the conversation of the response '{response}' was deleted; ask without `previous_response_id`"),
+    )
+    .param("previous_response_id")
+}
+
+/// There must be a question. Without input it is the last one of the history, and what was said to it is left out.
+fn check_question(history: &mut Vec<Message>, input: &[Message], again: bool) -> Result<()> {
+    let asks = |message: &Message| message.author == Author::User;
+    let last = history.iter().rposition(asks);
+    match last {
+        Some(index) if again => history.truncate(index + 1),
+        None if !input.iter().any(asks) => {
+            return Err(Error::invalid(
+                "input",
+                "there is no question: send `input` with a message of the role user, or a `conversation` that has one",
+            ));
+        }
+        _ => {}
+    }
+    Ok(())
+}

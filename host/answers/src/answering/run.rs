@@ -1,0 +1,360 @@
+//! The task that makes one answer, from its first event to its stored end.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use jiff::Timestamp;
+use serde_json::{json, value::RawValue};
+use tokio::sync::oneshot;
+
+use super::{
+    Inner, SqlQuery,
+    events::{Event, EventLog},
+    items, keep,
+    links::Links,
+    prepare::Prepared,
+    prompt::{self, PromptFacts},
+    provenance::Provenance,
+    record::{Cut, ResponseRecord, ResponseStatus, Usage},
+    running::Place,
+    tools::Toolbox,
+    turns::{Answer, Turns},
+};
+use crate::{
+    conversations::{Author, Message, SqlOrigin, StoredSql},
+    results::{Accepted, Access},
+};
+use mindhost_base::error::{Code, Error, Kind, Result};
+use mindhost_core::{minds::Mind, providers};
+use mindhost_plugin_api::{Call, Model, ModelMessage, Part, Role};
+use mindhost_plugins::served;
+
+/// One answer to be made.
+pub struct Task {
+    /// The parts that it is made from.
+    pub inner: Arc<Inner>,
+    /// Its place, and the log that it writes to.
+    pub place: Place,
+    /// What was checked.
+    pub prepared: Prepared,
+    /// The response so far.
+    pub record: ResponseRecord,
+    /// What there is to do.
+    pub work: Work,
+}
+
+/// What there is to do.
+pub enum Work {
+    /// Answer in words, with the model that was chosen; where there is none the answer fails.
+    Words(Result<Vendor>),
+    /// Run the caller's SQL.
+    Query(Accepted, SqlQuery),
+}
+
+/// The model that makes an answer: one version for all of its turns.
+#[derive(Clone)]
+pub struct Vendor {
+    provider: Arc<providers::Ready>,
+    model: Arc<dyn Model>,
+}
+
+impl Inner {
+    /// The model for an answer of this Mind.
+    ///
+    /// # Errors
+    /// `provider_not_found`, `no_plugin`
+    pub async fn vendor(&self, mind: &Mind) -> Result<Vendor> {
+        let parts = &self.parts;
+        let provider = parts
+            .providers
+            .current(&mind.workspace_id, &mind.provider_id)
+            .await?;
+        let model = parts.registry.serving_model(&provider.plugin)?;
+        served::note(&provider.plugin, model.digest());
+        Ok(Vendor { provider, model })
+    }
+}
+
+/// What the work came to.
+struct Made {
+    message: Message,
+    item: Arc<RawValue>,
+    usage: Usage,
+    cut: Option<Cut>,
+}
+
+impl Task {
+    /// Makes the answer. `opened` learns as soon as the response is stored, or that it cannot be.
+    pub async fn run(mut self, opened: oneshot::Sender<Result<()>>) {
+        // A response in the background must outlive a crash, and words take long enough to be worth a trace.
+        let is_open = self.record.is_stored
+            && (self.record.background || matches!(self.work, Work::Words(_)));
+        if is_open && let Err(error) = keep::open(&self.inner, &self.prepared, &self.record).await {
+            let _ = opened.send(Err(error.clone()));
+            return self.end_with(error);
+        }
+        let log = self.place.log().clone();
+        log.push(Event::Created(Arc::new(self.record.clone())));
+        self.record.status = ResponseStatus::InProgress;
+        log.push(Event::InProgress(Arc::new(self.record.clone())));
+        // Nobody who waits is no reason to stop: a reader that is gone has cancelled.
+        let _ = opened.send(Ok(()));
+        let made = match &self.work {
+            Work::Words(Err(error)) => Err(error.clone()),
+            Work::Words(Ok(vendor)) => self.unless_stopped(&log, self.words(&log, vendor)).await,
+            Work::Query(accepted, query) => {
+                self.unless_stopped(&log, self.query(&log, accepted, query))
+                    .await
+            }
+        };
+        let kept = match made {
+            Ok(made) => self.complete(made, is_open).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = kept {
+            self.fail(error, is_open).await;
+        }
+    }
+
+    /// Ends at once when the answer is stopped, whatever it waits for; what it waited for is dropped, which cancels it
+    /// in turn.
+    async fn unless_stopped<T>(
+        &self,
+        log: &EventLog,
+        work: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
+        tokio::select! {
+            biased;
+            () = log.cancel.cancelled() => Err(match self.inner.parts.halt.is_cancelled() {
+                true => Error::new(
+                    Code::Overloaded,
+                    "the server stopped while it made this answer; ask again",
+                )
+                .with_retry_after(Duration::from_secs(1)),
+                false => Error::new(Code::Cancelled, "the answer was cancelled"),
+            }),
+            made = work => made,
+        }
+    }
+
+    async fn words(&self, log: &Arc<EventLog>, vendor: &Vendor) -> Result<Made> {
+        log.push(Event::MessageAdded);
+        let answer = self.answer(log, vendor).await?;
+        let status = match answer.cut {
+            Some(_) => "incomplete",
+            None => "completed",
+        };
+        let message = Message {
+            id: log.message_id,
+            status: status.into(),
+            sql: answer.sql,
+            ..Message::new(Author::Assistant, answer.text)
+        };
+        log.push(Event::TextDone(message.text.as_str().into()));
+        Ok(Made {
+            item: items::message(&message)?,
+            message,
+            usage: answer.usage,
+            cut: answer.cut,
+        })
+    }
+
+    async fn query(&self, log: &EventLog, accepted: &Accepted, query: &SqlQuery) -> Result<Made> {
+        log.push(Event::QueryAdded(query.sql.as_str().into()));
+        let results = &self.inner.parts.results;
+        // The statement has its own, shorter limit inside; this one only makes the wait finite.
+        let call = Call::new(results.longest(), log.cancel.clone());
+        let call = call.for_key(self.record.key_id.as_str());
+        let page = results
+            .page(accepted, query.max_inline_rows, 0, &call)
+            .await
+            .map_err(|error| query.to_blame(error))?;
+        if let Some(tally) = &self.prepared.tally {
+            tally.rows(page.rows());
+        }
+        let message = Message {
+            id: log.message_id,
+            sql: Some(StoredSql {
+                text: query.sql.clone(),
+                origin: SqlOrigin::SqlQuery,
+            }),
+            ..Message::new(
+                Author::Assistant,
+                match page.total {
+                    1 => "The query gave one row.".to_owned(),
+                    total => format!("The query gave {total} rows."),
+                },
+            )
+        };
+        Ok(Made {
+            item: items::query_result(&message, page)?,
+            message,
+            usage: Usage::default(),
+            cut: None,
+        })
+    }
+
+    async fn answer(&self, log: &Arc<EventLog>, vendor: &Vendor) -> Result<Answer> {
+        let parts = &self.inner.parts;
+        let mind = &self.prepared.mind;
+        let Vendor { provider, model } = vendor;
+        let access = parts.results.access(mind).await?;
+        let messages = dialogue(&self.prepared, &self.record, &access);
+        let words = words(&messages);
+        let toolbox = Toolbox {
+            results: &parts.results,
+            catalog: &parts.catalog,
+            access: &access,
+            max_rows: parts.settings.rows_for_model,
+            provenance: Mutex::new(Provenance::new(&words)),
+        };
+        let turns = Turns {
+            model: &**model,
+            target: &provider.target,
+            model_name: &mind.model_name,
+            toolbox,
+            log,
+            bounds: &parts.settings,
+            max_output_tokens: self.record.limits.max_output_tokens,
+            settings: &self.record.settings,
+            key: &self.record.key_id,
+            tally: self.prepared.tally.as_deref(),
+            links: Links::new(words),
+        };
+        turns.run(messages).await
+    }
+
+    async fn complete(&mut self, made: Made, is_open: bool) -> Result<()> {
+        let mut record = self.record.clone();
+        record.status = ResponseStatus::Completed;
+        record.completed_at = Some(Timestamp::now());
+        record.usage = made.usage;
+        record.cut = made.cut;
+        record.output = vec![made.item.clone()];
+        if record.is_stored {
+            keep::complete(&self.inner, &self.prepared, &record, &made.message, is_open).await?;
+        }
+        let log = self.place.log();
+        log.push(Event::ItemDone(made.item));
+        log.push(Event::Completed(Arc::new(record)));
+        Ok(())
+    }
+
+    async fn fail(mut self, error: Error, is_open: bool) {
+        self.mark(&error);
+        let said = self.said_so_far();
+        if let Some(item) = said.as_ref().and_then(|said| items::message(said).ok()) {
+            self.record.output = vec![item];
+        }
+        if error.kind() == Kind::Internal {
+            tracing::error!(response = %self.record.id, source = ?std::error::Error::source(&error), "an answer failed");
+        }
+        if self.record.is_stored
+            && let Err(stored) = keep::fail(
+                &self.inner,
+                &self.prepared,
+                &mut self.record,
+                said.as_ref(),
+                is_open,
+            )
+            .await
+        {
+            tracing::error!(response = %self.record.id, source = ?std::error::Error::source(&stored), "could not store how a response ended");
+        }
+        self.tell(error);
+    }
+
+    /// What the reader of an answer in words has seen of it. It is kept: who goes on with the conversation refers to it.
+    fn said_so_far(&self) -> Option<Message> {
+        let log = self.place.log();
+        let text = log.text();
+        (!text.is_empty()).then(|| Message {
+            id: log.message_id,
+            status: "incomplete".into(),
+            ..Message::new(Author::Assistant, text)
+        })
+    }
+
+    /// Ends an answer that could not be stored, so that nothing of it is.
+    fn end_with(mut self, error: Error) {
+        self.mark(&error);
+        self.tell(error);
+    }
+
+    fn mark(&mut self, error: &Error) {
+        self.record.status = match error.kind() {
+            Kind::Cancelled => ResponseStatus::Cancelled,
+            _ => ResponseStatus::Failed,
+        };
+        self.record.completed_at = Some(Timestamp::now());
+        self.record.error =
+            Some(json!({"code": error.code().as_str(), "message": error.message()}));
+    }
+
+    fn tell(self, error: Error) {
+        let failed = Event::Failed(Arc::new(error), Arc::new(self.record));
+        self.place.log().push(failed);
+    }
+}
+
+/// What the caller and those who set up the Mind wrote, and not what a model said before.
+fn words(messages: &[ModelMessage]) -> String {
+    let theirs = messages
+        .iter()
+        .filter(|message| message.role != Role::Assistant);
+    let mut words = String::new();
+    for part in theirs.flat_map(|message| &message.parts) {
+        if let Part::Text(text) = part {
+            words.push_str(text);
+            words.push('\n');
+        }
+    }
+    words
+}
+
+/// System message, history, question.
+fn dialogue(prepared: &Prepared, record: &ResponseRecord, access: &Access) -> Vec<ModelMessage> {
+    let said = prepared.history.iter().chain(&prepared.input);
+    let question = said
+        .clone()
+        .rev()
+        .find(|message| message.author == Author::User);
+    let facts = PromptFacts {
+        mind: &prepared.mind.name,
+        parameters: &prepared.mind.parameters,
+        datasources: access.dialects(),
+        instructions: record.instructions.as_deref(),
+        question: question.map_or("", |message| message.text.as_str()),
+        today: Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date(),
+    };
+    let message = |role, text: &str| ModelMessage {
+        role,
+        parts: vec![Part::Text(text.to_owned())],
+    };
+    let mut messages = vec![message(Role::System, &prompt::system_message(&facts))];
+    // An answer that was cut before its first word says nothing, and vendors refuse empty messages.
+    for one in said.filter(|one| !one.text.trim().is_empty()) {
+        let role = match one.author {
+            Author::User => Role::User,
+            Author::Assistant => Role::Assistant,
+            Author::System | Author::Developer => Role::System,
+        };
+        match &one.sql {
+            // Its text says how many rows there were, which is a value where rows stay here.
+            Some(sql) if sql.origin == SqlOrigin::SqlQuery && !access.sends_rows() => {
+                messages.push(message(
+                    role,
+                    &format!("The query was run.\n\n{}", sql.text),
+                ));
+            }
+            // Its text says nothing of what was asked.
+            Some(sql) if sql.origin == SqlOrigin::SqlQuery => {
+                messages.push(message(role, &format!("{}\n\n{}", one.text, sql.text)));
+            }
+            _ => messages.push(message(role, &one.text)),
+        }
+    }
+    messages
+}

@@ -1,0 +1,327 @@
+//! The queries of responses.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use jiff::Timestamp;
+use serde_json::value::RawValue;
+use sqlx::{Any, AssertSqlSafe, Row, any::AnyArguments, query::Query};
+use uuid::Uuid;
+
+use super::record::{Cut, ResponseRecord, ResponseStatus};
+use mindhost_base::error::{Error, Result};
+use mindhost_store as store;
+use mindhost_store::{CHUNK, ROW_BYTES, Store, Tx, groups, placeholders, rows_of_placeholders};
+
+/// What a response counts in SQL, as [`bytes_of`] does.
+const BYTES: &str = "CAST(octet_length(output) + octet_length(metadata) + COALESCE(octet_length(instructions), 0) \
+     + COALESCE(octet_length(error), 0) + 256 AS BIGINT)";
+
+/// What a response counts for its key.
+pub fn bytes_of(record: &ResponseRecord) -> usize {
+    let metadata = store::to_json(&record.metadata).map_or(0, |text| text.len());
+    let instructions = record.instructions.as_ref().map_or(0, String::len);
+    ROW_BYTES + metadata + instructions + bytes_of_end(record)
+}
+
+/// What of it comes with its end.
+fn bytes_of_end(record: &ResponseRecord) -> usize {
+    let output = store::to_json(&record.output).map_or(0, |text| text.len());
+    let error = record
+        .error
+        .as_ref()
+        .map_or(0, |error| error.to_string().len());
+    output + error
+}
+
+/// Adds responses; those that already ended are added whole.
+pub async fn insert(tx: &mut Tx, records: &[&ResponseRecord], host_id: &str) -> Result<()> {
+    for group in groups(records) {
+        let sql = format!(
+            "INSERT INTO responses (id, workspace_id, key_id, conversation_id, mind_id, mind_name, status, error, \
+             output, usage, metadata, previous_response_id, instructions, background, limits, settings, is_cut, host_id, \
+             heartbeat_at, created_at, completed_at) VALUES {}",
+            rows_of_placeholders(group.len(), 21)
+        );
+        let mut query = sqlx::query(AssertSqlSafe(sql));
+        for record in group {
+            query = bind(query, record, host_id)?;
+        }
+        query.execute(&mut **tx).await?;
+    }
+    Ok(())
+}
+
+fn bind<'q>(
+    query: Query<'q, Any, AnyArguments>,
+    record: &'q ResponseRecord,
+    host_id: &'q str,
+) -> Result<Query<'q, Any, AnyArguments>> {
+    Ok(query
+        .bind(record.id.to_string())
+        .bind(&record.workspace_id)
+        .bind(&record.key_id)
+        .bind(record.conversation_id.map(|id| id.to_string()))
+        .bind(&record.mind_id)
+        .bind(&record.mind_name)
+        .bind(record.status.as_str())
+        .bind(record.error.as_ref().map(ToString::to_string))
+        .bind(store::to_json(&record.output)?)
+        .bind(store::to_json(&record.usage)?)
+        .bind(store::to_json(&record.metadata)?)
+        .bind(record.previous_response_id.map(|id| id.to_string()))
+        .bind(&record.instructions)
+        .bind(i64::from(record.background))
+        .bind(store::to_json(&record.limits)?)
+        .bind(store::to_json(&record.settings)?)
+        .bind(Cut::number(record.cut))
+        .bind(host_id)
+        .bind(store::now())
+        .bind(record.created_at.as_microsecond())
+        .bind(record.completed_at.map(|time| time.as_microsecond())))
+}
+
+/// Writes how a response ended, and counts it.
+pub async fn finish(tx: &mut Tx, record: &ResponseRecord) -> Result<()> {
+    sqlx::query(
+        "UPDATE responses SET status = $2, error = $3, output = $4, usage = $5, is_cut = $6, completed_at = $7
+         WHERE id = $1",
+    )
+    .bind(record.id.to_string())
+    .bind(record.status.as_str())
+    .bind(record.error.as_ref().map(ToString::to_string))
+    .bind(store::to_json(&record.output)?)
+    .bind(store::to_json(&record.usage)?)
+    .bind(Cut::number(record.cut))
+    .bind(record.completed_at.map(|time| time.as_microsecond()))
+    .execute(&mut **tx)
+    .await?;
+    // An empty list was there before.
+    let more = bytes_of_end(record).saturating_sub("[]".len());
+    let more = i64::try_from(more).unwrap_or(i64::MAX);
+    store::count(tx, &record.workspace_id, &record.key_id, more).await?;
+    Ok(())
+}
+
+/// One response, whoever's it is.
+pub async fn find(store: &Store, id: Uuid) -> Result<Option<ResponseRecord>> {
+    let row = sqlx::query(
+        "SELECT workspace_id, key_id, conversation_id, mind_id, mind_name, status, error, output, usage, metadata,
+                previous_response_id, instructions, background, limits, settings, is_cut, created_at, completed_at
+         FROM responses WHERE id = $1",
+    )
+    .bind(id.to_string())
+    .fetch_optional(store.pool())
+    .await?;
+    let Some(row) = row else { return Ok(None) };
+    let error: Option<String> = row.try_get("error")?;
+    let output: Vec<Box<RawValue>> = store::json(row.try_get("output")?)?;
+    let completed_at: Option<i64> = row.try_get("completed_at")?;
+    Ok(Some(ResponseRecord {
+        id,
+        workspace_id: row.try_get("workspace_id")?,
+        key_id: row.try_get("key_id")?,
+        conversation_id: uuid(row.try_get("conversation_id")?)?,
+        mind_id: row.try_get("mind_id")?,
+        mind_name: row.try_get("mind_name")?,
+        // Stored as it was when it began; who asks wants to know that it is being made.
+        status: match ResponseStatus::parse(row.try_get("status")?) {
+            ResponseStatus::Created => ResponseStatus::InProgress,
+            status => status,
+        },
+        error: error.map(|text| store::json(&text)).transpose()?,
+        output: output.into_iter().map(Arc::from).collect(),
+        usage: store::json(row.try_get("usage")?)?,
+        metadata: store::json(row.try_get("metadata")?)?,
+        instructions: row.try_get("instructions")?,
+        previous_response_id: uuid(row.try_get("previous_response_id")?)?,
+        background: row.try_get::<i64, _>("background")? != 0,
+        is_stored: true,
+        limits: store::json(row.try_get("limits")?)?,
+        settings: store::json(row.try_get("settings")?)?,
+        cut: Cut::of_number(row.try_get("is_cut")?),
+        created_at: store::timestamp(row.try_get("created_at")?),
+        completed_at: completed_at.map(store::timestamp),
+    }))
+}
+
+/// Removes a response; the messages of its conversation stay.
+pub async fn delete(store: &Store, id: Uuid) -> Result<()> {
+    let mut tx = store.begin_records().await?;
+    sqlx::query("UPDATE messages SET response_id = NULL WHERE response_id = $1")
+        .bind(id.to_string())
+        .execute(&mut *tx)
+        .await?;
+    let sql =
+        format!("DELETE FROM responses WHERE id = $1 RETURNING workspace_id, key_id, {BYTES}");
+    let row = sqlx::query(AssertSqlSafe(sql))
+        .bind(id.to_string())
+        .fetch_optional(&mut *tx)
+        .await?;
+    if let Some(row) = row {
+        let (workspace, key): (String, String) = (row.try_get(0)?, row.try_get(1)?);
+        store::count(&mut tx, &workspace, &key, -row.try_get::<i64, _>(2)?).await?;
+    }
+    Ok(tx.commit().await?)
+}
+
+/// Responses that are removed at a time.
+const OLD_AT_ONCE: u32 = 100;
+
+/// Some responses that ended and were made before a time.
+pub async fn older(store: &Store, before: Timestamp) -> Result<Vec<Uuid>> {
+    let sql = format!(
+        "SELECT id FROM responses WHERE id < $1 AND created_at < $2 AND completed_at IS NOT NULL ORDER BY id \
+         LIMIT {OLD_AT_ONCE}"
+    );
+    let ids: Vec<String> = sqlx::query_scalar(AssertSqlSafe(sql))
+        .bind(store::first_id_of(before))
+        .bind(before.as_microsecond())
+        .fetch_all(store.pool())
+        .await?;
+    Ok(ids.iter().filter_map(|id| id.parse().ok()).collect())
+}
+
+/// Says that somebody still works on these responses.
+pub async fn heartbeat(store: &Store, ids: &[Uuid]) -> Result<()> {
+    let mut tx = store.begin_records().await?;
+    for id in ids {
+        sqlx::query(
+            "UPDATE responses SET heartbeat_at = $2 WHERE id = $1 AND completed_at IS NULL",
+        )
+        .bind(id.to_string())
+        .bind(store::now())
+        .execute(&mut *tx)
+        .await?;
+    }
+    Ok(tx.commit().await?)
+}
+
+/// Asks the host that makes a response to stop it.
+pub async fn ask_to_stop(store: &Store, id: Uuid) -> Result<()> {
+    let mut tx = store.begin_records().await?;
+    sqlx::query("UPDATE responses SET stop_asked = 1 WHERE id = $1 AND completed_at IS NULL")
+        .bind(id.to_string())
+        .execute(&mut *tx)
+        .await?;
+    Ok(tx.commit().await?)
+}
+
+/// Those of these responses that shall be stopped.
+pub async fn asked_to_stop(store: &Store, ids: &[Uuid]) -> Result<Vec<Uuid>> {
+    let mut found = Vec::new();
+    for ids in ids.chunks(CHUNK) {
+        let sql = format!(
+            "SELECT id FROM responses WHERE stop_asked = 1 AND id IN ({})",
+            placeholders(1, ids.len())
+        );
+        let mut query = sqlx::query_scalar::<_, String>(AssertSqlSafe(sql));
+        for id in ids {
+            query = query.bind(id.to_string());
+        }
+        let asked = query.fetch_all(store.pool()).await?;
+        found.extend(asked.iter().filter_map(|id| id.parse::<Uuid>().ok()));
+    }
+    Ok(found)
+}
+
+/// The responses under way, on any host, that will be added to a conversation.
+pub async fn under_way_in(store: &Store, conversation: Uuid) -> Result<Vec<Uuid>> {
+    let ids = sqlx::query_scalar::<_, String>(
+        "SELECT id FROM responses WHERE conversation_id = $1 AND completed_at IS NULL",
+    )
+    .bind(conversation.to_string())
+    .fetch_all(store.pool())
+    .await?;
+    Ok(ids.iter().filter_map(|id| id.parse().ok()).collect())
+}
+
+/// Marks responses as failed that nobody works on any more: those of this host without a heartbeat since
+/// `own_before`, and those of others without one since `others_before`. Returns how many there were.
+pub async fn fail_abandoned(
+    store: &Store,
+    host_id: &str,
+    own_before: i64,
+    others_before: i64,
+    error: &str,
+) -> Result<u64> {
+    let mut tx = store.begin_records().await?;
+    let failed: Vec<(String, String)> = sqlx::query_as(
+        "UPDATE responses SET status = 'failed', error = $1, completed_at = $2
+         WHERE completed_at IS NULL
+           AND ((host_id = $3 AND heartbeat_at < $4) OR (host_id <> $3 AND heartbeat_at < $5))
+         RETURNING workspace_id, key_id",
+    )
+    .bind(error)
+    .bind(store::now())
+    .bind(host_id)
+    .bind(own_before)
+    .bind(others_before)
+    .fetch_all(&mut *tx)
+    .await?;
+    let found = failed.len() as u64;
+    // By key, in the order that every count takes: so no two transactions wait for each other.
+    let bytes = i64::try_from(error.len()).unwrap_or(i64::MAX);
+    let mut added = BTreeMap::<String, (String, i64)>::new();
+    for (workspace, key) in failed {
+        added.entry(key).or_insert((workspace, 0)).1 += bytes;
+    }
+    for (key, (workspace, bytes)) in added {
+        store::count(&mut tx, &workspace, &key, bytes).await?;
+    }
+    tx.commit().await?;
+    Ok(found)
+}
+
+fn uuid(text: Option<String>) -> Result<Option<Uuid>> {
+    text.map(|text| text.parse().map_err(Error::internal))
+        .transpose()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mindhost_core::{
+        auth::Auth,
+        secrets::{SecretKey, SecretKeys},
+    };
+    use mindhost_store::testing::temporary;
+
+    const KEY: &str = "a key that is long enough to be one";
+
+    async fn stored(store: &Store) -> i64 {
+        sqlx::query_scalar("SELECT bytes FROM stored_bytes")
+            .fetch_one(store.pool())
+            .await
+            .unwrap()
+    }
+
+    #[tokio::test]
+    async fn what_an_abandoned_response_says_counts_until_it_is_deleted() {
+        let (_dir, store, workspace) = temporary().await;
+        let keys = SecretKeys::single(SecretKey::new([7; 32]));
+        let auth = Auth::new(store.clone(), keys, Some(KEY), &workspace);
+        let caller = auth.await.unwrap().authenticate(KEY).await.unwrap();
+        let id = Uuid::now_v7();
+        let begun = sqlx::query(
+            "INSERT INTO responses (id, workspace_id, key_id, mind_id, mind_name, status, output, usage, metadata, \
+             background, limits, settings, is_cut, host_id, heartbeat_at, created_at) \
+             VALUES ($1, $2, $3, 'mind', 'mind', 'in_progress', '[]', '{}', '{}', 0, '{}', '{}', 0, 'dead', 0, 0)",
+        );
+        let begun = begun.bind(id.to_string()).bind(&*workspace);
+        store.record(begun.bind(&*caller.key_id)).await.unwrap();
+        // It, and something else of the key.
+        let own = i64::try_from(ROW_BYTES + "[]{}".len()).unwrap();
+        let mut tx = store.begin_records().await.unwrap();
+        store::count(&mut tx, &workspace, &caller.key_id, own + 1000)
+            .await
+            .unwrap();
+        tx.commit().await.unwrap();
+
+        let now = store::now();
+        let found = fail_abandoned(&store, "alive", now, now, "it stopped").await;
+        assert_eq!(found.unwrap(), 1);
+        assert_eq!(stored(&store).await, own + 1000 + 10);
+        delete(&store, id).await.unwrap();
+        assert_eq!(stored(&store).await, 1000);
+    }
+}

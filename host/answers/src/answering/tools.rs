@@ -1,0 +1,322 @@
+//! The tools offered to the model, and what happens when it uses one.
+//!
+//! A model is a stranger: its arguments are parsed, its SQL goes through the same guard as a caller's, and
+//! what it did wrong is told back to it so that it can try again.
+
+use std::{
+    num::NonZeroU32,
+    sync::{Arc, Mutex},
+};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::{events::Step, provenance::Provenance};
+use crate::{
+    conversations::{SqlOrigin, StoredSql},
+    results::{Access, Results, sample},
+};
+use mindhost_base::{
+    error::{Blame, Code, Error, Kind, Result},
+    locks::lock,
+};
+use mindhost_catalog::Catalog;
+use mindhost_plugin_api::{Call, Tool, ToolCall};
+
+/// Everything that the tools need.
+pub struct Toolbox<'a> {
+    /// Runs statements.
+    pub results: &'a Results,
+    /// Knows the tables.
+    pub catalog: &'a Catalog,
+    /// What the Mind may see.
+    pub access: &'a Arc<Access>,
+    /// Rows of a result that the model is shown at most.
+    pub max_rows: NonZeroU32,
+    /// What the model was told of each datasource.
+    pub provenance: Mutex<Provenance>,
+}
+
+/// What a tool call came to.
+pub struct Outcome {
+    /// JSON for the model.
+    pub content: String,
+    /// Whether `content` tells of an error.
+    pub is_error: bool,
+    /// Whether it counts against the repairs.
+    pub needs_repair: bool,
+    /// Why it failed.
+    pub reason: Option<String>,
+    /// The statement, when it ran.
+    pub sql: Option<StoredSql>,
+    /// For those who follow the steps.
+    pub step: Step,
+}
+
+/// Rows that the model is shown when it does not say how many.
+const USUAL_ROWS: u32 = 50;
+
+/// The three tools, with JSON schemas of their arguments.
+pub fn offered(max_rows: NonZeroU32) -> Vec<Tool> {
+    let tool = |name: &str, description: &str, parameters: Value| Tool {
+        name: name.into(),
+        description: description.into(),
+        parameters: parameters.to_string(),
+    };
+    vec![
+        tool(
+            "search_catalog",
+            "Finds tables by words in their names, columns and descriptions; an empty query lists all. Best matches first.",
+            json!({"type": "object", "properties": {
+                "query": {"type": "string", "description": "words to look for"},
+                "limit": {"type": "integer", "minimum": 1, "maximum": 100}
+            }, "required": ["query"], "additionalProperties": false}),
+        ),
+        tool(
+            "describe_tables",
+            "Columns, types, keys, descriptions and common values of tables.",
+            json!({"type": "object", "properties": {
+                "tables": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 20,
+                    "description": "names as search_catalog gives them"}
+            }, "required": ["tables"], "additionalProperties": false}),
+        ),
+        tool(
+            "run_sql",
+            "Runs one read-only SELECT and gives its rows. Needs `datasource` when there are several.",
+            json!({"type": "object", "properties": {
+                "datasource": {"type": "string"},
+                "sql": {"type": "string"},
+                "max_rows": {"type": "integer", "minimum": 1, "maximum": max_rows}
+            }, "required": ["sql"], "additionalProperties": false}),
+        ),
+    ]
+}
+
+#[derive(Deserialize)]
+struct SearchCatalog {
+    #[serde(default)]
+    query: String,
+    #[serde(default)]
+    limit: Option<u32>,
+}
+
+#[derive(Deserialize)]
+struct DescribeTables {
+    tables: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct RunSql {
+    #[serde(default)]
+    datasource: Option<String>,
+    sql: String,
+    #[serde(default)]
+    max_rows: Option<u32>,
+}
+
+/// What a tool gave: JSON for the model, the statement if there was one, a line for the step.
+type Given = (Value, Option<StoredSql>, String);
+
+impl Toolbox<'_> {
+    /// Runs one tool call of the model.
+    ///
+    /// # Errors
+    /// Only when the answer cannot go on: cancelled, out of time, or a fault of ours. Everything else becomes
+    /// an outcome that the model can read.
+    pub async fn run(&self, tool_call: &ToolCall, call: &Call) -> Result<Outcome> {
+        let began = Instant::now();
+        let sql = sql_of(tool_call);
+        let given = match tool_call.name.as_str() {
+            "search_catalog" => self.search_catalog(tool_call).await,
+            "describe_tables" => self.describe_tables(tool_call).await,
+            "run_sql" => self.run_sql(tool_call, call).await,
+            other => Err(Error::invalid(
+                "name",
+                format!(
+                    "there is no tool '{other}'; there are search_catalog, describe_tables and run_sql"
+                ),
+            )),
+        };
+        let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let step = |status, message| Step {
+            name: tool_call.name.clone(),
+            status,
+            sql,
+            message,
+            duration_ms,
+        };
+        match given {
+            Ok((content, sql, message)) => Ok(Outcome {
+                content: content.to_string(),
+                is_error: false,
+                needs_repair: false,
+                reason: None,
+                sql,
+                step: step("completed", message),
+            }),
+            Err(error)
+                if matches!(error.kind(), Kind::Cancelled | Kind::Internal)
+                    || call.remaining().is_zero() =>
+            {
+                Err(error)
+            }
+            Err(error) => Ok(Outcome {
+                content: told(&error, self.access.sends_rows()).to_string(),
+                is_error: true,
+                needs_repair: true,
+                reason: Some(error.message().to_owned()),
+                sql: None,
+                step: step("failed", error.message().to_owned()),
+            }),
+        }
+    }
+
+    async fn search_catalog(&self, tool_call: &ToolCall) -> Result<Given> {
+        let arguments: SearchCatalog = parse(tool_call)?;
+        let found = self
+            .catalog
+            .search(
+                &self.access.view,
+                &arguments.query,
+                arguments.limit.unwrap_or(25).clamp(1, 100),
+            )
+            .await?;
+        let message = format!("{} tables", found.tables.len());
+        let content = serde_json::to_value(found).map_err(Error::internal)?;
+        self.note_tables(&content["tables"]);
+        Ok((content, None, message))
+    }
+
+    async fn describe_tables(&self, tool_call: &ToolCall) -> Result<Given> {
+        let arguments: DescribeTables = parse(tool_call)?;
+        let names: Vec<String> = arguments.tables.into_iter().take(20).collect();
+        let described = self.catalog.describe(&self.access.view, &names).await?;
+        let mut tables = serde_json::to_value(described).map_err(Error::internal)?;
+        for table in tables.as_array_mut().into_iter().flatten() {
+            let dialect = table["datasource"]
+                .as_str()
+                .and_then(|name| self.access.dialect_of(name));
+            table["dialect"] = json!(dialect);
+        }
+        let message = names.join(", ");
+        self.note_tables(&tables);
+        Ok((json!({"tables": tables}), None, message))
+    }
+
+    async fn run_sql(&self, tool_call: &ToolCall, call: &Call) -> Result<Given> {
+        let arguments: RunSql = parse(tool_call)?;
+        let access = self.access.narrowed(arguments.datasource.as_deref())?;
+        let limit = arguments
+            .max_rows
+            .unwrap_or(USUAL_ROWS)
+            .clamp(1, self.max_rows.get());
+        let accepted = self.results.accept(&access, &arguments.sql).await?;
+        let datasource = accepted.datasource();
+        if self.access.scope.datasources.len() > 1 {
+            lock(&self.provenance).check(datasource, &accepted.literals())?;
+        }
+        let page = self.results.page(&accepted, limit.into(), 0, call).await;
+        let page = page.inspect_err(|error| self.note(datasource, &json!(error.message())))?;
+        let message = format!("{} of {} rows", page.rows(), page.total);
+        let content = sample::for_model(&page, access.sends_rows())?;
+        self.note(datasource, &content["rows"]);
+        Ok((
+            content,
+            Some(StoredSql {
+                text: arguments.sql,
+                origin: SqlOrigin::Model,
+            }),
+            message,
+        ))
+    }
+}
+
+impl Toolbox<'_> {
+    /// The model reads something of a datasource.
+    fn note(&self, datasource: &str, content: &Value) {
+        if self.access.scope.datasources.len() > 1 {
+            lock(&self.provenance).read(datasource, content);
+        }
+    }
+
+    /// The model reads what people wrote of tables, and values of their columns.
+    fn note_tables(&self, tables: &Value) {
+        for table in tables.as_array().into_iter().flatten() {
+            let datasource = table["datasource"].as_str().unwrap_or_default();
+            self.note(datasource, &table["description"]);
+            for column in table["columns"].as_array().into_iter().flatten() {
+                for told in ["description", "common_values", "min", "max"] {
+                    self.note(datasource, &column[told]);
+                }
+            }
+        }
+    }
+}
+
+fn parse<'a, T: Deserialize<'a>>(tool_call: &'a ToolCall) -> Result<T> {
+    let text = if tool_call.arguments.trim().is_empty() {
+        "{}"
+    } else {
+        tool_call.arguments.as_str()
+    };
+    serde_json::from_str(text).map_err(|error| {
+        Error::invalid(
+            "arguments",
+            format!(
+                "the arguments of {} are not what it takes: {error}",
+                tool_call.name
+            ),
+        )
+    })
+}
+
+fn sql_of(tool_call: &ToolCall) -> Option<String> {
+    (tool_call.name == "run_sql")
+        .then(|| {
+            parse::<RunSql>(tool_call)
+                .ok()
+                .map(|arguments| arguments.sql)
+        })
+        .flatten()
+}
+
+/// What the model learns of an error. An engine may quote values of the data in its message; where rows stay here,
+/// so does that.
+fn told(error: &Error, sends_rows: bool) -> Value {
+    let code = if error.code() == Code::InvalidParameter {
+        "invalid_arguments"
+    } else {
+        error.code().as_str()
+    };
+    let is_ours = matches!(error.blame(), None | Some(Blame::Host));
+    let message = match sends_rows || is_ours {
+        true => error.message(),
+        false => {
+            "the engine refused this; its message is withheld, because no data of this datasource may leave. Check names, types and functions at `position`"
+        }
+    };
+    json!({"error": {"code": code, "message": message, "position": error.position()}})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engines_message_stays_where_rows_stay() {
+        let engine = Error::new(
+            Code::SqlInvalid,
+            "invalid input syntax: \"bob@example.com\"",
+        )
+        .blamed(Blame::Upstream)
+        .with_position(8);
+        let withheld = told(&engine, false);
+        assert!(!withheld.to_string().contains("bob"), "{withheld}");
+        assert_eq!(withheld["error"]["code"], "sql_invalid");
+        assert_eq!(withheld["error"]["position"], 8);
+        assert!(told(&engine, true).to_string().contains("bob"));
+        let ours = Error::new(Code::SqlTableNotAllowed, "there is no table x");
+        assert!(told(&ours, false).to_string().contains("table x"));
+    }
+}

@@ -1,0 +1,465 @@
+//! Conversations and their messages.
+//!
+//! A conversation binds to the id of a Mind, not to its name: a new Mind of the same name inherits nothing. It
+//! belongs to the key that made it. A message of the assistant may hold the SQL that it is based on; the text
+//! is stored as it was written and guarded anew each time it runs.
+
+mod store;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use mindhost_base::error::{Code, Error, Result};
+use mindhost_core::auth::{Caller, Role, keys};
+use mindhost_store::{Added, ROW_BYTES, Store, to_json};
+
+/// A conversation.
+#[derive(Clone, Debug)]
+pub struct Conversation {
+    /// Its id.
+    pub id: Uuid,
+    /// Workspace.
+    pub workspace_id: String,
+    /// Key that owns it.
+    pub key_id: String,
+    /// The Mind that it belongs to, once it has one.
+    pub mind_id: Option<String>,
+    /// That Mind's name when it was first asked.
+    pub mind_name: Option<String>,
+    /// The caller's own notes.
+    pub metadata: Map<String, Value>,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+impl Conversation {
+    /// A new one of the caller's, without a Mind.
+    pub fn new(caller: &Caller) -> Self {
+        Self {
+            id: Uuid::now_v7(),
+            workspace_id: caller.workspace.to_string(),
+            key_id: caller.key_id.to_string(),
+            mind_id: None,
+            mind_name: None,
+            metadata: Map::new(),
+            created_at: Timestamp::now(),
+        }
+    }
+
+    /// What it counts for its key, without its messages.
+    pub fn bytes(&self) -> usize {
+        ROW_BYTES + to_json(&self.metadata).map_or(0, |text| text.len())
+    }
+
+    /// Bytes that its key stores.
+    pub fn added(&self, bytes: usize) -> Added {
+        Added::of(&self.workspace_id, &self.key_id, bytes)
+    }
+}
+
+/// Who wrote a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[schema(as = Author)]
+#[serde(rename_all = "lowercase")]
+pub enum Author {
+    /// The person.
+    User,
+    /// The Mind.
+    Assistant,
+    /// Instructions that came as a message.
+    System,
+    /// The same, in the newer word of OpenAI's API.
+    Developer,
+}
+
+impl Author {
+    /// As stored and sent.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::System => "system",
+            Self::Developer => "developer",
+        }
+    }
+
+    fn parse(text: &str) -> Self {
+        match text {
+            "assistant" => Self::Assistant,
+            "system" => Self::System,
+            "developer" => Self::Developer,
+            _ => Self::User,
+        }
+    }
+}
+
+/// Where the SQL of a message came from; decides what is asked of the Mind before it runs again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SqlOrigin {
+    /// The model wrote it for an answer.
+    Model,
+    /// The caller sent it with the `sql_query` tool.
+    SqlQuery,
+}
+
+impl SqlOrigin {
+    /// As stored.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Model => "model",
+            Self::SqlQuery => "sql_query",
+        }
+    }
+
+    /// From its stored form. What is unknown is held to the stricter rule.
+    fn parse(text: Option<&str>) -> Self {
+        match text {
+            Some("model") => Self::Model,
+            _ => Self::SqlQuery,
+        }
+    }
+}
+
+/// The SQL that a message is based on, in its author's own words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredSql {
+    /// The statement, unguarded.
+    pub text: String,
+    /// Where it came from.
+    pub origin: SqlOrigin,
+}
+
+/// A message.
+#[derive(Clone, Debug)]
+pub struct Message {
+    /// Its id.
+    pub id: Uuid,
+    /// Who wrote it.
+    pub author: Author,
+    /// `completed`, `incomplete`.
+    pub status: String,
+    /// Its text.
+    pub text: String,
+    /// The SQL that it is based on.
+    pub sql: Option<StoredSql>,
+    /// When it was written.
+    pub created_at: Timestamp,
+}
+
+impl Message {
+    /// A finished message with a new id.
+    pub fn new(author: Author, text: impl Into<String>) -> Self {
+        Self {
+            id: Uuid::now_v7(),
+            author,
+            status: "completed".into(),
+            text: text.into(),
+            sql: None,
+            created_at: Timestamp::now(),
+        }
+    }
+
+    /// What it counts for the key of its conversation.
+    pub fn bytes(&self) -> usize {
+        let sql = self.sql.as_ref().map_or(0, |sql| sql.text.len());
+        ROW_BYTES + store::content(self).len() + sql
+    }
+}
+
+/// Which part of a list to give.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    /// Start behind this one.
+    pub after: Option<Uuid>,
+    /// At most so many.
+    pub limit: u32,
+    /// Newest first.
+    pub descending: bool,
+}
+
+/// The conversations of the store.
+#[derive(Clone, Debug)]
+pub struct Conversations {
+    store: Store,
+}
+
+impl Conversations {
+    /// Over a store.
+    pub fn new(store: Store) -> Self {
+        Self { store }
+    }
+
+    /// Makes a conversation with its first messages.
+    ///
+    /// # Errors
+    /// `quota_exceeded`, `storage_full`; or when the store fails.
+    pub async fn create(
+        &self,
+        caller: &Caller,
+        metadata: Map<String, Value>,
+        messages: &[Message],
+    ) -> Result<Conversation> {
+        let conversation = Conversation {
+            metadata,
+            ..Conversation::new(caller)
+        };
+        self.require_room(&conversation).await?;
+        let mut transaction = self.store.begin_records().await?;
+        insert(&mut transaction, &[&conversation]).await?;
+        append(&mut transaction, &conversation, None, messages).await?;
+        let added = conversation.added(conversation.bytes() + bytes_of(messages));
+        self.store.add_stored(&mut transaction, &added).await?;
+        transaction.commit().await?;
+        Ok(conversation)
+    }
+
+    /// The caller's conversation.
+    ///
+    /// A key that is limited to other Minds does not see it.
+    ///
+    /// # Errors
+    /// `conversation_not_found` when it does not exist for this caller.
+    pub async fn get(&self, caller: &Caller, id: Uuid) -> Result<Conversation> {
+        let sees = |found: &Conversation| {
+            caller.may_read(&found.workspace_id, &found.key_id, found.mind_id.as_deref())
+        };
+        store::find(&self.store, id)
+            .await?
+            .filter(sees)
+            .ok_or_else(|| not_found(id))
+    }
+
+    /// The conversations that the caller may read, and whether there are more behind them. They are in the order of
+    /// their making, which is that of their ids.
+    ///
+    /// `after` may name one that was deleted since.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn all(&self, caller: &Caller, window: Window) -> Result<(Vec<Conversation>, bool)> {
+        let mut found = store::all(&self.store, caller, window).await?;
+        let more = found.len() > window.limit as usize;
+        found.truncate(window.limit as usize);
+        Ok((found, more))
+    }
+
+    /// Replaces the caller's own notes.
+    ///
+    /// # Errors
+    /// `conversation_not_found`; `forbidden` for one of another key; `quota_exceeded`, `storage_full`.
+    pub async fn update(
+        &self,
+        caller: &Caller,
+        id: Uuid,
+        metadata: Map<String, Value>,
+    ) -> Result<Conversation> {
+        let mut conversation = self.owned(caller, id).await?;
+        self.require_room(&conversation).await?;
+        store::set_metadata(&self.store, &conversation, &metadata).await?;
+        conversation.metadata = metadata;
+        Ok(conversation)
+    }
+
+    /// Adds messages at the end.
+    ///
+    /// # Errors
+    /// As [`Self::update`].
+    pub async fn add(&self, caller: &Caller, id: Uuid, messages: &[Message]) -> Result<()> {
+        let conversation = self.owned(caller, id).await?;
+        self.require_room(&conversation).await?;
+        let mut transaction = self.store.begin_records().await?;
+        if !store::lock(&mut transaction, id).await? {
+            return Err(not_found(id));
+        }
+        append(&mut transaction, &conversation, None, messages).await?;
+        let added = conversation.added(bytes_of(messages));
+        self.store.add_stored(&mut transaction, &added).await?;
+        Ok(transaction.commit().await?)
+    }
+
+    async fn require_room(&self, conversation: &Conversation) -> Result<()> {
+        let Conversation {
+            workspace_id,
+            key_id,
+            ..
+        } = conversation;
+        self.store.require_room_to_store(workspace_id, key_id).await
+    }
+
+    /// Removes one message.
+    ///
+    /// # Errors
+    /// As [`Self::update`]; `message_not_found`.
+    pub async fn remove(&self, caller: &Caller, id: Uuid, message: Uuid) -> Result<Conversation> {
+        let conversation = self.get(caller, id).await?;
+        self.require_heir(caller, &conversation.key_id).await?;
+        match store::remove(&self.store, &conversation, message).await? {
+            true => Ok(conversation),
+            false => Err(no_message(message)),
+        }
+    }
+
+    /// A message of any conversation that the caller may read, and the id of that conversation.
+    ///
+    /// # Errors
+    /// `message_not_found`.
+    pub async fn find_message(&self, caller: &Caller, id: Uuid) -> Result<(Uuid, Message)> {
+        let unknown = || {
+            Error::new(
+                Code::MessageNotFound,
+                format!("there is no message '{id}'; send its text in place of a reference"),
+            )
+        };
+        let at = store::conversation_of(&self.store, id).await?;
+        let conversation = self.get(caller, at.ok_or_else(unknown)?).await;
+        let conversation = conversation.map_err(|_| unknown())?;
+        Ok((conversation.id, self.message(&conversation, id).await?))
+    }
+
+    async fn owned(&self, caller: &Caller, id: Uuid) -> Result<Conversation> {
+        let found = self.get(caller, id).await?;
+        require_owner(caller, &found.key_id)?;
+        Ok(found)
+    }
+
+    /// Refuses to remove or stop what another key made, unless that key has ended and so cannot do it any more: then
+    /// admins may.
+    ///
+    /// # Errors
+    /// `forbidden`
+    pub async fn require_heir(&self, caller: &Caller, key_id: &str) -> Result<()> {
+        let owned = require_owner(caller, key_id);
+        if owned.is_ok() || caller.role < Role::Admin {
+            return owned;
+        }
+        match self.key_has_ended(key_id).await? {
+            false => owned,
+            true => Ok(()),
+        }
+    }
+
+    /// Whether a key is valid no more.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn key_has_ended(&self, key_id: &str) -> Result<bool> {
+        let ended = keys::ended(&self.store, vec![key_id.to_owned()]).await?;
+        Ok(!ended.is_empty())
+    }
+
+    /// Deletes it with all its messages.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn delete(&self, conversation: &Conversation) -> Result<()> {
+        store::delete(&self.store, conversation.id).await
+    }
+
+    /// Deletes some of those in which nothing was said since a time. False when there was none.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn delete_quiet(&self, since: Timestamp) -> Result<bool> {
+        let quiet = store::quiet(&self.store, since).await?;
+        for id in &quiet {
+            store::delete(&self.store, *id).await?;
+        }
+        Ok(!quiet.is_empty())
+    }
+
+    /// Some messages of a conversation, and whether there are more behind them.
+    ///
+    /// # Errors
+    /// `message_not_found` when `after` names none of its messages.
+    pub async fn list(
+        &self,
+        conversation: &Conversation,
+        window: Window,
+    ) -> Result<(Vec<Message>, bool)> {
+        let after = match window.after {
+            None => None,
+            Some(id) => Some(
+                store::position(&self.store, conversation.id, id)
+                    .await?
+                    .ok_or_else(|| no_message(id).param("after"))?,
+            ),
+        };
+        let mut messages = store::list(
+            &self.store,
+            conversation.id,
+            after,
+            window.limit + 1,
+            window.descending,
+        )
+        .await?;
+        let more = messages.len() > window.limit as usize;
+        messages.truncate(window.limit as usize);
+        Ok((messages, more))
+    }
+
+    /// The answer that a response added, if it is kept.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn answer_of(&self, response: Uuid) -> Result<Option<Message>> {
+        store::answer_of(&self.store, response).await
+    }
+
+    /// One message.
+    ///
+    /// # Errors
+    /// `message_not_found`.
+    pub async fn message(&self, conversation: &Conversation, id: Uuid) -> Result<Message> {
+        store::message(&self.store, conversation.id, id)
+            .await?
+            .ok_or_else(|| no_message(id))
+    }
+}
+
+/// What messages count for the key of their conversation.
+pub fn bytes_of(messages: &[Message]) -> usize {
+    messages.iter().map(Message::bytes).sum()
+}
+
+/// Refuses to change what another key made: admins may read it, and remove it once that key has ended.
+///
+/// # Errors
+/// `forbidden`
+pub fn require_owner(caller: &Caller, key_id: &str) -> Result<()> {
+    match *caller.key_id == *key_id {
+        true => Ok(()),
+        false => Err(Error::new(
+            Code::Forbidden,
+            "this belongs to another key, which alone may go on with it or change it; rotating that key hands it on",
+        )),
+    }
+}
+
+/// For a conversation that has another Mind than the one that is asked.
+pub fn of_another_mind(name: &str) -> Error {
+    Error::new(
+        Code::ConversationOfAnotherMind,
+        format!("this conversation belongs to the Mind '{name}'; ask that one, or leave `conversation` out"),
+    )
+    .param("conversation")
+}
+
+fn not_found(id: Uuid) -> Error {
+    Error::new(
+        Code::ConversationNotFound,
+        format!("there is no conversation '{id}'; leave `conversation` out to begin a new one"),
+    )
+    .param("conversation")
+}
+
+fn no_message(id: Uuid) -> Error {
+    Error::new(
+        Code::MessageNotFound,
+        format!("this conversation has no message '{id}'; list its items to see those there are"),
+    )
+}
+
+pub use store::{Said, append, bind_to_mind, insert, insert_messages};

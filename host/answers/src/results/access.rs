@@ -1,0 +1,295 @@
+//! What a Mind may see right now, and where it is.
+
+use std::{sync::Arc, time::Duration};
+
+use mindhost_base::error::{Code, Error, Result};
+use mindhost_catalog::{Catalog, View, ViewSource};
+use mindhost_core::{datasources::Datasources, minds::Mind};
+use mindhost_plugin_api::{Dialect, Target};
+use mindhost_plugins::registry::Registry;
+use mindhost_sql::guard::{Guarded, Scope, ScopeDatasource};
+
+/// One datasource of the Mind, ready to be asked.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// Engine kind, for the registry.
+    pub engine: String,
+    /// The version that it keeps.
+    pub plugin_digest: Option<String>,
+    /// Whether results are compared with those of a version on trial.
+    pub shadow: bool,
+    /// What the plugin is pointed at.
+    pub target: Arc<Target>,
+    /// The datasource's own limit.
+    pub statement_timeout: Option<Duration>,
+    /// Whether rows may go to a model vendor.
+    pub send_rows: bool,
+}
+
+/// The scope for the guard, and a source for each of its datasources, in the same order.
+#[derive(Clone, Debug)]
+pub struct Access {
+    /// What a statement may name.
+    pub scope: Scope,
+    /// What the catalog shows of it.
+    pub view: View,
+    sources: Vec<Source>,
+}
+
+impl Access {
+    /// With nothing behind it.
+    #[cfg(test)]
+    pub fn of(scope: Scope) -> Self {
+        Self {
+            scope,
+            view: View::default(),
+            sources: Vec::new(),
+        }
+    }
+
+    /// Where a guarded statement goes.
+    pub fn source(&self, guarded: &Guarded) -> &Source {
+        &self.sources[guarded.datasource]
+    }
+
+    /// Why a statement that was accepted for this may not go on when the Mind may see `now`; nothing if it may. The catalog is
+    /// not asked: while it is loaded anew it lacks tables for a while that nobody withdrew.
+    pub fn withdrawn(&self, guarded: &Guarded, now: &Self) -> Option<&'static str> {
+        let (source, scope) = (
+            self.source(guarded),
+            &self.scope.datasources[guarded.datasource],
+        );
+        let Some(index) = now
+            .view
+            .sources
+            .iter()
+            .position(|one| one.id == source.target.id)
+        else {
+            return Some("the Mind does not have the datasource of the export any more");
+        };
+        let (view, scope_now) = (&now.view.sources[index], &now.scope.datasources[index]);
+        if now.sources[index].target.connection_data != source.target.connection_data {
+            return Some("the connection of the datasource was changed");
+        }
+        if let Some(selected) = &view.tables
+            && guarded
+                .tables()
+                .iter()
+                .any(|table| !selected.contains(table))
+        {
+            return Some("the Mind does not have a table of the export any more");
+        }
+        let schemas = &scope_now.function_schemas;
+        if scope
+            .function_schemas
+            .iter()
+            .any(|one| !schemas.contains(one))
+        {
+            return Some("the functions of a schema are not allowed any more");
+        }
+        None
+    }
+
+    /// Name and dialect of each datasource.
+    pub fn dialects(&self) -> Vec<(&str, Dialect)> {
+        self.scope
+            .datasources
+            .iter()
+            .map(|one| (one.name.as_str(), one.dialect))
+            .collect()
+    }
+
+    /// The dialect of one of them.
+    pub fn dialect_of(&self, name: &str) -> Option<Dialect> {
+        self.scope
+            .datasources
+            .iter()
+            .find(|one| one.name == name)
+            .map(|one| one.dialect)
+    }
+
+    /// Whether rows of every datasource here may go to a model vendor.
+    pub fn sends_rows(&self) -> bool {
+        self.sources.iter().all(|source| source.send_rows)
+    }
+
+    /// The same, limited to one datasource; all of it without a name.
+    ///
+    /// # Errors
+    /// When the Mind has no such datasource.
+    pub fn narrowed(self: &Arc<Self>, name: Option<&str>) -> Result<Arc<Self>> {
+        let Some(name) = name.filter(|name| !name.is_empty()) else {
+            return Ok(Arc::clone(self));
+        };
+        let Some(index) = self
+            .scope
+            .datasources
+            .iter()
+            .position(|one| one.name == name)
+        else {
+            let names: Vec<_> = self
+                .scope
+                .datasources
+                .iter()
+                .map(|one| one.name.as_str())
+                .collect();
+            return Err(Error::new(
+                Code::DatasourceNotInMind,
+                format!(
+                    "this Mind has no datasource '{name}'; it has: {}",
+                    names.join(", ")
+                ),
+            ));
+        };
+        Ok(Arc::new(Self {
+            scope: Scope {
+                datasources: vec![self.scope.datasources[index].clone()],
+            },
+            view: View {
+                sources: vec![self.view.sources[index].clone()],
+            },
+            sources: vec![self.sources[index].clone()],
+        }))
+    }
+}
+
+/// Loads what a Mind may see.
+///
+/// # Errors
+/// `no_plugin` when nothing serves the engine of one of its datasources any more.
+pub async fn load(
+    mind: &Mind,
+    datasources: &Datasources,
+    catalog: &Catalog,
+    registry: &Registry,
+) -> Result<Access> {
+    let mut access = Access {
+        scope: Scope::default(),
+        sources: Vec::new(),
+        view: View {
+            sources: Vec::new(),
+        },
+    };
+    for chosen in &mind.datasources {
+        let Some(datasource) = datasources
+            .get_by_id(&mind.workspace_id, &chosen.id)
+            .await?
+        else {
+            continue;
+        };
+        let pin = datasource.settings.plugin_digest.as_deref();
+        let connector = registry.connector(&datasource.engine, pin).await?;
+        let manifest = connector.manifest();
+        let tables = catalog
+            .scope_tables(&datasource.id, chosen.tables.as_deref())
+            .await?;
+        access.scope.datasources.push(ScopeDatasource {
+            id: datasource.id.clone(),
+            name: datasource.name.clone(),
+            dialect: manifest.dialect.unwrap_or(Dialect::Generic),
+            tables,
+            function_schemas: datasource.settings.function_schemas.clone(),
+            paging: manifest.capabilities.paging,
+        });
+        access.view.sources.push(ViewSource {
+            id: datasource.id.clone(),
+            name: datasource.name.clone(),
+            tables: chosen.tables.clone(),
+            send_values: datasource.settings.send_values,
+        });
+        access.sources.push(Source {
+            statement_timeout: datasources.statement_timeout(&datasource.settings),
+            send_rows: datasource.settings.send_rows,
+            target: Arc::new(datasources.target(&datasource).await?),
+            engine: datasource.engine,
+            plugin_digest: datasource.settings.plugin_digest,
+            shadow: datasource.settings.shadow,
+        });
+    }
+    Ok(access)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use mindhost_plugin_api::{Paging, TableRef};
+    use mindhost_sql::guard::{ScopeTable, guard};
+
+    fn table(name: &str) -> TableRef {
+        TableRef {
+            schema: "main".to_owned(),
+            name: name.to_owned(),
+        }
+    }
+
+    /// Of one datasource, with what its catalog lists and what the Mind has of it.
+    fn access(listed: &[&str], selected: Option<&[&str]>, path: &str) -> Access {
+        let (id, name) = ("id of shop".to_owned(), "shop".to_owned());
+        let target = Target {
+            id: id.clone(),
+            workspace: "default".to_owned(),
+            folder: "default".to_owned(),
+            name: name.clone(),
+            connection_data: Arc::new(json!({"path": path}).as_object().unwrap().clone()),
+            max_connections: 8,
+        };
+        let listed = listed.iter().map(|name| ScopeTable {
+            table: table(name),
+            columns: Vec::new(),
+        });
+        Access {
+            scope: Scope {
+                datasources: vec![ScopeDatasource {
+                    id: id.clone(),
+                    name: name.clone(),
+                    dialect: Dialect::Sqlite,
+                    tables: listed.collect(),
+                    function_schemas: vec!["extra".to_owned()],
+                    paging: Paging::Sql,
+                }],
+            },
+            view: View {
+                sources: vec![ViewSource {
+                    id,
+                    name,
+                    tables: selected.map(|names| names.iter().map(|name| table(name)).collect()),
+                    send_values: true,
+                }],
+            },
+            sources: vec![Source {
+                engine: "sqlite".to_owned(),
+                plugin_digest: None,
+                shadow: false,
+                target: Arc::new(target),
+                statement_timeout: None,
+                send_rows: true,
+            }],
+        }
+    }
+
+    #[test]
+    fn an_export_ends_when_something_was_withdrawn_and_not_while_the_catalog_is_loaded() {
+        let begun = access(&["item", "sale"], None, "shop.db");
+        let guarded = guard("SELECT * FROM item", &begun.scope).unwrap();
+        let withdrawn = |now: &Access| begun.withdrawn(&guarded, now);
+        // The catalog lists no table for a moment, and the guard would refuse the statement.
+        let loading = access(&[], None, "shop.db");
+        assert!(guard("SELECT * FROM item", &loading.scope).is_err());
+        assert_eq!(withdrawn(&loading), None);
+        assert_eq!(withdrawn(&begun), None);
+        let selected = access(&["item"], Some(&["item"]), "shop.db");
+        assert_eq!(withdrawn(&selected), None);
+
+        let without = access(&["item", "sale"], Some(&["sale"]), "shop.db");
+        assert!(withdrawn(&without).unwrap().contains("table"));
+        let elsewhere = access(&["item", "sale"], None, "other.db");
+        assert!(withdrawn(&elsewhere).unwrap().contains("connection"));
+        let mut fewer = begun.clone();
+        fewer.scope.datasources[0].function_schemas.clear();
+        assert!(withdrawn(&fewer).unwrap().contains("functions"));
+        let gone = Access::of(Scope::default());
+        assert!(withdrawn(&gone).unwrap().contains("datasource"));
+    }
+}

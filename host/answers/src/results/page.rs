@@ -1,0 +1,249 @@
+//! One page of a result, with the exact total of the whole.
+
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use super::whole::Habit;
+use mindhost_base::error::{Code, Error, Result};
+use mindhost_plugin_api::{Batch, Call, Column, Connection, Statement};
+use mindhost_sql::guard::{Guarded, Paged};
+
+/// Rows that are asked of a connector at once.
+const ROWS_AT_ONCE: u64 = 8192;
+
+/// Which rows to keep, and how many bytes of them at most.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    /// Rows at most.
+    pub limit: u64,
+    /// Rows to leave out before.
+    pub offset: u64,
+    /// Bytes at most, as the batches hold them.
+    pub max_bytes: usize,
+}
+
+/// A page.
+#[derive(Debug)]
+pub struct Page {
+    /// The columns.
+    pub columns: Arc<[Column]>,
+    /// The rows, in order.
+    pub batches: Vec<Batch>,
+    /// Rows of the whole result.
+    pub total: u64,
+    /// Whether the statement has an ORDER BY of its own.
+    pub ordered: bool,
+    /// What went to the engine, without the host's paging.
+    pub executed: String,
+    /// The component that served it.
+    pub digest: String,
+}
+
+impl Page {
+    /// Rows on this page.
+    pub fn rows(&self) -> u64 {
+        self.batches.iter().map(|batch| batch.rows() as u64).sum()
+    }
+}
+
+/// Reads a page. Count and rows see one state of the data where the engine can do that. `habit` tells of a statement
+/// what is remembered of its page.
+pub async fn read<'a>(
+    connection: &mut dyn Connection,
+    guarded: &Guarded,
+    window: Window,
+    habit: impl FnOnce(&str) -> Habit<'a>,
+    call: &Call,
+) -> Result<Page> {
+    let (columns, batches, total) =
+        match (guarded.page(window.limit, window.offset), guarded.count()) {
+            (Paged::Engine(text), Some(count)) => {
+                let habit = habit(&text);
+                match alone(connection, &text, window, &habit, call).await? {
+                    Some(read) => read,
+                    None => {
+                        let read = counted(connection, &text, &count, window, call).await?;
+                        habit.learn(whole(&read.1, window).is_some());
+                        read
+                    }
+                }
+            }
+            _ => skimmed(connection, guarded.text(), window, call).await?,
+        };
+    Ok(Page {
+        columns,
+        batches,
+        total,
+        ordered: guarded.is_ordered(),
+        executed: guarded.text().to_owned(),
+        digest: connection.digest().to_owned(),
+    })
+}
+
+type Read = (Arc<[Column]>, Vec<Batch>, u64);
+
+/// A page that held the whole result before is likely to do so again. Then nothing has to be counted, and one
+/// statement sees one state of the data by itself. `None` when it is not so any more.
+async fn alone(
+    connection: &mut dyn Connection,
+    text: &str,
+    window: Window,
+    habit: &Habit<'_>,
+    call: &Call,
+) -> Result<Option<Read>> {
+    if !habit.is_whole() {
+        return Ok(None);
+    }
+    let (columns, batches) = all(connection, text, window.max_bytes, call).await?;
+    Ok(whole(&batches, window).map(|total| (columns, batches, total)))
+}
+
+/// The rows of the whole result, where a page tells by holding the last of them.
+fn whole(batches: &[Batch], window: Window) -> Option<u64> {
+    let rows: u64 = batches.iter().map(|batch| batch.rows() as u64).sum();
+    let is_last = rows < window.limit && (rows > 0 || window.offset == 0);
+    is_last.then_some(window.offset + rows)
+}
+
+/// The engine cuts the page. It is asked for the count only when the page cannot tell.
+async fn counted(
+    connection: &mut dyn Connection,
+    text: &str,
+    count: &str,
+    window: Window,
+    call: &Call,
+) -> Result<Read> {
+    let snapshot = connection.begin_snapshot(call.remaining(), call).await?;
+    let read = page_and_count(connection, text, count, window, call).await;
+    if snapshot {
+        let ended = connection.end_snapshot(call).await;
+        // The first error says why; without the end of the snapshot its connection is not used again.
+        return read.and_then(|read| ended.map(|()| read));
+    }
+    read
+}
+
+async fn page_and_count(
+    connection: &mut dyn Connection,
+    text: &str,
+    count: &str,
+    window: Window,
+    call: &Call,
+) -> Result<Read> {
+    let (columns, batches) = all(connection, text, window.max_bytes, call).await?;
+    let total = match whole(&batches, window) {
+        Some(total) => total,
+        None => one_number(connection, count, call).await?,
+    };
+    Ok((columns, batches, total))
+}
+
+/// The host cuts the page: it reads the whole result, keeps the page and counts the rest.
+async fn skimmed(
+    connection: &mut dyn Connection,
+    text: &str,
+    window: Window,
+    call: &Call,
+) -> Result<Read> {
+    let columns = connection.query(&statement(text, call), call).await?;
+    let mut kept = Kept::new(window.max_bytes);
+    let mut total: u64 = 0;
+    while let Some(batch) = connection.next(ROWS_AT_ONCE as u32, call).await? {
+        let rows = batch.rows() as u64;
+        let from = window.offset.saturating_sub(total).min(rows);
+        let until = (window.offset + window.limit)
+            .saturating_sub(total)
+            .min(rows);
+        if from < until {
+            kept.push(slice(batch, from as usize, until as usize))?;
+        }
+        total += rows;
+    }
+    connection.close(call).await?;
+    Ok((columns, kept.batches, total))
+}
+
+async fn all(
+    connection: &mut dyn Connection,
+    text: &str,
+    max_bytes: usize,
+    call: &Call,
+) -> Result<(Arc<[Column]>, Vec<Batch>)> {
+    let columns = connection.query(&statement(text, call), call).await?;
+    let read = to_the_end(connection, max_bytes, call).await;
+    // After an error too: the connection, and its snapshot, are of use again then.
+    connection.close(call).await?;
+    Ok((columns, read?))
+}
+
+async fn to_the_end(
+    connection: &mut dyn Connection,
+    max_bytes: usize,
+    call: &Call,
+) -> Result<Vec<Batch>> {
+    let mut kept = Kept::new(max_bytes);
+    while let Some(batch) = connection.next(ROWS_AT_ONCE as u32, call).await? {
+        kept.push(batch)?;
+    }
+    Ok(kept.batches)
+}
+
+async fn one_number(connection: &mut dyn Connection, text: &str, call: &Call) -> Result<u64> {
+    let (_, batches) = all(connection, text, 4096, call).await?;
+    batches
+        .iter()
+        .find_map(|batch| batch.integer(0, 0))
+        .and_then(|count| u64::try_from(count).ok())
+        .ok_or_else(|| Error::new(Code::PluginError, "the connector gave no count for the result; try again, or report it to the author of the plugin"))
+}
+
+fn statement(text: &str, call: &Call) -> Statement {
+    Statement {
+        text: text.to_owned(),
+        id: Uuid::now_v7().to_string(),
+        timeout: call.remaining(),
+    }
+}
+
+fn slice(batch: Batch, from: usize, until: usize) -> Batch {
+    match batch {
+        Batch::Rows(rows) => Batch::Rows(rows.into_iter().take(until).skip(from).collect()),
+        Batch::Arrow(batch) => Batch::Arrow(batch.slice(from, until - from)),
+    }
+}
+
+/// Batches within a bound of bytes.
+struct Kept {
+    batches: Vec<Batch>,
+    bytes: usize,
+    max_bytes: usize,
+}
+
+impl Kept {
+    fn new(max_bytes: usize) -> Self {
+        Self {
+            batches: Vec::new(),
+            bytes: 0,
+            max_bytes,
+        }
+    }
+
+    fn push(&mut self, batch: Batch) -> Result<()> {
+        if batch.rows() == 0 {
+            return Ok(());
+        }
+        self.bytes += batch.bytes();
+        if self.bytes > self.max_bytes {
+            return Err(Error::new(
+                Code::ResultTooLarge,
+                format!(
+                    "these rows are larger than {} MiB; ask for fewer rows or columns, or export the result as CSV",
+                    self.max_bytes >> 20
+                ),
+            ));
+        }
+        self.batches.push(batch);
+        Ok(())
+    }
+}

@@ -1,0 +1,60 @@
+//! A result as a model is shown it: few rows, short cells.
+
+use serde_json::{Value, json};
+
+use super::Page;
+use mindhost_base::error::{Error, Result};
+use mindhost_sql::{
+    json::{self, Rows},
+    schema::column_types,
+};
+
+/// Characters of one cell that a model is shown.
+const CELL_CHARACTERS: usize = 500;
+
+/// `{columns, rows, row_count, truncated}`; without `values` the rows are withheld and the model is told so. How many there
+/// are would tell values then: a statement can give as many rows as a cell says.
+///
+/// # Errors
+/// Never for checked batches.
+pub fn for_model(page: &Page, values: bool) -> Result<Value> {
+    let columns: Vec<Value> = column_types(&page.columns)
+        .into_iter()
+        .map(|column| json!({"name": column.name, "type": column.data_type}))
+        .collect();
+    if !values {
+        return Ok(
+            json!({"columns": columns, "row_count": roughly(page.total), "rows_withheld": true}),
+        );
+    }
+    let rows = Rows::new(page.columns.clone(), page.batches.clone());
+    let rows = serde_json::to_string(&rows).map_err(Error::internal)?;
+    let mut rows = json::values(&rows).map_err(Error::internal)?;
+    shorten(&mut rows);
+    Ok(
+        json!({"columns": columns, "rows": rows, "row_count": page.total, "truncated": page.rows() < page.total}),
+    )
+}
+
+/// 0, 1 or `many`.
+fn roughly(count: u64) -> Value {
+    match count {
+        0 | 1 => json!(count),
+        _ => json!("many"),
+    }
+}
+
+/// Cuts long texts, at any depth, and marks the cut.
+fn shorten(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            if let Some((end, _)) = text.char_indices().nth(CELL_CHARACTERS) {
+                text.truncate(end);
+                text.push('…');
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(shorten),
+        Value::Object(fields) => fields.values_mut().for_each(shorten),
+        _ => {}
+    }
+}

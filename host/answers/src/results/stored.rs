@@ -1,0 +1,192 @@
+//! The results of SQL that a message holds: found, allowed anew, run again.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::{Accepted, Access, Export, Page, Results};
+use crate::conversations::{Author, Conversations, SqlOrigin};
+use mindhost_base::{
+    config::Formulas,
+    error::{Code, Error, Result},
+};
+use mindhost_core::{
+    auth::Caller,
+    minds::{self, Mind, Minds},
+};
+use mindhost_plugin_api::Call;
+
+/// How often it is looked whether an export may go on.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Finds the SQL of messages and runs it.
+#[derive(Clone)]
+pub struct StoredResults {
+    results: Results,
+    conversations: Conversations,
+    minds: Arc<Minds>,
+    halt: CancellationToken,
+}
+
+/// SQL of a message that its caller may run, with what its Mind may see now.
+pub struct StoredStatement {
+    /// The message.
+    pub message_id: Uuid,
+    sql: String,
+    origin: SqlOrigin,
+    mind: Arc<Mind>,
+    access: Arc<Access>,
+    caller: Caller,
+}
+
+impl StoredResults {
+    /// Over its parts.
+    pub fn new(
+        results: Results,
+        conversations: Conversations,
+        minds: Arc<Minds>,
+        halt: CancellationToken,
+    ) -> Self {
+        Self {
+            results,
+            conversations,
+            minds,
+            halt,
+        }
+    }
+
+    /// The SQL of a message, if it may still be run.
+    ///
+    /// # Errors
+    /// When conversation or message are not there, the message has no SQL, its Mind was deleted, or the SQL came
+    /// from `sql_query` and the Mind no longer allows that.
+    pub async fn find(
+        &self,
+        caller: &Caller,
+        conversation: Uuid,
+        message: Uuid,
+    ) -> Result<StoredStatement> {
+        let conversation = self.conversations.get(caller, conversation).await?;
+        let message = self.conversations.message(&conversation, message).await?;
+        if message.author != Author::Assistant {
+            return Err(Error::new(
+                Code::NotAnAssistantMessage,
+                "this message is not of the assistant; only its answers have results",
+            ));
+        }
+        let Some(sql) = message.sql else {
+            return Err(Error::new(
+                Code::MessageWithoutSql,
+                "this answer was not based on a query, so it has no result",
+            ));
+        };
+        let mind = match &conversation.mind_id {
+            Some(id) => self.minds.current_by_id(caller, id).await?,
+            None => None,
+        };
+        let mind = mind
+            .ok_or_else(|| minds::deleted(conversation.mind_name.as_deref().unwrap_or_default()))?;
+        caller.count(|tally| tally.mind(&mind.id));
+        Ok(StoredStatement {
+            message_id: message.id,
+            access: self.allowed(&mind, sql.origin).await?,
+            sql: sql.text,
+            origin: sql.origin,
+            mind,
+            caller: caller.clone(),
+        })
+    }
+
+    /// What a Mind lets its stored SQL see now.
+    async fn allowed(&self, mind: &Arc<Mind>, origin: SqlOrigin) -> Result<Arc<Access>> {
+        check_origin(mind, origin)?;
+        self.results.access(mind).await
+    }
+
+    /// One page of its result.
+    ///
+    /// # Errors
+    /// As for any statement.
+    pub async fn page(&self, statement: &StoredStatement, limit: u64, offset: u64) -> Result<Page> {
+        // Dropped with the request when the client leaves, which cancels the statement.
+        let cancel = self.halt.child_token();
+        let call = Call::new(self.results.longest(), cancel);
+        let call = call.for_key(statement.caller.key_id.clone());
+        let accepted = self
+            .results
+            .accept(&statement.access, &statement.sql)
+            .await?;
+        let page = self.results.page(&accepted, limit, offset, &call).await?;
+        statement.caller.count(|tally| tally.rows(page.rows()));
+        Ok(page)
+    }
+
+    /// Its whole result as CSV.
+    ///
+    /// # Errors
+    /// As for any statement, until the stream begins.
+    pub async fn export(
+        &self,
+        statement: StoredStatement,
+        formulas: Option<Formulas>,
+    ) -> Result<Export> {
+        let (halt, caller) = (self.halt.child_token(), statement.caller.clone());
+        let accepted = self
+            .results
+            .accept(&statement.access, &statement.sql)
+            .await?;
+        let accepted = Arc::new(accepted);
+        let ended = self.clone().ended(statement, accepted.clone());
+        let key = &caller.key_id;
+        self.results
+            .export(&accepted, formulas, key, halt, caller.tally, ended)
+            .await
+    }
+
+    /// Waits until a statement may not be run any more, and says why. Failures to find that out pass: a store that is busy, a
+    /// plugin that is being replaced.
+    async fn ended(self, statement: StoredStatement, accepted: Arc<Accepted>) -> Error {
+        loop {
+            tokio::time::sleep(LOOK).await;
+            match self.withdrawn(&statement, &accepted).await {
+                Ok(None) => {}
+                Ok(Some(reason)) => return reason,
+                Err(error) => tracing::debug!(%error, "could not see whether an export may go on"),
+            }
+        }
+    }
+
+    /// Why a statement may not go on: its key has ended, or its Mind does not let it see what it saw.
+    async fn withdrawn(
+        &self,
+        statement: &StoredStatement,
+        accepted: &Accepted,
+    ) -> Result<Option<Error>> {
+        let caller = &statement.caller;
+        if self.conversations.key_has_ended(&caller.key_id).await? {
+            let message = "the key of the export has ended";
+            return Ok(Some(Error::new(Code::InvalidApiKey, message)));
+        }
+        let mind = self.minds.current_by_id(caller, &statement.mind.id).await?;
+        let Some(mind) = mind else {
+            return Ok(Some(minds::deleted(&statement.mind.name)));
+        };
+        if let Err(error) = check_origin(&mind, statement.origin) {
+            return Ok(Some(error));
+        }
+        let access = self.results.access(&mind).await?;
+        if Arc::ptr_eq(&access, &statement.access) {
+            return Ok(None);
+        }
+        let reason = accepted.withdrawn(&access);
+        Ok(reason.map(|reason| Error::new(Code::WrongState, reason)))
+    }
+}
+
+fn check_origin(mind: &Mind, origin: SqlOrigin) -> Result<()> {
+    match origin == SqlOrigin::SqlQuery && !mind.allows_direct_queries() {
+        true => Err(minds::direct_queries_not_allowed(mind)),
+        false => Ok(()),
+    }
+}

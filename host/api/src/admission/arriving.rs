@@ -1,0 +1,158 @@
+//! The body of a request, as it comes in.
+
+use std::{
+    pin::Pin,
+    sync::{Arc, OnceLock},
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use axum::body::Body;
+use bytes::Bytes;
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use tokio::time::{Instant, Sleep, sleep};
+
+use super::super::extract::friendly;
+use mindhost_base::{
+    config::Server,
+    error::{Code, Error, Result},
+};
+use mindhost_core::auth::{Auth, Caller};
+
+/// A body that took longer may have outlived its key.
+const MOMENT: Duration = Duration::from_millis(100);
+
+/// A body that is not waited for without end, and whose end nobody sees whose key has ended meanwhile: no handler does
+/// anything before it has seen that.
+pub(super) struct Arriving {
+    body: Body,
+    /// Runs while the next bytes are waited for.
+    idle: Option<Pin<Box<Sleep>>>,
+    since: Instant,
+    times: Times,
+    stage: Stage,
+    auth: Arc<Auth>,
+    caller: Caller,
+    fault: Fault,
+}
+
+#[derive(Clone, Copy)]
+struct Times {
+    idle: Duration,
+    whole: Duration,
+}
+
+/// What was wrong with a body, whatever the handler makes of its breaking off.
+#[derive(Clone, Default)]
+pub(super) struct Fault(Arc<OnceLock<Error>>);
+
+enum Stage {
+    Reading,
+    /// Whether the key is still valid.
+    Asking(Pin<Box<dyn Future<Output = Result<()>> + Send>>),
+    Ended,
+}
+
+impl Arriving {
+    pub fn new(body: Body, server: &Server, auth: Arc<Auth>, caller: Caller) -> Self {
+        Self {
+            body,
+            idle: None,
+            since: Instant::now(),
+            times: Times {
+                idle: server.body_idle_timeout,
+                whole: server.body_timeout,
+            },
+            stage: Stage::Reading,
+            auth,
+            caller,
+            fault: Fault::default(),
+        }
+    }
+
+    pub fn fault(&self) -> Fault {
+        self.fault.clone()
+    }
+
+    fn fail(&mut self, error: Error) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        self.stage = Stage::Ended;
+        // It fails once.
+        let _ = self.fault.0.set(error.clone());
+        Poll::Ready(Some(Err(axum::Error::new(error))))
+    }
+
+    fn poll_body(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        if let Poll::Ready(polled) = Pin::new(&mut self.body).poll_frame(context) {
+            self.idle = None;
+            return Poll::Ready(polled);
+        }
+        let Times { idle, whole } = self.times;
+        let left = whole.saturating_sub(self.since.elapsed());
+        let clock = self
+            .idle
+            .get_or_insert_with(|| Box::pin(sleep(idle.min(left))));
+        ready!(clock.as_mut().poll(context));
+        let message = match self.since.elapsed() < whole {
+            true => format!(
+                "nothing of the body came for {} (server.body_idle_timeout); send the request again",
+                friendly::text(idle)
+            ),
+            false => format!(
+                "the body took longer than {} (server.body_timeout); send less at a time",
+                friendly::text(whole)
+            ),
+        };
+        self.fail(Error::new(Code::BodyTimeout, message))
+    }
+}
+
+impl Fault {
+    pub fn error(&self) -> Option<Error> {
+        self.0.get().cloned()
+    }
+}
+
+impl HttpBody for Arriving {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        loop {
+            match &mut self.stage {
+                Stage::Reading => {
+                    let polled = ready!(self.poll_body(context));
+                    if polled.is_some() {
+                        return Poll::Ready(polled);
+                    }
+                    self.stage = match self.since.elapsed() < MOMENT {
+                        true => Stage::Ended,
+                        false => {
+                            let (auth, caller) = (self.auth.clone(), self.caller.clone());
+                            Stage::Asking(Box::pin(async move { auth.confirm(&caller).await }))
+                        }
+                    };
+                }
+                Stage::Asking(asked) => match ready!(asked.as_mut().poll(context)) {
+                    Ok(()) => self.stage = Stage::Ended,
+                    Err(error) => return self.fail(error),
+                },
+                Stage::Ended => return Poll::Ready(None),
+            }
+        }
+    }
+
+    /// Never before the end was asked for: who believes it would not come to the question about the key.
+    fn is_end_stream(&self) -> bool {
+        matches!(self.stage, Stage::Ended)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,177 @@
+//! What is noted of a request in the audit trail, whatever becomes of the request.
+
+mod path;
+
+use std::sync::{
+    Arc, OnceLock,
+    atomic::{AtomicU16, Ordering},
+};
+
+use axum::{
+    extract::{MatchedPath, Request},
+    http::{Method, StatusCode},
+    response::Response,
+};
+
+use super::below;
+use crate::{mcp, middleware::RequestId};
+use mindhost_core::{
+    audit::{Audit, Note},
+    auth::Caller,
+    usage::Tally,
+};
+
+/// Asking is noted too, but nobody waits for that.
+const ASKING: &[&str] = &[
+    "/responses",
+    "/chat/completions",
+    "/conversations",
+    mcp::PATH,
+];
+
+/// What a handler made, or how it now is called; it goes into the extensions of its answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Made(pub String);
+
+/// Id of another workspace than the caller's, in which something was made; it goes into the extensions of the answer,
+/// and the act is noted there too.
+#[derive(Clone, Debug)]
+pub(crate) struct MadeIn(pub String);
+
+/// Which tool a call of `/mcp` was, and whether it failed: neither path nor status say so. It is in the extensions of
+/// the request.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tool(Arc<Called>);
+
+#[derive(Debug, Default)]
+struct Called {
+    name: OnceLock<&'static str>,
+    /// 0 while it has not failed.
+    status: AtomicU16,
+}
+
+impl Tool {
+    /// The tool that is called.
+    pub fn is(&self, name: &'static str) {
+        self.0.name.get_or_init(|| name);
+    }
+
+    /// It failed, with the status that the same failure has on other routes.
+    pub fn failed(&self, status: StatusCode) {
+        self.0.status.store(status.as_u16(), Ordering::Relaxed);
+    }
+
+    fn status(&self) -> Option<u16> {
+        Some(self.0.status.load(Ordering::Relaxed)).filter(|status| *status != 0)
+    }
+}
+
+/// A note that is taken when the answer is known, and without a status when it never is: the client of a question left,
+/// or the handler panicked.
+pub(super) struct Noted {
+    audit: Audit,
+    note: Option<Note>,
+    is_act: bool,
+    tally: Option<Arc<Tally>>,
+    tool: Option<Tool>,
+}
+
+impl Noted {
+    /// Nothing for reading. `configured` is the admin key of the settings.
+    pub fn of(
+        request: &mut Request,
+        caller: &Caller,
+        audit: &Audit,
+        configured: Option<&str>,
+    ) -> Option<Self> {
+        if matches!(*request.method(), Method::GET | Method::HEAD) {
+            return None;
+        }
+        let extensions = request.extensions();
+        let template = extensions
+            .get::<MatchedPath>()
+            .map_or("", |path| below(path.as_str()));
+        let id = extensions.get::<RequestId>();
+        let note = Note {
+            workspace: caller.workspace.clone(),
+            key: Some(caller.key_id.clone()),
+            action: format!("{} {template}", request.method()),
+            resource: path::shown(template, below(request.uri().path()), configured),
+            mind: None,
+            made: None,
+            status: None,
+            request_id: id.map(|id| id.0.to_string()),
+        };
+        let is_act = !ASKING.iter().any(|asking| template.starts_with(asking));
+        let tool = (template == mcp::PATH).then(Tool::default);
+        if let Some(tool) = &tool {
+            request.extensions_mut().insert(tool.clone());
+        }
+        Some(Self {
+            audit: audit.clone(),
+            note: Some(note),
+            is_act,
+            tally: caller.tally.clone(),
+            tool,
+        })
+    }
+
+    /// Whether it is an administrative act, which is noted before it is answered.
+    pub fn is_act(&self) -> bool {
+        self.is_act
+    }
+
+    /// Takes the note. An act is noted when the future is done.
+    pub fn end(mut self, response: &Response) -> impl Future<Output = ()> + Send + use<> {
+        let extensions = response.extensions();
+        let there = extensions.get::<MadeIn>().cloned();
+        let note = self.whole().map(|mut note| {
+            let status = response.status();
+            note.made = extensions.get::<Made>().map(|made| made.0.clone());
+            note.status = note.status.or(Some(status.as_u16()));
+            if matches!(status, StatusCode::NOT_FOUND | StatusCode::FORBIDDEN) {
+                note.resource = path::of_nothing_known(&note.resource);
+            }
+            note
+        });
+        async move {
+            let Some(note) = note else {
+                return;
+            };
+            if !self.is_act {
+                return self.audit.note(note).await;
+            }
+            if let Some(MadeIn(other)) = there
+                && *other != *note.workspace
+            {
+                let there = Note {
+                    workspace: other.into(),
+                    ..note.clone()
+                };
+                self.audit.note_now(there).await;
+            }
+            self.audit.note_now(note).await;
+        }
+    }
+
+    /// The note with what was told of it meanwhile, once.
+    fn whole(&mut self) -> Option<Note> {
+        let mut note = self.note.take()?;
+        note.mind = self.tally.as_ref().and_then(|tally| tally.asked());
+        if let Some(tool) = &self.tool {
+            if let Some(name) = tool.0.name.get() {
+                note.action = format!("{} {name}", note.action);
+            }
+            note.status = tool.status();
+        }
+        Some(note)
+    }
+}
+
+impl Drop for Noted {
+    fn drop(&mut self) {
+        if let Some(note) = self.whole() {
+            self.audit.note_in_passing(note);
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! What a caller may set for the model and for itself, as in OpenAI's API and in Open Responses.
+
+use std::{num::NonZeroU32, ops::RangeInclusive};
+
+use super::CreateResponse;
+use mindhost_answers::answering::record::Settings;
+use mindhost_base::error::{Error, Result};
+
+/// `described::ServiceTier`, as it is sent.
+const TIERS: [&str; 5] = ["auto", "default", "flex", "scale", "priority"];
+
+/// Characters of an identifier.
+const IDENTIFIER: usize = 64;
+
+/// Tokens whose log probabilities may be asked for.
+const LOGPROBS: u32 = 20;
+
+impl CreateResponse {
+    /// Those of the body.
+    ///
+    /// # Errors
+    /// `invalid_parameter`, with the name of the field.
+    pub(super) fn settings(&self) -> Result<Settings> {
+        if self.top_logprobs.is_some_and(|count| count > LOGPROBS) {
+            return Err(Error::invalid(
+                "top_logprobs",
+                format!("`top_logprobs` must be an integer from 0 to {LOGPROBS}"),
+            ));
+        }
+        let tier = self.service_tier.as_deref();
+        if tier.is_some_and(|tier| !TIERS.contains(&tier)) {
+            return Err(Error::invalid(
+                "service_tier",
+                format!("`service_tier` must be one of {}", TIERS.join(", ")),
+            ));
+        }
+        Ok(Settings {
+            temperature: within("temperature", self.temperature, 0.0..=2.0)?,
+            top_p: within("top_p", self.top_p, 0.0..=1.0)?,
+            presence_penalty: within("presence_penalty", self.presence_penalty, -2.0..=2.0)?,
+            frequency_penalty: within("frequency_penalty", self.frequency_penalty, -2.0..=2.0)?,
+            top_logprobs: self.top_logprobs,
+            max_tool_calls: self.max_tool_calls.map(NonZeroU32::get),
+            service_tier: self.service_tier.clone(),
+            safety_identifier: identifier("safety_identifier", self.safety_identifier.as_deref())?,
+            prompt_cache_key: identifier("prompt_cache_key", self.prompt_cache_key.as_deref())?,
+        })
+    }
+}
+
+fn within(name: &str, given: Option<f64>, range: RangeInclusive<f64>) -> Result<Option<f64>> {
+    match given {
+        Some(number) if !range.contains(&number) => Err(Error::invalid(
+            name,
+            format!(
+                "`{name}` is a number from {} to {}, got {number}",
+                range.start(),
+                range.end()
+            ),
+        )),
+        given => Ok(given),
+    }
+}
+
+fn identifier(name: &str, given: Option<&str>) -> Result<Option<String>> {
+    match given {
+        Some(text) if text.chars().count() > IDENTIFIER => Err(Error::invalid(
+            name,
+            format!("`{name}` has at most {IDENTIFIER} characters"),
+        )),
+        given => Ok(given.map(str::to_owned)),
+    }
+}

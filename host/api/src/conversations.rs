@@ -1,0 +1,494 @@
+//! `/conversations`: what was said, and the results of the SQL in it.
+
+use crate::error::ApiResult;
+use axum::{
+    Extension,
+    body::Body,
+    extract::State,
+    http::header,
+    response::{IntoResponse, Response},
+};
+use futures_util::stream;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use super::{
+    admission::Made,
+    ask::{self, described},
+    extract::{Json, Path, Query},
+    list::{Page, limit},
+};
+use mindhost_answers::{
+    answering::Answering,
+    conversations::{Author, Conversation, Conversations, Message, Window},
+    results::stored::{StoredResults, StoredStatement},
+};
+use mindhost_base::{
+    config::Formulas,
+    error::{Code, Error, Result},
+};
+use mindhost_core::auth::Caller;
+use mindhost_sql::{json::Rows, schema};
+
+/// Rows of a page, by default and at most.
+const DEFAULT_LIMIT: u32 = 100;
+const MAX_LIMIT: u32 = 1000;
+
+/// Items of a list, by default and at most.
+const DEFAULT_ITEMS: u32 = 20;
+const MAX_ITEMS: u32 = 100;
+
+/// Items that one request adds at most.
+const MAX_NEW_ITEMS: usize = 20;
+
+/// The body of `POST /conversations`.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[schema(as = NewConversation)]
+pub struct CreateConversation {
+    /// Its first messages.
+    #[serde(default)]
+    #[schema(value_type = Option<Vec<described::Message>>, max_items = 20)]
+    items: Value,
+    /// The caller's own notes.
+    #[schema(schema_with = described::metadata)]
+    metadata: Option<Map<String, Value>>,
+}
+
+/// Begins a conversation
+#[utoipa::path(post, path = "/conversations", operation_id = "create_conversation", request_body = Option<CreateConversation>,
+    responses((status = 200, body = ShownConversation, description = "The new conversation.")))]
+pub async fn create(
+    State(conversations): State<Conversations>,
+    caller: Caller,
+    body: Option<Json<CreateConversation>>,
+) -> ApiResult<(Extension<Made>, axum::Json<ShownConversation>)> {
+    let body = body.map(|Json(body)| body).unwrap_or_default();
+    let messages = items_of(&body.items)?;
+    let conversation = conversations
+        .create(&caller, ask::metadata(body.metadata)?, &messages)
+        .await?;
+    let made = Extension(Made(conversation.id.to_string()));
+    Ok((made, axum::Json(object(&conversation))))
+}
+
+/// At most as many items at once as OpenAI's API takes.
+fn items_of(items: &Value) -> Result<Vec<Message>> {
+    if items
+        .as_array()
+        .is_some_and(|items| items.len() > MAX_NEW_ITEMS)
+    {
+        return Err(Error::invalid(
+            "items",
+            format!("`items` has at most {MAX_NEW_ITEMS} messages; send more with another request"),
+        ));
+    }
+    ask::messages(items, "items")
+}
+
+/// Lists the conversations of the key, newest first unless asked otherwise
+#[utoipa::path(get, path = "/conversations", operation_id = "list_conversations",
+    params(List),
+    responses((status = 200, body = Page<ShownConversation>, description = "A page of them.")))]
+pub async fn list(
+    State(conversations): State<Conversations>,
+    caller: Caller,
+    Query(list): Query<List>,
+) -> ApiResult<axum::Json<Page<ShownConversation>>> {
+    let window = list.window("conv_", Code::ConversationNotFound)?;
+    let (found, has_more) = conversations.all(&caller, window).await?;
+    let id = |one: &Conversation| one.id.to_string();
+    Ok(axum::Json(Page::new(&found, id, object, has_more)))
+}
+
+/// The body of `POST /conversations/{id}`.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = ChangeConversation)]
+pub struct UpdateConversation {
+    /// The caller's own notes; replaces all of them. Null takes them away.
+    #[serde(deserialize_with = "Option::deserialize")]
+    #[schema(required = true, schema_with = described::metadata)]
+    metadata: Option<Map<String, Value>>,
+}
+
+/// Changes the metadata of a conversation
+#[utoipa::path(post, path = "/conversations/{id}", operation_id = "update_conversation",
+    responses((status = 200, body = ShownConversation, description = "The conversation as it is now.")))]
+pub async fn update(
+    State(conversations): State<Conversations>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Json(body): Json<UpdateConversation>,
+) -> ApiResult<axum::Json<ShownConversation>> {
+    let metadata = ask::metadata(body.metadata)?;
+    let updated = conversations
+        .update(&caller, conversation_id(&id)?, metadata)
+        .await?;
+    Ok(axum::Json(object(&updated)))
+}
+
+/// Gets a conversation
+#[utoipa::path(get, path = "/conversations/{id}", operation_id = "get_conversation",
+    responses((status = 200, body = ShownConversation, description = "The conversation.")))]
+pub async fn get(
+    State(conversations): State<Conversations>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> ApiResult<axum::Json<ShownConversation>> {
+    let conversation = conversations.get(&caller, conversation_id(&id)?).await?;
+    Ok(axum::Json(object(&conversation)))
+}
+
+/// Deletes a conversation with its messages
+#[utoipa::path(delete, path = "/conversations/{id}", operation_id = "delete_conversation",
+    responses((status = 200, body = Deleted, description = "Deleted.")))]
+pub async fn delete(
+    State(answering): State<Answering>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> ApiResult<axum::Json<Deleted>> {
+    let id = conversation_id(&id)?;
+    answering.delete_conversation(&caller, id).await?;
+    Ok(axum::Json(Deleted {
+        id,
+        object: "conversation.deleted",
+        deleted: true,
+    }))
+}
+
+/// The parameters of a list.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct List {
+    /// Id of an entry: only those behind it, in the order asked for.
+    after: Option<String>,
+    /// How many at most.
+    #[param(minimum = 1, maximum = 100, default = 20)]
+    limit: Option<u32>,
+    /// Oldest or newest first; newest unless given.
+    #[param(inline)]
+    order: Option<Order>,
+}
+
+impl List {
+    /// Newest first unless asked otherwise, as OpenAI's API has it.
+    fn window(&self, prefix: &str, not_found: Code) -> Result<Window> {
+        let limit = limit(self.limit, DEFAULT_ITEMS, MAX_ITEMS)?;
+        let after = self
+            .after
+            .as_deref()
+            .map(|id| ask::id(id, prefix, "after", not_found));
+        Ok(Window {
+            after: after.transpose()?,
+            limit,
+            descending: self.order != Some(Order::Asc),
+        })
+    }
+}
+
+/// The order of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum Order {
+    Asc,
+    Desc,
+}
+
+/// Lists the messages of a conversation, newest first unless asked otherwise
+#[utoipa::path(get, path = "/conversations/{id}/items", operation_id = "list_items",
+    params(List),
+    responses((status = 200, body = Page<Item>, description = "A page of them.")))]
+pub async fn items(
+    State(conversations): State<Conversations>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Query(list): Query<List>,
+) -> ApiResult<axum::Json<Page<Item>>> {
+    let conversation = conversations.get(&caller, conversation_id(&id)?).await?;
+    let window = list.window("msg_", Code::MessageNotFound)?;
+    let (messages, has_more) = conversations.list(&conversation, window).await?;
+    Ok(axum::Json(Page::new(&messages, id_of, item, has_more)))
+}
+
+/// The body of `POST /conversations/{id}/items`.
+#[derive(Debug, Deserialize, ToSchema)]
+pub struct AddItems {
+    /// Messages.
+    #[schema(value_type = Vec<described::Message>, min_items = 1, max_items = 20)]
+    items: Value,
+}
+
+/// Adds messages to a conversation
+#[utoipa::path(post, path = "/conversations/{id}/items", operation_id = "add_items",
+    responses((status = 200, body = Page<Item>, description = "The new messages.")))]
+pub async fn items_add(
+    State(conversations): State<Conversations>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Json(body): Json<AddItems>,
+) -> ApiResult<axum::Json<Page<Item>>> {
+    let messages = items_of(&body.items)?;
+    if messages.is_empty() {
+        return Err(Error::invalid("items", "`items` is a list of at least one message").into());
+    }
+    conversations
+        .add(&caller, conversation_id(&id)?, &messages)
+        .await?;
+    Ok(axum::Json(Page::new(&messages, id_of, item, false)))
+}
+
+/// Deletes a message
+#[utoipa::path(delete, path = "/conversations/{id}/items/{item_id}", operation_id = "delete_item",
+    responses((status = 200, body = ShownConversation, description = "The conversation that it was in.")))]
+pub async fn item_delete(
+    State(conversations): State<Conversations>,
+    caller: Caller,
+    Path((id, item_id)): Path<(String, String)>,
+) -> ApiResult<axum::Json<ShownConversation>> {
+    let conversation = conversations
+        .remove(&caller, conversation_id(&id)?, message_id(&item_id)?)
+        .await?;
+    Ok(axum::Json(object(&conversation)))
+}
+
+/// Gets a message
+#[utoipa::path(get, path = "/conversations/{id}/items/{item_id}", operation_id = "get_item",
+    responses((status = 200, body = Item, description = "The message.")))]
+pub async fn item_get(
+    State(conversations): State<Conversations>,
+    caller: Caller,
+    Path((id, item_id)): Path<(String, String)>,
+) -> ApiResult<axum::Json<Item>> {
+    let conversation = conversations.get(&caller, conversation_id(&id)?).await?;
+    let message = conversations
+        .message(&conversation, message_id(&item_id)?)
+        .await?;
+    Ok(axum::Json(item(&message)))
+}
+
+/// The parameters of a page.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct PageQuery {
+    /// Rows of the page.
+    #[param(minimum = 1, maximum = 1000, default = 100)]
+    limit: Option<u32>,
+    /// Rows before the page.
+    #[param(minimum = 0, maximum = 9_223_372_036_854_775_807u64, default = 0)]
+    offset: Option<u64>,
+}
+
+/// A page of a result.
+#[derive(Serialize, ToSchema)]
+struct ResultPage {
+    result: ResultRows,
+    /// Rows of the whole result.
+    total: u64,
+    /// Whether the SQL has an ORDER BY, so that pages fit together.
+    is_pagination_consistent: bool,
+}
+
+#[derive(Serialize, ToSchema)]
+struct ResultRows {
+    /// Rows, each in the order of the columns.
+    #[schema(value_type = Vec<Vec<Value>>, example = json!([["Ann", 3]]))]
+    data: Rows,
+    #[schema(example = json!(["name", "orders"]))]
+    column_names: Vec<String>,
+    column_types: Vec<schema::ColumnType>,
+}
+
+/// Gets a page of the result behind an answer
+///
+/// The SQL of the message runs again, against the Mind as it is now.
+#[utoipa::path(get, path = "/conversations/{id}/items/{item_id}/result", operation_id = "get_result",
+    params(PageQuery),
+    responses((status = 200, body = ResultPage, description = "The page.",
+        headers(("x-mindhost-plugin" = String, description = "SHA-256 of the plugin that served it.")))))]
+pub async fn result(
+    State(results): State<StoredResults>,
+    caller: Caller,
+    Path((id, item_id)): Path<(String, String)>,
+    Query(query): Query<PageQuery>,
+) -> ApiResult<Response> {
+    let limit = limit(query.limit, DEFAULT_LIMIT, MAX_LIMIT)?;
+    let offset = query.offset.unwrap_or(0);
+    if i64::try_from(offset).is_err() {
+        return Err(Error::invalid("offset", "`offset` is larger than any result").into());
+    }
+    let statement = stored(&results, &caller, &id, &item_id).await?;
+    let page = results.page(&statement, limit.into(), offset).await?;
+    let body = ResultPage {
+        total: page.total,
+        is_pagination_consistent: page.ordered,
+        result: ResultRows {
+            column_names: schema::column_names(&page.columns),
+            column_types: schema::column_types(&page.columns),
+            data: Rows::new(page.columns, page.batches),
+        },
+    };
+    Ok(([("x-mindhost-plugin", page.digest)], axum::Json(body)).into_response())
+}
+
+/// The parameters of an export.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct ExportQuery {
+    /// `escape` puts an apostrophe before texts that a spreadsheet would run as formulas, `keep` leaves them; without it
+    /// the setting `sql.csv_formulas` decides.
+    #[param(value_type = Option<String>, pattern = "^(keep|escape)$", example = "escape")]
+    formulas: Option<Formulas>,
+}
+
+/// Exports the whole result behind an answer as CSV
+///
+/// A failure after the first byte breaks the transfer off.
+#[utoipa::path(get, path = "/conversations/{id}/items/{item_id}/export", operation_id = "export_result",
+    params(ExportQuery),
+    responses((status = 200, description = "UTF-8, the names of the columns first, one line a row.", body = String, content_type = "text/csv",
+        headers(("content-disposition" = String, description = "Names a file."),
+            ("x-mindhost-plugin" = String, description = "SHA-256 of the plugin that served it.")))))]
+pub async fn export(
+    State(results): State<StoredResults>,
+    caller: Caller,
+    Path((id, item_id)): Path<(String, String)>,
+    Query(query): Query<ExportQuery>,
+) -> ApiResult<Response> {
+    let statement = stored(&results, &caller, &id, &item_id).await?;
+    let message_id = statement.message_id;
+    let export = results.export(statement, query.formulas).await?;
+    let headers = [
+        (
+            header::CONTENT_TYPE.as_str(),
+            "text/csv; charset=utf-8".to_owned(),
+        ),
+        (
+            header::CONTENT_DISPOSITION.as_str(),
+            format!("attachment; filename=\"result-{}.csv\"", message_id),
+        ),
+        ("x-mindhost-plugin", export.digest.clone()),
+    ];
+    let pieces = stream::unfold(export, |mut export| async move {
+        Some((export.next().await?, export))
+    });
+    Ok((headers, Body::from_stream(pieces)).into_response())
+}
+
+async fn stored(
+    results: &StoredResults,
+    caller: &Caller,
+    id: &str,
+    item_id: &str,
+) -> Result<StoredStatement> {
+    results
+        .find(caller, conversation_id(id)?, message_id(item_id)?)
+        .await
+}
+
+fn conversation_id(text: &str) -> Result<Uuid> {
+    ask::id(text, "conv_", "conversation_id", Code::ConversationNotFound)
+}
+
+fn message_id(text: &str) -> Result<Uuid> {
+    ask::id(text, "msg_", "message_id", Code::MessageNotFound)
+}
+
+fn id_of(message: &Message) -> String {
+    message.id.to_string()
+}
+
+/// A conversation as OpenAI's clients read it.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Conversation)]
+pub struct ShownConversation {
+    id: Uuid,
+    #[schema(example = "conversation")]
+    object: &'static str,
+    /// In seconds since 1970.
+    created_at: i64,
+    #[schema(schema_with = described::metadata_object)]
+    metadata: Map<String, Value>,
+    /// The Mind that it belongs to, once it has one.
+    #[schema(required = true)]
+    model: Option<String>,
+}
+
+/// What is left of a conversation or response.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Deleted {
+    /// Its id.
+    pub id: Uuid,
+    /// `conversation.deleted`, `response`
+    #[schema(example = "response")]
+    pub object: &'static str,
+    /// That it is gone.
+    #[schema(example = true)]
+    pub deleted: bool,
+}
+
+/// A message as OpenAI's clients read it.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Item {
+    #[schema(example = "message")]
+    r#type: &'static str,
+    id: Uuid,
+    /// `completed`, `incomplete`
+    #[schema(example = "completed")]
+    status: String,
+    role: Author,
+    /// One part.
+    content: [Part; 1],
+    /// In seconds since 1970.
+    created_at: i64,
+    /// The SQL that an answer is based on.
+    #[schema(required = true)]
+    sql: Option<String>,
+}
+
+/// The text of a message.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Part {
+    OutputText {
+        text: String,
+        #[schema(value_type = Vec<Object>)]
+        annotations: [u8; 0],
+        #[schema(value_type = Vec<Object>)]
+        logprobs: [u8; 0],
+    },
+    InputText {
+        text: String,
+    },
+}
+
+fn object(conversation: &Conversation) -> ShownConversation {
+    ShownConversation {
+        id: conversation.id,
+        object: "conversation",
+        created_at: conversation.created_at.as_second(),
+        metadata: conversation.metadata.clone(),
+        model: conversation.mind_name.clone(),
+    }
+}
+
+fn item(message: &Message) -> Item {
+    let text = message.text.clone();
+    let part = match message.author {
+        Author::Assistant => Part::OutputText {
+            text,
+            annotations: [],
+            logprobs: [],
+        },
+        _ => Part::InputText { text },
+    };
+    Item {
+        r#type: "message",
+        id: message.id,
+        status: message.status.clone(),
+        role: message.author,
+        content: [part],
+        created_at: message.created_at.as_second(),
+        sql: message.sql.as_ref().map(|sql| sql.text.clone()),
+    }
+}

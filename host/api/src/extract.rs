@@ -1,0 +1,563 @@
+//! What handlers take out of a request, with our own errors.
+
+use crate::error::{ApiError, ApiResult};
+use crate::state::AppState;
+use axum::{
+    body::{Body, to_bytes},
+    extract::{
+        FromRequest, FromRequestParts, OptionalFromRequest, Request, path::ErrorKind,
+        rejection::PathRejection,
+    },
+    http::{header, request::Parts},
+};
+use bytes::Bytes;
+use http_body::Body as _;
+use http_body_util::LengthLimitError;
+use serde::{Deserialize, Deserializer, de::DeserializeOwned};
+use serde_json::{Map, Value};
+
+use mindhost_base::error::{Code, Error, Result};
+use mindhost_core::auth::Caller;
+
+/// As [`super::admission`] found out.
+impl FromRequestParts<AppState> for Caller {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> ApiResult<Self> {
+        Ok(caller(parts)?)
+    }
+}
+
+/// Who sent a request that was admitted.
+///
+/// # Errors
+/// On a route that is not behind the admission.
+pub fn caller(parts: &Parts) -> Result<Caller> {
+    let caller = parts.extensions.get().cloned();
+    caller.ok_or_else(|| Error::internal("this route is not behind the admission"))
+}
+
+/// A JSON body. `Option<Json<T>>` takes an empty body too.
+#[derive(Debug)]
+pub struct Json<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _: &S) -> ApiResult<Self> {
+        Ok(Self(parse(&json_bytes(request).await?)?))
+    }
+}
+
+impl<S: Send + Sync, T: DeserializeOwned> OptionalFromRequest<S> for Json<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _: &S) -> ApiResult<Option<Self>> {
+        let is_json = says_json(&request);
+        let body = body(request).await?;
+        match body.is_empty() {
+            true => Ok(None),
+            false if !is_json => Err(not_json().into()),
+            false => Ok(Some(Self(parse(&body)?))),
+        }
+    }
+}
+
+/// A JSON body together with its bytes, for requests that may be sent twice.
+#[derive(Debug)]
+pub struct JsonBytes<T>(pub T, pub Bytes);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonBytes<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _: &S) -> ApiResult<Self> {
+        let bytes = json_bytes(request).await?;
+        Ok(Self(parse(&bytes)?, bytes))
+    }
+}
+
+/// The parameters after `?`.
+#[derive(Debug)]
+pub struct Query<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> ApiResult<Self> {
+        let pairs = url::form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes());
+        if let Some((name, _)) = pairs
+            .clone()
+            .find(|(name, value)| (name.to_string() + value).contains('\0'))
+        {
+            return Err(Error::invalid(name.replace('\0', "\u{fffd}"), NUL).into());
+        }
+        let value = serde_path_to_error::deserialize(serde_urlencoded::Deserializer::new(pairs))
+            .map_err(|error| {
+                let (path, message) = (error.path().to_string(), error.inner().to_string());
+                let (param, message) = explain(&path, &message);
+                let error = Error::new(Code::InvalidParameter, message);
+                match param {
+                    Some(param) => error.param(param),
+                    None => error,
+                }
+            })?;
+        Ok(Self(value))
+    }
+}
+
+/// The parameters in the path, decoded.
+#[derive(Debug)]
+pub struct Path<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> ApiResult<Self> {
+        if parts.uri.path().contains("%00") {
+            return Err(Error::new(Code::InvalidParameter, NUL).into());
+        }
+        match axum::extract::Path::from_request_parts(parts, state).await {
+            Ok(axum::extract::Path(value)) => Ok(Path(value)),
+            Err(PathRejection::FailedToDeserializePathParams(error)) => {
+                Err(in_path(error.into_kind()).into())
+            }
+            Err(error) => Err(Error::internal(error).into()),
+        }
+    }
+}
+
+/// What is wrong with a part of the path.
+fn in_path(kind: ErrorKind) -> Error {
+    let (name, message) = match kind {
+        ErrorKind::InvalidUtf8InPathParam { key } => {
+            (key, "it is no text in UTF-8 once it is decoded")
+        }
+        ErrorKind::ParseErrorAtKey { key, .. } | ErrorKind::DeserializeError { key, .. } => {
+            (key, "it is not of the form that it has here")
+        }
+        other => return Error::internal(other.to_string()),
+    };
+    let message = format!("`{name}` in the path cannot be read: {message}");
+    Error::invalid(name, message)
+}
+
+/// For a field where null and absent differ: `None` is absent, `Some(None)` null.
+///
+/// # Errors
+/// As the field's own type.
+pub fn present<'de, T, D>(deserializer: D) -> Result<Option<Option<T>>, D::Error>
+where
+    T: Deserialize<'de>,
+    D: Deserializer<'de>,
+{
+    Option::deserialize(deserializer).map(Some)
+}
+
+/// An object, null or absent; never a list of its values, which serde takes for a struct too.
+///
+/// # Errors
+/// As the field's own type.
+pub fn object<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    T: DeserializeOwned,
+    D: Deserializer<'de>,
+{
+    let fields = Option::<Map<String, Value>>::deserialize(deserializer)?;
+    let read = fields.map(|fields| T::deserialize(Value::Object(fields)));
+    read.transpose().map_err(serde::de::Error::custom)
+}
+
+/// Times as people write them: `"30s"`, `"5m"`.
+pub mod friendly {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, de::Error};
+
+    /// A time or null.
+    ///
+    /// # Errors
+    /// For a text that is no time.
+    pub fn option<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Duration>, D::Error> {
+        let Some(text) = Option::<String>::deserialize(deserializer)? else {
+            return Ok(None);
+        };
+        let time = text.parse::<jiff::SignedDuration>().ok();
+        let time = time.and_then(|time| Duration::try_from(time).ok());
+        time.map(Some)
+            .ok_or_else(|| D::Error::custom("expected a time like \"30s\" or \"5m\""))
+    }
+
+    /// A time, null or absent.
+    ///
+    /// # Errors
+    /// For a text that is no time.
+    pub fn present<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Option<Duration>>, D::Error> {
+        option(deserializer).map(Some)
+    }
+
+    /// The time as text.
+    pub fn text(time: Duration) -> String {
+        jiff::SignedDuration::try_from(time)
+            .map_or_else(|_| format!("{time:?}"), |time| format!("{time:#}"))
+    }
+}
+
+/// Whether the body is said to be JSON.
+pub fn says_json(request: &Request) -> bool {
+    request
+        .headers()
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .map(|value| {
+            value
+                .split(';')
+                .next()
+                .unwrap_or_default()
+                .trim()
+                .to_ascii_lowercase()
+        })
+        .is_some_and(|media| {
+            media == "application/json"
+                || (media.starts_with("application/") && media.ends_with("+json"))
+        })
+}
+
+fn not_json() -> Error {
+    Error::new(
+        Code::UnsupportedMediaType,
+        "the body must be JSON; send the header `Content-Type: application/json`",
+    )
+}
+
+async fn json_bytes(request: Request) -> Result<Bytes> {
+    let is_json = says_json(&request);
+    let body = body(request).await?;
+    if body.is_empty() {
+        return Err(Error::new(
+            Code::InvalidBody,
+            "the body is empty; send a JSON object",
+        ));
+    }
+    match is_json {
+        true => Ok(body),
+        false => Err(not_json()),
+    }
+}
+
+/// Bytes that a body may have; an extension of every request.
+#[derive(Clone, Copy, Debug)]
+pub struct BodyLimit(pub usize);
+
+impl BodyLimit {
+    /// What is said of a body that is longer.
+    pub fn exceeded(self) -> Error {
+        let message = format!(
+            "the body is larger than the {} bytes that this server takes (server.body_limit); send less at a time",
+            self.0
+        );
+        Error::new(Code::BodyTooLarge, message)
+    }
+}
+
+/// The whole body, within the limit of the server.
+///
+/// # Errors
+/// `body_too_large`, `invalid_body`
+pub async fn body(request: Request) -> Result<Bytes> {
+    let limit = request.extensions().get::<BodyLimit>().copied();
+    let limit = limit.ok_or_else(|| Error::internal("this route has no limit for bodies"))?;
+    let broken = |error: axum::Error| {
+        Error::new(Code::InvalidBody, "the body broke off before its end").with_source(error)
+    };
+    read(request.into_body(), limit.0, || limit.exceeded(), broken).await
+}
+
+/// A body up to `limit` bytes. One that says at once that it is longer is not waited for.
+///
+/// # Errors
+/// As `too_large` and `broken` say.
+pub async fn read(
+    body: Body,
+    limit: usize,
+    too_large: impl Fn() -> Error,
+    broken: impl Fn(axum::Error) -> Error,
+) -> Result<Bytes> {
+    if body.size_hint().lower() > limit as u64 {
+        return Err(too_large());
+    }
+    to_bytes(body, limit).await.map_err(|error| {
+        let is_too_large =
+            std::error::Error::source(&error).is_some_and(|cause| cause.is::<LengthLimitError>());
+        match is_too_large {
+            true => too_large(),
+            false => broken(error),
+        }
+    })
+}
+
+/// Reads JSON; failures name the field at fault.
+///
+/// # Errors
+/// `invalid_body`
+pub fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
+    // Serde takes a list of values for a struct too.
+    if body.trim_ascii_start().starts_with(b"[") {
+        return Err(Error::new(
+            Code::InvalidBody,
+            "the body is a list; send a JSON object",
+        ));
+    }
+    if holds_nul(body) {
+        return Err(Error::new(Code::InvalidBody, NUL));
+    }
+    // Where a failure lies is looked for only after one: to keep the path in mind costs every field something.
+    serde_json::from_slice(body).or_else(|_| parse_slowly(body))
+}
+
+fn parse_slowly<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
+    let mut deserializer = serde_json::Deserializer::from_slice(body);
+    let broken = |error: &serde_json::Error| {
+        Error::new(
+            Code::InvalidBody,
+            format!("the body is not valid JSON: {error}"),
+        )
+    };
+    let error = match serde_path_to_error::deserialize(&mut deserializer) {
+        Ok(value) => {
+            deserializer.end().map_err(|error| broken(&error))?;
+            return Ok(value);
+        }
+        Err(error) => error,
+    };
+    let (path, inner) = (error.path().to_string(), error.inner());
+    if !inner.is_data() {
+        return Err(broken(inner));
+    }
+    let message = inner.to_string();
+    if message.starts_with("invalid type: floating point")
+        && let Some(value) = with_integers(body)
+    {
+        return Ok(value);
+    }
+    let (param, message) = explain(&path, &message);
+    let error = Error::new(Code::InvalidBody, message);
+    Err(match param {
+        Some(param) => error.param(param),
+        None => error,
+    })
+}
+
+/// The same with `5.0` read as `5`: JSON knows no difference, and some languages write every number so.
+fn with_integers<T: DeserializeOwned>(body: &[u8]) -> Option<T> {
+    let mut value: Value = serde_json::from_slice(body).ok()?;
+    make_integers(&mut value);
+    T::deserialize(value).ok()
+}
+
+fn make_integers(value: &mut Value) {
+    /// Up to here every integer is a float of its own.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match value {
+        Value::Array(values) => values.iter_mut().for_each(make_integers),
+        Value::Object(fields) => fields.values_mut().for_each(make_integers),
+        Value::Number(number) => {
+            let float = number.as_f64().filter(|_| number.is_f64());
+            if let Some(float) = float.filter(|float| float.fract() == 0.0 && float.abs() <= EXACT)
+            {
+                *number = (float as i64).into();
+            }
+        }
+        _ => {}
+    }
+}
+
+/// No text here may have it: databases end their texts with it.
+pub const NUL: &str = "the character U+0000 is allowed nowhere; leave it out";
+
+/// Whether a text of a JSON document holds U+0000, which is always written `\u0000` there.
+pub fn holds_nul(json: &[u8]) -> bool {
+    let escaped = memchr::memmem::find_iter(json, br"\u0000");
+    // With an even number of backslashes before it, it is those that are escaped.
+    escaped
+        .map(|at| {
+            json[..at]
+                .iter()
+                .rev()
+                .take_while(|byte| **byte == b'\\')
+                .count()
+        })
+        .any(|before| before % 2 == 0)
+}
+
+/// The parameter and the message of a serde error. The value itself is left out of it: it may be a password.
+fn explain(path: &str, message: &str) -> (Option<String>, String) {
+    let message = message.split(" at line ").next().unwrap_or(message);
+    let quoted = |prefix: &str| {
+        message
+            .strip_prefix(prefix)
+            .and_then(|rest| rest.split('`').next())
+            .map(str::to_owned)
+    };
+    let parent = match path {
+        "." | "?" => "",
+        path => path.trim_end_matches(".?"),
+    };
+    let join = |name: &str| match parent {
+        "" => name.to_owned(),
+        parent if parent.ends_with(name) => parent.to_owned(),
+        parent => format!("{parent}.{name}"),
+    };
+    if let Some(name) = quoted("missing field `") {
+        let param = join(&name);
+        return (Some(param.clone()), format!("`{param}` is missing"));
+    }
+    if let Some(name) = quoted("duplicate field `") {
+        let param = join(&name);
+        return (Some(param.clone()), format!("`{param}` is there twice"));
+    }
+    if let Some(name) = quoted("unknown field `") {
+        let param = join(&name);
+        let expected = message.split_once(", ").map_or("", |(_, rest)| rest);
+        return (
+            Some(param.clone()),
+            format!("`{param}` is not known here; {expected}"),
+        );
+    }
+    let message = match (message.split_once(": "), message.split_once(", expected ")) {
+        (Some(("invalid type" | "invalid value", found)), Some((_, expected))) => {
+            let found = found.split([' ', ',']).next().unwrap_or_default();
+            let expected = match expected {
+                "a nonzero u32" => "a whole number from 1",
+                "u16" | "u32" | "u64" | "usize" => "a whole number from 0",
+                "a sequence" => "a list",
+                "a map" => "an object",
+                "a boolean" => "true or false",
+                "a string" => "a text",
+                expected if expected.starts_with("struct ") => "an object",
+                expected => expected,
+            };
+            format!("expected {expected}, got {found}")
+        }
+        _ => plain(message).to_owned(),
+    };
+    match parent {
+        "" => (None, message),
+        parent => (Some(parent.to_owned()), format!("`{parent}`: {message}")),
+    }
+}
+
+/// What the parsers of numbers and truth values say, in words for people.
+fn plain(message: &str) -> &str {
+    match message {
+        "invalid digit found in string" | "cannot parse integer from empty string" => {
+            "expected a whole number from 0"
+        }
+        "number too large to fit in target type" => "the number is too large",
+        "provided string was not `true` or `false`" => "expected true or false",
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[expect(
+        dead_code,
+        reason = "these bodies are refused, so nobody reads their fields"
+    )]
+    struct Body {
+        name: String,
+        #[serde(default)]
+        items: Vec<Item>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[expect(dead_code, reason = "as above")]
+    struct Item {
+        limit: u32,
+    }
+
+    fn check(body: &str, param: Option<&str>, message: &str) {
+        let error = parse::<Body>(body.as_bytes()).unwrap_err();
+        assert_eq!(
+            (error.param_name(), error.message()),
+            (param, message),
+            "{body}"
+        );
+    }
+
+    #[test]
+    fn a_whole_number_may_be_written_as_a_float() {
+        #[derive(Debug, PartialEq, Deserialize)]
+        struct Page {
+            limit: u32,
+            share: f64,
+        }
+        let page = |json: &str| parse::<Page>(json.as_bytes()).ok();
+        let whole = Page {
+            limit: 5,
+            share: 2.0,
+        };
+        assert_eq!(page(r#"{"limit": 5.0, "share": 2.0}"#), Some(whole));
+        for number in ["5.5", "-5.0", "1e300", "9007199254740994.0"] {
+            assert_eq!(page(&format!(r#"{{"limit": {number}, "share": 2}}"#)), None);
+        }
+    }
+
+    #[test]
+    fn a_text_with_u0000_is_refused_and_one_about_it_is_not() {
+        let check =
+            |json: &str, refused: bool| assert_eq!(holds_nul(json.as_bytes()), refused, "{json}");
+        check(r#"{"a": "x\u0000"}"#, true);
+        check(r#"{"a": "x\\\u0000"}"#, true);
+        check(r#"{"a": "x\\u0000"}"#, false);
+        check(r#"{"a": "x\u0001"}"#, false);
+    }
+
+    #[test]
+    fn a_failure_names_the_field_at_fault_and_never_its_value() {
+        check(r#"{"items": []}"#, Some("name"), "`name` is missing");
+        check(
+            r#"{"name": 5}"#,
+            Some("name"),
+            "`name`: expected a text, got integer",
+        );
+        check(
+            r#"{"name": "a", "items": [{"limit": "hunter2"}]}"#,
+            Some("items[0].limit"),
+            "`items[0].limit`: expected a whole number from 0, got string",
+        );
+        check(
+            r#"{"name": "a", "items": [{"limit": 1, "color": 2}]}"#,
+            Some("items[0].color"),
+            "`items[0].color` is not known here; expected `limit`",
+        );
+        check(
+            r#"{"name": "a", "items": [{}]}"#,
+            Some("items[0].limit"),
+            "`items[0].limit` is missing",
+        );
+    }
+
+    #[test]
+    fn what_is_no_json_says_where() {
+        check(
+            r#"{"name": "#,
+            None,
+            "the body is not valid JSON: EOF while parsing a value at line 1 column 9",
+        );
+        check(
+            r#"{"name": "a"} x"#,
+            None,
+            "the body is not valid JSON: trailing characters at line 1 column 15",
+        );
+    }
+}

@@ -1,0 +1,233 @@
+//! `/keys`
+
+use crate::error::ApiResult;
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
+
+use axum::{Extension, extract::State, http::StatusCode};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{
+    admission::Made,
+    extract::{Json, Path, present},
+};
+use mindhost_answers::answering::Answering;
+use mindhost_base::error::Result;
+use mindhost_core::{
+    auth::{
+        Auth, Caller, Compat, Role,
+        keys::{Key, KeyText, NewKey, check_count},
+    },
+    minds::Minds,
+};
+
+/// The body of `POST /keys`.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = NewKey)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Create {
+    /// For people: one line of visible text; it must not look like another name by foreign letters.
+    #[schema(
+        min_length = 1,
+        max_length = 100,
+        pattern = "\\S",
+        example = "dashboard"
+    )]
+    name: String,
+    role: Role,
+    /// Names; the key is bound to these Minds even when they are renamed.
+    #[schema(max_items = 256)]
+    minds: Option<Vec<String>>,
+    /// Not valid from then on, a time to come; never ends unless given.
+    expires_at: Option<jiff::Timestamp>,
+    /// For a client whose answers need other shapes.
+    compat: Option<Compat>,
+}
+
+/// The body of `POST /workspaces/{name}/keys`: as that of `POST /keys`, for all Minds.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = NewWorkspaceKey)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NewInWorkspace {
+    /// For people: one line of visible text; it must not look like another name by foreign letters.
+    #[schema(
+        min_length = 1,
+        max_length = 100,
+        pattern = "\\S",
+        example = "dashboard"
+    )]
+    name: String,
+    role: Role,
+    /// Not valid from then on, a time to come; never ends unless given.
+    expires_at: Option<jiff::Timestamp>,
+    /// For a client whose answers need other shapes.
+    compat: Option<Compat>,
+}
+
+/// The body of `POST /keys/{id}/rotate`; none at all keeps the end as it is.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[schema(as = RotateKey)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Rotate {
+    /// Another end, a time to come; null for none, absent to keep it.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<jiff::Timestamp>)]
+    expires_at: Option<Option<jiff::Timestamp>>,
+}
+
+/// A key as it is shown. `minds` are names, as they are now; a deleted Mind is left out.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Key)]
+pub(super) struct Shown {
+    #[serde(flatten)]
+    key: Key,
+    /// Names of the Minds that it is limited to; null for all.
+    #[schema(required = true)]
+    minds: Option<Vec<String>>,
+}
+
+/// A key with its text, which no other answer ever holds.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = CreatedKey)]
+pub(super) struct Created {
+    /// The text to send as `Authorization: Bearer …`.
+    #[schema(example = "mh_4QxK…")]
+    key: String,
+    #[serde(flatten)]
+    shown: Shown,
+}
+
+/// Makes a key, no wider than the caller's own
+#[utoipa::path(post, path = "/keys", operation_id = "create_key",
+    responses((status = 201, body = Created, description = "The new key, with its text: this once.")))]
+pub(super) async fn create(
+    caller: Caller,
+    State(auth): State<Arc<Auth>>,
+    State(minds): State<Arc<Minds>>,
+    Json(mut body): Json<Create>,
+) -> ApiResult<(StatusCode, Extension<Made>, axum::Json<Created>)> {
+    caller.require(Role::Admin)?;
+    if let Some(names) = &mut body.minds {
+        let mut seen = HashSet::new();
+        names.retain(|name| seen.insert(name.clone()));
+    }
+    let new = NewKey {
+        minds: match &body.minds {
+            Some(names) => Some(ids(&caller, &minds, names).await?),
+            None => None,
+        },
+        name: body.name,
+        role: body.role,
+        expires_at: body.expires_at,
+        compat: body.compat,
+    };
+    let made = auth.create_key(&caller, new).await?;
+    let created = Created::new(made, body.minds);
+    Ok((StatusCode::CREATED, created.made(), axum::Json(created)))
+}
+
+/// Gives a key a new text
+///
+/// The old text ends at once. What belongs to the key, such as its conversations, stays with it.
+#[utoipa::path(post, path = "/keys/{id}/rotate", operation_id = "rotate_key", request_body = Option<Rotate>,
+    responses((status = 200, body = Created, description = "The key, with its new text: this once.")))]
+pub(super) async fn rotate(
+    caller: Caller,
+    State(auth): State<Arc<Auth>>,
+    State(minds): State<Arc<Minds>>,
+    Path(id): Path<String>,
+    body: Option<Json<Rotate>>,
+) -> ApiResult<axum::Json<Created>> {
+    let body = body.map(|Json(body)| body).unwrap_or_default();
+    let made = auth.rotate_key(&caller, &id, body.expires_at).await?;
+    let names = names(&caller, &minds).await?;
+    let shown = named(&made.0, &names);
+    Ok(axum::Json(Created::new(made, shown)))
+}
+
+/// Lists the keys of the workspace, never their texts
+#[utoipa::path(get, path = "/keys", operation_id = "list_keys",
+    responses((status = 200, body = Vec<Shown>, description = "Oldest first.")))]
+pub(super) async fn list(
+    caller: Caller,
+    State(auth): State<Arc<Auth>>,
+    State(minds): State<Arc<Minds>>,
+) -> ApiResult<axum::Json<Vec<Shown>>> {
+    let keys = auth.list_keys(&caller).await?;
+    let names = names(&caller, &minds).await?;
+    let shown = keys.into_iter().map(|key| Shown {
+        minds: named(&key, &names),
+        key,
+    });
+    Ok(axum::Json(shown.collect()))
+}
+
+impl From<NewInWorkspace> for NewKey {
+    fn from(body: NewInWorkspace) -> Self {
+        Self {
+            name: body.name,
+            role: body.role,
+            minds: None,
+            expires_at: body.expires_at,
+            compat: body.compat,
+        }
+    }
+}
+
+impl Created {
+    fn new((key, text): (Key, KeyText), minds: Option<Vec<String>>) -> Self {
+        Self {
+            key: text.to_string(),
+            shown: Shown { key, minds },
+        }
+    }
+
+    /// For the audit trail.
+    pub(super) fn made(&self) -> Extension<Made> {
+        Extension(Made(self.shown.key.id.clone()))
+    }
+
+    /// A key without a limit to some Minds.
+    pub(super) fn of_all_minds(made: (Key, KeyText)) -> Self {
+        Self::new(made, None)
+    }
+}
+
+/// The names of the Minds that the caller sees, by id.
+async fn names(caller: &Caller, minds: &Minds) -> Result<HashMap<String, String>> {
+    let all = minds.list(caller).await?;
+    Ok(all.into_iter().map(|mind| (mind.id, mind.name)).collect())
+}
+
+fn named(key: &Key, names: &HashMap<String, String>) -> Option<Vec<String>> {
+    let ids = key.minds.as_ref()?;
+    Some(ids.iter().filter_map(|id| names.get(id).cloned()).collect())
+}
+
+async fn ids(caller: &Caller, minds: &Minds, names: &[String]) -> Result<Vec<String>> {
+    check_count(names.len())?;
+    let mut ids = Vec::with_capacity(names.len());
+    for (index, name) in names.iter().enumerate() {
+        let mind = minds.get(caller, name).await;
+        let mind = mind.map_err(|error| error.param(format!("minds[{index}]")))?;
+        ids.push(mind.id);
+    }
+    Ok(ids)
+}
+
+/// Revokes a key
+#[utoipa::path(delete, path = "/keys/{id}", operation_id = "revoke_key",
+    responses((status = 204, description = "Revoked, or was already.")))]
+pub(super) async fn revoke(
+    caller: Caller,
+    State(auth): State<Arc<Auth>>,
+    State(answering): State<Answering>,
+    Path(id): Path<String>,
+) -> ApiResult<StatusCode> {
+    auth.revoke_key(&caller, &id).await?;
+    answering.stop_ended().await?;
+    Ok(StatusCode::NO_CONTENT)
+}

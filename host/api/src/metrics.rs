@@ -1,0 +1,216 @@
+//! `/metrics`: the figures of this host, as OpenMetrics text, for the tools that watch it.
+//!
+//! Each name and what it means is in `docs/operating.md`. Nothing is computed until somebody reads.
+
+mod http;
+mod plugins;
+
+use crate::error::ApiResult;
+use std::{fmt, sync::Arc};
+
+use axum::{
+    Router,
+    extract::{FromRef, State},
+    http::header,
+    middleware::from_fn_with_state,
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use prometheus_client::{
+    collector::Collector,
+    encoding::{DescriptorEncoder, NoLabelSet, text},
+    metrics::MetricType,
+    registry::{Registry as Metrics, Unit},
+};
+
+pub use self::http::HttpMeter;
+use self::plugins::PluginFigures;
+use super::{AppState, admission, health};
+use mindhost_answers::answering::Answering;
+use mindhost_base::error::{Error, Result};
+use mindhost_core::auth::{Caller, limits::Limits};
+use mindhost_plugins::registry::Registry;
+use mindhost_store::Store;
+
+/// Where it is.
+pub const PATH: &str = "/metrics";
+
+const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// What is looked at.
+#[derive(Clone)]
+pub(super) struct Watched {
+    http: HttpMeter,
+    registry: Arc<Registry>,
+    answering: Answering,
+    limits: Arc<Limits>,
+    store: Store,
+}
+
+impl FromRef<AppState> for Watched {
+    fn from_ref(state: &AppState) -> Self {
+        Self {
+            http: state.http_meter.clone(),
+            registry: state.registry.clone(),
+            answering: state.answering.clone(),
+            limits: state.limits.clone(),
+            store: state.store.clone(),
+        }
+    }
+}
+
+/// The route, behind the same keys as every other.
+pub(super) fn router(state: AppState) -> Router<AppState> {
+    Router::new()
+        .route(PATH, get(read))
+        .layer(from_fn_with_state(state, admission::admit))
+}
+
+/// The route alone, for a listener that only those reach who may see it, and with it how the server is.
+pub(super) fn open_router(state: AppState) -> Router {
+    Router::new()
+        .route(PATH, get(read_all))
+        .route("/healthz", get(health::healthz))
+        .route("/readyz", get(health::readyz))
+        .with_state(state)
+}
+
+/// Gets the figures of this host
+///
+/// OpenMetrics text, as Prometheus reads it.
+#[utoipa::path(get, path = "/metrics", operation_id = "get_metrics",
+    responses((status = 200, body = String, content_type = "application/openmetrics-text", description = "The figures since the start.")))]
+pub(super) async fn read(caller: Caller, State(watched): State<Watched>) -> ApiResult<Response> {
+    caller.require_host("read the figures of the host")?;
+    Ok(watched.answer()?)
+}
+
+async fn read_all(State(watched): State<Watched>) -> ApiResult<Response> {
+    Ok(watched.answer()?)
+}
+
+impl Watched {
+    fn answer(&self) -> Result<Response> {
+        let text = self.text().map_err(Error::internal)?;
+        Ok(([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response())
+    }
+
+    fn text(&self) -> Result<String, fmt::Error> {
+        let mut metrics = Metrics::with_prefix("mindhost");
+        self.http.register(&mut metrics);
+        if let Some(meters) = self.registry.meters() {
+            metrics.register_collector(Box::new(PluginFigures(meters.versions())));
+        }
+        metrics.register_collector(Box::new(Gauges(self.gauges())));
+        let mut written = String::new();
+        text::encode(&mut written, &metrics)?;
+        Ok(written)
+    }
+
+    fn gauges(&self) -> Vec<Gauge> {
+        let pool = self.store.connections();
+        let mut gauges = vec![
+            Gauge::of(
+                "requests_under_way",
+                "Requests of keys whose answer has not ended, streams included",
+                self.limits.under_way(),
+            ),
+            Gauge::of(
+                "answers_under_way",
+                "Answers that are being made",
+                self.answering.under_way(),
+            ),
+            Gauge::of("store_connections", "Connections to the store", pool.open),
+            Gauge::of(
+                "store_connections_idle",
+                "Connections to the store that nobody uses",
+                pool.idle,
+            ),
+            Gauge::of(
+                "store_connections_limit",
+                "Connections to the store that there may be",
+                pool.limit,
+            ),
+        ];
+        if let Some(room) = self.registry.room() {
+            gauges.extend([
+                Gauge::of(
+                    "instances",
+                    "Instances of plugins that serve or wait for their next use",
+                    room.instances,
+                ),
+                Gauge::of(
+                    "instances_limit",
+                    "Instances that there may be",
+                    room.max_instances,
+                ),
+                Gauge::of(
+                    "instances_waited_for",
+                    "Calls that wait for room for an instance",
+                    room.waiting,
+                ),
+                Gauge::of(
+                    "instance_memory",
+                    "Linear memory of all instances",
+                    room.memory_bytes,
+                )
+                .bytes(),
+                Gauge::of(
+                    "instance_memory_limit",
+                    "Linear memory that all instances may have",
+                    room.max_memory_bytes,
+                )
+                .bytes(),
+            ]);
+        }
+        gauges
+    }
+}
+
+/// Something that goes up and down.
+#[derive(Debug)]
+struct Gauge {
+    name: &'static str,
+    help: &'static str,
+    unit: Option<Unit>,
+    value: u64,
+}
+
+impl Gauge {
+    fn of(name: &'static str, help: &'static str, value: u64) -> Self {
+        Self {
+            name,
+            help,
+            unit: None,
+            value,
+        }
+    }
+
+    fn bytes(self) -> Self {
+        Self {
+            unit: Some(Unit::Bytes),
+            ..self
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Gauges(Vec<Gauge>);
+
+impl Collector for Gauges {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        for gauge in &self.0 {
+            let unit = gauge.unit.as_ref();
+            encoder
+                .encode_descriptor(gauge.name, gauge.help, unit, MetricType::Gauge)?
+                .encode_gauge(&gauge.value)?;
+        }
+        let version = [("version", env!("CARGO_PKG_VERSION"))];
+        encoder
+            .encode_descriptor("build", "Which program this is", None, MetricType::Info)?
+            .encode_info(&version)
+    }
+}
+
+/// Counters have no exemplars here.
+const NO_EXEMPLAR: Option<&prometheus_client::metrics::exemplar::Exemplar<NoLabelSet, f64>> = None;

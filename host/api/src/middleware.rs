@@ -1,0 +1,215 @@
+//! What every request passes through, outermost first: request id and log span, CORS, compression, panics.
+
+use crate::error::ApiError;
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+    time::Instant,
+};
+
+use axum::{
+    Router,
+    extract::{ConnectInfo, MatchedPath, Request, State},
+    http::{HeaderName, HeaderValue, Method, header},
+    middleware::{Next, from_fn_with_state},
+    response::{IntoResponse, Response},
+};
+use ipnet::IpNet;
+use tower_http::{
+    catch_panic::CatchPanicLayer,
+    compression::CompressionLayer,
+    cors::{AllowHeaders, AllowOrigin, CorsLayer},
+};
+use tracing::Instrument;
+
+use super::{AppState, head, metrics::HttpMeter};
+use mindhost_base::{config::Server, error::Error};
+use mindhost_telemetry::traces;
+
+/// The id of a request, in its extensions.
+#[derive(Clone, Debug)]
+pub(super) struct RequestId(pub Arc<str>);
+
+/// Address of the client, in the extensions of its request: that of its connection, or what a trusted proxy says.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ClientAddress(pub IpAddr);
+
+static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Puts the layers around the routes.
+pub(super) fn wrap(router: Router, observer: Observer, server: &Server) -> Router {
+    let router = router.layer(CatchPanicLayer::custom(super::error::panicked));
+    let router = match server.compression {
+        true => router.layer(CompressionLayer::new()),
+        false => router,
+    };
+    let router = match server.cors_origins.is_empty() {
+        true => router,
+        false => router.layer(cors(&server.cors_origins)),
+    };
+    router.layer(from_fn_with_state(observer, trace))
+}
+
+/// What sees every request.
+#[derive(Clone)]
+pub(super) struct Observer {
+    proxies: Arc<[IpNet]>,
+    meter: HttpMeter,
+}
+
+impl Observer {
+    pub fn of(state: &AppState) -> Self {
+        Self {
+            proxies: state.config.server.trusted_proxies.clone().into(),
+            meter: state.http_meter.clone(),
+        }
+    }
+}
+
+fn cors(origins: &[String]) -> CorsLayer {
+    let origins: Vec<_> = origins
+        .iter()
+        .filter_map(|origin| HeaderValue::from_str(origin).ok())
+        .collect();
+    CorsLayer::new()
+        .allow_origin(AllowOrigin::list(origins))
+        .allow_methods([
+            Method::GET,
+            Method::POST,
+            Method::PUT,
+            Method::PATCH,
+            Method::DELETE,
+        ])
+        // Clients send headers of their own: how often they tried, what they run on. None of them gives any right, and
+        // the key is no cookie that a page could have sent for it.
+        .allow_headers(AllowHeaders::mirror_request())
+        .expose_headers([
+            REQUEST_ID.clone(),
+            header::RETRY_AFTER,
+            header::CONTENT_DISPOSITION,
+            HeaderName::from_static("mcp-session-id"),
+        ])
+}
+
+async fn trace(
+    State(observer): State<Observer>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let id = request_id(&request);
+    request.extensions_mut().insert(RequestId(id.clone()));
+    let matched = request.extensions().get::<MatchedPath>().cloned();
+    let route = matched.as_ref().map_or("-", MatchedPath::as_str);
+    let method = request.method().clone();
+    let client = client(&request, peer.ip(), &observer.proxies);
+    request.extensions_mut().insert(ClientAddress(client));
+    let span = tracing::info_span!("request", request_id = %id, %method, route, %client);
+    traces::take_up(&span, request.headers());
+    let noted = span.clone();
+    let started = Instant::now();
+    async move {
+        let mut response = match head::check(&mut request) {
+            Ok(()) => next.run(request).await,
+            Err(error) => refused(error),
+        };
+        if let Ok(value) = HeaderValue::from_str(&id) {
+            response.headers_mut().insert(REQUEST_ID.clone(), value);
+        }
+        // A browser takes no answer for another kind of file than it says to be.
+        let nosniff = HeaderValue::from_static("nosniff");
+        response
+            .headers_mut()
+            .insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
+        let (time, status) = (started.elapsed(), response.status().as_u16());
+        let route = matched.as_ref().map(MatchedPath::as_str);
+        observer.meter.answered(&method, route, status, time);
+        traces::note_status(&noted, status);
+        let ms = time.as_secs_f64() * 1e3;
+        tracing::info!(status, ms = (ms * 10.0).round() / 10.0, "answered");
+        response
+    }
+    .instrument(span)
+    .await
+}
+
+/// What comes behind an ambiguous head is not read.
+fn refused(error: Error) -> Response {
+    let mut response = ApiError(error).into_response();
+    let close = HeaderValue::from_static("close");
+    response.headers_mut().insert(header::CONNECTION, close);
+    response
+}
+
+/// The client's own id where it is harmless in a log line and a header, else a new one. A key is not harmless there.
+fn request_id(request: &Request) -> Arc<str> {
+    let harmless = |id: &&str| {
+        (1..=128).contains(&id.len())
+            && id
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"-_.:".contains(&b))
+            && !id.contains("mh_")
+    };
+    request
+        .headers()
+        .get(&REQUEST_ID)
+        .and_then(|value| value.to_str().ok())
+        .filter(harmless)
+        .map_or_else(|| uuid::Uuid::now_v7().to_string().into(), Into::into)
+}
+
+/// The address of the client: what a trusted proxy says, read from the right until the first address that is not
+/// a trusted proxy itself. What is no address ends it: the client wrote whatever stands before that.
+fn client(request: &Request, peer: IpAddr, proxies: &[IpNet]) -> IpAddr {
+    let trusted = |ip: &IpAddr| proxies.iter().any(|net| net.contains(&ip.to_canonical()));
+    if !trusted(&peer) {
+        return peer;
+    }
+    let values = request.headers().get_all("x-forwarded-for").iter();
+    let parts = values.flat_map(|value| value.to_str().unwrap_or_default().split(','));
+    let found = parts
+        .rev()
+        .map(forwarded)
+        .find(|ip| !ip.is_some_and(|ip| trusted(&ip)));
+    found.flatten().unwrap_or(peer)
+}
+
+/// An address as proxies write it, some of them with its port.
+fn forwarded(part: &str) -> Option<IpAddr> {
+    let part = part.trim();
+    let bare = part.trim_start_matches('[').trim_end_matches(']');
+    let with_port = || part.parse::<SocketAddr>().ok().map(|address| address.ip());
+    let ip = bare.parse().ok().or_else(with_port)?;
+    Some(IpAddr::to_canonical(&ip))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(peer: &str, forwarded: &[&str], expected: &str) {
+        let mut request = axum::http::Request::get("/");
+        for value in forwarded {
+            request = request.header("x-forwarded-for", *value);
+        }
+        let request = request.body(axum::body::Body::empty()).unwrap();
+        let proxies = ["10.0.0.0/8".parse().unwrap()];
+        let found = client(&request, peer.parse().unwrap(), &proxies);
+        assert_eq!(found.to_string(), expected, "{peer} {forwarded:?}");
+    }
+
+    #[test]
+    fn a_client_is_who_a_trusted_proxy_says_and_never_who_it_says_itself() {
+        check("192.0.2.1", &["192.0.2.9"], "192.0.2.1");
+        check("10.0.0.1", &["192.0.2.9"], "192.0.2.9");
+        check(
+            "10.0.0.1",
+            &["192.0.2.66, 192.0.2.9, 10.0.0.2"],
+            "192.0.2.9",
+        );
+        check("10.0.0.1", &["192.0.2.66", "192.0.2.9:4711"], "192.0.2.9");
+        check("10.0.0.1", &["[2001:db8::1]:4711"], "2001:db8::1");
+        check("10.0.0.1", &["192.0.2.66, unknown"], "10.0.0.1");
+        check("10.0.0.1", &[], "10.0.0.1");
+    }
+}

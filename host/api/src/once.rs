@@ -1,0 +1,168 @@
+//! `Idempotency-Key`: a request that comes twice is done once.
+
+use std::sync::Arc;
+
+use axum::{
+    body::{Body, to_bytes},
+    extract::{MatchedPath, Request, State},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use tokio_util::task::TaskTracker;
+use tracing::Instrument;
+
+use super::{error::ApiResult, extract, state::AppState};
+use mindhost_answers::{
+    answering::{Answering, Ask, events::EventReader},
+    idempotency::{Idempotency, Outcome},
+};
+use mindhost_base::error::{Error, Result};
+use mindhost_core::auth::Caller;
+
+static NAME: HeaderName = HeaderName::from_static("idempotency-key");
+static REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+
+/// Largest body of an answer that is remembered, in bytes. Resources are far smaller.
+const LARGEST: usize = 16 << 20;
+
+/// Routes whose answer is a resource. Those that answer questions ask [`answer`] themselves.
+const ROUTES: [&str; 3] = ["/datasources", "/minds", "/conversations"];
+
+/// What [`resource`] needs.
+#[derive(Clone)]
+pub struct Parts {
+    idempotency: Arc<Idempotency>,
+    tasks: TaskTracker,
+}
+
+impl Parts {
+    /// Of a server.
+    pub fn of(state: &AppState) -> Self {
+        Self {
+            idempotency: state.idempotency.clone(),
+            tasks: state.shutdown.tasks.clone(),
+        }
+    }
+}
+
+/// The middleware of all routes: requests that make a resource are done once for each name.
+pub async fn resource(
+    State(parts): State<Parts>,
+    request: Request,
+    next: Next,
+) -> ApiResult<Response> {
+    let Some(route) = route(&request) else {
+        return Ok(next.run(request).await);
+    };
+    let Some(name) = name(request.headers())? else {
+        return Ok(next.run(request).await);
+    };
+    let (head, body) = request.into_parts();
+    let caller = extract::caller(&head)?;
+    let body = extract::body(Request::from_parts(head.clone(), body)).await?;
+    let query = head.uri.query().unwrap_or_default();
+    let sent = [query.as_bytes(), &body];
+    let request = parts.idempotency.request(&caller, route, &name, &sent)?;
+    let tasks = parts.tasks.clone();
+    let work = async move {
+        let (claim, known) = parts.idempotency.begin(request).await?;
+        if let Some(Outcome::Reply(status, body)) = known {
+            return replayed(status, body);
+        }
+        claim.require_room().await?;
+        let response = next.run(Request::from_parts(head, Body::from(body))).await;
+        if !response.status().is_success() {
+            return Ok(response);
+        }
+        let (head, body) = response.into_parts();
+        let body = to_bytes(body, LARGEST).await.map_err(Error::internal)?;
+        let text = String::from_utf8_lossy(&body).into_owned();
+        claim
+            .finish(&Outcome::Reply(head.status.as_u16(), text))
+            .await?;
+        Ok(Response::from_parts(head, Body::from(body)))
+    };
+    // A client that leaves does not leave half of it done: it will ask again.
+    let done: Result<Response> = tasks
+        .spawn(work.in_current_span())
+        .await
+        .map_err(Error::internal)?;
+    Ok(done?)
+}
+
+/// Begins an answer, or joins or repeats the one that the same request began before. One that failed is made again.
+///
+/// # Errors
+/// As [`Answering::start`]; `idempotency_key_reused`.
+pub async fn answer(
+    answering: &Answering,
+    idempotency: &Arc<Idempotency>,
+    caller: &Caller,
+    asked: Asked<'_>,
+    ask: Ask,
+) -> Result<EventReader> {
+    let Some(name) = name(asked.headers)? else {
+        return answering.start(caller, ask).await;
+    };
+    let request = idempotency.request(caller, asked.route, &name, &[asked.body])?;
+    let (claim, known) = idempotency.begin(request).await?;
+    if let Some(Outcome::Response(id)) = known
+        && let Some(reader) = answering.join(caller, id).await?
+    {
+        return Ok(reader);
+    }
+    let reader = answering.start(caller, ask).await?;
+    if let Some(record) = reader.log().record() {
+        claim.finish(&Outcome::Response(record.id)).await?;
+    }
+    Ok(reader)
+}
+
+/// A question as it came in.
+pub struct Asked<'a> {
+    /// Its route.
+    pub route: &'static str,
+    /// Its headers.
+    pub headers: &'a HeaderMap,
+    /// Its body.
+    pub body: &'a [u8],
+}
+
+/// Whether a request came with an `Idempotency-Key`.
+pub fn is_named(headers: &HeaderMap) -> bool {
+    headers.contains_key(&NAME)
+}
+
+fn name(headers: &HeaderMap) -> Result<Option<String>> {
+    let text = |value: &HeaderValue| {
+        value.to_str().map(str::to_owned).map_err(|_| {
+            Error::invalid(
+                "Idempotency-Key",
+                "the header Idempotency-Key has visible ASCII characters alone; a UUID will do",
+            )
+        })
+    };
+    headers.get(&NAME).map(text).transpose()
+}
+
+fn route(request: &Request) -> Option<&'static str> {
+    let path = request.extensions().get::<MatchedPath>()?.as_str();
+    let path = path
+        .strip_prefix("/api")
+        .unwrap_or(path)
+        .strip_prefix("/v1")?;
+    ROUTES
+        .into_iter()
+        .find(|route| *route == path && request.method() == Method::POST)
+}
+
+fn replayed(status: u16, body: String) -> Result<Response> {
+    let status = StatusCode::from_u16(status).map_err(Error::internal)?;
+    let json = HeaderValue::from_static("application/json");
+    let headers = [
+        (header::CONTENT_TYPE, json),
+        (REPLAYED.clone(), HeaderValue::from_static("true")),
+    ];
+    Ok((status, headers, body).into_response())
+}

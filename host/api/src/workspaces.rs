@@ -1,0 +1,108 @@
+//! `/workspaces`, for operators.
+
+use crate::error::ApiResult;
+use std::sync::Arc;
+
+use axum::{Extension, extract::State, http::StatusCode};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::{
+    admission::{Made, MadeIn},
+    extract::{Json, Path},
+    keys::{Created, NewInWorkspace},
+};
+use mindhost_answers::answering::Answering;
+use mindhost_core::{
+    auth::{Auth, Caller},
+    workspaces::{Workspace, Workspaces},
+};
+
+/// The body of `POST /workspaces`.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = NewWorkspace)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Create {
+    /// Unique in the store.
+    #[schema(pattern = "^[A-Za-z][A-Za-z0-9_-]{0,63}$", example = "team")]
+    name: String,
+}
+
+/// Lists the workspaces
+#[utoipa::path(get, path = "/workspaces", operation_id = "list_workspaces",
+    responses((status = 200, body = Vec<Workspace>, description = "All of them, by name.")))]
+pub(super) async fn list(
+    caller: Caller,
+    State(workspaces): State<Workspaces>,
+) -> ApiResult<axum::Json<Vec<Workspace>>> {
+    Ok(axum::Json(workspaces.list(&caller).await?))
+}
+
+/// Makes a workspace
+#[utoipa::path(post, path = "/workspaces", operation_id = "create_workspace",
+    responses((status = 201, body = Workspace, description = "The new workspace.")))]
+pub(super) async fn create(
+    caller: Caller,
+    State(workspaces): State<Workspaces>,
+    Json(body): Json<Create>,
+) -> ApiResult<(StatusCode, Extension<Made>, axum::Json<Workspace>)> {
+    let workspace = workspaces.create(&caller, &body.name).await?;
+    let made = Extension(Made(workspace.name.clone()));
+    Ok((StatusCode::CREATED, made, axum::Json(workspace)))
+}
+
+/// Gets a workspace
+#[utoipa::path(get, path = "/workspaces/{name}", operation_id = "get_workspace",
+    responses((status = 200, body = Workspace, description = "The workspace.")))]
+pub(super) async fn get(
+    caller: Caller,
+    State(workspaces): State<Workspaces>,
+    Path(name): Path<String>,
+) -> ApiResult<axum::Json<Workspace>> {
+    Ok(axum::Json(workspaces.get(&caller, &name).await?))
+}
+
+/// Deletes a workspace with its keys, conversations and providers
+///
+/// Refused while it has datasources or Minds, and for `default` and the workspace of the caller's key.
+#[utoipa::path(delete, path = "/workspaces/{name}", operation_id = "delete_workspace",
+    responses((status = 204, description = "Deleted.")))]
+pub(super) async fn delete(
+    caller: Caller,
+    State(workspaces): State<Workspaces>,
+    State(answering): State<Answering>,
+    Path(name): Path<String>,
+) -> ApiResult<StatusCode> {
+    workspaces.delete(&caller, &name).await?;
+    answering.stop_ended().await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Makes a key of a workspace, such as its first
+#[utoipa::path(post, path = "/workspaces/{name}/keys", operation_id = "create_workspace_key",
+    responses((status = 201, body = Created, description = "The new key, with its text: this once.")))]
+pub(super) async fn create_key(
+    caller: Caller,
+    State(workspaces): State<Workspaces>,
+    State(auth): State<Arc<Auth>>,
+    Path(name): Path<String>,
+    Json(body): Json<NewInWorkspace>,
+) -> ApiResult<(
+    StatusCode,
+    Extension<MadeIn>,
+    Extension<Made>,
+    axum::Json<Created>,
+)> {
+    let workspace = workspaces.get(&caller, &name).await?;
+    let made = auth
+        .create_key_in(&caller, &workspace.id, body.into())
+        .await?;
+    let created = Created::of_all_minds(made);
+    let there = Extension(MadeIn(workspace.id));
+    Ok((
+        StatusCode::CREATED,
+        there,
+        created.made(),
+        axum::Json(created),
+    ))
+}

@@ -1,0 +1,502 @@
+//! The one error type of the host.
+//!
+//! A part of the host that fails says *what* is wrong with a [`Code`]. Each code has one [`Kind`], and
+//! `api/error.rs` is the only place where a kind becomes an HTTP status. Messages are for the person who made
+//! the request: what is wrong, and what to do next. Internal text (SQL of the store, backtraces of a plugin,
+//! credentials) belongs in [`Error::with_source`], which is logged and never sent.
+
+#[cfg(feature = "sqlx")]
+mod store;
+
+use std::{fmt, sync::Arc, time::Duration};
+
+/// Shorthand for results of the host.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What sort of failure it is; decides the HTTP status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// 400
+    Invalid,
+    /// 401
+    Unauthenticated,
+    /// 403
+    Forbidden,
+    /// 404
+    NotFound,
+    /// 405
+    MethodNotAllowed,
+    /// 406
+    NotAcceptable,
+    /// 408
+    TooSlow,
+    /// 409
+    Conflict,
+    /// 413
+    TooLarge,
+    /// 415
+    UnsupportedMediaType,
+    /// 422
+    Unprocessable,
+    /// 429
+    RateLimited,
+    /// 499: the caller went away or asked for it.
+    Cancelled,
+    /// 500
+    Internal,
+    /// 502
+    BadGateway,
+    /// 503
+    Unavailable,
+    /// 504
+    Timeout,
+}
+
+/// Who is at fault when an answer could not be had.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Blame {
+    /// The component broke the contract, trapped or ran over a limit.
+    Plugin,
+    /// The database or the model vendor.
+    Upstream,
+    /// This server.
+    Host,
+}
+
+impl Blame {
+    /// `plugin`, `upstream`, `host`
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Plugin => "plugin",
+            Self::Upstream => "upstream",
+            Self::Host => "host",
+        }
+    }
+}
+
+/// Something that a version of a plugin may do. A refusal lists those that an operator has to accept.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
+#[schema(as = PluginRight)]
+pub struct Right {
+    /// The name under which it is accepted.
+    #[schema(example = "http:base_url=https://api.example.com")]
+    pub name: String,
+    /// What it allows.
+    pub description: String,
+}
+
+macro_rules! codes {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $text:literal, $kind:ident;)*) => {
+        /// The stable codes of the API. Their meaning never changes once released.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Code { $($(#[doc = $doc])+ $variant,)* }
+
+        impl Code {
+            /// Every code, in the order of the documentation.
+            pub const ALL: &'static [Code] = &[$(Code::$variant,)*];
+
+            /// The text in `error.code`.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Code::$variant => $text,)* }
+            }
+
+            /// The kind, which decides the status.
+            pub fn kind(self) -> Kind {
+                match self { $(Code::$variant => Kind::$kind,)* }
+            }
+
+            /// One line for the table of codes in the documentation.
+            pub fn summary(self) -> &'static str {
+                match self { $(Code::$variant => concat!($($doc),+).trim_ascii(),)* }
+            }
+        }
+    };
+}
+
+codes! {
+    /// The body is not JSON, or not the JSON that this endpoint takes.
+    InvalidBody = "invalid_body", Invalid;
+    /// A parameter is missing, of the wrong type, or out of its range.
+    InvalidParameter = "invalid_parameter", Invalid;
+    /// The connection data do not match the schema of the engine.
+    InvalidConnectionData = "invalid_connection_data", Invalid;
+    /// The datasource or provider could not be connected with what was given.
+    ConnectionFailed = "connection_failed", Invalid;
+    /// The file is no plugin that this host would run; the message says why.
+    PluginRefused = "plugin_refused", Invalid;
+    /// The conversation belongs to another Mind.
+    ConversationOfAnotherMind = "conversation_of_another_mind", Invalid;
+    /// The message is not an answer of the assistant.
+    NotAnAssistantMessage = "not_an_assistant_message", Invalid;
+    /// The message holds no SQL query.
+    MessageWithoutSql = "message_without_sql", Invalid;
+    /// The Mind has no such datasource.
+    DatasourceNotInMind = "datasource_not_in_mind", Invalid;
+    /// The statement cannot be parsed in the dialect of the datasource.
+    SqlSyntax = "sql_syntax", Invalid;
+    /// More or less than one statement.
+    SqlNotSingle = "sql_not_single_statement", Invalid;
+    /// The statement does something else than reading.
+    SqlNotReadOnly = "sql_not_read_only", Invalid;
+    /// A table that the Mind does not have.
+    SqlTableNotAllowed = "sql_table_not_allowed", Invalid;
+    /// A table name that fits several tables; the message lists them.
+    SqlTableAmbiguous = "sql_table_ambiguous", Invalid;
+    /// A function that is not on the list of harmless ones.
+    SqlFunctionNotAllowed = "sql_function_not_allowed", Invalid;
+    /// A construct that the guard does not know to be harmless.
+    SqlNotSupported = "sql_not_supported", Invalid;
+    /// The statement touches several datasources.
+    SqlSeveralDatasources = "sql_several_datasources", Invalid;
+    /// A value in a model's statement comes from another datasource.
+    SqlLiteralNotAllowed = "sql_literal_not_allowed", Invalid;
+    /// The engine rejected the statement; the message is the engine's own.
+    SqlInvalid = "sql_invalid", Invalid;
+    /// The engine's own rights forbid the statement.
+    SqlPermissionDenied = "sql_permission_denied", Invalid;
+    /// A page of the result is larger than the host hands out at once.
+    ResultTooLarge = "result_too_large", Invalid;
+    /// No key was sent, or it is unknown, revoked or expired.
+    InvalidApiKey = "invalid_api_key", Unauthenticated;
+    /// The key's role does not allow this.
+    Forbidden = "forbidden", Forbidden;
+    /// The Mind does not allow the `sql_query` tool.
+    DirectQueriesNotAllowed = "direct_queries_not_allowed", Forbidden;
+    /// There is no such route.
+    RouteNotFound = "route_not_found", NotFound;
+    /// There is no such plugin, or not in this version.
+    PluginNotFound = "plugin_not_found", NotFound;
+    /// There is no such rollout.
+    RolloutNotFound = "rollout_not_found", NotFound;
+    /// There is no such datasource.
+    DatasourceNotFound = "datasource_not_found", NotFound;
+    /// There is no such engine.
+    EngineNotFound = "engine_not_found", NotFound;
+    /// There is no such table in the catalog.
+    TableNotFound = "table_not_found", NotFound;
+    /// There is no such column in the catalog.
+    ColumnNotFound = "column_not_found", NotFound;
+    /// There is no such Mind.
+    MindNotFound = "mind_not_found", NotFound;
+    /// The Mind of this conversation was deleted.
+    MindDeleted = "mind_deleted", NotFound;
+    /// There is no such conversation.
+    ConversationNotFound = "conversation_not_found", NotFound;
+    /// There is no such message.
+    MessageNotFound = "message_not_found", NotFound;
+    /// There is no such response.
+    ResponseNotFound = "response_not_found", NotFound;
+    /// There is no such model provider.
+    ProviderNotFound = "provider_not_found", NotFound;
+    /// There is no such workspace.
+    WorkspaceNotFound = "workspace_not_found", NotFound;
+    /// There is no such key.
+    KeyNotFound = "key_not_found", NotFound;
+    /// The route does not take this method.
+    MethodNotAllowed = "method_not_allowed", MethodNotAllowed;
+    /// The header Accept leaves out what the route answers with.
+    NotAcceptable = "not_acceptable", NotAcceptable;
+    /// The body came too slowly.
+    BodyTimeout = "body_timeout", TooSlow;
+    /// The name is taken.
+    NameTaken = "name_taken", Conflict;
+    /// Something still uses it.
+    InUse = "resource_in_use", Conflict;
+    /// A bare table name that fits several tables; the message lists them.
+    AmbiguousTable = "ambiguous_table", Conflict;
+    /// The call needs a Mind that has this datasource.
+    MindDatasourceRelationshipRequired = "mind_datasource_relationship_required", Conflict;
+    /// A run is active that this call cannot join.
+    RunActive = "run_active", Conflict;
+    /// The Idempotency-Key was sent with another request.
+    IdempotencyKeyReused = "idempotency_key_reused", Conflict;
+    /// The resource is not in a state that allows this.
+    WrongState = "wrong_state", Conflict;
+    /// Several versions of the plugin fit; the message lists them.
+    PluginAmbiguous = "plugin_ambiguous", Conflict;
+    /// A rollout of the plugin is under way.
+    RolloutActive = "rollout_active", Conflict;
+    /// The version may do more than the one that it would replace; `rights` lists what.
+    RightsNotAccepted = "rights_not_accepted", Conflict;
+    /// The body is larger than the server takes.
+    BodyTooLarge = "body_too_large", TooLarge;
+    /// The body is not sent as JSON, or it is compressed.
+    UnsupportedMediaType = "unsupported_media_type", UnsupportedMediaType;
+    /// A table in the request does not exist in the datasource.
+    UnknownTable = "unknown_table", Unprocessable;
+    /// A datasource in the request does not exist.
+    UnknownDatasource = "unknown_datasource", Unprocessable;
+    /// A provider in the request does not exist.
+    UnknownProvider = "unknown_provider", Unprocessable;
+    /// A plugin in the request does not exist.
+    UnknownPlugin = "unknown_plugin", Unprocessable;
+    /// The destination changed, so the secret must be sent anew.
+    SecretRequired = "secret_required", Unprocessable;
+    /// Too many requests, answers or connections at once.
+    RateLimited = "rate_limit_exceeded", RateLimited;
+    /// The key or its workspace has as much as it may have; the message names the setting.
+    QuotaExceeded = "quota_exceeded", RateLimited;
+    /// The caller went away or cancelled.
+    Cancelled = "cancelled", Cancelled;
+    /// A fault of this server.
+    Internal = "internal_error", Internal;
+    /// The engine or vendor failed.
+    UpstreamError = "upstream_error", BadGateway;
+    /// The plugin failed.
+    PluginError = "plugin_error", BadGateway;
+    /// The model gave no usable answer within its bounds.
+    AnswerFailed = "answer_failed", BadGateway;
+    /// The engine or vendor cannot be reached.
+    UpstreamUnreachable = "upstream_unreachable", Unavailable;
+    /// The plugin failed too often and is not called for a while.
+    PluginSuspended = "plugin_suspended", Unavailable;
+    /// No plugin serves this engine.
+    NoPlugin = "no_plugin", Unavailable;
+    /// The server is at its limit or shutting down.
+    Overloaded = "overloaded", Unavailable;
+    /// The disk of the server is nearly full, so nothing new is stored.
+    StorageFull = "storage_full", Unavailable;
+    /// A time limit ran out.
+    Timeout = "timeout", Timeout;
+}
+
+/// A failure, with everything that its answer needs. Boxed, so that a `Result` stays small.
+#[derive(Clone, Debug)]
+pub struct Error(Box<Inner>);
+
+#[derive(Clone, Debug)]
+struct Inner {
+    code: Code,
+    message: String,
+    param: Option<String>,
+    blame: Option<Blame>,
+    position: Option<u32>,
+    retry_after: Option<Duration>,
+    engine_code: Option<String>,
+    reported: Option<&'static str>,
+    rights: Vec<Right>,
+    source: Option<Arc<dyn std::error::Error + Send + Sync>>,
+}
+
+impl Error {
+    /// A failure with a message for the person who made the request.
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self(Box::new(Inner {
+            code,
+            message: message.into(),
+            param: None,
+            blame: None,
+            position: None,
+            retry_after: None,
+            engine_code: None,
+            reported: None,
+            rights: Vec::new(),
+            source: None,
+        }))
+    }
+
+    /// A fault of ours: the cause is logged, the caller learns only that it happened.
+    pub fn internal(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self::new(
+            Code::Internal,
+            "the server failed to do this; try again, and give the operator the request id if it happens again",
+        )
+        .blamed(Blame::Host)
+        .with_source(source)
+    }
+
+    /// The disk of the store is full, or nearly.
+    pub fn storage_full() -> Self {
+        Self::new(
+            Code::StorageFull,
+            "the disk of this server is nearly full, so nothing new is stored (store.min_free_bytes); reading and deleting \
+             go on; tell the operator",
+        )
+        .blamed(Blame::Host)
+        .with_retry_after(Duration::from_secs(60))
+    }
+
+    /// Writes the failure and its cause to the log. The cause goes nowhere else.
+    pub fn log(&self) {
+        let mut causes = Vec::new();
+        let mut cause = std::error::Error::source(self);
+        while let Some(inner) = cause {
+            causes.push(inner.to_string());
+            cause = inner.source();
+        }
+        let (code, cause) = (self.code().as_str(), causes.join(": "));
+        match self.kind() {
+            Kind::Internal => tracing::error!(code, cause, "{self}"),
+            Kind::BadGateway | Kind::Unavailable | Kind::Timeout => {
+                tracing::warn!(code, cause, "{self}");
+            }
+            _ => tracing::debug!(code, cause, "{self}"),
+        }
+    }
+
+    /// An invalid parameter, named.
+    pub fn invalid(param: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::new(Code::InvalidParameter, message).param(param)
+    }
+
+    /// Names the parameter at fault: `tools[0].query`.
+    #[must_use]
+    pub fn param(mut self, param: impl Into<String>) -> Self {
+        self.0.param = Some(param.into());
+        self
+    }
+
+    /// Says whose fault it is.
+    #[must_use]
+    pub fn blamed(mut self, blame: Blame) -> Self {
+        self.0.blame = Some(blame);
+        self
+    }
+
+    /// Where in the SQL text, in characters from 1.
+    #[must_use]
+    pub fn with_position(mut self, position: impl Into<Option<u32>>) -> Self {
+        self.0.position = position.into();
+        self
+    }
+
+    /// When to come back.
+    #[must_use]
+    pub fn with_retry_after(mut self, delay: impl Into<Option<Duration>>) -> Self {
+        self.0.retry_after = delay.into();
+        self
+    }
+
+    /// The engine's or vendor's own code: an SQLSTATE, an HTTP status.
+    #[must_use]
+    pub fn with_engine_code(mut self, code: impl Into<String>) -> Self {
+        let code = code.into();
+        self.0.engine_code = (!code.is_empty()).then_some(code);
+        self
+    }
+
+    /// The kind that a plugin reported, by its name in the contract: `auth`. For those who test plugins; callers of the
+    /// API learn the code alone.
+    #[must_use]
+    pub fn with_reported(mut self, kind: &'static str) -> Self {
+        self.0.reported = Some(kind);
+        self
+    }
+
+    /// The rights that an operator has to accept first.
+    #[must_use]
+    pub fn with_rights(mut self, rights: Vec<Right>) -> Self {
+        self.0.rights = rights;
+        self
+    }
+
+    /// The cause, for the log only.
+    #[must_use]
+    pub fn with_source(
+        mut self,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        self.0.source = Some(Arc::from(source.into()));
+        self
+    }
+
+    /// The stable code.
+    pub fn code(&self) -> Code {
+        self.0.code
+    }
+
+    /// The kind of the code.
+    pub fn kind(&self) -> Kind {
+        self.0.code.kind()
+    }
+
+    /// What to tell the caller.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// The parameter at fault.
+    pub fn param_name(&self) -> Option<&str> {
+        self.0.param.as_deref()
+    }
+
+    /// Whose fault it is.
+    pub fn blame(&self) -> Option<Blame> {
+        self.0.blame
+    }
+
+    /// Where in the SQL text, in characters from 1.
+    pub fn position(&self) -> Option<u32> {
+        self.0.position
+    }
+
+    /// When to come back.
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.0.retry_after
+    }
+
+    /// The kind that a plugin reported, by its name in the contract; none when the host found the failure by itself.
+    pub fn reported(&self) -> Option<&'static str> {
+        self.0.reported
+    }
+
+    /// The rights that an operator has to accept first.
+    pub fn rights(&self) -> &[Right] {
+        &self.0.rights
+    }
+
+    /// The engine's or vendor's own code.
+    pub fn engine_code(&self) -> Option<&str> {
+        self.0.engine_code.as_deref()
+    }
+}
+
+impl fmt::Display for Error {
+    /// The message on one line, as logs and terminals may have it: an engine's words could otherwise begin a line that
+    /// looks like the host's, or tell a terminal what to do.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        on_one_line(f, &self.0.message)
+    }
+}
+
+/// Writes a text with its control characters escaped.
+pub fn on_one_line(f: &mut impl fmt::Write, text: &str) -> fmt::Result {
+    text.chars().try_for_each(|c| match c.is_control() {
+        true => write!(f, "{}", c.escape_debug()),
+        false => f.write_char(c),
+    })
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_deref().map(|source| source as _)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn every_code_has_its_own_text_and_a_summary() {
+        let texts: HashSet<_> = Code::ALL.iter().map(|code| code.as_str()).collect();
+        assert_eq!(texts.len(), Code::ALL.len());
+        assert!(Code::ALL.iter().all(|code| code.summary().ends_with('.')));
+    }
+
+    #[test]
+    fn an_internal_error_keeps_its_cause_from_the_caller() {
+        let error = Error::internal("relation minds has no column x");
+        assert!(!error.message().contains("relation"));
+        assert_eq!(
+            std::error::Error::source(&error)
+                .map(ToString::to_string)
+                .as_deref(),
+            Some("relation minds has no column x")
+        );
+    }
+}

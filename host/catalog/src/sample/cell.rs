@@ -1,0 +1,300 @@
+//! One value of a column, borrowed from its batch: how it compares, and how it reads.
+
+use std::{
+    borrow::Cow,
+    cmp::Ordering,
+    hash::{Hash, Hasher},
+};
+
+use mindhost_sql::text;
+
+/// A value that is not NULL.
+#[derive(Clone, Copy, Debug)]
+pub enum Cell<'a> {
+    Boolean(bool),
+    Integer(i128),
+    Float(f64),
+    Decimal(&'a str),
+    Text(&'a str),
+    /// Counted, never shown.
+    Bytes(&'a [u8]),
+    /// Days since 1970-01-01.
+    Date(i32),
+    /// Microseconds since midnight.
+    Time(u64),
+    /// Microseconds since 1970, no zone.
+    Timestamp(i64),
+    /// Microseconds since 1970 in UTC.
+    TimestampUtc(i64),
+    /// Counted, never shown.
+    Json(&'a str),
+}
+
+/// A value that outlives its batch. Long texts keep only their beginning, which is all that is shown.
+#[derive(Clone, Debug)]
+pub enum Kept {
+    Boolean(bool),
+    Integer(i128),
+    Float(f64),
+    Decimal(Box<str>),
+    Text(Box<str>),
+    Date(i32),
+    Time(u64),
+    Timestamp(i64),
+    TimestampUtc(i64),
+}
+
+/// Longer texts are compared and kept by this many bytes: more than is ever shown.
+const KEPT_BYTES: usize = 1_200;
+
+impl<'a> Cell<'a> {
+    /// To keep; `None` for what is never shown.
+    pub fn keep(self) -> Option<Kept> {
+        Some(match self {
+            Cell::Boolean(value) => Kept::Boolean(value),
+            Cell::Integer(value) => Kept::Integer(value),
+            Cell::Float(value) => Kept::Float(value),
+            Cell::Decimal(text) => Kept::Decimal(beginning(text).into()),
+            Cell::Text(text) => Kept::Text(beginning(text).into()),
+            Cell::Date(days) => Kept::Date(days),
+            Cell::Time(micros) => Kept::Time(micros),
+            Cell::Timestamp(micros) => Kept::Timestamp(micros),
+            Cell::TimestampUtc(micros) => Kept::TimestampUtc(micros),
+            Cell::Bytes(_) | Cell::Json(_) => return None,
+        })
+    }
+
+    /// As it reads in answers; `None` for what is never shown.
+    pub fn text(self) -> Option<Cow<'a, str>> {
+        Some(match self {
+            Cell::Decimal(text) | Cell::Text(text) => Cow::Borrowed(text),
+            Cell::Boolean(value) => value.to_string().into(),
+            Cell::Integer(value) => value.to_string().into(),
+            Cell::Float(value) => match text::special(value) {
+                Some(name) => Cow::Borrowed(name),
+                None => value.to_string().into(),
+            },
+            Cell::Date(days) => text::date(days).to_string().into(),
+            Cell::Time(micros) => text::time(micros).to_string().into(),
+            Cell::Timestamp(micros) => text::timestamp(micros, false).to_string().into(),
+            Cell::TimestampUtc(micros) => text::timestamp(micros, true).to_string().into(),
+            Cell::Bytes(_) | Cell::Json(_) => return None,
+        })
+    }
+
+    /// How many bytes it takes, roughly.
+    pub fn size(self) -> usize {
+        match self {
+            Cell::Decimal(text) | Cell::Text(text) | Cell::Json(text) => text.len(),
+            Cell::Bytes(bytes) => bytes.len(),
+            _ => 8,
+        }
+    }
+
+    /// Kinds in the order truth values, numbers, times, texts; a column without a type may hold all of them.
+    pub fn compare(self, other: Cell<'_>) -> Ordering {
+        use Cell::{Boolean, Date, Decimal, Float, Integer, Text, Time, Timestamp, TimestampUtc};
+        match (self, other) {
+            (Boolean(a), Boolean(b)) => a.cmp(&b),
+            (Integer(a), Integer(b)) => a.cmp(&b),
+            (Decimal(a), Decimal(b)) => compare_decimals(a, b),
+            (Integer(a), Decimal(b)) => compare_decimals(&a.to_string(), b),
+            (Decimal(a), Integer(b)) => compare_decimals(a, &b.to_string()),
+            (Float(a), Float(b)) => a.total_cmp(&b),
+            (Date(a), Date(b)) => a.cmp(&b),
+            (Time(a), Time(b)) => a.cmp(&b),
+            (Timestamp(a), Timestamp(b)) | (TimestampUtc(a), TimestampUtc(b)) => a.cmp(&b),
+            (Text(a), Text(b)) => beginning(a).cmp(beginning(b)),
+            (a, b) => match a.rank().cmp(&b.rank()) {
+                Ordering::Equal => a.number().total_cmp(&b.number()),
+                different => different,
+            },
+        }
+    }
+
+    fn rank(self) -> u8 {
+        match self {
+            Cell::Boolean(_) => 0,
+            Cell::Integer(_) | Cell::Float(_) | Cell::Decimal(_) => 1,
+            Cell::Time(_) => 2,
+            Cell::Date(_) => 3,
+            Cell::Timestamp(_) => 4,
+            Cell::TimestampUtc(_) => 5,
+            Cell::Text(_) => 6,
+            Cell::Json(_) => 7,
+            Cell::Bytes(_) => 8,
+        }
+    }
+
+    #[allow(
+        clippy::cast_precision_loss,
+        reason = "decides only between numbers of different kinds"
+    )]
+    fn number(self) -> f64 {
+        match self {
+            Cell::Integer(value) => value as f64,
+            Cell::Float(value) => value,
+            Cell::Decimal(text) => text.parse().unwrap_or(f64::NAN),
+            _ => 0.0,
+        }
+    }
+}
+
+impl Hash for Cell<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.rank().hash(state);
+        match self {
+            Cell::Boolean(value) => value.hash(state),
+            Cell::Integer(value) => value.hash(state),
+            // Zero and its negative are one value to every engine.
+            Cell::Float(value) => (if *value == 0.0 { 0 } else { value.to_bits() }).hash(state),
+            Cell::Decimal(text) | Cell::Text(text) | Cell::Json(text) => text.hash(state),
+            Cell::Bytes(bytes) => bytes.hash(state),
+            Cell::Date(days) => days.hash(state),
+            Cell::Time(micros) => micros.hash(state),
+            Cell::Timestamp(micros) | Cell::TimestampUtc(micros) => micros.hash(state),
+        }
+    }
+}
+
+impl Kept {
+    /// Back to the borrowed form.
+    pub fn cell(&self) -> Cell<'_> {
+        match self {
+            Kept::Boolean(value) => Cell::Boolean(*value),
+            Kept::Integer(value) => Cell::Integer(*value),
+            Kept::Float(value) => Cell::Float(*value),
+            Kept::Decimal(text) => Cell::Decimal(text),
+            Kept::Text(text) => Cell::Text(text),
+            Kept::Date(days) => Cell::Date(*days),
+            Kept::Time(micros) => Cell::Time(*micros),
+            Kept::Timestamp(micros) => Cell::Timestamp(*micros),
+            Kept::TimestampUtc(micros) => Cell::TimestampUtc(*micros),
+        }
+    }
+}
+
+/// The beginning of a text, cut between characters.
+pub fn beginning(text: &str) -> &str {
+    &text[..text.floor_char_boundary(KEPT_BYTES)]
+}
+
+/// Exact, whatever the number of digits. What is no number (`NaN`, `Infinity`) comes after all numbers.
+fn compare_decimals(a: &str, b: &str) -> Ordering {
+    match (Parts::of(a), Parts::of(b)) {
+        (Some(a), Some(b)) => a.compare(&b),
+        (Some(_), None) => Ordering::Less,
+        (None, Some(_)) => Ordering::Greater,
+        (None, None) => a.cmp(b),
+    }
+}
+
+/// A decimal number, taken apart: no zeros before the whole part, none after the fraction.
+struct Parts<'a> {
+    negative: bool,
+    whole: &'a str,
+    fraction: &'a str,
+}
+
+impl<'a> Parts<'a> {
+    fn of(text: &'a str) -> Option<Self> {
+        let (negative, digits) = match text.strip_prefix('-') {
+            Some(digits) => (true, digits),
+            None => (false, text.strip_prefix('+').unwrap_or(text)),
+        };
+        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+        let are_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        if digits.is_empty() || !are_digits(whole) || !are_digits(fraction) {
+            return None;
+        }
+        let (whole, fraction) = (
+            whole.trim_start_matches('0'),
+            fraction.trim_end_matches('0'),
+        );
+        let is_zero = whole.is_empty() && fraction.is_empty();
+        Some(Self {
+            negative: negative && !is_zero,
+            whole,
+            fraction,
+        })
+    }
+
+    fn compare(&self, other: &Self) -> Ordering {
+        let size = || {
+            let by_length = self.whole.len().cmp(&other.whole.len());
+            let by_digits = by_length.then_with(|| self.whole.cmp(other.whole));
+            by_digits.then_with(|| self.fraction.cmp(other.fraction))
+        };
+        match (self.negative, other.negative) {
+            (false, true) => Ordering::Greater,
+            (true, false) => Ordering::Less,
+            (false, false) => size(),
+            (true, true) => size().reverse(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn check_text(cell: Cell<'_>, expected: &str) {
+        assert_eq!(cell.text().as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn values_read_as_in_answers() {
+        check_text(Cell::Boolean(true), "true");
+        check_text(Cell::Float(1.5), "1.5");
+        check_text(Cell::Float(f64::NEG_INFINITY), "-Infinity");
+        check_text(Cell::Date(-1), "1969-12-31");
+        check_text(Cell::Time(3_723_050_000), "01:02:03.050000");
+        check_text(Cell::Timestamp(1_000_000), "1970-01-01T00:00:01");
+        check_text(Cell::TimestampUtc(1_500_000), "1970-01-01T00:00:01.500000Z");
+    }
+
+    #[test]
+    fn times_far_away_read_too() {
+        check_text(Cell::Date(i32::MAX), "+5881580-07-11");
+        check_text(Cell::Timestamp(i64::MIN), "-290308-12-21T19:59:05.224192");
+    }
+
+    #[test]
+    fn decimals_compare_by_value_and_not_by_text() {
+        let ordered = [
+            "-10", "-9.5", "-0.001", "0.00", "0.5", "9", "10.0", "10.01", "NaN",
+        ];
+        for (i, a) in ordered.iter().enumerate() {
+            for (j, b) in ordered.iter().enumerate() {
+                assert_eq!(
+                    Cell::Decimal(a).compare(Cell::Decimal(b)),
+                    i.cmp(&j),
+                    "{a} {b}"
+                );
+            }
+        }
+        assert_eq!(compare_decimals("-0", "0.0"), Ordering::Equal);
+    }
+
+    #[test]
+    fn numbers_come_before_texts_in_a_column_without_a_type() {
+        assert_eq!(Cell::Integer(9).compare(Cell::Text("10")), Ordering::Less);
+        assert_eq!(
+            Cell::Integer(2).compare(Cell::Float(1.5)),
+            Ordering::Greater
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn decimals_compare_as_integers_do(a in any::<i64>(), b in any::<i64>()) {
+            prop_assert_eq!(compare_decimals(&a.to_string(), &b.to_string()), a.cmp(&b));
+        }
+
+        #[test]
+        fn any_text_compares_with_itself_as_equal(text in ".*") {
+            prop_assert_eq!(compare_decimals(&text, &text), Ordering::Equal);
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! What the values of one column come to, in bounded memory.
+
+use std::{
+    collections::HashMap,
+    hash::{BuildHasher, RandomState},
+};
+
+use super::cell::{Cell, Kept, beginning};
+use crate::statistics::{MAX_COMMON, Statistics};
+
+/// Different values whose text is kept: one that is common overall shows up early.
+const MAX_TEXTS: usize = 2_000;
+/// Columns of longer texts on average are prose, in which no value is common.
+const PROSE: usize = 200;
+/// In a larger sample a value that occurs once is not common.
+const SMALL_SAMPLE: u64 = 50;
+
+/// How many values were seen of a column, and which.
+pub struct Tally {
+    hasher: RandomState,
+    rows: u64,
+    nulls: u64,
+    /// By hash; two values of the same 64 bits are so rare that no statistic shows it.
+    counts: HashMap<u64, u32>,
+    max_counts: usize,
+    texts: HashMap<u64, Box<str>>,
+    text_bytes: u64,
+    /// Set when there were more different values than can be followed.
+    overflow: Option<Overflow>,
+    min: Option<Kept>,
+    max: Option<Kept>,
+    /// Whether values may be shown: not of bytes and JSON.
+    shown: bool,
+}
+
+/// What was known when the memory for different values ran out.
+struct Overflow {
+    values: u64,
+    distinct: u64,
+    singles: u64,
+}
+
+impl Tally {
+    /// Follows at most `max_counts` different values.
+    pub fn new(max_counts: usize) -> Self {
+        Self {
+            hasher: RandomState::new(),
+            rows: 0,
+            nulls: 0,
+            counts: HashMap::new(),
+            max_counts,
+            texts: HashMap::new(),
+            text_bytes: 0,
+            overflow: None,
+            min: None,
+            max: None,
+            shown: true,
+        }
+    }
+
+    /// One more row; `None` is NULL.
+    pub fn add(&mut self, cell: Option<Cell<'_>>) {
+        self.rows += 1;
+        let Some(cell) = cell else {
+            self.nulls += 1;
+            return;
+        };
+        self.count(cell);
+        self.text_bytes += cell.size() as u64;
+        if matches!(cell, Cell::Bytes(_) | Cell::Json(_)) {
+            self.shown = false;
+        } else {
+            self.widen(cell);
+        }
+    }
+
+    fn count(&mut self, cell: Cell<'_>) {
+        let hash = self.hasher.hash_one(cell);
+        if let Some(count) = self.counts.get_mut(&hash) {
+            *count = count.saturating_add(1);
+            return;
+        }
+        if self.overflow.is_some() {
+            return;
+        }
+        if self.counts.len() >= self.max_counts {
+            self.overflow = Some(Overflow {
+                values: self.rows - self.nulls - 1,
+                distinct: self.counts.len() as u64,
+                singles: self.singles(),
+            });
+            return;
+        }
+        self.counts.insert(hash, 1);
+        if self.texts.len() < MAX_TEXTS
+            && let Some(text) = cell.text()
+        {
+            self.texts.insert(hash, beginning(&text).into());
+        }
+    }
+
+    fn widen(&mut self, cell: Cell<'_>) {
+        if self
+            .min
+            .as_ref()
+            .is_none_or(|min| cell.compare(min.cell()).is_lt())
+        {
+            self.min = cell.keep();
+        }
+        if self
+            .max
+            .as_ref()
+            .is_none_or(|max| cell.compare(max.cell()).is_gt())
+        {
+            self.max = cell.keep();
+        }
+    }
+
+    fn singles(&self) -> u64 {
+        self.counts.values().filter(|count| **count == 1).count() as u64
+    }
+
+    /// The statistics. `total_rows` is what the engine says of the table, used where only a part was read.
+    pub fn finish(self, whole: bool, total_rows: Option<u64>) -> Statistics {
+        let exact = whole && self.overflow.is_none();
+        let mut statistics = Statistics {
+            null_percentage: share(self.nulls, self.rows) * 100.0,
+            distinct_values_count: self.distinct(whole, total_rows),
+            estimated: !exact,
+            sampled_rows: Some(self.rows),
+            ..Statistics::default()
+        };
+        if self.shown {
+            let text = |kept: &Option<Kept>| {
+                kept.as_ref()
+                    .and_then(|kept| kept.cell().text().map(String::from))
+                    .unwrap_or_default()
+            };
+            statistics.set_range(&text(&self.min), &text(&self.max));
+            statistics.set_common(self.common().into_iter());
+        }
+        statistics
+    }
+
+    fn common(&self) -> Vec<(&str, f64)> {
+        let values = self.rows - self.nulls;
+        if values == 0 || self.text_bytes / values > PROSE as u64 {
+            return Vec::new();
+        }
+        let least = if values > SMALL_SAMPLE { 2 } else { 1 };
+        let count = |hash| self.counts.get(hash).copied().unwrap_or_default();
+        let texts = self.texts.iter().map(|(hash, text)| (count(hash), &**text));
+        let mut common: Vec<_> = texts.filter(|(count, _)| *count >= least).collect();
+        common.sort_unstable_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+        common.truncate(MAX_COMMON);
+        common
+            .into_iter()
+            .map(|(count, text)| (text, share(u64::from(count), self.rows)))
+            .collect()
+    }
+
+    fn distinct(&self, whole: bool, total_rows: Option<u64>) -> u64 {
+        let values = self.rows - self.nulls;
+        let here = Overflow {
+            values,
+            distinct: self.counts.len() as u64,
+            singles: 0,
+        };
+        if whole {
+            return match &self.overflow {
+                None => here.distinct,
+                Some(seen) => estimate(seen, values),
+            };
+        }
+        // Of the rows that were not read the same share is taken to be NULL.
+        #[allow(
+            clippy::cast_precision_loss,
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "an estimate"
+        )]
+        let all = total_rows.map_or(values, |rows| {
+            (rows as f64 * (1.0 - share(self.nulls, self.rows))).round() as u64
+        });
+        let seen = self.overflow.as_ref();
+        let here = Overflow {
+            singles: self.singles(),
+            ..here
+        };
+        estimate(seen.unwrap_or(&here), all.max(values))
+    }
+}
+
+/// The estimator of Haas and Stokes ("Duj1"): values that were seen once stand for those not seen at all.
+#[allow(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "an estimate"
+)]
+fn estimate(seen: &Overflow, all: u64) -> u64 {
+    if seen.values == 0 || all <= seen.values {
+        return seen.distinct;
+    }
+    let (n, d, f1) = (
+        seen.values as f64,
+        seen.distinct as f64,
+        seen.singles as f64,
+    );
+    let all_values = all as f64;
+    let estimated = n * d / (n - f1 + f1 * n / all_values);
+    (estimated.round() as u64).clamp(seen.distinct, all)
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a share")]
+fn share(part: u64, all: u64) -> f64 {
+    if all == 0 {
+        0.0
+    } else {
+        part as f64 / all as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tally(cells: &[Option<Cell<'_>>]) -> Tally {
+        let mut tally = Tally::new(1_000);
+        cells.iter().for_each(|cell| tally.add(*cell));
+        tally
+    }
+
+    fn texts(texts: &[&'static str]) -> Vec<Option<Cell<'static>>> {
+        texts.iter().map(|text| Some(Cell::Text(text))).collect()
+    }
+
+    #[test]
+    fn a_whole_column_has_exact_figures() {
+        let mut cells = texts(&["b", "a", "b", "c"]);
+        cells.push(None);
+        let statistics = tally(&cells).finish(true, None);
+        assert_eq!(
+            statistics.most_common_values,
+            Some(vec!["b".into(), "a".into(), "c".into()])
+        );
+        assert_eq!(
+            statistics.most_common_frequencies,
+            Some(vec![0.4, 0.2, 0.2])
+        );
+        assert_eq!(statistics.null_percentage, 20.0);
+        assert_eq!(statistics.distinct_values_count, 3);
+        assert_eq!(
+            (statistics.min_value.as_str(), statistics.max_value.as_str()),
+            ("a", "c")
+        );
+        assert_eq!(
+            (statistics.estimated, statistics.sampled_rows),
+            (false, Some(5))
+        );
+    }
+
+    #[test]
+    fn at_most_ten_values_are_common_and_in_a_large_column_none_that_occurs_once() {
+        let cells: Vec<_> = (0..200).map(|n| Some(Cell::Integer(n % 30))).collect();
+        let common = tally(&cells).finish(true, None).most_common_values.unwrap();
+        assert_eq!(common.len(), 10);
+        let cells: Vec<_> = (0..200).map(|n| Some(Cell::Integer(n))).collect();
+        assert_eq!(tally(&cells).finish(true, None).most_common_values, None);
+    }
+
+    #[test]
+    fn a_column_without_values_has_no_range() {
+        let statistics = tally(&[None, None]).finish(true, None);
+        assert_eq!(statistics.null_percentage, 100.0);
+        assert_eq!(
+            (statistics.min_value.as_str(), statistics.max_value.as_str()),
+            ("", "")
+        );
+        assert_eq!(statistics.most_common_values, None);
+    }
+
+    #[test]
+    fn numbers_are_compared_as_numbers() {
+        let cells = [9, 10, -5].map(|n| Some(Cell::Integer(n)));
+        let statistics = tally(&cells).finish(true, None);
+        assert_eq!(
+            (statistics.min_value.as_str(), statistics.max_value.as_str()),
+            ("-5", "10")
+        );
+    }
+
+    #[test]
+    fn bytes_and_json_are_counted_and_never_shown() {
+        let cells = [
+            Some(Cell::Bytes(b"x")),
+            Some(Cell::Bytes(b"y")),
+            Some(Cell::Json("{}")),
+        ];
+        let statistics = tally(&cells).finish(true, None);
+        assert_eq!(statistics.distinct_values_count, 3);
+        assert_eq!(statistics.most_common_values, None);
+        assert_eq!(statistics.max_value, "");
+    }
+
+    #[test]
+    fn prose_has_no_common_values_but_a_range() {
+        let long = "é".repeat(500);
+        let cells = [Some(Cell::Text(&long)), Some(Cell::Text(&long))];
+        let statistics = tally(&cells).finish(true, None);
+        assert_eq!(statistics.most_common_values, None);
+        assert_eq!(statistics.max_value.chars().count(), 256);
+        assert!(statistics.truncated_values);
+    }
+
+    #[test]
+    fn a_sample_of_unique_values_says_that_all_are_unique() {
+        let cells: Vec<_> = (0..100).map(|n| Some(Cell::Integer(n))).collect();
+        let statistics = tally(&cells).finish(false, Some(10_000));
+        assert_eq!(statistics.distinct_values_count, 10_000);
+        assert!(statistics.estimated);
+    }
+
+    #[test]
+    fn a_sample_in_which_every_value_repeats_has_seen_them_all() {
+        let cells: Vec<_> = (0..100).map(|n| Some(Cell::Integer(n % 5))).collect();
+        assert_eq!(
+            tally(&cells)
+                .finish(false, Some(10_000))
+                .distinct_values_count,
+            5
+        );
+    }
+
+    #[test]
+    fn more_values_than_can_be_followed_are_estimated_in_bounded_memory() {
+        let mut tally = Tally::new(100);
+        (0..5_000).for_each(|n| tally.add(Some(Cell::Integer(n))));
+        assert!(tally.counts.len() <= 100);
+        let statistics = tally.finish(true, None);
+        assert_eq!(statistics.distinct_values_count, 5_000);
+        assert!(statistics.estimated);
+    }
+}

@@ -1,0 +1,409 @@
+//! What the model is told of a catalog: tables by words, tables in detail.
+
+use std::collections::HashSet;
+
+use serde::Serialize;
+
+use super::{
+    Catalog,
+    names::{self, Names},
+    types::{Column, Table},
+};
+use mindhost_base::error::Result;
+use mindhost_plugin_api::TableRef;
+
+/// The part of the catalogs that a Mind has.
+#[derive(Clone, Debug, Default)]
+pub struct View {
+    /// In the order of the Mind.
+    pub sources: Vec<ViewSource>,
+}
+
+/// One datasource of a Mind.
+#[derive(Clone, Debug)]
+pub struct ViewSource {
+    /// Id of the datasource.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// The Mind's tables; `None` means all.
+    pub tables: Option<Vec<TableRef>>,
+    /// Whether values may go to a model vendor.
+    pub send_values: bool,
+}
+
+/// Tables that fit a search, best first.
+#[derive(Clone, Debug, Serialize)]
+pub struct Found {
+    /// At most as many as asked for.
+    pub tables: Vec<FoundTable>,
+    /// How many the Mind has in all.
+    pub total_tables: usize,
+    /// Whether they fit the words. Where none does, all tables are given, because a model had better see some.
+    #[serde(skip)]
+    pub do_fit: bool,
+}
+
+/// A table that fits.
+#[derive(Clone, Debug, Serialize)]
+pub struct FoundTable {
+    /// Name of the datasource.
+    pub datasource: String,
+    /// `schema.table`
+    #[serde(rename = "table")]
+    pub name: String,
+    /// `TABLE`, `VIEW`, …
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// What it is said to be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// `None` when unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub row_count: Option<u64>,
+    /// In the order of the table.
+    pub columns: Vec<FoundColumn>,
+}
+
+/// A column of a table that fits.
+#[derive(Clone, Debug, Serialize)]
+pub struct FoundColumn {
+    /// Name.
+    pub name: String,
+    /// The engine's own type.
+    #[serde(rename = "type")]
+    pub data_type: String,
+    /// What it is said to be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+}
+
+/// A table in detail.
+#[derive(Clone, Debug, Serialize)]
+pub struct Described {
+    /// Name of the datasource.
+    pub datasource: String,
+    /// `schema.table`
+    #[serde(rename = "table")]
+    pub name: String,
+    /// `TABLE`, `VIEW`, …
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// What it is said to be.
+    pub description: Option<String>,
+    /// `None` when unknown.
+    pub row_count: Option<u64>,
+    /// In the order of the table.
+    pub columns: Vec<DescribedColumn>,
+    /// Its columns, in order.
+    pub primary_key: Vec<String>,
+    /// One element a constraint.
+    pub foreign_keys: Vec<DescribedKey>,
+}
+
+/// A column in detail.
+#[derive(Clone, Debug, Serialize)]
+pub struct DescribedColumn {
+    /// Name.
+    pub name: String,
+    /// The engine's own type.
+    #[serde(rename = "type")]
+    pub data_type: String,
+    /// Whether NULL is allowed.
+    pub nullable: bool,
+    /// What it is said to be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Most common first. Absent where values may not go to a model vendor, as least and greatest value are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub common_values: Option<Vec<String>>,
+    /// Least value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min: Option<String>,
+    /// Greatest value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<String>,
+    /// `None` when unknown, and where values may not go to a model vendor.
+    pub distinct_count: Option<u64>,
+    /// 0 to 100.
+    pub null_percentage: f64,
+}
+
+/// A foreign key in detail.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DescribedKey {
+    /// Columns here, in order.
+    pub columns: Vec<String>,
+    /// `schema.table` that it points to.
+    pub references: String,
+    /// Columns there, in the same order.
+    pub referenced_columns: Vec<String>,
+}
+
+impl Catalog {
+    /// Tables that fit the words, best first. Without words, or when nothing fits, every table counts.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn search(&self, view: &View, words: &str, limit: u32) -> Result<Found> {
+        let words = words_of(words);
+        let mut found = Vec::new();
+        for source in &view.sources {
+            let mut tables = self.visible(source).await?;
+            self.store.fill(&mut tables).await?;
+            for table in tables {
+                found.push((score(&table, &words, source.send_values), source, table));
+            }
+        }
+        let total_tables = found.len();
+        let some_fit = found.iter().any(|(score, ..)| *score > 0);
+        if some_fit {
+            found.retain(|(score, ..)| *score > 0);
+        }
+        // The sort keeps the order of the Mind and of names among equals.
+        found.sort_by_key(|(score, ..)| std::cmp::Reverse(*score));
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let tables = found.into_iter().take(limit);
+        let tables = tables.map(|(_, source, table)| found_table(source, table));
+        Ok(Found {
+            tables: tables.collect(),
+            total_tables,
+            do_fit: some_fit || words.is_empty(),
+        })
+    }
+
+    /// Tables in detail. A name is `schema.table`, the bare name where it is unique, or either with the name of
+    /// the datasource in front.
+    ///
+    /// # Errors
+    /// `unknown_table`, `ambiguous_table`; or when the store fails.
+    pub async fn describe(&self, view: &View, wanted: &[String]) -> Result<Vec<Described>> {
+        let mut owners = Vec::new();
+        let mut tables = Vec::new();
+        for source in &view.sources {
+            for table in self.visible(source).await? {
+                owners.push(source);
+                tables.push(table);
+            }
+        }
+        let picked = pick(&owners, &tables, wanted)?;
+        let mut chosen: Vec<Table> = picked.iter().map(|index| tables[*index].clone()).collect();
+        self.store.fill(&mut chosen).await?;
+        let described = picked.iter().zip(chosen);
+        described
+            .map(|(index, table)| described_table(owners[*index], table))
+            .collect()
+    }
+
+    async fn visible(&self, source: &ViewSource) -> Result<Vec<Table>> {
+        let mut tables = self.store.tables(&source.id).await?;
+        let selection: Option<HashSet<&TableRef>> =
+            source.tables.as_ref().map(|tables| tables.iter().collect());
+        tables.retain(|table| {
+            !table.missing
+                && selection
+                    .as_ref()
+                    .is_none_or(|selection| selection.contains(&table.table))
+        });
+        Ok(tables)
+    }
+}
+
+/// Whether the names and descriptions of the table and of its columns have every one of these words, which are in lower
+/// case, in any order and as a part of longer words.
+pub(super) fn mentions(table: &Table, search: &[&str]) -> bool {
+    let mut said = vec![table.table.to_string()];
+    said.extend(table.description.text.clone());
+    for column in &table.columns {
+        said.push(column.name.clone());
+        said.extend(column.description.text.clone());
+    }
+    let said: Vec<String> = said.iter().map(|text| text.to_lowercase()).collect();
+    let has = |word: &&str| said.iter().any(|text| text.contains(*word));
+    search.iter().all(has)
+}
+
+/// Words in lower case, `orderItems` and `order_items` taken apart, plurals made singular.
+fn words_of(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut was_lower = false;
+    for letter in text.chars().chain([' ']) {
+        if !letter.is_alphanumeric() || (letter.is_uppercase() && was_lower) {
+            if !word.is_empty() {
+                words.push(stem(&word));
+            }
+            word.clear();
+        }
+        if letter.is_alphanumeric() {
+            word.extend(letter.to_lowercase());
+        }
+        was_lower = letter.is_lowercase();
+    }
+    words.sort_unstable();
+    words.dedup();
+    words
+}
+
+fn stem(word: &str) -> String {
+    let long = word.len() > 3;
+    match word {
+        _ if long && word.ends_with("ies") => format!("{}y", &word[..word.len() - 3]),
+        _ if long && word.ends_with('s') && !word.ends_with("ss") => {
+            word[..word.len() - 1].to_owned()
+        }
+        _ => word.to_owned(),
+    }
+}
+
+/// How well a table fits: names count more than descriptions, the table more than its columns, values least.
+fn score(table: &Table, words: &[String], with_values: bool) -> u32 {
+    if words.is_empty() {
+        return 0;
+    }
+    let mut score = hits(&table.table.name, words) * 12 + hits(&table.table.schema, words);
+    score += said(&table.description.text, words) * 4;
+    for word in words {
+        let best = table
+            .columns
+            .iter()
+            .map(|column| column_score(column, word, with_values))
+            .max();
+        score += best.unwrap_or_default();
+    }
+    score
+}
+
+fn column_score(column: &Column, word: &String, with_values: bool) -> u32 {
+    let one = std::slice::from_ref(word);
+    let named = hits(&column.name, one) * 6;
+    let described = said(&column.description.text, one) * 3;
+    let valued = with_values && word.chars().count() > 2 && has_value(column, word);
+    named.max(described).max(if valued { 2 } else { 0 })
+}
+
+/// A look at the stored text is enough for a hint; only a hit is worth taking it apart.
+fn has_value(column: &Column, word: &str) -> bool {
+    if !column.statistics.text().to_lowercase().contains(word) {
+        return false;
+    }
+    let statistics = column.statistics.read().unwrap_or_default();
+    let values = statistics.most_common_values.unwrap_or_default();
+    values
+        .iter()
+        .any(|value| words_of(value).iter().any(|one| one == word))
+}
+
+fn hits(name: &str, words: &[String]) -> u32 {
+    let name = words_of(name);
+    words
+        .iter()
+        .map(|word| u32::from(name.contains(word)))
+        .sum()
+}
+
+fn said(text: &Option<String>, words: &[String]) -> u32 {
+    text.as_deref().map_or(0, |text| hits(text, words))
+}
+
+fn found_table(source: &ViewSource, table: Table) -> FoundTable {
+    FoundTable {
+        datasource: source.name.clone(),
+        name: table.table.to_string(),
+        kind: table.kind,
+        description: table.description.text,
+        row_count: table.row_count,
+        columns: table
+            .columns
+            .into_iter()
+            .map(|column| FoundColumn {
+                name: column.name,
+                data_type: column.data_type,
+                description: column.description.text,
+            })
+            .collect(),
+    }
+}
+
+fn pick(owners: &[&ViewSource], tables: &[Table], wanted: &[String]) -> Result<Vec<usize>> {
+    let refs: Vec<TableRef> = tables.iter().map(|table| table.table.clone()).collect();
+    let qualified: Vec<String> = owners
+        .iter()
+        .zip(&refs)
+        .map(|(source, table)| format!("{}.{table}", source.name))
+        .collect();
+    let names = Names::new(&refs);
+    let mut picked = Vec::new();
+    let mut unknown = Vec::new();
+    for name in wanted {
+        let short = |(index, source): (usize, &&ViewSource)| {
+            (format!("{}.{}", source.name, refs[index].name) == *name).then_some(index)
+        };
+        let in_full = qualified.iter().position(|one| one == name);
+        let with_source = || owners.iter().enumerate().find_map(short);
+        match in_full
+            .map_or_else(|| names.find(name), |index| Ok(Some(index)))?
+            .or_else(with_source)
+        {
+            Some(index) => picked.push(index),
+            None => unknown.push(name.as_str()),
+        }
+    }
+    if unknown.is_empty() {
+        Ok(picked)
+    } else {
+        Err(names::unknown(&unknown))
+    }
+}
+
+fn described_table(source: &ViewSource, table: Table) -> Result<Described> {
+    let columns = table.columns.into_iter();
+    Ok(Described {
+        datasource: source.name.clone(),
+        name: table.table.to_string(),
+        kind: table.kind,
+        description: table.description.text,
+        row_count: table.row_count,
+        columns: columns
+            .map(|column| described_column(column, source.send_values))
+            .collect::<Result<_>>()?,
+        primary_key: table
+            .primary_key
+            .into_iter()
+            .map(|key| key.column_name)
+            .collect(),
+        foreign_keys: described_keys(&table.foreign_keys),
+    })
+}
+
+fn described_column(column: Column, send_values: bool) -> Result<DescribedColumn> {
+    let statistics = column.statistics.read()?;
+    let known = statistics.distinct_values_count > 0 || !statistics.estimated;
+    let shown = |value: String| (send_values && !value.is_empty()).then_some(value);
+    Ok(DescribedColumn {
+        name: column.name,
+        data_type: column.data_type,
+        nullable: column.nullable,
+        description: column.description.text,
+        common_values: statistics.most_common_values.filter(|_| send_values),
+        min: shown(statistics.min_value),
+        max: shown(statistics.max_value),
+        distinct_count: (known && send_values).then_some(statistics.distinct_values_count),
+        null_percentage: statistics.null_percentage,
+    })
+}
+
+fn described_keys(keys: &[super::ForeignKey]) -> Vec<DescribedKey> {
+    let by_constraint =
+        |a: &super::ForeignKey, b: &super::ForeignKey| a.constraint_name == b.constraint_name;
+    keys.chunk_by(by_constraint)
+        .map(|keys| DescribedKey {
+            columns: keys.iter().map(|key| key.column_name.clone()).collect(),
+            references: format!("{}.{}", keys[0].referenced_schema, keys[0].referenced_table),
+            referenced_columns: keys
+                .iter()
+                .map(|key| key.referenced_column.clone())
+                .collect(),
+        })
+        .collect()
+}

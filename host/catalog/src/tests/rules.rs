@@ -1,0 +1,378 @@
+use super::*;
+use mindhost_base::error::Code;
+use scripted::table;
+
+/// Each case runs on SQLite and on PostgreSQL.
+macro_rules! on_both_stores {
+    ($($(#[doc = $doc:literal])* async fn $name:ident($postgres:ident) $body:block)*) => {
+        $(async fn $name($postgres: bool) $body)*
+
+        mod on_sqlite {
+            $(#[tokio::test(flavor = "multi_thread")] async fn $name() { super::$name(false).await; })*
+        }
+        mod on_postgres {
+            $(#[tokio::test(flavor = "multi_thread")] async fn $name() { super::$name(true).await; })*
+        }
+    };
+}
+
+on_both_stores! {
+    async fn listed_tables_are_shown_before_anything_is_loaded(postgres) {
+        let setup = Setup::new(postgres, &["a", "b"]).await;
+        let shown = setup.shown().await;
+        assert_eq!(shown.status.overall_status, RunStatus::NotStarted);
+        assert_eq!((shown.status.progress, shown.status.active_flow_runs), (0.0, 0));
+        assert_eq!(shown.tables.len(), 2);
+        assert!(shown.tables.iter().all(|table| {
+            table.status == TableStatus::NotCataloged && table.columns.is_empty() && table.row_count.is_none()
+        }));
+    }
+
+    async fn a_run_loads_columns_keys_and_statistics(postgres) {
+        let setup = Setup::new(postgres, &["a"]).await;
+        let shown = setup.refreshed(Mode::All, None).await;
+        assert_eq!(shown.status.overall_status, RunStatus::Completed);
+        assert_eq!((shown.status.progress, shown.status.active_flow_runs), (1.0, 0));
+        let table = &shown.tables[0];
+        assert_eq!((table.status, table.kind.as_str(), table.row_count), (TableStatus::Completed, "TABLE", Some(2)));
+        let name = &table.columns[1];
+        assert_eq!((name.name.as_str(), name.data_type.as_str(), name.nullable), ("name", "TEXT", true));
+        assert_eq!(name.default_value.as_deref(), Some("'nobody'"));
+        assert_eq!(name.description.text.as_deref(), Some("what it is called"));
+        let statistics = name.statistics.read().unwrap();
+        assert_eq!(statistics.most_common_values, Some(vec!["a".to_owned()]));
+        assert_eq!((statistics.null_percentage, statistics.estimated), (50.0, false));
+        assert_eq!(table.primary_key[0].column_name, "id");
+        assert_eq!(table.foreign_keys[0].referenced_table, "parent");
+    }
+
+    async fn a_run_that_waits_for_its_turn_is_pending(postgres) {
+        let setup = Setup::idle(postgres, &["a"]).await;
+        setup.refresh(Mode::All, None).await;
+        let shown = setup.shown().await;
+        assert_eq!(shown.status.overall_status, RunStatus::Pending);
+        assert_eq!((shown.status.progress, shown.status.active_flow_runs), (0.0, 1));
+        assert_eq!(shown.tables[0].status, TableStatus::Pending);
+    }
+
+    async fn progress_grows_while_a_run_is_loading(postgres) {
+        let setup = Setup::new(postgres, &["a", "b"]).await;
+        setup.engine.put("c", Scripted { gated: true, ..Scripted::default() });
+        let started = setup.refresh(Mode::All, None).await;
+        let shown = setup.until(|shown| shown.status.progress > 0.6).await;
+        assert_eq!(shown.status.overall_status, RunStatus::Loading);
+        assert!(shown.status.progress < 1.0);
+        let shown = setup.until(|shown| status_of(shown, "c") == TableStatus::Loading).await;
+        assert_eq!(status_of(&shown, "a"), TableStatus::Completed);
+        setup.engine.open_gate();
+        setup.catalog.wait(&started, LONG).await.unwrap();
+        assert_eq!(setup.shown().await.status.overall_status, RunStatus::Completed);
+    }
+
+    async fn a_run_that_panics_has_failed_and_is_not_taken_up_again(postgres) {
+        let setup = Setup::new(postgres, &["a"]).await;
+        setup.engine.put("bad", Scripted { panics: true, ..Scripted::default() });
+        let shown = setup.refreshed(Mode::All, None).await;
+        assert_eq!(shown.status.overall_status, RunStatus::Failed);
+        assert_eq!(shown.status.active_flow_runs, 0);
+        setup.engine.drop_table("bad");
+        let shown = setup.refreshed(Mode::All, None).await;
+        assert_eq!(shown.status.overall_status, RunStatus::Completed);
+    }
+
+    async fn missing_only_twice_changes_nothing(postgres) {
+        let setup = Setup::new(postgres, &["a"]).await;
+        let first = setup.refreshed(Mode::MissingOnly, None).await;
+        let second = setup.refreshed(Mode::MissingOnly, None).await;
+        let named = setup.refreshed(Mode::MissingOnly, Some(&["a"])).await;
+        assert_eq!(format!("{:?}", first.tables), format!("{:?}", second.tables));
+        assert_eq!(format!("{:?}", first.tables), format!("{:?}", named.tables));
+        assert_eq!(setup.engine.times_read("a"), 1);
+        assert_eq!(named.status.overall_status, RunStatus::Completed);
+    }
+
+    async fn missing_only_finds_new_tables_and_tries_failed_ones_again(postgres) {
+        let setup = Setup::new(postgres, &["a"]).await;
+        setup.engine.put("b", Scripted { broken: Some("no such thing"), ..Scripted::default() });
+        setup.refreshed(Mode::All, None).await;
+        setup.engine.put("b", Scripted::default());
+        setup.engine.put("c", Scripted::default());
+        let shown = setup.refreshed(Mode::MissingOnly, None).await;
+        assert!(shown.tables.iter().all(|table| table.status == TableStatus::Completed));
+        assert_eq!(shown.tables.len(), 3);
+        assert_eq!(setup.engine.times_read("a"), 1);
+    }
+
+    async fn one_table_that_fails_does_not_fail_the_others(postgres) {
+        let setup = Setup::new(postgres, &["a"]).await;
+        setup.engine.put("b", Scripted { broken: Some("permission denied"), ..Scripted::default() });
+        let shown = setup.refreshed(Mode::All, None).await;
+        assert_eq!(status_of(&shown, "a"), TableStatus::Completed);
+        assert_eq!(status_of(&shown, "b"), TableStatus::Failed);
+        assert_eq!(shown.status.overall_status, RunStatus::Failed);
+        assert_eq!(shown.status.message, "1 of 2 tables failed: main.b: permission denied");
+    }
+
+    async fn a_table_that_fails_keeps_what_was_loaded_before(postgres) {
+        let setup = Setup::new(postgres, &["a"]).await;
+        setup.refreshed(Mode::All, None).await;
+        setup.engine.put("a", Scripted { broken: Some("locked"), ..Scripted::default() });
+        setup.refreshed(Mode::All, None).await;
+        let table = setup.table("a").await;
+        assert_eq!((table.status, table.columns.len()), (TableStatus::Failed, 2));
+        assert_eq!(table.error.as_deref(), Some("locked"));
+    }
+
+    async fn an_engine_out_of_reach_fails_the_run_with_its_message(postgres) {
+        let setup = Setup::new(postgres, &["a"]).await;
+        *setup.engine.unreachable.lock().unwrap() = true;
+        let shown = setup.refreshed(Mode::All, None).await;
+        assert_eq!(shown.status.overall_status, RunStatus::Failed);
+        assert_eq!(shown.status.message, "failed: connection refused");
+        assert_eq!(shown.tables[0].error.as_deref(), Some("connection refused"));
+    }
+
+    async fn cancelling_goes_down_to_the_engine(postgres) {
+        let setup = Setup::new(postgres, &[]).await;
+        setup.engine.put("a", Scripted { gated: true, ..Scripted::default() });
+        let started = setup.refresh(Mode::All, None).await;
+        setup.until(|shown| !shown.tables.is_empty() && status_of(shown, "a") == TableStatus::Loading).await;
+        setup.catalog.cancel(setup.source()).await.unwrap();
+        setup.catalog.wait(&started, LONG).await.unwrap();
+        let shown = setup.shown().await;
+        assert_eq!(shown.status.overall_status, RunStatus::Cancelled);
+        assert_eq!((shown.status.active_flow_runs, status_of(&shown, "a")), (0, TableStatus::Cancelled));
+        assert_eq!(*setup.engine.cancelled.lock().unwrap(), 1);
+    }
+
+    async fn a_run_that_nobody_works_on_is_cancelled_at_once(postgres) {
+        let setup = Setup::idle(postgres, &["a"]).await;
+        setup.refresh(Mode::All, None).await;
+        setup.catalog.cancel(setup.source()).await.unwrap();
+        let shown = setup.shown().await;
+        assert_eq!(shown.status.overall_status, RunStatus::Cancelled);
+        assert_eq!(shown.tables[0].status, TableStatus::Cancelled);
+        let again = setup.catalog.cancel(setup.source()).await;
+        assert!(again.is_ok(), "nothing to cancel is no error");
+    }
+
+    async fn the_callers_words_outlive_a_refresh_and_not_a_forced_one(postgres) {
+        let setup = Setup::new(postgres, &["a"]).await;
+        setup.engine.put("a", Scripted { comment: Some("of the source".into()), ..Scripted::default() });
+        fixture::mind(&setup.store, &setup.workspace, &setup.datasource).await;
+        setup.refreshed(Mode::All, None).await;
+        assert_eq!(setup.table("a").await.description.text.as_deref(), Some("of the source"));
+        setup.catalog.describe_table(setup.source(), "a", Some("mine")).await.unwrap();
+        setup.catalog.describe_column(setup.source(), "a", "name", None).await.unwrap();
+        setup.refreshed(Mode::All, None).await;
+        let kept = setup.table("a").await;
+        assert_eq!(kept.description.text.as_deref(), Some("mine"));
+        assert_eq!(kept.description.in_source.as_deref(), Some("of the source"));
+        assert_eq!(kept.columns[1].description.text, None, "cleared stays cleared");
+        assert_eq!(kept.columns[1].description.in_source.as_deref(), Some("what it is called"));
+        setup.refreshed(Mode::Force, Some(&["a"])).await;
+        let forced = setup.table("a").await;
+        assert_eq!(forced.description.text.as_deref(), Some("of the source"));
+        assert_eq!(forced.columns[1].description.text.as_deref(), Some("what it is called"));
+    }
+
+    async fn force_and_loading_by_name_need_a_mind(postgres) {
+        let setup = Setup::new(postgres, &["a"]).await;
+        let names = ["a".to_owned()];
+        let forced = setup.catalog.refresh(setup.source(), Mode::Force, None).await;
+        let loaded = setup.catalog.load_tables(setup.source(), &names).await;
+        for refused in [forced, loaded] {
+            assert_eq!(refused.unwrap_err().code(), Code::MindDatasourceRelationshipRequired);
+        }
+        fixture::mind(&setup.store, &setup.workspace, &setup.datasource).await;
+        let started = setup.catalog.load_tables(setup.source(), &names).await.unwrap();
+        setup.catalog.wait(&started, LONG).await.unwrap();
+        assert_eq!(setup.table("a").await.status, TableStatus::Completed);
+    }
+
+    async fn a_table_that_vanished_stays_until_it_is_deleted(postgres) {
+        let setup = Setup::new(postgres, &["a", "b"]).await;
+        setup.refreshed(Mode::All, None).await;
+        setup.engine.drop_table("b");
+        let shown = setup.refreshed(Mode::All, None).await;
+        assert_eq!(shown.status.overall_status, RunStatus::Completed);
+        let gone = setup.table("b").await;
+        assert_eq!((gone.missing, gone.status, gone.columns.len()), (true, TableStatus::Completed, 2));
+        assert_eq!(setup.catalog.scope_tables(&setup.datasource, None).await.unwrap().len(), 1);
+        setup.catalog.delete_table(setup.source(), "b").await.unwrap();
+        assert_eq!(setup.shown().await.tables.len(), 1);
+    }
+
+    async fn a_table_that_comes_back_is_there_again(postgres) {
+        let setup = Setup::new(postgres, &["a", "b"]).await;
+        setup.engine.drop_table("b");
+        setup.refreshed(Mode::All, None).await;
+        assert!(setup.table("b").await.missing);
+        setup.engine.put("b", Scripted::default());
+        setup.refreshed(Mode::MissingOnly, None).await;
+        let back = setup.table("b").await;
+        assert_eq!((back.missing, back.status), (false, TableStatus::Completed));
+    }
+
+    async fn deleting_a_table_leaves_it_known_and_nothing_else(postgres) {
+        let setup = Setup::new(postgres, &["a", "b"]).await;
+        setup.refreshed(Mode::All, None).await;
+        setup.catalog.describe_table(setup.source(), "a", Some("mine")).await.unwrap();
+        setup.catalog.delete_table(setup.source(), "main.a").await.unwrap();
+        let deleted = setup.table("a").await;
+        assert_eq!((deleted.status, deleted.columns.len()), (TableStatus::NotCataloged, 0));
+        assert_eq!((deleted.description.text, deleted.primary_key.len()), (None, 0));
+        assert_eq!(setup.table("b").await.status, TableStatus::Completed);
+    }
+
+    async fn deleting_all_makes_it_as_if_it_was_never_loaded(postgres) {
+        let setup = Setup::new(postgres, &["a"]).await;
+        setup.refreshed(Mode::All, None).await;
+        setup.catalog.delete_all(setup.source()).await.unwrap();
+        let shown = setup.shown().await;
+        assert_eq!(shown.status.overall_status, RunStatus::NotStarted);
+        assert_eq!(shown.tables[0].status, TableStatus::NotCataloged);
+    }
+
+    async fn deleting_all_ends_the_run_that_is_loading(postgres) {
+        let setup = Setup::new(postgres, &[]).await;
+        setup.engine.put("a", Scripted { gated: true, ..Scripted::default() });
+        setup.refresh(Mode::All, None).await;
+        setup.until(|shown| !shown.tables.is_empty() && status_of(shown, "a") == TableStatus::Loading).await;
+        setup.catalog.delete_all(setup.source()).await.unwrap();
+        setup.engine.open_gate();
+        setup.tasks.close();
+        setup.ending.cancel();
+        setup.tasks.wait().await;
+        let shown = setup.shown().await;
+        assert_eq!(shown.status.overall_status, RunStatus::NotStarted);
+        assert_eq!(status_of(&shown, "a"), TableStatus::NotCataloged);
+    }
+
+    async fn a_request_that_overlaps_a_run_joins_it(postgres) {
+        let setup = Setup::new(postgres, &[]).await;
+        setup.engine.put("a", Scripted { gated: true, ..Scripted::default() });
+        let first = setup.refresh(Mode::All, None).await;
+        setup.until(|shown| !shown.tables.is_empty()).await;
+        let second = setup.refresh(Mode::All, None).await;
+        let named = setup.refresh(Mode::MissingOnly, Some(&["a"])).await;
+        assert_eq!((&first.runs, &first.runs), (&second.runs, &named.runs));
+        assert_eq!(setup.shown().await.status.active_flow_runs, 1);
+        fixture::mind(&setup.store, &setup.workspace, &setup.datasource).await;
+        let forced = setup.catalog.refresh(setup.source(), Mode::Force, None).await;
+        assert_eq!(forced.unwrap_err().code(), Code::RunActive);
+        setup.engine.open_gate();
+        setup.catalog.wait(&named, LONG).await.unwrap();
+        assert_eq!(setup.engine.times_read("a"), 1);
+    }
+
+    async fn a_run_goes_on_after_a_restart_where_it_was(postgres) {
+        let mut setup = Setup::new(postgres, &["a", "b"]).await;
+        setup.engine.put("c", Scripted { gated: true, ..Scripted::default() });
+        let started = setup.refresh(Mode::All, None).await;
+        let done = |name| move |shown: &Shown| status_of(shown, name) == TableStatus::Completed;
+        setup.until(done("a")).await;
+        setup.until(done("b")).await;
+        setup.until(|shown| status_of(shown, "c") == TableStatus::Loading).await;
+        setup.restart().await;
+        setup.engine.open_gate();
+        setup.catalog.wait(&started, LONG).await.unwrap();
+        let shown = setup.shown().await;
+        assert_eq!(shown.status.overall_status, RunStatus::Completed);
+        assert_eq!((setup.engine.times_read("a"), setup.engine.times_read("b")), (1, 1));
+    }
+
+    async fn a_run_belongs_to_one_host_until_that_host_is_silent(postgres) {
+        let setup = Setup::idle(postgres, &["a"]).await;
+        setup.refresh(Mode::All, Some(&["a"])).await;
+        let store = &setup.catalog.store;
+        let run = store.claim("one", 0).await.unwrap().unwrap();
+        assert!(store.claim("two", 0).await.unwrap().is_none(), "it is taken");
+        let soon = mindhost_store::now() + 1_000_000;
+        let taken = store.claim("two", soon).await.unwrap().unwrap();
+        assert_eq!(taken.id, run.id);
+        assert_eq!(store.beat(&run.id, "one").await.unwrap(), super::super::store::Beat::Lost);
+        let entry = setup.table("a").await.id;
+        assert!(!store.table_failed(&run, "one", &entry, "late", false).await.unwrap());
+        assert_eq!(setup.table("a").await.error, None, "what comes late changes nothing");
+        assert!(store.table_failed(&run, "two", &entry, "in time", false).await.unwrap());
+    }
+
+    async fn names_are_resolved_and_a_new_table_is_found_by_name(postgres) {
+        let setup = Setup::new(postgres, &["a"]).await;
+        setup.engine.put("new", Scripted::default());
+        let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let found = setup.catalog.resolve(setup.source(), &names(&["new", "main.a"])).await.unwrap();
+        assert_eq!(found, [table("new"), table("a")]);
+        let unknown = setup.catalog.resolve(setup.source(), &names(&["nothing"])).await.unwrap_err();
+        assert_eq!(unknown.code(), Code::UnknownTable);
+        let missing = setup.catalog.table(setup.source(), "nothing").await.unwrap_err();
+        assert_eq!(missing.code(), Code::TableNotFound);
+        let both = [table("a"), TableRef { schema: "other".into(), name: "a".into() }];
+        setup.catalog.table_list_stored(setup.source(), &both).await.unwrap();
+        let ambiguous = setup.catalog.resolve(setup.source(), &names(&["a"])).await.unwrap_err();
+        assert_eq!(ambiguous.code(), Code::AmbiguousTable);
+    }
+
+    async fn a_new_mind_loads_what_it_lacks_and_only_that(postgres) {
+        let setup = Setup::new(postgres, &["a", "b"]).await;
+        let selection = [table("a")];
+        setup.catalog.start_missing(setup.source(), Some(&selection)).await.unwrap();
+        setup.until(|shown| shown.status.overall_status == RunStatus::Completed).await;
+        let shown = setup.shown().await;
+        assert_eq!(status_of(&shown, "a"), TableStatus::Completed);
+        assert_eq!(status_of(&shown, "b"), TableStatus::NotCataloged);
+        setup.catalog.start_missing(setup.source(), Some(&selection)).await.unwrap();
+        assert_eq!(setup.shown().await.status.active_flow_runs, 0);
+    }
+
+    async fn a_search_looks_at_names_and_descriptions_of_tables_and_columns(postgres) {
+        let setup = Setup::new(postgres, &["orders", "people"]).await;
+        setup.refreshed(Mode::All, None).await;
+        setup.catalog.describe_table(setup.source(), "people", Some("Our Customers")).await.unwrap();
+        for (search, expected) in [("ORDER", 1), ("customer", 1), ("called", 2), ("nothing", 0), ("  ", 2)] {
+            let filter = Filter { search: Some(search), ..Filter::default() };
+            let shown = setup.catalog.show(setup.source(), filter).await.unwrap();
+            assert_eq!(shown.tables.len(), expected, "{search}");
+        }
+        let selection = [table("people")];
+        let filter = Filter { selection: Some(&selection), search: None };
+        assert_eq!(setup.catalog.show(setup.source(), filter).await.unwrap().tables.len(), 1);
+    }
+
+    async fn a_model_finds_tables_by_words_best_first(postgres) {
+        let setup = Setup::new(postgres, &["customer_orders", "people", "order_items"]).await;
+        setup.refreshed(Mode::All, None).await;
+        setup.catalog.describe_table(setup.source(), "people", Some("Our customers")).await.unwrap();
+        let names = async |words: &str| {
+            let found = setup.catalog.search(&setup.view(true), words, 10).await.unwrap();
+            found.tables.into_iter().map(|table| table.name).collect::<Vec<_>>()
+        };
+        assert_eq!(names("Which customers are there?").await, ["main.customer_orders", "main.people"]);
+        assert_eq!(names("items").await, ["main.order_items"]);
+        assert_eq!(names("weather").await.len(), 3, "all of them when nothing fits");
+        assert_eq!(names("").await.len(), 3);
+        let one = setup.catalog.search(&setup.view(true), "", 1).await.unwrap();
+        assert_eq!((one.tables.len(), one.total_tables), (1, 3));
+    }
+
+    async fn a_model_is_told_tables_in_detail_and_values_only_where_they_may_leave(postgres) {
+        let setup = Setup::new(postgres, &["a"]).await;
+        setup.refreshed(Mode::All, None).await;
+        for name in ["a", "main.a", "shop.a", "shop.main.a"] {
+            let described = setup.catalog.describe(&setup.view(true), &[name.to_owned()]).await.unwrap();
+            let json = serde_json::to_value(&described[0]).unwrap();
+            assert_eq!((&json["table"], &json["type"]), (&"main.a".into(), &"TABLE".into()));
+            assert_eq!(json["columns"][1]["common_values"], serde_json::json!(["a"]));
+            assert_eq!(json["columns"][0]["max"], "2");
+            assert_eq!(json["foreign_keys"][0]["referenced_columns"], serde_json::json!(["key"]));
+        }
+        let kept = setup.catalog.describe(&setup.view(false), &["a".to_owned()]).await.unwrap();
+        let json = serde_json::to_value(&kept[0]).unwrap();
+        for value in ["common_values", "min", "max", "distinct_count"] {
+            assert!(json["columns"][1][value].is_null(), "{value}: {json}");
+        }
+        let unknown = setup.catalog.describe(&setup.view(true), &["b".to_owned()]).await.unwrap_err();
+        assert_eq!(unknown.code(), Code::UnknownTable);
+    }
+}

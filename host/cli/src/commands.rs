@@ -1,0 +1,120 @@
+//! The commands of `mindhost`.
+
+// A closed pipe is no reason to panic: `say!` and `aside!` of `say.rs` print.
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
+mod doctor;
+mod finding;
+mod keys;
+mod load_plugins;
+mod open;
+mod plugin;
+mod remote;
+mod say;
+mod secrets;
+mod serve;
+mod workspaces;
+
+use std::process::ExitCode;
+
+use crate::commands::say::{aside, say, say_part};
+use clap::{Parser, Subcommand};
+use mindhost_base::config::{Config, DEFAULTS};
+use mindhost_sql::guard::STACK_BYTES;
+
+/// Answers questions about databases: connect datasources, make Minds over them, ask in words or in SQL.
+#[derive(Debug, Parser)]
+#[command(name = "mindhost", version, about, after_help = HELP)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const HELP: &str = "\
+Settings come from a file named in MINDHOST_CONFIG and from MINDHOST_<NAME> or MINDHOST_<SECTION>__<NAME>; the
+environment wins. `mindhost settings` prints every setting with its default and its reason.
+
+Start here:
+  mindhost serve                                   the server; its first start makes a key: shown on a terminal, else
+                                                   left in admin.key in the data directory
+  export KEY=$(cat mindhost-data/admin.key)        that key, or what the terminal showed
+  curl -H \"Authorization: Bearer $KEY\" http://127.0.0.1:8080/api/v1/engines
+  mindhost doctor                                  check the installation and suggest fixes";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the server until SIGTERM or Ctrl-C.
+    Serve,
+    /// Bring the store up to date and stop. `serve` does this by itself.
+    Migrate,
+    /// Make, list, renew and revoke API keys.
+    #[command(subcommand)]
+    Keys(keys::Keys),
+    /// Make, list and delete workspaces.
+    #[command(subcommand)]
+    Workspaces(workspaces::Command),
+    /// Replace the secret key, or print a new one.
+    #[command(subcommand)]
+    Secrets(secrets::Secrets),
+    /// Install, activate, make, try, test and sign plugins.
+    #[command(subcommand)]
+    Plugin(plugin::Plugin),
+    /// Check the installation and suggest fixes. Changes nothing.
+    Doctor,
+    /// Print every setting with its default and its reason.
+    Settings,
+}
+
+/// Runs one command; a failure is one line on standard error and exit code 1.
+pub(crate) fn run(cli: Cli) -> ExitCode {
+    let runtime = match tokio::runtime::Builder::new_multi_thread()
+        // What the guard of statements needs is there at once. Only what is used of a stack takes memory.
+        .thread_stack_size(STACK_BYTES + (4 << 20))
+        .enable_all()
+        .build()
+    {
+        Ok(runtime) => runtime,
+        Err(error) => return failed(&error.into()),
+    };
+    // What speaks TLS in this program does it with this one; the commands that ask a server find it so.
+    if rustls::crypto::ring::default_provider()
+        .install_default()
+        .is_err()
+    {
+        return failed(&anyhow::anyhow!("the TLS library could not be set up"));
+    }
+    match runtime.block_on(dispatch(cli.command)) {
+        // `… | head` has what it wanted.
+        Err(error) if error.is::<say::NobodyReads>() => ExitCode::SUCCESS,
+        Err(error) => failed(&error),
+        Ok(code) => match say::lost() {
+            None => code,
+            Some(error) => failed(&anyhow::anyhow!(
+                "standard output cannot be written: {error}"
+            )),
+        },
+    }
+}
+
+fn failed(error: &anyhow::Error) -> ExitCode {
+    aside!("mindhost: {error:#}");
+    ExitCode::FAILURE
+}
+
+async fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Plugin(plugin) => return plugin::run(plugin).await,
+        Command::Doctor => return Ok(doctor::run(Config::load()).await),
+        Command::Settings => say_part!("{DEFAULTS}"),
+        Command::Serve => serve::run(Config::load()?).await?,
+        Command::Migrate => {
+            let opened = open::store(&Config::load()?).await?;
+            opened.store.close().await;
+            say!("the store is up to date");
+        }
+        Command::Keys(keys) => keys::run(keys, &Config::load()?).await?,
+        Command::Secrets(command) => secrets::run(command).await?,
+        Command::Workspaces(command) => workspaces::run(command, &Config::load()?).await?,
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,148 @@
+//! `mindhost keys …`
+
+use clap::{Args, Subcommand};
+use mindhost_base::{config::Config, names};
+use mindhost_core::{
+    audit,
+    auth::{
+        Compat, Role,
+        keys::{self, Key, NewKey},
+    },
+    minds, workspaces,
+};
+use mindhost_store::{DEFAULT_WORKSPACE, Store};
+
+use super::open;
+use crate::commands::say::say;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Keys {
+    /// Make a key and print it. It cannot be shown again.
+    Create {
+        /// What the key is for.
+        name: String,
+        /// What it may do.
+        #[arg(long, value_enum, default_value_t = Role::User)]
+        role: Role,
+        /// When it ends: 2027-01-31T00:00:00Z.
+        #[arg(long)]
+        expires_at: Option<jiff::Timestamp>,
+        /// A client that reads some answers in another shape: with `minds-sdk`, Minds show their datasources as objects
+        /// with name and tables, in place of names.
+        #[arg(long, value_enum)]
+        compat: Option<Compat>,
+        /// A Mind that the key is limited to; may be given several times.
+        #[arg(long = "mind")]
+        minds: Vec<String>,
+        #[command(flatten)]
+        of: Of,
+    },
+    /// List the keys by their first characters.
+    List {
+        #[command(flatten)]
+        of: Of,
+    },
+    /// Give a key a new text and print it; what belongs to the key stays with it, the old text ends.
+    Rotate {
+        /// Its id, as `keys list` shows it.
+        id: String,
+        /// Another end, for one that has passed: 2027-01-31T00:00:00Z.
+        #[arg(long)]
+        expires_at: Option<jiff::Timestamp>,
+        #[command(flatten)]
+        of: Of,
+    },
+    /// Make a key invalid for ever.
+    Revoke {
+        /// Its id, as `keys list` shows it.
+        id: String,
+        #[command(flatten)]
+        of: Of,
+    },
+}
+
+/// Which workspace is meant.
+#[derive(Debug, Args)]
+pub(crate) struct Of {
+    /// The workspace that the key belongs to.
+    #[arg(long, default_value = DEFAULT_WORKSPACE)]
+    workspace: String,
+}
+
+impl Of {
+    async fn id(&self, store: &Store) -> anyhow::Result<String> {
+        Ok(workspaces::find(store, &self.workspace).await?.id)
+    }
+}
+
+pub(super) async fn run(command: Keys, config: &Config) -> anyhow::Result<()> {
+    let opened = open::store(config).await?;
+    match command {
+        Keys::Create {
+            name,
+            role,
+            expires_at,
+            compat,
+            minds,
+            of,
+        } => {
+            let workspace = of.id(&opened.store).await?;
+            let limited = !minds.is_empty();
+            let minds = minds::ids(&opened.store, &workspace, &minds).await?;
+            let new = NewKey {
+                name,
+                role,
+                minds: limited.then_some(minds),
+                expires_at,
+                compat,
+            };
+            let secret = open::secret_keys(config, &opened).await?;
+            let (key, text) = keys::create(&opened.store, &secret, &workspace, new).await?;
+            say!("{}", *text);
+            let (action, resource) = ("mindhost keys create", "/keys".to_owned());
+            audit::by_hand(&opened.store, &workspace, action, resource, Some(key.id)).await?;
+        }
+        Keys::List { of } => {
+            let keys = keys::list(&opened.store, &of.id(&opened.store).await?).await?;
+            keys.iter().for_each(|key| say!("{}", line(key)));
+        }
+        Keys::Rotate { id, expires_at, of } => {
+            let workspace = of.id(&opened.store).await?;
+            let ends = expires_at.map(Some);
+            let secret = open::secret_keys(config, &opened).await?;
+            let store = &opened.store;
+            let (_, text) = keys::rotate(store, &secret, None, &workspace, &id, ends).await?;
+            say!("{}", *text);
+            let (action, resource) = ("mindhost keys rotate", format!("/keys/{id}"));
+            audit::by_hand(&opened.store, &workspace, action, resource, None).await?;
+        }
+        Keys::Revoke { id, of } => {
+            let workspace = of.id(&opened.store).await?;
+            keys::revoke(&opened.store, None, &workspace, &id).await?;
+            say!("revoked; servers that run notice within seconds");
+            let (action, resource) = ("mindhost keys revoke", format!("/keys/{id}"));
+            audit::by_hand(&opened.store, &workspace, action, resource, None).await?;
+        }
+    }
+    opened.store.close().await;
+    Ok(())
+}
+
+fn line(key: &Key) -> String {
+    let state = match (key.revoked_at, key.expires_at) {
+        (Some(at), _) => format!("revoked {at:.0}"),
+        (None, Some(at)) if key.has_ended() => format!("expired {at:.0}"),
+        (None, Some(at)) => format!("expires {at:.0}"),
+        (None, None) => "valid".to_owned(),
+    };
+    let used = key
+        .last_used_at
+        .map_or("never used".to_owned(), |at| format!("used {at:.0}"));
+    let role = key.role.as_str();
+    format!(
+        "{}  {:<11}  {role:<8}  {state}, {used}  {}",
+        key.id,
+        key.prefix,
+        names::shown(&key.name)
+    )
+}

@@ -1,0 +1,167 @@
+//! Loads the plugins as the configuration says.
+
+use mindhost_plugins::active::ActivePlugins;
+use std::{
+    net::{IpAddr, SocketAddr},
+    path::Path,
+    sync::Arc,
+};
+
+use anyhow::Context;
+use mindhost_base::config::{Config, Switch};
+use mindhost_core::{
+    datasources,
+    secrets::{SecretKeys, Source},
+};
+use mindhost_plugins::{
+    registry::{Active, Compilers, Registry, Sources},
+    rights::Incumbents,
+    signatures::Trust,
+};
+use mindhost_runtime::policy::{EgressRules, FixedPolicy, Locality, Policy, WhileLocal};
+use mindhost_store::Store;
+
+/// What the key of compiled plugins is derived for.
+pub(super) const CACHE: &str = "compiled plugins";
+
+/// Why others than those on this machine may be able to ask, as far as the settings say: what ends
+/// `egress.allow_loopback = "auto"` before any request came. `listens` is where the API is served.
+pub(super) fn why_remote(config: &Config, listens: IpAddr) -> Option<&'static str> {
+    if !listens.is_loopback() {
+        return Some("the server listens on more than loopback");
+    }
+    let has_proxies = !config.server.trusted_proxies.is_empty();
+    has_proxies.then_some("server.trusted_proxies is set")
+}
+
+/// Every plugin of the plugins directory, verified and ready. `own` is where this server listens, its API first; `locality`
+/// says as long as the server runs who can ask.
+pub(super) async fn load(
+    config: &Config,
+    store: &Store,
+    keys: &SecretKeys,
+    own: &[SocketAddr],
+    locality: &Arc<Locality>,
+) -> anyhow::Result<Registry> {
+    if is_same(&config.plugins_dir, &config.artifacts_dir()) {
+        anyhow::bail!(
+            "plugins_dir is {}, where the server itself keeps what is installed; set it to another directory",
+            config.plugins_dir.display()
+        );
+    }
+    let rules = FixedPolicy {
+        egress: EgressRules {
+            // Of "auto" the locality says more.
+            allow_loopback: config.egress.allow_loopback != Switch::Off,
+            allow_private: config.egress.allow_private,
+            allow: config.egress.allow.clone(),
+            deny: config.egress.deny.clone(),
+            allow_ports: config.egress.allow_ports.clone(),
+        },
+        data_dir: config.data_dir.clone(),
+        file_roots: config.files.roots.clone(),
+        reserved: reserved(config, own).await?,
+    };
+    for root in rules.refused_roots() {
+        let root = root.display();
+        tracing::warn!(%root, "this directory of files.roots is not used: it and the data directory lie in each other");
+    }
+    let policy: Arc<dyn Policy> = match config.egress.allow_loopback {
+        Switch::Auto => Arc::new(WhileLocal {
+            rules,
+            locality: locality.clone(),
+        }),
+        Switch::On | Switch::Off => Arc::new(rules),
+    };
+    let registry = Registry::load(Sources {
+        import: true,
+        compilers: Compilers::of_this_program(),
+        soon: true,
+        active: ActivePlugins(store).all().await?,
+        incumbents: ActivePlugins(store).incumbents().await?,
+        pinned: datasources::pinned(store).await?,
+        ..sources(config, Some(keys.derive(CACHE)), policy)?
+    });
+    let registry = registry.await?;
+    let rights = |digest: &str| registry.rights(digest);
+    ActivePlugins(store)
+        .add_first(&registry.active(), rights)
+        .await?;
+    Ok(registry)
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
+}
+
+/// Every plugin of the plugins directory, to look at: none of them may reach anything. Compiled code is kept only
+/// where there is a key already that can seal it.
+pub(super) async fn inspect(config: &Config) -> anyhow::Result<Registry> {
+    let policy = FixedPolicy {
+        egress: EgressRules::default(),
+        data_dir: config.data_dir.clone(),
+        file_roots: Vec::new(),
+        reserved: Vec::new(),
+    };
+    let key = Source::read_file(config).await?;
+    let key = key.first().map(|key| key.derive(CACHE));
+    Ok(Registry::load(Sources {
+        active: remembered(config).await,
+        ..sources(config, key, Arc::new(policy))?
+    })
+    .await?)
+}
+
+/// Who served at the last start; nobody where there was none. What is wrong with the store, others say.
+async fn remembered(config: &Config) -> Active {
+    let is_there =
+        config.database_url.get().is_some() || config.data_dir.join("mindhost.db").exists();
+    if !is_there {
+        return Active::new();
+    }
+    match Store::open(config).await {
+        Ok(store) => ActivePlugins(&store).all().await.unwrap_or_default(),
+        Err(_) => Active::new(),
+    }
+}
+
+fn sources(
+    config: &Config,
+    seal_key: Option<[u8; 32]>,
+    policy: Arc<dyn Policy>,
+) -> anyhow::Result<Sources> {
+    let plugins = &config.plugins;
+    let trust = Trust::new(plugins.require_signature, &plugins.trusted_keys);
+    Ok(Sources {
+        plugins_dir: config.plugins_dir.clone(),
+        artifacts_dir: config.artifacts_dir(),
+        import: false,
+        compilers: Compilers::Inside,
+        soon: false,
+        cache_dir: seal_key.is_some().then(|| config.cache_dir()),
+        seal_key: seal_key.unwrap_or_default(),
+        settings: plugins.limits.clone(),
+        trust: trust.map_err(anyhow::Error::msg)?,
+        policy,
+        active: Active::new(),
+        incumbents: Incumbents::default(),
+        pinned: Vec::new(),
+    })
+}
+
+/// The server's own addresses, which no plugin may reach: its listeners, and its store when that is a server. One that
+/// cannot be told cannot be refused either, so without it nothing starts.
+async fn reserved(config: &Config, own: &[SocketAddr]) -> anyhow::Result<Vec<SocketAddr>> {
+    let mut reserved = own.to_vec();
+    let url = config.database_url.get();
+    if let Some((host, port)) = url.and_then(Store::server) {
+        let found = tokio::net::lookup_host((host.as_str(), port));
+        let found = found.await.with_context(|| {
+            format!(
+                "the store's host `{host}` cannot be resolved, so plugins could not be kept away from it; check database_url and the name service"
+            )
+        })?;
+        reserved.extend(found);
+    }
+    Ok(reserved)
+}

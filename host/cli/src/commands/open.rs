@@ -1,0 +1,27 @@
+//! Opens what every command that works on the store needs.
+
+use mindhost_base::config::Config;
+use mindhost_core::{
+    rekeying,
+    secrets::{SecretKeys, Source},
+};
+use mindhost_store::{DEFAULT_WORKSPACE, Store};
+
+/// An open, migrated store.
+pub(super) struct Opened {
+    pub store: Store,
+    /// Id of the workspace `default`.
+    pub workspace: String,
+}
+
+pub(super) async fn store(config: &Config) -> anyhow::Result<Opened> {
+    let store = Store::open(config).await?;
+    store.migrate().await?;
+    let workspace = store.ensure_workspace(DEFAULT_WORKSPACE).await?;
+    Ok(Opened { store, workspace })
+}
+
+/// The secret keys, which make and prove keys.
+pub(super) async fn secret_keys(config: &Config, opened: &Opened) -> anyhow::Result<SecretKeys> {
+    Ok(rekeying::open(&Source::of(config)?, &opened.store).await?)
+}

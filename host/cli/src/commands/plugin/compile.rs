@@ -1,0 +1,39 @@
+//! `mindhost plugin compile`: the process beside a server that makes machine code of one component.
+
+use std::io;
+
+use clap::{Args, ValueEnum};
+use mindhost_base::config::Compiler;
+use mindhost_plugins::registry;
+
+/// The least right to the processors.
+const SPARE_NICENESS: i32 = 19;
+
+#[derive(Debug, Args)]
+pub(crate) struct Compile {
+    compiler: Made,
+    /// Run at normal priority.
+    #[arg(long, conflicts_with = "spare")]
+    urgent: bool,
+    /// Run at lowest priority.
+    #[arg(long)]
+    spare: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Made {
+    Cranelift,
+    Winch,
+}
+
+pub(super) fn run(compile: &Compile) -> anyhow::Result<()> {
+    if compile.spare {
+        // Without it this is as good as the others.
+        let _ = rustix::process::nice(SPARE_NICENESS);
+    }
+    let compiler = match compile.compiler {
+        Made::Cranelift => Compiler::Cranelift,
+        Made::Winch => Compiler::Winch,
+    };
+    registry::compile(compiler, io::stdin(), io::stdout().lock()).map_err(anyhow::Error::msg)
+}

@@ -1,0 +1,126 @@
+//! A plugin file with a configuration, for the commands that try a plugin by itself.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use anyhow::Context;
+use mindhost_base::config::{Config, PluginSettings};
+use mindhost_conformance::subject::Data;
+use mindhost_core::{connection_data::Rules, secrets::Source};
+use mindhost_plugin_api::Target;
+use mindhost_plugins::record::Tape;
+use mindhost_runtime::{
+    package::Package,
+    standalone::{self, Alone, Cache, grant_files},
+};
+
+use crate::commands::load_plugins;
+
+/// Instances that are enough for one author, and leave the machine's address space alone.
+const INSTANCES: u32 = 48;
+
+/// What a command is given, read and judged.
+pub(super) struct Configured {
+    pub package: Package,
+    /// As the host gives it to the plugin: paths are absolute.
+    pub config: mindhost_conformance::Config,
+    /// Directories that the configured files need.
+    pub roots: Vec<PathBuf>,
+    pub settings: PluginSettings,
+    cache: Option<Cache>,
+}
+
+impl Configured {
+    /// Reads the plugin and its configuration, and checks the one against the schema of the other.
+    pub async fn read(file: &Path, config: Option<&str>) -> anyhow::Result<Self> {
+        let own = Config::load()?;
+        let package = Package::read(file, own.plugins.limits.max_package_bytes)
+            .with_context(|| file.display().to_string())?;
+        let keys = Source::read_file(&own).await?;
+        let (config, roots) = configuration(&package, config)?;
+        Ok(Self {
+            package,
+            config,
+            roots,
+            cache: keys
+                .first()
+                .map(|key| (own.cache_dir(), key.derive(load_plugins::CACHE))),
+            settings: PluginSettings {
+                max_instances: own.plugins.limits.max_instances.min(INSTANCES),
+                ..own.plugins.limits
+            },
+        })
+    }
+
+    /// The plugin, ready to be called, with compiled code from the host's cache where there is one.
+    pub async fn load(&self) -> anyhow::Result<Alone> {
+        let loading = Alone::load(
+            self.package.clone(),
+            self.settings.clone(),
+            self.roots.clone(),
+            self.cache.clone(),
+        );
+        Ok(loading.await?)
+    }
+
+    /// A new recording of this plugin.
+    pub fn tape(&self, file: &Path, rows: bool) -> anyhow::Result<Arc<Tape>> {
+        let tape = Tape::create(file, &self.package.manifest, &self.package.digest, rows);
+        Ok(Arc::new(tape.with_context(|| file.display().to_string())?))
+    }
+
+    /// What the plugin is pointed at.
+    pub fn target(&self) -> Target {
+        target(self.config.connection_data.clone())
+    }
+
+    /// What the configuration grants, a line each.
+    pub fn grants(&self) -> Vec<String> {
+        let mut told = standalone::reaches(&self.package.manifest, &self.config.connection_data);
+        let roots = self.roots.iter();
+        told.extend(roots.map(|root| {
+            format!(
+                "(files below {} are granted for this run alone)",
+                root.display()
+            )
+        }));
+        told
+    }
+}
+
+/// A target of its own, so that no connection of another one serves it.
+pub(super) fn target(data: Data) -> Target {
+    Target {
+        id: uuid::Uuid::new_v4().to_string(),
+        workspace: "default".into(),
+        folder: "default".into(),
+        name: "this run".into(),
+        connection_data: Arc::new(data),
+        max_connections: 8,
+    }
+}
+
+fn configuration(
+    package: &Package,
+    given: Option<&str>,
+) -> anyhow::Result<(mindhost_conformance::Config, Vec<PathBuf>)> {
+    let mut config = match given {
+        Some(given) => mindhost_conformance::Config::read(given)?,
+        None => mindhost_conformance::Config::default(),
+    };
+    // Paths are meant from the file on that has them.
+    let base = match given {
+        Some(given) if !given.trim_start().starts_with('{') => Path::new(given)
+            .parent()
+            .unwrap_or(Path::new(""))
+            .to_owned(),
+        _ => PathBuf::new(),
+    };
+    let roots = grant_files(&package.manifest, &mut config.connection_data, &base);
+    Rules::new(&package.manifest.connection_data)
+        .check(&config.connection_data)
+        .context("--config does not fit the plugin's schema of connection_data")?;
+    Ok((config, roots))
+}

@@ -1,0 +1,321 @@
+//! Plugins in OCI registries: one layer with the component, one with its signature.
+//!
+//! The media types are those of the CNCF for WebAssembly artifacts
+//! (<https://tag-runtime.cncf.io/wgs/wasm/deliverables/wasm-oci-artifact/>); the signature is a further layer.
+
+mod told;
+
+use std::{fs, path::PathBuf, time::Duration};
+
+use anyhow::{Context, bail, ensure};
+use bytes::Bytes;
+use clap::Args;
+use futures_util::TryStreamExt;
+use mindhost_base::config::Config as Settings;
+use mindhost_plugins::{artifacts::MAX_SIGNATURE, signatures};
+use oci_client::{
+    Client, Reference,
+    client::{ClientConfig, ClientProtocol, Config, ImageLayer},
+    manifest::OciImageManifest,
+    secrets::RegistryAuth,
+};
+use serde_json::json;
+
+use self::told::told;
+use super::{files, install::Parcel};
+use crate::commands::say::{aside, say};
+
+/// What a reference begins with.
+const SCHEME: &str = "oci://";
+const WASM: &str = "application/wasm";
+const WASM_CONFIG: &str = "application/vnd.wasm.config.v0+json";
+const MINISIG: &str = "application/vnd.mindhost.signature.minisign";
+/// Silence of a registry that ends a transfer.
+const SILENCE: Duration = Duration::from_secs(60);
+/// The manifest of the artifact names the plugin so.
+const NAME: &str = "org.opencontainers.image.title";
+const VERSION: &str = "org.opencontainers.image.version";
+
+/// How a registry is reached.
+#[derive(Debug, Args)]
+pub(crate) struct Access {
+    /// The user of the registry.
+    #[arg(long, value_name = "USER")]
+    registry_user: Option<String>,
+    /// A file with the user's password or token.
+    #[arg(long, value_name = "FILE", requires = "registry_user")]
+    registry_password_file: Option<PathBuf>,
+    /// Speak HTTP without TLS. Registries on this machine are always reached so.
+    #[arg(long)]
+    registry_http: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Push {
+    /// The plugin: a component with its manifest. FILE.minisig beside it is pushed with it.
+    file: PathBuf,
+    /// Where it goes: oci://registry.example.com/plugins/connector:1.2.0.
+    reference: String,
+    #[command(flatten)]
+    access: Access,
+}
+
+/// What a lock file says of a plugin in a registry.
+pub(super) struct Pinned<'a> {
+    pub source: &'a str,
+    /// SHA-256 of the component.
+    pub digest: &'a str,
+    /// Digest of the manifest, where it was kept.
+    pub manifest: Option<&'a str>,
+}
+
+pub(super) async fn push(push: &Push) -> anyhow::Result<()> {
+    let reference = reference(&push.reference)?;
+    let package = files::package(&push.file)?;
+    let signature = files::signature(&push.file)?;
+    if let Some(signature) = &signature {
+        let trusted = Settings::load()?.plugins.trusted_keys;
+        let trust = signatures::Trust::new(false, &trusted).map_err(anyhow::Error::msg)?;
+        let signer = signatures::claims(&package.bytes, signature)
+            .and_then(|()| trust.judge(&package, Some(signature)))
+            .with_context(|| push.file.display().to_string())?;
+        if let signatures::Signer::Unknown(key) = signer {
+            aside!(
+                "note: the key {key} of the signature is not among plugins.trusted_keys, so only what it says of itself was compared"
+            );
+        }
+    }
+    let manifest = &package.manifest;
+    let config = json!({
+        "architecture": "wasm", "os": "wasip2", "layerDigests": [format!("sha256:{}", package.digest)],
+    });
+    let config = Config::new(config.to_string(), WASM_CONFIG.to_owned(), None);
+    let mut layers = vec![ImageLayer::new(
+        Bytes::from(package.bytes),
+        WASM.to_owned(),
+        None,
+    )];
+    if let Some(signature) = signature {
+        layers.push(ImageLayer::new(signature, MINISIG.to_owned(), None));
+    }
+    let annotations = [(NAME, &manifest.name), (VERSION, &manifest.version)];
+    let annotations = annotations.map(|(name, value)| (name.to_owned(), value.clone()));
+    let image = OciImageManifest::build(&layers, &config, Some(annotations.into()));
+    let client = push.access.client(&reference);
+    let auth = push.access.auth()?;
+    client
+        .push(&reference, &layers, config, &auth, Some(image))
+        .await
+        .map_err(|error| told(&push.reference, error))?;
+    say!("{}{reference} is sha256:{}", SCHEME, package.digest);
+    Ok(())
+}
+
+/// The plugin behind a reference.
+pub(super) async fn pull(source: &str, access: &Access, max_bytes: u64) -> anyhow::Result<Parcel> {
+    Pull::new(source, access, max_bytes)?.by_manifest().await
+}
+
+/// The plugin that a lock file means: that of its manifest, whatever the tag is now, else the component alone.
+pub(super) async fn pull_locked(
+    pinned: Pinned<'_>,
+    access: &Access,
+    max_bytes: u64,
+) -> anyhow::Result<Parcel> {
+    let mut pull = Pull::new(pinned.source, access, max_bytes)?;
+    let tagged = pull.reference.clone();
+    if let Some(manifest) = pinned.manifest {
+        pull.reference = tagged.clone_with_digest(manifest.to_owned());
+    }
+    let found = pull.by_manifest().await;
+    match &found {
+        Ok(parcel) if parcel.verify(pinned.digest).is_ok() => return found,
+        Ok(_) => {}
+        Err(error) if error.is::<told::Unknown>() => {}
+        Err(_) => return found,
+    }
+    // The registry may have the bytes still. Their signature was named by the manifest alone.
+    pull.reference = tagged;
+    match pull.layer(&format!("sha256:{}", pinned.digest)).await {
+        Err(error) if error.is::<told::Unknown>() => found,
+        Err(error) => Err(error),
+        Ok(bytes) => Ok(Parcel {
+            bytes,
+            signature: None,
+            source: pinned.source.to_owned(),
+            manifest: None,
+        }),
+    }
+}
+
+/// Something that is pulled from a registry.
+struct Pull<'a> {
+    source: &'a str,
+    reference: Reference,
+    client: Client,
+    auth: RegistryAuth,
+    max_bytes: u64,
+}
+
+impl<'a> Pull<'a> {
+    fn new(source: &'a str, access: &Access, max_bytes: u64) -> anyhow::Result<Self> {
+        let reference = reference(source)?;
+        Ok(Self {
+            source,
+            client: access.client(&reference),
+            auth: access.auth()?,
+            reference,
+            max_bytes,
+        })
+    }
+
+    async fn by_manifest(&self) -> anyhow::Result<Parcel> {
+        let pulled = self.client.pull_image_manifest(&self.reference, &self.auth);
+        let (manifest, digest) = pulled.await.map_err(|error| told(self.source, error))?;
+        let one = |media_type: &str| {
+            let mut layers = manifest.layers.iter();
+            layers.find(|layer| layer.media_type == media_type)
+        };
+        let Some(component) = one(WASM) else {
+            bail!(
+                "{} has no layer of the type {WASM}, so it is no plugin",
+                self.source
+            );
+        };
+        let bytes = self.layer(&component.digest).await?;
+        let signature = match one(MINISIG) {
+            None => None,
+            Some(layer) => {
+                let text = self.blob(&layer.digest, MAX_SIGNATURE).await?;
+                let text = String::from_utf8(text).ok();
+                Some(text.with_context(|| format!("the signature of {} is not text", self.source))?)
+            }
+        };
+        Ok(Parcel {
+            bytes,
+            signature,
+            source: self.source.to_owned(),
+            manifest: Some(digest),
+        })
+    }
+
+    /// A plugin file.
+    async fn layer(&self, digest: &str) -> anyhow::Result<Vec<u8>> {
+        self.blob(digest, self.max_bytes).await
+    }
+
+    /// A blob of at most so many bytes; the client compares it with its digest.
+    async fn blob(&self, digest: &str, max_bytes: u64) -> anyhow::Result<Vec<u8>> {
+        let registry = self.reference.resolve_registry();
+        self.client.store_auth_if_needed(registry, &self.auth).await;
+        let pulled = self.client.pull_blob_stream(&self.reference, digest).await;
+        let pulled = pulled.map_err(|error| told(self.source, error))?;
+        let mut stream = pulled.stream;
+        let mut bytes = Vec::new();
+        while let Some(some) = stream
+            .try_next()
+            .await
+            .with_context(|| self.source.to_owned())?
+        {
+            ensure!(
+                (bytes.len() + some.len()) as u64 <= max_bytes,
+                "{} has a layer of more than {max_bytes} bytes, which is the most that is taken (plugins.max_package_bytes)",
+                self.source
+            );
+            bytes.extend_from_slice(&some);
+        }
+        Ok(bytes)
+    }
+}
+
+/// Whether a source is a reference to a registry. One of a place that nothing is fetched from is an error.
+pub(super) fn is_reference(source: &str) -> anyhow::Result<bool> {
+    match source.split_once("://") {
+        None => Ok(false),
+        Some(("oci", _)) => Ok(true),
+        // Without what follows, which may hold a password.
+        Some((scheme, _)) => bail!(
+            "nothing is fetched from {}://…; name a file, a directory, or a reference like oci://registry.example.com/plugins/connector:1.2.0",
+            scheme.escape_debug().take(20).collect::<String>()
+        ),
+    }
+}
+
+fn reference(text: &str) -> anyhow::Result<Reference> {
+    let Some(reference) = text.strip_prefix(SCHEME) else {
+        // It may be anything, a password too.
+        bail!(
+            "that is no reference; write it like oci://registry.example.com/plugins/connector:1.2.0"
+        );
+    };
+    // All that may stand behind an @ is a digest.
+    let mut after = reference.split('@').skip(1);
+    if !after.all(|rest| rest.starts_with("sha256:") || rest.starts_with("sha512:")) {
+        bail!(
+            "a reference holds no user and password; give them with --registry-user and --registry-password-file"
+        );
+    }
+    reference.parse().with_context(|| text.to_owned())
+}
+
+impl Access {
+    fn client(&self, reference: &Reference) -> Client {
+        let registry = reference.resolve_registry();
+        let host = registry.rsplit_once(':').map_or(registry, |(host, _)| host);
+        let is_here = matches!(host, "localhost" | "127.0.0.1" | "[::1]");
+        let protocol = match is_here || self.registry_http {
+            true => ClientProtocol::Http,
+            false => ClientProtocol::Https,
+        };
+        Client::new(ClientConfig {
+            protocol,
+            read_timeout: Some(SILENCE),
+            connect_timeout: Some(SILENCE),
+            ..ClientConfig::default()
+        })
+    }
+
+    fn auth(&self) -> anyhow::Result<RegistryAuth> {
+        let Some(user) = &self.registry_user else {
+            return Ok(RegistryAuth::Anonymous);
+        };
+        let password = match &self.registry_password_file {
+            None => String::new(),
+            Some(file) => fs::read_to_string(file)
+                .with_context(|| format!("{}", file.display()))?
+                .trim_end()
+                .to_owned(),
+        };
+        Ok(RegistryAuth::Basic(user.clone(), password))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_in_a_reference_is_refused_and_not_repeated() {
+        for text in [
+            "oci://me:hunter2@registry.example.com/plugins/x:1",
+            "oci://me:hunt/er2@registry.example.com/plugins/x:1",
+            "oci://me:hunter2@registry.example.com/x@sha256:00",
+        ] {
+            let error = format!("{:#}", reference(text).unwrap_err());
+            assert!(
+                !error.contains("er2") && error.contains("--registry-user"),
+                "{error}"
+            );
+        }
+        let error = is_reference("https://me:hunter2@host/x.wasm").unwrap_err();
+        assert!(!error.to_string().contains("hunter2"), "{error}");
+        assert!(is_reference("oci://registry.example.com/x:1").unwrap());
+        assert!(!is_reference("./x.wasm").unwrap());
+    }
+
+    #[test]
+    fn a_reference_by_digest_is_one() {
+        let text = format!("oci://127.0.0.1:5000/x@sha256:{}", "0".repeat(64));
+        assert!(reference(&text).is_ok());
+    }
+}

@@ -1,0 +1,203 @@
+//! `mindhost plugin install`
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use base64::{Engine, prelude::BASE64_STANDARD};
+use clap::Args;
+use mindhost_base::config::Config;
+use mindhost_runtime::package;
+use reqwest13::Method;
+use serde_json::Value;
+
+use super::{
+    super::remote::{Failure, Remote, Server},
+    activate, fetch, files, lock, text,
+};
+use crate::commands::say::{aside, say};
+
+#[derive(Debug, Args)]
+pub(crate) struct Install {
+    /// A file, a directory with .wasm files, or a reference such as oci://registry.example.com/plugins/connector:1.2.0.
+    /// A signature is taken from FILE.minisig beside it.
+    #[arg(required_unless_present = "locked")]
+    source: Option<String>,
+    /// Only show what it is, who signed it and its access.
+    #[arg(long)]
+    dry_run: bool,
+    /// Let it serve at once; what serves already goes on.
+    #[arg(long)]
+    activate: bool,
+    #[command(flatten)]
+    accept: activate::Accept,
+    /// Write what was installed, with its digest and where it came from, into this file.
+    #[arg(long, value_name = "FILE")]
+    lock: Option<PathBuf>,
+    /// Install exactly what this file lists: the same bytes, from where they came from.
+    #[arg(long, value_name = "FILE", conflicts_with = "source")]
+    locked: Option<PathBuf>,
+    #[command(flatten)]
+    oci: fetch::Access,
+    #[command(flatten)]
+    remote: Remote,
+}
+
+/// A plugin file on its way to the server.
+pub(super) struct Parcel {
+    pub bytes: Vec<u8>,
+    pub signature: Option<String>,
+    /// Where it came from.
+    pub source: String,
+    /// Digest of the manifest that a registry has of it.
+    pub manifest: Option<String>,
+}
+
+/// Where one plugin file is.
+pub(super) enum Wanted {
+    File(PathBuf),
+    Reference(String),
+    Locked(lock::Wanted),
+}
+
+pub(super) async fn run(install: Install) -> anyhow::Result<()> {
+    let server = install.remote.server()?;
+    let max_bytes = Config::load()?.plugins.limits.max_package_bytes;
+    let all = match (&install.locked, &install.source) {
+        (Some(file), _) => lock::wanted(file)?,
+        (None, Some(source)) => wanted(source)?,
+        (None, None) => bail!("name what to install"),
+    };
+    let (count, mut failed) = (all.len(), 0);
+    for one in all {
+        let done = async {
+            let parcel = one.fetch(&install.oci, max_bytes).await?;
+            deliver(&server, &install, &parcel, count > 1).await
+        };
+        let Err(error) = done.await else { continue };
+        // What is wrong with the server or the key is not better for the next file.
+        if count == 1 || is_of_server(&error) {
+            return Err(error);
+        }
+        aside!("mindhost: {error:#}");
+        failed += 1;
+    }
+    match failed {
+        0 => Ok(()),
+        failed => bail!("{failed} of {count} failed; the others are as they were asked for"),
+    }
+}
+
+/// Installs one file, and whatever else is to be done with it.
+async fn deliver(
+    server: &Server,
+    install: &Install,
+    parcel: &Parcel,
+    is_one_of_many: bool,
+) -> anyhow::Result<()> {
+    let inspected = send(server, parcel, install.dry_run).await?;
+    if is_one_of_many {
+        say!("{}:", parcel.source);
+    }
+    say!("{}", text::asks(&inspected));
+    if install.dry_run {
+        return Ok(());
+    }
+    say!("installed");
+    if let Some(file) = &install.lock {
+        lock::add(file, &inspected, parcel)?;
+    }
+    if install.activate {
+        let text = |name: &str| inspected[name].as_str().unwrap_or_default();
+        let (name, digest) = (text("name"), text("digest"));
+        let served = activate::serve(server, name, digest, &install.accept).await;
+        served.with_context(|| format!("{} is installed and does not serve", parcel.source))?;
+    }
+    Ok(())
+}
+
+async fn send(server: &Server, parcel: &Parcel, dry_run: bool) -> anyhow::Result<Value> {
+    let mut request = server
+        .request(Method::POST, &["plugins"])
+        .query(&[("dry_run", dry_run)])
+        .header("content-type", "application/wasm")
+        .body(parcel.bytes.clone());
+    if let Some(signature) = &parcel.signature {
+        request = request.header("x-mindhost-signature", BASE64_STANDARD.encode(signature));
+    }
+    server
+        .send(request)
+        .await
+        .with_context(|| parcel.source.clone())
+}
+
+fn is_of_server(error: &anyhow::Error) -> bool {
+    match error.downcast_ref::<Failure>() {
+        Some(Failure::Answered { status, .. }) => matches!(status, 401 | 403),
+        Some(Failure::Unreachable(_)) => true,
+        None => false,
+    }
+}
+
+impl Parcel {
+    /// Fails when the bytes are not those of a digest.
+    pub(super) fn verify(&self, digest: &str) -> anyhow::Result<()> {
+        let found = package::digest(&self.bytes);
+        match found == digest {
+            true => Ok(()),
+            false => bail!(
+                "{} has the digest {found} now, and {digest} was asked for; it was not installed",
+                self.source
+            ),
+        }
+    }
+}
+
+impl Wanted {
+    /// The file, with its signature.
+    pub(super) async fn fetch(
+        &self,
+        oci: &fetch::Access,
+        max_bytes: u64,
+    ) -> anyhow::Result<Parcel> {
+        match self {
+            Self::File(path) => file(path, max_bytes),
+            Self::Reference(source) => fetch::pull(source, oci, max_bytes).await,
+            Self::Locked(locked) => locked.fetch(oci, max_bytes).await,
+        }
+    }
+}
+
+/// The files behind a source.
+fn wanted(source: &str) -> anyhow::Result<Vec<Wanted>> {
+    if fetch::is_reference(source)? {
+        return Ok(vec![Wanted::Reference(source.to_owned())]);
+    }
+    let path = Path::new(source);
+    if !path.is_dir() {
+        return Ok(vec![Wanted::File(path.to_owned())]);
+    }
+    let mut files: Vec<PathBuf> = std::fs::read_dir(path)
+        .with_context(|| format!("{}", path.display()))?
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "wasm")
+        })
+        // Of a directory nobody expects that it is a plugin; whatever else is none is said.
+        .filter(|path| !path.is_dir())
+        .collect();
+    files.sort();
+    match files.is_empty() {
+        true => bail!("{} holds no .wasm file", path.display()),
+        false => Ok(files.into_iter().map(Wanted::File).collect()),
+    }
+}
+
+pub(super) fn file(path: &Path, max_bytes: u64) -> anyhow::Result<Parcel> {
+    Ok(Parcel {
+        bytes: files::read(path, max_bytes)?,
+        signature: files::signature(path)?,
+        source: path.display().to_string(),
+        manifest: None,
+    })
+}

@@ -1,0 +1,133 @@
+//! What a plugin says while a command runs it, out of the host's own log lines.
+
+use std::fmt;
+
+use tracing::{
+    Event, Level, Subscriber,
+    field::{Field, Visit},
+};
+use tracing_subscriber::{Layer, layer::Context, prelude::*};
+
+/// One thing that the host noticed of a plugin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    /// A log line of the plugin's.
+    Said(Level, String),
+    /// The sandbox refused something; why.
+    Refused(String),
+    /// So many log lines were more than it may write.
+    Dropped(u64),
+    /// The plugin trapped; the details.
+    Failed(String),
+}
+
+/// Hands every line on; nothing else of this process is logged. Once in a process.
+pub(super) fn listen(hear: impl Fn(Line) + Send + Sync + 'static) -> anyhow::Result<()> {
+    Ok(tracing_subscriber::registry()
+        .with(Lines(hear))
+        .try_init()?)
+}
+
+struct Lines<F>(F);
+
+impl<S: Subscriber, F: Fn(Line) + Send + Sync + 'static> Layer<S> for Lines<F> {
+    fn on_event(&self, event: &Event<'_>, _context: Context<'_, S>) {
+        if !event.metadata().target().starts_with("mindhost_plugin_api") {
+            return;
+        }
+        let mut fields = Fields::default();
+        event.record(&mut fields);
+        if let Some(line) = fields.line(*event.metadata().level()) {
+            (self.0)(line);
+        }
+    }
+}
+
+/// The fields with which `plugins/wasm` logs.
+#[derive(Default)]
+struct Fields {
+    message: String,
+    why: Option<String>,
+    detail: Option<String>,
+    dropped: Option<u64>,
+    has_target: bool,
+}
+
+impl Fields {
+    fn line(self, level: Level) -> Option<Line> {
+        match self {
+            Self {
+                dropped: Some(dropped),
+                ..
+            } => Some(Line::Dropped(dropped)),
+            Self { why: Some(why), .. } => Some(Line::Refused(why)),
+            Self {
+                detail: Some(detail),
+                message,
+                ..
+            } => Some(Line::Failed(format!("{message}: {detail}"))),
+            Self {
+                has_target: true,
+                message,
+                ..
+            } => Some(Line::Said(level, message)),
+            _ => None,
+        }
+    }
+
+    fn text(&mut self, name: &str, text: String) {
+        match name {
+            "message" => self.message = text,
+            "why" => self.why = Some(text),
+            "detail" => self.detail = Some(text),
+            "target" => self.has_target = true,
+            _ => {}
+        }
+    }
+}
+
+impl Visit for Fields {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.text(field.name(), format!("{value:?}"));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.text(field.name(), value.to_owned());
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        if field.name() == "dropped" {
+            self.dropped = Some(value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    #[test]
+    fn lines_of_plugins_are_told_apart() {
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let hears = Arc::clone(&heard);
+        let hear = move |line| hears.lock().unwrap().push(line);
+        let subscriber = tracing_subscriber::registry().with(Lines(hear));
+        tracing::subscriber::with_default(subscriber, || {
+            tracing::info!(target: "mindhost_runtime", plugin = "p", target = "t", "hello");
+            tracing::info!(target: "mindhost_runtime", plugin = "p", target = "t", why = "no", "refused a plugin");
+            tracing::warn!(target: "mindhost_runtime", plugin = "p", target = "t", dropped = 7_u32, "too much");
+            tracing::warn!(target: "mindhost_runtime", plugin = "p", detail = "at f", "it panicked");
+            tracing::info!(target: "mindhost_runtime", plugin = "p", "compiling");
+            tracing::info!(target: "mindhost_store", target = "t", "something else");
+        });
+        let expected = [
+            Line::Said(Level::INFO, "hello".into()),
+            Line::Refused("no".into()),
+            Line::Dropped(7),
+            Line::Failed("it panicked: at f".into()),
+        ];
+        assert_eq!(*heard.lock().unwrap(), expected);
+    }
+}

@@ -1,0 +1,136 @@
+//! `mindhost plugin list`, and what `doctor` says of the plugins.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use mindhost_base::config::Config;
+use mindhost_plugin_api::PluginKind;
+use mindhost_plugins::registry::{Installed, Status};
+
+use reqwest13::Method;
+
+use super::{
+    super::{finding::Finding, load_plugins, remote::Remote},
+    health, text,
+};
+use crate::commands::say::say;
+
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// List what lies in this directory, in that of the settings unless one is named, without asking any server.
+    #[arg(long, value_name = "DIR", num_args = 0..=1, conflicts_with_all = ["server", "key_file"])]
+    dir: Option<Option<PathBuf>>,
+    #[command(flatten)]
+    remote: Remote,
+}
+
+pub(super) async fn run(list: List) -> anyhow::Result<()> {
+    if let Some(dir) = list.dir {
+        return directory(dir).await;
+    }
+    let server = list.remote.server()?;
+    let request = server.request(Method::GET, &["plugins"]);
+    let plugins = server.send(request).await?;
+    for plugin in text::array(&plugins) {
+        let name = plugin["name"].as_str().unwrap_or_default();
+        let health = health::of(&server, name).await?;
+        say!("{}", text::listed(plugin, &health));
+    }
+    if text::array(&plugins).is_empty() {
+        say!("no plugin is installed");
+    }
+    Ok(())
+}
+
+/// What lies in a directory, and what this installation would do with it.
+async fn directory(dir: Option<PathBuf>) -> anyhow::Result<()> {
+    let mut config = Config::load()?;
+    // Of another directory than its own, what else this installation has is not asked for.
+    let is_own = dir.is_none();
+    if let Some(dir) = dir {
+        config.plugins_dir = dir;
+    }
+    let dir = &config.plugins_dir;
+    anyhow::ensure!(dir.is_dir(), "there is no directory {}", dir.display());
+    let registry = load_plugins::inspect(&config).await?;
+    let mut plugins = registry.installed();
+    plugins.retain(|plugin| is_own || plugin.file.is_some());
+    if plugins.is_empty() {
+        say!("there is no plugin in {}", dir.display());
+    }
+    plugins.iter().for_each(|plugin| say!("{}", line(plugin)));
+    Ok(())
+}
+
+/// What `doctor` has to say of the plugins.
+pub(in crate::commands) async fn examine(config: &Config) -> Vec<Finding> {
+    let dir = config.plugins_dir.display();
+    if !config.plugins_dir.is_dir() {
+        return vec![Finding::bad(
+            format!("plugins: there is no directory {dir}"),
+            "set plugins_dir to where the .wasm files are; without plugins nothing can be connected",
+        )];
+    }
+    let registry = match load_plugins::inspect(config).await {
+        Ok(registry) => registry,
+        Err(error) => {
+            return vec![Finding::bad(
+                format!("plugins: {error:#}"),
+                "see the settings of [plugins] and [egress]",
+            )];
+        }
+    };
+    if registry.installed().is_empty() {
+        return vec![Finding::bad(
+            format!("plugins: {dir} holds no .wasm file"),
+            "copy plugins there, or set plugins_dir",
+        )];
+    }
+    let mut findings: Vec<_> = registry.installed().iter().map(finding).collect();
+    let outdated = registry.outdated().into_iter();
+    findings.extend(outdated.map(|(plugin, reason)| {
+        Finding::Note(format!(
+            "plugin: {plugin} serves on, and could not be installed any more: {reason}"
+        ))
+    }));
+    if registry.models().is_empty() {
+        findings.push(Finding::bad(
+            "plugins: no model plugin is active",
+            "copy model-offline.wasm into the plugins directory",
+        ));
+    }
+    findings
+}
+
+fn finding(plugin: &Installed) -> Finding {
+    let shown = format!("plugin: {}", line(plugin));
+    match plugin.status {
+        Status::Refused(_) => Finding::bad(
+            shown,
+            "replace the file with a working one, or take it out of the directory",
+        ),
+        _ => Finding::Good(shown),
+    }
+}
+
+fn line(plugin: &Installed) -> String {
+    let file = plugin.file.as_ref().and_then(|file| file.file_name());
+    let file = file.map_or("(installed)".into(), |file| file.to_string_lossy());
+    let status = match &plugin.status {
+        Status::Active => "active".to_owned(),
+        Status::Inactive(reason) => format!("inactive: {reason}"),
+        Status::Refused(reason) => format!("refused: {reason}"),
+    };
+    let Some(about) = &plugin.about else {
+        return format!("{file}  {status}");
+    };
+    let serves = match about.kind {
+        PluginKind::Connector => about.engines.join(", "),
+        PluginKind::Model => "language models".to_owned(),
+    };
+    let digest = about.digest.get(..12).unwrap_or_default();
+    format!(
+        "{file}  {} {} ({serves})  {digest}  {status}",
+        about.name, about.version
+    )
+}

@@ -1,0 +1,359 @@
+//! `mindhost plugin new`: a project that builds, passes the conformance kit and serves as it is.
+
+mod files;
+
+use std::{
+    fmt::Write as _,
+    fs::{self, OpenOptions},
+    io::Write,
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+};
+
+use crate::commands::say::say;
+use anyhow::{Context, bail, ensure};
+use clap::{Args, ValueEnum};
+
+#[derive(Debug, Args)]
+pub(crate) struct New {
+    /// The name of the plugin: lower-case letters, digits and `-`. A connector serves the engine of that name, without
+    /// `connector-` before it.
+    name: String,
+    /// What it makes available.
+    #[arg(long, value_enum)]
+    kind: Kind,
+    /// What it is written in.
+    #[arg(long, value_enum)]
+    language: Language,
+    /// For Rust: the folder of the crate mindhost-sdk, `--sdk sdk/rust` in a checkout or where a packaged crate was
+    /// unpacked. Without it the project takes the crate from the registry, and builds where it is published.
+    #[arg(long, value_name = "FOLDER")]
+    sdk: Option<PathBuf>,
+    /// The folder to make; the name of the plugin when left out. It must not exist.
+    #[arg(long, short)]
+    output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Kind {
+    /// A SQL engine.
+    Connector,
+    /// A source that yields rows and knows no SQL.
+    Scanner,
+    /// A language model.
+    Model,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+enum Language {
+    Rust,
+    Javascript,
+    Python,
+}
+
+/// Names that cargo refuses for a package.
+const RESERVED: &str = " abstract alloc as async await become box break const continue core crate do dyn else enum \
+    extern false final fn for gen if impl in let loop macro match mod move mut override priv proc-macro pub ref return \
+    self static std struct super test trait true try type typeof unsafe unsized use virtual where while yield ";
+
+pub(super) fn run(new: &New) -> anyhow::Result<()> {
+    check_name(&new.name)?;
+    ensure!(
+        new.sdk.is_none() || new.language == Language::Rust,
+        "--sdk is for Rust; a project in another language has its SDK in its folder `mindhost`"
+    );
+    let folder = new
+        .output
+        .clone()
+        .unwrap_or_else(|| PathBuf::from(&new.name));
+    let words = words(new)?;
+    fs::create_dir(&folder).with_context(|| {
+        format!(
+            "{}: choose a folder that does not exist yet, in one that does",
+            folder.display()
+        )
+    })?;
+    for (name, text) in files::templates(new.kind, new.language) {
+        write(&folder, name, &filled(text, &words))?;
+    }
+    write(&folder, "README.md", &filled(files::README, &words))?;
+    for (name, text) in files::sdk(new.language) {
+        write(&folder.join("mindhost"), name, text)?;
+    }
+    say!(
+        "made {}. Now:\n    cd {}\n    ./build.sh\n    ./test.sh",
+        folder.display(),
+        folder.display()
+    );
+    if needs_registry(new) {
+        say!("{FROM_REGISTRY}");
+    }
+    Ok(())
+}
+
+/// What a project in Rust that was made without `--sdk` needs.
+const FROM_REGISTRY: &str = "It takes the crate mindhost-sdk from the registry. To build on a folder instead, a checkout's sdk/rust or an unpacked \
+    crate, make it with `--sdk FOLDER`, or write `mindhost-sdk = { path = \"FOLDER\" }` in its Cargo.toml.";
+
+fn needs_registry(new: &New) -> bool {
+    new.language == Language::Rust && new.sdk.is_none()
+}
+
+/// The rules for names of plugins, of engines and of packages at once.
+fn check_name(name: &str) -> anyhow::Result<()> {
+    let inside = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let valid = name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.len() <= 64
+        && name.chars().all(inside)
+        && !name.ends_with('-')
+        && name != "connector-";
+    if !valid {
+        bail!(
+            "`{}` cannot be the name of a plugin; use lower-case letters, digits and `-`, at most 64, a letter first and \
+             no `-` at the end",
+            name.escape_debug().take(80).collect::<String>()
+        );
+    }
+    ensure!(
+        !RESERVED.contains(&format!(" {name} ")),
+        "`{name}` is a word of Rust; choose another name, such as `connector-{name}`"
+    );
+    ensure!(
+        name != "mindhost-sdk",
+        "`mindhost-sdk` is the crate that a plugin in Rust depends on; choose another name"
+    );
+    Ok(())
+}
+
+/// What stands for what in the templates.
+fn words(new: &New) -> anyhow::Result<Vec<(&'static str, String)>> {
+    let engine = engine(&new.name);
+    let (language, source, needs) = match new.language {
+        Language::Rust => (
+            "Rust",
+            "src/lib.rs",
+            "Building needs `rustup target add wasm32-wasip2` once.",
+        ),
+        Language::Javascript => (
+            "JavaScript",
+            "plugin.js",
+            "Building needs Node 18 or newer.",
+        ),
+        Language::Python => (
+            "Python",
+            "plugin.py",
+            "Building needs Python 3.10 or newer.",
+        ),
+    };
+    let using = match new.kind {
+        Kind::Connector | Kind::Scanner => {
+            format!("A datasource then uses it as the engine `{engine}`.")
+        }
+        Kind::Model => format!("A provider then uses it as the plugin `{}`.", new.name),
+    };
+    let filter = match new.language {
+        Language::Rust | Language::Python => "filter_support",
+        Language::Javascript => "filterSupport",
+    };
+    let from = match needs_registry(new) {
+        true => format!(" {FROM_REGISTRY}"),
+        false => String::new(),
+    };
+    let mut words = vec![
+        ("{{about}}", files::about(new.kind).to_owned()),
+        ("{{name}}", new.name.clone()),
+        ("{{engine}}", engine.to_owned()),
+        ("{{title}}", title(engine)),
+        ("{{crate}}", new.name.replace('-', "_")),
+        ("{{language}}", language.to_owned()),
+        ("{{source}}", source.to_owned()),
+        ("{{needs}}", format!("{needs}{from}")),
+        ("{{use}}", using),
+        ("{{filter}}", filter.to_owned()),
+    ];
+    words.extend(sdk_words(new)?);
+    Ok(words)
+}
+
+fn engine(name: &str) -> &str {
+    name.strip_prefix("connector-").unwrap_or(name)
+}
+
+/// `open-sea` is `Open sea` to people.
+fn title(engine: &str) -> String {
+    let text = engine.replace('-', " ");
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
+}
+
+/// Where a project in Rust finds the SDK, and cargo-component the WIT in it.
+fn sdk_words(new: &New) -> anyhow::Result<Vec<(&'static str, String)>> {
+    let Some(sdk) = &new.sdk else {
+        let version = format!("{:?}", env!("CARGO_PKG_VERSION"));
+        return Ok(vec![("{{sdk}}", version), ("{{component}}", String::new())]);
+    };
+    let found = sdk
+        .canonicalize()
+        .with_context(|| format!("{}", sdk.display()))?;
+    let manifest = fs::read_to_string(found.join("Cargo.toml")).unwrap_or_default();
+    ensure!(
+        manifest.contains("name = \"mindhost-sdk\""),
+        "{}: this is not the folder of the crate mindhost-sdk; in the repository it is sdk/rust",
+        sdk.display()
+    );
+    let world = match new.kind {
+        Kind::Connector => "sql-connector",
+        Kind::Scanner => "scanner-connector",
+        Kind::Model => "model-provider",
+    };
+    let text = |path: &Path| toml_string(&path.to_string_lossy());
+    let mut component = format!(
+        "[package.metadata.component.target]\npath = {}\nworld = \"{world}\"\n\n[package.metadata.component.target.dependencies]\n",
+        text(&found.join("wit"))
+    );
+    for (package, folder) in wit_dependencies(&found.join("wit/deps"))? {
+        let _ = writeln!(
+            component,
+            "{} = {{ path = {} }}",
+            toml_string(&package),
+            text(&folder)
+        );
+    }
+    component.push('\n');
+    Ok(vec![
+        ("{{sdk}}", format!("{{ path = {} }}", text(&found))),
+        ("{{component}}", component),
+    ])
+}
+
+/// The packages that the WIT of the contract uses, each with its folder. The component model's own tools find them there by
+/// themselves; cargo-component wants to be told.
+fn wit_dependencies(folder: &Path) -> anyhow::Result<Vec<(String, PathBuf)>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
+        let path = entry?.path();
+        for file in fs::read_dir(&path)? {
+            let text = fs::read_to_string(file?.path())?;
+            let named = text.lines().find_map(|line| line.strip_prefix("package "));
+            if let Some((package, _)) = named.and_then(|name| name.split_once('@')) {
+                found.push((package.to_owned(), path.clone()));
+            }
+        }
+    }
+    found.sort();
+    found.dedup();
+    Ok(found)
+}
+
+/// JSON's strings are strings of TOML.
+fn toml_string(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+fn filled(template: &str, words: &[(&str, String)]) -> String {
+    words
+        .iter()
+        .fold(template.to_owned(), |text, (word, value)| {
+            text.replace(word, value)
+        })
+}
+
+/// Writes a file that is not there yet. Scripts can be run.
+fn write(folder: &Path, name: &str, text: &str) -> anyhow::Result<()> {
+    let path = folder.join(name);
+    let mode = if name.ends_with(".sh") { 0o777 } else { 0o666 };
+    let written = || {
+        fs::create_dir_all(path.parent().unwrap_or(folder))?;
+        let mut options = OpenOptions::new();
+        let mut file = options
+            .write(true)
+            .create_new(true)
+            .mode(mode)
+            .open(&path)?;
+        file.write_all(text.as_bytes())
+    };
+    written().with_context(|| format!("{}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_plugins_engines_and_packages_alike() {
+        for name in ["space", "connector-space", "a1-b2"] {
+            check_name(name).unwrap();
+        }
+        for name in [
+            "",
+            "Space",
+            "1a",
+            "-a",
+            "a-",
+            "a b",
+            "../a",
+            "a/b",
+            "a_b",
+            "ä",
+            "test",
+            "mindhost-sdk",
+            "connector-",
+            &"a".repeat(65),
+        ] {
+            assert!(check_name(name).is_err(), "{name}");
+        }
+        let said = check_name("a-").unwrap_err().to_string();
+        assert!(said.contains("no `-` at the end"), "{said}");
+        assert_eq!(title(engine("connector-open-sea")), "Open sea");
+    }
+
+    #[test]
+    fn every_placeholder_of_the_templates_is_known() {
+        for kind in [Kind::Connector, Kind::Scanner, Kind::Model] {
+            for language in [Language::Rust, Language::Javascript, Language::Python] {
+                let new = New {
+                    name: "space".into(),
+                    kind,
+                    language,
+                    sdk: None,
+                    output: None,
+                };
+                let words = words(&new).unwrap();
+                let readme = filled(files::README, &words);
+                assert_eq!(
+                    readme.contains("--sdk FOLDER"),
+                    language == Language::Rust,
+                    "{readme}"
+                );
+                let templates = files::templates(kind, language);
+                for (name, text) in templates.into_iter().chain([("README.md", files::README)]) {
+                    let text = filled(text, &words);
+                    assert!(!text.contains("{{"), "{name}: {text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn cargo_component_is_told_of_every_package_that_the_contract_uses() {
+        let wit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sdk/rust/wit");
+        let known = wit_dependencies(&wit.join("deps")).unwrap();
+        let mut used = Vec::new();
+        for file in fs::read_dir(&wit).unwrap() {
+            let path = file.unwrap().path();
+            if path.extension().is_none_or(|extension| extension != "wit") {
+                continue;
+            }
+            let text = fs::read_to_string(path).unwrap();
+            let uses = text.lines().map(str::trim_start);
+            let uses = uses.filter_map(|line| line.strip_prefix("use ")?.split_once('/'));
+            used.extend(uses.map(|(package, _)| package.to_owned()));
+        }
+        assert!(!used.is_empty());
+        for package in used {
+            assert!(known.iter().any(|(one, _)| *one == package), "{package}");
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! What a new project is made of: the templates and the SDKs of the repository, as they were when this was built.
+
+use super::{Kind, Language};
+
+/// A file: where it goes in the project, and its text.
+pub(super) type File = (&'static str, &'static str);
+
+/// A list of files below a folder of `sdk`, by their path there. `path => name` gives one another name.
+macro_rules! files {
+    ($folder:literal: $($path:literal $(=> $name:literal)?),* $(,)?) => {
+        &[$((
+            files!(@name $path $($name)?),
+            include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../sdk/", $folder, "/", $path)),
+        )),*]
+    };
+    (@name $path:literal) => { $path };
+    (@name $path:literal $name:literal) => { $name };
+}
+
+/// The text around what `about` says of a kind.
+pub(super) const README: &str = include_str!(concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../sdk/templates/README.md"
+));
+
+/// What a kind's README says of the project.
+pub(super) fn about(kind: Kind) -> &'static str {
+    let [(_, text)]: &[File; 1] = match kind {
+        Kind::Connector => files!("templates/connector": "about.md"),
+        Kind::Scanner => files!("templates/scanner": "about.md"),
+        Kind::Model => files!("templates/model": "about.md"),
+    };
+    text
+}
+
+/// The files in which placeholders are replaced.
+pub(super) fn templates(kind: Kind, language: Language) -> Vec<File> {
+    [of_kind(kind), of_language(language), source(kind, language)].concat()
+}
+
+/// The SDK that is a part of the project, below its folder `mindhost`; a project in Rust depends on a crate instead.
+pub(super) fn sdk(language: Language) -> Vec<File> {
+    match language {
+        Language::Rust => Vec::new(),
+        Language::Javascript => [JAVASCRIPT, WIT].concat(),
+        Language::Python => [PYTHON, WIT].concat(),
+    }
+}
+
+fn of_kind(kind: Kind) -> &'static [File] {
+    match kind {
+        Kind::Connector => {
+            files!("templates/connector": "manifest.json", "test.json", "test.sh", "server.py")
+        }
+        Kind::Scanner => {
+            files!("templates/scanner": "manifest.json", "test.json", "test.sh", "planets.jsonl")
+        }
+        Kind::Model => files!("templates/model": "manifest.json", "test.json", "test.sh"),
+    }
+}
+
+fn of_language(language: Language) -> &'static [File] {
+    match language {
+        Language::Rust => files!("templates/rust":
+            "Cargo.toml.in" => "Cargo.toml", "build.sh", "gitignore" => ".gitignore"),
+        Language::Javascript => files!("templates/javascript":
+            "package.json", "build.sh", "gitignore" => ".gitignore"),
+        Language::Python => files!("templates/python":
+            "requirements.txt", "build.sh", "gitignore" => ".gitignore"),
+    }
+}
+
+fn source(kind: Kind, language: Language) -> &'static [File] {
+    match (language, kind) {
+        (Language::Rust, Kind::Connector) => {
+            files!("templates/rust/connector": "src/lib.rs", "src/lines.rs")
+        }
+        (Language::Rust, Kind::Scanner) => files!("templates/rust/scanner": "src/lib.rs"),
+        (Language::Rust, Kind::Model) => files!("templates/rust/model": "src/lib.rs"),
+        (Language::Javascript, Kind::Connector) => {
+            files!("templates/javascript/connector": "plugin.js")
+        }
+        (Language::Javascript, Kind::Scanner) => {
+            files!("templates/javascript/scanner": "plugin.js")
+        }
+        (Language::Javascript, Kind::Model) => files!("templates/javascript/model": "plugin.js"),
+        (Language::Python, Kind::Connector) => files!("templates/python/connector": "plugin.py"),
+        (Language::Python, Kind::Scanner) => files!("templates/python/scanner": "plugin.py"),
+        (Language::Python, Kind::Model) => files!("templates/python/model": "plugin.py"),
+    }
+}
+
+const JAVASCRIPT: &[File] = files!("javascript":
+    "build.mjs", "catalog.js", "connector.js", "control.js", "entry.js", "error.js", "files.js", "http.js",
+    "index.d.ts", "index.js", "model.js", "rows.js", "scanner.js", "text.js", "wasi.js");
+
+const PYTHON: &[File] = files!("python/mindhost":
+    "__init__.py", "build.py", "catalog.py", "control.py", "errors.py", "http.py", "kinds.py", "log.py", "rows.py",
+    "glue/connector.py", "glue/connector_world.py", "glue/model.py", "glue/model_world.py", "glue/scanner.py",
+    "glue/scanner_world.py", "glue/shared.py");
+
+const WIT: &[File] = files!("wit":
+    "worlds.wit" => "wit/worlds.wit",
+    "deps/mindhost-plugin/catalog.wit" => "wit/deps/mindhost-plugin/catalog.wit",
+    "deps/mindhost-plugin/connector.wit" => "wit/deps/mindhost-plugin/connector.wit",
+    "deps/mindhost-plugin/model.wit" => "wit/deps/mindhost-plugin/model.wit",
+    "deps/mindhost-plugin/scanner.wit" => "wit/deps/mindhost-plugin/scanner.wit",
+    "deps/mindhost-plugin/types.wit" => "wit/deps/mindhost-plugin/types.wit",
+    "deps/mindhost-plugin/worlds.wit" => "wit/deps/mindhost-plugin/worlds.wit",
+    "deps/wasi-clocks/clocks.wit" => "wit/deps/wasi-clocks/clocks.wit",
+    "deps/wasi-filesystem/filesystem.wit" => "wit/deps/wasi-filesystem/filesystem.wit",
+    "deps/wasi-http/http.wit" => "wit/deps/wasi-http/http.wit",
+    "deps/wasi-io/io.wit" => "wit/deps/wasi-io/io.wit");

@@ -1,0 +1,33 @@
+//! `mindhost plugin pack`
+
+use std::{fs, path::PathBuf};
+
+use anyhow::Context;
+use clap::Args;
+use mindhost_runtime::package;
+
+#[derive(Debug, Args)]
+pub(crate) struct Pack {
+    /// The component, as the compiler wrote it.
+    file: PathBuf,
+    /// The manifest, JSON.
+    #[arg(long, short)]
+    manifest: PathBuf,
+    /// Where the plugin goes.
+    #[arg(long, short)]
+    output: PathBuf,
+}
+
+pub(super) fn run(pack: &Pack) -> anyhow::Result<()> {
+    let Pack {
+        file,
+        manifest,
+        output,
+    } = pack;
+    let component = fs::read(file).with_context(|| format!("{}", file.display()))?;
+    let text = fs::read_to_string(manifest).with_context(|| format!("{}", manifest.display()))?;
+    let packed =
+        package::pack(&component, &text).with_context(|| format!("{}", manifest.display()))?;
+    fs::write(output, packed).with_context(|| format!("{}", output.display()))?;
+    Ok(())
+}

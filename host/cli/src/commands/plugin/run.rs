@@ -1,0 +1,355 @@
+//! `mindhost plugin run`: a plugin on its own, with what it is granted, what it logs and how long it takes.
+
+use std::{
+    io::{self, Write as _},
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use clap::Args;
+use mindhost_base::Error;
+use mindhost_plugin_api::{
+    Call, Connection, Connector, Dialect, Manifest, Model, ModelEvent, ModelMessage, ModelRequest,
+    Paging, Part, PluginKind, Role, Statement, TableRef,
+};
+use mindhost_plugins::record::recorded;
+use mindhost_runtime::standalone::Loaded;
+use mindhost_sql::{Scope, ScopeDatasource, ScopeTable, guard};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    configured::Configured,
+    lines::{self, Line},
+    print::{Format, Printer},
+};
+use crate::commands::say::{self, aside, say, say_part};
+
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// The plugin.
+    file: PathBuf,
+    /// A statement for a connector, a question for a model; without one the configuration is checked.
+    input: Option<String>,
+    /// Connection data: a file (JSON, or TOML where it ends in .toml) or the JSON itself. Paths in a file are meant from
+    /// that file on.
+    #[arg(long, short, value_name = "FILE|JSON")]
+    config: Option<String>,
+    /// List the tables.
+    #[arg(long, conflicts_with = "input")]
+    tables: bool,
+    /// Describe one table, as `name` or `schema.name`.
+    #[arg(long, value_name = "TABLE", conflicts_with_all = ["input", "tables"])]
+    describe: Option<String>,
+    /// How rows are written to standard output.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// Record the calls across the boundary in a file, without secrets, for `plugin replay`.
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Keep the rows in the recording too, and not only their number, size and digest.
+    #[arg(long, requires = "record")]
+    record_rows: bool,
+    /// Seconds that each step may take.
+    #[arg(long, default_value_t = 60)]
+    timeout: u64,
+}
+
+/// Rows that are asked for at a time.
+const ROWS: u32 = 8_192;
+
+pub(super) async fn run(run: Run) -> anyhow::Result<()> {
+    lines::listen(show_line)?;
+    let configured = Configured::read(&run.file, run.config.as_deref()).await?;
+    introduce(&configured.package.manifest, &configured);
+    let start = Instant::now();
+    let alone = configured.load().await?;
+    took("loaded", start);
+    let cancel = CancellationToken::new();
+    tokio::spawn(interrupted(cancel.clone()));
+    let session = Session {
+        configured: &configured,
+        call_timeout: Duration::from_secs(run.timeout),
+        cancel,
+        run: &run,
+    };
+    let tape = match &run.record {
+        None => None,
+        Some(file) => Some(configured.tape(file, run.record_rows)?),
+    };
+    let loaded = match &tape {
+        None => alone.loaded.clone(),
+        Some(tape) => recorded(&alone.loaded, tape),
+    };
+    let ended = match &loaded {
+        Loaded::Connector(connector) => session.connector(&**connector).await,
+        Loaded::Model(model) => session.model(&**model).await,
+    };
+    alone.drain().await;
+    if let Some(tape) = tape {
+        tape.finish()?;
+    }
+    ended
+}
+
+/// Ctrl-C stops what runs, down to the engine.
+async fn interrupted(cancel: CancellationToken) {
+    if tokio::signal::ctrl_c().await.is_ok() {
+        cancel.cancel();
+    }
+}
+
+/// What the plugin is and what it may reach; standard output is for rows.
+fn introduce(manifest: &Manifest, configured: &Configured) {
+    let serves = match manifest.kind {
+        PluginKind::Connector => format!("connector for {}", manifest.engines.join(", ")),
+        PluginKind::Model => "model provider".to_owned(),
+    };
+    let digest = configured.package.digest.get(..12).unwrap_or_default();
+    aside!(
+        "plugin   {} {} ({serves}), WIT {}, sha256 {digest}…, {} KiB",
+        manifest.name,
+        manifest.version,
+        manifest.wit,
+        configured.package.bytes.len() >> 10
+    );
+    match configured.grants().as_slice() {
+        [] => aside!("grants   nothing"),
+        grants => grants.iter().for_each(|grant| aside!("grants   {grant}")),
+    }
+}
+
+fn show_line(line: Line) {
+    match line {
+        Line::Said(level, text) => aside!("log      {} {text}", level.as_str().to_lowercase()),
+        Line::Refused(why) => aside!("refused  {why}"),
+        Line::Dropped(count) => aside!("log      ({count} lines were more than it may write)"),
+        Line::Failed(detail) => aside!("failed   {detail}"),
+    }
+}
+
+fn took(what: &str, start: Instant) {
+    aside!("took     {:>9.1?}  {what}", start.elapsed());
+}
+
+struct Session<'a> {
+    configured: &'a Configured,
+    call_timeout: Duration,
+    cancel: CancellationToken,
+    run: &'a Run,
+}
+
+impl Session<'_> {
+    fn call(&self) -> Call {
+        Call::new(self.call_timeout, self.cancel.clone())
+    }
+
+    async fn connector(&self, connector: &dyn Connector) -> anyhow::Result<()> {
+        let target = self.configured.target();
+        let start = Instant::now();
+        let opened = connector.connect(&target, &self.call()).await;
+        let mut connection = opened.map_err(told)?;
+        took("open", start);
+        let ended = match (&self.run.input, &self.run.describe) {
+            (Some(sql), _) if connector.manifest().dialect == Some(Dialect::Datafusion) => {
+                match self.named(&mut *connection, sql).await {
+                    Ok(sql) => self.query(&mut *connection, &sql).await,
+                    Err(error) => Err(error),
+                }
+            }
+            (Some(sql), _) => self.query(&mut *connection, sql).await,
+            (None, Some(table)) => self.describe(&mut *connection, table).await,
+            (None, None) if self.run.tables => self.tables(&mut *connection).await,
+            (None, None) => self.check(&mut *connection).await,
+        };
+        drop(connection);
+        connector.forget(&target.id).await;
+        ended
+    }
+
+    async fn check(&self, connection: &mut dyn Connection) -> anyhow::Result<()> {
+        let start = Instant::now();
+        let info = connection.check(&self.call()).await.map_err(told)?;
+        took("check", start);
+        say!("{} {}", info.product, info.version);
+        Ok(())
+    }
+
+    async fn tables(&self, connection: &mut dyn Connection) -> anyhow::Result<()> {
+        let start = Instant::now();
+        let tables = connection.tables(&self.call()).await.map_err(told)?;
+        took("tables", start);
+        tables.iter().for_each(|table| say!("{table}"));
+        Ok(())
+    }
+
+    async fn describe(&self, connection: &mut dyn Connection, name: &str) -> anyhow::Result<()> {
+        let table = self.find(connection, name).await?;
+        let start = Instant::now();
+        let call = self.call();
+        let described = connection
+            .describe_tables(std::slice::from_ref(&table), &call)
+            .await;
+        let described = described.map_err(told)?;
+        took("describe-tables", start);
+        let Some(info) = described.first() else {
+            anyhow::bail!("{table} is listed, and `describe-tables` left it out");
+        };
+        let rows = info
+            .row_count
+            .map_or("unknown".to_owned(), |rows| rows.to_string());
+        say!("{table}  {}  rows: {rows}", info.kind);
+        for column in &info.columns {
+            let null = if column.nullable { "" } else { " NOT NULL" };
+            let is_key = info.primary_key.iter().any(|key| key.column == column.name);
+            let key = if is_key { " PRIMARY KEY" } else { "" };
+            say!("  {} {}{null}{key}", column.name, column.native_type);
+        }
+        for key in &info.foreign_keys {
+            say!(
+                "  {} -> {}.{}",
+                key.column,
+                key.referenced,
+                key.referenced_column
+            );
+        }
+        Ok(())
+    }
+
+    async fn find(&self, connection: &mut dyn Connection, name: &str) -> anyhow::Result<TableRef> {
+        let tables = connection.tables(&self.call()).await.map_err(told)?;
+        let is_named = |table: &&TableRef| table.name == name || table.to_string() == name;
+        let found: Vec<_> = tables.iter().filter(is_named).collect();
+        match found.as_slice() {
+            [one] => Ok((*one).clone()),
+            [] => anyhow::bail!("there is no table `{name}`; --tables lists them"),
+            _ => anyhow::bail!("several schemas have a table `{name}`; give it as schema.name"),
+        }
+    }
+
+    /// A statement over a scanner, as a server sends it: its tables have their whole names.
+    async fn named(&self, connection: &mut dyn Connection, sql: &str) -> anyhow::Result<String> {
+        let tables = connection.tables(&self.call()).await.map_err(told)?;
+        let tables = tables.into_iter().map(|table| ScopeTable {
+            table,
+            columns: Vec::new(),
+        });
+        let scope = Scope {
+            datasources: vec![ScopeDatasource {
+                id: String::new(),
+                name: self.configured.target().name,
+                dialect: Dialect::Datafusion,
+                tables: tables.collect(),
+                function_schemas: Vec::new(),
+                paging: Paging::Sql,
+            }],
+        };
+        Ok(guard(sql, &scope).map_err(told)?.text().to_owned())
+    }
+
+    async fn query(&self, connection: &mut dyn Connection, sql: &str) -> anyhow::Result<()> {
+        let statement = Statement {
+            text: sql.to_owned(),
+            id: uuid::Uuid::new_v4().to_string(),
+            timeout: self.call_timeout,
+        };
+        let start = Instant::now();
+        let columns = connection
+            .query(&statement, &self.call())
+            .await
+            .map_err(told)?;
+        took("query", start);
+        let mut out = io::BufWriter::new(io::stdout().lock());
+        let mut printer = Printer::new(self.run.format, Arc::clone(&columns));
+        printer.begin(&mut out).map_err(say::told)?;
+        let (mut rows, mut bytes, mut batches) = (0, 0, 0);
+        while let Some(batch) = connection.next(ROWS, &self.call()).await.map_err(told)? {
+            if batches == 0 {
+                took("first rows", start);
+            }
+            rows += batch.rows();
+            bytes += batch.bytes();
+            batches += 1;
+            printer.batch(batch, &mut out).map_err(say::told)?;
+            out.flush().map_err(say::told)?;
+        }
+        printer.end(&mut out).map_err(say::told)?;
+        out.flush().map_err(say::told)?;
+        drop(out);
+        let seconds = start.elapsed().as_secs_f64().max(1e-9);
+        took("all rows", start);
+        aside!(
+            "rows     {rows} in {batches} batches, {bytes} bytes, {:.0} rows/s",
+            rows as f64 / seconds
+        );
+        connection.close(&self.call()).await.map_err(told)
+    }
+
+    async fn model(&self, model: &dyn Model) -> anyhow::Result<()> {
+        if self.run.tables || self.run.describe.is_some() {
+            anyhow::bail!("a model provider has no tables; give it a question");
+        }
+        let target = self.configured.target();
+        let start = Instant::now();
+        let Some(question) = &self.run.input else {
+            let text = model.check(&target, &self.call()).await.map_err(told)?;
+            took("check", start);
+            say!("{text}");
+            return Ok(());
+        };
+        let request = ModelRequest {
+            messages: vec![ModelMessage {
+                role: Role::User,
+                parts: vec![Part::Text(question.clone())],
+            }],
+            tool_choice: "auto".to_owned(),
+            ..ModelRequest::default()
+        };
+        let begun = model.start(&target, request, &self.call()).await;
+        let mut completion = begun.map_err(told)?;
+        took("start", start);
+        let mut is_first = true;
+        while let Some(events) = completion.next(&self.call()).await.map_err(told)? {
+            if std::mem::take(&mut is_first) {
+                took("first event", start);
+            }
+            events.iter().for_each(show_event);
+        }
+        took("whole answer", start);
+        Ok(())
+    }
+}
+
+/// Text goes to standard output as it comes, all else beside it.
+fn show_event(event: &ModelEvent) {
+    match event {
+        ModelEvent::Text(text) => say_part!("{text}"),
+        ModelEvent::ToolCall(call) => aside!("call     {}({})", call.name, call.arguments),
+        ModelEvent::Opaque { kind, data } => aside!("opaque   {kind}, {} bytes", data.len()),
+        ModelEvent::Usage(counts) => {
+            let counts = counts.iter().map(|(name, count)| format!("{name} {count}"));
+            aside!("tokens   {}", counts.collect::<Vec<_>>().join(", "));
+        }
+        ModelEvent::Stop(reason, word) => {
+            say!();
+            aside!("stop     {reason:?} ({word})");
+        }
+    }
+}
+
+/// An error in the words of the host, and as what the plugin reported it.
+fn told(error: Error) -> anyhow::Error {
+    let mut facts = vec![error.code().as_str().to_owned()];
+    facts.extend(
+        error
+            .reported()
+            .map(|kind| format!("the plugin reported `{kind}`")),
+    );
+    facts.extend(error.engine_code().map(|code| format!("code {code}")));
+    facts.extend(
+        error
+            .position()
+            .map(|position| format!("position {position}")),
+    );
+    anyhow::anyhow!("{} ({})", error.message(), facts.join(", "))
+}

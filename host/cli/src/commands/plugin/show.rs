@@ -1,0 +1,89 @@
+//! `mindhost plugin show` and `mindhost plugin remove`
+
+use std::path::Path;
+
+use clap::Args;
+use mindhost_base::config::Config;
+use mindhost_plugins::{
+    registry::About,
+    signatures::{Signer, Trust},
+};
+use mindhost_runtime::package::Package;
+use reqwest13::Method;
+use serde_json::json;
+
+use super::{
+    super::remote::Remote,
+    fetch, health,
+    install::{self, Parcel},
+    names, text,
+};
+use crate::commands::say::say;
+
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    /// A plugin of the server (connector-postgres), or what was not installed yet: a file (./connector.wasm) or a reference
+    /// (oci://registry.example.com/plugins/connector:1.2.0).
+    plugin: String,
+    #[command(flatten)]
+    oci: fetch::Access,
+    #[command(flatten)]
+    remote: Remote,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Remove {
+    /// The plugin: connector-postgres.
+    name: String,
+    /// A version, or the beginning of a digest.
+    version: String,
+    #[command(flatten)]
+    remote: Remote,
+}
+
+pub(super) async fn run(show: &Show) -> anyhow::Result<()> {
+    let max_bytes = Config::load()?.plugins.limits.max_package_bytes;
+    if fetch::is_reference(&show.plugin)? {
+        let parcel = fetch::pull(&show.plugin, &show.oci, max_bytes).await?;
+        return about(parcel);
+    }
+    let path = Path::new(&show.plugin);
+    let is_name = names::name(&show.plugin).is_ok();
+    if path.is_file() || !is_name {
+        return about(install::file(path, max_bytes)?);
+    }
+    let server = show.remote.server()?;
+    let request = server.request(Method::GET, &["plugins", &show.plugin]);
+    let plugin = server.send(request).await?;
+    let health = health::of(&server, &show.plugin).await?;
+    say!("{}", text::plugin(&plugin, &health));
+    Ok(())
+}
+
+/// What a file is and asks for, without any server: nothing of it runs.
+fn about(parcel: Parcel) -> anyhow::Result<()> {
+    let refused = |refusal| anyhow::anyhow!("{} {refusal}", parcel.source);
+    let package = Package::parse(parcel.bytes).map_err(refused)?;
+    let plugins = Config::load()?.plugins;
+    // Whom this host trusts; what it requires is asked when it is installed.
+    let trust = Trust::new(false, &plugins.trusted_keys).map_err(anyhow::Error::msg)?;
+    let signer = trust
+        .judge(&package, parcel.signature.as_deref())
+        .map_err(refused)?;
+    let mut shown = serde_json::to_value(About::of(&package, &signer))?;
+    shown["manifest"] = json!(package.manifest);
+    if let Signer::Trusted(key) = &signer {
+        shown["signer_limits"] = json!(trust.limits(key));
+    }
+    say!("{}", text::asks(&shown));
+    Ok(())
+}
+
+pub(super) async fn remove(remove: &Remove) -> anyhow::Result<()> {
+    let (name, version) = (names::name(&remove.name)?, names::version(&remove.version)?);
+    let server = remove.remote.server()?;
+    let path = ["plugins", name, "versions", version];
+    server.send(server.request(Method::DELETE, &path)).await?;
+    say!("removed");
+    Ok(())
+}

@@ -1,0 +1,104 @@
+//! `mindhost plugin keygen` and `mindhost plugin sign`, in the formats of minisign.
+
+use std::{
+    fs,
+    io::Cursor,
+    path::{Path, PathBuf},
+};
+
+use super::files::{self, with_suffix};
+use crate::commands::say::say;
+use anyhow::{Context, bail};
+use clap::Args;
+use mindhost_base::owner_only;
+use mindhost_plugins::{artifacts::SIGNATURE, signatures::key_id};
+use minisign::{KeyPair, PublicKey, SecretKey, SecretKeyBox};
+
+#[derive(Debug, Args)]
+pub(crate) struct Keygen {
+    /// Where the secret key goes; the public one goes beside it, with .pub at the end.
+    #[arg(long, short, default_value = "plugin.key")]
+    output: PathBuf,
+    /// A file with the password that encrypts the secret key; without one it is protected by the file's rights alone.
+    #[arg(long)]
+    password_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Sign {
+    /// The plugin: a component with its manifest.
+    file: PathBuf,
+    /// The secret key, of `mindhost plugin keygen` or `minisign -G`.
+    #[arg(long, short, default_value = "plugin.key")]
+    key: PathBuf,
+    /// A file with the password of the secret key.
+    #[arg(long)]
+    password_file: Option<PathBuf>,
+}
+
+pub(super) fn keygen(keygen: &Keygen) -> anyhow::Result<()> {
+    let public = with_suffix(&keygen.output, "pub");
+    for path in [&keygen.output, &public] {
+        if path.exists() {
+            bail!(
+                "{} is there already; name another file with --output",
+                path.display()
+            );
+        }
+    }
+    let password = password(keygen.password_file.as_deref())?;
+    let pair = match &password {
+        Some(password) => KeyPair::generate_encrypted_keypair(Some(password.clone())),
+        None => KeyPair::generate_unencrypted_keypair(),
+    }?;
+    let secret = pair.sk.to_box(Some("mindhost plugin signing key"))?;
+    owner_only::write(&keygen.output, secret.into_string().as_bytes())
+        .with_context(|| format!("{}", keygen.output.display()))?;
+    fs::write(&public, pair.pk.to_box()?.into_string())
+        .with_context(|| format!("{}", public.display()))?;
+    say!("secret key  {}", keygen.output.display());
+    say!("public key  {}", public.display());
+    say!(
+        "\nA host trusts it with this setting:\n\n[plugins]\ntrusted_keys = [\"{}\"]",
+        pair.pk.to_base64()
+    );
+    Ok(())
+}
+
+pub(super) fn sign(sign: &Sign) -> anyhow::Result<()> {
+    // Nobody should sign what no host would take.
+    let package = files::package(&sign.file)?;
+    let key = secret_key(&sign.key, sign.password_file.as_deref())
+        .with_context(|| format!("{}", sign.key.display()))?;
+    let manifest = &package.manifest;
+    let comment = format!(
+        "{} {} sha256:{}",
+        manifest.name, manifest.version, package.digest
+    );
+    let public = PublicKey::from_secret_key(&key)?;
+    let bytes = Cursor::new(&package.bytes);
+    let signature = minisign::sign(Some(&public), &key, bytes, Some(&comment), None)?;
+    let output = with_suffix(&sign.file, SIGNATURE);
+    fs::write(&output, signature.into_string()).with_context(|| format!("{}", output.display()))?;
+    say!("{} signed with {}", output.display(), key_id(key.keynum()));
+    Ok(())
+}
+
+fn secret_key(path: &Path, password_file: Option<&Path>) -> anyhow::Result<SecretKey> {
+    let text = fs::read_to_string(path)?;
+    let boxed = SecretKeyBox::from_string(&text)?;
+    match password(password_file)? {
+        Some(password) => Ok(boxed.into_secret_key(Some(password))?),
+        None => boxed.into_unencrypted_secret_key().context(
+            "the key cannot be read; if it is encrypted, name the file with its password in --password-file",
+        ),
+    }
+}
+
+fn password(file: Option<&Path>) -> anyhow::Result<Option<String>> {
+    let Some(file) = file else {
+        return Ok(None);
+    };
+    let text = fs::read_to_string(file).with_context(|| format!("{}", file.display()))?;
+    Ok(Some(text.trim_end_matches(['\r', '\n']).to_owned()))
+}

@@ -1,0 +1,147 @@
+//! `mindhost plugin test`: the conformance kit over the host's own sandbox.
+
+use std::{
+    fs,
+    io::{self, IsTerminal as _},
+    path::PathBuf,
+    process::ExitCode,
+    sync::Arc,
+};
+
+use anyhow::Context;
+use clap::Args;
+use mindhost_base::config::Config;
+use mindhost_conformance::{self as kit, Entry, Report, subject::Plugin as _};
+use mindhost_plugin_api::{Manifest, PluginKind};
+use mindhost_runtime::package::Package;
+
+use super::{adapter::Adapter, configured::Configured, lines};
+use crate::commands::say::{aside, say, say_part};
+
+/// The exit code of a run that could prove nothing, as of arguments that cannot be understood.
+const UNUSABLE: u8 = 2;
+
+#[derive(Debug, Args)]
+pub(crate) struct Test {
+    /// The plugin.
+    file: PathBuf,
+    /// Connection data, or an object with `connection_data` and `tests`: a file (JSON, or TOML where it ends in .toml) or
+    /// the JSON itself. Paths in a file are meant from that file on.
+    #[arg(long, short, value_name = "FILE|JSON")]
+    config: Option<String>,
+    /// Run only the cases whose names contain this; several are separated by commas.
+    #[arg(long, default_value = "", value_name = "NAME")]
+    filter: String,
+    /// List the cases of this kind of plugin and what each proves; run none.
+    #[arg(long)]
+    list: bool,
+    /// Write the report as JUnit XML too.
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Record the calls across the boundary in a file, without secrets, for `plugin replay`: those under the usual limits.
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+}
+
+pub(super) async fn run(test: Test) -> anyhow::Result<ExitCode> {
+    let coloured = io::stdout().is_terminal();
+    let max_bytes = Config::load()?.plugins.limits.max_package_bytes;
+    let report = match Package::read(&test.file, max_bytes) {
+        Err(refusal) => refused(&test, refusal.to_string(), coloured),
+        Ok(package) if test.list => {
+            list(&package.manifest);
+            return Ok(ExitCode::SUCCESS);
+        }
+        Ok(package) => {
+            let cases_there = listed(&package.manifest);
+            let unknown = kit::unknown_in(&test.filter, &cases_there);
+            if !unknown.is_empty() {
+                let names: Vec<_> = cases_there.iter().map(|(name, _)| *name).collect();
+                aside!(
+                    "mindhost: no case has `{}` in its name; there are: {}",
+                    unknown.join("`, `"),
+                    names.join(", ")
+                );
+                return Ok(ExitCode::from(UNUSABLE));
+            }
+            cases(&test, coloured).await?
+        }
+    };
+    say!("{}", report.summary());
+    if let Some(file) = &test.junit {
+        fs::write(file, report.junit()?).with_context(|| file.display().to_string())?;
+    }
+    Ok(match report.is_success() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    })
+}
+
+fn list(manifest: &Manifest) {
+    for (name, proves) in std::iter::once(kit::ACCEPTED).chain(listed(manifest)) {
+        say!("{name:<24} {proves}");
+    }
+}
+
+/// The cases of this kind of plugin.
+fn listed(manifest: &Manifest) -> Vec<kit::Listed> {
+    match manifest.kind {
+        PluginKind::Connector if is_scanner(manifest) => kit::cases_of_scanner(),
+        PluginKind::Connector => kit::cases_of_connector(),
+        PluginKind::Model => kit::cases_of_model(),
+    }
+}
+
+/// Whether the host makes the SQL over what the plugin yields.
+fn is_scanner(manifest: &Manifest) -> bool {
+    manifest.world == "scanner-connector"
+}
+
+/// The report on a file that the host does not take.
+fn refused(test: &Test, reason: String, coloured: bool) -> Report {
+    let name = test
+        .file
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let mut report = Report::new(&serde_json::json!({"name": name, "version": ""}));
+    let entry = Entry::refused(reason);
+    say_part!("{}", entry.text(coloured));
+    report.add(entry);
+    report
+}
+
+async fn cases(test: &Test, coloured: bool) -> anyhow::Result<Report> {
+    let configured = Configured::read(&test.file, test.config.as_deref()).await?;
+    let kind = configured.package.manifest.kind;
+    let is_scanner = is_scanner(&configured.package.manifest);
+    let config = configured.config.clone();
+    let tape = match &test.record {
+        None => None,
+        Some(file) => Some(configured.tape(file, false)?),
+    };
+    let adapter = match Adapter::load(configured, tape.clone()).await? {
+        Ok(adapter) => Arc::new(adapter),
+        Err(refusal) => return Ok(refused(test, refusal.to_string(), coloured)),
+    };
+    let hears = Arc::clone(&adapter);
+    lines::listen(move |line| hears.hear(line))?;
+    let seen = |entry: &Entry| say_part!("{}", entry.text(coloured));
+    let report = match kind {
+        PluginKind::Connector if is_scanner => {
+            kit::run_scanner(Arc::clone(&adapter) as _, config, &test.filter, seen).await
+        }
+        PluginKind::Connector => {
+            kit::run_connector(Arc::clone(&adapter) as _, config, &test.filter, seen).await
+        }
+        PluginKind::Model => {
+            kit::run_model(Arc::clone(&adapter) as _, config, &test.filter, seen).await
+        }
+    };
+    adapter.settle().await;
+    if let Some(tape) = tape {
+        tape.finish()?;
+    }
+    Ok(report)
+}

@@ -1,0 +1,226 @@
+//! A server that runs, asked over its API.
+
+use std::{fs, path::PathBuf, time::Duration};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use mindhost_base::config::Config;
+use reqwest13::{Client, Method, RequestBuilder, header};
+use serde_json::Value;
+use url::Url;
+
+/// Longer than the server lets a request wait.
+const TIMEOUT: Duration = Duration::from_secs(330);
+
+/// Which server.
+#[derive(Debug, Args)]
+pub(crate) struct Remote {
+    /// The server's address; where its settings say that it listens unless given.
+    #[arg(long, value_name = "URL")]
+    server: Option<String>,
+    /// A file with the key of an operator; that of the settings, or the one that the first start made, unless given.
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+}
+
+/// The server, and the key that it is asked with.
+pub(crate) struct Server {
+    client: Client,
+    base: Url,
+    key: String,
+}
+
+/// Why there is no good answer.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// The server says why, in its own words.
+    #[error("{message}")]
+    Answered {
+        status: u16,
+        /// `plugin_not_found`; empty when something else answered.
+        code: String,
+        message: String,
+        /// When to ask again.
+        retry_after: Option<Duration>,
+    },
+    /// It was not asked, or nobody knows what it answered.
+    #[error("{0}")]
+    Unreachable(String),
+}
+
+impl Failure {
+    /// Whether the same request may be answered well in a moment.
+    pub(crate) fn is_transient(&self) -> bool {
+        match self {
+            Self::Unreachable(_) => true,
+            Self::Answered { status, .. } => matches!(status, 429 | 500 | 502 | 503 | 504),
+        }
+    }
+
+    /// Whether the server gave this code.
+    pub(crate) fn is(&self, wanted: &str) -> bool {
+        matches!(self, Self::Answered { code, .. } if code == wanted)
+    }
+
+    /// How long the server wants to be left alone.
+    pub(crate) fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Answered { retry_after, .. } => *retry_after,
+            Self::Unreachable(_) => None,
+        }
+    }
+}
+
+impl Remote {
+    /// Finds out where the server is and which key to use. Sends nothing.
+    pub(crate) fn server(&self) -> anyhow::Result<Server> {
+        let config = Config::load()?;
+        let base = match &self.server {
+            Some(server) => address(server)?,
+            None => address(&format!("http://{}", config.listen))?,
+        };
+        let key = match (&self.key_file, config.admin_key.get()) {
+            (Some(file), _) => read(file)?,
+            (None, Some(key)) => key.to_owned(),
+            (None, None) => read(&config.data_dir.join("admin.key"))
+                .context("no key was given; name a file that holds one with --key-file")?,
+        };
+        let client = Client::builder().timeout(TIMEOUT).build()?;
+        Ok(Server { client, base, key })
+    }
+}
+
+impl Server {
+    /// A request to `/api/v1` and the parts of a path below it, each of them escaped.
+    pub(crate) fn request(&self, method: Method, path: &[&str]) -> RequestBuilder {
+        let mut url = self.base.clone();
+        // No address is taken that has no path.
+        if let Ok(mut parts) = url.path_segments_mut() {
+            parts.pop_if_empty().extend(["api", "v1"]).extend(path);
+        }
+        self.client.request(method, url).bearer_auth(&self.key)
+    }
+
+    /// Sends a request. An error of the server becomes one of ours, in the server's words.
+    pub(crate) async fn send(&self, request: RequestBuilder) -> Result<Value, Failure> {
+        let answer = request.send().await;
+        let answer = answer.map_err(|error| self.unreachable(&error))?;
+        let status = answer.status();
+        let retry_after = answer.headers().get(header::RETRY_AFTER);
+        let retry_after = retry_after.and_then(|value| value.to_str().ok()?.parse().ok());
+        let body = answer.bytes().await;
+        let body = body.map_err(|error| self.unreachable(&error))?;
+        if body.is_empty() && status.is_success() {
+            return Ok(Value::Null);
+        }
+        let body: Option<Value> = serde_json::from_slice(&body).ok();
+        let base = self.base.as_str().trim_end_matches('/');
+        let message = match body {
+            Some(body) if status.is_success() => return Ok(body),
+            None => format!(
+                "{base} answered {status} with something that is no JSON; is it a Mindhost?"
+            ),
+            Some(body) => {
+                let error = &body["error"];
+                let text = |name: &str| error[name].as_str().map(str::to_owned);
+                return Err(Failure::Answered {
+                    status: status.as_u16(),
+                    code: text("code").unwrap_or_default(),
+                    message: text("message").unwrap_or(format!("{base} answered {status}")),
+                    retry_after: retry_after.map(Duration::from_secs),
+                });
+            }
+        };
+        Err(Failure::Answered {
+            status: status.as_u16(),
+            code: String::new(),
+            message,
+            retry_after: None,
+        })
+    }
+
+    fn unreachable(&self, error: &reqwest13::Error) -> Failure {
+        let base = self.base.as_str().trim_end_matches('/');
+        let source = std::iter::successors(std::error::Error::source(error), |one| one.source());
+        let cause = source.last().map(ToString::to_string);
+        Failure::Unreachable(match (error.is_connect(), error.is_timeout()) {
+            (true, _) => format!(
+                "no server answers at {base}; start one with `mindhost serve`, or name another with --server"
+            ),
+            (_, true) => format!("{base} did not answer in time"),
+            _ => format!("{base}: {}", cause.unwrap_or_else(|| error.to_string())),
+        })
+    }
+}
+
+/// The address of a server. What is wrong with it is said without it where it may hold a password.
+fn address(text: &str) -> anyhow::Result<Url> {
+    const LIKE: &str = "write it like http://127.0.0.1:8080";
+    if text.contains('@') {
+        bail!(
+            "the address of a server holds no user and password; {LIKE}, and the key is in a file"
+        );
+    }
+    let url = Url::parse(text).ok();
+    let url = url.filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    let Some(mut url) = url else {
+        bail!("`{text}` is no address of a server; {LIKE}");
+    };
+    url.set_query(None);
+    url.set_fragment(None);
+    Ok(url)
+}
+
+fn read(file: &std::path::Path) -> anyhow::Result<String> {
+    let text = fs::read_to_string(file).with_context(|| format!("{}", file.display()))?;
+    let text = text.trim();
+    match !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        true => Ok(text.to_owned()),
+        false => bail!(
+            "{} holds no key: one is a word of letters, digits and _",
+            file.display()
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(base: &str, parts: &[&str]) -> String {
+        let client = Client::builder().build().unwrap();
+        let server = Server {
+            client,
+            base: address(base).unwrap(),
+            key: "mh_x".to_owned(),
+        };
+        let request = server.request(Method::GET, parts).build().unwrap();
+        request.url().path().to_owned()
+    }
+
+    #[test]
+    fn no_part_of_a_path_leads_out_of_it() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let parts = ["plugins", "x", "versions", "../../../minds/victim"];
+        let escaped = "/api/v1/plugins/x/versions/..%2F..%2F..%2Fminds%2Fvictim";
+        assert_eq!(path("http://127.0.0.1:8080", &parts), escaped);
+        let odd = path("http://h/mindhost/", &["plugins", "a?b#c%2e"]);
+        assert_eq!(odd, "/mindhost/api/v1/plugins/a%3Fb%23c%252e");
+    }
+
+    #[test]
+    fn an_address_that_is_none_says_how_one_looks() {
+        for wrong in [
+            "notaurl",
+            "localhost:8080",
+            "file:///etc/passwd",
+            "http://",
+            "",
+        ] {
+            let error = address(wrong).unwrap_err().to_string();
+            assert!(error.contains("http://127.0.0.1:8080"), "{error}");
+        }
+        let error = address("http://me:hunter2@host").unwrap_err().to_string();
+        assert!(!error.contains("hunter2"), "{error}");
+    }
+}

@@ -1,0 +1,46 @@
+//! `mindhost secrets …`
+
+use std::time::Duration;
+
+use clap::Subcommand;
+use mindhost_base::config::Config;
+use mindhost_core::{
+    audit, rekeying,
+    secrets::{SecretKey, Source},
+};
+
+use super::open;
+use crate::commands::say::say;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Secrets {
+    /// Replace the secret key while servers serve.
+    ///
+    /// A key in a file is replaced by a new one. In another source put the new key before the old one, for every server of
+    /// the store, and restart those that have it in their environment; then run this. Whatever was interrupted goes on when it
+    /// is run again.
+    Rotate {
+        /// How long the servers of the store may take to get the new key, and another rotation to end, in seconds.
+        #[arg(long, default_value_t = 120)]
+        wait: u64,
+    },
+    /// Print a new secret key.
+    Generate,
+}
+
+pub(super) async fn run(command: Secrets) -> anyhow::Result<()> {
+    match command {
+        Secrets::Generate => say!("{}", *SecretKey::generate()?.text()),
+        Secrets::Rotate { wait } => {
+            let config = Config::load()?;
+            let opened = open::store(&config).await?;
+            let source = Source::of(&config)?;
+            let wait = Duration::from_secs(wait);
+            rekeying::rotate(&source, &opened.store, wait, |line| say!("{line}")).await?;
+            let (action, resource) = ("mindhost secrets rotate", "/secrets".to_owned());
+            audit::by_hand(&opened.store, &opened.workspace, action, resource, None).await?;
+            opened.store.close().await;
+        }
+    }
+    Ok(())
+}

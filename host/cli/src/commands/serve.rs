@@ -1,0 +1,286 @@
+//! `mindhost serve`
+
+use std::{fs, io, io::IsTerminal, path::Path, sync::Arc, time::Duration};
+
+use anyhow::Context;
+use mindhost_api as api;
+use mindhost_api::AppState;
+use mindhost_base::{
+    config::{Config, Switch},
+    owner_only,
+};
+use mindhost_core::{
+    auth, rekeying,
+    secrets::{self, SecretKeys, Source},
+};
+use mindhost_plugins::registry::Installed;
+use mindhost_runtime::policy::Locality;
+use mindhost_telemetry as telemetry;
+use rustix::{
+    fs::{FlockOperation, flock},
+    io::Errno,
+    process::{Resource, Rlimit, getrlimit, setrlimit},
+};
+use tokio::{
+    net::TcpListener,
+    signal::unix::{SignalKind, signal},
+    time::timeout,
+};
+
+use super::{
+    load_plugins,
+    open::{self, Opened},
+};
+use crate::commands::say::say;
+
+/// How long stopped work may take to store how it ended.
+const HALT: Duration = Duration::from_secs(2);
+
+pub(super) async fn run(config: Config) -> anyhow::Result<()> {
+    run_with(config, |_| Ok(())).await
+}
+
+/// Serves, with something more that begins when the server does.
+pub(super) async fn run_with(
+    config: Config,
+    beside: impl FnOnce(&AppState) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let traces = telemetry::start(&config.log, &config.telemetry)?;
+    let served = serve(config, beside).await;
+    if let Some(traces) = traces {
+        traces.end().await;
+    }
+    served
+}
+
+/// Makes this the one server of a data directory whose store is a file in it: two would not hear of each other's changes.
+/// The lock ends with the process, however that ends.
+fn lock_data_dir(dir: &Path) -> anyhow::Result<fs::File> {
+    owner_only::make_dir(dir)?;
+    let path = dir.join("server.lock");
+    let file =
+        fs::File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(file),
+        Err(Errno::WOULDBLOCK) => anyhow::bail!(
+            "another server uses the data directory {}; stop it, give this one another data_dir, or let both use one PostgreSQL (database_url)",
+            dir.display()
+        ),
+        Err(error) => Err(error).with_context(|| format!("cannot lock {}", path.display())),
+    }
+}
+
+async fn serve(
+    config: Config,
+    beside: impl FnOnce(&AppState) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let open_files = allow_open_files();
+    let config = Arc::new(config);
+    let _alone = match config.database_url.get() {
+        None => Some(lock_data_dir(&config.data_dir)?),
+        Some(_) => None,
+    };
+    let opened = open::store(&config).await?;
+    let source = Source::of(&config)?;
+    let keys = rekeying::open(&source, &opened.store).await?;
+    first_key(&config, &opened, &keys).await?;
+    let listener = TcpListener::bind(config.listen).await.with_context(|| {
+        format!(
+            "cannot listen on {}; is another server running there?",
+            config.listen
+        )
+    })?;
+    let address = listener.local_addr()?;
+    let metrics = match config.metrics.listen {
+        Some(address) => Some(listen_for_metrics(address).await?),
+        None => None,
+    };
+    let own = match &metrics {
+        Some(metrics) => vec![address, metrics.local_addr()?],
+        None => vec![address],
+    };
+    let sole = opened.store.workspace_count().await? <= 1;
+    let why_remote = load_plugins::why_remote(&config, address.ip());
+    let locality = Arc::new(Locality::new(
+        config.egress.allow_loopback == Switch::Auto && why_remote.is_none(),
+        sole,
+    ));
+    if let (Switch::Auto, Some(why)) = (config.egress.allow_loopback, why_remote) {
+        tracing::info!(
+            why,
+            "plugins may not reach this machine itself (egress.allow_loopback is \"auto\"); set it to true to let them"
+        );
+    }
+    let registry =
+        Arc::new(load_plugins::load(&config, &opened.store, &keys, &own, &locality).await?);
+    registry.follow();
+    for plugin in config.plugins.limits.by_plugin.keys() {
+        let is_it = |one: &Installed| {
+            one.about
+                .as_ref()
+                .is_some_and(|about| about.name == *plugin)
+        };
+        if !registry.installed().iter().any(is_it) {
+            tracing::warn!(
+                plugin,
+                "plugins.limits has a section for a plugin that is not installed; is its name right?"
+            );
+        }
+    }
+    let state = AppState::new(
+        config.clone(),
+        opened.store.clone(),
+        keys.clone(),
+        registry,
+        &opened.workspace,
+        locality,
+    )
+    .await?;
+    let following = secrets::follow(
+        keys,
+        source,
+        opened.store,
+        name(address),
+        state.shutdown.ending.clone(),
+    );
+    state.shutdown.tasks.spawn(following);
+    beside(&state)?;
+    let url = format!("http://{address}");
+    tracing::info!(url, "listening");
+    say!("Mindhost listens on {url}");
+    if let Some(metrics) = metrics {
+        let ending = state.shutdown.ending.clone().cancelled_owned();
+        let served = api::serve_metrics(metrics, state.clone(), ending);
+        state.shutdown.tasks.spawn(served);
+    }
+    until_signal(listener, state, open_files).await
+}
+
+/// What people may call this server: its machine, its address, its process.
+fn name(address: std::net::SocketAddr) -> String {
+    let machine = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let process = std::process::id();
+    format!("{} {address}, process {process}", machine.trim())
+        .trim_start()
+        .to_owned()
+}
+
+async fn listen_for_metrics(address: std::net::SocketAddr) -> anyhow::Result<TcpListener> {
+    let listener = TcpListener::bind(address).await.with_context(|| {
+        format!("cannot listen on {address} (metrics.listen); is another server running there?")
+    })?;
+    tracing::info!(address = %listener.local_addr()?, "metrics are served without a key");
+    Ok(listener)
+}
+
+/// A stream has two connections, to its client and to its model. What shells and service managers allow at first is
+/// meant for programs that need few, and may be raised up to a bound that they set as well.
+/// How many there may be then.
+fn allow_open_files() -> u64 {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        ..limit
+    };
+    if let Err(error) = setrlimit(Resource::Nofile, raised) {
+        tracing::warn!(%error, "could not raise the number of files that may be open");
+    }
+    // None means no limit.
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
+}
+
+/// Serves until a signal comes, then lets what is under way end, but not for ever.
+async fn until_signal(
+    listener: TcpListener,
+    state: AppState,
+    open_files: u64,
+) -> anyhow::Result<()> {
+    let (mut terminate, mut interrupt) = (
+        signal(SignalKind::terminate())?,
+        signal(SignalKind::interrupt())?,
+    );
+    let token = state.shutdown.ending.clone();
+    let ending = token.clone().cancelled_owned();
+    let server = api::serve(listener, state.clone(), open_files, ending);
+    tokio::pin!(server);
+    tokio::select! {
+        () = &mut server => return Ok(()),
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    tracing::info!("ending: no new connections; what is under way may finish");
+    token.cancel();
+    let grace = state.config.server.shutdown_grace;
+    // Answers and exports have no other way to learn that the server ends: they finish or are halted.
+    state.shutdown.tasks.close();
+    let ended = async {
+        server.await;
+        stopped(&state).await;
+    };
+    tokio::select! {
+        () = ended => {
+            tracing::info!("ended");
+            return Ok(());
+        }
+        () = tokio::time::sleep(grace) => {
+            tracing::warn!("the time to finish is over (server.shutdown_grace): stopping what still runs");
+        }
+        _ = terminate.recv() => tracing::warn!("asked again to end: stopping what still runs"),
+        _ = interrupt.recv() => tracing::warn!("asked again to end: stopping what still runs"),
+    }
+    state.shutdown.halt.cancel();
+    if timeout(HALT, stopped(&state)).await.is_err() {
+        tracing::warn!("some work did not stop in time; the next start finds what it left");
+    }
+    Ok(())
+}
+
+/// Waits for the work beside the requests, for cancellations on their way to an engine, and for what is being
+/// written.
+async fn stopped(state: &AppState) {
+    state.shutdown.tasks.wait().await;
+    state.registry.drain().await;
+    state.auth.close().await;
+    state.audit.close().await;
+    state.usage.write().await;
+    state.plugin_usage.write().await;
+    state.store.close().await;
+}
+
+/// The first start makes a key: shown to whoever sits there, else left in a file for the owner of the process.
+async fn first_key(config: &Config, opened: &Opened, keys: &SecretKeys) -> anyhow::Result<()> {
+    if config.admin_key.get().is_some() {
+        return Ok(());
+    }
+    let path = config.data_dir.join("admin.key");
+    let on_screen = io::stdout().is_terminal();
+    let made = auth::keys::first_key(
+        &opened.store,
+        keys,
+        &opened.workspace,
+        |text| match on_screen {
+            true => {
+                say!("Your key, shown this once: {text}");
+                Ok(())
+            }
+            false => leave_in_file(&path, text),
+        },
+    )
+    .await?;
+    if made && !on_screen {
+        tracing::info!(path = %path.display(), "made the first key; it is in this file");
+    }
+    Ok(())
+}
+
+fn leave_in_file(path: &Path, text: &str) -> io::Result<()> {
+    // A file of this name is from a start that did not finish: its key never became valid.
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    if let Some(parent) = path.parent() {
+        owner_only::make_dir(parent)?;
+    }
+    owner_only::write(path, format!("{text}\n").as_bytes())
+}

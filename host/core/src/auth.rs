@@ -1,0 +1,430 @@
+//! Who is asking: keys, roles, callers.
+//!
+//! A key is 32 random bytes, so its plain SHA-256 is as hard to turn round as any slow hash would be, and can be
+//! looked up. What it is worth a proof says, which takes the secret key to make. The text of a key exists only in the
+//! answer that made it.
+
+mod cache;
+pub mod failed_logins;
+pub mod keys;
+pub mod limits;
+mod store;
+mod width;
+
+use std::{sync::Arc, time::Duration};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+use tokio_util::task::TaskTracker;
+
+use crate::{secrets::SecretKeys, usage::Tally};
+use cache::{Accepted, Cache};
+use mindhost_base::error::{Code, Error, Result};
+use mindhost_store::{Store, Tx, now};
+
+pub use store::proof;
+
+/// `last_used_at` is written once a minute a key, in microseconds.
+const USED_EVERY: i64 = 60 * 1_000_000;
+/// As long as what else every request needs. `docs/access.md` promises it.
+const REMEMBERED: Duration = Duration::from_secs(1);
+
+/// The SHA-256 of a key.
+pub(crate) type Hash = [u8; 32];
+
+/// What a key may do; each role may do what the ones before it may.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    clap::ValueEnum,
+    utoipa::ToSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Reads and asks.
+    User,
+    /// Datasources, Minds, catalogs.
+    Editor,
+    /// Keys, providers, settings of the workspace.
+    Admin,
+    /// The host: plugins, workspaces, egress.
+    Operator,
+}
+
+impl Role {
+    /// As it is stored and shown.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Role::User => "user",
+            Role::Editor => "editor",
+            Role::Admin => "admin",
+            Role::Operator => "operator",
+        }
+    }
+}
+
+/// A client whose answers have the shapes that it needs where they differ.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum, utoipa::ToSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Compat {
+    /// `minds-sdk` 2.0.1 for Python.
+    MindsSdk,
+}
+
+/// Who is asking. Everything that a request may see follows from it.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// Id of the workspace; every query names it.
+    pub workspace: Arc<str>,
+    /// Id of the key, which owns conversations and responses.
+    pub key_id: Arc<str>,
+    /// What it may do.
+    pub role: Role,
+    /// Ids of the Minds that it may see; `None` means all.
+    pub minds: Option<Arc<[String]>>,
+    /// When the key ends; `None` means never.
+    pub expires_at: Option<jiff::Timestamp>,
+    /// Shapes of answers.
+    pub compat: Option<Compat>,
+    /// What proves it, to be looked up again; `None` for the configured key, which is in no store.
+    pub(crate) hash: Option<Hash>,
+    /// What the request uses; `None` for what is no request.
+    pub tally: Option<Arc<Tally>>,
+}
+
+impl Caller {
+    /// The same caller, whose use is counted in `tally`.
+    #[must_use]
+    pub fn counted_in(mut self, tally: Tally) -> Self {
+        self.tally = Some(Arc::new(tally));
+        self
+    }
+
+    /// Counts what the request uses.
+    pub fn count(&self, count: impl FnOnce(&Tally)) {
+        if let Some(tally) = &self.tally {
+            count(tally);
+        }
+    }
+
+    /// Refuses a caller whose role is too small.
+    ///
+    /// # Errors
+    /// `forbidden`
+    pub fn require(&self, role: Role) -> Result<()> {
+        if self.role >= role {
+            return Ok(());
+        }
+        Err(Error::new(
+            Code::Forbidden,
+            format!(
+                "this needs a key with the role {}; yours is {}",
+                role.as_str(),
+                self.role.as_str()
+            ),
+        ))
+    }
+
+    /// Refuses a caller that is limited to some Minds: what it wants reaches beyond them. `what` completes "your key
+    /// cannot".
+    ///
+    /// # Errors
+    /// `forbidden`
+    pub fn require_all_minds(&self, what: &str) -> Result<()> {
+        if self.minds.is_none() {
+            return Ok(());
+        }
+        Err(Error::new(
+            Code::Forbidden,
+            format!("your key is limited to some Minds, so it cannot {what}; use one that is not"),
+        ))
+    }
+
+    /// Refuses everyone but operators without a limit to some Minds: what is of the whole host reaches beyond them.
+    /// `what` completes "your key cannot".
+    ///
+    /// # Errors
+    /// `forbidden`
+    pub fn require_host(&self, what: &str) -> Result<()> {
+        self.require(Role::Operator)?;
+        self.require_all_minds(what)
+    }
+
+    /// Whether it may read what a key of a workspace made with a Mind, or before it had one: its own, and as an
+    /// admin everything of the workspace, but never what belongs to a Mind that it does not see.
+    pub fn may_read(&self, workspace: &str, key_id: &str, mind_id: Option<&str>) -> bool {
+        let own = *self.key_id == *key_id;
+        let visible = match mind_id {
+            Some(mind_id) => self.sees_mind(mind_id),
+            None => own || self.minds.is_none(),
+        };
+        *self.workspace == *workspace && visible && (own || self.role >= Role::Admin)
+    }
+
+    /// Whether the key is not limited to other Minds.
+    pub fn sees_mind(&self, mind_id: &str) -> bool {
+        self.minds
+            .as_ref()
+            .is_none_or(|minds| minds.iter().any(|id| id == mind_id))
+    }
+}
+
+/// Knows the keys.
+#[derive(Debug)]
+pub struct Auth {
+    store: Store,
+    keys: SecretKeys,
+    configured: Option<(Hash, Caller)>,
+    cache: Cache,
+    accepted: Accepted,
+    tracker: TaskTracker,
+}
+
+impl Auth {
+    /// Knows the keys of the store that `keys` prove, and the configured admin key, which administers `workspace`.
+    ///
+    /// # Errors
+    /// When the store fails, or the configured key is too short to be safe.
+    pub async fn new(
+        store: Store,
+        keys: SecretKeys,
+        configured: Option<&str>,
+        workspace: &str,
+    ) -> Result<Self> {
+        if configured.is_some_and(|key| key.len() < 24) {
+            return Err(Error::invalid(
+                "admin_key",
+                "MINDHOST_ADMIN_KEY is too short to be safe: use at least 24 characters",
+            ));
+        }
+        store::configured_key(&store, workspace, configured.is_some()).await?;
+        let configured = configured.map(|key| {
+            let caller = Caller {
+                workspace: workspace.into(),
+                key_id: store::CONFIGURED_KEY.into(),
+                role: Role::Operator,
+                minds: None,
+                expires_at: None,
+                compat: None,
+                hash: None,
+                tally: None,
+            };
+            (hash(key), caller)
+        });
+        Ok(Self {
+            store,
+            keys,
+            configured,
+            cache: Cache::new(REMEMBERED),
+            accepted: Accepted::default(),
+            tracker: TaskTracker::new(),
+        })
+    }
+
+    /// The caller with this key.
+    ///
+    /// A known key is remembered for a second: one that is revoked on this host ends at once, on another
+    /// host within that time.
+    ///
+    /// # Errors
+    /// `invalid_api_key` when it is unknown, revoked or expired.
+    pub async fn authenticate(&self, key: &str) -> Result<Caller> {
+        let hash = hash(key);
+        let caller = self.find(hash).await;
+        match &caller {
+            Ok(_) => self.accepted.insert(hash),
+            Err(error) if error.code() == Code::InvalidApiKey => self.accepted.remove(&hash),
+            Err(_) => {}
+        }
+        caller
+    }
+
+    /// Whether this server has accepted the key before, and not refused it since. The store is not asked.
+    pub fn has_accepted(&self, key: &str) -> bool {
+        self.accepted.contains(&hash(key))
+    }
+
+    async fn find(&self, hash: Hash) -> Result<Caller> {
+        if let Some((configured, caller)) = &self.configured
+            && bool::from(configured.ct_eq(&hash))
+        {
+            return Ok(caller.clone());
+        }
+        let found = match self.cache.get(&hash) {
+            Some(found) => found,
+            None => {
+                let asked = self.cache.generation();
+                let looked = store::by_hash(self.store.pool(), &hash)
+                    .await?
+                    .ok_or_else(unknown_key)?;
+                let store::Looked {
+                    found,
+                    claims,
+                    proof,
+                } = looked;
+                if !claims.is_proven(&self.keys, proof.as_deref()) {
+                    tracing::warn!(
+                        key = claims.id,
+                        "a key was refused: its row in the store was not written, or was changed, without the secret key; if a \
+                         server of an earlier version made it, stop that server and make the key anew"
+                    );
+                    return Err(unknown_key());
+                }
+                self.cache.put(asked, hash, found.clone());
+                found
+            }
+        };
+        check_not_ended(&found.caller)?;
+        if self.cache.mark_used(&hash, now(), USED_EVERY) {
+            self.write_last_used(found.caller.key_id.clone());
+        }
+        Ok(found.caller)
+    }
+
+    /// Asks the store whether the caller's key is still valid, whatever is remembered: before what reaches far, and
+    /// behind what took long.
+    ///
+    /// # Errors
+    /// `invalid_api_key`
+    pub async fn confirm(&self, caller: &Caller) -> Result<()> {
+        match &caller.hash {
+            Some(hash) => check_found(store::by_hash(self.store.pool(), hash).await?),
+            None => Ok(()),
+        }
+    }
+
+    /// Forgets what it remembers of keys: they are looked up anew.
+    pub fn forget(&self) {
+        self.cache.clear();
+    }
+
+    /// Waits until what is being written in the background is written.
+    pub async fn close(&self) {
+        self.tracker.close();
+        self.tracker.wait().await;
+    }
+
+    fn write_last_used(&self, key_id: Arc<str>) {
+        let store = self.store.clone();
+        self.tracker.spawn(async move {
+            if let Err(error) = store::used(&store, &key_id).await {
+                tracing::warn!(%error, cause = ?std::error::Error::source(&error), "last_used_at was not written");
+            }
+        });
+    }
+}
+
+/// A transaction that changes keys or workspaces. There is one at a time in the whole store, so that none decides by
+/// what another is about to change: two admins that revoke each other leave one. `by` is whose key must be valid in
+/// it; `None` is the command line.
+///
+/// # Errors
+/// `invalid_api_key`
+pub(crate) async fn begin(store: &Store, by: Option<&Caller>) -> Result<Tx> {
+    let mut tx = store.begin().await?;
+    store::wait_for_turn(store, &mut tx).await?;
+    if let Some(hash) = by.and_then(|caller| caller.hash.as_ref()) {
+        check_found(store::by_hash(&mut *tx, hash).await?)?;
+    }
+    Ok(tx)
+}
+
+fn check_found(looked: Option<store::Looked>) -> Result<()> {
+    check_not_ended(&looked.ok_or_else(unknown_key)?.found.caller)
+}
+
+fn check_not_ended(caller: &Caller) -> Result<()> {
+    match caller.expires_at {
+        Some(at) if at.as_microsecond() <= now() => Err(unknown_key()),
+        _ => Ok(()),
+    }
+}
+
+fn unknown_key() -> Error {
+    Error::new(
+        Code::InvalidApiKey,
+        "the API key is unknown, revoked or expired; send a valid one as `Authorization: Bearer <key>`",
+    )
+}
+
+pub(crate) fn hash(key: &str) -> Hash {
+    Sha256::digest(key.as_bytes()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_role_may_do_what_smaller_roles_may() {
+        let caller = Caller {
+            workspace: "w".into(),
+            key_id: "k".into(),
+            role: Role::Editor,
+            minds: Some(vec!["m1".to_owned()].into()),
+            expires_at: None,
+            compat: None,
+            hash: None,
+            tally: None,
+        };
+        assert!(caller.require(Role::User).is_ok());
+        assert!(caller.require(Role::Editor).is_ok());
+        assert_eq!(
+            caller.require(Role::Admin).unwrap_err().code(),
+            Code::Forbidden
+        );
+        assert!(caller.sees_mind("m1") && !caller.sees_mind("m2"));
+    }
+
+    #[test]
+    fn an_admin_reads_what_others_made_but_only_of_minds_that_it_sees() {
+        let all = Caller {
+            workspace: "w".into(),
+            key_id: "k".into(),
+            role: Role::Admin,
+            minds: None,
+            expires_at: None,
+            compat: None,
+            hash: None,
+            tally: None,
+        };
+        let some = Caller {
+            minds: Some(vec!["m1".to_owned()].into()),
+            ..all.clone()
+        };
+        let user = Caller {
+            role: Role::User,
+            ..all.clone()
+        };
+        let check = |caller: &Caller, owner: &str, mind: Option<&str>, expected: bool| {
+            let found = caller.may_read("w", owner, mind);
+            assert_eq!(found, expected, "{caller:?} {owner} {mind:?}");
+            assert!(!caller.may_read("another", owner, mind));
+        };
+        for (owner, mind) in [
+            ("k", None),
+            ("k", Some("m2")),
+            ("x", None),
+            ("x", Some("m2")),
+        ] {
+            check(&all, owner, mind, true);
+            check(&user, owner, mind, owner == "k");
+        }
+        check(&some, "x", Some("m1"), true);
+        check(&some, "x", Some("m2"), false);
+        check(&some, "x", None, false);
+        check(&some, "k", None, true);
+        check(&some, "k", Some("m2"), false);
+    }
+}

@@ -1,0 +1,252 @@
+use super::*;
+use crate::secrets::SecretKey;
+use jiff::{SignedDuration, Timestamp};
+
+fn new(role: Role) -> NewKey {
+    NewKey {
+        name: "test".to_owned(),
+        role,
+        minds: None,
+        expires_at: None,
+        compat: None,
+    }
+}
+
+fn keys() -> SecretKeys {
+    SecretKeys::single(SecretKey::new([7; 32]))
+}
+
+fn code<T>(result: Result<T>) -> Option<Code> {
+    result.err().map(|error| error.code())
+}
+
+#[tokio::test]
+async fn a_key_is_valid_until_it_is_revoked_or_expires() {
+    let (_dir, store, workspace) = mindhost_store::testing::temporary().await;
+    let auth = Auth::new(store.clone(), keys(), None, &workspace)
+        .await
+        .unwrap();
+    let (_, admin) = create(&store, &keys(), &workspace, new(Role::Admin))
+        .await
+        .unwrap();
+    let (key, text) = create(&store, &keys(), &workspace, new(Role::User))
+        .await
+        .unwrap();
+    let admin = auth.authenticate(&admin).await.unwrap();
+    assert_eq!(auth.authenticate(&text).await.unwrap().role, Role::User);
+    assert!(text.starts_with(&key.prefix) && text.len() > 40);
+    auth.revoke_key(&admin, &key.id).await.unwrap();
+    assert_eq!(
+        code(auth.authenticate(&text).await),
+        Some(Code::InvalidApiKey)
+    );
+
+    let until = |end| NewKey {
+        expires_at: Some(end),
+        ..new(Role::User)
+    };
+    let (past, soon) = (-SignedDuration::from_secs(1), SignedDuration::from_secs(1));
+    let past = until(Timestamp::now() + past);
+    assert_eq!(
+        code(create(&store, &keys(), &workspace, past).await),
+        Some(Code::InvalidParameter)
+    );
+    let end = Timestamp::now() + soon;
+    let (_, text) = create(&store, &keys(), &workspace, until(end))
+        .await
+        .unwrap();
+    while Timestamp::now() <= end {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    assert_eq!(
+        code(auth.authenticate(&text).await),
+        Some(Code::InvalidApiKey)
+    );
+    assert_eq!(
+        code(auth.authenticate("mh_unknown").await),
+        Some(Code::InvalidApiKey)
+    );
+}
+
+#[tokio::test]
+async fn a_row_that_another_hand_wrote_or_changed_is_no_key() {
+    let (_dir, store, workspace) = mindhost_store::testing::temporary().await;
+    let text = "mh_written_by_hand";
+    let write = sqlx::query(
+        "INSERT INTO keys (id, workspace_id, name, prefix, hash, role, created_at) \
+         VALUES ('1', $1, 'by hand', '', $2, 'operator', 1)",
+    );
+    let write = write.bind(workspace.clone()).bind(hash(text).to_vec());
+    store.change(write).await.unwrap();
+    let auth = Auth::new(store.clone(), keys(), None, &workspace)
+        .await
+        .unwrap();
+    assert_eq!(
+        code(auth.authenticate(text).await),
+        Some(Code::InvalidApiKey)
+    );
+    let renewed = rotate(&store, &keys(), None, &workspace, "1", None).await;
+    assert_eq!(code(renewed), Some(Code::WrongState));
+
+    for change in [
+        "role = 'operator'",
+        "workspace_id = (SELECT id FROM workspaces WHERE name = 'other')",
+        "minds = NULL",
+        "expires_at = NULL",
+        "compat = 'minds-sdk'",
+    ] {
+        let limited = NewKey {
+            minds: Some(vec!["m".to_owned()]),
+            expires_at: Some(Timestamp::now() + SignedDuration::from_secs(60)),
+            ..new(Role::User)
+        };
+        let (key, text) = create(&store, &keys(), &workspace, limited).await.unwrap();
+        store.ensure_workspace("other").await.unwrap();
+        let before = Auth::new(store.clone(), keys(), None, &workspace)
+            .await
+            .unwrap();
+        assert!(before.authenticate(&text).await.is_ok());
+        let sql = format!("UPDATE keys SET {change} WHERE id = $1");
+        let changed = sqlx::query(sqlx::AssertSqlSafe(sql)).bind(key.id);
+        store.change(changed).await.unwrap();
+        let after = Auth::new(store.clone(), keys(), None, &workspace)
+            .await
+            .unwrap();
+        let refused = after.authenticate(&text).await;
+        assert_eq!(code(refused), Some(Code::InvalidApiKey), "{change}");
+    }
+}
+
+#[tokio::test]
+async fn a_revoked_key_does_not_come_back_when_its_row_says_so() {
+    let (_dir, store, workspace) = mindhost_store::testing::temporary().await;
+    let (key, text) = create(&store, &keys(), &workspace, new(Role::User))
+        .await
+        .unwrap();
+    revoke(&store, None, &workspace, &key.id).await.unwrap();
+    let back = sqlx::query("UPDATE keys SET revoked_at = NULL WHERE id = $1");
+    store.change(back.bind(key.id)).await.unwrap();
+    let auth = Auth::new(store, keys(), None, &workspace).await.unwrap();
+    assert_eq!(
+        code(auth.authenticate(&text).await),
+        Some(Code::InvalidApiKey)
+    );
+}
+
+#[tokio::test]
+async fn the_text_of_a_key_is_nowhere_in_the_store() {
+    let (dir, store, workspace) = mindhost_store::testing::temporary().await;
+    let (_, text) = create(&store, &keys(), &workspace, new(Role::User))
+        .await
+        .unwrap();
+    store.close().await;
+    for entry in dir.path().read_dir().unwrap() {
+        let bytes = std::fs::read(entry.unwrap().path()).unwrap();
+        assert_eq!(memchr::memmem::find(&bytes, text.as_bytes()), None);
+    }
+}
+
+#[tokio::test]
+async fn no_key_makes_a_wider_one_and_the_last_admin_stays() {
+    let (_dir, store, workspace) = mindhost_store::testing::temporary().await;
+    let auth = Auth::new(store.clone(), keys(), None, &workspace)
+        .await
+        .unwrap();
+    let (listed, text) = create(&store, &keys(), &workspace, new(Role::Admin))
+        .await
+        .unwrap();
+    let admin = auth.authenticate(&text).await.unwrap();
+    assert_eq!(
+        code(auth.create_key(&admin, new(Role::Operator)).await),
+        Some(Code::Forbidden)
+    );
+    assert_eq!(
+        code(auth.revoke_key(&admin, &listed.id).await),
+        Some(Code::InUse)
+    );
+
+    let limited = Caller {
+        minds: Some(vec!["m".to_owned()].into()),
+        ..admin.clone()
+    };
+    assert_eq!(
+        code(auth.create_key(&limited, new(Role::User)).await),
+        Some(Code::Forbidden)
+    );
+    let user = Caller {
+        role: Role::User,
+        ..admin
+    };
+    assert_eq!(
+        code(auth.create_key(&user, new(Role::User)).await),
+        Some(Code::Forbidden)
+    );
+}
+
+#[tokio::test]
+async fn the_first_key_is_made_once_and_not_when_it_cannot_be_handed_over() {
+    let (_dir, store, workspace) = mindhost_store::testing::temporary().await;
+    let refused = first_key(&store, &keys(), &workspace, |_| {
+        Err(std::io::ErrorKind::StorageFull.into())
+    })
+    .await;
+    assert_eq!(code(refused), Some(Code::Internal));
+    let mut handed = String::new();
+    let keep = |text: &str| {
+        handed = text.to_owned();
+        Ok(())
+    };
+    assert!(first_key(&store, &keys(), &workspace, keep).await.unwrap());
+    assert!(
+        !first_key(&store, &keys(), &workspace, |_| Ok(()))
+            .await
+            .unwrap()
+    );
+    let auth = Auth::new(store, keys(), None, &workspace).await.unwrap();
+    assert_eq!(
+        auth.authenticate(&handed).await.unwrap().role,
+        Role::Operator
+    );
+}
+
+#[tokio::test]
+async fn the_configured_key_is_valid_while_it_is_set() {
+    let (_dir, store, workspace) = mindhost_store::testing::temporary().await;
+    let text = "a key of at least 24 characters";
+    let auth = Auth::new(store.clone(), keys(), Some(text), &workspace)
+        .await
+        .unwrap();
+    let caller = auth.authenticate(text).await.unwrap();
+    assert_eq!(caller.role, Role::Operator);
+    assert!(
+        list(&store, &workspace)
+            .await
+            .unwrap()
+            .iter()
+            .any(|key| *key.id == *caller.key_id)
+    );
+    let auth = Auth::new(store.clone(), keys(), None, &workspace)
+        .await
+        .unwrap();
+    assert_eq!(
+        code(auth.authenticate(text).await),
+        Some(Code::InvalidApiKey)
+    );
+    let short = Auth::new(store, keys(), Some("short"), &workspace).await;
+    assert_eq!(code(short), Some(Code::InvalidParameter));
+}
+
+#[tokio::test]
+async fn the_last_use_is_written_in_the_background() {
+    let (_dir, store, workspace) = mindhost_store::testing::temporary().await;
+    let (_, text) = create(&store, &keys(), &workspace, new(Role::User))
+        .await
+        .unwrap();
+    let auth = Auth::new(store.clone(), keys(), None, &workspace)
+        .await
+        .unwrap();
+    auth.authenticate(&text).await.unwrap();
+    auth.close().await;
+    let keys = list(&store, &workspace).await.unwrap();
+    assert!(keys[0].last_used_at.is_some());
+}

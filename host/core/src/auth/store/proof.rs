@@ -1,0 +1,137 @@
+//! What shows that a row of keys was written by this server.
+//!
+//! A row says by a hash which text is the key, and what that key may do. Both count only with a proof under a key that is
+//! derived from the secret key, which is not in the store: who can write the store makes no key, and gives none another
+//! role, workspace, end or other Minds. A revoked key has no proof any more.
+
+use sqlx::AssertSqlSafe;
+
+use crate::{auth::Hash, secrets::SecretKeys};
+use mindhost_base::error::Result;
+use mindhost_store::{AnyRow, Row, Store, Tx};
+
+/// Columns of [`Claims`], and the proof.
+pub(super) const COLUMNS: &str = "id, workspace_id, hash, role, minds, compat, expires_at, proof";
+
+/// Proofs that are renewed at a time.
+const BATCH: i64 = 500;
+
+/// What a row says of a key, as it is stored.
+#[derive(Clone, Debug)]
+pub(in crate::auth) struct Claims {
+    pub id: String,
+    pub workspace: String,
+    pub hash: Vec<u8>,
+    pub role: String,
+    pub minds: Option<String>,
+    pub compat: Option<String>,
+    pub expires_at: Option<i64>,
+}
+
+impl Claims {
+    pub fn of(row: &AnyRow) -> Result<Self> {
+        Ok(Self {
+            id: row.try_get("id")?,
+            workspace: row.try_get("workspace_id")?,
+            hash: row.try_get("hash")?,
+            role: row.try_get("role")?,
+            minds: row.try_get("minds")?,
+            compat: row.try_get("compat")?,
+            expires_at: row.try_get("expires_at")?,
+        })
+    }
+
+    pub fn with_text(mut self, hash: &Hash, expires_at: Option<i64>) -> Self {
+        self.hash = hash.to_vec();
+        self.expires_at = expires_at;
+        self
+    }
+
+    pub fn prove(&self, keys: &SecretKeys) -> Result<Vec<u8>> {
+        self.with_parts(|parts| keys.prove(parts))
+    }
+
+    pub fn is_proven(&self, keys: &SecretKeys, proof: Option<&[u8]>) -> bool {
+        proof.is_some_and(|proof| self.with_parts(|parts| keys.is_proven(parts, proof)))
+    }
+
+    fn with_parts<T>(&self, then: impl FnOnce(&[&[u8]]) -> T) -> T {
+        // What is absent is told from what is empty.
+        let optional = |text: &Option<String>| match text {
+            Some(text) => format!("={text}"),
+            None => String::new(),
+        };
+        let (minds, compat) = (optional(&self.minds), optional(&self.compat));
+        let ends = optional(&self.expires_at.map(|at| at.to_string()));
+        then(&[
+            b"keys",
+            self.id.as_bytes(),
+            self.workspace.as_bytes(),
+            &self.hash,
+            self.role.as_bytes(),
+            minds.as_bytes(),
+            compat.as_bytes(),
+            ends.as_bytes(),
+        ])
+    }
+}
+
+/// The claims of a row and its proof.
+pub(super) fn claimed(row: &AnyRow) -> Result<(Claims, Option<Vec<u8>>)> {
+    Ok((Claims::of(row)?, row.try_get("proof")?))
+}
+
+/// Proves every key that has no proof: once in the life of a store, for those of versions that made none.
+///
+/// # Errors
+/// When the store fails.
+pub async fn prove_all(tx: &mut Tx, keys: &SecretKeys) -> Result<()> {
+    let sql = format!("SELECT {COLUMNS} FROM keys WHERE proof IS NULL AND revoked_at IS NULL");
+    let rows = sqlx::query(AssertSqlSafe(sql)).fetch_all(&mut **tx).await?;
+    for row in &rows {
+        let claims = Claims::of(row)?;
+        sqlx::query("UPDATE keys SET proof = $1 WHERE id = $2")
+            .bind(claims.prove(keys)?)
+            .bind(&claims.id)
+            .execute(&mut **tx)
+            .await?;
+    }
+    Ok(())
+}
+
+/// Gives each key a proof under the secret key that seals now, and says how many had another. A proof that is not good is
+/// left as it is.
+///
+/// # Errors
+/// When the store fails.
+pub async fn renew_proofs(store: &Store, keys: &SecretKeys) -> Result<u64> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM keys WHERE proof IS NOT NULL AND id > $1 ORDER BY id LIMIT $2"
+    );
+    let (mut found, mut last) = (0, String::new());
+    loop {
+        let rows = sqlx::query(AssertSqlSafe(sql.as_str()))
+            .bind(&last)
+            .bind(BATCH)
+            .fetch_all(store.pool())
+            .await?;
+        let Some(row) = rows.last() else {
+            return Ok(found);
+        };
+        last = row.try_get("id")?;
+        for row in &rows {
+            let (claims, proof) = claimed(row)?;
+            let proof = proof.unwrap_or_default();
+            if keys.is_current_proof(&proof) || !claims.is_proven(keys, Some(&proof)) {
+                continue;
+            }
+            found += 1;
+            sqlx::query("UPDATE keys SET proof = $1 WHERE id = $2 AND proof = $3")
+                .bind(claims.prove(keys)?)
+                .bind(&claims.id)
+                .bind(proof)
+                .execute(store.pool())
+                .await?;
+        }
+    }
+}

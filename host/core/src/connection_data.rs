@@ -1,0 +1,547 @@
+//! What a datasource or a model provider is configured with.
+//!
+//! The plugin's manifest has the JSON schema; `x-secret` marks the properties that are encrypted and shown as
+//! [`MASK`], `x-destination` those that decide where a secret goes. A stored secret may not follow a changed
+//! destination: else whoever may edit a datasource could have its password sent to a server of his own.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+use zeroize::Zeroizing;
+
+use crate::secrets::{Opened, Place, SecretKeys, Unsealable};
+use mindhost_base::error::{Code, Error, Result};
+
+pub use mindhost_plugin_api::schema::Rules;
+
+/// What is shown in the place of a secret.
+pub const MASK: &str = "********";
+
+/// Connection data in clear: secrets are where they belong.
+pub type Clear = Map<String, Value>;
+
+/// The row that holds connection data. With what is shown of them it says where the secrets go: sealed ones open for this
+/// row and these data alone, even when another program writes into the store.
+#[derive(Clone, Copy, Debug)]
+pub struct Holder<'a> {
+    /// Its table.
+    pub table: &'a str,
+    /// Its id.
+    pub id: &'a str,
+    /// Id of its workspace.
+    pub workspace: &'a str,
+    /// The engine or plugin that gets the secrets.
+    pub gets: &'a str,
+    /// Digest of the version that it wants to keep, if any.
+    pub version: Option<&'a str>,
+}
+
+impl Holder<'_> {
+    fn destination(&self, shown: &Map<String, Value>) -> Result<String> {
+        // In one order, whatever order they were sent in.
+        let shown: BTreeMap<_, _> = shown.iter().collect();
+        let parts = (self.workspace, self.gets, self.version, shown);
+        serde_json::to_string(&parts).map_err(Error::internal)
+    }
+}
+
+/// Connection data as they are stored: the shown form, and the secrets sealed.
+#[derive(Clone, Debug, Default)]
+pub struct Stored {
+    /// Every secret is [`MASK`] here.
+    pub shown: Map<String, Value>,
+    sealed: Option<Vec<u8>>,
+}
+
+impl Stored {
+    /// From the two columns that hold it.
+    pub fn new(shown: Map<String, Value>, sealed: Option<Vec<u8>>) -> Self {
+        Self { shown, sealed }
+    }
+
+    /// The names of the secrets that are stored.
+    fn secrets(&self) -> impl Iterator<Item = &String> {
+        let shown = self.shown.iter().filter(|_| self.sealed.is_some());
+        let secret = shown.filter(|(_, value)| *value == MASK);
+        secret.map(|(name, _)| name)
+    }
+
+    /// The secrets as they are stored.
+    pub fn sealed(&self) -> Option<&[u8]> {
+        self.sealed.as_deref()
+    }
+
+    /// Takes the secrets out of `clear` and seals them for a row.
+    ///
+    /// # Errors
+    /// When the operating system has no randomness.
+    pub fn seal(
+        clear: &Clear,
+        rules: &Rules<'_>,
+        keys: &SecretKeys,
+        holder: Holder<'_>,
+    ) -> Result<Self> {
+        let (mut shown, mut secrets) = (Map::new(), Map::new());
+        for (name, value) in clear {
+            if rules.is_secret(name) && !value.is_null() {
+                shown.insert(name.clone(), MASK.into());
+                secrets.insert(name.clone(), value.clone());
+            } else {
+                shown.insert(name.clone(), value.clone());
+            }
+        }
+        let sealed = match secrets.is_empty() {
+            true => None,
+            false => {
+                let plain = Zeroizing::new(serde_json::to_vec(&secrets).map_err(Error::internal)?);
+                Some(sealed_for(&shown, keys, holder, &plain)?)
+            }
+        };
+        Ok(Self { shown, sealed })
+    }
+
+    /// The same for a row that keeps another version, or under the key that seals now.
+    ///
+    /// # Errors
+    /// When the secrets do not open for the row as it was.
+    pub fn moved(&self, keys: &SecretKeys, from: Holder<'_>, to: Holder<'_>) -> Result<Self> {
+        let sealed = match self.plain(keys, from)? {
+            Some(plain) => Some(sealed_for(&self.shown, keys, to, &plain)?),
+            None => None,
+        };
+        Ok(Self {
+            shown: self.shown.clone(),
+            sealed,
+        })
+    }
+
+    /// The same bound to where it goes, if an earlier version of the program sealed it.
+    ///
+    /// # Errors
+    /// When the secrets do not open.
+    pub fn bound(&self, keys: &SecretKeys, holder: Holder<'_>) -> Result<Option<Self>> {
+        let Some(sealed) = self
+            .sealed
+            .as_ref()
+            .filter(|one| !SecretKeys::is_bound(one))
+        else {
+            return Ok(None);
+        };
+        let plain = keys.open_unbound(holder.table, holder.id, sealed);
+        let plain = plain.map_err(Error::internal)?;
+        Ok(Some(Self {
+            shown: self.shown.clone(),
+            sealed: Some(sealed_for(&self.shown, keys, holder, &plain)?),
+        }))
+    }
+
+    /// Whether it has secrets that another key than the one that seals now has sealed.
+    pub fn is_outdated(&self, keys: &SecretKeys) -> bool {
+        let sealed = self.sealed.as_ref();
+        sealed.is_some_and(|sealed| !keys.is_current(sealed))
+    }
+
+    fn plain(&self, keys: &SecretKeys, holder: Holder<'_>) -> Result<Option<Opened>> {
+        let Some(sealed) = &self.sealed else {
+            return Ok(None);
+        };
+        let destination = holder.destination(&self.shown)?;
+        let opened = keys.open(place(holder, &destination), sealed);
+        opened.map(Some).map_err(|error| unopened(error, sealed))
+    }
+
+    /// Everything in clear, for the plugin.
+    ///
+    /// # Errors
+    /// When the secrets do not open: the row was changed by another hand.
+    pub fn open(&self, keys: &SecretKeys, holder: Holder<'_>) -> Result<Clear> {
+        let mut clear = self.shown.clone();
+        if let Some(plain) = self.plain(keys, holder)? {
+            let secrets: Map<String, Value> =
+                serde_json::from_slice(&plain).map_err(|e| Error::internal(e.to_string()))?;
+            clear.extend(secrets);
+        }
+        Ok(clear)
+    }
+
+    /// Everything in clear, to be changed by what was sent. Where the secrets do not open, nothing that is stored counts:
+    /// another hand may have written it. What was sent must be all there is to be then.
+    ///
+    /// # Errors
+    /// `secret_required`
+    pub fn open_for_change(
+        &self,
+        keys: &SecretKeys,
+        holder: Holder<'_>,
+        sent: &Clear,
+    ) -> Result<Clear> {
+        let error = match self.open(keys, holder) {
+            Ok(clear) => return Ok(clear),
+            Err(error) => error,
+        };
+        left_sealed(holder, &error);
+        let why =
+            "what is stored does not open any more, so send the whole `connection_data` again";
+        sent_anew(self, sent, why)?;
+        Ok(Clear::new())
+    }
+}
+
+/// Why secrets do not open, as far as their form tells.
+fn unopened(error: Unsealable, sealed: &[u8]) -> Error {
+    match SecretKeys::is_bound(sealed) {
+        true => Error::internal(error),
+        false => Error::internal(
+            "an earlier version of the server sealed this after the store was upgraded: stop every server of that version, and \
+             send the secrets of this row again",
+        ),
+    }
+}
+
+/// Logs that secrets cannot be decrypted and are left as they are.
+pub fn left_sealed(holder: Holder<'_>, error: &Error) {
+    let (table, id) = (holder.table, holder.id);
+    let cause = std::error::Error::source(error);
+    tracing::error!(
+        table,
+        id,
+        ?cause,
+        "cannot decrypt the secrets, which are left as they are: their row was modified outside Mindhost"
+    );
+}
+
+fn sealed_for(
+    shown: &Map<String, Value>,
+    keys: &SecretKeys,
+    holder: Holder<'_>,
+    plain: &[u8],
+) -> Result<Vec<u8>> {
+    let destination = holder.destination(shown)?;
+    keys.seal(place(holder, &destination), plain)
+}
+
+fn place<'a>(holder: Holder<'a>, destination: &'a str) -> Place<'a> {
+    Place {
+        table: holder.table,
+        id: holder.id,
+        destination,
+    }
+}
+
+/// The data of a new datasource or provider. There is nothing stored that a mask could stand for.
+///
+/// # Errors
+/// `secret_required`, `invalid_connection_data`
+pub fn new(sent: Clear, rules: &Rules<'_>) -> Result<Clear> {
+    for (name, value) in &sent {
+        if rules.is_secret(name) && value == MASK {
+            return Err(secret_required(name, "there is no stored value to keep"));
+        }
+    }
+    rules.check(&sent)?;
+    Ok(sent)
+}
+
+/// The stored data with changes applied: a property that is sent replaces the stored one, null removes it, a
+/// secret sent as [`MASK`] or not at all is kept.
+///
+/// # Errors
+/// `secret_required` when a destination changes and a stored secret is not sent anew; `invalid_connection_data`.
+pub fn changed(stored: &Clear, sent: Clear, rules: &Rules<'_>) -> Result<Clear> {
+    let mut merged = stored.clone();
+    let mut renewed = Vec::new();
+    for (name, value) in sent {
+        if rules.is_secret(&name) {
+            match stored.get(&name).is_some_and(|old| !old.is_null()) {
+                true if value == MASK => continue,
+                false if value == MASK => {
+                    return Err(secret_required(&name, "there is no stored value to keep"));
+                }
+                _ => renewed.push(name.clone()),
+            }
+        }
+        match value {
+            Value::Null => merged.remove(&name),
+            value => merged.insert(name, value),
+        };
+    }
+    let moved = rules
+        .destinations()
+        .find(|name| !same(stored.get(*name), merged.get(*name)));
+    if let Some(moved) = moved {
+        let kept = merged
+            .keys()
+            .find(|name| rules.is_secret(name) && !renewed.contains(name));
+        if let Some(kept) = kept {
+            return Err(secret_required(
+                kept,
+                &format!("`{moved}` changed, and it decides where the secret goes"),
+            ));
+        }
+    }
+    rules.check_changed(&merged, stored)?;
+    Ok(merged)
+}
+
+/// Refuses to go on with stored secrets that were not sent again.
+///
+/// # Errors
+/// `secret_required`
+pub fn sent_anew(stored: &Stored, sent: &Clear, why: &str) -> Result<()> {
+    let is_kept = |name: &&String| sent.get(*name).is_none_or(|value| value == MASK);
+    match stored.secrets().find(is_kept) {
+        Some(kept) => Err(secret_required(kept, why)),
+        None => Ok(()),
+    }
+}
+
+/// The failure of a test of connection data. What the engine, the vendor or the network says is the answer to it; our
+/// own faults and the plugin's stay what they are.
+pub fn refused(error: Error) -> Error {
+    let ours = [
+        Code::PluginError,
+        Code::PluginSuspended,
+        Code::NoPlugin,
+        Code::Overloaded,
+        Code::Internal,
+        Code::Cancelled,
+    ];
+    if ours.contains(&error.code()) {
+        return error;
+    }
+    let mut failed = Error::new(Code::ConnectionFailed, error.message())
+        .param("connection_data")
+        .with_engine_code(error.engine_code().unwrap_or_default());
+    if let Some(blame) = error.blame() {
+        failed = failed.blamed(blame);
+    }
+    failed.with_source(error)
+}
+
+/// Absent, null and the same number as digits make no difference.
+fn same(old: Option<&Value>, new: Option<&Value>) -> bool {
+    let text = |value: Option<&Value>| match value {
+        None | Some(Value::Null) => None,
+        Some(Value::String(text)) => Some(text.clone()),
+        Some(other) => Some(other.to_string()),
+    };
+    text(old) == text(new)
+}
+
+fn secret_required(name: &str, why: &str) -> Error {
+    let param = format!("connection_data.{name}");
+    let message = format!("send `{param}` in clear: {why}");
+    Error::new(Code::SecretRequired, message).param(param)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::secrets::SecretKey;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn schema() -> Value {
+        json!({
+            "type": "object",
+            "required": ["host"],
+            "additionalProperties": false,
+            "properties": {
+                "host": {"type": "string", "x-destination": true},
+                "port": {"type": ["integer", "string"], "x-destination": true},
+                "database": {"type": "string"},
+                "password": {"type": "string", "maxLength": 8, "x-secret": true},
+                "sslkey": {"type": "string", "x-secret": true, "x-multiline": true},
+                "extra": {"type": "object"},
+            }
+        })
+    }
+
+    fn clear(value: Value) -> Clear {
+        value.as_object().unwrap().clone()
+    }
+
+    fn check(sent: Value, expected: Result<Value, (Code, &str)>) {
+        let schema = schema();
+        let stored = clear(json!({"host": "a", "port": 5432, "password": "old"}));
+        let result = changed(&stored, clear(sent.clone()), &Rules::new(&schema));
+        match (result, expected) {
+            (Ok(data), Ok(expected)) => assert_eq!(Value::Object(data), expected, "{sent}"),
+            (Err(error), Err((code, param))) => {
+                assert_eq!(
+                    (error.code(), error.param_name()),
+                    (code, Some(param)),
+                    "{sent}"
+                );
+            }
+            (result, expected) => panic!("{sent}: {result:?} is not {expected:?}"),
+        }
+    }
+
+    #[test]
+    fn a_masked_secret_is_kept_while_its_destination_stays() {
+        let secret_required = Err((Code::SecretRequired, "connection_data.password"));
+        check(
+            json!({"password": MASK, "database": "d"}),
+            Ok(json!({"host": "a", "port": 5432, "password": "old", "database": "d"})),
+        );
+        check(
+            json!({"host": "a", "port": "5432", "password": MASK}),
+            Ok(json!({"host": "a", "port": "5432", "password": "old"})),
+        );
+        check(
+            json!({"host": "b", "password": MASK}),
+            secret_required.clone(),
+        );
+        check(json!({"host": "b"}), secret_required.clone());
+        check(json!({"port": null}), secret_required);
+        check(
+            json!({"host": "b", "password": "new"}),
+            Ok(json!({"host": "b", "port": 5432, "password": "new"})),
+        );
+        check(
+            json!({"host": "b", "password": null}),
+            Ok(json!({"host": "b", "port": 5432})),
+        );
+        check(
+            json!({"sslkey": MASK}),
+            Err((Code::SecretRequired, "connection_data.sslkey")),
+        );
+    }
+
+    #[test]
+    fn what_does_not_match_the_schema_is_named_and_never_echoed() {
+        let schema = schema();
+        let rules = Rules::new(&schema);
+        for (sent, param, message) in [
+            (
+                json!({}),
+                "connection_data.host",
+                "`connection_data.host` is missing",
+            ),
+            (
+                json!({"host": "a", "colour": 1}),
+                "connection_data.colour",
+                "`connection_data.colour` is not known here; known are: host, port, database, password, sslkey, extra",
+            ),
+            (
+                json!({"host": "a", "password": "hunter2hunter2"}),
+                "connection_data.password",
+                "`connection_data.password`: value is longer than 8 characters",
+            ),
+        ] {
+            let error = new(clear(sent), &rules).unwrap_err();
+            assert_eq!(error.code(), Code::InvalidConnectionData);
+            assert_eq!(
+                (error.param_name(), error.message()),
+                (Some(param), message)
+            );
+        }
+    }
+
+    #[test]
+    fn control_characters_are_refused_wherever_they_are() {
+        let schema = schema();
+        let rules = Rules::new(&schema);
+        let place = |sent: Value| {
+            new(clear(sent), &rules)
+                .err()
+                .map(|error| error.param_name().unwrap().to_owned())
+        };
+        for (sent, param) in [
+            (json!({"host": "a\r\nb"}), "connection_data.host"),
+            (
+                json!({"host": "a", "password": "\u{0}"}),
+                "connection_data.password",
+            ),
+            (
+                json!({"host": "a", "sslkey": "a\u{b}"}),
+                "connection_data.sslkey",
+            ),
+            (
+                json!({"host": "a", "extra": {"x": ["y", "\u{7f}"]}}),
+                "connection_data.extra.x.1",
+            ),
+            (
+                json!({"host": "a", "extra": {"x\n": 1}}),
+                "connection_data.extra",
+            ),
+        ] {
+            assert_eq!(place(sent.clone()).as_deref(), Some(param), "{sent}");
+        }
+        assert_eq!(
+            place(json!({"host": "ä b", "sslkey": "-----\r\nx\n\t-----\n"})),
+            None
+        );
+    }
+
+    #[test]
+    fn secrets_are_sealed_shown_as_mask_and_open_again() {
+        let schema = schema();
+        let keys = SecretKeys::single(SecretKey::new([7; 32]));
+        let holder = |id| Holder {
+            table: "datasources",
+            id,
+            workspace: "w",
+            gets: "postgres",
+            version: None,
+        };
+        let data = clear(json!({"host": "a", "password": "hunter2"}));
+        let mut stored = Stored::seal(&data, &Rules::new(&schema), &keys, holder("1")).unwrap();
+        assert_eq!(
+            Value::Object(stored.shown.clone()),
+            json!({"host": "a", "password": MASK})
+        );
+        assert!(!format!("{stored:?}").contains("hunter2"));
+        assert_eq!(stored.open(&keys, holder("1")).unwrap(), data);
+        let pinned = Holder {
+            version: Some("sha256:1"),
+            ..holder("1")
+        };
+        for other in [
+            holder("2"),
+            Holder {
+                workspace: "x",
+                ..holder("1")
+            },
+            Holder {
+                gets: "mysql",
+                ..holder("1")
+            },
+            pinned,
+        ] {
+            assert!(stored.open(&keys, other).is_err(), "{other:?}");
+        }
+        let moved = stored.moved(&keys, holder("1"), pinned).unwrap();
+        assert_eq!(moved.open(&keys, pinned).unwrap(), data);
+        // Another hand leads it elsewhere.
+        stored.shown.insert("host".into(), json!("evil"));
+        assert!(stored.open(&keys, holder("1")).is_err());
+        // To repair that, everything is sent again.
+        let open = |sent: Value| stored.open_for_change(&keys, holder("1"), &clear(sent));
+        let kept = open(json!({"host": "b", "password": MASK})).unwrap_err();
+        assert_eq!(kept.code(), Code::SecretRequired);
+        assert!(open(json!({"password": "new"})).unwrap().is_empty());
+    }
+
+    proptest! {
+        /// Whatever is sent: a stored secret never meets another destination.
+        #[test]
+        fn a_stored_secret_never_moves(
+            host in prop_oneof![Just(None), Just(Some(json!("a"))), Just(Some(json!("b"))), Just(Some(Value::Null))],
+            port in prop_oneof![Just(None), Just(Some(json!(5432))), Just(Some(json!("1"))), Just(Some(Value::Null))],
+            password in prop_oneof![Just(None), Just(Some(json!(MASK))), Just(Some(json!("new"))), Just(Some(Value::Null))],
+        ) {
+            let schema = schema();
+            let stored = clear(json!({"host": "a", "port": 5432, "password": "old"}));
+            let sent = [("host", host), ("port", port), ("password", password)];
+            let sent = sent.into_iter().filter_map(|(n, v)| Some((n.to_owned(), v?))).collect();
+            if let Ok(data) = changed(&stored, sent, &Rules::new(&schema))
+                && data.get("password") == Some(&json!("old"))
+            {
+                prop_assert_eq!(data.get("host"), stored.get("host"));
+                prop_assert_eq!(data.get("port"), stored.get("port"));
+            }
+        }
+    }
+}

@@ -1,0 +1,345 @@
+//! Minds: datasources, a language model and instructions under one name.
+
+mod rules;
+mod store;
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::{
+    auth::{Caller, Role},
+    providers::Providers,
+};
+use mindhost_base::{
+    error::{Code, Error, Result},
+    names,
+};
+use mindhost_plugin_api::TableRef;
+use mindhost_store::{Counted, Remembered, Store, new_id, now, timestamp};
+
+/// A Mind.
+#[derive(Clone, Debug)]
+pub struct Mind {
+    /// Id; conversations bind to it.
+    pub id: String,
+    /// Id of its workspace.
+    pub workspace_id: String,
+    /// Unique in the workspace; may change.
+    pub name: String,
+    /// In the order given.
+    pub datasources: Vec<MindDatasource>,
+    /// Id of the model provider.
+    pub provider_id: String,
+    /// Name of the model provider.
+    pub provider: String,
+    /// The model that it asks for; empty when the plugin decides.
+    pub model_name: String,
+    /// `system_prompt`, `prompt_template`, `is_demo`, `allow_direct_queries`, and whatever else the caller keeps here.
+    pub parameters: Map<String, Value>,
+    /// When it was made.
+    pub created_at: jiff::Timestamp,
+    /// When anything of it changed.
+    pub updated_at: jiff::Timestamp,
+}
+
+/// A datasource of a Mind.
+#[derive(Clone, Debug)]
+pub struct MindDatasource {
+    /// Id of the datasource.
+    pub id: String,
+    /// Its name now.
+    pub name: String,
+    /// The selected tables; `None` means all, those that come later included.
+    pub tables: Option<Vec<TableRef>>,
+}
+
+impl Mind {
+    /// Whether callers may send SQL of their own.
+    pub fn allows_direct_queries(&self) -> bool {
+        self.flag("allow_direct_queries")
+    }
+
+    /// Whether it is marked as a demo.
+    pub fn is_demo(&self) -> bool {
+        self.flag("is_demo")
+    }
+
+    fn flag(&self, name: &str) -> bool {
+        self.parameters
+            .get(name)
+            .and_then(Value::as_bool)
+            .unwrap_or(false)
+    }
+}
+
+/// A Mind to be made.
+#[derive(Debug)]
+pub struct NewMind {
+    /// `[A-Za-z][A-Za-z0-9_-]{0,63}`
+    pub name: String,
+    /// With their tables resolved.
+    pub datasources: Vec<MindDatasource>,
+    /// Name of the provider; `None` means the default.
+    pub provider: Option<String>,
+    /// `None` means the provider's default.
+    pub model_name: Option<String>,
+    /// As [`Mind::parameters`].
+    pub parameters: Map<String, Value>,
+}
+
+/// What shall change; `None` leaves as it is.
+#[derive(Debug, Default)]
+pub struct Changes {
+    /// A new name.
+    pub name: Option<String>,
+    /// The new list as a whole.
+    pub datasources: Option<Vec<MindDatasource>>,
+    /// Another provider. Takes the provider's default model unless `model_name` is given too.
+    pub provider: Option<String>,
+    /// Another model; empty goes back to the provider's default.
+    pub model_name: Option<String>,
+    /// The new parameters as a whole.
+    pub parameters: Option<Map<String, Value>>,
+}
+
+/// The ids of the Minds of these names; the command line's way, which needs no caller.
+///
+/// # Errors
+/// `mind_not_found`
+pub async fn ids(store: &Store, workspace: &str, names: &[String]) -> Result<Vec<String>> {
+    let mut ids = Vec::with_capacity(names.len());
+    for name in names {
+        let mind = store::by_name(store, workspace, name).await?;
+        ids.push(mind.ok_or_else(|| not_found(name))?.id);
+    }
+    Ok(ids)
+}
+
+/// The Minds of all workspaces.
+pub struct Minds {
+    providers: Arc<Providers>,
+    /// Ids, by workspace and name.
+    named: Remembered<Arc<str>>,
+    /// By workspace and id.
+    remembered: Remembered<Arc<Mind>>,
+    store: Store,
+}
+
+impl Minds {
+    /// Over a store.
+    pub fn new(store: Store, providers: Arc<Providers>) -> Self {
+        Self {
+            providers,
+            named: Remembered::new(&store),
+            remembered: Remembered::new(&store),
+            store,
+        }
+    }
+
+    /// Makes a Mind.
+    ///
+    /// # Errors
+    /// `invalid_parameter`, `unknown_provider`, `unknown_datasource`, `name_taken`; `forbidden` for a key that is
+    /// limited to some Minds: it would not see the new one.
+    pub async fn create(&self, caller: &Caller, new: NewMind) -> Result<Mind> {
+        caller.require(Role::Editor)?;
+        caller.require_all_minds("make another Mind")?;
+        names::check("Mind", &new.name)?;
+        rules::check_parameters(&new.parameters)?;
+        rules::check_model_name(new.model_name.as_deref())?;
+        rules::check_datasources(&new.datasources)?;
+        self.store
+            .require_room_for(Counted::Minds, &caller.workspace)
+            .await?;
+        let provider = self
+            .providers
+            .resolve(&caller.workspace, new.provider.as_deref())
+            .await?;
+        let at = timestamp(now());
+        let mind = Mind {
+            id: new_id(),
+            workspace_id: caller.workspace.to_string(),
+            name: new.name,
+            datasources: new.datasources,
+            provider_id: provider.id,
+            provider: provider.name,
+            model_name: new.model_name.unwrap_or_default(),
+            parameters: new.parameters,
+            created_at: at,
+            updated_at: at,
+        };
+        store::insert(&self.store, &mind).await?;
+        self.get(caller, &mind.name).await
+    }
+
+    /// Changes what is named in `changes`.
+    ///
+    /// # Errors
+    /// As [`Self::create`], and `mind_not_found`.
+    pub async fn update(&self, caller: &Caller, name: &str, changes: Changes) -> Result<Mind> {
+        caller.require(Role::Editor)?;
+        let old = self.get(caller, name).await?;
+        let new_name = changes.name.unwrap_or_else(|| old.name.clone());
+        names::check("Mind", &new_name)?;
+        rules::check_model_name(changes.model_name.as_deref())?;
+        if let Some(parameters) = &changes.parameters {
+            rules::check_parameters(parameters)?;
+        }
+        if let Some(datasources) = &changes.datasources {
+            rules::check_datasources(datasources)?;
+        }
+        let provider_id = match &changes.provider {
+            Some(name) => {
+                self.providers
+                    .resolve(&caller.workspace, Some(name))
+                    .await?
+                    .id
+            }
+            None => old.provider_id.clone(),
+        };
+        // Another vendor does not know the old one's model.
+        let model_name = match (changes.model_name, provider_id == old.provider_id) {
+            (Some(model_name), _) => Some(model_name),
+            (None, true) => None,
+            (None, false) => Some(String::new()),
+        };
+        let change = store::Change {
+            name: new_name,
+            provider_id,
+            model_name,
+            parameters: changes.parameters,
+            datasources: changes.datasources,
+        };
+        store::update(&self.store, &old, &change).await?;
+        self.get(caller, &change.name).await
+    }
+
+    /// Deletes a Mind. Its conversations stay and can be read.
+    ///
+    /// # Errors
+    /// `mind_not_found`
+    pub async fn delete(&self, caller: &Caller, name: &str) -> Result<()> {
+        caller.require(Role::Editor)?;
+        let mind = self.get(caller, name).await?;
+        match store::delete(&self.store, &mind.id).await? {
+            true => Ok(()),
+            false => Err(not_found(name)),
+        }
+    }
+
+    /// The Minds that the caller may see, by name.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn list(&self, caller: &Caller) -> Result<Vec<Mind>> {
+        let mut minds = store::list(&self.store, &caller.workspace).await?;
+        minds.retain(|mind| caller.sees_mind(&mind.id));
+        Ok(minds)
+    }
+
+    /// The Mind of that name, if the caller may see it.
+    ///
+    /// # Errors
+    /// `mind_not_found`
+    pub async fn get(&self, caller: &Caller, name: &str) -> Result<Mind> {
+        let found = store::by_name(&self.store, &caller.workspace, name).await?;
+        found
+            .filter(|mind| caller.sees_mind(&mind.id))
+            .ok_or_else(|| not_found(name))
+    }
+
+    /// The tables of a datasource that the caller may see; `None` means all. A key that is limited to Minds sees
+    /// theirs.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn tables_seen(
+        &self,
+        caller: &Caller,
+        datasource_id: &str,
+    ) -> Result<Option<Vec<TableRef>>> {
+        if caller.minds.is_none() {
+            return Ok(None);
+        }
+        let mut seen = Vec::new();
+        let minds = self.list(caller).await?;
+        for datasource in minds.into_iter().flat_map(|mind| mind.datasources) {
+            match datasource.tables {
+                _ if datasource.id != datasource_id => {}
+                Some(tables) => seen.extend(tables),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(seen))
+    }
+}
+
+/// What answers ask for, many times a second.
+impl Minds {
+    /// As [`Self::get`]: the same value as long as nothing changed, and at most for a second.
+    ///
+    /// # Errors
+    /// `mind_not_found`
+    pub async fn current(&self, caller: &Caller, name: &str) -> Result<Arc<Mind>> {
+        let key = format!("{}/{name}", caller.workspace);
+        let id = match self.named.get(&key) {
+            Some(id) => id,
+            None => {
+                let find = async { Ok(self.get(caller, name).await?.id.into()) };
+                self.named.read(&key, find).await?
+            }
+        };
+        let mind = self.current_by_id(caller, &id).await?;
+        mind.ok_or_else(|| not_found(name))
+    }
+
+    /// The Mind of that id, if there still is one that the caller may see: the same value as long as nothing changed, and at most for a second.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn current_by_id(&self, caller: &Caller, id: &str) -> Result<Option<Arc<Mind>>> {
+        if !caller.sees_mind(id) {
+            return Ok(None);
+        }
+        let key = format!("{}/{id}", caller.workspace);
+        if let Some(mind) = self.remembered.get(&key) {
+            return Ok(Some(mind));
+        }
+        let find = async {
+            let found = store::by_id(&self.store, &caller.workspace, id).await?;
+            found.map(Arc::new).ok_or_else(|| not_found(id))
+        };
+        match self.remembered.read(&key, find).await {
+            Ok(mind) => Ok(Some(mind)),
+            Err(error) if error.code() == Code::MindNotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn not_found(name: &str) -> Error {
+    Error::new(
+        Code::MindNotFound,
+        format!("there is no Mind '{name}'; `GET /minds` lists those there are"),
+    )
+}
+
+/// For `sql_query`, and for stored SQL that came from it.
+pub fn direct_queries_not_allowed(mind: &Mind) -> Error {
+    Error::new(
+        Code::DirectQueriesNotAllowed,
+        format!("the Mind '{}' does not allow the sql_query tool; set its parameter allow_direct_queries to true", mind.name),
+    )
+    .param("tools")
+}
+
+/// For conversations whose Mind is gone.
+pub fn deleted(name: &str) -> Error {
+    Error::new(
+        Code::MindDeleted,
+        format!(
+            "the Mind '{name}' of this conversation was deleted; its messages can still be read"
+        ),
+    )
+}

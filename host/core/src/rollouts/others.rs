@@ -1,0 +1,149 @@
+//! What other hosts of the same store activated, followed here.
+
+use mindhost_plugins::active::ActivePlugins;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use super::{
+    Inner, LOOK, Rollout, Stage,
+    store::{self, Told},
+};
+use mindhost_base::{error::Result, locks::lock};
+use mindhost_plugins::{
+    registry::{Active, Loaded},
+    trial::Watch,
+};
+use mindhost_store::Backend;
+
+/// What a host remembers from look to look.
+#[derive(Default)]
+struct Seen {
+    /// What was wanted at the last look.
+    wanted: Active,
+    /// Digests that were said to be missing or useless here.
+    told: BTreeSet<String>,
+}
+
+/// Activates here what another host activated there. A version whose file is missing here is named, and what serves goes
+/// on until the file is there.
+pub async fn follow(inner: Arc<Inner>) {
+    let parts = &inner.parts;
+    if parts.store.backend() != Backend::Postgres {
+        return;
+    }
+    let mut seen = Seen::default();
+    loop {
+        tokio::select! {
+            () = parts.ending.cancelled() => return,
+            () = tokio::time::sleep(LOOK) => {}
+        }
+        if let Err(error) = look(&inner, &mut seen).await {
+            tracing::debug!(%error, "could not look who serves");
+        }
+    }
+}
+
+async fn look(inner: &Arc<Inner>, seen: &mut Seen) -> Result<()> {
+    let parts = &inner.parts;
+    let wanted = ActivePlugins(&parts.store).all().await?;
+    let here = parts.registry.active();
+    let is_new = |(slot, digest): &(&String, &String)| here.get(*slot) != Some(*digest);
+    let new: BTreeSet<&String> = wanted
+        .iter()
+        .filter(is_new)
+        .map(|(_, digest)| digest)
+        .collect();
+    if !new.is_empty() {
+        let underway = store::under_way(&parts.store).await?;
+        for digest in new {
+            let on_probation = |one: &&Rollout| one.to == *digest && one.stage == Stage::Probation;
+            catch_up(inner, digest, underway.iter().find(on_probation), seen).await;
+        }
+    }
+    // What was taken away elsewhere: the first version of a plugin that was found wanting.
+    for (slot, digest) in &seen.wanted {
+        if !wanted.contains_key(slot) && here.get(slot) == Some(digest) && !inner.is_at_work(digest)
+        {
+            let loaded = parts.registry.serve(digest).await?;
+            parts.registry.restore(&loaded, &BTreeMap::new());
+        }
+    }
+    seen.wanted = wanted;
+    Ok(())
+}
+
+/// Lets a version serve here that serves elsewhere. One that is still on probation there is on probation here too.
+async fn catch_up(inner: &Arc<Inner>, digest: &str, probation: Option<&Rollout>, seen: &mut Seen) {
+    let registry = &inner.parts.registry;
+    // A rollout of this host is on its way between the store and the registry.
+    if inner.is_at_work(digest) {
+        return;
+    }
+    if registry.manifest(digest).is_none() {
+        if seen.told.insert(digest.to_owned()) {
+            tracing::warn!(
+                digest,
+                "another host activated a plugin that is not installed here; install the same file (`mindhost plugin install --locked`)"
+            );
+        }
+        return;
+    }
+    if registry.is_refused(digest) && seen.told.contains(digest) {
+        return;
+    }
+    match registry.serve(digest).await {
+        Ok(loaded) => {
+            seen.told.remove(digest);
+            let watch = probation.map(|_| inner.watch());
+            registry.activate(&loaded, watch.as_ref());
+            if let (Some(rollout), Some(watch)) = (probation, watch) {
+                let along = watch_along(Arc::clone(inner), loaded, watch, rollout.clone());
+                inner.parts.tasks.spawn(along);
+            }
+        }
+        Err(error) => {
+            seen.told.insert(digest.to_owned());
+            tracing::warn!(digest, %error, "another host activated a plugin that does not work here");
+        }
+    }
+}
+
+/// Watches a version here while its rollout elsewhere does. Found wanting here, it goes back everywhere.
+async fn watch_along(inner: Arc<Inner>, loaded: Loaded, watch: Arc<Watch>, rollout: Rollout) {
+    let parts = &inner.parts;
+    let report = async {
+        let told = Told::Abort(watch.condemned().await);
+        // The host of the rollout may be gone by now; then nobody goes back, as when an operator wants it.
+        if let Err(error) = store::tell(&parts.store, rollout.id, &told).await {
+            tracing::warn!(%error, plugin = rollout.plugin, "could not say that a version is found wanting");
+        }
+        std::future::pending().await
+    };
+    let ended = async {
+        loop {
+            tokio::time::sleep(LOOK).await;
+            // A rollout whose host is gone is ended by another one. A store that fails for a moment says nothing of it.
+            if let Ok(now) = store::get(&parts.store, rollout.id).await
+                && now.is_none_or(|one| one.ended_at.is_some())
+            {
+                return;
+            }
+        }
+    };
+    tokio::select! {
+        () = report => {}
+        () = ended => {}
+        () = parts.ending.cancelled() => {}
+    }
+    parts.registry.end_trial(&loaded);
+}
+
+impl Inner {
+    /// Whether a rollout of this host moves the plugin that has this digest.
+    fn is_at_work(&self, digest: &str) -> bool {
+        let manifest = self.parts.registry.manifest(digest);
+        manifest.is_some_and(|one| lock(&self.running).contains_key(&one.name))
+    }
+}

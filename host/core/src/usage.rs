@@ -1,0 +1,234 @@
+//! What keys have used: requests, rows, bytes and model tokens, by key, Mind and day.
+//!
+//! A [`Tally`] belongs to one request. It is counted up wherever something is used, and adds itself to the sums when
+//! the last one who holds it lets go: the answer that goes on after its client left counts too. The sums are written
+//! every second; a host that is killed loses at most that.
+
+pub mod plugins;
+mod store;
+
+use std::{
+    collections::HashMap,
+    mem,
+    sync::{
+        Arc, Mutex, OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use jiff::civil::Date;
+use serde::Serialize;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use mindhost_base::{error::Result, locks};
+use mindhost_store::Store;
+
+/// How often the sums are written.
+const WRITE: Duration = Duration::from_secs(1);
+
+/// What was used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+pub struct Counts {
+    /// Requests.
+    pub requests: u64,
+    /// Rows of results.
+    pub rows: u64,
+    /// Bytes of answers, before compression.
+    pub bytes: u64,
+    /// Tokens that models read.
+    pub input_tokens: u64,
+    /// Tokens that models wrote.
+    pub output_tokens: u64,
+}
+
+/// Who used it, with which Mind, on which day.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Who {
+    workspace: Arc<str>,
+    key: Arc<str>,
+    /// Empty for what is of no Mind.
+    mind: Arc<str>,
+    /// Days since 1970-01-01, in UTC.
+    day: i64,
+}
+
+/// A line of the account.
+#[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = UsageLine)]
+pub struct Line {
+    /// In UTC.
+    pub day: Date,
+    /// Id of the key.
+    pub key_id: String,
+    /// Its name.
+    pub key_name: String,
+    /// Name of the Mind; its id once it is deleted, null for what is of no Mind.
+    #[schema(required = true)]
+    pub mind: Option<String>,
+    /// What was used.
+    #[serde(flatten)]
+    pub counts: Counts,
+}
+
+/// Which lines to read.
+#[derive(Clone, Debug)]
+pub struct Span {
+    /// The first day.
+    pub from: Date,
+    /// The last day.
+    pub until: Date,
+    /// One key only.
+    pub key: Option<String>,
+    /// At most so many lines.
+    pub limit: u32,
+}
+
+/// The account of all keys.
+#[derive(Clone, Debug)]
+pub struct Usage(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    store: Store,
+    sums: Mutex<HashMap<Who, Counts>>,
+}
+
+/// What one request uses.
+#[derive(Debug)]
+pub struct Tally {
+    usage: Usage,
+    workspace: Arc<str>,
+    key: Arc<str>,
+    mind: OnceLock<Arc<str>>,
+    rows: AtomicU64,
+    bytes: AtomicU64,
+    input_tokens: AtomicU64,
+    output_tokens: AtomicU64,
+}
+
+impl Usage {
+    /// Over a store; nothing is written yet.
+    pub fn new(store: Store) -> Self {
+        Self(Arc::new(Inner {
+            store,
+            sums: Mutex::default(),
+        }))
+    }
+
+    /// Writes the sums from time to time, until `ending`; what comes later needs a last [`Self::write`].
+    pub fn start(&self, tasks: &TaskTracker, ending: CancellationToken) {
+        let usage = self.clone();
+        tasks.spawn(async move {
+            let write = async {
+                loop {
+                    tokio::time::sleep(WRITE).await;
+                    usage.write().await;
+                }
+            };
+            ending.run_until_cancelled(write).await
+        });
+    }
+
+    /// The tally of a new request.
+    pub fn tally(&self, workspace: Arc<str>, key: Arc<str>) -> Tally {
+        Tally {
+            usage: self.clone(),
+            workspace,
+            key,
+            mind: OnceLock::new(),
+            rows: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+            input_tokens: AtomicU64::new(0),
+            output_tokens: AtomicU64::new(0),
+        }
+    }
+
+    /// Writes the sums. Those that cannot be written are kept for the next time.
+    pub async fn write(&self) {
+        let sums = mem::take(&mut *locks::lock(&self.0.sums));
+        if sums.is_empty() {
+            return;
+        }
+        if let Err(error) = store::add(&self.0.store, &sums).await {
+            tracing::warn!(cause = ?std::error::Error::source(&error), "the usage cannot be written yet");
+            for (who, counts) in sums {
+                self.add(who, counts);
+            }
+        }
+    }
+
+    /// Lines of a workspace, newest day first, and whether there are more than asked for.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn read(&self, workspace: &str, span: &Span) -> Result<(Vec<Line>, bool)> {
+        self.write().await;
+        let mut lines = store::read(&self.0.store, workspace, span).await?;
+        let more = lines.len() > span.limit as usize;
+        lines.truncate(span.limit as usize);
+        Ok((lines, more))
+    }
+
+    fn add(&self, who: Who, counts: Counts) {
+        let mut sums = locks::lock(&self.0.sums);
+        let sum = sums.entry(who).or_default();
+        sum.requests += counts.requests;
+        sum.rows += counts.rows;
+        sum.bytes += counts.bytes;
+        sum.input_tokens += counts.input_tokens;
+        sum.output_tokens += counts.output_tokens;
+    }
+}
+
+impl Tally {
+    /// The Mind that is asked; the first one counts.
+    pub fn mind(&self, id: &str) {
+        self.mind.get_or_init(|| id.into());
+    }
+
+    /// The id of the Mind that was asked.
+    pub fn asked(&self) -> Option<Arc<str>> {
+        self.mind.get().cloned()
+    }
+
+    /// Rows of a result that were handed out.
+    pub fn rows(&self, rows: u64) {
+        self.rows.fetch_add(rows, Ordering::Relaxed);
+    }
+
+    /// Bytes of the answer that were handed out.
+    pub fn bytes(&self, bytes: u64) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Tokens that a model read and wrote.
+    pub fn tokens(&self, input: u64, output: u64) {
+        self.input_tokens.fetch_add(input, Ordering::Relaxed);
+        self.output_tokens.fetch_add(output, Ordering::Relaxed);
+    }
+}
+
+/// Days since 1970-01-01, in UTC.
+fn today() -> i64 {
+    mindhost_store::now().div_euclid(24 * 60 * 60 * 1_000_000)
+}
+
+impl Drop for Tally {
+    fn drop(&mut self) {
+        let who = Who {
+            workspace: self.workspace.clone(),
+            key: self.key.clone(),
+            mind: self.mind.get().cloned().unwrap_or_else(|| "".into()),
+            day: today(),
+        };
+        let counts = Counts {
+            requests: 1,
+            rows: *self.rows.get_mut(),
+            bytes: *self.bytes.get_mut(),
+            input_tokens: *self.input_tokens.get_mut(),
+            output_tokens: *self.output_tokens.get_mut(),
+        };
+        self.usage.add(who, counts);
+    }
+}

@@ -1,0 +1,537 @@
+//! What the host asks of a plugin, in the host's own words.
+//!
+//! [`Connector`] and [`Model`] are the only view that the rest of the host has of an engine or a model vendor.
+//! They mirror `wit/`; `plugins/wasm` implements them over WebAssembly components and is the only place that
+//! knows so. Everything that comes out of here was already checked: a value of these types can be trusted to
+//! be well-formed, though not to be true.
+
+mod batch;
+pub mod manifest;
+pub mod redact;
+pub mod scanner;
+pub mod schema;
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+pub use batch::Batch;
+pub use manifest::{Dialect, Manifest, Paging, PluginKind};
+use mindhost_base::error::Result;
+pub use redact::{MASK, is_secret};
+
+/// The bounds of one call: how long it may take, and the word to stop it.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// The host ends the call then, whatever the guest does.
+    pub deadline: Instant,
+    /// Cancelled when nobody wants the result any more. Reaches down to the engine.
+    pub cancel: CancellationToken,
+    /// Id of the key that it is made for; the host's own calls have none.
+    pub key: Option<Arc<str>>,
+    /// Whether it begins an export, which keeps its connection for as long as a client reads.
+    pub is_export: bool,
+}
+
+impl Call {
+    /// A call that may take `timeout` and that `cancel` stops.
+    pub fn new(timeout: Duration, cancel: CancellationToken) -> Self {
+        Self {
+            deadline: Instant::now() + timeout,
+            cancel,
+            key: None,
+            is_export: false,
+        }
+    }
+
+    /// The same call, made for a key: what it holds counts against the key's share.
+    #[must_use]
+    pub fn for_key(mut self, key: impl Into<Arc<str>>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+
+    /// The same call, to begin an export: those have a part of the connections of a datasource.
+    #[must_use]
+    pub fn for_export(mut self) -> Self {
+        self.is_export = true;
+        self
+    }
+
+    /// The same call with no more time than `timeout`.
+    #[must_use]
+    pub fn within(&self, timeout: Duration) -> Self {
+        Self {
+            deadline: self.deadline.min(Instant::now() + timeout),
+            ..self.clone()
+        }
+    }
+
+    /// The time that is left.
+    pub fn remaining(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+}
+
+/// What a plugin is pointed at: one datasource or one model provider, with its secrets in clear.
+///
+/// Grants are derived from `connection_data` by the rules of the plugin's manifest and from nothing else.
+#[derive(Clone)]
+pub struct Target {
+    /// Id of the datasource or provider.
+    pub id: String,
+    /// Workspace that it belongs to; decides egress rules.
+    pub workspace: String,
+    /// Directory of that workspace below `files/` in the data directory; decides file roots.
+    pub folder: String,
+    /// Name, for messages.
+    pub name: String,
+    /// Matches the manifest's schema; holds secrets, so `Target` has no `Debug` that prints it.
+    pub connection_data: Arc<serde_json::Map<String, serde_json::Value>>,
+    /// Connections that may be open at once.
+    pub max_connections: u32,
+}
+
+impl std::fmt::Debug for Target {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Target")
+            .field("id", &self.id)
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// `schema` and `name` of a table, unquoted and as the engine spells them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct TableRef {
+    /// `main` where the engine has no schemas.
+    pub schema: String,
+    /// The bare name.
+    pub name: String,
+}
+
+impl std::fmt::Display for TableRef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}", self.schema, self.name)
+    }
+}
+
+/// The engine behind a connection.
+#[derive(Clone, Debug, Serialize)]
+pub struct ServerInfo {
+    /// `PostgreSQL`
+    pub product: String,
+    /// `15.18`
+    pub version: String,
+}
+
+/// The type of a column. Each has one physical form in Arrow; see `wit/README.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DataType {
+    /// Arrow `Boolean`.
+    Boolean,
+    /// Arrow `Int64`.
+    Int64,
+    /// Arrow `UInt64`.
+    Uint64,
+    /// Arrow `Float64`.
+    Float64,
+    /// Exact number as text; Arrow `Utf8`.
+    Decimal,
+    /// Arrow `Utf8`.
+    Text,
+    /// Arrow `Binary`.
+    Bytes,
+    /// Arrow `Date32`.
+    Date,
+    /// Arrow `Time64(Microsecond)`.
+    Time,
+    /// Arrow `Timestamp(Microsecond, None)`.
+    Timestamp,
+    /// Arrow `Timestamp(Microsecond, "UTC")`.
+    TimestampUtc,
+    /// JSON as text; Arrow `Utf8`.
+    Json,
+    /// Differs from row to row: never Arrow.
+    Any,
+}
+
+/// One value of a row batch.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// SQL NULL.
+    Null,
+    /// A truth value.
+    Boolean(bool),
+    /// A signed integer.
+    Int64(i64),
+    /// An unsigned integer.
+    Uint64(u64),
+    /// A floating-point number, NaN and infinities included.
+    Float64(f64),
+    /// An exact number as decimal text.
+    Decimal(String),
+    /// Text.
+    Text(String),
+    /// Bytes.
+    Bytes(Vec<u8>),
+    /// Days since 1970-01-01.
+    Date(i32),
+    /// Microseconds since midnight.
+    Time(u64),
+    /// Microseconds since 1970-01-01T00:00:00, no zone.
+    Timestamp(i64),
+    /// Microseconds since 1970-01-01T00:00:00Z.
+    TimestampUtc(i64),
+    /// A JSON document as text.
+    Json(String),
+    /// What nothing else can hold, as the engine writes it.
+    Other(String),
+}
+
+impl Value {
+    fn heap_bytes(&self) -> usize {
+        match self {
+            Value::Decimal(text) | Value::Text(text) | Value::Json(text) | Value::Other(text) => {
+                text.len()
+            }
+            Value::Bytes(bytes) => bytes.len(),
+            _ => 0,
+        }
+    }
+}
+
+/// A column of a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// As the engine names it; names may repeat.
+    pub name: String,
+    /// The host's type.
+    pub data_type: DataType,
+    /// The engine's own type: `numeric(12,2)`.
+    pub native_type: String,
+    /// Whether NULL can occur.
+    pub nullable: bool,
+}
+
+/// A table as its engine describes it.
+#[derive(Clone, Debug)]
+pub struct TableInfo {
+    /// Which table.
+    pub table: TableRef,
+    /// `TABLE`, `VIEW`, …
+    pub kind: String,
+    /// The engine's comment.
+    pub comment: Option<String>,
+    /// Count or estimate, when the engine has one for free.
+    pub row_count: Option<u64>,
+    /// In the order of the table.
+    pub columns: Vec<ColumnInfo>,
+    /// One entry a key column, in order.
+    pub primary_key: Vec<KeyColumn>,
+    /// One entry a key column, in order.
+    pub foreign_keys: Vec<ForeignKeyColumn>,
+}
+
+/// A column as its engine describes it.
+#[derive(Clone, Debug)]
+pub struct ColumnInfo {
+    /// Name.
+    pub name: String,
+    /// From 1.
+    pub ordinal: u32,
+    /// The engine's own type.
+    pub native_type: String,
+    /// Whether NULL is allowed.
+    pub nullable: bool,
+    /// The default, as SQL text.
+    pub default_value: Option<String>,
+    /// The engine's comment.
+    pub comment: Option<String>,
+}
+
+/// One column of a primary key.
+#[derive(Clone, Debug)]
+pub struct KeyColumn {
+    /// Name of the constraint.
+    pub constraint_name: String,
+    /// From 1.
+    pub ordinal: u32,
+    /// Column.
+    pub column: String,
+}
+
+/// One column of a foreign key.
+#[derive(Clone, Debug)]
+pub struct ForeignKeyColumn {
+    /// Name of the constraint.
+    pub constraint_name: String,
+    /// From 1.
+    pub ordinal: u32,
+    /// Column.
+    pub column: String,
+    /// The table that it points to.
+    pub referenced: TableRef,
+    /// The column there.
+    pub referenced_column: String,
+}
+
+/// How much may be read to learn a table's statistics.
+#[derive(Clone, Debug)]
+pub struct StatisticsOptions {
+    /// Which columns.
+    pub columns: Vec<String>,
+    /// Rows at most.
+    pub max_rows: u64,
+    /// Time at most.
+    pub max_time: Duration,
+}
+
+/// Statistics of one column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnStatistics {
+    /// Column.
+    pub column: String,
+    /// 0.0 to 1.0.
+    pub null_fraction: Option<f64>,
+    /// Distinct values, NULL not counted.
+    pub distinct_count: Option<u64>,
+    /// Value and its share of all rows, most common first.
+    pub common_values: Vec<(String, f64)>,
+    /// Least value as text.
+    pub min_value: Option<String>,
+    /// Greatest value as text.
+    pub max_value: Option<String>,
+    /// Whether the figures are estimates.
+    pub estimated: bool,
+    /// Rows that were read, when it was a sample.
+    pub sampled_rows: Option<u64>,
+}
+
+/// One guarded statement.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    /// SQL in the engine's dialect. Only `sql::guard` makes the text of a caller's statement.
+    pub text: String,
+    /// Id of this execution, for the engine's log.
+    pub id: String,
+    /// The engine is told to stop by itself after this long.
+    pub timeout: Duration,
+}
+
+/// A version of a plugin that serves.
+pub trait Plugin: Send + Sync {
+    /// What it says of itself; checked at installation.
+    fn manifest(&self) -> &Manifest;
+    /// SHA-256 of the component, in hex.
+    fn digest(&self) -> &str;
+    /// Another version serves in its place: from now on it keeps nothing idle. What is under way goes on. Returns how to
+    /// learn of its end and to bring it about; `None` from one that holds nothing.
+    fn retire(&self) -> Option<Life> {
+        None
+    }
+}
+
+/// The end of a version that was retired.
+#[derive(Clone, Debug, Default)]
+pub struct Life {
+    /// Cancelled when nobody uses it any more.
+    pub gone: CancellationToken,
+    /// Cancel it to end what still runs on it.
+    pub cut: CancellationToken,
+}
+
+/// A connector plugin that serves.
+#[async_trait]
+pub trait Connector: Plugin {
+    /// A connection from the pool of this target, opened if none is free. Waits at most until the deadline of
+    /// the call for a place, then fails with `overloaded`.
+    async fn connect(&self, target: &Target, call: &Call) -> Result<Box<dyn Connection>>;
+    /// Closes what is pooled for a target whose configuration changed or that is gone.
+    async fn forget(&self, target_id: &str);
+}
+
+/// One connection. Dropping it gives it back to its pool if it can be used again; dropped in the middle of a
+/// call or with an open cursor it is cancelled down to the engine and thrown away.
+///
+/// At most one cursor is open at a time: after [`Connection::query`] only `next` and `close` may be called.
+#[async_trait]
+pub trait Connection: Send {
+    /// SHA-256 of the component that serves it.
+    fn digest(&self) -> &str;
+    /// Proves that the engine answers.
+    async fn check(&mut self, call: &Call) -> Result<ServerInfo>;
+    /// Every table and view in reach.
+    async fn tables(&mut self, call: &Call) -> Result<Vec<TableRef>>;
+    /// Columns, keys, comments. A table that is gone is left out.
+    async fn describe_tables(&mut self, tables: &[TableRef], call: &Call)
+    -> Result<Vec<TableInfo>>;
+    /// The engine's own statistics, `None` when it has no fresh ones.
+    async fn statistics(
+        &mut self,
+        table: &TableRef,
+        options: &StatisticsOptions,
+        call: &Call,
+    ) -> Result<Option<Vec<ColumnStatistics>>>;
+    /// From here all statements see one state of the data. False when the engine cannot.
+    async fn begin_snapshot(&mut self, timeout: Duration, call: &Call) -> Result<bool>;
+    /// Ends it.
+    async fn end_snapshot(&mut self, call: &Call) -> Result<()>;
+    /// Starts a statement and opens its cursor.
+    async fn query(&mut self, statement: &Statement, call: &Call) -> Result<Arc<[Column]>>;
+    /// At most `max_rows` rows; `None` at the end. Never more than asked, never an unchecked value.
+    async fn next(&mut self, max_rows: u32, call: &Call) -> Result<Option<Batch>>;
+    /// Closes the cursor, read to its end or not.
+    async fn close(&mut self, call: &Call) -> Result<()>;
+}
+
+/// A model plugin that serves.
+#[async_trait]
+pub trait Model: Plugin {
+    /// Proves that the configuration works; a short text for a person.
+    async fn check(&self, target: &Target, call: &Call) -> Result<String>;
+    /// The vendor's list of models.
+    async fn models(&self, target: &Target, call: &Call) -> Result<Vec<String>>;
+    /// Starts one completion.
+    async fn start(
+        &self,
+        target: &Target,
+        request: ModelRequest,
+        call: &Call,
+    ) -> Result<Box<dyn Completion>>;
+    /// Forgets what is kept of a target whose configuration changed or that is gone.
+    async fn forget(&self, _target_id: &str) {}
+}
+
+/// A completion under way. Dropping it ends it, down to the vendor's connection.
+#[async_trait]
+pub trait Completion: Send {
+    /// At least one event, as soon as there is one; `None` after the stop event.
+    async fn next(&mut self, call: &Call) -> Result<Option<Vec<ModelEvent>>>;
+}
+
+/// Who speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Instructions.
+    System,
+    /// The person.
+    User,
+    /// The model.
+    Assistant,
+    /// The result of a tool.
+    Tool,
+}
+
+/// A tool call, whole. `arguments` is what the model wrote, valid JSON or not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolCall {
+    /// The model's id of the call.
+    pub id: String,
+    /// Which tool.
+    pub name: String,
+    /// JSON text, unchecked.
+    pub arguments: String,
+}
+
+/// A piece of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Text.
+    Text(String),
+    /// The model wants a tool.
+    ToolCall(ToolCall),
+    /// What the tool gave.
+    ToolResult {
+        /// Which call.
+        call_id: String,
+        /// JSON text.
+        content: String,
+        /// Whether it is an error.
+        is_error: bool,
+    },
+    /// The vendor's own, given back unread.
+    Opaque {
+        /// What it is.
+        kind: String,
+        /// Its content.
+        data: String,
+    },
+}
+
+/// A message of the dialogue with a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelMessage {
+    /// Who speaks.
+    pub role: Role,
+    /// In order.
+    pub parts: Vec<Part>,
+}
+
+/// A tool that the model may call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tool {
+    /// `run_sql`
+    pub name: String,
+    /// For the model.
+    pub description: String,
+    /// JSON schema, as text.
+    pub parameters: String,
+}
+
+/// What a model is asked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelRequest {
+    /// The vendor's model; empty means the provider's default.
+    pub model: String,
+    /// The dialogue so far.
+    pub messages: Vec<ModelMessage>,
+    /// What it may call.
+    pub tools: Vec<Tool>,
+    /// `auto`, `none`, `required` or a tool's name.
+    pub tool_choice: String,
+    /// Bound on the answer, in tokens.
+    pub max_output_tokens: Option<u32>,
+    /// Sampling temperature.
+    pub temperature: Option<f32>,
+}
+
+/// Why a model stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopReason {
+    /// It said all.
+    End,
+    /// It waits for tools.
+    ToolCalls,
+    /// It ran into its token limit.
+    Length,
+    /// It refused.
+    Refused,
+    /// The vendor's own reason.
+    Other,
+}
+
+/// Something a model did.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ModelEvent {
+    /// A piece of text.
+    Text(String),
+    /// A whole tool call.
+    ToolCall(ToolCall),
+    /// The vendor's own, to give back unread.
+    Opaque {
+        /// What it is.
+        kind: String,
+        /// Its content.
+        data: String,
+    },
+    /// Tokens by name: `input`, `output`, …; the last one counts.
+    Usage(Vec<(String, u64)>),
+    /// The end, with the vendor's own word.
+    Stop(StopReason, String),
+}

@@ -1,0 +1,163 @@
+//! Which plugins serve, so that a start changes nothing, and which have served, so that it is known what they were allowed.
+
+use std::collections::BTreeMap;
+
+use sqlx::{AnyConnection, query, query_as};
+
+use crate::rights::{Incumbents, Rights};
+use mindhost_base::error::Result;
+use mindhost_store::{Store, json, now, to_json};
+
+/// A change of who serves.
+#[derive(Debug, Default)]
+pub struct PluginSwitch<'a> {
+    /// Who serves what from now on.
+    pub active: BTreeMap<String, String>,
+    /// A version that serves nothing any more but what `active` says.
+    pub old: Option<&'a str>,
+    /// The version that was switched to, and what it may do.
+    pub switched_to: Option<(&'a str, &'a Rights)>,
+    /// The version that was taken back.
+    pub rolled_back: Option<&'a str>,
+}
+
+/// The record of who serves, in the store.
+#[derive(Debug)]
+pub struct ActivePlugins<'a>(pub &'a Store);
+
+impl ActivePlugins<'_> {
+    /// The digest of the plugin that serves, by what it serves.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn all(&self) -> Result<BTreeMap<String, String>> {
+        let rows: Vec<(String, String)> = query_as("SELECT slot, digest FROM active_plugins")
+            .fetch_all(self.0.pool())
+            .await?;
+        Ok(rows.into_iter().collect())
+    }
+
+    /// Remembers who serves from now on.
+    ///
+    /// # Errors
+    /// When the store fails; nothing has changed then.
+    pub async fn switch(&self, switch: &PluginSwitch<'_>) -> Result<()> {
+        let mut tx = self.0.begin().await?;
+        query("DELETE FROM active_plugins WHERE digest = $1")
+            .bind(switch.old.unwrap_or_default())
+            .execute(&mut *tx)
+            .await?;
+        for (slot, digest) in &switch.active {
+            query(
+                "INSERT INTO active_plugins (slot, digest, since) VALUES ($1, $2, $3) \
+                 ON CONFLICT (slot) DO UPDATE SET digest = excluded.digest, since = excluded.since",
+            )
+            .bind(slot)
+            .bind(digest)
+            .bind(now())
+            .execute(&mut *tx)
+            .await?;
+        }
+        if let Some((digest, rights)) = switch.switched_to {
+            let again = "DO UPDATE SET rights = excluded.rights, served_at = excluded.served_at, rolled_back_at = 0";
+            note_served(&mut tx, digest, rights, again).await?;
+        }
+        query("UPDATE served_plugins SET rolled_back_at = $2 WHERE digest = $1")
+            .bind(switch.rolled_back.unwrap_or_default())
+            .bind(now())
+            .execute(&mut *tx)
+            .await?;
+        Ok(tx.commit().await?)
+    }
+
+    /// Remembers who serves what nobody served before. What somebody was activated for stays his, also where his file is
+    /// missing for now: other hosts of this store may have it. `rights` knows the versions that are installed here.
+    ///
+    /// # Errors
+    /// When the store fails; nothing has changed then.
+    pub async fn add_first(
+        &self,
+        active: &BTreeMap<String, String>,
+        rights: impl Fn(&str) -> Option<Rights>,
+    ) -> Result<()> {
+        let mut tx = self.0.begin().await?;
+        for (slot, digest) in active {
+            query(
+                "INSERT INTO active_plugins (slot, digest, since) VALUES ($1, $2, $3) \
+                 ON CONFLICT (slot) DO NOTHING",
+            )
+            .bind(slot)
+            .bind(digest)
+            .bind(now())
+            .execute(&mut *tx)
+            .await?;
+        }
+        let chosen: Vec<String> = sqlx::query_scalar("SELECT DISTINCT digest FROM active_plugins")
+            .fetch_all(&mut *tx)
+            .await?;
+        for digest in chosen {
+            if let Some(rights) = rights(&digest) {
+                note_served(&mut tx, &digest, &rights, "DO NOTHING").await?;
+            }
+        }
+        Ok(tx.commit().await?)
+    }
+
+    /// What new versions are compared with.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn incumbents(&self) -> Result<Incumbents> {
+        let rows: Vec<(String, String)> =
+            query_as("SELECT digest, rights FROM served_plugins ORDER BY served_at, digest")
+                .fetch_all(self.0.pool())
+                .await?;
+        let served = rows
+            .into_iter()
+            .map(|(digest, rights)| Ok((digest, json(&rights)?)))
+            .collect::<Result<_>>()?;
+        Ok(Incumbents::new(served, &self.all().await?))
+    }
+
+    /// Whether a version has served, was not taken back since, and no rollout to it is running: until the end of its
+    /// probation it may still be taken back.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn has_proved_itself(&self, digest: &str) -> Result<bool> {
+        let rolled_back: Option<i64> =
+            sqlx::query_scalar("SELECT rolled_back_at FROM served_plugins WHERE digest = $1")
+                .bind(digest)
+                .fetch_optional(self.0.pool())
+                .await?;
+        // There are few: one of a plugin at most.
+        let running: Vec<String> =
+            sqlx::query_scalar("SELECT record FROM rollouts WHERE ended_at = 0")
+                .fetch_all(self.0.pool())
+                .await?;
+        let is_to = |record: &String| {
+            let record: serde_json::Value = serde_json::from_str(record).unwrap_or_default();
+            record["to"] == digest
+        };
+        Ok(rolled_back == Some(0) && !running.iter().any(is_to))
+    }
+}
+
+async fn note_served(
+    connection: &mut AnyConnection,
+    digest: &str,
+    rights: &Rights,
+    again: &'static str,
+) -> Result<()> {
+    let sql = format!(
+        "INSERT INTO served_plugins (digest, rights, served_at, rolled_back_at) VALUES ($1, $2, $3, 0) \
+         ON CONFLICT (digest) {again}"
+    );
+    query(sqlx::AssertSqlSafe(sql))
+        .bind(digest)
+        .bind(to_json(rights)?)
+        .bind(now())
+        .execute(connection)
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,580 @@
+//! The plugins of this host: which versions are installed, and which of them serve.
+//!
+//! Who serves is one table that is replaced as a whole, so that every call sees it before a change or after it and never
+//! in between. Whoever took a plugin out of it keeps that one until the call is over.
+
+mod install;
+mod soon;
+mod swap;
+mod table;
+mod versions;
+
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{Arc, RwLock},
+    time::Duration,
+};
+
+use self::{
+    table::Table,
+    versions::{Found, Known, find, found, newest},
+};
+use super::{
+    artifacts::Artifacts,
+    rights::{Incumbents, Rights, listed as listed_rights},
+    signatures::{Signer, Trust},
+    trial::Trial,
+};
+use futures_util::future::join_all;
+use mindhost_base::{
+    config::PluginSettings,
+    error::{Code, Error, Result},
+    locks,
+};
+use mindhost_plugin_api::{Connector, Manifest, Model};
+use mindhost_runtime::{Loader, Ready, Room, Runtime, meter::Meters, policy::Policy};
+
+pub use self::{
+    install::Inspected,
+    table::{Active, slots},
+    versions::{About, Installed, Status},
+};
+pub use super::artifacts::Hold;
+pub use mindhost_runtime::{Compilers, Loaded, compile};
+
+/// Why one of two files of one plugin does not serve.
+const SAME: &str = "another file has this plugin in a higher or the same version";
+
+/// Why the newest of several files does not serve.
+const OTHER: &str = "another version serves, and a start changes nothing; activate this one with `mindhost plugin activate`";
+
+/// Where plugins come from and what they run under.
+pub struct Sources {
+    /// Directory with `*.wasm`; one that does not exist is empty.
+    pub plugins_dir: PathBuf,
+    /// Where installed versions lie, each under its digest.
+    pub artifacts_dir: PathBuf,
+    /// Whether what lies in the plugins directory is installed; without it nothing is written.
+    pub import: bool,
+    /// Directory for compiled code; none compiles at every start.
+    pub cache_dir: Option<PathBuf>,
+    /// The key that seals compiled code, derived from the host's secret for this purpose alone.
+    pub seal_key: [u8; 32],
+    /// How components are compiled.
+    pub compilers: Compilers,
+    /// Whether plugins may begin with code that is made quickly, and come after the registry is there: for servers.
+    pub soon: bool,
+    /// Limits.
+    pub settings: PluginSettings,
+    /// Whose plugins may run.
+    pub trust: Trust,
+    /// What plugins may reach at all.
+    pub policy: Arc<dyn Policy>,
+    /// Who served before; see [`Registry::active`].
+    pub active: Active,
+    /// What the versions that served may do: a start alone makes no version active that may do more.
+    pub incumbents: Incumbents,
+    /// Digests that datasources keep.
+    pub pinned: Vec<String>,
+}
+
+/// The plugins of a host.
+#[derive(Default)]
+pub struct Registry {
+    table: RwLock<Arc<Table>>,
+    /// By digest.
+    known: RwLock<BTreeMap<String, Known>>,
+    /// What the versions were compared with that the start chose.
+    incumbents: RwLock<Incumbents>,
+    /// Files of the plugins directory that are no plugins.
+    strangers: Vec<Installed>,
+    workshop: Option<Workshop>,
+}
+
+/// What it takes to make a file into a plugin that serves.
+struct Workshop {
+    artifacts: Artifacts,
+    trust: Trust,
+    loader: Arc<Loader>,
+    runtime: Arc<Runtime>,
+    drain_timeout: Duration,
+}
+
+impl Sources {
+    /// The plugins of one directory, to look at or to try out: nothing is written, and any may run.
+    pub fn of_dir(plugins_dir: PathBuf, settings: PluginSettings, policy: Arc<dyn Policy>) -> Self {
+        Self {
+            // There is no such directory inside of one that plugins are read from.
+            artifacts_dir: plugins_dir.join(".installed"),
+            plugins_dir,
+            import: false,
+            cache_dir: None,
+            seal_key: [0; 32],
+            compilers: Compilers::Inside,
+            soon: false,
+            settings,
+            trust: Trust::default(),
+            policy,
+            active: Active::new(),
+            incumbents: Incumbents::default(),
+            pinned: Vec::new(),
+        }
+    }
+}
+
+impl Registry {
+    /// Reads, verifies and loads every file of the plugins directory, in parallel, and what served before. A file that
+    /// cannot be used is reported in [`Registry::installed`] and harms no other plugin. With [`Sources::soon`] the code of
+    /// some may come later; see [`Registry::follow`].
+    ///
+    /// # Errors
+    ///
+    /// When the runtime itself cannot be set up, for example because the address space is limited.
+    pub async fn load(sources: Sources) -> Result<Self> {
+        let settings = sources.settings.clone();
+        let max_bytes = settings.max_package_bytes;
+        let drain_timeout = settings.drain_timeout;
+        let wait = sources.soon.then_some(settings.compile_wait);
+        let artifacts = Artifacts::new(sources.artifacts_dir, max_bytes);
+        let (dir, trust, import) = (sources.plugins_dir, sources.trust.clone(), sources.import);
+        let shelf = artifacts.clone();
+        let scan =
+            tokio::task::spawn_blocking(move || found(&dir, &shelf, &trust, max_bytes, import));
+        let runtime = Runtime::new(settings, sources.policy).map_err(|error| {
+            Error::new(
+                Code::Internal,
+                "the plugin runtime cannot be set up; lower plugins.max_instances, or lift the limit on the process's address space",
+            )
+            .with_source(format!("{error:#}"))
+        })?;
+        let loader = Loader::new(
+            Arc::clone(&runtime),
+            sources.cache_dir,
+            sources.seal_key,
+            sources.compilers,
+        );
+        let loader = Arc::new(loader);
+        if sources.import {
+            let loader = Arc::clone(&loader);
+            tokio::task::spawn_blocking(move || loader.sweep());
+        }
+        let mut registry = Self {
+            workshop: Some(Workshop {
+                artifacts,
+                trust: sources.trust,
+                loader,
+                runtime,
+                drain_timeout,
+            }),
+            ..Self::default()
+        };
+        let found = scan.await.map_err(Error::internal)?;
+        let is_wanted = |digest: &str| {
+            sources.active.values().any(|one| one == digest)
+                || sources.pinned.iter().any(|one| one == digest)
+        };
+        registry.take_in(found, is_wanted, wait).await;
+        registry.choose(&sources.active, sources.incumbents).await;
+        for digest in sources.pinned {
+            let pinned = match registry.at_hand(&digest) {
+                Some(ready) => registry.pin_ready(&ready),
+                None => registry.pin(&digest).await,
+            };
+            if let Err(error) = pinned {
+                tracing::warn!(digest, %error, "a datasource keeps a version that cannot serve");
+            }
+        }
+        registry.report();
+        Ok(registry)
+    }
+
+    /// A registry of plugins that are already there; for tests and tools.
+    pub fn of(connectors: Vec<Arc<dyn Connector>>, models: Vec<Arc<dyn Model>>) -> Self {
+        let mut table = Table::default();
+        let connectors = connectors.into_iter().map(Loaded::Connector);
+        for one in connectors.chain(models.into_iter().map(Loaded::Model)) {
+            table.claim(&one, |_| true);
+        }
+        Self {
+            table: RwLock::new(Arc::new(table)),
+            ..Self::default()
+        }
+    }
+
+    /// Makes everything that was found known, and compiles what lies in the plugins directory or is wanted. The rest waits
+    /// until somebody activates it.
+    async fn take_in(
+        &mut self,
+        found: Vec<Found>,
+        is_wanted: impl Fn(&str) -> bool,
+        wait: Option<Duration>,
+    ) {
+        let mut known = BTreeMap::new();
+        let mut compiled = Vec::new();
+        for Found {
+            file,
+            package,
+            signer,
+        } in found
+        {
+            let package = match package {
+                Ok(package) => package,
+                Err(refusal) => {
+                    self.strangers.push(Installed::stranger(file, &refusal));
+                    continue;
+                }
+            };
+            let digest = package.digest.clone();
+            let mut one = Known::of(&package, signer.as_ref().unwrap_or(&Signer::Nobody), file);
+            if known.contains_key(&digest) {
+                one.status = Status::Inactive(SAME.to_owned());
+                self.strangers.push(one.shown());
+                continue;
+            }
+            match signer {
+                Err(refusal) => one.status = Status::Refused(refusal.to_string()),
+                Ok(_) if one.file.is_some() || is_wanted(&digest) => compiled.push(package),
+                Ok(_) => {}
+            }
+            known.insert(digest, one);
+        }
+        self.known = RwLock::new(known);
+        match wait {
+            None => {
+                join_all(compiled.into_iter().map(|package| self.compile(package))).await;
+            }
+            Some(wait) => self.compile_soon(compiled, wait).await,
+        }
+    }
+
+    /// Who served before serves on: neither a restart nor a new file changes what is active. What nobody served goes to the
+    /// plugins directory, to the highest version of a plugin there and among several plugins for one engine to the
+    /// first by name. So does what a version served that is not here or cannot be used, until it is. A version that may do
+    /// more than those who served waits for an operator who accepts that.
+    async fn choose(&self, before: &Active, mut incumbents: Incumbents) {
+        let mut table = Table::default();
+        for (slot, digest) in before {
+            incumbents.add(slot, || self.rights(digest));
+        }
+        for (digest, ready) in self.compiled() {
+            table.claim(&ready.serve(), |slot| before.get(slot) == Some(&digest));
+        }
+        let (newest, waiting) = self.fill(&mut table, &incumbents).await;
+        *locks::write(&self.incumbents) = incumbents;
+        for (slot, digest) in before {
+            if table.active().get(slot) != Some(digest) {
+                tracing::warn!(
+                    slot,
+                    digest,
+                    instead = table.active().get(slot),
+                    "the active version is not here or cannot be used; install the same file again, or activate another version"
+                );
+            }
+        }
+        for one in locks::write(&self.known).values_mut() {
+            if one.file.is_some() && matches!(one.status, Status::Inactive(_)) {
+                let is_newest = newest.contains(&one.about.digest);
+                let why = if is_newest { OTHER } else { SAME };
+                let why = match waiting.get(&one.about.digest) {
+                    Some(wider) => format!(
+                        "it may do more than the version before it; accept that with `mindhost plugin activate {} --accept-rights {wider}`",
+                        one.about.name
+                    ),
+                    None => why.to_owned(),
+                };
+                one.status = Status::Inactive(why);
+            }
+        }
+        *locks::write(&self.table) = Arc::new(table);
+    }
+
+    /// Gives what no version serves to the newest ones. Returns those, and the ones that an operator has to accept, with
+    /// what of them.
+    async fn fill(
+        &self,
+        table: &mut Table,
+        incumbents: &Incumbents,
+    ) -> (Vec<String>, BTreeMap<String, String>) {
+        let wider = |digest: &str| {
+            let rights = self.rights(digest)?;
+            let wider = incumbents.wider(&rights);
+            (!wider.is_empty()).then(|| listed_rights(&wider))
+        };
+        let mut waiting = BTreeMap::new();
+        // One that turns out to be unusable leaves its place to the next.
+        let mut newest = self.newest(&waiting);
+        loop {
+            for digest in &newest {
+                let is_free = |slot: &String| !table.has(slot);
+                let wanted = self.slots_of(digest).iter().any(is_free);
+                if wanted && let Some(wider) = wider(digest) {
+                    waiting.insert(digest.clone(), wider);
+                } else if wanted && let Some(ready) = self.begun(digest).await {
+                    table.claim(&ready.serve(), |_| true);
+                }
+            }
+            let again = self.newest(&waiting);
+            if again == newest {
+                return (newest, waiting);
+            }
+            newest = again;
+        }
+    }
+
+    /// Who serves what now, to be remembered for the next start.
+    pub fn active(&self) -> Active {
+        self.table().active()
+    }
+
+    fn report(&self) {
+        for (plugin, reason) in self.outdated() {
+            tracing::warn!(
+                plugin,
+                reason,
+                "a plugin serves on that could not be installed any more"
+            );
+        }
+        for plugin in self.installed() {
+            let file = plugin.file.as_ref().map(|file| file.display().to_string());
+            let name = plugin.about.as_ref().map(|about| about.name.as_str());
+            match &plugin.status {
+                Status::Active => tracing::info!(name, file, "plugin active"),
+                Status::Inactive(reason) => tracing::info!(name, file, reason, "plugin inactive"),
+                Status::Refused(reason) => tracing::warn!(name, file, reason, "plugin refused"),
+            }
+        }
+    }
+
+    /// Every version that is installed and every file of the plugins directory.
+    pub fn installed(&self) -> Vec<Installed> {
+        let table = self.table();
+        let known = locks::read(&self.known);
+        let shown = known
+            .values()
+            .map(|one| match table.serves(&one.about.digest) {
+                true => Installed {
+                    status: Status::Active,
+                    ..one.shown()
+                },
+                false => one.shown(),
+            });
+        let mut all: Vec<Installed> = shown.chain(self.strangers.iter().cloned()).collect();
+        all.sort_by(|one, other| one.order().cmp(&other.order()));
+        all
+    }
+
+    /// The installed version that a person means: by its version, by the beginning of its digest, or the highest.
+    ///
+    /// # Errors
+    /// `plugin_not_found` with those there are; `plugin_ambiguous` where several fit.
+    pub fn find(&self, name: &str, version: Option<&str>) -> Result<About> {
+        find(&locks::read(&self.known), name, version).map(|one| one.about.clone())
+    }
+
+    /// An installed version.
+    pub fn about(&self, digest: &str) -> Option<About> {
+        let known = locks::read(&self.known);
+        known.get(digest).map(|one| one.about.clone())
+    }
+
+    /// Whether an installed version turned out to be unusable.
+    pub fn is_refused(&self, digest: &str) -> bool {
+        let known = locks::read(&self.known);
+        let one = known.get(digest);
+        one.is_some_and(|one| matches!(one.status, Status::Refused(_)))
+    }
+
+    /// The manifest of an installed version.
+    pub fn manifest(&self, digest: &str) -> Option<Manifest> {
+        let known = locks::read(&self.known);
+        known.get(digest).map(|one| one.manifest.clone())
+    }
+
+    /// What an installed version may do.
+    pub fn rights(&self, digest: &str) -> Option<Rights> {
+        let known = locks::read(&self.known);
+        let one = known.get(digest)?;
+        Some(Rights::of(&one.manifest, one.about.signer.as_deref()))
+    }
+
+    /// The active connectors, each once, by the name of their first engine.
+    pub fn connectors(&self) -> Vec<Arc<dyn Connector>> {
+        self.table().connectors_by_engine()
+    }
+
+    /// The active models, by name.
+    pub fn models(&self) -> Vec<Arc<dyn Model>> {
+        let table = self.table();
+        let models = table.models.values();
+        models.map(|slot| Arc::clone(&slot.active)).collect()
+    }
+
+    /// The connector of an engine that a caller names, which is the caller's mistake when there is none:
+    /// `engine_not_found` lists those there are.
+    pub fn engine(&self, engine: &str) -> Result<Arc<dyn Connector>> {
+        let table = self.table();
+        table.active_connector(engine).ok_or_else(|| {
+            Error::new(
+                Code::EngineNotFound,
+                format!(
+                    "there is no engine `{}`; there are: {}",
+                    shown(engine),
+                    listed(table.connectors.keys())
+                ),
+            )
+            .param("engine")
+        })
+    }
+
+    /// The connector of an existing datasource, as it is active: for what its manifest says, and for tests of a
+    /// connection. The datasource was served once, so it is the server that lacks something: `no_plugin`.
+    pub async fn connector(&self, engine: &str, pin: Option<&str>) -> Result<Arc<dyn Connector>> {
+        if let Some(digest) = pin {
+            // Another host of the same store may have been told of the pin.
+            return self.pin(digest).await.map_err(|_| not_kept(digest));
+        }
+        let table = self.table();
+        let active = table.active_connector(engine);
+        active.ok_or_else(|| no_connector(engine, &table))
+    }
+
+    /// The connector for the next call of an existing datasource: the version that it keeps, else the active one, or one
+    /// that is on trial beside it.
+    ///
+    /// # Errors
+    /// `no_plugin`
+    pub async fn serving(&self, engine: &str, pin: Option<&str>) -> Result<Arc<dyn Connector>> {
+        let table = self.table();
+        let Some(slot) = table.connectors.get(engine).filter(|_| pin.is_none()) else {
+            return self.connector(engine, pin).await;
+        };
+        Ok(match &slot.trial {
+            None => Arc::clone(&slot.active),
+            Some(trial) => trial.choose(),
+        })
+    }
+
+    /// The trial that a connector of this engine is on.
+    pub fn trial(&self, engine: &str) -> Option<Arc<Trial<dyn Connector>>> {
+        self.table().connectors.get(engine)?.trial.clone()
+    }
+
+    /// The active model plugin of that name; `no_plugin` lists those there are.
+    pub fn model(&self, name: &str) -> Result<Arc<dyn Model>> {
+        let table = self.table();
+        let slot = table.models.get(name);
+        slot.map(|slot| Arc::clone(&slot.active))
+            .ok_or_else(|| no_model(name, &table))
+    }
+
+    /// The model plugin for the next answer: the active one, or one that is on trial beside it.
+    ///
+    /// # Errors
+    /// `no_plugin`
+    pub fn serving_model(&self, name: &str) -> Result<Arc<dyn Model>> {
+        let table = self.table();
+        match table.models.get(name) {
+            None => Err(no_model(name, &table)),
+            Some(slot) => Ok(match &slot.trial {
+                None => Arc::clone(&slot.active),
+                Some(trial) => trial.choose(),
+            }),
+        }
+    }
+
+    /// What plugins have used since the start, and how their versions are; none without a runtime.
+    pub fn meters(&self) -> Option<&Arc<Meters>> {
+        self.workshop.as_ref().map(|one| one.runtime.meters())
+    }
+
+    /// What is taken of the room for instances; none without a runtime.
+    pub fn room(&self) -> Option<Room> {
+        self.workshop.as_ref().map(|one| one.runtime.room())
+    }
+
+    /// Waits until every guest call and every cancellation under way is over. Whoever was replaced and still works is cut
+    /// off: the server ends.
+    pub async fn drain(&self) {
+        if let Some(workshop) = &self.workshop {
+            workshop.runtime.drain().await;
+        }
+    }
+
+    fn table(&self) -> Arc<Table> {
+        Arc::clone(&locks::read(&self.table))
+    }
+
+    fn workshop(&self) -> Result<&Workshop> {
+        let none = || Error::internal("this registry has no runtime");
+        self.workshop.as_ref().ok_or_else(none)
+    }
+
+    /// Those that could be chosen, but for some that wait to be activated.
+    fn newest(&self, waiting: &BTreeMap<String, String>) -> Vec<String> {
+        newest(&locks::read(&self.known), |digest| {
+            !waiting.contains_key(digest)
+        })
+    }
+
+    fn slots_of(&self, digest: &str) -> Vec<String> {
+        let known = locks::read(&self.known);
+        known
+            .get(digest)
+            .map_or_else(Vec::new, |one| slots(&one.manifest))
+    }
+
+    fn compiled(&self) -> Vec<(String, Arc<Ready>)> {
+        let known = locks::read(&self.known);
+        let ready = known
+            .iter()
+            .map(|(digest, one)| (digest.clone(), one.ready.clone()));
+        ready
+            .filter_map(|(digest, ready)| Some((digest, ready?)))
+            .collect()
+    }
+}
+
+fn not_kept(digest: &str) -> Error {
+    Error::new(
+        Code::NoPlugin,
+        format!(
+            "this datasource keeps the plugin version {}, which is not installed here; install it, or set `plugin_digest` to null",
+            shown(digest)
+        ),
+    )
+}
+
+fn no_connector(engine: &str, table: &Table) -> Error {
+    Error::new(
+        Code::NoPlugin,
+        format!(
+            "no plugin serves the engine `{}`; install one, or put it into the plugins directory; served are: {}",
+            shown(engine),
+            listed(table.connectors.keys())
+        ),
+    )
+}
+
+fn no_model(name: &str, table: &Table) -> Error {
+    Error::new(
+        Code::NoPlugin,
+        format!(
+            "there is no model plugin `{}`; install it, or put it into the plugins directory; there are: {}",
+            shown(name),
+            listed(table.models.keys())
+        ),
+    )
+}
+
+fn listed<'a>(names: impl Iterator<Item = &'a String>) -> String {
+    let names: Vec<&str> = names.map(String::as_str).collect();
+    match names[..] {
+        [] => String::from("none"),
+        _ => names.join(", "),
+    }
+}
+
+fn shown(name: &str) -> String {
+    name.escape_debug().take(64).collect()
+}

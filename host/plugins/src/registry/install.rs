@@ -1,0 +1,289 @@
+//! From a file to a version that can serve: inspected, installed, compiled, removed.
+
+use std::{collections::BTreeMap, path::Path, sync::Arc};
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{
+    super::{
+        artifacts::{Hold, signature_beside},
+        signatures::Signer,
+    },
+    Registry, shown,
+    versions::{About, Known, Status},
+};
+use mindhost_base::{
+    error::{Code, Error, Result},
+    locks,
+};
+use mindhost_plugin_api::Manifest;
+use mindhost_runtime::{
+    Loaded, Ready,
+    package::{Package, Refusal, check_origins},
+};
+
+impl Registry {
+    /// What a file is and what it asks for, judged without running or keeping anything of it.
+    ///
+    /// # Errors
+    /// `plugin_refused`
+    pub async fn inspect(&self, bytes: Vec<u8>, signature: Option<&str>) -> Result<Inspected> {
+        self.judge(bytes, signature).await.map(|judged| Inspected {
+            about: About::of(&judged.package, &judged.signer),
+            manifest: judged.package.manifest.clone(),
+        })
+    }
+
+    /// Installs a file: it is verified and kept under its digest. It serves nothing before it is activated.
+    ///
+    /// # Errors
+    /// `plugin_refused`; when the data directory cannot be written.
+    pub async fn install(&self, bytes: Vec<u8>, signature: Option<&str>) -> Result<Inspected> {
+        let package = self.judge(bytes, signature).await?.package;
+        let workshop = self.workshop()?;
+        let _changing = workshop.artifacts.change().await;
+        let (artifacts, trust) = (workshop.artifacts.clone(), workshop.trust.clone());
+        let (kept, signature) = (Arc::clone(&package), signature.map(str::to_owned));
+        let put = move || {
+            // What was known of these bytes before is not lost by sending them again without it.
+            let best = artifacts.best_signature(&kept, signature, &trust);
+            artifacts.put(&kept, best.as_deref())?;
+            let signer = trust.signer(&kept, best.as_deref());
+            Ok(signer.unwrap_or(Signer::Nobody))
+        };
+        let signer = tokio::task::spawn_blocking(put)
+            .await
+            .map_err(Error::internal)?
+            .map_err(|error: std::io::Error| Error::internal(error))?;
+        let mut known = locks::write(&self.known);
+        let one = known
+            .entry(package.digest.clone())
+            .or_insert_with(|| Known::of(&package, &signer, None));
+        // The same bytes with a signature may be what was missing.
+        one.about = About::of(&package, &signer);
+        if matches!(one.status, Status::Refused(_)) {
+            one.status = Status::Inactive("installed".to_owned());
+        }
+        Ok(Inspected {
+            about: one.about.clone(),
+            manifest: one.manifest.clone(),
+        })
+    }
+
+    /// What is wrong with installed versions that serve all the same: the name and version of each, and what to change.
+    pub fn outdated(&self) -> Vec<(String, String)> {
+        let known = locks::read(&self.known);
+        let outdated = known.values().filter_map(|one| {
+            let refusal = check_origins(&one.manifest).err()?;
+            let about = &one.about;
+            Some((
+                format!("{} {}", about.name, about.version),
+                refusal.to_string(),
+            ))
+        });
+        outdated.collect()
+    }
+
+    /// Size of the largest file that is taken.
+    ///
+    /// # Errors
+    /// Without a runtime.
+    pub fn max_package_bytes(&self) -> Result<u64> {
+        Ok(self.workshop()?.runtime.max_package_bytes())
+    }
+
+    async fn judge(&self, bytes: Vec<u8>, signature: Option<&str>) -> Result<Judged> {
+        let trust = self.workshop()?.trust.clone();
+        let signature = signature.map(str::to_owned);
+        let judge = move || {
+            let package = Package::parse(bytes)?;
+            let signer = trust.judge(&package, signature.as_deref())?;
+            package.check_new()?;
+            package.validate()?;
+            Ok(Judged {
+                package: Arc::new(package),
+                signer,
+            })
+        };
+        tokio::task::spawn_blocking(judge)
+            .await
+            .map_err(Error::internal)?
+            .map_err(|refusal: Refusal| refused(&refusal))
+    }
+
+    /// Takes an installed version away, with its file. One of the plugins directory comes back at the next start.
+    ///
+    /// # Errors
+    /// `plugin_not_found`; `resource_in_use` while it serves, is about to or on trial, or some datasource keeps it.
+    pub async fn remove(&self, name: &str, version: &str) -> Result<About> {
+        let artifacts = &self.workshop()?.artifacts;
+        let _changing = artifacts.change().await;
+        let digest = self.find(name, Some(version))?.digest;
+        // Out of the list before anything else: whoever begins to use it now does not find it any more.
+        let known = {
+            let mut all = locks::write(&self.known);
+            if self.table().is_used(&digest) || artifacts.is_held(&digest) {
+                return Err(in_use(name, version));
+            }
+            all.remove(&digest)
+        };
+        let Some(known) = known else {
+            return Err(not_installed(&digest));
+        };
+        let removed = tokio::task::spawn_blocking({
+            let (artifacts, digest) = (artifacts.clone(), digest.clone());
+            move || artifacts.remove(&digest)
+        })
+        .await
+        .map_err(Error::internal)?;
+        let about = known.about.clone();
+        if let Err(error) = removed {
+            locks::write(&self.known).insert(digest, known);
+            return Err(Error::internal(error));
+        }
+        if let Some(meters) = self.meters() {
+            meters.remove(&digest);
+        }
+        Ok(about)
+    }
+
+    /// Keeps an installed version from being removed until what this gives is dropped: somebody is about to use it.
+    ///
+    /// # Errors
+    /// `plugin_not_found`
+    pub fn hold(&self, digest: &str) -> Result<Hold> {
+        // Before it is looked for: whoever removes it takes it out of the list first, and then looks who holds it.
+        let hold = self.workshop()?.artifacts.hold(digest);
+        match locks::read(&self.known).contains_key(digest) {
+            true => Ok(hold),
+            false => Err(not_installed(digest)),
+        }
+    }
+
+    /// An installed version, compiled: verified again, compiled if it is new, and asked to describe itself. Nothing is
+    /// compiled before the policy on signatures has let it in.
+    ///
+    /// # Errors
+    /// `plugin_refused`, `plugin_not_found`
+    pub async fn ready(&self, digest: &str) -> Result<Arc<Ready>> {
+        if let Some(ready) = self.at_hand(digest) {
+            let made = ready.made().await;
+            made.map_err(|refusal| self.refuse(digest, &refusal))?;
+            return Ok(ready);
+        }
+        let known = |known: &BTreeMap<String, Known>| {
+            let one = known.get(digest)?;
+            Some(one.file.clone())
+        };
+        let Some(file) = known(&locks::read(&self.known)) else {
+            return Err(not_installed(digest));
+        };
+        let workshop = self.workshop()?;
+        let (artifacts, trust) = (workshop.artifacts.clone(), workshop.trust.clone());
+        let (wanted, max_bytes) = (digest.to_owned(), workshop.runtime.max_package_bytes());
+        let read = move || {
+            let (package, signature) = match artifacts.read(&wanted) {
+                Ok(package) => (package, artifacts.signature(&wanted)),
+                // A host that may not write its data directory serves from the plugins directory.
+                Err(refusal) => from_file(file.as_deref(), &wanted, max_bytes).ok_or(refusal)?,
+            };
+            trust.judge(&package, signature.as_deref())?;
+            Ok(Arc::new(package))
+        };
+        let package = tokio::task::spawn_blocking(read)
+            .await
+            .map_err(Error::internal)?;
+        match package {
+            Ok(package) => self.compile(package).await,
+            Err(refusal) => Err(self.refuse(digest, &refusal)),
+        }
+    }
+
+    /// A version that somebody wants to serve from now on, whatever it did before: it is called again.
+    ///
+    /// # Errors
+    /// As [`Self::ready`].
+    pub async fn serve(&self, digest: &str) -> Result<Loaded> {
+        let loaded = self.ready(digest).await?.serve();
+        let meters = self.meters();
+        if let Some(version) = meters.and_then(|meters| meters.of_digest(digest)) {
+            version.health.release();
+        }
+        Ok(loaded)
+    }
+
+    pub(super) async fn compile(&self, package: Arc<Package>) -> Result<Arc<Ready>> {
+        let digest = package.digest.clone();
+        match self.workshop()?.loader.load(package).await {
+            Err(refusal) => Err(self.refuse(&digest, &refusal)),
+            Ok(ready) => {
+                let ready = Arc::new(ready);
+                if let Some(one) = locks::write(&self.known).get_mut(&digest) {
+                    one.ready = Some(Arc::clone(&ready));
+                    // What was wrong with its file was mended.
+                    if matches!(one.status, Status::Refused(_)) {
+                        one.status = Status::Inactive("installed".to_owned());
+                    }
+                }
+                Ok(ready)
+            }
+        }
+    }
+
+    pub(super) fn refuse(&self, digest: &str, refusal: &Refusal) -> Error {
+        if let Some(one) = locks::write(&self.known).get_mut(digest) {
+            one.ready = None;
+            one.status = Status::Refused(refusal.to_string());
+        }
+        refused(refusal)
+    }
+}
+
+/// A file that may be installed: what it is, and all that it asks for.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct Inspected {
+    /// What it is.
+    #[serde(flatten)]
+    pub about: About,
+    /// Its manifest: what it may reach, by the names of `connection_data`, and what it is configured with.
+    #[schema(value_type = Object)]
+    pub manifest: Manifest,
+}
+
+struct Judged {
+    package: Arc<Package>,
+    signer: Signer,
+}
+
+/// The file of the plugins directory, if it still has this digest.
+fn from_file(
+    file: Option<&Path>,
+    digest: &str,
+    max_bytes: u64,
+) -> Option<(Package, Option<String>)> {
+    let package = Package::read(file?, max_bytes).ok()?;
+    (package.digest == digest).then(|| (package, file.and_then(signature_beside)))
+}
+
+fn not_installed(digest: &str) -> Error {
+    let digest = shown(digest);
+    Error::new(
+        Code::PluginNotFound,
+        format!("no plugin with the digest {digest} is installed here"),
+    )
+}
+
+fn in_use(name: &str, version: &str) -> Error {
+    Error::new(
+        Code::InUse,
+        format!(
+            "{name} {} serves, is about to, is on trial or is kept by a datasource; activate another version first, or wait for the end of its rollout",
+            shown(version)
+        ),
+    )
+}
+
+fn refused(refusal: &Refusal) -> Error {
+    Error::new(Code::PluginRefused, format!("the plugin {refusal}"))
+}

@@ -1,0 +1,300 @@
+//! The versions that are installed, and what is known of each.
+
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::super::{
+    artifacts::{Artifacts, signature_beside},
+    signatures::{Signer, Trust},
+};
+use mindhost_base::error::{Code, Error, Result};
+use mindhost_plugin_api::{Manifest, PluginKind};
+use mindhost_runtime::{
+    Ready,
+    package::{self, Package, Refusal, version_order},
+};
+
+/// Letters of a digest that are enough to name a version.
+const MIN_PREFIX: usize = 6;
+
+/// A plugin file: one of the plugins directory, or one that was installed.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct Installed {
+    /// Path in the plugins directory, if it lies there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub file: Option<PathBuf>,
+    /// What the manifest says, when it could be read.
+    #[serde(flatten)]
+    pub about: Option<About>,
+    /// Whether it serves.
+    #[serde(flatten)]
+    pub status: Status,
+}
+
+/// What there is to know of a plugin.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct About {
+    /// `connector-sqlite`
+    #[schema(example = "connector-sqlite")]
+    pub name: String,
+    /// For people: `SQLite`.
+    pub title: String,
+    /// Version of the plugin.
+    #[schema(example = "1.2.0")]
+    pub version: String,
+    /// Connector or model.
+    pub kind: PluginKind,
+    /// Engines that it serves or would serve.
+    pub engines: Vec<String>,
+    /// SHA-256 of the file, in hex.
+    pub digest: String,
+    /// Bytes of the file.
+    pub size: u64,
+    /// Id of the trusted key that signed it; null for one that no trusted key signed.
+    pub signer: Option<String>,
+    /// World that it exports: `sql-connector`.
+    pub world: String,
+    /// Version of the contract that it was built against.
+    pub wit: String,
+}
+
+/// Whether a plugin serves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(tag = "status", content = "reason", rename_all = "lowercase")]
+pub enum Status {
+    /// It serves.
+    Active,
+    /// It is installed and does not serve.
+    Inactive(String),
+    /// It cannot be used.
+    Refused(String),
+}
+
+/// What the registry keeps of a version.
+pub struct Known {
+    pub about: About,
+    pub manifest: Manifest,
+    pub file: Option<PathBuf>,
+    /// Compiled, once somebody wanted it.
+    pub ready: Option<Arc<Ready>>,
+    /// Why it cannot be used, or does not serve where one would expect it to.
+    pub status: Status,
+}
+
+/// A file that was found at the start.
+pub struct Found {
+    pub file: Option<PathBuf>,
+    pub package: Result<Arc<Package>, Refusal>,
+    /// Who signed it, when the policy lets it in.
+    pub signer: Result<Signer, Refusal>,
+}
+
+/// Everything in the plugins directory, by name, then what is installed besides. With `import` the first is installed too.
+pub fn found(
+    plugins_dir: &std::path::Path,
+    artifacts: &Artifacts,
+    trust: &Trust,
+    max_bytes: u64,
+    import: bool,
+) -> Vec<Found> {
+    let mut all = Vec::new();
+    for (file, package) in package::scan(plugins_dir, max_bytes) {
+        let beside = signature_beside(&file);
+        let signature = match &package {
+            Ok(package) => artifacts.best_signature(package, beside, trust),
+            Err(_) => beside,
+        };
+        let found = Found::new(Some(file), package, signature.as_deref(), trust);
+        if import && let (Ok(package), Ok(_)) = (&found.package, &found.signer) {
+            // Such a host serves from the plugins directory, and says so.
+            if let Err(error) = artifacts.put(package, signature.as_deref()) {
+                tracing::warn!(%error, "a plugin could not be copied into the data directory");
+            }
+        }
+        all.push(found);
+    }
+    for digest in artifacts.digests() {
+        let is_known =
+            |found: &Found| matches!(&found.package, Ok(package) if package.digest == digest);
+        if all.iter().any(is_known) {
+            continue;
+        }
+        let signature = artifacts.signature(&digest);
+        let package = artifacts.read(&digest);
+        // One that cannot be read is named by its file, as there is nothing else left of it.
+        let file = package.is_err().then(|| artifacts.file(&digest));
+        all.push(Found::new(file, package, signature.as_deref(), trust));
+    }
+    all
+}
+
+impl Found {
+    fn new(
+        file: Option<PathBuf>,
+        package: Result<Package, Refusal>,
+        signature: Option<&str>,
+        trust: &Trust,
+    ) -> Self {
+        let signer = match &package {
+            Ok(package) => trust.judge(package, signature),
+            Err(refusal) => Err(refusal.clone()),
+        };
+        Self {
+            file,
+            package: package.map(Arc::new),
+            signer,
+        }
+    }
+}
+
+impl About {
+    /// What a package says of itself, and who signed it.
+    pub fn of(package: &Package, signer: &Signer) -> Self {
+        let manifest = &package.manifest;
+        Self {
+            name: manifest.name.clone(),
+            title: manifest.title.clone(),
+            version: manifest.version.clone(),
+            kind: manifest.kind,
+            engines: manifest.engines.clone(),
+            digest: package.digest.clone(),
+            size: package.bytes.len() as u64,
+            signer: match signer {
+                Signer::Trusted(key) => Some(key.clone()),
+                Signer::Nobody | Signer::Unknown(_) => None,
+            },
+            world: manifest.world.clone(),
+            wit: manifest.wit.clone(),
+        }
+    }
+}
+
+impl Installed {
+    /// A file that is no plugin.
+    pub fn stranger(file: Option<PathBuf>, refusal: &Refusal) -> Self {
+        Self {
+            file,
+            about: None,
+            status: Status::Refused(refusal.to_string()),
+        }
+    }
+
+    /// By name and version; what has neither comes last.
+    pub fn order(&self) -> impl Ord + use<'_> {
+        let about = self.about.as_ref();
+        (
+            about.is_none(),
+            about.map(|about| (&about.name, version_order(&about.version), &about.digest)),
+            &self.file,
+        )
+    }
+}
+
+impl Known {
+    /// A version that nobody has compiled yet.
+    pub fn of(package: &Package, signer: &Signer, file: Option<PathBuf>) -> Self {
+        Self {
+            about: About::of(package, signer),
+            manifest: package.manifest.clone(),
+            file,
+            ready: None,
+            status: Status::Inactive("installed".to_owned()),
+        }
+    }
+
+    /// As it is listed while it does not serve.
+    pub fn shown(&self) -> Installed {
+        Installed {
+            file: self.file.clone(),
+            about: Some(self.about.clone()),
+            status: self.status.clone(),
+        }
+    }
+}
+
+/// Of each plugin of the plugins directory, the digest of the highest version that can be used; of several of one version
+/// the first by digest. What was only installed waits to be activated.
+pub fn newest(known: &BTreeMap<String, Known>, may_serve: impl Fn(&String) -> bool) -> Vec<String> {
+    let mut newest: BTreeMap<&str, (&String, _)> = BTreeMap::new();
+    for (digest, one) in known {
+        let is_usable = !matches!(one.status, Status::Refused(_)) && one.file.is_some();
+        if !is_usable || !may_serve(digest) {
+            continue;
+        }
+        let order = version_order(&one.about.version);
+        let best = newest.get(one.about.name.as_str());
+        if best.is_none_or(|(_, highest)| order > *highest) {
+            newest.insert(&one.about.name, (digest, order));
+        }
+    }
+    newest
+        .into_values()
+        .map(|(digest, _)| digest.clone())
+        .collect()
+}
+
+/// The version that a person means: by its version, by the beginning of its digest, or the highest.
+///
+/// # Errors
+/// `plugin_not_found` with those there are; `plugin_ambiguous` where several fit.
+pub fn find<'a>(
+    known: &'a BTreeMap<String, Known>,
+    name: &str,
+    version: Option<&str>,
+) -> Result<&'a Known> {
+    let mut mine: Vec<&Known> = known
+        .values()
+        .filter(|one| one.about.name == name)
+        .collect();
+    mine.sort_by_key(|one| std::cmp::Reverse(version_order(&one.about.version)));
+    if mine.is_empty() {
+        return Err(Error::new(
+            Code::PluginNotFound,
+            format!(
+                "there is no plugin `{}`; `GET /plugins` lists those there are",
+                super::shown(name)
+            ),
+        ));
+    }
+    let Some(version) = version else {
+        return Ok(mine[0]);
+    };
+    let version = version.strip_prefix("sha256:").unwrap_or(version);
+    let by_digest = version.len() >= MIN_PREFIX;
+    let fitting: Vec<&Known> = mine
+        .iter()
+        .filter(|one| {
+            one.about.version == version || by_digest && one.about.digest.starts_with(version)
+        })
+        .copied()
+        .collect();
+    let listed = |some: &[&Known]| {
+        let each = |one: &&Known| {
+            let digest = one.about.digest.get(..12).unwrap_or_default();
+            format!("{} ({digest})", one.about.version)
+        };
+        some.iter().map(each).collect::<Vec<_>>().join(", ")
+    };
+    match fitting[..] {
+        [one] => Ok(one),
+        [] => Err(Error::new(
+            Code::PluginNotFound,
+            format!(
+                "`{name}` has no version `{}`; installed are {}",
+                super::shown(version),
+                listed(&mine)
+            ),
+        )),
+        _ => Err(Error::new(
+            Code::PluginAmbiguous,
+            format!(
+                "several files are `{name}` {}; name one by the beginning of its digest: {}",
+                super::shown(version),
+                listed(&fitting)
+            ),
+        )),
+    }
+}

@@ -1,0 +1,71 @@
+//! A new version on trial: it gets a share of the calls, and both versions are watched while it does.
+//!
+//! Whoever asks should not notice. A call that fails on the new version before it gave anything is made again on the
+//! stable one; only where that one succeeds did the new version fail. What fails on both was not its fault.
+
+mod connector;
+mod model;
+#[cfg(test)]
+mod tests;
+mod watch;
+
+use std::sync::Arc;
+
+pub use self::watch::{Figures, Side, Thresholds, Watch};
+use mindhost_plugin_api::{Connector, Model, Plugin};
+
+/// A version on trial, beside the one that it shall replace or has replaced.
+pub struct Trial<P: ?Sized> {
+    /// The new version.
+    pub candidate: Arc<P>,
+    /// The old one.
+    pub stable: Arc<P>,
+    /// What is seen of both.
+    pub watch: Arc<Watch>,
+}
+
+impl<P: Plugin + ?Sized> Trial<P> {
+    /// A trial of one version beside another.
+    pub fn new(candidate: &Arc<P>, stable: &Arc<P>, watch: &Arc<Watch>) -> Arc<Self> {
+        Arc::new(Self {
+            candidate: Arc::clone(candidate),
+            stable: Arc::clone(stable),
+            watch: Arc::clone(watch),
+        })
+    }
+
+    /// Whether a version takes part.
+    pub fn has(&self, digest: &str) -> bool {
+        self.candidate.digest() == digest || self.stable.digest() == digest
+    }
+}
+
+impl Trial<dyn Connector> {
+    /// Who serves the next call.
+    pub fn choose(&self) -> Arc<dyn Connector> {
+        let watch = Arc::clone(&self.watch);
+        match self.watch.draw() {
+            Side::Candidate => Arc::new(connector::OnTrial::new(
+                Arc::clone(&self.candidate),
+                Arc::clone(&self.stable),
+                watch,
+            )),
+            Side::Stable => Arc::new(connector::Observed::new(Arc::clone(&self.stable), watch)),
+        }
+    }
+}
+
+impl Trial<dyn Model> {
+    /// Who serves the next call.
+    pub fn choose(&self) -> Arc<dyn Model> {
+        let watch = Arc::clone(&self.watch);
+        match self.watch.draw() {
+            Side::Candidate => Arc::new(model::OnTrial::new(
+                Arc::clone(&self.candidate),
+                Arc::clone(&self.stable),
+                watch,
+            )),
+            Side::Stable => Arc::new(model::Observed::new(Arc::clone(&self.stable), watch)),
+        }
+    }
+}

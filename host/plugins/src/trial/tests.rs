@@ -1,0 +1,204 @@
+//! What is counted of a connector on trial, with connectors that do as they are told.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
+
+use super::{Figures, Side, Thresholds, Trial, Watch};
+use mindhost_base::{
+    error::{Blame, Code, Error, Result},
+    locks::lock,
+};
+use mindhost_plugin_api::{
+    Batch, Call, Column, ColumnStatistics, Connection, Connector, Manifest, Plugin, ServerInfo,
+    Statement, StatisticsOptions, TableInfo, TableRef, Target, Value,
+};
+
+/// How long whoever reads thinks about it.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// What a call comes to, and how long it takes.
+#[derive(Clone, Copy, Debug)]
+enum Does {
+    Well,
+    Slowly,
+    Down,
+}
+
+/// What `query` and each `next` of one connection do; then all goes well.
+#[derive(Clone, Default)]
+struct Script(Arc<Mutex<VecDeque<Does>>>);
+
+impl Script {
+    fn of(does: &[Does]) -> Self {
+        Self(Arc::new(Mutex::new(does.iter().copied().collect())))
+    }
+
+    async fn step(&self) -> Result<()> {
+        let does = lock(&self.0).pop_front();
+        match does.unwrap_or(Does::Well) {
+            Does::Well => Ok(()),
+            Does::Slowly => {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                Ok(())
+            }
+            Does::Down => {
+                Err(Error::new(Code::UpstreamUnreachable, "it is down").blamed(Blame::Upstream))
+            }
+        }
+    }
+}
+
+impl Plugin for Script {
+    fn manifest(&self) -> &Manifest {
+        unreachable!("nobody asks")
+    }
+
+    fn digest(&self) -> &str {
+        "0"
+    }
+}
+
+#[async_trait]
+impl Connector for Script {
+    async fn connect(&self, _: &Target, _: &Call) -> Result<Box<dyn Connection>> {
+        Ok(Box::new(self.clone()))
+    }
+
+    async fn forget(&self, _: &str) {}
+}
+
+#[async_trait]
+impl Connection for Script {
+    fn digest(&self) -> &str {
+        "0"
+    }
+
+    async fn check(&mut self, _: &Call) -> Result<ServerInfo> {
+        unreachable!("nobody asks")
+    }
+
+    async fn tables(&mut self, _: &Call) -> Result<Vec<TableRef>> {
+        Ok(Vec::new())
+    }
+
+    async fn describe_tables(&mut self, _: &[TableRef], _: &Call) -> Result<Vec<TableInfo>> {
+        Ok(Vec::new())
+    }
+
+    async fn statistics(
+        &mut self,
+        _: &TableRef,
+        _: &StatisticsOptions,
+        _: &Call,
+    ) -> Result<Option<Vec<ColumnStatistics>>> {
+        Ok(None)
+    }
+
+    async fn begin_snapshot(&mut self, _: Duration, _: &Call) -> Result<bool> {
+        Ok(true)
+    }
+
+    async fn end_snapshot(&mut self, _: &Call) -> Result<()> {
+        Ok(())
+    }
+
+    async fn query(&mut self, _: &Statement, _: &Call) -> Result<Arc<[Column]>> {
+        self.step().await.map(|()| Arc::default())
+    }
+
+    async fn next(&mut self, _: u32, _: &Call) -> Result<Option<Batch>> {
+        self.step().await?;
+        Ok(Some(Batch::Rows(vec![vec![Value::Null]])))
+    }
+
+    async fn close(&mut self, _: &Call) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Reads three batches of one statement on the version on trial; what was seen of it, and whether all went well.
+async fn read(candidate: &[Does], stable: &[Does]) -> (Figures, bool) {
+    let thresholds = Thresholds {
+        fault_share: 0.02,
+        slower: 2.0,
+        slack: Duration::ZERO,
+    };
+    let watch = Arc::new(Watch::new(1.0, thresholds));
+    let candidate: Arc<dyn Connector> = Arc::new(Script::of(candidate));
+    let stable: Arc<dyn Connector> = Arc::new(Script::of(stable));
+    let serving = Trial::new(&candidate, &stable, &watch).choose();
+    let target = Target {
+        id: "1".into(),
+        workspace: "default".into(),
+        folder: "default".into(),
+        name: "scripted".into(),
+        connection_data: Arc::default(),
+        max_connections: 1,
+    };
+    let call = Call::new(Duration::from_secs(60), CancellationToken::new());
+    let mut connection = serving.connect(&target, &call).await.unwrap();
+    let statement = Statement {
+        text: "SELECT 1".into(),
+        id: "1".into(),
+        timeout: Duration::from_secs(60),
+    };
+    let read = async {
+        connection.begin_snapshot(statement.timeout, &call).await?;
+        connection.query(&statement, &call).await?;
+        // The reader's time is nobody's fault.
+        tokio::time::sleep(PAUSE).await;
+        for _ in 0..3 {
+            connection.next(1, &call).await?;
+        }
+        connection.close(&call).await
+    };
+    let is_well = read.await.is_ok();
+    assert_eq!(watch.figures(Side::Stable).calls, 0);
+    (watch.figures(Side::Candidate), is_well)
+}
+
+#[tokio::test]
+async fn a_statement_is_one_call_that_lasts_until_its_first_rows() {
+    use Does::{Slowly, Well};
+    let (seen, _) = read(&[Slowly, Slowly, Slowly], &[]).await;
+    assert_eq!((seen.calls, seen.faults), (1, 0));
+    assert!((100.0..500.0).contains(&seen.median_ms), "{seen:?}");
+    let (seen, _) = read(&[Well, Well, Slowly, Slowly], &[]).await;
+    assert!(seen.median_ms < 50.0, "{seen:?}");
+}
+
+#[tokio::test]
+async fn a_statement_that_fails_before_its_first_rows_is_made_again() {
+    use Does::{Down, Well};
+    for candidate in [&[Down][..], &[Well, Down]] {
+        let (seen, is_well) = read(candidate, &[]).await;
+        assert!(is_well, "{candidate:?}");
+        assert_eq!((seen.calls, seen.faults), (1, 1), "{candidate:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_fails_on_both_is_no_fault_wherever_it_fails() {
+    use Does::{Down, Well};
+    for stable in [&[Down][..], &[Well, Down]] {
+        for candidate in [&[Down][..], &[Well, Down]] {
+            let (seen, is_well) = read(candidate, stable).await;
+            assert!(!is_well, "{candidate:?} {stable:?}");
+            assert_eq!(seen.faults, 0, "{candidate:?} {stable:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_failure_after_the_first_rows_is_a_fault_of_the_same_call() {
+    use Does::{Down, Well};
+    let (seen, is_well) = read(&[Well, Well, Down], &[]).await;
+    assert!(!is_well);
+    assert_eq!((seen.calls, seen.faults), (1, 1));
+}

@@ -1,0 +1,410 @@
+//! What is seen of two versions that serve side by side, and when the new one is found wanting.
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+use utoipa::ToSchema;
+
+use mindhost_base::locks::lock;
+
+/// Parts of the whole that a share is counted in.
+const WHOLE: u64 = 10_000;
+/// Faults before a share of them means anything.
+const FEW_FAULTS: u64 = 3;
+/// Times of each side before they are compared.
+const FEW_TIMES: usize = 30;
+/// Times are looked at once in so many: they must be sorted for it.
+const JUDGED: usize = 8;
+/// Times that are kept of each side, the newest.
+const KEPT: usize = 512;
+/// Standard deviations between a share that was seen and the least that it may be in truth: 97.5 % sure.
+const SURE: f64 = 1.96;
+
+/// Which of the two versions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The one that serves.
+    Stable,
+    /// The one on trial.
+    Candidate,
+}
+
+/// When a version on trial is found wanting.
+#[derive(Clone, Copy, Debug)]
+pub struct Thresholds {
+    /// Faults of the new version, as a share of its calls, above those of the stable one.
+    pub fault_share: f64,
+    /// How many times as long as the stable one it may take, at the median and at the 95th percentile.
+    pub slower: f64,
+    /// And this much on top, which times of a millisecond need.
+    pub slack: Duration,
+}
+
+/// The versions side by side.
+#[derive(Debug)]
+pub struct Watch {
+    thresholds: Thresholds,
+    /// In parts of [`WHOLE`].
+    share: AtomicU64,
+    drawn: AtomicU64,
+    stable: Seen,
+    candidate: Seen,
+    /// Why the candidate was found wanting.
+    verdict: Mutex<Option<String>>,
+    condemned: CancellationToken,
+    /// One statement at a time is compared.
+    comparing: Arc<Semaphore>,
+}
+
+/// What was seen of one version.
+#[derive(Debug, Default)]
+struct Seen {
+    calls: AtomicU64,
+    faults: AtomicU64,
+    last_fault: Mutex<String>,
+    times: Mutex<Times>,
+}
+
+/// The newest times, in microseconds.
+#[derive(Debug, Default)]
+struct Times {
+    kept: Vec<u64>,
+    next: usize,
+}
+
+/// What was seen of one version, for people. A call is what one can fail at once: a statement, of which its first rows
+/// decide, a look at the catalog, or a turn of a model.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct Figures {
+    /// Calls that it served.
+    pub calls: u64,
+    /// Calls that failed by its own fault.
+    pub faults: u64,
+    /// Median time of a statement until its first rows, or of a turn until its first word, in milliseconds; 0 without any.
+    pub median_ms: f64,
+    /// 95th percentile, in milliseconds.
+    pub p95_ms: f64,
+}
+
+impl Watch {
+    /// A trial with this share of the calls, from 0.0 to 1.0.
+    pub fn new(share: f64, thresholds: Thresholds) -> Self {
+        let watch = Self {
+            thresholds,
+            share: AtomicU64::new(0),
+            drawn: AtomicU64::new(0),
+            stable: Seen::default(),
+            candidate: Seen::default(),
+            verdict: Mutex::default(),
+            condemned: CancellationToken::new(),
+            comparing: Arc::new(Semaphore::new(1)),
+        };
+        watch.set_share(share);
+        watch
+    }
+
+    /// Another share from now on.
+    pub fn set_share(&self, share: f64) {
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "between 0 and 10,000"
+        )]
+        let parts = (share.clamp(0.0, 1.0) * WHOLE as f64).round() as u64;
+        self.share.store(parts, Ordering::Relaxed);
+    }
+
+    /// Who serves the next call: evenly spread, so that a share of a twentieth is every twentieth call.
+    pub fn draw(&self) -> Side {
+        let share = self.share.load(Ordering::Relaxed);
+        let before = self.drawn.fetch_add(share, Ordering::Relaxed);
+        match before / WHOLE != (before + share) / WHOLE && !self.condemned.is_cancelled() {
+            true => Side::Candidate,
+            false => Side::Stable,
+        }
+    }
+
+    /// A statement gave its first rows or its end, or a turn its first event, after this time.
+    pub fn succeeded(&self, side: Side, time: Duration) {
+        self.went_well(side);
+        let looked_at = lock(&self.seen(side).times).add(time);
+        if side == Side::Candidate && looked_at.is_multiple_of(JUDGED) {
+            self.judge(Self::too_slow);
+        }
+    }
+
+    /// A call succeeded whose time says nothing: looks at the catalog come many at a time, to whichever version a run
+    /// of it happens to have.
+    pub fn went_well(&self, side: Side) {
+        self.seen(side).calls.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A call failed, and the version is to blame.
+    pub fn failed(&self, side: Side, why: &str) {
+        self.seen(side).calls.fetch_add(1, Ordering::Relaxed);
+        self.failed_after_all(side, why);
+    }
+
+    /// A call that was counted as well done failed later on.
+    pub fn failed_after_all(&self, side: Side, why: &str) {
+        let seen = self.seen(side);
+        seen.faults.fetch_add(1, Ordering::Relaxed);
+        why.clone_into(&mut lock(&seen.last_fault));
+        if side == Side::Candidate {
+            self.judge(Self::too_many_faults);
+        }
+    }
+
+    /// The right to compare a statement on both; nobody else has it until it is dropped.
+    pub fn take_turn(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.comparing).try_acquire_owned().ok()
+    }
+
+    /// The two answered one statement differently.
+    pub fn differed(&self, how: &str) {
+        self.condemn(format!(
+            "it gave another result than the stable version: {how}"
+        ));
+    }
+
+    /// Ends when the candidate was found wanting, with the reason.
+    pub async fn condemned(&self) -> String {
+        self.condemned.cancelled().await;
+        lock(&self.verdict).clone().unwrap_or_default()
+    }
+
+    /// What was seen of one of them.
+    pub fn figures(&self, side: Side) -> Figures {
+        let seen = self.seen(side);
+        let times = lock(&seen.times);
+        Figures {
+            calls: seen.calls.load(Ordering::Relaxed),
+            faults: seen.faults.load(Ordering::Relaxed),
+            median_ms: millis(times.quantile(0.5)),
+            p95_ms: millis(times.quantile(0.95)),
+        }
+    }
+
+    fn seen(&self, side: Side) -> &Seen {
+        match side {
+            Side::Stable => &self.stable,
+            Side::Candidate => &self.candidate,
+        }
+    }
+
+    fn condemn(&self, why: String) {
+        lock(&self.verdict).get_or_insert(why);
+        self.condemned.cancel();
+    }
+
+    fn judge(&self, look: impl FnOnce(&Self) -> Option<String>) {
+        if !self.condemned.is_cancelled()
+            && let Some(why) = look(self)
+        {
+            self.condemn(why);
+        }
+    }
+
+    fn too_many_faults(&self) -> Option<String> {
+        let calls = self.candidate.calls.load(Ordering::Relaxed);
+        let faults = self.candidate.faults.load(Ordering::Relaxed);
+        let allowed = self.thresholds.fault_share + self.stable.share_of_faults();
+        if faults < FEW_FAULTS || at_least(faults, calls) <= allowed {
+            return None;
+        }
+        let last = lock(&self.candidate.last_fault).clone();
+        Some(format!(
+            "{faults} of its {calls} calls failed where the stable version did not; the last one: {last}"
+        ))
+    }
+
+    fn too_slow(&self) -> Option<String> {
+        let Thresholds { slower, slack, .. } = self.thresholds;
+        let (stable, candidate) = (lock(&self.stable.times), lock(&self.candidate.times));
+        if stable.kept.len().min(candidate.kept.len()) < FEW_TIMES {
+            return None;
+        }
+        let over = |quantile: f64| {
+            let (old, new) = (stable.quantile(quantile), candidate.quantile(quantile));
+            let allowed = Duration::from_micros(old).mul_f64(slower) + slack;
+            (Duration::from_micros(new) > allowed).then_some((old, new))
+        };
+        // Both: a tail alone may be one slow statement that happened to come here.
+        let ((old, new), _) = over(0.5).zip(over(0.95))?;
+        Some(format!(
+            "it took {:.1} ms to the first rows or words at the median, the stable version {:.1} ms",
+            millis(new),
+            millis(old)
+        ))
+    }
+}
+
+impl Seen {
+    fn share_of_faults(&self) -> f64 {
+        let calls = self.calls.load(Ordering::Relaxed).max(1);
+        let faults = self.faults.load(Ordering::Relaxed);
+        ratio(faults, calls)
+    }
+}
+
+impl Times {
+    /// Gives the number of its place.
+    fn add(&mut self, time: Duration) -> usize {
+        let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        match self.kept.len() < KEPT {
+            true => self.kept.push(micros),
+            false => self.kept[self.next] = micros,
+        }
+        self.next = (self.next + 1) % KEPT;
+        self.next
+    }
+
+    fn quantile(&self, quantile: f64) -> u64 {
+        let mut sorted = self.kept.clone();
+        sorted.sort_unstable();
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "an index into at most 512 times"
+        )]
+        let index = (sorted.len().saturating_sub(1) as f64 * quantile).round() as usize;
+        sorted.get(index).copied().unwrap_or_default()
+    }
+}
+
+/// The least share that is still likely when `hits` of `all` were seen: the lower end of Wilson's interval
+/// (E. B. Wilson, 1927), which holds for few calls too.
+fn at_least(hits: u64, all: u64) -> f64 {
+    if all == 0 {
+        return 0.0;
+    }
+    #[allow(clippy::cast_precision_loss, reason = "counts of calls")]
+    let n = all as f64;
+    let share = ratio(hits, all);
+    let square = SURE * SURE;
+    let middle = share + square / (2.0 * n);
+    let reach = SURE * (share * (1.0 - share) / n + square / (4.0 * n * n)).sqrt();
+    ((middle - reach) / (1.0 + square / n)).max(0.0)
+}
+
+fn ratio(part: u64, whole: u64) -> f64 {
+    #[allow(clippy::cast_precision_loss, reason = "counts of calls")]
+    let ratio = part as f64 / whole as f64;
+    ratio
+}
+
+fn millis(micros: u64) -> f64 {
+    Duration::from_micros(micros).as_secs_f64() * 1_000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn watch(share: f64) -> Watch {
+        Watch::new(
+            share,
+            Thresholds {
+                fault_share: 0.02,
+                slower: 2.0,
+                slack: MS,
+            },
+        )
+    }
+
+    fn is_condemned(watch: &Watch) -> bool {
+        watch.condemned.is_cancelled()
+    }
+
+    #[test]
+    fn a_share_is_spread_evenly() {
+        let watch = watch(0.05);
+        let drawn: Vec<bool> = (0..100).map(|_| watch.draw() == Side::Candidate).collect();
+        assert_eq!(drawn.iter().filter(|&&is| is).count(), 5);
+        assert!(drawn.chunks(20).all(|some| some.contains(&true)));
+        watch.set_share(1.0);
+        assert!((0..100).all(|_| watch.draw() == Side::Candidate));
+        watch.set_share(0.0);
+        assert!((0..100).all(|_| watch.draw() == Side::Stable));
+    }
+
+    #[test]
+    fn a_fifth_of_faults_is_noticed_within_a_few_calls_and_nothing_is_drawn_any_more() {
+        let watch = watch(1.0);
+        let mut calls = 0;
+        while !is_condemned(&watch) {
+            calls += 1;
+            match calls % 5 {
+                0 => watch.failed(Side::Candidate, "it panicked"),
+                _ => watch.succeeded(Side::Candidate, MS),
+            }
+        }
+        assert!(calls <= 20, "{calls}");
+        assert_eq!(watch.draw(), Side::Stable);
+    }
+
+    #[test]
+    fn a_single_fault_and_the_rate_of_the_active_one_are_borne() {
+        let watch = watch(0.5);
+        watch.failed(Side::Candidate, "once");
+        assert!(!is_condemned(&watch));
+        for side in [Side::Stable, Side::Candidate] {
+            for n in 0..200 {
+                match n % 5 {
+                    0 => watch.failed(side, "the database is down"),
+                    _ => watch.succeeded(side, MS),
+                }
+            }
+        }
+        assert!(!is_condemned(&watch));
+    }
+
+    #[test]
+    fn a_slower_version_is_found_wanting_and_a_slow_tail_alone_is_not() {
+        let slow = watch(0.5);
+        let tail = watch(0.5);
+        for n in 0..200 {
+            slow.succeeded(Side::Stable, MS);
+            slow.succeeded(Side::Candidate, 10 * MS);
+            tail.succeeded(Side::Stable, MS);
+            tail.succeeded(Side::Candidate, if n % 10 == 0 { 50 * MS } else { MS });
+        }
+        assert!(is_condemned(&slow));
+        assert!(!is_condemned(&tail));
+    }
+
+    #[test]
+    fn what_fails_after_its_first_rows_is_one_call_and_one_fault() {
+        let watch = watch(1.0);
+        for _ in 0..3 {
+            watch.succeeded(Side::Candidate, MS);
+            watch.failed_after_all(Side::Candidate, "it panicked");
+        }
+        let figures = watch.figures(Side::Candidate);
+        assert_eq!((figures.calls, figures.faults), (3, 3));
+        assert!(is_condemned(&watch));
+    }
+
+    #[tokio::test]
+    async fn the_reason_names_the_last_fault() {
+        let watch = watch(1.0);
+        for _ in 0..3 {
+            watch.failed(Side::Candidate, "it panicked");
+        }
+        let why = watch.condemned().await;
+        assert!(why.contains("3 of its 3 calls"), "{why}");
+        assert!(why.contains("it panicked"), "{why}");
+    }
+}

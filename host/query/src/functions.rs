@@ -1,0 +1,109 @@
+//! The functions that a statement finds: those that the guard lets it name, and no others.
+
+use std::{
+    collections::HashSet,
+    sync::{Arc, LazyLock},
+};
+
+use datafusion::{
+    catalog::TableFunction,
+    execution::SessionStateDefaults,
+    logical_expr::{AggregateUDF, ScalarUDF, WindowUDF, planner::ExprPlanner},
+};
+
+use super::{bounded, checked};
+
+/// The guard's own list. What is not on it cannot be called even if it came through.
+const LISTED: &str = include_str!("../../sql/src/rules/datafusion.txt");
+
+/// What a session is made with.
+pub struct Functions {
+    pub planners: Vec<Arc<dyn ExprPlanner>>,
+    pub scalar: Vec<Arc<ScalarUDF>>,
+    pub aggregate: Vec<Arc<AggregateUDF>>,
+    pub window: Vec<Arc<WindowUDF>>,
+    pub table: Vec<Arc<TableFunction>>,
+}
+
+/// The functions of every session.
+pub fn allowed() -> &'static Functions {
+    static ALLOWED: LazyLock<Functions> = LazyLock::new(|| {
+        let functions = section("functions");
+        let rows = section("rows");
+        let mut planners = SessionStateDefaults::default_expr_planners();
+        planners.insert(0, Arc::new(bounded::Joining));
+        Functions {
+            planners,
+            scalar: SessionStateDefaults::default_scalar_functions()
+                .into_iter()
+                .filter(|function| is_listed(&functions, function.name(), function.aliases()))
+                .map(bounded::bounded)
+                .collect(),
+            aggregate: SessionStateDefaults::default_aggregate_functions()
+                .into_iter()
+                .filter(|function| is_listed(&functions, function.name(), function.aliases()))
+                .map(checked::sum)
+                .collect(),
+            window: SessionStateDefaults::default_window_functions()
+                .into_iter()
+                .filter(|function| is_listed(&functions, function.name(), function.aliases()))
+                .collect(),
+            table: SessionStateDefaults::default_table_functions()
+                .into_iter()
+                .filter(|function| rows.contains(function.name()))
+                .collect(),
+        }
+    });
+    &ALLOWED
+}
+
+fn is_listed(listed: &HashSet<&str>, name: &str, aliases: &[String]) -> bool {
+    listed.contains(name) || aliases.iter().any(|alias| listed.contains(alias.as_str()))
+}
+
+/// The words of a section of the list.
+fn section(wanted: &str) -> HashSet<&'static str> {
+    let mut section = "";
+    let mut words = HashSet::new();
+    for line in LISTED.lines().filter(|line| !line.starts_with('#')) {
+        let heading = line
+            .strip_prefix('[')
+            .and_then(|rest| rest.strip_suffix(']'));
+        match heading {
+            Some(heading) => section = heading,
+            None if section == wanted => words.extend(line.split_whitespace()),
+            None => {}
+        }
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_function_on_the_list_is_there() {
+        let functions = allowed();
+        let mut found: HashSet<String> = HashSet::new();
+        let mut add = |name: &str, aliases: &[String]| {
+            found.insert(name.to_owned());
+            found.extend(aliases.iter().cloned());
+        };
+        for one in &functions.scalar {
+            add(one.name(), one.aliases());
+        }
+        for one in &functions.aggregate {
+            add(one.name(), one.aliases());
+        }
+        for one in &functions.window {
+            add(one.name(), one.aliases());
+        }
+        let mut missing: Vec<_> = section("functions")
+            .into_iter()
+            .filter(|name| !found.contains(*name))
+            .collect();
+        missing.sort_unstable();
+        assert_eq!(missing, Vec::<&str>::new());
+    }
+}

@@ -1,0 +1,161 @@
+//! SQL over sources that know none: DataFusion plans and runs a guarded statement over the tables of a scanner.
+//!
+//! Only this module and those below it name DataFusion. A statement is planned and run on threads of their own
+//! ([`QueryEngine`]), so that one that computes for long takes no turn from those that serve requests. Its source stays in
+//! a task beside the other plugins' ([`reader`]) and is asked for one batch at a time. Memory is counted for each
+//! statement and for all of them ([`memory`]); nothing is written to disk.
+
+mod bounded;
+mod catalog;
+mod checked;
+mod connection;
+mod errors;
+mod filters;
+mod functions;
+mod incoming;
+mod memory;
+mod outgoing;
+mod patience;
+mod pieces;
+mod plan;
+mod reader;
+mod scheduler;
+mod size;
+mod steps;
+mod table;
+#[cfg(test)]
+mod tests;
+mod times;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tokio::runtime::{Builder, Handle};
+use tokio_util::task::TaskTracker;
+
+use self::{connection::QueryConnection, memory::HostMemory, scheduler::Scheduler};
+use mindhost_base::{config::PluginSettings, error::Result};
+use mindhost_plugin_api::{
+    Call, Connection, Connector, Dialect, Life, Manifest, Plugin, Target, scanner::Scanner,
+};
+
+/// Stack of the threads that plan and run. Trees of statements are deep, and are walked by recursion; the pages are
+/// touched only when they are needed.
+const STACK_BYTES: usize = 64 << 20;
+/// Statements that may be planned at once. Planning waits for sources, so these are many more than the threads that run.
+const MAX_PLANNERS: usize = 64;
+/// More threads than this share too little work.
+const MAX_THREADS: usize = 8;
+
+/// Where statements over scanners run.
+pub struct QueryEngine {
+    /// Absent where the threads could not be started.
+    runtime: Option<tokio::runtime::Runtime>,
+    threads: usize,
+    scheduler: Arc<Scheduler>,
+    memory: Arc<HostMemory>,
+    memory_of_one: usize,
+    tasks: TaskTracker,
+}
+
+impl QueryEngine {
+    /// Starts the threads. `tasks` counts what uses plugins in the background.
+    pub fn new(settings: &PluginSettings, tasks: TaskTracker) -> Arc<Self> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = match settings.query_threads as usize {
+            0 => (cores - 1).max(1),
+            threads => threads,
+        };
+        let threads = threads.min(MAX_THREADS);
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(threads)
+            .max_blocking_threads(MAX_PLANNERS)
+            .thread_stack_size(STACK_BYTES)
+            .thread_name("query")
+            // Those who wait for an answer go before those who wait for a computation.
+            .on_thread_start(|| {
+                // Without it they are as good as the others.
+                let _ = rustix::process::nice(5);
+            })
+            .enable_time()
+            .build()
+            .inspect_err(|error| tracing::error!(%error, "no threads for statements over scanners"))
+            .ok();
+        let bytes = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+        Arc::new(Self {
+            runtime,
+            threads,
+            scheduler: Arc::default(),
+            memory: HostMemory::new(bytes(settings.max_total_query_memory_bytes)),
+            memory_of_one: bytes(settings.query_memory_bytes),
+            tasks,
+        })
+    }
+
+    /// A connector that answers SQL out of the rows of a scanner.
+    pub fn connector(self: &Arc<Self>, scanner: Arc<dyn Scanner>) -> QueryConnector {
+        let mut manifest = scanner.manifest().clone();
+        manifest.dialect = Some(Dialect::Datafusion);
+        QueryConnector {
+            engine: Arc::clone(self),
+            scanner,
+            manifest,
+        }
+    }
+
+    fn handle(&self) -> Result<&Handle> {
+        let runtime = self.runtime.as_ref();
+        runtime.map(tokio::runtime::Runtime::handle).ok_or_else(|| {
+            mindhost_base::error::Error::internal(
+                "the threads for statements over scanners could not be started",
+            )
+        })
+    }
+}
+
+impl Drop for QueryEngine {
+    /// Threads cannot be waited for where a task drops this.
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// A scanner that answers SQL.
+pub struct QueryConnector {
+    engine: Arc<QueryEngine>,
+    scanner: Arc<dyn Scanner>,
+    /// The scanner's, with the dialect of this host.
+    manifest: Manifest,
+}
+
+impl Plugin for QueryConnector {
+    fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    fn digest(&self) -> &str {
+        self.scanner.digest()
+    }
+
+    fn retire(&self) -> Option<Life> {
+        self.scanner.retire()
+    }
+}
+
+#[async_trait]
+impl Connector for QueryConnector {
+    async fn connect(&self, target: &Target, call: &Call) -> Result<Box<dyn Connection>> {
+        let source = self.scanner.open(target, call).await?;
+        Ok(Box::new(QueryConnection::new(
+            &self.engine,
+            &target.id,
+            source,
+        )))
+    }
+
+    async fn forget(&self, target_id: &str) {
+        self.scanner.forget(target_id).await;
+    }
+}

@@ -1,0 +1,211 @@
+//! From the text of a statement to something that runs.
+
+use std::sync::Arc;
+
+use datafusion::{
+    arrow::array::RecordBatch,
+    common::{DataFusionError, Result},
+    config::Dialect,
+    execution::{
+        FunctionRegistry as _, SessionState, SessionStateBuilder,
+        context::SQLOptions,
+        disk_manager::{DiskManagerBuilder, DiskManagerMode},
+        runtime_env::RuntimeEnvBuilder,
+    },
+    optimizer::{Analyzer, Optimizer},
+    physical_optimizer::optimizer::PhysicalOptimizer,
+    physical_plan::{ExecutionPlan, execute_stream},
+    prelude::SessionConfig,
+    sql::parser::Statement,
+};
+use futures_util::StreamExt as _;
+use sqlparser::ast;
+use tokio::sync::mpsc;
+
+use super::{
+    QueryEngine,
+    catalog::{CATALOG, Catalog, NO_SCHEMA, NoStores},
+    checked::CheckedOperators,
+    errors, functions,
+    memory::StatementMemory,
+    outgoing::Form,
+    patience, pieces,
+    reader::Reader,
+    scheduler::{Share, Sliced},
+    size,
+    steps::Until,
+    times,
+};
+use mindhost_base::error::{Code, Error, Result as HostResult};
+use mindhost_plugin_api::{Call, Column};
+
+/// How deep the parser may recurse: what the guard lets through.
+const RECURSION: &str = "200";
+/// Rows of a batch between operators.
+const BATCH_ROWS: usize = 8_192;
+const MIN_BATCH_ROWS: usize = 64;
+/// A constant becomes as many copies as a batch has rows: that many bytes of them at most.
+const CONSTANT_BYTES: usize = 64 << 20;
+
+/// What a statement may use.
+pub struct Bounds {
+    memory: Arc<StatementMemory>,
+    threads: usize,
+    share: Arc<Share>,
+    call: Call,
+}
+
+impl Bounds {
+    /// A share of the engine's memory and threads, for as long as the call.
+    pub fn of(engine: &QueryEngine, target: &str, call: Call) -> Self {
+        Self {
+            memory: StatementMemory::new(engine.memory_of_one, &engine.memory),
+            threads: engine.threads,
+            share: engine.scheduler.share(target),
+            call,
+        }
+    }
+}
+
+/// A statement that can run.
+pub struct Planned {
+    plan: Arc<dyn ExecutionPlan>,
+    state: SessionState,
+    form: Form,
+    memory: Arc<StatementMemory>,
+    share: Arc<Share>,
+    call: Call,
+}
+
+/// Plans a statement. Nothing of it is read yet but the columns of its tables.
+pub async fn make(text: &str, reader: Reader, bounds: &Bounds) -> HostResult<Planned> {
+    let planned = plan(text, reader, bounds).await;
+    let (plan, state) = planned.map_err(|error| errors::convert(&error, &bounds.memory))?;
+    let form = Form::of(&plan.schema());
+    if form.columns.is_empty() {
+        return Err(Error::new(
+            Code::SqlInvalid,
+            "the statement gives no columns; select at least one",
+        ));
+    }
+    Ok(Planned {
+        plan,
+        state,
+        form,
+        memory: Arc::clone(&bounds.memory),
+        share: Arc::clone(&bounds.share),
+        call: bounds.call.clone(),
+    })
+}
+
+async fn plan(
+    text: &str,
+    reader: Reader,
+    bounds: &Bounds,
+) -> Result<(Arc<dyn ExecutionPlan>, SessionState)> {
+    let mut state = session(text, reader, bounds)?;
+    // The time that now() gives.
+    state.mark_start_execution();
+    let mut statement = state.sql_to_statement(text, &Dialect::Generic)?;
+    match &mut statement {
+        Statement::Statement(query) if matches!(**query, ast::Statement::Query(_)) => {
+            size::check(query).map_err(errors::carried)?;
+            times::to_microseconds(query);
+        }
+        // The guard has let nothing else through. What follows refuses it too, but for EXPLAIN.
+        _ => {
+            return Err(DataFusionError::Plan(String::from(
+                "only a query can be run",
+            )));
+        }
+    }
+    let logical = state.statement_to_plan(statement).await?;
+    SQLOptions::new()
+        .with_allow_ddl(false)
+        .with_allow_dml(false)
+        .with_allow_statements(false)
+        .verify_plan(&logical)?;
+    let plan = state.create_physical_plan(&logical).await?;
+    Ok((plan, state))
+}
+
+fn session(text: &str, reader: Reader, bounds: &Bounds) -> Result<SessionState> {
+    let rows = (CONSTANT_BYTES / text.len().max(1)).clamp(MIN_BATCH_ROWS, BATCH_ROWS);
+    let mut config = SessionConfig::new()
+        .with_batch_size(rows)
+        .with_target_partitions(bounds.threads)
+        .with_default_catalog_and_schema(CATALOG, NO_SCHEMA)
+        .with_create_default_catalog_and_schema(false)
+        .with_information_schema(false)
+        .with_collect_statistics(false);
+    let options = config.options_mut();
+    options.set("datafusion.sql_parser.recursion_limit", RECURSION)?;
+    options.set("datafusion.sql_parser.parse_float_as_decimal", "true")?;
+    options.set("datafusion.execution.time_zone", "+00:00")?;
+    options.set("datafusion.execution.enable_recursive_ctes", "false")?;
+    options.extensions.insert(Until(bounds.call.clone()));
+    let runtime = RuntimeEnvBuilder::new()
+        .with_memory_pool(Arc::clone(&bounds.memory) as _)
+        .with_disk_manager_builder(
+            DiskManagerBuilder::default().with_mode(DiskManagerMode::Disabled),
+        )
+        .with_object_store_registry(Arc::new(NoStores))
+        .build_arc()?;
+    let functions = functions::allowed();
+    let mut state = SessionStateBuilder::new()
+        .with_config(config)
+        .with_runtime_env(runtime)
+        .with_catalog_list(Arc::new(Catalog(reader)))
+        .with_expr_planners(functions.planners.clone())
+        .with_scalar_functions(functions.scalar.clone())
+        .with_aggregate_functions(functions.aggregate.clone())
+        .with_window_functions(functions.window.clone())
+        .with_table_function_list(functions.table.clone())
+        .with_analyzer_rules(patience::analyzer(Analyzer::new().rules))
+        .with_optimizer_rules(patience::logical(Optimizer::new().rules))
+        .with_physical_optimizer_rules(patience::physical(
+            PhysicalOptimizer::new().rules,
+            &bounds.share,
+        ))
+        .build();
+    state.register_function_rewrite(Arc::new(CheckedOperators))?;
+    Ok(state)
+}
+
+impl Planned {
+    /// The columns of the result.
+    pub fn columns(&self) -> &Arc<[Column]> {
+        &self.form.columns
+    }
+
+    /// Runs until the end, an error, or until nobody wants the rows.
+    pub async fn run(self, rows: mpsc::Sender<HostResult<RecordBatch>>) {
+        let run = self.rows(&rows);
+        let ended = tokio::select! {
+            ended = run => ended,
+            () = tokio::time::sleep_until(self.call.deadline) => Err(Error::new(
+                Code::Timeout,
+                "the time limit ran out; simplify the statement or raise the time limit",
+            )),
+        };
+        if let Err(error) = ended {
+            drop(rows.send(Err(error)).await);
+        }
+    }
+
+    async fn rows(&self, rows: &mpsc::Sender<HostResult<RecordBatch>>) -> HostResult<()> {
+        let convert = |error: DataFusionError| errors::convert(&error, &self.memory);
+        let context = self.state.task_ctx();
+        let stream = execute_stream(Arc::clone(&self.plan), context).map_err(convert)?;
+        let mut stream = Sliced::new(stream, Arc::clone(&self.share));
+        while let Some(batch) = stream.next().await {
+            for piece in pieces::cut(&batch.map_err(convert)?) {
+                let piece = self.form.batch(&piece)?;
+                if piece.num_rows() > 0 && rows.send(Ok(piece)).await.is_err() {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+}

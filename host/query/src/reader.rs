@@ -1,0 +1,216 @@
+//! The task that owns a source while a statement runs, and the handle to it.
+//!
+//! A statement may drop one of its scans while another goes on, even in the middle of a call. So no scan owns the
+//! source: its task does, calls it for one after the other, and gives it back when the statement is over.
+
+use std::{
+    fmt,
+    sync::{Arc, mpsc as blocking},
+    time::Duration,
+};
+
+use futures_util::{StreamExt as _, stream, stream::BoxStream};
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::task::TaskTracker;
+
+use super::table::Scans;
+use mindhost_base::error::{Error, Result};
+use mindhost_plugin_api::{
+    Batch, Call, Column, TableRef,
+    scanner::{Filter, Pushdown, Scan, ScanId, Source},
+};
+
+/// Rows that are asked of a source at once.
+const ROWS_AT_ONCE: u32 = 8_192;
+/// Calls that may wait. Each scan has one at most, beside its end.
+const MAX_WAITING: usize = 1_024;
+/// How much longer than the call itself its answer is waited for.
+const SLACK: Duration = Duration::from_secs(5);
+
+type Reply<T> = oneshot::Sender<Result<T>>;
+
+enum Command {
+    Columns(TableRef, Reply<Arc<[Column]>>),
+    /// The planner that asks this cannot wait in the way of tasks.
+    Support(
+        TableRef,
+        Vec<Filter>,
+        blocking::SyncSender<Result<Vec<Pushdown>>>,
+    ),
+    Scan(Scan, Reply<ScanId>),
+    Next(ScanId, Reply<Option<Batch>>),
+    Close(ScanId),
+}
+
+/// A source that is read for one statement.
+#[derive(Clone)]
+pub struct Reader {
+    commands: mpsc::Sender<Command>,
+    /// The statement's id and bounds.
+    id: Arc<str>,
+    call: Call,
+}
+
+/// Gives the source back, once every [`Reader`] is gone.
+pub type Returned = oneshot::Receiver<Box<dyn Source>>;
+
+impl Reader {
+    /// Starts the task. It ends with the last handle; `call` ends what it waits for.
+    pub fn start(
+        source: Box<dyn Source>,
+        id: &str,
+        call: Call,
+        tasks: &TaskTracker,
+    ) -> (Self, Returned) {
+        let (commands, waiting) = mpsc::channel(MAX_WAITING);
+        let (give_back, returned) = oneshot::channel();
+        let reader = Self {
+            commands,
+            id: id.into(),
+            call: call.clone(),
+        };
+        tasks.spawn(async move {
+            let source = serve(source, waiting, &call).await;
+            // Nobody waits for it when the statement was dropped: then it goes here.
+            drop(give_back.send(source));
+        });
+        (reader, returned)
+    }
+
+    async fn ask<T>(&self, command: impl FnOnce(Reply<T>) -> Command) -> Result<T> {
+        let (reply, answer) = oneshot::channel();
+        self.send(command(reply))?;
+        answer.await.map_err(|_| ended())?
+    }
+
+    fn send(&self, command: Command) -> Result<()> {
+        self.commands.try_send(command).map_err(|_| ended())
+    }
+
+    /// The columns of a table.
+    pub async fn columns(&self, table: &TableRef) -> Result<Arc<[Column]>> {
+        let table = table.clone();
+        self.ask(|reply| Command::Columns(table, reply)).await
+    }
+
+    /// A table of the source, as something that scans.
+    pub fn table(&self, table: TableRef) -> Arc<dyn Scans> {
+        Arc::new(SourceTable {
+            reader: self.clone(),
+            table,
+        })
+    }
+}
+
+fn ended() -> Error {
+    Error::internal("the source of the statement is gone")
+}
+
+async fn serve(
+    mut source: Box<dyn Source>,
+    mut commands: mpsc::Receiver<Command>,
+    call: &Call,
+) -> Box<dyn Source> {
+    while let Some(command) = commands.recv().await {
+        // Whoever is not there for an answer any more has closed the scan, or is about to.
+        match command {
+            Command::Columns(table, reply) => {
+                drop(reply.send(source.columns(&table, call).await));
+            }
+            Command::Support(table, filters, reply) => {
+                let answer = source.filter_support(&table, &filters, call).await;
+                drop(reply.try_send(answer));
+            }
+            Command::Scan(scan, reply) => {
+                let answer = source.scan(&scan, call).await;
+                if let Err(Ok(unwanted)) = reply.send(answer) {
+                    drop(source.close(unwanted, call).await);
+                }
+            }
+            Command::Next(_, reply) if reply.is_closed() => {}
+            Command::Next(scan, reply) => {
+                drop(reply.send(source.next(scan, ROWS_AT_ONCE, call).await));
+            }
+            Command::Close(scan) => drop(source.close(scan, call).await),
+        }
+    }
+    source
+}
+
+/// One table of a source.
+struct SourceTable {
+    reader: Reader,
+    table: TableRef,
+}
+
+impl fmt::Debug for SourceTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SourceTable({})", self.table)
+    }
+}
+
+impl Scans for SourceTable {
+    fn filter_support(&self, filters: &[Filter]) -> Result<Vec<Pushdown>> {
+        let (reply, answer) = blocking::sync_channel(1);
+        let command = Command::Support(self.table.clone(), filters.to_vec(), reply);
+        self.reader.send(command)?;
+        let wait = self.reader.call.remaining() + SLACK;
+        answer.recv_timeout(wait).map_err(|_| ended())?
+    }
+
+    fn scan(
+        &self,
+        columns: Arc<[Column]>,
+        filters: Vec<Filter>,
+        limit: Option<u64>,
+    ) -> BoxStream<'static, Result<Batch>> {
+        let scan = Scan {
+            table: self.table.clone(),
+            columns,
+            filters,
+            limit,
+            id: self.reader.id.to_string(),
+        };
+        let start = Reading::Start(self.reader.clone(), Box::new(scan));
+        stream::unfold(start, next).boxed()
+    }
+}
+
+/// Where the stream of a scan is.
+enum Reading {
+    Start(Reader, Box<Scan>),
+    Open(Open),
+    End,
+}
+
+async fn next(reading: Reading) -> Option<(Result<Batch>, Reading)> {
+    let open = match reading {
+        Reading::End => return None,
+        Reading::Open(open) => open,
+        Reading::Start(reader, scan) => {
+            match reader.ask(|reply| Command::Scan(*scan, reply)).await {
+                Ok(scan) => Open { reader, scan },
+                Err(error) => return Some((Err(error), Reading::End)),
+            }
+        }
+    };
+    let scan = open.scan;
+    match open.reader.ask(|reply| Command::Next(scan, reply)).await {
+        Ok(Some(batch)) => Some((Ok(batch), Reading::Open(open))),
+        Ok(None) => None,
+        Err(error) => Some((Err(error), Reading::End)),
+    }
+}
+
+/// An open scan. It is closed when its stream goes, read to its end or not.
+struct Open {
+    reader: Reader,
+    scan: ScanId,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        // A task that is gone has closed it already.
+        drop(self.reader.send(Command::Close(self.scan)));
+    }
+}

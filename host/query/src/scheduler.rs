@@ -1,0 +1,449 @@
+//! Which statement computes next.
+//!
+//! Statements over scanners share a few threads. Each computes for a short slice, up to a boundary between batches, and the
+//! next slice goes to the target that had the least, and within it to the statement that had the least. So neither one
+//! long statement nor many of them keep another target's from its share.
+
+use std::{
+    cell::RefCell,
+    collections::HashMap,
+    fmt,
+    pin::Pin,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    task::{Context, Poll, Waker},
+    time::{Duration, Instant},
+};
+
+use datafusion::{
+    arrow::{array::RecordBatch, datatypes::SchemaRef},
+    common::{Result, tree_node::TreeNodeRecursion},
+    execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext},
+    physical_expr::PhysicalExpr,
+    physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties},
+};
+use futures_util::Stream;
+use tokio::time::Sleep;
+
+use mindhost_base::locks::lock;
+
+/// How long a statement computes before another may.
+const SLICE: Duration = Duration::from_millis(10);
+/// How much a target that computed little may catch up: longer ago is forgotten.
+const MAX_LAG: Duration = Duration::from_millis(500);
+/// Who waits looks by itself after this long. One that was told to go on may be in a statement that does not want its rows
+/// just now.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What all statements of a host compute with.
+#[derive(Debug, Default)]
+pub struct Scheduler(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    targets: HashMap<Arc<str>, Used>,
+    waiting: Vec<Waiter>,
+    tickets: u64,
+    /// The most that any target has computed.
+    clock: Duration,
+}
+
+/// A target that has statements.
+#[derive(Debug)]
+struct Used {
+    time: Duration,
+    statements: usize,
+}
+
+/// A part of a statement that could compute.
+#[derive(Debug)]
+struct Waiter {
+    ticket: u64,
+    share: Arc<Share>,
+    wakers: Vec<Waker>,
+    /// When it was told to go on.
+    woken: Option<Instant>,
+}
+
+/// One statement.
+pub struct Share {
+    scheduler: Arc<Scheduler>,
+    target: Arc<str>,
+    /// Nanoseconds that it has computed.
+    used: AtomicU64,
+}
+
+impl fmt::Debug for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Share({})", self.target)
+    }
+}
+
+impl Scheduler {
+    /// A statement of a target.
+    pub fn share(self: &Arc<Self>, target: &str) -> Arc<Share> {
+        let target: Arc<str> = target.into();
+        let mut state = lock(&self.0);
+        let least = state.targets.values().map(|used| used.time).min();
+        let used = state.targets.entry(Arc::clone(&target)).or_insert(Used {
+            time: least.unwrap_or_default(),
+            statements: 0,
+        });
+        used.statements += 1;
+        Arc::new(Share {
+            scheduler: Arc::clone(self),
+            target,
+            used: AtomicU64::new(0),
+        })
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        let mut state = lock(&self.scheduler.0);
+        if let Some(used) = state.targets.get_mut(&self.target) {
+            used.statements -= 1;
+            if used.statements == 0 {
+                state.targets.remove(&self.target);
+            }
+        }
+    }
+}
+
+impl State {
+    /// What decides who goes first: less is sooner.
+    fn key(&self, share: &Share) -> (Duration, u64) {
+        let used = self.targets.get(&share.target).map(|used| used.time);
+        let used = used
+            .unwrap_or_default()
+            .max(self.clock.saturating_sub(MAX_LAG));
+        (used, share.used.load(Ordering::Relaxed))
+    }
+
+    fn charge(&mut self, share: &Share, time: Duration) {
+        let floor = self.clock.saturating_sub(MAX_LAG);
+        if let Some(used) = self.targets.get_mut(&share.target) {
+            used.time = used.time.max(floor) + time;
+            self.clock = self.clock.max(used.time);
+        }
+        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        share.used.fetch_add(nanos, Ordering::Relaxed);
+    }
+
+    fn wait(&mut self, share: &Arc<Share>, wakers: Vec<Waker>) -> u64 {
+        self.tickets += 1;
+        self.waiting.push(Waiter {
+            ticket: self.tickets,
+            share: Arc::clone(share),
+            wakers,
+            woken: None,
+        });
+        self.tickets
+    }
+
+    /// Who should compute next, of those who were not told so just now.
+    fn next(&self) -> Option<usize> {
+        let is_asleep = |waiter: &Waiter| waiter.woken.is_none_or(|since| since.elapsed() > LOOK);
+        let asleep = self.waiting.iter().enumerate();
+        let asleep = asleep.filter(|(_, waiter)| is_asleep(waiter));
+        let next = asleep.min_by_key(|(_, waiter)| (self.key(&waiter.share), waiter.ticket));
+        next.map(|(index, _)| index)
+    }
+
+    fn wake_next(&mut self) {
+        if let Some(index) = self.next()
+            && let Some(waiter) = self.waiting.get_mut(index)
+        {
+            waiter.woken = Some(Instant::now());
+            waiter.wakers.iter().for_each(Waker::wake_by_ref);
+        }
+    }
+
+    /// Somebody does not wait any more. What waits within it has to be asked again.
+    fn leave(&mut self, ticket: u64) {
+        let Some(index) = self
+            .waiting
+            .iter()
+            .position(|waiter| waiter.ticket == ticket)
+        else {
+            return;
+        };
+        let waiter = self.waiting.swap_remove(index);
+        if waiter.woken.is_none() {
+            waiter.wakers.iter().for_each(Waker::wake_by_ref);
+        }
+    }
+}
+
+/// The slice that this thread is in.
+struct Slice {
+    since: Instant,
+    /// Those within the statement who stopped because it is over.
+    stopped: Vec<Waker>,
+}
+
+thread_local! {
+    static CURRENT: RefCell<Option<Slice>> = const { RefCell::new(None) };
+}
+
+/// Ends the slice of this thread, also where the statement panics.
+struct Running<'a> {
+    share: &'a Arc<Share>,
+}
+
+impl<'a> Running<'a> {
+    fn start(share: &'a Arc<Share>) -> Self {
+        CURRENT.set(Some(Slice {
+            since: Instant::now(),
+            stopped: Vec::new(),
+        }));
+        Self { share }
+    }
+
+    /// Those who stopped.
+    fn stopped(&self) -> Vec<Waker> {
+        CURRENT.with_borrow_mut(|slice| {
+            slice
+                .as_mut()
+                .map(|slice| std::mem::take(&mut slice.stopped))
+                .unwrap_or_default()
+        })
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        let Some(slice) = CURRENT.take() else {
+            return;
+        };
+        let mut state = lock(&self.share.scheduler.0);
+        state.charge(self.share, slice.since.elapsed());
+    }
+}
+
+/// Batches that come in slices.
+pub struct Sliced {
+    inner: SendableRecordBatchStream,
+    share: Arc<Share>,
+    ticket: Option<u64>,
+    look: Option<Pin<Box<Sleep>>>,
+}
+
+impl Sliced {
+    /// The batches of a statement, or of an operator in it.
+    pub fn new(inner: SendableRecordBatchStream, share: Arc<Share>) -> Self {
+        Self {
+            inner,
+            share,
+            ticket: None,
+            look: None,
+        }
+    }
+
+    /// Whether the slice that this is in is over; then it is gone on with later.
+    fn is_stopped(cx: &Context<'_>) -> Option<bool> {
+        CURRENT.with_borrow_mut(|slice| {
+            let slice = slice.as_mut()?;
+            let is_over = slice.since.elapsed() >= SLICE;
+            if is_over {
+                slice.stopped.push(cx.waker().clone());
+            }
+            Some(is_over)
+        })
+    }
+
+    /// Whether it is somebody else's turn.
+    fn must_wait(&mut self, cx: &mut Context<'_>) -> bool {
+        let mut state = lock(&self.share.scheduler.0);
+        if let Some(ticket) = self.ticket.take() {
+            state.leave(ticket);
+        }
+        let next = state.next().and_then(|index| state.waiting.get(index));
+        let is_later = next.is_some_and(|next| state.key(&next.share) < state.key(&self.share));
+        if is_later {
+            self.ticket = Some(state.wait(&self.share, vec![cx.waker().clone()]));
+            state.wake_next();
+        }
+        drop(state);
+        if is_later {
+            self.look(cx);
+        }
+        is_later
+    }
+
+    /// Goes on by itself after a while, whatever becomes of the others.
+    fn look(&mut self, cx: &mut Context<'_>) {
+        let mut look = Box::pin(tokio::time::sleep(LOOK));
+        if look.as_mut().poll(cx).is_ready() {
+            cx.waker().wake_by_ref();
+        }
+        self.look = Some(look);
+    }
+}
+
+impl Stream for Sliced {
+    type Item = Result<RecordBatch>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = &mut *self;
+        match Self::is_stopped(cx) {
+            Some(true) => return Poll::Pending,
+            Some(false) => return Pin::new(&mut this.inner).poll_next(cx),
+            None => {}
+        }
+        this.look = None;
+        if this.must_wait(cx) {
+            return Poll::Pending;
+        }
+        let running = Running::start(&this.share);
+        let polled = Pin::new(&mut this.inner).poll_next(cx);
+        let stopped = running.stopped();
+        drop(running);
+        let mut state = lock(&this.share.scheduler.0);
+        let waits = polled.is_pending() && !stopped.is_empty();
+        if waits {
+            this.ticket = Some(state.wait(&this.share, stopped));
+        } else {
+            stopped.iter().for_each(Waker::wake_by_ref);
+        }
+        if polled.is_pending() {
+            state.wake_next();
+        }
+        drop(state);
+        if waits {
+            this.look(cx);
+        }
+        polled
+    }
+}
+
+impl RecordBatchStream for Sliced {
+    fn schema(&self) -> SchemaRef {
+        self.inner.schema()
+    }
+}
+
+impl Drop for Sliced {
+    fn drop(&mut self) {
+        if let Some(ticket) = self.ticket.take() {
+            let mut state = lock(&self.share.scheduler.0);
+            state.leave(ticket);
+            state.wake_next();
+        }
+    }
+}
+
+/// An operator that gives its batches in slices.
+#[derive(Debug)]
+pub struct SlicedExec {
+    input: Arc<dyn ExecutionPlan>,
+    share: Arc<Share>,
+}
+
+impl SlicedExec {
+    /// Around an operator of a statement.
+    pub fn new(input: Arc<dyn ExecutionPlan>, share: Arc<Share>) -> Self {
+        Self { input, share }
+    }
+}
+
+impl DisplayAs for SlicedExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Sliced")
+    }
+}
+
+impl ExecutionPlan for SlicedExec {
+    fn name(&self) -> &str {
+        "Sliced"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.input.properties()
+    }
+
+    fn maintains_input_order(&self) -> Vec<bool> {
+        vec![true]
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(match children.pop() {
+            Some(input) => Arc::new(Self {
+                input,
+                share: Arc::clone(&self.share),
+            }),
+            None => self,
+        })
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let batches = self.input.execute(partition, context)?;
+        Ok(Box::pin(Sliced::new(batches, Arc::clone(&self.share))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(state: &State) -> Vec<String> {
+        let mut order: Vec<&Waiter> = state.waiting.iter().collect();
+        order.sort_by_key(|waiter| (state.key(&waiter.share), waiter.ticket));
+        order
+            .iter()
+            .map(|waiter| waiter.share.target.to_string())
+            .collect()
+    }
+
+    #[test]
+    fn target_that_computed_least_is_next_however_many_statements_others_have() {
+        let scheduler = Arc::new(Scheduler::default());
+        let many: Vec<_> = (0..5).map(|_| scheduler.share("many")).collect();
+        let mut state = lock(&scheduler.0);
+        for share in &many {
+            state.charge(share, Duration::from_millis(100));
+            state.wait(share, Vec::new());
+        }
+        drop(state);
+        let one = scheduler.share("one");
+        let mut state = lock(&scheduler.0);
+        state.wait(&one, Vec::new());
+        assert_eq!(names(&state)[0], "one");
+        state.charge(&many[0], Duration::from_millis(10));
+        assert_eq!(names(&state)[0], "one");
+        state.charge(&one, Duration::from_millis(11));
+        assert_eq!(names(&state)[0], "many");
+    }
+
+    #[test]
+    fn target_that_rested_catches_up_for_a_moment_only() {
+        let scheduler = Arc::new(Scheduler::default());
+        let (busy, rested) = (scheduler.share("busy"), scheduler.share("rested"));
+        let mut state = lock(&scheduler.0);
+        state.charge(&busy, Duration::from_secs(60));
+        let (lag, _) = state.key(&rested);
+        assert_eq!(lag, Duration::from_secs(60) - MAX_LAG);
+        state.charge(&rested, MAX_LAG + SLICE);
+        assert!(state.key(&busy) < state.key(&rested));
+    }
+}

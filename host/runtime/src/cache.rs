@@ -1,0 +1,192 @@
+//! Compiled code, sealed. It is loaded only under a seal that this host made, whether it lay in the cache or was made just
+//! now.
+
+use std::{
+    ffi::OsStr,
+    fs,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    io::{self, Write as _},
+    os::unix::fs::OpenOptionsExt as _,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use hmac::{Hmac, Mac as _};
+use sha2::{Digest as _, Sha256};
+use wasmtime::{Engine, component::Component};
+
+use crate::package::hex;
+
+/// Length of the seal in front of a cached file.
+const SEAL: usize = 32;
+
+/// A draft that is older is not written any more.
+const DRAFT_AGE: Duration = Duration::from_secs(3_600);
+/// Bytes at the end of the name of a draft, in hex.
+const DRAFT_SUFFIX: usize = 8;
+
+/// Where compiled code is kept, and the key that seals it.
+#[derive(Clone)]
+pub struct Cache {
+    dir: Option<PathBuf>,
+    key: [u8; 32],
+}
+
+/// Compiled code with the seal of this host.
+pub struct Sealed {
+    name: String,
+    seal: [u8; SEAL],
+    code: Vec<u8>,
+}
+
+impl Cache {
+    /// A cache in a directory; without one nothing is kept.
+    pub fn new(dir: Option<PathBuf>, key: [u8; 32]) -> Self {
+        Self { dir, key }
+    }
+
+    /// Removes drafts of [`Self::keep`] that a process left behind which was killed. Younger ones may still be written.
+    pub fn sweep(&self) {
+        let entries = self.dir.iter().filter_map(|dir| fs::read_dir(dir).ok());
+        for entry in entries.flatten().flatten() {
+            let modified = entry.metadata().and_then(|meta| meta.modified());
+            let age = modified.ok().and_then(|time| time.elapsed().ok());
+            let path = entry.path();
+            if is_draft(&path) && age.is_some_and(|age| age > DRAFT_AGE) {
+                match fs::remove_file(&path) {
+                    Ok(()) => {
+                        tracing::info!(path = %path.display(), "removed an unfinished draft of compiled code")
+                    }
+                    Err(error) => {
+                        tracing::warn!(path = %path.display(), %error, "could not remove a draft of compiled code")
+                    }
+                }
+            }
+        }
+    }
+
+    /// Seals code that this program made of a component.
+    pub fn seal(&self, engine: &Engine, digest: &str, code: Vec<u8>) -> Option<Sealed> {
+        let name = name(engine, digest);
+        let seal = self.mac(&name, &code)?.finalize().into_bytes().into();
+        Some(Sealed { name, seal, code })
+    }
+
+    /// The code of a component that was kept.
+    pub fn find(&self, engine: &Engine, digest: &str) -> Option<Component> {
+        let name = name(engine, digest);
+        let file = fs::read(self.dir.as_ref()?.join(&name)).ok()?;
+        let (seal, code) = file.split_at_checked(SEAL)?;
+        self.load(engine, &name, seal, code)
+            .inspect_err(
+                |error| tracing::info!(%error, "compiled code does not fit and is made anew"),
+            )
+            .ok()
+    }
+
+    /// Sealed code, to be run.
+    ///
+    /// # Errors
+    /// When the engine cannot take it: for example a memory that begins larger than an instance may have.
+    pub fn open(&self, engine: &Engine, sealed: &Sealed) -> wasmtime::Result<Component> {
+        self.load(engine, &sealed.name, &sealed.seal, &sealed.code)
+    }
+
+    fn load(
+        &self,
+        engine: &Engine,
+        name: &str,
+        seal: &[u8],
+        code: &[u8],
+    ) -> wasmtime::Result<Component> {
+        let mac = self.mac(name, code);
+        if mac.is_none_or(|mac| mac.verify_slice(seal).is_err()) {
+            tracing::warn!(name, "compiled code with a wrong seal is thrown away");
+            return Err(wasmtime::Error::msg("its seal is wrong"));
+        }
+        // SAFETY: `deserialize` runs whatever machine code it is given. These bytes came out of this
+        // program: they carry a MAC under a key that only the host has, over them and over their name, which
+        // holds the digest of the component and the configuration of the engine.
+        #[allow(unsafe_code, reason = "the one place; see the comment above")]
+        let component = unsafe { Component::deserialize(engine, code) };
+        component
+    }
+
+    fn mac(&self, name: &str, code: &[u8]) -> Option<Hmac<Sha256>> {
+        let mut seal = Hmac::<Sha256>::new_from_slice(&self.key).ok()?;
+        seal.update(&Sha256::digest(name));
+        seal.update(code);
+        Some(seal)
+    }
+
+    /// Keeps sealed code for the next start. It is written beside its final name first: a half-written file is never taken
+    /// for a whole one.
+    ///
+    /// # Errors
+    /// When the directory cannot be written, which costs time at the next start and nothing else.
+    pub fn keep(&self, sealed: &Sealed) -> io::Result<()> {
+        let Some(dir) = &self.dir else {
+            return Ok(());
+        };
+        fs::create_dir_all(dir)?;
+        let path = dir.join(&sealed.name);
+        let mut suffix = [0; DRAFT_SUFFIX];
+        getrandom::fill(&mut suffix).map_err(|error| io::Error::other(error.to_string()))?;
+        let draft = path.with_extension(hex(&suffix));
+        let mut file = fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&draft)?;
+        let written = file
+            .write_all(&sealed.seal)
+            .and_then(|()| file.write_all(&sealed.code))
+            .and_then(|()| fs::rename(&draft, path));
+        if written.is_err() {
+            let _ = fs::remove_file(&draft);
+        }
+        written
+    }
+}
+
+/// Whether a file is named as [`Cache::keep`] names its drafts.
+fn is_draft(path: &Path) -> bool {
+    let suffix = path.extension().and_then(OsStr::to_str);
+    suffix.is_some_and(|suffix| {
+        suffix.len() == 2 * DRAFT_SUFFIX && suffix.bytes().all(|byte| byte.is_ascii_hexdigit())
+    })
+}
+
+/// The name says what the code was made from, with what and for what: none of it can be mixed up.
+fn name(engine: &Engine, digest: &str) -> String {
+    let mut hash = DefaultHasher::new();
+    engine.precompile_compatibility_hash().hash(&mut hash);
+    format!("{digest}-{:016x}.cwasm", hash.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+
+    #[test]
+    fn only_old_drafts_are_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let hour = Duration::from_secs(3_600);
+        let put = |name: &str, age: Duration| {
+            let file = fs::File::create(dir.path().join(name)).unwrap();
+            file.set_modified(SystemTime::now() - age).unwrap();
+        };
+        put("d-0.cwasm", 9 * hour);
+        put("d-0.0123456789abcdef", 2 * hour);
+        put("d-1.0123456789abcdef", hour / 2);
+        put("notes.txt", 9 * hour);
+        Cache::new(Some(dir.path().to_path_buf()), [0; 32]).sweep();
+        let left = fs::read_dir(dir.path()).unwrap();
+        let mut left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["d-0.cwasm", "d-1.0123456789abcdef", "notes.txt"]);
+        Cache::new(None, [0; 32]).sweep();
+    }
+}

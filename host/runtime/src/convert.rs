@@ -1,0 +1,65 @@
+//! From a guest's values to the host's, each checked on the way.
+
+mod arrow;
+mod catalog;
+mod filters;
+mod rows;
+
+pub use catalog::{statistics, table_refs, tables, to_table_ref};
+pub use filters::{pushdown, to_filter};
+pub use rows::{Schema, batch};
+
+use super::{bindings::types, errors, grants::Grants, instance::violation, state::cut};
+use mindhost_base::error::Result;
+use mindhost_plugin_api::ServerInfo;
+
+/// Longest name of a table, column or constraint, and of a native type.
+const MAX_NAME: usize = 4_096;
+/// Longest cancel key, in bytes.
+const MAX_KEY: usize = 4_096;
+/// Longest comment or default value that is kept.
+const MAX_TEXT: usize = 64 << 10;
+
+/// What stops an execution. It is kept as long as the connection and copied for each call, so it has a limit.
+pub fn cancel_key(key: Option<Vec<u8>>) -> Result<Option<Vec<u8>>> {
+    match key.as_ref().is_none_or(|key| key.len() <= MAX_KEY) {
+        true => Ok(key),
+        false => Err(violation("a cancel key that is too long")),
+    }
+}
+
+fn name(name: String) -> Result<String> {
+    match name.len() <= MAX_NAME && !name.contains('\0') {
+        true => Ok(name),
+        false => Err(violation("a name that is too long or has a NUL")),
+    }
+}
+
+/// A text of any length, kept up to a bound: comments are for people.
+fn shortened(text: Option<String>) -> Option<String> {
+    text.map(|text| cut(&text, MAX_TEXT).to_owned())
+}
+
+/// The engine behind a connection.
+pub fn server_info(info: types::ServerInfo, grants: &Grants) -> ServerInfo {
+    ServerInfo {
+        product: errors::line(&info.product, grants, 200),
+        version: errors::line(&info.version, grants, 200),
+    }
+}
+
+fn each<A, B>(items: Vec<A>, f: impl FnMut(A) -> Result<B>) -> Result<Vec<B>> {
+    items.into_iter().map(f).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cancel_key_is_short() {
+        assert_eq!(cancel_key(None).unwrap(), None);
+        assert!(cancel_key(Some(vec![0; MAX_KEY])).is_ok());
+        assert!(cancel_key(Some(vec![0; MAX_KEY + 1])).is_err());
+    }
+}

@@ -1,0 +1,423 @@
+//! The one place that decides what an instance may reach.
+//!
+//! Input: what the plugin's manifest says a property means, what the datasource's configuration has in that
+//! property, and what the operator's rules allow. Output: [`Grants`], which `state`, `sockets`, `files` and
+//! `http` ask and never widen.
+
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use serde_json::{Map, Value};
+use wasmtime_wasi::filesystem::{Dir, FsPerms, OpenMode};
+
+use super::{files::FileGrant, http::HttpGrant, refusals::Refusals, roots, state::cut};
+use crate::policy::{EgressRules, Policy};
+use mindhost_base::{
+    config::PluginSettings,
+    error::{Blame, Code, Error, Result},
+    locks::lock,
+};
+use mindhost_plugin_api::{
+    Target,
+    manifest::{CredentialScheme, FileGrant as FileRule, Manifest},
+    redact::Redactor,
+    schema::Rules,
+};
+
+/// How long the host waits for a name server.
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What one connection (or one provider) may reach.
+pub struct Grants {
+    config: String,
+    sockets: Vec<SocketGrant>,
+    files: Vec<FileGrant>,
+    http: Option<HttpGrant>,
+    redactor: Redactor,
+    /// What the operator allowed when they were derived; none for what reaches no network.
+    allowed: Option<Allowed>,
+    /// The server that was connected to, so that `cancel` reaches the same one.
+    connected: Mutex<Option<SocketAddr>>,
+}
+
+/// The operator's rules at one moment, and where they are now.
+struct Allowed {
+    policy: Arc<dyn Policy>,
+    workspace: String,
+    egress: EgressRules,
+}
+
+/// One host and port, with the addresses that the host resolved and found acceptable.
+struct SocketGrant {
+    name: String,
+    port: u16,
+    addresses: Vec<IpAddr>,
+}
+
+impl Grants {
+    /// No rights at all: for asking a plugin to describe itself.
+    pub fn none() -> Arc<Self> {
+        Arc::new(Self::empty(String::from("{}"), Redactor::default()))
+    }
+
+    fn empty(config: String, redactor: Redactor) -> Self {
+        Self {
+            config,
+            sockets: Vec::new(),
+            files: Vec::new(),
+            http: None,
+            redactor,
+            allowed: None,
+            connected: Mutex::default(),
+        }
+    }
+
+    /// Derives the rights of a target. Resolves names and opens directories, but connects to nothing.
+    pub async fn derive(
+        manifest: &Manifest,
+        target: &Target,
+        policy: &Arc<dyn Policy>,
+        settings: &PluginSettings,
+    ) -> Result<Arc<Self>> {
+        let data = &configured(manifest, &target.connection_data)?;
+        let egress = policy.egress(&target.workspace);
+        let reserved = policy.reserved();
+        let mut visible = Rules::new(&manifest.connection_data).filled(data);
+        for rule in &manifest.credentials {
+            if rule.scheme != CredentialScheme::GuestHeld {
+                visible.remove(&rule.property);
+            }
+        }
+        let mut grants = Self::empty(String::new(), Redactor::new(manifest, data));
+        for rule in &manifest.network {
+            let name = text(data, &rule.host);
+            if !name.is_empty() {
+                let port = port(data, &rule.port, rule.default_port)?;
+                let refusal = |address: SocketAddr| {
+                    let refusal = egress.refusal(address, &reserved);
+                    refusal.or_else(|| egress.port_refusal(address, Some(rule.default_port)))
+                };
+                let granted = resolve(&name, port, refusal).await?;
+                grants.sockets.push(granted);
+            }
+        }
+        if !manifest.files.is_empty() {
+            let roots = policy.file_roots(&target.folder);
+            let named = manifest.files.iter();
+            let named = named.filter(|rule| data.contains_key(&rule.path)).cloned();
+            let (files, rewritten) = open_files(named.collect(), visible, roots).await?;
+            grants.files = files;
+            visible = rewritten;
+        }
+        if !manifest.http.is_empty() {
+            let http = HttpGrant::derive(manifest, data, egress.clone(), reserved, settings)?;
+            grants.http = Some(http);
+        }
+        if grants.http.is_some() || !grants.sockets.is_empty() {
+            grants.allowed = Some(Allowed {
+                policy: Arc::clone(policy),
+                workspace: target.workspace.clone(),
+                egress,
+            });
+        }
+        grants.config = Value::Object(visible).to_string();
+        Ok(Arc::new(grants))
+    }
+
+    /// The configuration as the guest gets it.
+    pub fn config(&self) -> &str {
+        &self.config
+    }
+
+    /// Takes this target's secrets out of a text.
+    pub fn redactor(&self) -> &Redactor {
+        &self.redactor
+    }
+
+    /// Whether any TCP destination is granted.
+    pub fn uses_sockets(&self) -> bool {
+        !self.sockets.is_empty()
+    }
+
+    /// Whether any file is granted; such guests run on threads that may block.
+    pub fn uses_files(&self) -> bool {
+        !self.files.is_empty()
+    }
+
+    /// Whether the granted files are still the ones that were opened, and the operator's rules those that were asked. A
+    /// replaced file needs a new connection: the old one goes on reading what was there before. So do other rules: the
+    /// old connection leads where it may not any more.
+    pub fn is_current(&self) -> bool {
+        let still_allowed =
+            |allowed: &Allowed| allowed.policy.egress(&allowed.workspace) == allowed.egress;
+        self.files.iter().all(FileGrant::is_current)
+            && self.allowed.as_ref().is_none_or(still_allowed)
+    }
+
+    /// The workspace that they were granted to; none for what reaches no network.
+    pub fn workspace(&self) -> Option<&str> {
+        let allowed = self.allowed.as_ref();
+        allowed.map(|allowed| allowed.workspace.as_str())
+    }
+
+    /// The granted directories.
+    pub fn files(&self) -> &[FileGrant] {
+        &self.files
+    }
+
+    /// The granted HTTP origins.
+    pub fn http(&self) -> Option<&HttpGrant> {
+        self.http.as_ref()
+    }
+
+    /// Whether a TCP connection to this address may be opened; notes why not.
+    pub fn may_connect(&self, address: SocketAddr, refusals: &Refusals) -> bool {
+        let ip = address.ip().to_canonical();
+        let granted =
+            |grant: &SocketGrant| grant.port == address.port() && grant.addresses.contains(&ip);
+        let allowed = self.sockets.iter().any(granted);
+        match allowed {
+            true => *lock(&self.connected) = Some(SocketAddr::new(ip, address.port())),
+            false => refusals.note(&format!(
+                "the plugin tried to reach {ip}:{}, which its configuration does not name",
+                address.port()
+            )),
+        }
+        allowed
+    }
+
+    /// The addresses of a granted name, the one that was connected to first; none for any other name.
+    pub fn lookup(&self, name: &str, refusals: &Refusals) -> Option<Vec<IpAddr>> {
+        let wanted = plain_name(name);
+        let grant = self.sockets.iter().find(|grant| grant.name == wanted);
+        let Some(grant) = grant else {
+            refusals.note(&format!(
+                "the plugin looked up `{}`, which its configuration does not name",
+                refusals.quoted(name)
+            ));
+            return None;
+        };
+        let pinned = lock(&self.connected).map(|address| address.ip());
+        Some(match pinned.filter(|ip| grant.addresses.contains(ip)) {
+            Some(ip) => vec![ip],
+            None => grant.addresses.clone(),
+        })
+    }
+}
+
+/// What a target is configured with, as far as rights are made of it: the defaults of the schema count, but none of them
+/// names a place to reach.
+///
+/// # Errors
+/// When the data do not fit the schema. They did when they were stored; the plugin may be another version by now.
+fn configured(manifest: &Manifest, stored: &Map<String, Value>) -> Result<Map<String, Value>> {
+    let rules = Rules::new(&manifest.connection_data);
+    rules.check_stored(stored).map_err(|error| {
+        misconfigured(format!(
+            "the connection data do not fit {} {}: {}",
+            manifest.name,
+            manifest.version,
+            error.message()
+        ))
+    })?;
+    let mut data = rules.filled(stored);
+    for place in manifest.places() {
+        if !stored.contains_key(place) {
+            data.remove(place);
+        }
+    }
+    Ok(data)
+}
+
+/// An error for what the rules do not allow.
+pub fn not_allowed(why: impl std::fmt::Display) -> Error {
+    misconfigured(format!("not allowed by the server's egress rules: {why}"))
+}
+
+/// An error for a configuration that cannot work. Whoever tests the connection learns it as an invalid request;
+/// whoever only asks a question did nothing wrong.
+pub fn misconfigured(message: impl Into<String>) -> Error {
+    Error::new(Code::UpstreamUnreachable, message).blamed(Blame::Host)
+}
+
+async fn resolve(
+    name: &str,
+    port: u16,
+    refusal_of: impl Fn(SocketAddr) -> Option<String>,
+) -> Result<SocketGrant> {
+    let found = addresses(name, port).await?;
+    let mut refusal = None;
+    let addresses: Vec<IpAddr> = found
+        .into_iter()
+        .filter(|ip| match refusal_of(SocketAddr::new(*ip, port)) {
+            None => true,
+            Some(why) => {
+                refusal = Some(why);
+                false
+            }
+        })
+        .collect();
+    match (addresses.is_empty(), refusal) {
+        (true, Some(why)) => Err(not_allowed(why)),
+        (true, None) => Err(unresolved(name)),
+        (false, _) => Ok(SocketGrant {
+            name: plain_name(name),
+            port,
+            addresses,
+        }),
+    }
+}
+
+/// Every address of a name or of a literal, in the resolver's order, in their canonical form.
+pub async fn addresses(name: &str, port: u16) -> Result<Vec<IpAddr>> {
+    if let Some(ip) = literal(name) {
+        return Ok(vec![ip]);
+    }
+    if name.starts_with('/') {
+        return Err(misconfigured(
+            "a Unix socket cannot be used; give a host name or an address",
+        ));
+    }
+    let lookup = tokio::net::lookup_host((plain_name(name), port));
+    match tokio::time::timeout(LOOKUP_TIMEOUT, lookup).await {
+        Ok(Ok(found)) => {
+            let mut addresses = Vec::new();
+            for ip in found.map(|address| address.ip().to_canonical()) {
+                if !addresses.contains(&ip) {
+                    addresses.push(ip);
+                }
+            }
+            Ok(addresses)
+        }
+        Ok(Err(error)) => Err(unresolved(name).with_source(error)),
+        Err(_) => Err(unresolved(name)),
+    }
+}
+
+/// The address that a host name spells out, with or without brackets.
+pub fn literal(name: &str) -> Option<IpAddr> {
+    let bare = name
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'));
+    let ip: IpAddr = bare.unwrap_or(name).parse().ok()?;
+    Some(ip.to_canonical())
+}
+
+fn unresolved(name: &str) -> Error {
+    Error::new(
+        Code::UpstreamUnreachable,
+        format!(
+            "the host name `{}` cannot be resolved; check its spelling and the server's name service",
+            cut(name, 255).escape_debug()
+        ),
+    )
+    .blamed(Blame::Upstream)
+}
+
+/// Host names compare without case and without the dot of the root.
+pub fn plain_name(name: &str) -> String {
+    name.trim_end_matches('.').to_ascii_lowercase()
+}
+
+/// A property as text; numbers too, because people write ports both ways.
+pub fn text(data: &Map<String, Value>, property: &str) -> String {
+    match data.get(property) {
+        Some(Value::String(text)) => text.trim().to_owned(),
+        Some(Value::Number(number)) => number.to_string(),
+        _ => String::new(),
+    }
+}
+
+fn port(data: &Map<String, Value>, property: &str, default: u16) -> Result<u16> {
+    let text = text(data, property);
+    if text.is_empty() {
+        return Ok(default);
+    }
+    text.parse()
+        .ok()
+        .filter(|port| *port != 0)
+        .ok_or_else(|| misconfigured(format!("`{property}` must be a number from 1 to 65535")))
+}
+
+async fn open_files(
+    rules: Vec<FileRule>,
+    visible: Map<String, Value>,
+    roots: Vec<std::path::PathBuf>,
+) -> Result<(Vec<FileGrant>, Map<String, Value>)> {
+    let open = move || {
+        let mut visible = visible;
+        let mut files = Vec::new();
+        for rule in &rules {
+            let path = text(&visible, &rule.path);
+            if path.is_empty() {
+                continue;
+            }
+            let (grant, inside) = open_file(rule, &path, &roots, files.len())?;
+            visible.insert(rule.path.clone(), Value::String(inside));
+            files.push(grant);
+        }
+        Ok((files, visible))
+    };
+    tokio::task::spawn_blocking(open)
+        .await
+        .map_err(Error::internal)?
+}
+
+fn open_file(
+    rule: &FileRule,
+    path: &str,
+    roots: &[std::path::PathBuf],
+    index: usize,
+) -> Result<(FileGrant, String)> {
+    let located = roots::locate(roots, path, rule.kind)?;
+    let mount = match index {
+        0 => String::from("/data"),
+        index => format!("/data{index}"),
+    };
+    let inside = match &located.name {
+        Some(name) => format!("{mount}/{name}"),
+        None => mount.clone(),
+    };
+    let names = located.name.map(|name| {
+        let siblings = rule.siblings.iter().map(|suffix| format!("{name}{suffix}"));
+        std::iter::once(name.clone()).chain(siblings).collect()
+    });
+    let dir = Dir::new(located.dir, FsPerms::ReadOnly, OpenMode::READ, true);
+    let grant = FileGrant {
+        mount,
+        dir,
+        names,
+        identity: located.identity,
+    };
+    Ok((grant, inside))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::GuestLog;
+
+    #[test]
+    fn a_name_that_leads_elsewhere_after_the_grant_is_of_no_use() {
+        let ip = |text: &str| text.parse::<IpAddr>().unwrap();
+        let mut grants = Grants::empty(String::from("{}"), Redactor::default());
+        grants.sockets.push(SocketGrant {
+            name: String::from("db.example"),
+            port: 5432,
+            addresses: vec![ip("10.0.0.1"), ip("10.0.0.2")],
+        });
+        let log = GuestLog::new("plugin", "target", Redactor::default(), 10);
+        let refusals = Refusals::new(log);
+        let may = |text: &str| grants.may_connect(text.parse().unwrap(), &refusals);
+        // Whatever the name says meanwhile, what was checked counts, and first what was connected to.
+        assert!(!may("10.0.0.3:5432") && !may("127.0.0.1:5432") && !may("10.0.0.1:22"));
+        assert!(may("10.0.0.2:5432"));
+        assert_eq!(
+            grants.lookup("DB.example.", &refusals),
+            Some(vec![ip("10.0.0.2")])
+        );
+    }
+}

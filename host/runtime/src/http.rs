@@ -1,0 +1,259 @@
+//! Outgoing HTTP for guests: granted origins only, credentials added here.
+
+mod client;
+mod counted;
+mod credentials;
+mod handler;
+mod origin;
+mod silence;
+#[cfg(test)]
+mod tests;
+
+use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};
+
+use http::{HeaderName, Method, Request, Response};
+use http_body_util::BodyExt as _;
+use serde_json::{Map, Value};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use wasmtime_wasi_http::{
+    DEFAULT_FORBIDDEN_HEADERS, Error as HttpError, ForbiddenHeaderFilter, RequestOptions, WasiBody,
+    WasiHttpHooks,
+};
+
+pub use self::handler::add_to_linker;
+use self::{
+    client::{Client, Destination, Failure, Resolver, Rules},
+    counted::{Counted, Way},
+    credentials::Credential,
+    origin::Origin,
+    silence::Silence,
+};
+use super::{
+    grants::{Grants, not_allowed, text},
+    refusals::Refusals,
+    stopwatch::Traffic,
+};
+use crate::policy::EgressRules;
+use mindhost_base::{config::PluginSettings, error::Result};
+use mindhost_plugin_api::{PluginKind, manifest::Manifest};
+
+/// Exchanges that one instance may have under way at once; each may hold a connection.
+const MAX_EXCHANGES: usize = 8;
+
+type HttpResult<T> = std::result::Result<T, HttpError>;
+type Exchange = (
+    Response<WasiBody>,
+    Box<dyn Future<Output = HttpResult<()>> + Send>,
+);
+
+/// The origins of one target, with the client that keeps their connections.
+pub struct HttpGrant {
+    granted: Vec<Granted>,
+    forbidden: Arc<[HeaderName]>,
+    rules: Arc<Rules>,
+    client: Client,
+    silence: Duration,
+}
+
+/// An origin, and the credentials that go there and nowhere else.
+struct Granted {
+    origin: Origin,
+    /// Where the plugin goes when its configuration does not say so.
+    own_port: Option<u16>,
+    credentials: Vec<Credential>,
+}
+
+impl HttpGrant {
+    /// The origins that the manifest's URL properties name.
+    pub fn derive(
+        manifest: &Manifest,
+        data: &Map<String, Value>,
+        egress: EgressRules,
+        reserved: Vec<SocketAddr>,
+        settings: &PluginSettings,
+    ) -> Result<Self> {
+        let mut granted = Vec::new();
+        for rule in &manifest.http {
+            let configured = text(data, &rule.url);
+            let url = match configured.is_empty() {
+                // What a connector may reach is what its datasource names.
+                true if manifest.kind == PluginKind::Connector => continue,
+                true => rule.default.clone().unwrap_or_default(),
+                false => configured,
+            };
+            if !url.is_empty() {
+                let origin = Origin::configured(&rule.url, &url)?;
+                granted.push(Granted {
+                    origin,
+                    own_port: rule.default.as_deref().and_then(Origin::port_of),
+                    credentials: credentials::credentials(manifest, &rule.url, data)?,
+                });
+            }
+        }
+        let rules = Arc::new(Rules {
+            egress,
+            reserved,
+            destinations: granted.iter().map(Granted::destination).collect(),
+        });
+        for Granted { origin, .. } in &granted {
+            if let Some(ip) = origin.literal() {
+                rules.check(ip, origin).map_err(not_allowed)?;
+            }
+        }
+        let resolver = Resolver(Arc::clone(&rules));
+        Ok(Self {
+            granted,
+            forbidden: credentials::forbidden_headers(manifest),
+            client: client::client(resolver, settings)?,
+            silence: settings.http_idle_timeout,
+            rules,
+        })
+    }
+
+    /// The request as it goes out: to a granted origin, in the spelling that was checked, with the credentials that
+    /// belong there.
+    fn admit<B>(&self, request: Request<B>) -> Result<Request<B>, Failure> {
+        let invalid = HttpError::HttpRequestUriInvalid;
+        let origin = Origin::of(request.uri()).ok_or(invalid)?;
+        let mut granted = self.granted.iter().filter(|one| one.origin == origin);
+        let Some(first) = granted.next() else {
+            // In the guest's spelling: a secret in it must still be recognised.
+            let host = request.uri().host().unwrap_or_default();
+            return Err(Failure::Refused(format!(
+                "the plugin tried to reach {host}:{}, which its configuration does not name",
+                origin.port
+            )));
+        };
+        if request.method() == Method::CONNECT {
+            return Err(HttpError::HttpRequestMethodInvalid.into());
+        }
+        if let Some(ip) = origin.literal() {
+            self.rules.check(ip, &origin)?;
+        }
+        let (mut parts, body) = request.into_parts();
+        let uri = origin.respell(parts.uri);
+        parts.uri = uri.ok_or(HttpError::HttpRequestUriInvalid)?;
+        let mut request = Request::from_parts(parts, body);
+        for credential in std::iter::once(first)
+            .chain(granted)
+            .flat_map(|one| &one.credentials)
+        {
+            let added = credential.add_to(&mut request);
+            added.ok_or(HttpError::HttpRequestUriInvalid)?;
+        }
+        Ok(request)
+    }
+
+    async fn send(
+        &self,
+        request: Request<WasiBody>,
+        options: Option<RequestOptions>,
+        slot: OwnedSemaphorePermit,
+    ) -> Result<Exchange, Failure> {
+        let request = self.admit(request)?;
+        let first_byte = options
+            .and_then(|options| options.first_byte_timeout)
+            .unwrap_or(self.silence);
+        let silence = options
+            .and_then(|options| options.between_bytes_timeout)
+            .unwrap_or(self.silence);
+        let response = tokio::time::timeout(first_byte, self.client.request(request))
+            .await
+            .map_err(|_| HttpError::ConnectionReadTimeout)?
+            .map_err(|error| client::failure(&error))?;
+        let response = response.map(|body| Silence::watch(body, silence, slot).boxed_unsync());
+        Ok((response, Box::new(std::future::ready(Ok(())))))
+    }
+}
+
+impl Granted {
+    fn destination(&self) -> Destination {
+        Destination {
+            origin: self.origin.clone(),
+            own_port: self.own_port,
+            confidential: !self.credentials.is_empty(),
+        }
+    }
+}
+
+/// The hooks of one store.
+pub struct Sender {
+    grants: Arc<Grants>,
+    refusals: Arc<Refusals>,
+    /// Exchanges that may be under way at once.
+    slots: Arc<Semaphore>,
+    traffic: Arc<Traffic>,
+}
+
+impl Sender {
+    /// A sender that serves what `grants` names.
+    pub fn new(grants: Arc<Grants>, refusals: Arc<Refusals>, traffic: Arc<Traffic>) -> Self {
+        Self {
+            grants,
+            refusals,
+            slots: Arc::new(Semaphore::new(MAX_EXCHANGES)),
+            traffic,
+        }
+    }
+}
+
+impl WasiHttpHooks for Sender {
+    fn forbidden_header_filter(&mut self) -> ForbiddenHeaderFilter {
+        match self.grants.http() {
+            Some(http) => {
+                let forbidden = Arc::clone(&http.forbidden);
+                Arc::new(move |name| forbidden.contains(name))
+            }
+            None => Arc::new(|name| DEFAULT_FORBIDDEN_HEADERS.contains(name)),
+        }
+    }
+
+    fn set_host_header(&mut self) -> bool {
+        // The client derives it from the checked URL.
+        false
+    }
+
+    fn send_request(
+        &mut self,
+        request: Request<WasiBody>,
+        options: Option<RequestOptions>,
+        _sent: Box<dyn Future<Output = HttpResult<()>> + Send>,
+    ) -> Box<dyn Future<Output = HttpResult<Exchange>> + Send> {
+        let grants = Arc::clone(&self.grants);
+        let refusals = Arc::clone(&self.refusals);
+        let slots = Arc::clone(&self.slots);
+        let traffic = Arc::clone(&self.traffic);
+        Box::new(async move {
+            let Some(http) = grants.http() else {
+                refusals.note("the plugin sent an HTTP request, which its manifest does not name");
+                return Err(HttpError::HttpRequestDenied);
+            };
+            // The wait ends with the call: the future goes with the instance.
+            let slot = slots.acquire_owned().await;
+            let slot = slot.map_err(|_| HttpError::ConnectionLimitReached)?;
+            let request = request.map(|body| Counted::new(body, Way::Out, &traffic).boxed_unsync());
+            match traffic.waited(http.send(request, options, slot)).await {
+                Ok((response, sent)) => {
+                    let counted = |body| Counted::new(body, Way::In, &traffic).boxed_unsync();
+                    Ok((response.map(counted), sent))
+                }
+                Err(Failure::Http(error)) => Err(error),
+                Err(Failure::Refused(why)) => {
+                    refusals.note(&why);
+                    Err(HttpError::HttpRequestDenied)
+                }
+            }
+        })
+    }
+
+    fn p2_error_from_hyper(
+        &mut self,
+        error: &hyper::Error,
+    ) -> wasmtime_wasi_http::p2::bindings::http::types::ErrorCode {
+        use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
+        match error.is_incomplete_message() {
+            true => ErrorCode::HttpResponseIncomplete,
+            false => ErrorCode::HttpProtocolError,
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! The HTTP client of one target: it resolves names by itself and checks every address.
+
+use std::{
+    future::Future,
+    net::{IpAddr, SocketAddr},
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use hyper_rustls::{ConfigBuilderExt as _, HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::{
+    client::legacy::{
+        self,
+        connect::{HttpConnector, dns::Name},
+    },
+    rt::{TokioExecutor, TokioTimer},
+};
+use wasmtime_wasi_http::{Error as HttpError, WasiBody};
+
+use super::{
+    super::grants::{addresses, plain_name},
+    origin::Origin,
+};
+use crate::policy::{EgressRules, Reach};
+use mindhost_base::{
+    config::PluginSettings,
+    error::{Error, Result},
+};
+
+/// A client that reaches only what its resolver allows.
+pub type Client = legacy::Client<HttpsConnector<HttpConnector<Resolver>>, WasiBody>;
+
+/// A client that keeps its connections for the next request.
+pub fn client(resolver: Resolver, settings: &PluginSettings) -> Result<Client> {
+    let mut tcp = HttpConnector::new_with_resolver(resolver);
+    tcp.enforce_http(false);
+    tcp.set_nodelay(true);
+    tcp.set_connect_timeout(Some(settings.connect_timeout));
+    let https = HttpsConnectorBuilder::new()
+        .with_tls_config(tls()?)
+        .https_or_http()
+        .enable_http1()
+        .wrap_connector(tcp);
+    Ok(legacy::Client::builder(TokioExecutor::new())
+        .pool_idle_timeout(settings.idle_timeout)
+        .pool_max_idle_per_host(32)
+        .pool_timer(TokioTimer::new())
+        .build(https))
+}
+
+fn tls() -> Result<rustls::ClientConfig> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    Ok(rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(Error::internal)?
+        .with_webpki_roots()
+        .with_no_client_auth())
+}
+
+/// What an address must be before anything is sent to it.
+pub struct Rules {
+    /// The operator's rules.
+    pub egress: EgressRules,
+    /// Addresses of the host itself.
+    pub reserved: Vec<SocketAddr>,
+    /// The granted origins.
+    pub destinations: Vec<Destination>,
+}
+
+/// A granted origin.
+pub struct Destination {
+    /// Where it is.
+    pub origin: Origin,
+    /// The port that the plugin itself uses when its configuration names none.
+    pub own_port: Option<u16>,
+    /// Whether requests to it carry a credential.
+    pub confidential: bool,
+}
+
+impl Rules {
+    /// Checks one address of an origin. A credential goes out only where nobody in between can read it: over
+    /// TLS, or on a network of one's own.
+    pub fn check(&self, ip: IpAddr, origin: &Origin) -> Result<(), Refused> {
+        let address = SocketAddr::new(ip, origin.port);
+        if let Some(why) = self.egress.refusal(address, &self.reserved) {
+            return Err(Refused(why));
+        }
+        let granted = || self.destinations.iter().filter(|one| one.origin == *origin);
+        let own_port = granted().find_map(|one| one.own_port);
+        if let Some(why) = self.egress.port_refusal(address, own_port) {
+            return Err(Refused(why));
+        }
+        let confidential = granted().any(|one| one.confidential);
+        if confidential && !origin.tls && Reach::of(ip) == Reach::Public {
+            return Err(Refused(format!(
+                "the credential of this provider would go to {} unencrypted; use an https URL",
+                origin.host
+            )));
+        }
+        Ok(())
+    }
+
+    /// Checks one address of a name. The name says nothing of the port, so an address must do for every origin that
+    /// has it; one that no origin has is not answered at all.
+    fn check_name(&self, ip: IpAddr, name: &str) -> Result<(), Refused> {
+        let mut is_granted = false;
+        for Destination { origin, .. } in &self.destinations {
+            if origin.host == name {
+                is_granted = true;
+                self.check(ip, origin)?;
+            }
+        }
+        match is_granted {
+            true => Ok(()),
+            false => Err(Refused(format!(
+                "a request went to {name}, which the configuration does not name"
+            ))),
+        }
+    }
+}
+
+/// Why a request was not sent; travels through hyper's errors back to the sender.
+#[derive(Debug)]
+pub struct Refused(pub String);
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// Resolves names for the client and checks every address, each time a connection is opened.
+#[derive(Clone)]
+pub struct Resolver(pub Arc<Rules>);
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+impl tower::Service<Name> for Resolver {
+    type Response = std::vec::IntoIter<SocketAddr>;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, name: Name) -> Self::Future {
+        let rules = Arc::clone(&self.0);
+        Box::pin(async move {
+            let name = plain_name(name.as_str());
+            let mut allowed = Vec::new();
+            let mut refusal = None;
+            for ip in addresses(&name, 0).await? {
+                match rules.check_name(ip, &name) {
+                    Ok(()) => allowed.push(SocketAddr::new(ip, 0)),
+                    Err(why) => refusal = Some(why),
+                }
+            }
+            match refusal {
+                Some(why) if allowed.is_empty() => Err(why.into()),
+                _ => Ok(allowed.into_iter()),
+            }
+        })
+    }
+}
+
+/// How a request failed.
+pub enum Failure {
+    /// The guest asked for what it may not have.
+    Refused(String),
+    /// Everything else, in WASI's words.
+    Http(HttpError),
+}
+
+impl From<HttpError> for Failure {
+    fn from(error: HttpError) -> Self {
+        Self::Http(error)
+    }
+}
+
+impl From<Refused> for Failure {
+    fn from(Refused(why): Refused) -> Self {
+        Self::Refused(why)
+    }
+}
+
+/// Finds the cause in the chain of a client error.
+pub fn failure(error: &legacy::Error) -> Failure {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if let Some(Refused(why)) = error.downcast_ref() {
+            return Failure::Refused(why.clone());
+        }
+        if let Some(error) = error.downcast_ref::<Error>() {
+            tracing::debug!(%error, "name not resolved");
+            return HttpError::DnsError {
+                rcode: None,
+                info_code: None,
+            }
+            .into();
+        }
+        if let Some(tls) = error.downcast_ref::<rustls::Error>() {
+            return match tls {
+                rustls::Error::InvalidCertificate(_) => HttpError::TlsCertificateError.into(),
+                _ => HttpError::TlsProtocolError.into(),
+            };
+        }
+        if let Some(io) = error.downcast_ref::<std::io::Error>()
+            && let Some(error) = io_failure(io)
+        {
+            return error.into();
+        }
+        cause = error.source();
+    }
+    match error.is_connect() {
+        true => HttpError::DestinationUnavailable.into(),
+        false => HttpError::HttpResponseIncomplete.into(),
+    }
+}
+
+/// What an I/O error says by itself; an error that only wraps another says nothing.
+fn io_failure(error: &std::io::Error) -> Option<HttpError> {
+    if let Some(inner) = error.get_ref()
+        && let Some(tls) = inner.downcast_ref::<rustls::Error>()
+    {
+        return Some(match tls {
+            rustls::Error::InvalidCertificate(_) => HttpError::TlsCertificateError,
+            _ => HttpError::TlsProtocolError,
+        });
+    }
+    Some(match error.kind() {
+        std::io::ErrorKind::ConnectionRefused => HttpError::ConnectionRefused,
+        std::io::ErrorKind::TimedOut => HttpError::ConnectionTimeout,
+        std::io::ErrorKind::ConnectionReset
+        | std::io::ErrorKind::BrokenPipe
+        | std::io::ErrorKind::UnexpectedEof => HttpError::ConnectionTerminated,
+        std::io::ErrorKind::HostUnreachable | std::io::ErrorKind::NetworkUnreachable => {
+            HttpError::DestinationUnavailable
+        }
+        _ => return None,
+    })
+}

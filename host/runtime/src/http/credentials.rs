@@ -1,0 +1,103 @@
+//! Credentials that the host adds to a guest's requests, by the rules of the manifest.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use http::{HeaderName, HeaderValue, Request, Uri, header};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::{Map, Value};
+use wasmtime_wasi_http::DEFAULT_FORBIDDEN_HEADERS;
+
+use super::super::grants::{misconfigured, text};
+use mindhost_base::error::{Error, Result};
+use mindhost_plugin_api::manifest::{CredentialRule, CredentialScheme, Manifest};
+
+/// One credential, ready to be sent.
+pub enum Credential {
+    Header(HeaderName, HeaderValue),
+    Query(String),
+}
+
+impl Credential {
+    /// Puts it into a request; none when the URL has no room for it.
+    pub fn add_to<B>(&self, request: &mut Request<B>) -> Option<()> {
+        match self {
+            Credential::Header(name, value) => {
+                request.headers_mut().insert(name.clone(), value.clone());
+            }
+            Credential::Query(pair) => *request.uri_mut() = with_query(request.uri(), pair)?,
+        }
+        Some(())
+    }
+}
+
+/// The credentials that are configured and that the host is to add to requests to the URL in the property `url`.
+pub fn credentials(
+    manifest: &Manifest,
+    url: &str,
+    data: &Map<String, Value>,
+) -> Result<Vec<Credential>> {
+    let mut credentials = Vec::new();
+    // A rule without a URL is for the only one; a manifest in which that is not clear was refused.
+    let here = |rule: &&CredentialRule| rule.url.as_deref().is_none_or(|named| named == url);
+    for rule in manifest.credentials.iter().filter(here) {
+        let secret = text(data, &rule.property);
+        if secret.is_empty() || rule.scheme == CredentialScheme::GuestHeld {
+            continue;
+        }
+        let name = rule.name.as_deref().unwrap_or_default();
+        let value = |text: String| {
+            let mut value = HeaderValue::try_from(text).map_err(|_| {
+                misconfigured(format!(
+                    "`{}` has characters that cannot be sent",
+                    rule.property
+                ))
+            })?;
+            value.set_sensitive(true);
+            Ok::<_, Error>(value)
+        };
+        credentials.push(match rule.scheme {
+            CredentialScheme::Bearer => {
+                Credential::Header(header::AUTHORIZATION, value(format!("Bearer {secret}"))?)
+            }
+            CredentialScheme::Basic => {
+                let pair = format!("{}:{secret}", text(data, name));
+                let encoded = base64::engine::general_purpose::STANDARD.encode(pair);
+                Credential::Header(header::AUTHORIZATION, value(format!("Basic {encoded}"))?)
+            }
+            CredentialScheme::Header => {
+                let name = HeaderName::try_from(name).map_err(Error::internal)?;
+                Credential::Header(name, value(secret)?)
+            }
+            CredentialScheme::Query | CredentialScheme::GuestHeld => {
+                let encode = |text| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
+                Credential::Query(format!("{}={}", encode(name), encode(&secret)))
+            }
+        });
+    }
+    Ok(credentials)
+}
+
+/// Headers that a guest may not set: those of the connection, and those that the host fills in itself.
+pub fn forbidden_headers(manifest: &Manifest) -> Arc<[HeaderName]> {
+    let own = manifest
+        .credentials
+        .iter()
+        .filter_map(|rule| match rule.scheme {
+            CredentialScheme::Bearer | CredentialScheme::Basic => Some(header::AUTHORIZATION),
+            CredentialScheme::Header => HeaderName::try_from(rule.name.as_deref()?).ok(),
+            CredentialScheme::Query | CredentialScheme::GuestHeld => None,
+        });
+    DEFAULT_FORBIDDEN_HEADERS.into_iter().chain(own).collect()
+}
+
+fn with_query(uri: &Uri, pair: &str) -> Option<Uri> {
+    let mut parts = uri.clone().into_parts();
+    let old = parts
+        .path_and_query
+        .as_ref()
+        .map_or("/", |path| path.as_str());
+    let separator = if old.contains('?') { '&' } else { '?' };
+    parts.path_and_query = Some(format!("{old}{separator}{pair}").parse().ok()?);
+    Uri::from_parts(parts).ok()
+}

@@ -1,0 +1,38 @@
+//! Plugins as WebAssembly components: the only place that names wasmtime.
+
+pub mod bindings;
+mod cache;
+mod code;
+mod compiler;
+mod connector;
+mod convert;
+mod engine;
+mod errors;
+mod files;
+mod grants;
+pub mod health;
+mod http;
+mod instance;
+mod limits;
+mod loader;
+pub mod meter;
+pub mod metered;
+mod model;
+pub mod package;
+mod place;
+pub mod policy;
+mod pool;
+mod refusals;
+mod roots;
+mod scanner;
+mod shared;
+mod sockets;
+pub mod standalone;
+mod state;
+mod stopwatch;
+mod tcp;
+
+pub use compiler::{Compilers, run as compile};
+pub use engine::Runtime;
+pub use loader::{Loaded, Loader, Ready};
+pub use place::Room;

@@ -1,0 +1,505 @@
+//! What plugins use, counted: for each version of a plugin, and of that for each target.
+//!
+//! A [`Series`] is what is handed to those who count. Whatever is added to it is added to its version too, so that the
+//! figures of a version only grow, whatever becomes of its targets. The number of targets is bounded: what nobody used
+//! for the longest time makes room, and what does not fit is counted for the version alone.
+
+mod figures;
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+pub use figures::{Figure, Figures, Meter};
+use serde::Serialize;
+
+use super::health::{Health, HealthReport, Users};
+use mindhost_base::{
+    config::FaultSettings,
+    error::{Blame, Error, Kind},
+    locks::lock,
+};
+use mindhost_plugin_api::Target;
+
+/// Targets of one version that are counted each by itself.
+const MAX_TARGETS: usize = 1_000;
+/// Versions that are remembered; those that nobody holds go first.
+const MAX_VERSIONS: usize = 64;
+
+/// Which version of which plugin.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, utoipa::ToSchema)]
+pub struct VersionId {
+    /// `connector-sqlite`
+    pub plugin: String,
+    /// The version that its manifest says.
+    pub version: String,
+    /// SHA-256 of the file, in hex.
+    pub digest: String,
+}
+
+/// The versions that were used since the start.
+#[derive(Debug)]
+pub struct Meters {
+    versions: Mutex<Vec<Arc<VersionMeter>>>,
+    faults: FaultSettings,
+}
+
+impl Meters {
+    /// None yet; `faults` is how much is forgiven.
+    pub fn new(faults: FaultSettings) -> Arc<Self> {
+        Arc::new(Self {
+            versions: Mutex::default(),
+            faults,
+        })
+    }
+
+    /// The meter of a version; the same one whenever it comes again.
+    pub fn version(&self, id: VersionId) -> Arc<VersionMeter> {
+        let mut versions = lock(&self.versions);
+        if let Some(known) = versions.iter().find(|one| one.id == id) {
+            known.is_removed.store(false, Ordering::Relaxed);
+            return Arc::clone(known);
+        }
+        if versions.len() >= MAX_VERSIONS
+            && let Some(unused) = versions.iter().position(|one| Arc::strong_count(one) == 1)
+        {
+            versions.remove(unused);
+        }
+        let new = VersionMeter::new(id, self.faults.clone());
+        versions.push(Arc::clone(&new));
+        new
+    }
+
+    /// Every version but those that were removed, in the order in which they came.
+    pub fn versions(&self) -> Vec<Arc<VersionMeter>> {
+        let versions = lock(&self.versions);
+        let known = versions.iter().filter(|one| !one.is_removed());
+        known.cloned().collect()
+    }
+
+    /// A version is not installed any more. What was not told of it yet is told once more; then it is forgotten, as soon as
+    /// nothing of it runs.
+    pub fn remove(&self, digest: &str) {
+        for version in lock(&self.versions).iter() {
+            if version.id.digest == digest {
+                version.is_removed.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// The version of that digest.
+    pub fn of_digest(&self, digest: &str) -> Option<Arc<VersionMeter>> {
+        let versions = lock(&self.versions);
+        let mut found = versions.iter().filter(|one| one.id.digest == digest);
+        found.next().cloned()
+    }
+
+    /// What every target used since this was asked last. Forgets the targets and the versions that are gone.
+    pub fn take_news(&self) -> Vec<News> {
+        let mut news = Vec::new();
+        lock(&self.versions).retain(|version| {
+            // Asked first: what nobody holds cannot have more to tell.
+            let is_gone = version.is_removed() && Arc::strong_count(version) == 1;
+            news.extend(version.take_news());
+            !is_gone
+        });
+        news
+    }
+}
+
+/// What a target used of a version in a while.
+#[derive(Clone, Debug)]
+pub struct News {
+    /// Of which version.
+    pub version: VersionId,
+    /// By whom.
+    pub target: TargetId,
+    /// Only what was added in the while.
+    pub figures: Figures,
+}
+
+/// A datasource or provider, as it is named in figures.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TargetId {
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// Name of its workspace.
+    pub workspace: String,
+}
+
+/// One version of a plugin: what it used, and how it is.
+#[derive(Debug)]
+pub struct VersionMeter {
+    /// Which.
+    pub id: VersionId,
+    /// Over all targets.
+    pub meter: Meter,
+    /// How it is.
+    pub health: Health,
+    targets: Mutex<HashMap<String, Arc<TargetMeter>>>,
+    /// It is not installed any more.
+    is_removed: AtomicBool,
+}
+
+/// One target of a version.
+#[derive(Debug)]
+pub struct TargetMeter {
+    /// Which.
+    pub id: TargetId,
+    /// What it used.
+    pub meter: Meter,
+    /// Grows with each use, so that the one that rests for the longest time can be found.
+    used: AtomicU64,
+    /// The target was changed or deleted, and not used since.
+    is_forgotten: AtomicBool,
+    /// What was told of it already.
+    told: Mutex<Figures>,
+}
+
+impl VersionMeter {
+    fn new(id: VersionId, faults: FaultSettings) -> Arc<Self> {
+        Arc::new(Self {
+            health: Health::new(id.clone(), faults),
+            id,
+            meter: Meter::default(),
+            targets: Mutex::default(),
+            is_removed: AtomicBool::new(false),
+        })
+    }
+
+    fn is_removed(&self) -> bool {
+        self.is_removed.load(Ordering::Relaxed)
+    }
+
+    /// Where to count what is done for a target.
+    pub fn series(self: &Arc<Self>, target: &Target) -> Series {
+        Series {
+            version: Arc::clone(self),
+            target: Some(self.target(target)),
+        }
+    }
+
+    /// Where to count what is done for nobody.
+    pub fn own(self: &Arc<Self>) -> Series {
+        Series {
+            version: Arc::clone(self),
+            target: None,
+        }
+    }
+
+    fn target(&self, target: &Target) -> Arc<TargetMeter> {
+        static CLOCK: AtomicU64 = AtomicU64::new(0);
+        let now = CLOCK.fetch_add(1, Ordering::Relaxed);
+        let mut targets = lock(&self.targets);
+        if let Some(known) = targets.get(&target.id)
+            && known.id.name == target.name
+        {
+            known.used.store(now, Ordering::Relaxed);
+            known.is_forgotten.store(false, Ordering::Relaxed);
+            return Arc::clone(known);
+        }
+        let new = Arc::new(TargetMeter::new(target, now));
+        if targets.len() >= MAX_TARGETS {
+            let idle = targets.values().filter(|one| Arc::strong_count(one) == 1);
+            match idle.min_by_key(|one| one.used.load(Ordering::Relaxed)) {
+                Some(oldest) => {
+                    let oldest = oldest.id.id.clone();
+                    targets.remove(&oldest);
+                }
+                // All are in use. This one is counted for the version, and forgotten with its use.
+                None => return new,
+            }
+        }
+        targets.insert(target.id.clone(), Arc::clone(&new));
+        new
+    }
+
+    /// The target was changed or deleted: unless it is used again, its figures go.
+    pub fn forget(&self, target_id: &str) {
+        self.health.forget(target_id);
+        if let Some(target) = lock(&self.targets).get(target_id) {
+            target.is_forgotten.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Who uses it, seen from a workspace.
+    pub fn users(&self, workspace: &str) -> Users {
+        let targets = lock(&self.targets);
+        let known = || targets.values().filter(|one| !one.is_forgotten());
+        let workspaces: BTreeSet<&str> = known().map(|one| one.id.workspace.as_str()).collect();
+        Users {
+            here: known().filter(|one| one.id.workspace == workspace).count(),
+            targets: known().count(),
+            workspaces: workspaces.len(),
+        }
+    }
+
+    /// How it is.
+    pub fn report(&self) -> HealthReport {
+        let targets = self.targets();
+        let users = targets.iter().map(|one| one.id.workspace.clone());
+        self.health.report(&users.collect())
+    }
+
+    /// The targets that use it, by workspace and name.
+    pub fn targets(&self) -> Vec<Arc<TargetMeter>> {
+        let targets = lock(&self.targets);
+        let known = targets.values().filter(|one| !one.is_forgotten());
+        let mut known: Vec<_> = known.cloned().collect();
+        known.sort_by(|a, b| (&a.id.workspace, &a.id.name).cmp(&(&b.id.workspace, &b.id.name)));
+        known
+    }
+
+    fn take_news(&self) -> Vec<News> {
+        let mut news = Vec::new();
+        lock(&self.targets).retain(|_, target| {
+            let figures = target.take_news();
+            if !figures.is_nothing() {
+                news.push(News {
+                    version: self.id.clone(),
+                    target: target.id.clone(),
+                    figures,
+                });
+            }
+            !target.is_forgotten() || Arc::strong_count(target) > 1
+        });
+        news
+    }
+}
+
+impl TargetMeter {
+    fn new(target: &Target, used: u64) -> Self {
+        Self {
+            id: TargetId {
+                id: target.id.clone(),
+                name: target.name.clone(),
+                workspace: target.workspace.clone(),
+            },
+            meter: Meter::default(),
+            used: AtomicU64::new(used),
+            is_forgotten: AtomicBool::new(false),
+            told: Mutex::default(),
+        }
+    }
+
+    fn is_forgotten(&self) -> bool {
+        self.is_forgotten.load(Ordering::Relaxed)
+    }
+
+    fn take_news(&self) -> Figures {
+        let mut told = lock(&self.told);
+        let now = self.meter.read();
+        let news = now.since(&told);
+        *told = now;
+        news
+    }
+}
+
+/// Counts what is done for one target of one version. Clones count the same.
+#[derive(Clone, Debug)]
+pub struct Series {
+    version: Arc<VersionMeter>,
+    target: Option<Arc<TargetMeter>>,
+}
+
+impl Series {
+    /// Of which version.
+    pub fn version(&self) -> &Arc<VersionMeter> {
+        &self.version
+    }
+
+    /// For which target; none for what is done for nobody.
+    pub fn target(&self) -> Option<&TargetId> {
+        self.target.as_ref().map(|target| &target.id)
+    }
+
+    /// Adds to a figure.
+    pub fn add(&self, figure: Figure, count: u64) {
+        self.each(|meter| meter.add(figure, count));
+    }
+
+    /// Adds a time to a figure that is one.
+    pub fn add_time(&self, figure: Figure, time: Duration) {
+        self.add(figure, u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+    }
+
+    /// Counts a failure by who is at fault. A caller's mistake, or its leaving, is nobody else's.
+    pub fn failed(&self, error: &Error) {
+        self.add(blamed(error), 1);
+    }
+
+    /// Memory that one instance has grown to.
+    pub fn reached_memory(&self, bytes: u64) {
+        self.each(|meter| meter.reached_memory(bytes));
+    }
+
+    /// An instance that is alive until this is dropped.
+    pub fn instance(&self) -> Alive {
+        self.add(Figure::InstancesStarted, 1);
+        self.each(|meter| meter.instance(true));
+        Alive(self.clone())
+    }
+
+    fn each(&self, f: impl Fn(&Meter)) {
+        f(&self.version.meter);
+        if let Some(target) = &self.target {
+            f(&target.meter);
+        }
+    }
+}
+
+/// Counts an instance as alive.
+#[derive(Debug)]
+pub struct Alive(Series);
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        self.0.each(|meter| meter.instance(false));
+    }
+}
+
+fn blamed(error: &Error) -> Figure {
+    match (error.kind(), error.blame()) {
+        (Kind::Invalid | Kind::Cancelled, _) => Figure::CallerErrors,
+        (_, Some(Blame::Plugin)) => Figure::PluginErrors,
+        (_, Some(Blame::Upstream)) => Figure::UpstreamErrors,
+        (_, Some(Blame::Host) | None) => Figure::HostErrors,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn version() -> Arc<VersionMeter> {
+        let faults = mindhost_base::config::Config::defaults()
+            .unwrap()
+            .plugins
+            .limits
+            .faults;
+        Meters::new(faults).version(VersionId {
+            plugin: "connector-x".into(),
+            version: "1.0.0".into(),
+            digest: "d".into(),
+        })
+    }
+
+    fn target(id: &str) -> Target {
+        Target {
+            id: id.into(),
+            workspace: "default".into(),
+            folder: "default".into(),
+            name: format!("name of {id}"),
+            connection_data: Arc::default(),
+            max_connections: 1,
+        }
+    }
+
+    #[test]
+    fn a_removed_version_is_told_of_once_more_and_goes_with_its_last_user() {
+        let faults = mindhost_base::config::Config::defaults().unwrap();
+        let meters = Meters::new(faults.plugins.limits.faults);
+        let id = VersionId {
+            plugin: "connector-x".into(),
+            version: "1.0.0".into(),
+            digest: "d".into(),
+        };
+        let version = meters.version(id.clone());
+        version.series(&target("1")).add(Figure::Calls, 1);
+        meters.remove("d");
+        assert!(meters.versions().is_empty());
+        assert_eq!(meters.take_news().len(), 1);
+        version.series(&target("1")).add(Figure::Calls, 2);
+        drop(version);
+        assert_eq!(meters.take_news()[0].figures.calls, 2);
+        assert!(lock(&meters.versions).is_empty());
+        // Installed again, it begins anew.
+        assert_eq!(meters.version(id).meter.read().calls, 0);
+        assert_eq!(meters.versions().len(), 1);
+    }
+
+    #[test]
+    fn a_version_has_what_all_its_targets_have() {
+        let version = version();
+        let (one, other) = (version.series(&target("1")), version.series(&target("2")));
+        one.add(Figure::Rows, 3);
+        other.add(Figure::Rows, 4);
+        version.series(&target("1")).add(Figure::Rows, 1);
+        assert_eq!(version.meter.read().rows, 8);
+        let rows = |one: &Arc<TargetMeter>| one.meter.read().rows;
+        assert_eq!(
+            version.targets().iter().map(rows).collect::<Vec<_>>(),
+            [4, 4]
+        );
+    }
+
+    #[test]
+    fn an_instance_is_alive_until_it_is_dropped() {
+        let version = version();
+        let alive = version.series(&target("1")).instance();
+        assert_eq!(version.meter.instances(), 1);
+        drop(alive);
+        assert_eq!(version.meter.instances(), 0);
+        assert_eq!(version.meter.read().instances_started, 1);
+    }
+
+    #[test]
+    fn the_number_of_targets_is_bounded_and_those_at_rest_go_first() {
+        let version = version();
+        let held = version.series(&target("held"));
+        for id in 0..2 * MAX_TARGETS {
+            version
+                .series(&target(&id.to_string()))
+                .add(Figure::Calls, 1);
+        }
+        let targets = version.targets();
+        assert_eq!(targets.len(), MAX_TARGETS);
+        assert!(targets.iter().any(|one| Some(&one.id) == held.target()));
+        assert_eq!(version.meter.read().calls, 2 * MAX_TARGETS as u64);
+    }
+
+    #[test]
+    fn a_forgotten_target_is_told_of_once_more_and_goes() {
+        let version = version();
+        version.series(&target("1")).add(Figure::Calls, 5);
+        assert_eq!(version.take_news()[0].figures.calls, 5);
+        assert!(version.take_news().is_empty());
+        version.series(&target("1")).add(Figure::Calls, 2);
+        version.forget("1");
+        assert!(version.targets().is_empty());
+        assert_eq!(version.take_news()[0].figures.calls, 2);
+        assert!(lock(&version.targets).is_empty());
+        assert_eq!(version.meter.read().calls, 7, "the version only grows");
+    }
+
+    #[test]
+    fn a_changed_target_that_is_used_again_keeps_its_figures() {
+        let version = version();
+        version.series(&target("1")).add(Figure::Calls, 5);
+        version.forget("1");
+        version.series(&target("1")).add(Figure::Calls, 1);
+        assert_eq!(version.targets()[0].meter.read().calls, 6);
+    }
+
+    #[test]
+    fn a_failure_is_counted_by_who_is_to_blame() {
+        use mindhost_base::error::Code;
+        let series = version().series(&target("1"));
+        series.failed(&Error::new(Code::PluginError, "it panicked").blamed(Blame::Plugin));
+        series.failed(&Error::new(Code::SqlInvalid, "no such table").blamed(Blame::Upstream));
+        series.failed(&Error::new(Code::UpstreamUnreachable, "refused").blamed(Blame::Upstream));
+        series.failed(&Error::internal("a bug"));
+        let figures = series.version().meter.read();
+        assert_eq!(figures.plugin_errors, 1);
+        assert_eq!(figures.caller_errors, 1);
+        assert_eq!(figures.upstream_errors, 1);
+        assert_eq!(figures.host_errors, 1);
+    }
+}

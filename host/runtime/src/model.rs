@@ -1,0 +1,476 @@
+//! The traits `Model` and `Completion` over components of the world `model-provider`.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+};
+
+use async_trait::async_trait;
+use wasmtime::{
+    Engine, Store,
+    component::{InstancePre, ResourceAny},
+};
+
+use super::{
+    bindings::{
+        model::{ModelProvider, ModelProviderPre, exports::mindhost::plugin::model as guest},
+        types,
+    },
+    code::Compiled,
+    engine::Runtime,
+    errors::{self, Phase},
+    grants::Grants,
+    instance::{GuestFuture, Instance, Terms, World, cancelled, cut_off, drained, violation},
+    place::Share,
+    pool::fingerprint,
+    state::{GuestLog, State},
+};
+use crate::meter::VersionMeter;
+use mindhost_base::{
+    error::{Blame, Code, Error, Result},
+    locks::lock,
+};
+use mindhost_plugin_api::{
+    Call, Completion, Life, Manifest, Model, ModelEvent, ModelRequest, Part, Plugin, Role,
+    StopReason, Target, ToolCall,
+};
+
+/// Models that one provider may list.
+const MAX_MODELS: usize = 10_000;
+/// Tokens that one completion may say it used: far more than there are, and few enough to be added up.
+const MAX_TOKENS: u64 = 1 << 40;
+/// Events that one call may return.
+const MAX_EVENTS: usize = 100_000;
+/// Providers whose HTTP connections are kept.
+const MAX_KEPT: usize = 256;
+
+impl World for ModelProviderPre<State> {
+    type Guest = ModelProvider;
+
+    fn of(linked: InstancePre<State>) -> wasmtime::Result<Self> {
+        Self::new(linked)
+    }
+
+    fn engine(&self) -> &Engine {
+        self.engine()
+    }
+
+    fn describe<'a>(
+        store: &'a mut Store<State>,
+        guest: &'a ModelProvider,
+    ) -> GuestFuture<'a, String> {
+        let exports = guest.mindhost_plugin_model();
+        Box::pin(async move { exports.call_describe(store).await })
+    }
+
+    fn instantiate<'a>(&'a self, store: &'a mut Store<State>) -> GuestFuture<'a, ModelProvider> {
+        Box::pin(self.instantiate_async(store))
+    }
+}
+
+/// The grants of a provider, with the fingerprint of the configuration that they were derived from.
+type Kept = ([u8; 32], Arc<Grants>);
+
+/// A model plugin that is ready to serve.
+pub struct WasmModel(Arc<Shared>);
+
+struct Shared {
+    runtime: Arc<Runtime>,
+    code: Arc<Compiled<ModelProviderPre<State>>>,
+    manifest: Manifest,
+    digest: String,
+    version: Arc<VersionMeter>,
+    share: Share,
+    /// The grants of each provider live on, because its HTTP connections hang on them.
+    kept: Mutex<HashMap<String, Kept>>,
+    life: Life,
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.life.gone.cancel();
+    }
+}
+
+impl WasmModel {
+    /// A model over a linked component.
+    pub fn new(
+        runtime: &Arc<Runtime>,
+        code: Arc<Compiled<ModelProviderPre<State>>>,
+        manifest: Manifest,
+        digest: String,
+    ) -> Self {
+        Self(Arc::new(Shared {
+            version: runtime.version(&manifest, &digest),
+            share: runtime.share(&manifest),
+            runtime: Arc::clone(runtime),
+            code,
+            manifest,
+            digest,
+            kept: Mutex::default(),
+            life: Life::default(),
+        }))
+    }
+}
+
+/// What a guest function gives: its result, or the error it reports.
+type Reported<R> = std::result::Result<R, types::Error>;
+type Held = Box<Instance<ModelProvider>>;
+
+impl Shared {
+    async fn grants(&self, target: &Target, call: &Call) -> Result<Arc<Grants>> {
+        let print = fingerprint(target);
+        if let Some((kept, grants)) = lock(&self.kept).get(&target.id)
+            && *kept == print
+            && grants.is_current()
+        {
+            return Ok(Arc::clone(grants));
+        }
+        let derive = Grants::derive(
+            &self.manifest,
+            target,
+            &self.runtime.policy,
+            &self.share.settings,
+        );
+        let grants = tokio::select! {
+            grants = derive => grants?,
+            () = call.cancel.cancelled() => return Err(cancelled()),
+            () = tokio::time::sleep_until(call.deadline) => {
+                return Err(Error::new(Code::Timeout, "the time limit ran out"));
+            }
+        };
+        let mut kept = lock(&self.kept);
+        if kept.len() >= MAX_KEPT {
+            kept.clear();
+        }
+        kept.insert(target.id.clone(), (print, Arc::clone(&grants)));
+        Ok(grants)
+    }
+
+    /// Runs one function on a new instance.
+    async fn call<R, F>(
+        &self,
+        target: &Target,
+        phase: Phase,
+        call: &Call,
+        f: F,
+    ) -> Result<(R, Option<Held>, Arc<Grants>)>
+    where
+        R: Send + 'static,
+        F: for<'a> FnOnce(
+                &'a mut Store<State>,
+                &'a guest::Guest,
+                types::Config,
+            ) -> GuestFuture<'a, Reported<R>>
+            + Send
+            + 'static,
+    {
+        let (world, _) = self.code.get(call).await?;
+        let grants = self.grants(target, call).await?;
+        let of_key = self.runtime.places.take_of_key(call).await?;
+        let mut place = self
+            .runtime
+            .place(Some((&self.share, target)), call)
+            .await?;
+        place.of_key = of_key;
+        let log = GuestLog::new(
+            &self.manifest.name,
+            &target.name,
+            grants.redactor().clone(),
+            self.share.settings.log_lines_per_second,
+        );
+        let terms = Terms {
+            grants: &grants,
+            log: &log,
+            place,
+            series: self.version.series(target),
+            settings: &self.share.settings,
+        };
+        let instance = Instance::start(&self.runtime, &world, terms, call).await?;
+        let config = types::Config {
+            json: grants.config().to_owned(),
+            extra: Vec::new(),
+        };
+        let refusals = instance.refusals();
+        let (result, instance) = instance
+            .run(call, None, move |store, guest| {
+                f(store, guest.mindhost_plugin_model(), config)
+            })
+            .await;
+        match result? {
+            Ok(value) => Ok((value, instance, grants)),
+            Err(error) => Err(self.error(error, phase, &grants, refusals.take())),
+        }
+    }
+
+    fn error(
+        &self,
+        error: types::Error,
+        phase: Phase,
+        grants: &Grants,
+        refused: Option<String>,
+    ) -> Error {
+        errors::convert(
+            error,
+            phase,
+            grants,
+            refused,
+            self.share.settings.max_message_bytes,
+        )
+    }
+}
+
+impl Plugin for WasmModel {
+    fn manifest(&self) -> &Manifest {
+        &self.0.manifest
+    }
+
+    fn digest(&self) -> &str {
+        &self.0.digest
+    }
+
+    fn retire(&self) -> Option<Life> {
+        lock(&self.0.kept).clear();
+        Some(self.0.life.clone())
+    }
+}
+
+#[async_trait]
+impl Model for WasmModel {
+    async fn check(&self, target: &Target, call: &Call) -> Result<String> {
+        let (text, _, grants) = self
+            .0
+            .call(target, Phase::Opening, call, |store, model, config| {
+                Box::pin(async move { model.call_check(store, &config).await })
+            })
+            .await?;
+        Ok(errors::text(
+            &text,
+            &grants,
+            self.0.share.settings.max_message_bytes,
+        ))
+    }
+
+    async fn models(&self, target: &Target, call: &Call) -> Result<Vec<String>> {
+        let (models, ..) = self
+            .0
+            .call(target, Phase::Opening, call, |store, model, config| {
+                Box::pin(async move { model.call_models(store, &config).await })
+            })
+            .await?;
+        match models.len() <= MAX_MODELS && models.iter().all(|model| model.len() <= 1_024) {
+            true => Ok(models),
+            false => Err(violation("a list of models that is too long")),
+        }
+    }
+
+    async fn start(
+        &self,
+        target: &Target,
+        request: ModelRequest,
+        call: &Call,
+    ) -> Result<Box<dyn Completion>> {
+        let request = to_guest(request);
+        let (handle, instance, grants) = self
+            .0
+            .call(target, Phase::Asking, call, |store, model, config| {
+                Box::pin(async move { model.call_start(store, &config, &request).await })
+            })
+            .await?;
+        Ok(Box::new(WasmCompletion {
+            shared: Arc::clone(&self.0),
+            instance,
+            handle,
+            grants,
+            left: self.0.share.settings.max_completion_bytes as usize,
+            stopped: false,
+        }))
+    }
+
+    async fn forget(&self, target_id: &str) {
+        lock(&self.0.kept).remove(target_id);
+    }
+}
+
+/// A completion under way, in an instance of its own.
+struct WasmCompletion {
+    shared: Arc<Shared>,
+    instance: Option<Held>,
+    handle: ResourceAny,
+    grants: Arc<Grants>,
+    /// Bytes of text that may still come.
+    left: usize,
+    stopped: bool,
+}
+
+#[async_trait]
+impl Completion for WasmCompletion {
+    async fn next(&mut self, call: &Call) -> Result<Option<Vec<ModelEvent>>> {
+        if self.stopped {
+            return Ok(None);
+        }
+        let handle = self.handle;
+        let mut is_again = false;
+        loop {
+            let instance = self
+                .instance
+                .take()
+                .ok_or_else(|| Error::internal("the completion ended with an earlier call"))?;
+            let refusals = instance.refusals();
+            let ran = instance.run(call, None, move |store, guest| {
+                let completion = guest.mindhost_plugin_model().completion();
+                Box::pin(async move { completion.call_next(store, handle).await })
+            });
+            let (result, instance) = tokio::select! {
+                biased;
+                ended = ran => ended,
+                () = self.shared.life.cut.cancelled() => (Err(cut_off()), None),
+            };
+            let result = result.map_err(|error| if is_again { drained(error) } else { error });
+            is_again = true;
+            match result? {
+                Ok(Some(events)) => {
+                    let events = self.accept(events)?;
+                    self.instance = instance;
+                    if !events.is_empty() {
+                        return Ok(Some(events));
+                    }
+                }
+                Ok(None) if self.stopped => return Ok(None),
+                Ok(None) => return Err(violation("a completion that ends without a stop event")),
+                Err(error) => {
+                    let refused = refusals.take();
+                    return Err(self
+                        .shared
+                        .error(error, Phase::Asking, &self.grants, refused));
+                }
+            }
+        }
+    }
+}
+
+impl WasmCompletion {
+    fn accept(&mut self, events: Vec<guest::Event>) -> Result<Vec<ModelEvent>> {
+        if events.len() > MAX_EVENTS {
+            return Err(violation("too many events at once"));
+        }
+        let mut accepted = Vec::with_capacity(events.len());
+        for event in events {
+            if self.stopped {
+                return Err(violation("an event after the stop event"));
+            }
+            self.left = self.left.checked_sub(size(&event)).ok_or_else(|| {
+                Error::new(
+                    Code::UpstreamError,
+                    "the model's answer is longer than plugins.max_completion_bytes allows",
+                )
+                .blamed(Blame::Upstream)
+            })?;
+            accepted.extend(from_guest(event)?);
+            self.stopped = matches!(accepted.last(), Some(ModelEvent::Stop(..)));
+        }
+        Ok(accepted)
+    }
+}
+
+/// What an event counts against the limit of its completion.
+fn size(event: &guest::Event) -> usize {
+    const EACH: usize = 16;
+    EACH + match event {
+        guest::Event::Text(text) => text.len(),
+        guest::Event::ToolCall(call) => call.id.len() + call.name.len() + call.arguments.len(),
+        guest::Event::Opaque(opaque) => opaque.kind.len() + opaque.data.len(),
+        guest::Event::Usage(counts) => counts.iter().map(|(name, _)| EACH + name.len()).sum(),
+        guest::Event::Stop((_, word)) => word.len(),
+        guest::Event::Other((kind, data)) => kind.len() + data.len(),
+    }
+}
+
+/// None for an event that this version of the host does not know.
+fn from_guest(event: guest::Event) -> Result<Option<ModelEvent>> {
+    Ok(Some(match event {
+        guest::Event::Text(text) => ModelEvent::Text(text),
+        guest::Event::ToolCall(call) if call.id.len() > 512 || call.name.len() > 512 => {
+            return Err(violation("a tool call with too long a name or id"));
+        }
+        guest::Event::ToolCall(call) => ModelEvent::ToolCall(ToolCall {
+            id: call.id,
+            name: call.name,
+            arguments: call.arguments,
+        }),
+        guest::Event::Opaque(opaque) => ModelEvent::Opaque {
+            kind: opaque.kind,
+            data: opaque.data,
+        },
+        guest::Event::Usage(counts) if counts.iter().any(|(_, count)| *count > MAX_TOKENS) => {
+            return Err(violation("a number of tokens that cannot be"));
+        }
+        guest::Event::Usage(counts) => ModelEvent::Usage(counts),
+        guest::Event::Stop((reason, word)) => ModelEvent::Stop(stop_reason(reason), word),
+        guest::Event::Other(_) => return Ok(None),
+    }))
+}
+
+fn stop_reason(reason: guest::StopReason) -> StopReason {
+    match reason {
+        guest::StopReason::End => StopReason::End,
+        guest::StopReason::ToolCalls => StopReason::ToolCalls,
+        guest::StopReason::Length => StopReason::Length,
+        guest::StopReason::Refused => StopReason::Refused,
+        guest::StopReason::Other => StopReason::Other,
+    }
+}
+
+fn to_guest(request: ModelRequest) -> guest::Request {
+    guest::Request {
+        model: request.model,
+        messages: request
+            .messages
+            .into_iter()
+            .map(|message| guest::Message {
+                role: match message.role {
+                    Role::System => guest::Role::System,
+                    Role::User => guest::Role::User,
+                    Role::Assistant => guest::Role::Assistant,
+                    Role::Tool => guest::Role::Tool,
+                },
+                parts: message.parts.into_iter().map(part).collect(),
+            })
+            .collect(),
+        tools: request
+            .tools
+            .into_iter()
+            .map(|tool| guest::Tool {
+                name: tool.name,
+                description: tool.description,
+                parameters: tool.parameters,
+            })
+            .collect(),
+        tool_choice: request.tool_choice,
+        max_output_tokens: request.max_output_tokens,
+        temperature: request.temperature,
+        response_schema: None,
+        extra: Vec::new(),
+    }
+}
+
+fn part(part: Part) -> guest::Part {
+    match part {
+        Part::Text(text) => guest::Part::Text(text),
+        Part::ToolCall(call) => guest::Part::ToolCall(guest::ToolCall {
+            id: call.id,
+            name: call.name,
+            arguments: call.arguments,
+        }),
+        Part::ToolResult {
+            call_id,
+            content,
+            is_error,
+        } => guest::Part::ToolResult(guest::ToolResult {
+            call_id,
+            content,
+            is_error,
+        }),
+        Part::Opaque { kind, data } => guest::Part::Opaque(guest::Opaque { kind, data }),
+    }
+}

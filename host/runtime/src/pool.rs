@@ -1,0 +1,406 @@
+//! Live connections that wait for their next use, by target.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::Instant,
+};
+use wasmtime::{Store, component::ResourceAny};
+
+use super::{
+    bindings::types,
+    grants::Grants,
+    instance::{GuestFuture, Instance, OnStop, cancelled, overloaded},
+    limits::Scope,
+    place::Waiters,
+    state::State,
+};
+use mindhost_base::{
+    error::{Code, Error, Result},
+    locks::lock,
+};
+use mindhost_plugin_api::{Call, Target};
+
+/// How long a connection may take to say goodbye.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// What a guest function gives: its result, or the error it reports.
+pub type Reported<R> = std::result::Result<R, types::Error>;
+
+/// A connection that a guest opened, and what `cancel` needs to stop what runs on it.
+pub type Opened = (ResourceAny, Option<Vec<u8>>);
+
+/// The exports of a world whose connections are kept. A scanner's source is one too.
+pub trait Connects: Send + Sync + Sized + 'static {
+    /// Opens a connection.
+    fn open<'a>(
+        &'a self,
+        store: &'a mut Store<State>,
+        config: types::Config,
+    ) -> GuestFuture<'a, Reported<Opened>>;
+    /// Closes a cursor; whether its connection can be used again.
+    fn close<'a>(
+        &'a self,
+        store: &'a mut Store<State>,
+        cursor: ResourceAny,
+    ) -> GuestFuture<'a, Reported<bool>>;
+    /// Stops what runs on the connection of another instance.
+    fn cancel<'a>(
+        &'a self,
+        store: &'a mut Store<State>,
+        config: types::Config,
+        key: Vec<u8>,
+    ) -> GuestFuture<'a, Reported<()>>;
+}
+
+/// An open connection in its own instance.
+pub struct Live<G: Connects> {
+    pub instance: Box<Instance<G>>,
+    pub connection: ResourceAny,
+    /// What `cancel` needs to stop what runs on it.
+    pub key: Option<Vec<u8>>,
+    /// The rights it was opened with; `cancel` gets the same.
+    pub grants: Arc<Grants>,
+    /// Of the code that its instance runs.
+    pub generation: u64,
+}
+
+impl<G: Connects> Live<G> {
+    /// Closes the connection in the background: the guest may take leave of the engine first.
+    pub fn retire(self) {
+        self.leave(Vec::new(), None);
+    }
+
+    /// As [`Self::retire`], for a connection with open cursors, which are closed first.
+    pub fn leave(self, cursors: Vec<ResourceAny>, on_stop: Option<OnStop>) {
+        let Self {
+            instance,
+            connection,
+            ..
+        } = self;
+        let tasks = instance.tasks();
+        // Outside a runtime there is nobody to wait; the connection just breaks off.
+        if tokio::runtime::Handle::try_current().is_err() {
+            return;
+        }
+        tasks.spawn(async move {
+            let call = Call::new(FAREWELL, tokio_util::sync::CancellationToken::new());
+            let ended = instance.run(&call, on_stop, move |store, guest| {
+                Box::pin(farewell(store, guest, connection, cursors))
+            });
+            let _ = ended.await;
+        });
+    }
+}
+
+async fn farewell<G: Connects>(
+    store: &mut Store<State>,
+    guest: &G,
+    connection: ResourceAny,
+    cursors: Vec<ResourceAny>,
+) -> wasmtime::Result<()> {
+    for cursor in cursors {
+        // Whether it could be used again matters to nobody now.
+        let _ = guest.close(&mut *store, cursor).await?;
+        cursor.resource_drop_async(&mut *store).await?;
+    }
+    connection.resource_drop_async(store).await
+}
+
+/// The connections of one target with one configuration.
+pub struct Pool<G: Connects> {
+    fingerprint: [u8; 32],
+    /// The configuration that was looked at last, so that the same one is not hashed for every call.
+    seen: Mutex<Weak<Map<String, Value>>>,
+    scopes: [Scope; 4],
+    places: Arc<Semaphore>,
+    /// Of them, those that exports may have: half, so that clients that read slowly leave room for others. Where there is
+    /// one connection alone, an export may have it.
+    exports: Arc<Semaphore>,
+    idle: Mutex<Vec<(Instant, Live<G>)>>,
+    closed: AtomicBool,
+    max_connections: u32,
+    workspace: String,
+    /// Calls of all plugins that wait for room.
+    waiters: Arc<Waiters>,
+}
+
+impl<G: Connects> Pool<G> {
+    fn new(
+        fingerprint: [u8; 32],
+        plugin: &str,
+        target: &Target,
+        waiters: Arc<Waiters>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            fingerprint,
+            seen: Mutex::new(Arc::downgrade(&target.connection_data)),
+            max_connections: target.max_connections,
+            scopes: [
+                Scope::Host,
+                Scope::Workspace(target.workspace.clone()),
+                Scope::Target(target.id.clone()),
+                Scope::Plugin(plugin.to_owned()),
+            ],
+            places: Arc::new(Semaphore::new(target.max_connections.max(1) as usize)),
+            exports: Arc::new(Semaphore::new(exports_of(target) as usize)),
+            idle: Mutex::default(),
+            closed: AtomicBool::new(false),
+            workspace: target.workspace.clone(),
+            waiters,
+        })
+    }
+
+    /// Whether the target is the very one that was looked at last: its workspace never changes.
+    fn has_seen(&self, target: &Target) -> bool {
+        let seen = lock(&self.seen);
+        std::ptr::eq(seen.as_ptr(), Arc::as_ptr(&target.connection_data))
+            && self.max_connections == target.max_connections
+    }
+
+    /// The right to hold one of the target's connections, waited for until the call ends.
+    pub async fn place(&self, target: &Target, call: &Call) -> Result<Right> {
+        let of_exports = match call.is_export {
+            true => Some(
+                wait(&self.exports, call, || {
+                    format!(
+                        "all {} connections of `{}` that exports may have are in use; try again, or raise its max_connections",
+                        exports_of(target), target.name
+                    )
+                })
+                .await?,
+            ),
+            false => None,
+        };
+        let place = wait(&self.places, call, || {
+            format!(
+                "all {} connections of `{}` are in use (one that was stopped counts until its engine has ended it); try \
+                 again, or raise its max_connections",
+                target.max_connections, target.name
+            )
+        });
+        Ok(Right {
+            _place: place.await.map_err(|error| self.held(error, target))?,
+            _of_exports: of_exports,
+        })
+    }
+
+    /// Says of a wait for nothing that exports hold connections: those do not come back soon.
+    fn held(&self, error: Error, target: &Target) -> Error {
+        let free = self.exports.available_permits();
+        match (exports_of(target) as usize).saturating_sub(free) {
+            0 => error,
+            _ if error.code() != Code::Overloaded => error,
+            held => overloaded(format!(
+                "{}; {held} of them may be held by exports until their clients have read them",
+                error.message()
+            )),
+        }
+    }
+
+    /// The connection that was used last: the others may then grow old and be closed. One of other code than the best there
+    /// is goes.
+    pub fn take(&self, generation: u64) -> Option<Live<G>> {
+        loop {
+            let (_, live) = lock(&self.idle).pop()?;
+            match live.grants.is_current() && live.generation == generation {
+                true => return Some(live),
+                false => live.retire(),
+            }
+        }
+    }
+
+    /// Gives a connection back for the next use, unless somebody waits for its room.
+    pub fn put(&self, live: Live<G>) {
+        if self.closed.load(Ordering::Acquire) {
+            return live.retire();
+        }
+        lock(&self.idle).push((Instant::now(), live));
+        // A pool that was closed in between must not keep it.
+        if self.closed.load(Ordering::Acquire) {
+            self.close();
+        }
+        // Looked at only now: whoever began to wait before found it idle, and whoever did since is counted.
+        if self.waiters.want_room_of(&self.workspace)
+            && let Some(live) = self.take_oldest()
+        {
+            live.retire();
+        }
+    }
+
+    fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        for (_, live) in std::mem::take(&mut *lock(&self.idle)) {
+            live.retire();
+        }
+    }
+
+    fn sweep(&self, max_age: Duration) {
+        let old: Vec<_> = lock(&self.idle)
+            .extract_if(.., |(since, _)| since.elapsed() >= max_age)
+            .collect();
+        old.into_iter().for_each(|(_, live)| live.retire());
+    }
+
+    fn oldest(&self) -> Option<Instant> {
+        lock(&self.idle).first().map(|(since, _)| *since)
+    }
+
+    fn take_oldest(&self) -> Option<Live<G>> {
+        let mut idle = lock(&self.idle);
+        (!idle.is_empty()).then(|| idle.remove(0).1)
+    }
+
+    fn is_unused(&self) -> bool {
+        lock(&self.idle).is_empty() && Arc::strong_count(&self.places) == 1
+    }
+}
+
+/// The right to hold a connection, given back when it is dropped.
+pub struct Right {
+    _place: OwnedSemaphorePermit,
+    _of_exports: Option<OwnedSemaphorePermit>,
+}
+
+/// The right to one of a target's connections. It is free again when the last clone is dropped.
+pub type Slot = Arc<Right>;
+
+fn exports_of(target: &Target) -> u32 {
+    (target.max_connections / 2).max(1)
+}
+
+async fn wait(
+    places: &Arc<Semaphore>,
+    call: &Call,
+    all_in_use: impl FnOnce() -> String,
+) -> Result<OwnedSemaphorePermit> {
+    tokio::select! {
+        biased;
+        permit = Arc::clone(places).acquire_owned() => permit.map_err(Error::internal),
+        () = call.cancel.cancelled() => Err(cancelled()),
+        () = tokio::time::sleep_until(call.deadline) => Err(overloaded(all_in_use())),
+    }
+}
+
+/// The pools of one plugin, by target.
+pub struct Pools<G: Connects> {
+    /// Name of the plugin.
+    plugin: String,
+    by_target: Mutex<HashMap<String, Arc<Pool<G>>>>,
+    waiters: Arc<Waiters>,
+    retired: AtomicBool,
+}
+
+impl<G: Connects> Pools<G> {
+    /// No pools yet. `waiters` are the calls that wait for room.
+    pub fn new(plugin: &str, waiters: Arc<Waiters>) -> Self {
+        Self {
+            plugin: plugin.to_owned(),
+            by_target: Mutex::default(),
+            waiters,
+            retired: AtomicBool::new(false),
+        }
+    }
+
+    /// The pool of a target as it is configured now; connections of an older configuration are closed.
+    pub fn of(&self, target: &Target) -> Arc<Pool<G>> {
+        let mut pools = lock(&self.by_target);
+        let known = pools.get(&target.id);
+        if let Some(pool) = known.filter(|pool| pool.has_seen(target)) {
+            return Arc::clone(pool);
+        }
+        let fingerprint = fingerprint(target);
+        if let Some(pool) = known.filter(|pool| pool.fingerprint == fingerprint) {
+            *lock(&pool.seen) = Arc::downgrade(&target.connection_data);
+            return Arc::clone(pool);
+        }
+        let pool = Pool::new(fingerprint, &self.plugin, target, Arc::clone(&self.waiters));
+        if self.retired.load(Ordering::Acquire) {
+            pool.close();
+        }
+        if let Some(old) = pools.insert(target.id.clone(), Arc::clone(&pool)) {
+            old.close();
+        }
+        pool
+    }
+
+    /// Closes what is idle for a target; what is in use is closed when it comes back.
+    pub fn forget(&self, target_id: &str) {
+        if let Some(pool) = lock(&self.by_target).remove(target_id) {
+            pool.close();
+        }
+    }
+
+    /// Closes what is idle, and keeps nothing that comes back from now on.
+    pub fn retire(&self) {
+        self.retired.store(true, Ordering::Release);
+        for pool in lock(&self.by_target).values() {
+            pool.close();
+        }
+    }
+
+    fn take_oldest(&self, scope: &Scope) -> Option<Live<G>> {
+        let pools = lock(&self.by_target);
+        let within = pools.values().filter(|pool| pool.scopes.contains(scope));
+        let oldest = within.filter_map(|pool| Some((pool.oldest()?, pool)));
+        let (_, pool) = oldest.min_by_key(|(oldest, _)| *oldest)?;
+        pool.take_oldest()
+    }
+}
+
+/// The idle connections of one plugin, whatever its world, to whoever needs their room.
+pub trait Idle: Send + Sync {
+    /// When the oldest idle connection of a scope was given back.
+    fn oldest(&self, scope: &Scope) -> Option<Instant>;
+    /// Closes the oldest idle connection of a scope in the background; false when there is none.
+    fn retire_oldest(&self, scope: &Scope) -> bool;
+    /// Drops the oldest idle connection of a scope at once; false when there is none.
+    fn drop_oldest(&self, scope: &Scope) -> bool;
+    /// Closes connections that were idle for too long, and forgets targets that nobody uses.
+    fn sweep(&self, max_age: Duration);
+}
+
+impl<G: Connects> Idle for Pools<G> {
+    fn oldest(&self, scope: &Scope) -> Option<Instant> {
+        let pools = lock(&self.by_target);
+        let within = pools.values().filter(|pool| pool.scopes.contains(scope));
+        within.filter_map(|pool| pool.oldest()).min()
+    }
+
+    fn retire_oldest(&self, scope: &Scope) -> bool {
+        self.take_oldest(scope).map(Live::retire).is_some()
+    }
+
+    fn drop_oldest(&self, scope: &Scope) -> bool {
+        self.take_oldest(scope).is_some()
+    }
+
+    fn sweep(&self, max_age: Duration) {
+        lock(&self.by_target).retain(|_, pool| {
+            pool.sweep(max_age);
+            Arc::strong_count(pool) > 1 || !pool.is_unused()
+        });
+    }
+}
+
+/// Tells two configurations apart without keeping their secrets.
+pub fn fingerprint(target: &Target) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    hash.update(target.workspace.as_bytes());
+    hash.update([0]);
+    hash.update(target.max_connections.to_le_bytes());
+    for (name, value) in target.connection_data.iter() {
+        hash.update(serde_json::json!([name, value]).to_string());
+    }
+    hash.finalize().into()
+}

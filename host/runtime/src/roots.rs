@@ -1,0 +1,186 @@
+//! Finds a datasource's file below the directories that its workspace may use.
+
+use std::{
+    fs::File,
+    io,
+    path::{Component, Path, PathBuf},
+};
+
+use rustix::{
+    fs::{AtFlags, FileType, Mode, OFlags, open, openat, statat},
+    io::Errno,
+};
+
+use super::grants::misconfigured;
+use mindhost_base::error::{Error, Result};
+use mindhost_plugin_api::manifest::FileKind;
+
+/// A directory that was opened step by step from a root, and the name in it that was asked for.
+pub struct Located {
+    /// The directory to show to the guest.
+    pub dir: File,
+    /// The file in it; none when the directory itself was asked for.
+    pub name: Option<String>,
+    /// Which file that is now.
+    pub identity: Option<Identity>,
+}
+
+/// Device and inode: they change when a file is replaced by another one of its name.
+pub type Identity = (u64, u64);
+
+/// Which file has a name in a directory now; none when there is no such file.
+pub fn identity(dir: &File, name: &str) -> Option<Identity> {
+    let stat = statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    Some((stat.st_dev, stat.st_ino))
+}
+
+/// Opens a regular file in a directory for reading, and nothing else that may have its name: no link is followed,
+/// and neither a pipe nor a device is waited for.
+pub fn open_regular(dir: &File, name: &str) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = File::from(openat(dir, name, flags, Mode::empty())?);
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(Errno::PERM.into()),
+    }
+}
+
+/// Opens what `path` names below the first root that has it. No step follows a link, so nothing that somebody
+/// puts into a root can lead out of it.
+pub fn locate(roots: &[PathBuf], path: &str, kind: FileKind) -> Result<Located> {
+    let mut missing = None;
+    for root in roots {
+        let Some(steps) = steps_below(root, path)? else {
+            continue;
+        };
+        match descend(root, &steps, kind) {
+            Ok(located) => return Ok(located),
+            Err(Errno::NOENT) => missing = Some(()),
+            Err(errno) => return Err(refused(path, errno)),
+        }
+    }
+    let message = match missing {
+        Some(()) => format!(
+            "there is no file `{path}`; put it into the workspace's directory `files/<workspace>/` below the data directory, or into a directory that an operator granted"
+        ),
+        None => format!(
+            "`{path}` is not below a directory that this workspace may use; give a path relative to its files directory"
+        ),
+    };
+    Err(misconfigured(message))
+}
+
+/// The parts of a path relative to a root. An absolute path counts for the root that it lies under.
+fn steps_below(root: &Path, path: &str) -> Result<Option<Vec<String>>> {
+    let path = Path::new(path);
+    let relative = match path.is_absolute() {
+        true => match path.strip_prefix(root) {
+            Ok(relative) => relative,
+            Err(_) => return Ok(None),
+        },
+        false => path,
+    };
+    let mut steps = Vec::new();
+    for component in relative.components() {
+        match component {
+            Component::Normal(name) => steps.push(name.to_string_lossy().into_owned()),
+            Component::CurDir => {}
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => {
+                return Err(misconfigured(
+                    "a path may not contain `..`; name the file from its root on",
+                ));
+            }
+        }
+    }
+    Ok(Some(steps))
+}
+
+fn descend(root: &Path, steps: &[String], kind: FileKind) -> Result<Located, Errno> {
+    let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY;
+    // The root itself is the operator's choice and may be a link.
+    let mut dir = open(root, flags, Mode::empty())?;
+    let (parents, last) = match (kind, steps.split_last()) {
+        (FileKind::File, Some((last, parents))) => (parents, Some(last)),
+        (FileKind::File, None) => return Err(Errno::ISDIR),
+        (FileKind::Directory, _) => (steps, None),
+    };
+    for step in parents {
+        dir = openat(&dir, step.as_str(), flags | OFlags::NOFOLLOW, Mode::empty())?;
+    }
+    if let Some(name) = last {
+        let stat = statat(&dir, name.as_str(), AtFlags::SYMLINK_NOFOLLOW)?;
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => {}
+            FileType::Symlink => return Err(Errno::LOOP),
+            FileType::Directory => return Err(Errno::ISDIR),
+            _ => return Err(Errno::INVAL),
+        }
+    }
+    let dir = File::from(dir);
+    Ok(Located {
+        identity: last.and_then(|name| identity(&dir, name)),
+        name: last.cloned(),
+        dir,
+    })
+}
+
+fn refused(path: &str, errno: Errno) -> Error {
+    let why = match errno {
+        // A directory step that is a link fails as `not a directory` with O_NOFOLLOW | O_DIRECTORY.
+        Errno::LOOP => {
+            "is or contains a symbolic link, which is not followed; name the file itself"
+        }
+        Errno::NOTDIR => {
+            "goes through something that is not a directory, or through a symbolic link, which is not followed"
+        }
+        Errno::ISDIR => "is a directory; name a file",
+        Errno::INVAL => "is not a regular file",
+        Errno::ACCESS | Errno::PERM => "cannot be read by the server; check its permissions",
+        _ => "cannot be opened",
+    };
+    misconfigured(format!("`{path}` {why}")).with_source(errno)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn failure(root: &Path, path: &str) -> String {
+        match locate(&[root.to_path_buf()], path, FileKind::File) {
+            Ok(_) => panic!("`{path}` was found"),
+            Err(error) => error.message().to_owned(),
+        }
+    }
+
+    #[test]
+    fn only_what_lies_below_the_root_is_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("root");
+        std::fs::create_dir_all(root.join("deep")).unwrap();
+        std::fs::write(root.join("deep/shop.db"), "x").unwrap();
+        std::fs::write(dir.path().join("secret"), "x").unwrap();
+        symlink("../secret", root.join("link")).unwrap();
+        symlink("..", root.join("up")).unwrap();
+
+        let found = locate(std::slice::from_ref(&root), "deep/shop.db", FileKind::File).unwrap();
+        assert_eq!(found.name.as_deref(), Some("shop.db"));
+        let absolute = root.join("deep/shop.db");
+        assert!(
+            locate(
+                std::slice::from_ref(&root),
+                absolute.to_str().unwrap(),
+                FileKind::File
+            )
+            .is_ok()
+        );
+
+        assert!(failure(&root, "../secret").contains("`..`"));
+        assert!(failure(&root, "deep/../../secret").contains("`..`"));
+        assert!(failure(&root, "link").contains("symbolic link"));
+        assert!(failure(&root, "up/secret").contains("symbolic link"));
+        assert!(failure(&root, "/etc/passwd").contains("not below"));
+        assert!(failure(&root, "deep").contains("is a directory"));
+        assert!(failure(&root, "none.db").contains("no file"));
+    }
+}

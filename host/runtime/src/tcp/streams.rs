@@ -1,0 +1,312 @@
+//! The two directions of a guest's connection.
+
+use std::{
+    io,
+    net::Shutdown,
+    sync::{Arc, Mutex, MutexGuard},
+    time::Duration,
+};
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+use futures_util::FutureExt;
+use socket2::SockRef;
+use tokio::{net::TcpStream, task::JoinError};
+use tokio_util::task::AbortOnDropHandle;
+use wasmtime_wasi::p2::{InputStream, OutputStream, Pollable, StreamError, StreamResult};
+
+use crate::{limits::HandlePermit, stopwatch::Traffic};
+use mindhost_base::locks;
+
+/// Bytes of one read or write; a guest that asks for more gets so many.
+const PORTION: usize = 64 << 10;
+/// How long the rest of what was written may take after the guest has ended its direction.
+const LINGER: Duration = Duration::from_secs(30);
+
+/// What the guest reads.
+pub struct Input {
+    stream: Arc<TcpStream>,
+    traffic: Arc<Traffic>,
+    has_ended: bool,
+}
+
+impl Input {
+    /// Reads from a connection.
+    pub fn new(stream: Arc<TcpStream>, traffic: Arc<Traffic>) -> Self {
+        Self {
+            stream,
+            traffic,
+            has_ended: false,
+        }
+    }
+}
+
+#[wasmtime_wasi::async_trait]
+impl Pollable for Input {
+    async fn ready(&mut self) {
+        if !self.has_ended {
+            // What went wrong is found out by the read that follows.
+            let _ = self.traffic.waited(self.stream.readable()).await;
+        }
+    }
+}
+
+#[wasmtime_wasi::async_trait]
+impl InputStream for Input {
+    fn read(&mut self, size: usize) -> StreamResult<Bytes> {
+        if self.has_ended {
+            return Err(StreamError::Closed);
+        }
+        let size = size.min(PORTION);
+        if size == 0 {
+            return Ok(Bytes::new());
+        }
+        let mut buffer = BytesMut::with_capacity(size);
+        match self.stream.try_read_buf(&mut (&mut buffer).limit(size)) {
+            Ok(0) => {
+                self.has_ended = true;
+                Err(StreamError::Closed)
+            }
+            Ok(read) => {
+                self.traffic.received(read);
+                Ok(buffer.freeze())
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Bytes::new()),
+            Err(error) => {
+                self.has_ended = true;
+                Err(StreamError::LastOperationFailed(error.into()))
+            }
+        }
+    }
+}
+
+/// What the guest writes. Clones are the same direction of the same connection.
+#[derive(Clone)]
+pub struct Output(Arc<Mutex<Sender>>);
+
+struct Sender {
+    stream: Arc<TcpStream>,
+    permit: Arc<HandlePermit>,
+    traffic: Arc<Traffic>,
+    state: Sending,
+}
+
+enum Sending {
+    Idle,
+    /// The rest of a write that the operating system did not take at once. It is sent whether or not the guest asks
+    /// for it: one that only waits for the answer would wait for ever.
+    Busy(AbortOnDropHandle<io::Result<()>>),
+    /// The rest could not be sent, and the guest was not told yet.
+    Failed(io::Error),
+    Ended,
+}
+
+impl Output {
+    /// Writes to a connection.
+    pub fn new(stream: Arc<TcpStream>, traffic: Arc<Traffic>, permit: Arc<HandlePermit>) -> Self {
+        Self(Arc::new(Mutex::new(Sender {
+            stream,
+            permit,
+            traffic,
+            state: Sending::Idle,
+        })))
+    }
+
+    /// Ends this direction once everything is sent. No write is taken any more.
+    pub fn end(&self) {
+        let mut sender = self.lock();
+        let (stream, permit) = (Arc::clone(&sender.stream), Arc::clone(&sender.permit));
+        // An error of a shutdown means that the peer has gone already.
+        let shut_down = move || drop(SockRef::from(&*stream).shutdown(Shutdown::Write));
+        match std::mem::replace(&mut sender.state, Sending::Ended) {
+            // The guest may have dropped the socket by then; it counts as long as it is open.
+            Sending::Busy(rest) => drop(tokio::spawn(async move {
+                let _ = tokio::time::timeout(LINGER, rest).await;
+                shut_down();
+                drop(permit);
+            })),
+            Sending::Idle => shut_down(),
+            Sending::Failed(_) | Sending::Ended => {}
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Sender> {
+        locks::lock(&self.0)
+    }
+}
+
+impl Sender {
+    /// Whether another write is taken; an error of the one before is told once.
+    fn settle(&mut self) -> StreamResult<bool> {
+        if let Sending::Busy(rest) = &mut self.state
+            && let Some(outcome) = rest.now_or_never()
+        {
+            self.state = Sending::after(outcome);
+        }
+        match &self.state {
+            Sending::Idle => Ok(true),
+            Sending::Busy(_) => Ok(false),
+            Sending::Failed(_) | Sending::Ended => Err(self.end()),
+        }
+    }
+
+    fn end(&mut self) -> StreamError {
+        match std::mem::replace(&mut self.state, Sending::Ended) {
+            Sending::Failed(error) => StreamError::LastOperationFailed(error.into()),
+            _ => StreamError::Closed,
+        }
+    }
+}
+
+impl Sending {
+    fn after(outcome: Result<io::Result<()>, JoinError>) -> Self {
+        match outcome.unwrap_or_else(|error| Err(error.into())) {
+            Ok(()) => Self::Idle,
+            Err(error) => Self::Failed(error),
+        }
+    }
+}
+
+#[wasmtime_wasi::async_trait]
+impl Pollable for Output {
+    async fn ready(&mut self) {
+        let traffic = Arc::clone(&self.lock().traffic);
+        let sent = std::future::poll_fn(|cx| {
+            let mut sender = self.lock();
+            let Sending::Busy(rest) = &mut sender.state else {
+                return std::task::Poll::Ready(());
+            };
+            rest.poll_unpin(cx)
+                .map(|outcome| sender.state = Sending::after(outcome))
+        });
+        traffic.waited(sent).await;
+    }
+}
+
+#[wasmtime_wasi::async_trait]
+impl OutputStream for Output {
+    fn check_write(&mut self) -> StreamResult<usize> {
+        Ok(match self.lock().settle()? {
+            true => PORTION,
+            false => 0,
+        })
+    }
+
+    fn write(&mut self, mut bytes: Bytes) -> StreamResult<()> {
+        let mut sender = self.lock();
+        if bytes.len() > PORTION || !sender.settle()? {
+            return Err(StreamError::trap("more was written than permitted"));
+        }
+        // Whatever is taken here is sent, or the connection breaks.
+        sender.traffic.sent(bytes.len());
+        match sender.stream.try_write(&bytes) {
+            Ok(written) => bytes.advance(written),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => {
+                sender.state = Sending::Failed(error);
+                return Err(sender.end());
+            }
+        }
+        if !bytes.is_empty() {
+            let rest = send(Arc::clone(&sender.stream), bytes);
+            sender.state = Sending::Busy(AbortOnDropHandle::new(tokio::spawn(rest)));
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> StreamResult<()> {
+        self.lock().settle().map(drop)
+    }
+}
+
+async fn send(stream: Arc<TcpStream>, mut bytes: Bytes) -> io::Result<()> {
+    while !bytes.is_empty() {
+        stream.writable().await?;
+        match stream.try_write(&bytes) {
+            Ok(written) => bytes.advance(written),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::{io::AsyncReadExt, net::TcpListener};
+
+    use super::*;
+    use crate::{limits::Handles, stopwatch::traffic};
+
+    fn output(stream: Arc<TcpStream>) -> Output {
+        let permit = Handles::default().take_socket().unwrap();
+        Output::new(stream, traffic(), Arc::new(permit))
+    }
+
+    async fn pair() -> (Arc<TcpStream>, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (ours, theirs) = tokio::join!(TcpStream::connect(address), listener.accept());
+        (Arc::new(ours.unwrap()), theirs.unwrap().0)
+    }
+
+    /// Writes until the operating system takes no more, so that a rest is left over.
+    fn fill(output: &mut Output) -> usize {
+        let mut written = 0;
+        while output.check_write().unwrap() > 0 {
+            output.write(Bytes::from(vec![7; PORTION])).unwrap();
+            written += PORTION;
+        }
+        written
+    }
+
+    #[tokio::test]
+    async fn what_does_not_fit_is_sent_while_the_guest_does_something_else() {
+        let (ours, mut theirs) = pair().await;
+        let mut output = output(ours);
+        let written = fill(&mut output);
+        let mut seen = vec![0; written];
+        theirs.read_exact(&mut seen).await.unwrap();
+        output.ready().await;
+        assert_eq!(output.check_write().unwrap(), PORTION);
+    }
+
+    #[tokio::test]
+    async fn the_end_comes_after_everything_that_was_written() {
+        let (ours, mut theirs) = pair().await;
+        let mut output = output(ours);
+        let written = fill(&mut output);
+        output.end();
+        assert!(matches!(output.check_write(), Err(StreamError::Closed)));
+        let mut seen = Vec::new();
+        theirs.read_to_end(&mut seen).await.unwrap();
+        assert_eq!(seen.len(), written);
+    }
+
+    #[tokio::test]
+    async fn a_peer_that_goes_away_is_an_error_told_once() {
+        let (ours, theirs) = pair().await;
+        let mut output = output(ours);
+        fill(&mut output);
+        drop(theirs);
+        output.ready().await;
+        assert!(matches!(
+            output.check_write(),
+            Err(StreamError::LastOperationFailed(_))
+        ));
+        assert!(matches!(output.check_write(), Err(StreamError::Closed)));
+    }
+
+    #[tokio::test]
+    async fn reading_ends_where_the_peer_ends_and_gives_no_more_than_asked() {
+        let (ours, theirs) = pair().await;
+        theirs.try_write(b"abc").unwrap();
+        drop(theirs);
+        let mut input = Input::new(ours, traffic());
+        input.ready().await;
+        assert_eq!(input.read(2).unwrap(), "ab");
+        assert_eq!(input.read(0).unwrap(), "");
+        assert_eq!(input.read(9).unwrap(), "c");
+        input.ready().await;
+        assert!(matches!(input.read(1), Err(StreamError::Closed)));
+    }
+}

@@ -1,0 +1,195 @@
+//! Rows as JSON arrays, written straight from the batches.
+//!
+//! Numbers stay numbers only where every reader keeps them exactly: integers up to 2^53 and floats. Integers beyond
+//! and decimals are strings with every digit; so are dates, times and bytes (base64). A column of JSON is embedded as
+//! the document that it is, numbers as they are written there; text in it that is no JSON is a string.
+
+use std::sync::Arc;
+
+use serde::{Serialize, Serializer, ser::SerializeSeq};
+use serde_json::{Value, value::RawValue};
+
+use super::{
+    cells::{Cell, Cells},
+    text,
+};
+use mindhost_plugin_api::{Batch, Column};
+
+/// The greatest integer up to which a reader that has only floats knows every one.
+const EXACT: u64 = 1 << 53;
+
+/// The rows of a page; serialises as an array of arrays. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Rows {
+    /// The schema of the cursor that gave the batches.
+    pub columns: Arc<[Column]>,
+    /// In order; their rows follow each other.
+    pub batches: Arc<[Batch]>,
+}
+
+impl Rows {
+    /// Rows of one result.
+    pub fn new(columns: Arc<[Column]>, batches: impl Into<Arc<[Batch]>>) -> Self {
+        Self {
+            columns,
+            batches: batches.into(),
+        }
+    }
+
+    /// How many rows.
+    pub fn len(&self) -> usize {
+        self.batches.iter().map(Batch::rows).sum()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Serialize for Rows {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut rows = serializer.serialize_seq(Some(self.len()))?;
+        for batch in self.batches.iter() {
+            match batch {
+                Batch::Rows(values) => {
+                    for row in values {
+                        rows.serialize_element(&Row(row.iter().map(Cell::from)))?;
+                    }
+                }
+                Batch::Arrow(batch) => {
+                    let columns: Vec<Cells<'_>> = self
+                        .columns
+                        .iter()
+                        .zip(batch.columns())
+                        .map(|(column, array)| Cells::of(column, array))
+                        .collect();
+                    for row in 0..batch.num_rows() {
+                        rows.serialize_element(&Row(columns.iter().map(|column| column.get(row))))?;
+                    }
+                }
+            }
+        }
+        rows.end()
+    }
+}
+
+/// The cells of one row.
+struct Row<I>(I);
+
+impl<'a, I: Iterator<Item = Cell<'a>> + ExactSizeIterator + Clone> Serialize for Row<I> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let cells = self.0.clone();
+        let mut row = serializer.serialize_seq(Some(cells.len()))?;
+        for cell in cells {
+            row.serialize_element(&cell)?;
+        }
+        row.end()
+    }
+}
+
+impl Serialize for Cell<'_> {
+    #[inline]
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match *self {
+            Cell::Null => serializer.serialize_unit(),
+            Cell::Boolean(value) => serializer.serialize_bool(value),
+            Cell::Int64(value) if value.unsigned_abs() <= EXACT => serializer.serialize_i64(value),
+            Cell::Int64(value) => serializer.serialize_str(itoa::Buffer::new().format(value)),
+            Cell::Uint64(value) if value <= EXACT => serializer.serialize_u64(value),
+            Cell::Uint64(value) => serializer.serialize_str(itoa::Buffer::new().format(value)),
+            Cell::Float64(value) => match text::special(value) {
+                Some(name) => serializer.serialize_str(name),
+                None => serializer.serialize_f64(value),
+            },
+            Cell::Decimal(value) | Cell::Text(value) => serializer.serialize_str(value),
+            Cell::Bytes(value) => serializer.serialize_str(&text::base64(value)),
+            Cell::Date(days) => serializer.serialize_str(text::date(days).as_str()),
+            Cell::Time(micros) => serializer.serialize_str(text::time(micros).as_str()),
+            Cell::Timestamp(micros) => {
+                serializer.serialize_str(text::timestamp(micros, false).as_str())
+            }
+            Cell::TimestampUtc(micros) => {
+                serializer.serialize_str(text::timestamp(micros, true).as_str())
+            }
+            Cell::Json(value) => document(value, serializer),
+        }
+    }
+}
+
+/// Embeds a document. Line breaks between its parts become blanks, because what carries the rows may end at a line.
+fn document<S: Serializer>(value: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    let Ok(raw) = serde_json::from_str::<&RawValue>(value) else {
+        return serializer.serialize_str(value);
+    };
+    if memchr::memchr2(b'\n', b'\r', raw.get().as_bytes()).is_none() {
+        return raw.serialize(serializer);
+    }
+    match RawValue::from_string(raw.get().replace(['\n', '\r'], " ")) {
+        Ok(raw) => raw.serialize(serializer),
+        Err(_) => serializer.serialize_str(value),
+    }
+}
+
+/// How deep a document may be nested where it becomes a value in memory: parsers of clients and of this host end at 128,
+/// what is around the document included.
+const MAX_DEPTH: usize = 100;
+
+/// The rows as values, for those who cannot take text: models and their tools. A document that is nested too deeply for a
+/// reader becomes a text.
+///
+/// # Errors
+/// When this is no array of rows.
+pub fn values(rows: &str) -> serde_json::Result<Value> {
+    let rows: Vec<Vec<&RawValue>> = serde_json::from_str(rows)?;
+    let cell = |raw: &RawValue| match depth(raw.get()) > MAX_DEPTH {
+        true => Ok(Value::String(raw.get().to_owned())),
+        false => serde_json::from_str(raw.get()),
+    };
+    let row =
+        |row: Vec<&RawValue>| -> serde_json::Result<Value> { row.into_iter().map(cell).collect() };
+    rows.into_iter().map(row).collect()
+}
+
+/// How deep the brackets of a document are nested.
+fn depth(document: &str) -> usize {
+    let (mut open, mut deepest) = (0_usize, 0);
+    let (mut in_text, mut is_escaped) = (false, false);
+    for byte in document.bytes() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if in_text => is_escaped = true,
+            b'"' => in_text = !in_text,
+            _ if in_text => {}
+            b'[' | b'{' => {
+                open += 1;
+                deepest = deepest.max(open);
+            }
+            b']' | b'}' => open = open.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn document_nested_too_deeply_becomes_text() {
+        let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        let flat = r#"{"a":"[[\"[["}"#;
+        let rows = format!(
+            "[[1,{flat},{}],[null,{},{}]]",
+            nested(100),
+            nested(101),
+            nested(9_000)
+        );
+        let values = values(&rows).unwrap();
+        assert_eq!(values[0][1], serde_json::json!({"a": "[[\"[["}));
+        assert!(values[0][2].is_array());
+        assert_eq!(values[1][1], nested(101));
+        assert_eq!(values[1][2], nested(9_000));
+    }
+}

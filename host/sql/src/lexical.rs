@@ -1,0 +1,332 @@
+//! What is checked on the text itself: before it is parsed, and once more before it goes out.
+
+use sqlparser::{
+    keywords::Keyword,
+    tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerError, Whitespace},
+};
+
+use super::rules::Rules;
+use mindhost_base::error::{Code, Error, Result};
+use mindhost_plugin_api::Dialect;
+
+/// Bytes of a statement. Longer ones are data that belong into the database.
+pub(super) const MAX_BYTES: usize = 256 * 1024;
+
+/// Tokens between two commas, counted through all open brackets: a bound on how deep the tree can grow, because
+/// every level of an operator chain takes two of them.
+const MAX_RUN: usize = 4_000;
+
+/// Brackets that may be open at once.
+const MAX_NESTING: usize = 48;
+
+/// Brackets around tables that may be open at once. The parser tries two readings of each, so that a mistake within
+/// them takes it twice as long for each. (What it tries twice elsewhere is counted, see [`super::dialect`].)
+const MAX_TABLE_NESTING: usize = 12;
+
+/// The caller's text, for positions.
+pub(super) struct Source<'a> {
+    text: &'a str,
+}
+
+impl<'a> Source<'a> {
+    /// Checks length and characters.
+    pub fn new(text: &'a str) -> Result<Self> {
+        if text.len() > MAX_BYTES {
+            return Err(Error::new(
+                Code::SqlNotSupported,
+                format!(
+                    "the statement has {} bytes, but at most {MAX_BYTES} are accepted; shorten it",
+                    text.len()
+                ),
+            ));
+        }
+        if let Some(at) = text.chars().position(|c| c == '\0') {
+            return Err(Error::new(
+                Code::SqlSyntax,
+                "the statement contains a NUL character; remove it",
+            )
+            .with_position(position(at)));
+        }
+        Ok(Self { text })
+    }
+
+    /// Position in characters from 1; `None` for a place that the parser does not know.
+    pub fn position(&self, location: Location) -> Option<u32> {
+        if location.line == 0 || location.column == 0 {
+            return None;
+        }
+        let before: usize = self
+            .text
+            .split_inclusive('\n')
+            .take(usize::try_from(location.line - 1).ok()?)
+            .map(|line| line.chars().count())
+            .sum();
+        u32::try_from(before as u64 + location.column).ok()
+    }
+
+    /// The text from a place on.
+    pub fn at(&self, location: Location) -> &'a str {
+        let Some(position) = self.position(location) else {
+            return "";
+        };
+        self.text
+            .char_indices()
+            .nth(position as usize - 1)
+            .map_or("", |(at, _)| &self.text[at..])
+    }
+}
+
+fn position(at: usize) -> Option<u32> {
+    u32::try_from(at + 1).ok()
+}
+
+/// Cuts a text into tokens and refuses what could make the parser work for long or deep.
+///
+/// # Errors
+/// `sql_syntax` for what is no token, `sql_not_single_statement` for text behind a semicolon.
+pub(super) fn tokens(source: &Source<'_>, rules: &Rules) -> Result<Vec<TokenWithSpan>> {
+    let tokens = tokenise(source.text, rules).map_err(|error| {
+        Error::new(
+            Code::SqlSyntax,
+            format!(
+                "the statement cannot be read as {}: {}",
+                rules.title(),
+                error.message
+            ),
+        )
+        .with_position(source.position(error.location))
+    })?;
+    single(source, &tokens)?;
+    depth(source, &tokens)?;
+    Ok(tokens)
+}
+
+/// Cuts a text into tokens.
+pub(super) fn tokenise(text: &str, rules: &Rules) -> Result<Vec<TokenWithSpan>, TokenizerError> {
+    Tokenizer::new(rules.parser(), text)
+        .with_unescape(rules.unescapes())
+        .tokenize_with_location()
+}
+
+/// Rows that everybody may ask for. A larger number could be a value in disguise.
+const USUAL_ROWS: u64 = 1_000;
+
+/// The texts and numbers of a printed statement, and the names in it that are quoted; without usual numbers of rows behind
+/// LIMIT, OFFSET and TOP.
+pub(super) fn literals(text: &str, rules: &Rules) -> Vec<String> {
+    let tokens = tokenise(text, rules).unwrap_or_default();
+    let mut counts_rows = false;
+    let literal = |token: TokenWithSpan| match token.token {
+        Token::Word(word) if word.quote_style.is_none() => {
+            let word = word.value.to_ascii_uppercase();
+            counts_rows = ["LIMIT", "OFFSET", "TOP"].contains(&word.as_str());
+            None
+        }
+        Token::Number(number, _)
+            if std::mem::take(&mut counts_rows)
+                && number.parse().is_ok_and(|rows: u64| rows <= USUAL_ROWS) =>
+        {
+            None
+        }
+        Token::SingleQuotedString(text)
+        | Token::DoubleQuotedString(text)
+        | Token::EscapedStringLiteral(text)
+        | Token::NationalStringLiteral(text)
+        | Token::Number(text, _) => Some(text),
+        Token::Word(word) if word.quote_style.is_some() => Some(word.value),
+        _ => None,
+    };
+    tokens.into_iter().filter_map(literal).collect()
+}
+
+/// Text behind a semicolon is a second statement, whether or not it can be parsed.
+fn single(source: &Source<'_>, tokens: &[TokenWithSpan]) -> Result<()> {
+    let mut words = tokens
+        .iter()
+        .filter(|token| !matches!(token.token, Token::Whitespace(_) | Token::EOF))
+        .skip_while(|token| token.token == Token::SemiColon);
+    if words.clone().next().is_none() {
+        return Err(Error::new(
+            Code::SqlNotSingle,
+            "there is no statement; write one SELECT",
+        ));
+    }
+    words.find(|token| token.token == Token::SemiColon);
+    match words.find(|token| token.token != Token::SemiColon) {
+        Some(second) => Err(Error::new(
+            Code::SqlNotSingle,
+            "only one statement is accepted; remove what follows the semicolon",
+        )
+        .with_position(source.position(second.span.start))),
+        None => Ok(()),
+    }
+}
+
+/// One bracket that is open.
+#[derive(Default)]
+struct Open {
+    /// Tokens since the last comma in it.
+    run: usize,
+    /// Whether it may stand around a table.
+    table: bool,
+}
+
+/// Refuses what the parser would go too deep into, or too often through.
+fn depth(source: &Source<'_>, tokens: &[TokenWithSpan]) -> Result<()> {
+    let mut open = vec![Open::default()];
+    let mut run = 0;
+    let mut before: Option<&Token> = None;
+    for token in tokens {
+        match &token.token {
+            Token::Whitespace(_) => continue,
+            Token::LParen | Token::LBracket | Token::LBrace => {
+                let table = around_table(before, open.last());
+                open.push(Open { run: 0, table });
+            }
+            Token::RParen | Token::RBracket | Token::RBrace if open.len() > 1 => {
+                run -= open.pop().map_or(0, |closed| closed.run);
+            }
+            Token::Comma => {
+                run -= open
+                    .last_mut()
+                    .map_or(0, |last| std::mem::take(&mut last.run))
+            }
+            _ => {
+                run += 1;
+                if let Some(last) = open.last_mut() {
+                    last.run += 1;
+                }
+            }
+        }
+        let tables = open.iter().filter(|open| open.table).count();
+        let repeated =
+            is_keyword(Some(&token.token), &[Keyword::INTERVAL]) && before == Some(&token.token);
+        if run > MAX_RUN || open.len() > MAX_NESTING || tables > MAX_TABLE_NESTING || repeated {
+            return Err(Error::new(
+                Code::SqlNotSupported,
+                "the statement is nested too deeply or chains too many operators; simplify it, \
+                 for example with IN (…) in place of many ORs, or WITH in place of subqueries in subqueries",
+            )
+            .with_position(source.position(token.span.start)));
+        }
+        before = Some(&token.token);
+    }
+    Ok(())
+}
+
+/// Whether a bracket behind this token may stand around a table or a subquery in FROM.
+fn around_table(before: Option<&Token>, outer: Option<&Open>) -> bool {
+    match before {
+        Some(Token::Comma) => true,
+        Some(Token::LParen) => outer.is_some_and(|outer| outer.table),
+        other => is_keyword(
+            other,
+            &[
+                Keyword::FROM,
+                Keyword::JOIN,
+                Keyword::LATERAL,
+                Keyword::APPLY,
+            ],
+        ),
+    }
+}
+
+fn is_keyword(token: Option<&Token>, keywords: &[Keyword]) -> bool {
+    matches!(token, Some(Token::Word(word)) if keywords.contains(&word.keyword))
+}
+
+/// Looks at the text that is about to go out, knowing nothing of the tree it came from: no comment, no second
+/// statement, no kind of quoting other than those that the guard writes, nothing left open. What it refuses is a
+/// fault of the serialiser, or a text built to provoke one.
+pub(super) fn verify(text: &str, dialect: Dialect) -> Result<(), &'static str> {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let next = bytes.get(at + 1).copied();
+        at = match (byte, next) {
+            (b'-', Some(b'-')) | (b'/', Some(b'*')) => return Err("a comment"),
+            (b'#', _) if dialect == Dialect::Mysql => return Err("a comment"),
+            (b';' | 0 | b'\\', _) => return Err("a character that no statement needs"),
+            (b'$', _) if !in_word(bytes, at) => return Err("a dollar sign that begins a word"),
+            (b'\'', _) => literal(bytes, at, dialect)?,
+            (b'"', _) => quoted(bytes, at, b'"')?,
+            (b'`', _) if matches!(dialect, Dialect::Mysql | Dialect::Sqlite) => {
+                quoted(bytes, at, b'`')?
+            }
+            (b'[', _) if matches!(dialect, Dialect::Mssql | Dialect::Sqlite) => {
+                quoted(bytes, at, b']')?
+            }
+            _ => at + 1,
+        };
+    }
+    Ok(())
+}
+
+fn in_word(bytes: &[u8], at: usize) -> bool {
+    at.checked_sub(1)
+        .and_then(|before| bytes.get(before))
+        .is_some_and(|byte| {
+            byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || !byte.is_ascii()
+        })
+}
+
+/// The end of a quoted text that starts at `at`, with the quote doubled inside.
+fn quoted(bytes: &[u8], at: usize, quote: u8) -> Result<usize, &'static str> {
+    let mut at = at + 1;
+    loop {
+        at += memchr::memchr(quote, bytes.get(at..).unwrap_or_default()).ok_or("an open quote")?;
+        if bytes.get(at + 1) != Some(&quote) {
+            return Ok(at + 1);
+        }
+        at += 2;
+    }
+}
+
+/// The end of a string that starts at `at`. A backslash means different things in different sessions, so it may
+/// stand only where its meaning is the same in all: in `E'…'`, where it is always an escape, in SQLite, SQL Server and
+/// DataFusion, which know no escapes, and in MySQL not before a quote.
+fn literal(bytes: &[u8], at: usize, dialect: Dialect) -> Result<usize, &'static str> {
+    let prefix = at
+        .checked_sub(1)
+        .and_then(|before| bytes.get(before).map(|byte| (before, *byte)))
+        .filter(|(before, byte)| byte.is_ascii_alphabetic() && !in_word(bytes, *before));
+    match prefix {
+        Some((_, b'E')) if dialect == Dialect::Postgresql => return escaped(bytes, at),
+        Some((_, b'B' | b'X')) => {}
+        Some(_) => return Err("a prefixed string"),
+        None if in_word(bytes, at) => return Err("a prefixed string"),
+        None => {}
+    }
+    let end = quoted(bytes, at, b'\'')?;
+    let inside = bytes.get(at + 1..end - 1).unwrap_or_default();
+    let ambiguous = match dialect {
+        Dialect::Sqlite | Dialect::Mssql | Dialect::Datafusion => false,
+        Dialect::Mysql => inside.windows(2).any(|pair| pair == br"\'"),
+        Dialect::Postgresql | Dialect::Generic => inside.contains(&b'\\'),
+    };
+    if ambiguous {
+        Err("a string with an ambiguous backslash")
+    } else {
+        Ok(end)
+    }
+}
+
+fn escaped(bytes: &[u8], at: usize) -> Result<usize, &'static str> {
+    let mut at = at + 1;
+    loop {
+        match bytes.get(at) {
+            None => return Err("an open quote"),
+            Some(b'\\') => at += 2,
+            Some(b'\'') => return Ok(at + 1),
+            Some(_) => at += 1,
+        }
+    }
+}
+
+/// Whether a token is a comment; there is none in a text that goes out.
+pub(super) fn is_comment(token: &Token) -> bool {
+    matches!(
+        token,
+        Token::Whitespace(Whitespace::SingleLineComment { .. } | Whitespace::MultiLineComment(_))
+    )
+}

@@ -1,0 +1,145 @@
+//! Whether a statement must give the same rows whenever it runs on the same data.
+
+use sqlparser::{
+    dialect::GenericDialect,
+    tokenizer::{Token, Tokenizer},
+};
+
+use super::guard::Guarded;
+
+/// Words after which the rows depend on an order that the statement need not fix, or on the moment. A quoted name is none
+/// of them.
+const DEPENDING: &[&str] = &[
+    // Which rows of several.
+    "fetch",
+    "limit",
+    "offset",
+    "qualify",
+    "sample",
+    "tablesample",
+    "top",
+    // Rows in relation to others.
+    "over",
+    "window",
+    "within",
+    // Several values in one, in the order in which they come.
+    "any_value",
+    "array",
+    "array_agg",
+    "first",
+    "first_value",
+    "group_concat",
+    "json_agg",
+    "json_arrayagg",
+    "json_group_array",
+    "json_group_object",
+    "json_object_agg",
+    "json_objectagg",
+    "jsonb_agg",
+    "jsonb_object_agg",
+    "last",
+    "last_value",
+    "listagg",
+    "string_agg",
+    "xmlagg",
+    // The moment, and whose session it is.
+    "age",
+    "clock_timestamp",
+    "curdate",
+    "current_date",
+    "current_time",
+    "current_timestamp",
+    "curtime",
+    "date",
+    "datetime",
+    "getdate",
+    "julianday",
+    "localtime",
+    "localtimestamp",
+    "now",
+    "rownum",
+    "statement_timestamp",
+    "strftime",
+    "sysdate",
+    "time",
+    "timeofday",
+    "transaction_timestamp",
+    "unixepoch",
+    "utc_date",
+    "utc_time",
+    "utc_timestamp",
+];
+
+/// True when two runs on the same data must give the same rows, in whatever order. When in doubt, false.
+pub fn is_repeatable(guarded: &Guarded) -> bool {
+    if guarded.is_volatile() {
+        return false;
+    }
+    let Ok(tokens) = Tokenizer::new(&GenericDialect {}, guarded.text()).tokenize() else {
+        return false;
+    };
+    let mut distinct = false;
+    for token in &tokens {
+        let Token::Word(word) = token else {
+            continue;
+        };
+        let name = word.value.to_ascii_lowercase();
+        let is_plain = word.quote_style.is_none();
+        if is_plain && (DEPENDING.contains(&name.as_str()) || distinct && name == "on") {
+            return false;
+        }
+        distinct = is_plain && name == "distinct";
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::guard::{Scope, ScopeDatasource, ScopeTable, guard};
+    use mindhost_plugin_api::{Dialect, Paging, TableRef};
+
+    fn is(sql: &str) -> bool {
+        let table = TableRef {
+            schema: "public".into(),
+            name: "item".into(),
+        };
+        let columns = ["id", "name", "limit"].map(str::to_owned).to_vec();
+        let scope = Scope {
+            datasources: vec![ScopeDatasource {
+                id: "1".into(),
+                name: "shop".into(),
+                dialect: Dialect::Postgresql,
+                tables: vec![ScopeTable { table, columns }],
+                function_schemas: Vec::new(),
+                paging: Paging::Sql,
+            }],
+        };
+        is_repeatable(&guard(sql, &scope).unwrap_or_else(|error| panic!("{sql}: {error}")))
+    }
+
+    #[test]
+    fn what_depends_on_the_data_alone_is_repeatable() {
+        assert!(is("SELECT id, name FROM item WHERE id > 3 ORDER BY id"));
+        assert!(is("SELECT name, count(*), min(id) FROM item GROUP BY name"));
+        assert!(is("SELECT DISTINCT name FROM item"));
+        assert!(is("SELECT \"limit\" FROM item"));
+    }
+
+    #[test]
+    fn what_depends_on_an_order_or_on_the_moment_is_not() {
+        for sql in [
+            "SELECT id FROM item LIMIT 3",
+            "SELECT id FROM item ORDER BY name OFFSET 3",
+            "SELECT id FROM item FETCH FIRST 3 ROWS ONLY",
+            "SELECT DISTINCT ON (name) id FROM item",
+            "SELECT string_agg(name, ',') FROM item",
+            "SELECT row_number() OVER (ORDER BY name) FROM item",
+            "SELECT id, now() FROM item",
+            "SELECT current_date FROM item",
+            "SELECT random() FROM item",
+        ] {
+            assert!(!is(sql), "{sql}");
+        }
+    }
+}

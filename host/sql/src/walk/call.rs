@@ -1,0 +1,175 @@
+//! Function calls.
+
+use sqlparser::{
+    ast::{
+        Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgOperator, FunctionArgumentClause,
+        FunctionArgumentList, FunctionArguments, Ident, JsonReturningClause, ObjectName, Spanned,
+        WindowType,
+    },
+    tokenizer::Location,
+};
+
+use super::Walk;
+use mindhost_base::error::{Code, Error, Result};
+use mindhost_plugin_api::Dialect;
+
+impl Walk<'_> {
+    pub(super) fn function(&mut self, function: &mut Function) -> Result<()> {
+        let Function {
+            name,
+            uses_odbc_syntax,
+            parameters,
+            args,
+            filter,
+            null_treatment: _,
+            over,
+            within_group,
+        } = function;
+        let at = name.span().start;
+        if *uses_odbc_syntax || !matches!(parameters, FunctionArguments::None) {
+            return Err(self.unsupported(format_args!("this form of `{name}`"), at));
+        }
+        let keyword = self.function_name(name)?;
+        self.arguments(name, args, keyword)?;
+        if let Some(filter) = filter {
+            self.expr(filter)?;
+        }
+        self.order_exprs(within_group)?;
+        match over {
+            None => Ok(()),
+            Some(WindowType::NamedWindow(name)) => self.ident(name),
+            Some(WindowType::WindowSpec(spec)) => self.window(spec),
+        }
+    }
+
+    /// Checks the name and makes it the built-in function's own. True for a word of the grammar.
+    fn function_name(&mut self, name: &mut ObjectName) -> Result<bool> {
+        let at = name.span().start;
+        let parts: Vec<Ident> = self.parts(name)?.into_iter().cloned().collect();
+        let (schema, last) = match parts.as_slice() {
+            [last] => (None, last),
+            [schema, last] => (Some(schema), last),
+            _ => return Err(self.not_allowed(name, at)),
+        };
+        let quoted = last.quote_style.is_some();
+        let folded = self.rules.fold_built_in(&last.value, quoted);
+        if schema.is_none() && !quoted && self.rules.keywords.contains(folded.as_str()) {
+            return Ok(true);
+        }
+        if let Some(schema) = schema
+            && !self.schema(schema)
+        {
+            return Ok(false);
+        }
+        let known = self.rules.functions.contains(folded.as_str())
+            || self.rules.rows.contains_key(folded.as_str());
+        if !known {
+            return Err(self.not_allowed(name, at));
+        }
+        self.volatile |= self.rules.volatile.contains(folded.as_str());
+        if self.is(Dialect::Postgresql) {
+            *name = self.built_in(&folded);
+        }
+        Ok(false)
+    }
+
+    /// The name of a built-in function as it goes out. The parser takes some names for grammar even behind a schema,
+    /// unless they are quoted.
+    pub(super) fn built_in(&self, name: &str) -> ObjectName {
+        if !self.is(Dialect::Postgresql) {
+            return ObjectName::from(vec![Ident::new(name)]);
+        }
+        let last = match name {
+            "ceil" | "floor" | "substr" | "substring" => Ident::with_quote('"', name),
+            _ => Ident::new(name),
+        };
+        ObjectName::from(vec![Ident::new("pg_catalog"), last])
+    }
+
+    pub(super) fn not_allowed(&self, name: &ObjectName, at: Location) -> Error {
+        self.error(
+            Code::SqlFunctionNotAllowed,
+            format!(
+                "the function `{name}` is not on the list of harmless {} functions; write the query without it",
+                self.rules.title()
+            ),
+            at,
+        )
+    }
+
+    fn arguments(
+        &mut self,
+        name: &ObjectName,
+        args: &mut FunctionArguments,
+        keyword: bool,
+    ) -> Result<()> {
+        let at = name.span().start;
+        match args {
+            // CURRENT_DATE and its like.
+            FunctionArguments::None if keyword => Ok(()),
+            // ARRAY(SELECT …).
+            FunctionArguments::Subquery(query) if keyword => self.query(query),
+            FunctionArguments::List(list) => self.argument_list(list, at),
+            FunctionArguments::None | FunctionArguments::Subquery(_) => {
+                Err(self.unsupported(format_args!("this form of `{name}`"), at))
+            }
+        }
+    }
+
+    fn argument_list(&mut self, list: &mut FunctionArgumentList, at: Location) -> Result<()> {
+        let FunctionArgumentList {
+            duplicate_treatment: _,
+            args,
+            clauses,
+        } = list;
+        args.iter_mut().try_for_each(|arg| self.argument(arg))?;
+        for clause in clauses {
+            match clause {
+                FunctionArgumentClause::IgnoreOrRespectNulls(_)
+                | FunctionArgumentClause::JsonNullClause(_) => {}
+                FunctionArgumentClause::OrderBy(exprs) => self.order_exprs(exprs)?,
+                FunctionArgumentClause::Separator(value) => self.value(value)?,
+                FunctionArgumentClause::JsonReturningClause(JsonReturningClause { data_type }) => {
+                    self.data_type(data_type)?;
+                }
+                _ => return Err(self.unsupported("this clause of a function", at)),
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn argument(&mut self, argument: &mut FunctionArg) -> Result<()> {
+        let arg = match argument {
+            FunctionArg::Unnamed(arg) => arg,
+            FunctionArg::Named {
+                name,
+                arg,
+                operator: FunctionArgOperator::RightArrow | FunctionArgOperator::Assignment,
+            } => {
+                self.ident(name)?;
+                arg
+            }
+            FunctionArg::ExprNamed {
+                name: Expr::Identifier(name),
+                arg,
+                operator: FunctionArgOperator::RightArrow | FunctionArgOperator::Assignment,
+            } => {
+                self.ident(name)?;
+                arg
+            }
+            FunctionArg::Named { .. } | FunctionArg::ExprNamed { .. } => {
+                return Err(self.error(
+                    Code::SqlNotSupported,
+                    format!("the argument `{argument}` is not supported; for JSON write json_build_object('key', value)"),
+                    Location::empty(),
+                ));
+            }
+        };
+        match arg {
+            FunctionArgExpr::Expr(expr) => self.expr(expr),
+            FunctionArgExpr::Wildcard => Ok(()),
+            FunctionArgExpr::QualifiedWildcard(name) => self.qualifier(name),
+            FunctionArgExpr::WildcardWithOptions(options) => self.wildcard(options),
+        }
+    }
+}

@@ -1,0 +1,359 @@
+//! What stands in FROM: tables, functions that give rows, subqueries, joins.
+
+use sqlparser::{
+    ast::{
+        Expr, FunctionArg, FunctionArgExpr, Ident, Join, JoinConstraint, JoinOperator, ObjectName,
+        ObjectNamePart, Spanned, TableAlias, TableAliasColumnDef, TableFactor, TableFunctionArgs,
+        TableSample, TableSampleKind, TableSampleMethod, TableSampleModifier, TableSampleQuantity,
+        TableSampleSeed, TableWithJoins,
+    },
+    tokenizer::Location,
+};
+
+use super::Walk;
+use crate::names;
+use mindhost_base::error::{Code, Result};
+use mindhost_plugin_api::Dialect;
+
+impl Walk<'_> {
+    pub(super) fn table_with_joins(&mut self, table: &mut TableWithJoins) -> Result<()> {
+        let TableWithJoins { relation, joins } = table;
+        self.table_factor(relation)?;
+        for Join {
+            relation,
+            global,
+            join_operator,
+        } in joins
+        {
+            if *global {
+                return Err(self.unsupported("GLOBAL JOIN", relation.span().start));
+            }
+            self.table_factor(relation)?;
+            self.join(join_operator, relation.span().start)?;
+        }
+        Ok(())
+    }
+
+    fn join(&mut self, operator: &mut JoinOperator, at: Location) -> Result<()> {
+        match operator {
+            JoinOperator::Join(constraint)
+            | JoinOperator::Inner(constraint)
+            | JoinOperator::Left(constraint)
+            | JoinOperator::LeftOuter(constraint)
+            | JoinOperator::Right(constraint)
+            | JoinOperator::RightOuter(constraint)
+            | JoinOperator::FullOuter(constraint)
+            | JoinOperator::CrossJoin(constraint) => self.join_constraint(constraint),
+            JoinOperator::CrossApply | JoinOperator::OuterApply if self.is(Dialect::Mssql) => {
+                Ok(())
+            }
+            _ => Err(self.unsupported("this kind of join", at)),
+        }
+    }
+
+    fn join_constraint(&mut self, constraint: &mut JoinConstraint) -> Result<()> {
+        match constraint {
+            JoinConstraint::On(expr) => self.expr(expr),
+            JoinConstraint::Using(columns) => columns
+                .iter()
+                .try_for_each(|column| self.parts(column).map(drop)),
+            JoinConstraint::Natural | JoinConstraint::None => Ok(()),
+        }
+    }
+
+    fn table_factor(&mut self, factor: &mut TableFactor) -> Result<()> {
+        let at = factor.span().start;
+        self.weights
+            .source()
+            .map_err(|too_much| self.error(Code::SqlNotSupported, too_much.message(), at))?;
+        match factor {
+            TableFactor::Table {
+                name,
+                alias,
+                args,
+                with_hints,
+                version,
+                with_ordinality,
+                partitions,
+                json_path,
+                sample,
+                index_hints,
+            } => {
+                self.empty(with_hints, "a table hint")?;
+                self.empty(index_hints, "an index hint")?;
+                self.empty(partitions, "PARTITION")?;
+                self.none(version.as_ref(), "a version of a table")?;
+                self.none(json_path.as_ref(), "a path behind a table")?;
+                if let Some(alias) = alias.as_mut() {
+                    self.table_alias(alias)?;
+                }
+                if let Some(sample) = sample {
+                    self.sample(sample)?;
+                }
+                match args {
+                    None => self.aliased(name, alias.as_ref()),
+                    Some(TableFunctionArgs { args, settings }) => {
+                        self.none(settings.as_ref(), "SETTINGS")?;
+                        self.row_function(name, args, alias.as_ref(), *with_ordinality)
+                    }
+                }
+            }
+            TableFactor::Function {
+                lateral: _,
+                name,
+                args,
+                with_ordinality,
+                alias,
+            } => {
+                if let Some(alias) = alias.as_mut() {
+                    self.table_alias(alias)?;
+                }
+                self.row_function(name, args, alias.as_ref(), *with_ordinality)
+            }
+            TableFactor::UNNEST { .. } => self.unnest(factor),
+            TableFactor::Derived {
+                lateral: _,
+                subquery,
+                alias,
+                sample,
+            } => {
+                self.none(sample.as_ref(), "TABLESAMPLE of a subquery")?;
+                if let Some(alias) = alias.as_mut() {
+                    self.table_alias(alias)?;
+                }
+                self.query(subquery)?;
+                let called = alias.as_ref().map(|alias| self.fold(&alias.name));
+                let is_renamed = alias
+                    .as_ref()
+                    .is_some_and(|alias| !alias.columns.is_empty());
+                self.weights.is_source(called, is_renamed);
+                Ok(())
+            }
+            TableFactor::NestedJoin {
+                table_with_joins,
+                alias,
+            } => {
+                if let Some(alias) = alias {
+                    self.table_alias(alias)?;
+                }
+                self.table_with_joins(table_with_joins)
+            }
+            _ => Err(self.unsupported("this kind of table", at)),
+        }
+    }
+
+    pub(super) fn table_alias(&mut self, alias: &mut TableAlias) -> Result<()> {
+        let TableAlias {
+            explicit: _,
+            name,
+            columns,
+            at,
+        } = alias;
+        self.none(at.as_ref(), "AT behind an alias")?;
+        self.alias(name)?;
+        for TableAliasColumnDef { name, data_type } in columns {
+            self.alias(name)?;
+            if let Some(data_type) = data_type {
+                self.data_type(data_type)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A name in FROM, and what it is called there.
+    fn aliased(&mut self, name: &mut ObjectName, alias: Option<&TableAlias>) -> Result<()> {
+        let bare = name.0.last().and_then(ObjectNamePart::as_ident);
+        let called = alias.map(|alias| &alias.name).or(bare);
+        let called = called.map(|name| self.fold(name));
+        let is_renamed = alias.is_some_and(|alias| !alias.columns.is_empty());
+        self.weights.open();
+        self.weights.passes_all();
+        self.relation(name)?;
+        self.weights.close();
+        self.weights.is_source(called, is_renamed);
+        Ok(())
+    }
+
+    /// A name in FROM: a CTE that is in scope here, or a table of the Mind, which gets its stored, quoted and
+    /// qualified name. Without an alias it can still be referred to by its bare name, as every dialect allows.
+    fn relation(&mut self, name: &mut ObjectName) -> Result<()> {
+        let start = name.span().start;
+        let found = {
+            let parts: Vec<&Ident> = name.0.iter().filter_map(ObjectNamePart::as_ident).collect();
+            if parts.len() != name.0.len() {
+                return Err(self.unsupported(format_args!("the table name `{name}`"), start));
+            }
+            if let [only] = parts.as_slice() {
+                let folded = self.fold(only);
+                let known = self.ctes.iter().rfind(|(name, _)| *name == folded);
+                if let Some((_, weight)) = known {
+                    self.ident(only)?;
+                    let weight = *weight;
+                    self.weights.mention(weight);
+                    return Ok(());
+                }
+            }
+            names::resolve(self.scope, &parts)
+                .map_err(|error| error.with_position(self.source.position(start)))?
+        };
+        *name = ObjectName::from(vec![
+            self.stored(&found.table.schema, start)?,
+            self.stored(&found.table.name, start)?,
+        ]);
+        self.tables.push(found);
+        self.weights.table();
+        Ok(())
+    }
+
+    fn row_function(
+        &mut self,
+        name: &mut ObjectName,
+        args: &mut [FunctionArg],
+        alias: Option<&TableAlias>,
+        with_ordinality: bool,
+    ) -> Result<()> {
+        let start = name.span().start;
+        let parts = self.parts(name)?;
+        let Some(last) = parts.last().map(|last| (*last).clone()) else {
+            return Err(self.unsupported("an empty name", start));
+        };
+        let function = self
+            .rules
+            .fold_built_in(&last.value, last.quote_style.is_some());
+        let own = match parts.as_slice() {
+            [_] => true,
+            [schema, _] => {
+                let schema = (*schema).clone();
+                self.schema(&schema)
+            }
+            _ => return Err(self.not_allowed(name, start)),
+        };
+        let mut columns: Vec<String> = Vec::new();
+        if own {
+            let Some(known) = self.rules.rows.get(function.as_str()) else {
+                return Err(self.not_allowed(name, start));
+            };
+            columns.extend(known.iter().map(|column| (*column).to_owned()));
+            *name = self.built_in(&function);
+        }
+        self.remember(&last, alias, columns, with_ordinality);
+        args.iter_mut().try_for_each(|arg| self.argument(arg))
+    }
+
+    /// `unnest` of several arrays is grammar; of one array it is an ordinary function, and is made one.
+    fn unnest(&mut self, factor: &mut TableFactor) -> Result<()> {
+        let TableFactor::UNNEST {
+            alias,
+            array_exprs,
+            with_offset,
+            with_offset_alias,
+            with_ordinality,
+        } = factor
+        else {
+            return Ok(());
+        };
+        if *with_offset || with_offset_alias.is_some() || !self.rules.rows.contains_key("unnest") {
+            return Err(self.unsupported("UNNEST in this form", Location::empty()));
+        }
+        self.exprs(array_exprs)?;
+        if let Some(alias) = alias.as_mut() {
+            self.table_alias(alias)?;
+        }
+        self.remember(
+            &Ident::new("unnest"),
+            alias.as_ref(),
+            Vec::new(),
+            *with_ordinality,
+        );
+        if array_exprs.len() == 1 && self.is(Dialect::Postgresql) {
+            let arg = |expr: Expr| FunctionArg::Unnamed(FunctionArgExpr::Expr(expr));
+            *factor = TableFactor::Table {
+                name: self.built_in("unnest"),
+                alias: alias.take(),
+                args: Some(TableFunctionArgs {
+                    args: array_exprs.drain(..).map(arg).collect(),
+                    settings: None,
+                }),
+                with_hints: Vec::new(),
+                version: None,
+                with_ordinality: *with_ordinality,
+                partitions: Vec::new(),
+                json_path: None,
+                sample: None,
+                index_hints: Vec::new(),
+            };
+        }
+        Ok(())
+    }
+
+    /// Notes the columns of a function in FROM, for [`Walk::attributes_are_columns`].
+    fn remember(
+        &mut self,
+        function: &Ident,
+        alias: Option<&TableAlias>,
+        own: Vec<String>,
+        with_ordinality: bool,
+    ) {
+        let name = alias.map_or(function, |alias| &alias.name);
+        let name = self.fold(name);
+        let named: Vec<String> = alias
+            .map(|alias| {
+                alias
+                    .columns
+                    .iter()
+                    .map(|column| self.fold(&column.name))
+                    .collect()
+            })
+            .unwrap_or_default();
+        let columns = match (named.is_empty(), own.is_empty()) {
+            (false, _) => named,
+            (true, false) => own,
+            (true, true) => vec![name.clone()],
+        };
+        let ordinality = with_ordinality.then(|| "ordinality".to_owned());
+        self.row_sources
+            .push((name, columns.into_iter().chain(ordinality).collect()));
+    }
+
+    fn sample(&mut self, sample: &mut TableSampleKind) -> Result<()> {
+        let (TableSampleKind::BeforeTableAlias(sample) | TableSampleKind::AfterTableAlias(sample)) =
+            sample;
+        let TableSample {
+            modifier,
+            name,
+            quantity,
+            seed,
+            bucket,
+            offset,
+        } = sample.as_mut();
+        let known = matches!(modifier, TableSampleModifier::TableSample)
+            && matches!(
+                name,
+                Some(TableSampleMethod::Bernoulli | TableSampleMethod::System)
+            )
+            && bucket.is_none()
+            && offset.is_none()
+            && self.is(Dialect::Postgresql);
+        if !known {
+            return Err(self.error(
+                Code::SqlNotSupported,
+                "this sample is not supported; write TABLESAMPLE BERNOULLI or SYSTEM",
+                Location::empty(),
+            ));
+        }
+        match seed {
+            Some(TableSampleSeed { modifier: _, value }) => self.value(value)?,
+            None => self.volatile = true,
+        }
+        if let Some(TableSampleQuantity {
+            parenthesized: _,
+            value,
+            unit,
+        }) = quantity
+        {
+            self.none(unit.as_ref(), "a unit of a sample")?;
+            self.expr(value)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,140 @@
+//! Literals: every way to write a text becomes the one that means the same in all sessions.
+
+use sqlparser::ast::{BinaryOperator, DollarQuotedString, Expr, Value, ValueWithSpan};
+
+use super::{Walk, prints_exactly};
+use mindhost_base::error::{Code, Result};
+use mindhost_plugin_api::Dialect;
+
+impl Walk<'_> {
+    /// Checks a literal that stands as an expression, where it may be written as several.
+    pub(super) fn literal(&mut self, expr: &mut Expr) -> Result<()> {
+        let Expr::Value(value) = expr else {
+            return Ok(());
+        };
+        if let (
+            Some(text),
+            Dialect::Sqlite | Dialect::Mssql | Dialect::Generic | Dialect::Datafusion,
+        ) = (text_of(&value.value), self.rules.dialect)
+            && !text.contains('\0')
+            && !prints_exactly(text, '\'')
+        {
+            *expr = in_pieces(text);
+            return Ok(());
+        }
+        self.value(value)
+    }
+
+    /// Checks a literal and gives it its plain form.
+    pub(super) fn value(&self, value: &mut ValueWithSpan) -> Result<()> {
+        let at = value.span.start;
+        if let Some(text) = text_of(&value.value) {
+            value.value = self.text(text).ok_or_else(|| {
+                self.error(
+                    Code::SqlNotSupported,
+                    "this text cannot be passed on; write it in another way",
+                    at,
+                )
+            })?;
+            return Ok(());
+        }
+        let allowed = match &value.value {
+            Value::Null | Value::Boolean(_) => true,
+            Value::Number(digits, false) => {
+                digits.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+                    && digits
+                        .chars()
+                        .all(|c| c.is_ascii_alphanumeric() || "._+-".contains(c))
+            }
+            // The parser gives the number 0x1F and the bytes X'1F' the same node.
+            Value::HexStringLiteral(digits) if self.source.at(at).starts_with('0') => {
+                match (self.rules.dialect, u64::from_str_radix(digits, 16)) {
+                    (Dialect::Sqlite | Dialect::Postgresql, Ok(number))
+                        if number <= i64::MAX as u64 =>
+                    {
+                        value.value = Value::Number(number.to_string(), false);
+                        true
+                    }
+                    _ => false,
+                }
+            }
+            Value::HexStringLiteral(digits) => digits.chars().all(|c| c.is_ascii_hexdigit()),
+            Value::SingleQuotedByteStringLiteral(digits) => {
+                digits.chars().all(|c| matches!(c, '0' | '1'))
+            }
+            Value::Placeholder(name) => {
+                return Err(self.error(
+                    Code::SqlNotSupported,
+                    format!("`{name}` is a parameter or variable; write the value itself"),
+                    at,
+                ));
+            }
+            _ => false,
+        };
+        if allowed {
+            return Ok(());
+        }
+        Err(self.unsupported(format_args!("the literal `{value}`"), at))
+    }
+
+    /// A text as a literal of the dialect; `None` where there is none that means the same in all sessions.
+    fn text(&self, text: &str) -> Option<Value> {
+        if text.contains('\0') {
+            return None;
+        }
+        let exact = prints_exactly(text, '\'');
+        match self.rules.dialect {
+            Dialect::Postgresql if text.contains('\\') || !exact => {
+                Some(Value::EscapedStringLiteral(text.to_owned()))
+            }
+            // Kept as it was written, see `Rules::unescapes`.
+            Dialect::Mysql => {
+                (!text.contains(r"\'")).then(|| Value::SingleQuotedString(text.to_owned()))
+            }
+            Dialect::Generic if text.contains('\\') => None,
+            _ => exact.then(|| Value::SingleQuotedString(text.to_owned())),
+        }
+    }
+}
+
+/// The text that a literal stands for, when it stands for text.
+fn text_of(value: &Value) -> Option<&str> {
+    match value {
+        Value::SingleQuotedString(text)
+        | Value::EscapedStringLiteral(text)
+        | Value::UnicodeStringLiteral(text)
+        | Value::NationalStringLiteral(text)
+        | Value::DoubleQuotedString(text)
+        | Value::DollarQuotedString(DollarQuotedString {
+            value: text,
+            tag: _,
+        }) => Some(text),
+        _ => None,
+    }
+}
+
+/// `('it''' || '''s')`: the serialiser cannot write two quotes in a row, so the text is cut between them.
+fn in_pieces(text: &str) -> Expr {
+    let mut pieces = vec![String::new()];
+    let mut previous = None;
+    for character in text.chars() {
+        if character == '\'' && matches!(previous, Some('\'' | '\\')) {
+            pieces.push(String::new());
+        }
+        if let Some(piece) = pieces.last_mut() {
+            piece.push(character);
+        }
+        previous = Some(character);
+    }
+    let whole = pieces
+        .into_iter()
+        .map(|piece| Expr::Value(Value::SingleQuotedString(piece).into()))
+        .reduce(|left, right| Expr::BinaryOp {
+            left: Box::new(left),
+            op: BinaryOperator::StringConcat,
+            right: Box::new(right),
+        });
+    Expr::Nested(Box::new(
+        whole.unwrap_or_else(|| Expr::Value(Value::Null.into())),
+    ))
+}

@@ -1,0 +1,477 @@
+//! Queries, their clauses and CTEs.
+
+use sqlparser::{
+    ast::{
+        Cte, Distinct, ExcludeSelectItem, Expr, Fetch, GroupByExpr, GroupByWithModifier, Ident,
+        LimitClause, NamedWindowDefinition, NamedWindowExpr, ObjectNamePart, Offset, OrderBy,
+        OrderByExpr, OrderByKind, Query, Select, SelectFlavor, SelectItem,
+        SelectItemQualifiedWildcardKind, SetExpr, SetQuantifier, Spanned, TableFactor,
+        TableWithJoins, Top, TopQuantity, Values, WildcardAdditionalOptions, With,
+    },
+    tokenizer::Location,
+};
+
+use super::{Walk, weight::MAX_CTES};
+use mindhost_base::error::{Code, Result};
+use mindhost_plugin_api::Dialect;
+
+impl Walk<'_> {
+    pub(super) fn query(&mut self, query: &mut Query) -> Result<()> {
+        let Query {
+            with,
+            body,
+            order_by,
+            limit_clause,
+            fetch,
+            locks,
+            for_clause,
+            settings,
+            format_clause,
+            pipe_operators,
+        } = query;
+        if !locks.is_empty() {
+            return Err(self.error(
+                Code::SqlNotReadOnly,
+                "FOR UPDATE and FOR SHARE lock rows; remove the clause",
+                Location::empty(),
+            ));
+        }
+        self.none(for_clause.as_ref(), "FOR XML, FOR JSON or FOR BROWSE")?;
+        self.none(settings.as_ref(), "SETTINGS")?;
+        self.none(format_clause.as_ref(), "FORMAT")?;
+        self.empty(pipe_operators, "a pipe operator")?;
+
+        let outer = self.ctes.len();
+        self.weights.open();
+        if let Some(with) = with {
+            self.with(with)?;
+        }
+        self.weights.passes_all();
+        // DataFusion moves a limit below the columns that are computed above it.
+        let is_limited = limit_clause.is_some() || fetch.is_some();
+        if is_limited && !self.is(Dialect::Datafusion) {
+            self.weights.is_barrier();
+        }
+        self.set_expr(body)?;
+        if let Some(order_by) = order_by {
+            self.order_by(order_by)?;
+        }
+        if let Some(limit) = limit_clause {
+            self.limit(limit)?;
+        }
+        if let Some(fetch) = fetch {
+            self.fetch(fetch)?;
+        }
+        self.ctes.truncate(outer);
+        self.weights.close();
+        Ok(())
+    }
+
+    /// Brings the names of a WITH into scope just as far as the engine does. A name that were in scope here and not
+    /// there would be looked up as a table by the engine, unseen by the guard.
+    fn with(&mut self, with: &mut With) -> Result<()> {
+        let With {
+            with_token: _,
+            recursive,
+            cte_tables,
+        } = with;
+        let mut names = Vec::with_capacity(cte_tables.len());
+        for cte in cte_tables.iter() {
+            let Some(weight) = self.weights.name() else {
+                return Err(self.error(
+                    Code::SqlNotSupported,
+                    format!("a statement may have at most {MAX_CTES} names in WITH; combine some of them"),
+                    cte.alias.name.span.start,
+                ));
+            };
+            names.push((self.fold(&cte.alias.name), weight));
+        }
+        let whole_list = match self.rules.dialect {
+            Dialect::Sqlite => true,
+            Dialect::Postgresql => *recursive,
+            Dialect::Mysql | Dialect::Mssql | Dialect::Generic | Dialect::Datafusion => false,
+        };
+        let itself = match self.rules.dialect {
+            Dialect::Mssql => true,
+            _ => *recursive,
+        };
+        if whole_list {
+            self.ctes.extend(names.iter().cloned());
+        }
+        for (cte, name) in cte_tables.iter_mut().zip(names) {
+            let weight = name.1;
+            if whole_list {
+                self.cte(cte, weight)?;
+            } else if itself {
+                self.ctes.push(name);
+                self.cte(cte, weight)?;
+            } else {
+                self.cte(cte, weight)?;
+                self.ctes.push(name);
+            }
+        }
+        Ok(())
+    }
+
+    fn cte(&mut self, cte: &mut Cte, weight: usize) -> Result<()> {
+        let Cte {
+            alias,
+            query,
+            from,
+            materialized: _,
+            closing_paren_token: _,
+        } = cte;
+        self.none(from.as_ref(), "FROM behind a CTE")?;
+        self.table_alias(alias)?;
+        self.query(query)?;
+        self.weights.define(weight, !alias.columns.is_empty());
+        Ok(())
+    }
+
+    fn set_expr(&mut self, body: &mut SetExpr) -> Result<()> {
+        match body {
+            SetExpr::Select(select) => {
+                self.weights.open();
+                self.select(select)?;
+                self.weights.close();
+                self.weights.is_source(None, false);
+                Ok(())
+            }
+            SetExpr::Query(query) => {
+                self.query(query)?;
+                self.weights.is_source(None, false);
+                Ok(())
+            }
+            SetExpr::SetOperation {
+                left,
+                op: _,
+                set_quantifier,
+                right,
+            } => {
+                match set_quantifier {
+                    SetQuantifier::All => self.weights.is_renamed(),
+                    _ => self.weights.is_barrier(),
+                }
+                if !matches!(
+                    set_quantifier,
+                    SetQuantifier::All | SetQuantifier::Distinct | SetQuantifier::None
+                ) {
+                    return Err(self.unsupported("BY NAME", right.span().start));
+                }
+                self.set_expr(left)?;
+                self.set_expr(right)
+            }
+            SetExpr::Values(values) => self.values(values),
+            SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_) => {
+                Err(self.error(
+                    Code::SqlNotReadOnly,
+                    "INSERT, UPDATE, DELETE and MERGE are not allowed, not even inside a WITH; write a SELECT",
+                    Location::empty(),
+                ))
+            }
+            SetExpr::Table(_) => Err(self.error(
+                Code::SqlNotSupported,
+                "TABLE is not supported; write SELECT * FROM and the name",
+                Location::empty(),
+            )),
+        }
+    }
+
+    fn values(&mut self, values: &mut Values) -> Result<()> {
+        let Values {
+            explicit_row: _,
+            value_keyword: _,
+            rows,
+        } = values;
+        for row in rows {
+            self.exprs(&mut row.content)?;
+        }
+        Ok(())
+    }
+
+    fn select(&mut self, select: &mut Select) -> Result<()> {
+        let Select {
+            select_token,
+            optimizer_hints,
+            distinct,
+            select_modifiers,
+            top,
+            top_before_distinct: _,
+            projection,
+            exclude,
+            into,
+            from,
+            lateral_views,
+            prewhere,
+            selection,
+            connect_by,
+            group_by,
+            cluster_by,
+            distribute_by,
+            sort_by,
+            having,
+            named_window,
+            qualify,
+            window_before_qualify: _,
+            value_table_mode,
+            flavor,
+        } = select;
+        // A hint is a comment, and no comment goes out.
+        optimizer_hints.clear();
+        if let Some(into) = into {
+            return Err(self.error(
+                Code::SqlNotReadOnly,
+                format!("{into} writes a table; remove it"),
+                select_token.0.span.start,
+            ));
+        }
+        self.none(select_modifiers.as_ref(), "a modifier behind SELECT")?;
+        self.none::<ExcludeSelectItem>(exclude.as_ref(), "EXCLUDE")?;
+        self.empty(lateral_views, "LATERAL VIEW")?;
+        self.none(prewhere.as_ref(), "PREWHERE")?;
+        self.empty(connect_by, "CONNECT BY")?;
+        self.empty(cluster_by, "CLUSTER BY")?;
+        self.empty(distribute_by, "DISTRIBUTE BY")?;
+        self.empty(sort_by, "SORT BY")?;
+        self.none(qualify.as_ref(), "QUALIFY")?;
+        self.none(value_table_mode.as_ref(), "AS STRUCT or AS VALUE")?;
+        if *flavor != SelectFlavor::Standard {
+            return Err(self.unsupported("FROM before SELECT", select_token.0.span.start));
+        }
+        // FROM comes first, so that the tables are known where columns name them.
+        for table in from.iter_mut() {
+            self.table_with_joins(table)?;
+        }
+        if let Some(Distinct::On(exprs)) = distinct {
+            self.exprs(exprs)?;
+        }
+        let is_grouped = !matches!(group_by, GroupByExpr::Expressions(exprs, modifiers) if exprs.is_empty() && modifiers.is_empty());
+        let is_grouped = is_grouped || having.is_some();
+        if distinct.is_some() || top.is_some() || (is_grouped && !self.is(Dialect::Datafusion)) {
+            self.weights.is_barrier();
+        } else if is_grouped {
+            // DataFusion computes the columns above the groups, where the next SELECT may take them in.
+            self.weights.is_grouped();
+        }
+        if let Some(top) = top {
+            self.top(top)?;
+        }
+        for item in projection {
+            let mark = self.weights.mark();
+            self.select_item(item)?;
+            let name = self.name_of(item);
+            self.weights.item(name, mark);
+            self.whole_table(item, from);
+        }
+        if let Some(selection) = selection {
+            self.expr(selection)?;
+        }
+        self.group_by(group_by)?;
+        if let Some(having) = having {
+            self.expr(having)?;
+        }
+        named_window
+            .iter_mut()
+            .try_for_each(|window| self.named_window(window))
+    }
+
+    /// DataFusion knows `customer.*` only by the very name that stands in FROM, which the guard has made longer.
+    fn whole_table(&self, item: &mut SelectItem, from: &[TableWithJoins]) {
+        let SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) =
+            item
+        else {
+            return;
+        };
+        if !self.is(Dialect::Datafusion) {
+            return;
+        }
+        let parts: Vec<_> = name.0.iter().filter_map(ObjectNamePart::as_ident).collect();
+        let (schema, table) = match parts.as_slice() {
+            [table] => (None, *table),
+            [schema, table] => (Some(*schema), *table),
+            _ => return,
+        };
+        let same = |written: &Ident, stored: &ObjectNamePart| {
+            let quoted = written.quote_style.is_some();
+            stored
+                .as_ident()
+                .is_some_and(|stored| self.rules.same_table(&written.value, quoted, &stored.value))
+        };
+        let factors = from.iter().flat_map(|table| {
+            let joined = table.joins.iter().map(|join| &join.relation);
+            std::iter::once(&table.relation).chain(joined)
+        });
+        let mut meant = factors.filter_map(|factor| match factor {
+            TableFactor::Table {
+                name, alias: None, ..
+            } => match name.0.as_slice() {
+                [of, named] => {
+                    let is_meant =
+                        same(table, named) && schema.is_none_or(|schema| same(schema, of));
+                    is_meant.then(|| name.clone())
+                }
+                _ => None,
+            },
+            _ => None,
+        });
+        if let (Some(only), None) = (meant.next(), meant.next()) {
+            *name = only;
+        }
+    }
+
+    fn named_window(&mut self, window: &mut NamedWindowDefinition) -> Result<()> {
+        let NamedWindowDefinition(name, definition) = window;
+        self.ident(name)?;
+        match definition {
+            NamedWindowExpr::NamedWindow(other) => self.ident(other),
+            NamedWindowExpr::WindowSpec(spec) => self.window(spec),
+        }
+    }
+
+    /// The name that a column of a SELECT certainly has.
+    fn name_of(&self, item: &SelectItem) -> Option<String> {
+        let name = match item {
+            SelectItem::ExprWithAlias { alias, .. } => alias,
+            SelectItem::UnnamedExpr(Expr::Identifier(name)) => name,
+            SelectItem::UnnamedExpr(Expr::CompoundIdentifier(parts)) => parts.last()?,
+            _ => return None,
+        };
+        Some(self.fold(name))
+    }
+
+    fn select_item(&mut self, item: &mut SelectItem) -> Result<()> {
+        let is_wildcard = matches!(
+            item,
+            SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..)
+        );
+        if is_wildcard {
+            self.weights.passes_all();
+        }
+        match item {
+            SelectItem::UnnamedExpr(expr) => self.expr(expr),
+            SelectItem::ExprWithAlias { expr, alias } => {
+                self.alias(alias)?;
+                self.expr(expr)
+            }
+            SelectItem::QualifiedWildcard(
+                SelectItemQualifiedWildcardKind::ObjectName(name),
+                options,
+            ) => {
+                self.wildcard(options)?;
+                self.qualifier(name)
+            }
+            SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::Expr(expr), options) => {
+                self.wildcard(options)?;
+                self.expr(expr)
+            }
+            SelectItem::Wildcard(options) => self.wildcard(options),
+            SelectItem::ExprWithAliases { expr, .. } => {
+                Err(self.unsupported("a list of aliases", expr.span().start))
+            }
+        }
+    }
+
+    pub(super) fn wildcard(&self, options: &WildcardAdditionalOptions) -> Result<()> {
+        let WildcardAdditionalOptions {
+            wildcard_token: _,
+            opt_ilike,
+            opt_exclude,
+            opt_except,
+            opt_replace,
+            opt_rename,
+            opt_alias,
+        } = options;
+        self.none(opt_ilike.as_ref(), "* ILIKE")?;
+        self.none(opt_exclude.as_ref(), "* EXCLUDE")?;
+        self.none(opt_except.as_ref(), "* EXCEPT")?;
+        self.none(opt_replace.as_ref(), "* REPLACE")?;
+        self.none(opt_rename.as_ref(), "* RENAME")?;
+        self.none(opt_alias.as_ref(), "an alias of *")
+    }
+
+    fn group_by(&mut self, group_by: &mut GroupByExpr) -> Result<()> {
+        let (exprs, modifiers) = match group_by {
+            GroupByExpr::Expressions(exprs, modifiers) => (exprs, modifiers),
+            GroupByExpr::All(_) => return Err(self.unsupported("GROUP BY ALL", Location::empty())),
+        };
+        self.exprs(exprs)?;
+        for modifier in modifiers {
+            match modifier {
+                GroupByWithModifier::Rollup | GroupByWithModifier::Cube => {}
+                GroupByWithModifier::GroupingSets(expr) => self.expr(expr)?,
+                GroupByWithModifier::Totals => {
+                    return Err(self.unsupported("WITH TOTALS", Location::empty()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn order_by(&mut self, order_by: &mut OrderBy) -> Result<()> {
+        let OrderBy { kind, interpolate } = order_by;
+        self.none(interpolate.as_ref(), "INTERPOLATE")?;
+        match kind {
+            OrderByKind::Expressions(exprs) => self.order_exprs(exprs),
+            OrderByKind::All(_) => Err(self.unsupported("ORDER BY ALL", Location::empty())),
+        }
+    }
+
+    pub(super) fn order_exprs(&mut self, exprs: &mut [OrderByExpr]) -> Result<()> {
+        for OrderByExpr {
+            expr,
+            options: _,
+            with_fill,
+        } in exprs
+        {
+            self.none(with_fill.as_ref(), "WITH FILL")?;
+            self.expr(expr)?;
+        }
+        Ok(())
+    }
+
+    fn limit(&mut self, limit: &mut LimitClause) -> Result<()> {
+        match limit {
+            LimitClause::LimitOffset {
+                limit,
+                offset,
+                limit_by,
+            } => {
+                self.empty(limit_by, "LIMIT BY")?;
+                if let Some(limit) = limit {
+                    self.expr(limit)?;
+                }
+                match offset {
+                    Some(Offset { value, rows: _ }) => self.expr(value),
+                    None => Ok(()),
+                }
+            }
+            LimitClause::OffsetCommaLimit { offset, limit } => {
+                self.expr(offset)?;
+                self.expr(limit)
+            }
+        }
+    }
+
+    fn fetch(&mut self, fetch: &mut Fetch) -> Result<()> {
+        let Fetch {
+            with_ties: _,
+            percent: _,
+            quantity,
+        } = fetch;
+        quantity
+            .as_mut()
+            .map_or(Ok(()), |quantity| self.expr(quantity))
+    }
+
+    fn top(&mut self, top: &mut Top) -> Result<()> {
+        let Top {
+            with_ties: _,
+            percent: _,
+            quantity,
+        } = top;
+        match quantity {
+            Some(TopQuantity::Expr(expr)) => self.expr(expr),
+            Some(TopQuantity::Constant(_)) | None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Types that a statement may cast to.
+
+use sqlparser::ast::{ArrayElemTypeDef, DataType, Ident, ObjectName, Spanned};
+
+use super::Walk;
+use mindhost_base::error::{Code, Result};
+use mindhost_plugin_api::Dialect;
+
+impl Walk<'_> {
+    pub(super) fn data_type(&mut self, data_type: &mut DataType) -> Result<()> {
+        use DataType as T;
+        match data_type {
+            T::Character(_)
+            | T::Char(_)
+            | T::CharacterVarying(_)
+            | T::CharVarying(_)
+            | T::Varchar(_)
+            | T::Nvarchar(_)
+            | T::Uuid
+            | T::Binary(_)
+            | T::Varbinary(_)
+            | T::Blob(_)
+            | T::Numeric(_)
+            | T::Decimal(_)
+            | T::Dec(_)
+            | T::Float(_)
+            | T::TinyInt(_)
+            | T::Int2(_)
+            | T::SmallInt(_)
+            | T::Int(_)
+            | T::Int4(_)
+            | T::Int8(_)
+            | T::Integer(_)
+            | T::BigInt(_)
+            | T::Signed
+            | T::SignedInteger
+            | T::Unsigned
+            | T::UnsignedInteger
+            | T::Float4
+            | T::Real
+            | T::Float8
+            | T::Double(_)
+            | T::DoublePrecision
+            | T::Bool
+            | T::Boolean
+            | T::Date
+            | T::Time(..)
+            | T::Datetime(_)
+            | T::Timestamp(..)
+            | T::Interval { .. }
+            | T::JSON
+            | T::JSONB
+            | T::Text
+            | T::Bytea
+            | T::Bit(_)
+            | T::BitVarying(_)
+            | T::VarBit(_)
+            | T::GeometricType(_)
+            | T::TsVector
+            | T::TsQuery => Ok(()),
+            T::String(None) if self.is(Dialect::Generic) || self.is(Dialect::Datafusion) => Ok(()),
+            T::Array(ArrayElemTypeDef::SquareBracket(element, _))
+                if self.is(Dialect::Postgresql) =>
+            {
+                self.data_type(element)
+            }
+            T::Custom(name, modifiers) => {
+                let plain = modifiers
+                    .iter()
+                    .all(|modifier| modifier.bytes().all(|byte| byte.is_ascii_digit()));
+                if plain && self.named_type(name)? {
+                    Ok(())
+                } else {
+                    Err(self.no_type(data_type))
+                }
+            }
+            _ => Err(self.no_type(data_type)),
+        }
+    }
+
+    fn named_type(&mut self, name: &ObjectName) -> Result<bool> {
+        let parts: Vec<Ident> = self.parts(name)?.into_iter().cloned().collect();
+        let (schema, last) = match parts.as_slice() {
+            [last] => (None, last),
+            [schema, last] => (Some(schema), last),
+            _ => return Ok(false),
+        };
+        if let Some(schema) = schema
+            && !self.schema(schema)
+        {
+            return Ok(true);
+        }
+        let folded = self
+            .rules
+            .fold_built_in(&last.value, last.quote_style.is_some());
+        Ok(self.rules.types.contains(folded.as_str()))
+    }
+
+    fn no_type(&self, data_type: &DataType) -> mindhost_base::error::Error {
+        let at = match data_type {
+            DataType::Custom(name, _) => name.span().start,
+            _ => sqlparser::tokenizer::Location::empty(),
+        };
+        self.error(
+            Code::SqlNotSupported,
+            format!(
+                "the type `{data_type}` is not one of the built-in {} types that a statement may name",
+                self.rules.title()
+            ),
+            at,
+        )
+    }
+}
