@@ -3,6 +3,7 @@
 // A closed pipe is no reason to panic: `say!` and `aside!` of `say.rs` print.
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
+mod demo;
 mod doctor;
 mod finding;
 mod keys;
@@ -35,6 +36,7 @@ Settings come from a file named in MINDHOST_CONFIG and from MINDHOST_<NAME> or M
 environment wins. `mindhost settings` prints every setting with its default and its reason.
 
 Start here:
+  mindhost demo                                    a made-up shop, and the whole API on it, with the curl lines
   mindhost serve                                   the server; its first start makes a key: shown on a terminal, else
                                                    left in admin.key in the data directory
   export KEY=$(cat mindhost-data/admin.key)        that key, or what the terminal showed
@@ -59,6 +61,8 @@ enum Command {
     /// Install, activate, make, try, test and sign plugins.
     #[command(subcommand)]
     Plugin(plugin::Plugin),
+    /// Show everything on a made-up shop: databases, catalog, Mind, answers, SQL, CSV. Leaves its server running.
+    Demo(demo::Demo),
     /// Check the installation and suggest fixes. Changes nothing.
     Doctor,
     /// Print every setting with its default and its reason.
@@ -104,6 +108,7 @@ fn failed(error: &anyhow::Error) -> ExitCode {
 async fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Plugin(plugin) => return plugin::run(plugin).await,
+        Command::Demo(demo) => demo::run(demo)?,
         Command::Doctor => return Ok(doctor::run(Config::load()).await),
         Command::Settings => say_part!("{DEFAULTS}"),
         Command::Serve => serve::run(Config::load()?).await?,
