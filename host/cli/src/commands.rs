@@ -33,13 +33,13 @@ pub(crate) struct Cli {
 
 const HELP: &str = "\
 Settings come from a file named in MINDHOST_CONFIG and from MINDHOST_<NAME> or MINDHOST_<SECTION>__<NAME>; the
-environment wins. `mindhost settings` prints every setting with its default and its reason.
+environment takes precedence. `mindhost settings` prints every setting with its default and its reason.
 
 Start here:
   mindhost demo                                    a made-up shop, and the whole API on it, with the curl lines
-  mindhost serve                                   the server; its first start makes a key: shown on a terminal, else
-                                                   left in admin.key in the data directory
-  export KEY=$(cat mindhost-data/admin.key)        that key, or what the terminal showed
+  mindhost serve                                   the server; its first start makes a key and prints it to a terminal,
+                                                   or writes it to admin.key in the data directory
+  export KEY=$(cat mindhost-data/admin.key)        that key, or the one that the terminal showed
   curl -H \"Authorization: Bearer $KEY\" http://127.0.0.1:8080/api/v1/engines
   mindhost doctor                                  check the installation and suggest fixes";
 
@@ -47,9 +47,9 @@ Start here:
 enum Command {
     /// Run the server until SIGTERM or Ctrl-C.
     Serve,
-    /// Bring the store up to date and stop. `serve` does this by itself.
+    /// Migrate the store and exit. `serve` does this too.
     Migrate,
-    /// Make, list, renew and revoke API keys.
+    /// Make, list, rotate and revoke API keys.
     #[command(subcommand)]
     Keys(keys::Keys),
     /// Make, list and delete workspaces.
@@ -58,7 +58,7 @@ enum Command {
     /// Replace the secret key, or print a new one.
     #[command(subcommand)]
     Secrets(secrets::Secrets),
-    /// Install, activate, make, try, test and sign plugins.
+    /// Install, activate, write, test and sign plugins.
     #[command(subcommand)]
     Plugin(plugin::Plugin),
     /// Show everything on a made-up shop: databases, catalog, Mind, answers, SQL, CSV. Leaves its server running.

@@ -5,18 +5,19 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 
-/// Shows everything on a made-up shop: connects two databases, loads the catalog, makes a Mind, asks it in words and in SQL,
-/// exports CSV, with the `curl` line of each step, and checks each answer against the databases. Then it leaves the server
-/// running until Ctrl-C.
+/// Show the whole API on a made-up shop, with `curl`.
+///
+/// Connects two databases, loads the catalog, makes a Mind, asks it in words and in SQL, and exports CSV. Shows the `curl`
+/// command of each step and checks each answer against the databases. Then leaves the server running until Ctrl-C.
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
-    /// End after the last step; the exit code says whether each step gave what the databases hold.
+    /// Exit after the last step; the exit code is 0 if every answer was right.
     #[arg(long)]
     once: bool,
-    /// Data directory of the demo's server. What an earlier demo left there is deleted.
+    /// Data directory of the demo's server. Data of an earlier demo is deleted.
     #[arg(long, value_name = "DIR", default_value = "mindhost-demo")]
     dir: PathBuf,
-    /// Directory of the plugins. By default the folder `plugins` here, beside the program or one above it.
+    /// Directory of the plugins. Default: the folder `plugins` here, beside the program, or one level above it.
     #[arg(long, value_name = "DIR")]
     plugins_dir: Option<PathBuf>,
 }

@@ -116,7 +116,7 @@ async fn store(config: &Config, findings: &mut Vec<Finding>) {
         Err(error) => {
             findings.push(Finding::bad(
                 format!("store: {error}"),
-                "see that the database runs and that database_url (user, password, host) is right",
+                "check that the database runs and that database_url (user, password, host) is right",
             ));
             return;
         }
@@ -143,7 +143,7 @@ async fn store(config: &Config, findings: &mut Vec<Finding>) {
         Err(error) => {
             findings.push(Finding::bad(
                 format!("store: {error}"),
-                "see that its user may read and write the tables",
+                "check that its user may read and write the tables",
             ));
             false
         }
@@ -189,11 +189,11 @@ async fn secret_key(config: &Config, store: &Store) -> Finding {
     let (source, fits) = match found.await {
         Ok(found) => found,
         Err(error) => {
-            let mend = match &error {
-                KeyError::Settled { .. } => "look for who else can write the store",
+            let fix = match &error {
+                KeyError::Settled { .. } => "find out who else can write to the store",
                 _ => "restore the file from your backup of it",
             };
-            return Finding::bad(format!("secret key: {error}"), mend);
+            return Finding::bad(format!("secret key: {error}"), fix);
         }
     };
     let shown = source.shown();
