@@ -92,8 +92,9 @@ pub(super) fn run(new: &New) -> anyhow::Result<()> {
 }
 
 /// What a project in Rust that was made without `--sdk` needs.
-const FROM_REGISTRY: &str = "It takes the crate mindhost-sdk from the registry. To build on a folder instead, a checkout's sdk/rust or an unpacked \
-    crate, make it with `--sdk FOLDER`, or write `mindhost-sdk = { path = \"FOLDER\" }` in its Cargo.toml.";
+const FROM_REGISTRY: &str = "It takes the crate mindhost-sdk from the registry. To use a folder instead (a checkout's \
+    sdk/rust or an unpacked crate), make the project with `--sdk FOLDER`, or write \
+    `mindhost-sdk = { path = \"FOLDER\" }` in its Cargo.toml.";
 
 fn needs_registry(new: &New) -> bool {
     new.language == Language::Rust && new.sdk.is_none()
