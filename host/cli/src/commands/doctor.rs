@@ -189,11 +189,11 @@ async fn secret_key(config: &Config, store: &Store) -> Finding {
     let (source, fits) = match found.await {
         Ok(found) => found,
         Err(error) => {
-            let fix = match &error {
-                KeyError::Settled { .. } => "find out who else can write to the store",
+            let mend = match &error {
+                KeyError::Settled { .. } => "look for who else can write the store",
                 _ => "restore the file from your backup of it",
             };
-            return Finding::bad(format!("secret key: {error}"), fix);
+            return Finding::bad(format!("secret key: {error}"), mend);
         }
     };
     let shown = source.shown();
