@@ -61,7 +61,11 @@ enum Command {
     /// Install, activate, write, test and sign plugins.
     #[command(subcommand)]
     Plugin(plugin::Plugin),
-    /// Show everything on a made-up shop: databases, catalog, Mind, answers, SQL, CSV. Leaves its server running.
+    /// Show the whole API on a made-up shop, with `curl`.
+    ///
+    /// Connects two databases, loads the catalog, makes a Mind, asks it in words and in SQL, and exports CSV. Shows the
+    /// `curl` command of each step and checks each answer against the databases. Then leaves the server running until
+    /// Ctrl-C.
     Demo(demo::Demo),
     /// Check the installation and suggest fixes. Changes nothing.
     Doctor,

@@ -5,10 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 
-/// Show the whole API on a made-up shop, with `curl`.
-///
-/// Connects two databases, loads the catalog, makes a Mind, asks it in words and in SQL, and exports CSV. Shows the `curl`
-/// command of each step and checks each answer against the databases. Then leaves the server running until Ctrl-C.
+/// The options of `mindhost demo`.
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
     /// Exit after the last step; the exit code is 0 if every answer was right.
