@@ -1,8 +1,8 @@
 //! The service that people write by hand, started beside ours on the same PostgreSQL.
 
-use std::{path::PathBuf, process::Stdio, time::Duration};
+use std::{path::PathBuf, process::Stdio};
 
-use mindhost_tests::{PostgresDatabase, build};
+use mindhost_tests::{PostgresDatabase, build, eventually, free_port};
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
 
@@ -62,16 +62,11 @@ impl Peer {
             .unwrap();
         let url = format!("http://127.0.0.1:{port}");
         let client = reqwest::Client::new();
-        let ready = async {
-            loop {
-                match client.get(format!("{url}/ready")).send().await {
-                    Ok(reply) if reply.status() == 200 => return,
-                    _ => tokio::time::sleep(Duration::from_millis(50)).await,
-                }
-            }
+        let ready = async || {
+            let reply = client.get(format!("{url}/ready")).send().await;
+            reply.ok().map(|reply| reply.status().as_u16())
         };
-        let started = tokio::time::timeout(Duration::from_secs(60), ready).await;
-        assert!(started.is_ok(), "the peer did not start");
+        eventually(ready, |status| *status == Some(200)).await;
         Self { process, url }
     }
 }
@@ -84,12 +79,6 @@ impl Drop for Peer {
             let _ = kill_process_group(group, Signal::KILL);
         }
     }
-}
-
-/// The listener is closed again, so that the service finds the port free.
-fn free_port() -> u16 {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
 }
 
 /// A Python environment of its own, made once.

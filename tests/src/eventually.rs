@@ -10,11 +10,14 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// How often it is looked at.
 const POLL: Duration = Duration::from_millis(20);
 
-/// Looks until what is seen is as expected, and gives it.
+/// Looks until what is seen is as expected, and gives it. The one wait loop of the tests.
 ///
 /// # Panics
 /// When it is not within a minute; says what was seen last.
-pub async fn eventually<T: Debug>(look: impl AsyncFn() -> T, expected: impl Fn(&T) -> bool) -> T {
+pub async fn eventually<T: Debug>(
+    look: impl AsyncFnMut() -> T,
+    expected: impl Fn(&T) -> bool,
+) -> T {
     eventually_within(PATIENCE, look, expected).await
 }
 
@@ -24,7 +27,7 @@ pub async fn eventually<T: Debug>(look: impl AsyncFn() -> T, expected: impl Fn(&
 /// When it is not within `patience`; says what was seen last.
 pub async fn eventually_within<T: Debug>(
     patience: Duration,
-    look: impl AsyncFn() -> T,
+    mut look: impl AsyncFnMut() -> T,
     expected: impl Fn(&T) -> bool,
 ) -> T {
     let deadline = Instant::now() + patience;
@@ -38,5 +41,22 @@ pub async fn eventually_within<T: Debug>(
             "still not as expected after {patience:?}: {seen:?}"
         );
         sleep(POLL).await;
+    }
+}
+
+/// Looks until there is something, in a thread that may wait. None when there is nothing within `patience`.
+pub(crate) fn found_within<T>(
+    patience: Duration,
+    mut look: impl FnMut() -> Option<T>,
+) -> Option<T> {
+    let deadline = Instant::now() + patience;
+    loop {
+        if let Some(found) = look() {
+            return Some(found);
+        }
+        if Instant::now() >= deadline {
+            return None;
+        }
+        std::thread::sleep(POLL / 10);
     }
 }

@@ -156,6 +156,21 @@ impl Host {
         self.running().url.clone()
     }
 
+    /// The URL of the listener for metrics, when `MINDHOST_METRICS__LISTEN` is `127.0.0.1:0`.
+    ///
+    /// # Panics
+    /// When the log names none.
+    pub fn metrics_url(&self) -> String {
+        let log = self.log();
+        let mut lines = log.lines().rev();
+        let line = lines.find(|line| line.contains("metrics are served without a key"));
+        let (_, rest) = line
+            .and_then(|line| line.split_once("127.0.0.1:"))
+            .unwrap_or_else(|| panic!("no listener for metrics in\n{log}"));
+        let end = rest.find(|c: char| !c.is_ascii_digit());
+        format!("http://127.0.0.1:{}", &rest[..end.unwrap_or(rest.len())])
+    }
+
     /// The base URL that clients are configured with.
     pub fn base_url(&self) -> String {
         format!("{}/api/v1", self.url())

@@ -7,14 +7,14 @@ use std::{
         LazyLock,
         atomic::{AtomicU32, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use rustix::process::{Signal, geteuid};
 use serde_json::{Value, json};
 use tokio_postgres::{Client, Config, NoTls};
 
-use crate::{Process, process::spawn_with, sweep};
+use crate::{Process, eventually::found_within, free_port, process::spawn_with, sweep};
 
 const INSTALL: &str =
     "PostgreSQL is not installed; `just setup` installs it (apt-get install -y postgresql)";
@@ -156,25 +156,21 @@ impl Postgres {
     }
 
     fn wait(&mut self) {
-        let deadline = Instant::now() + STARTUP;
         // The server writes this line when it takes connections, and `ready` into its pid file.
         let pid_file = self.folder.join("data/postmaster.pid");
-        while !std::fs::read_to_string(&pid_file)
-            .is_ok_and(|text| text.lines().nth(7) == Some("ready   "))
-        {
-            let log = || std::fs::read_to_string(self.folder.join("log")).unwrap_or_default();
-            assert!(
-                self.process.ended().is_none(),
-                "PostgreSQL did not start:\n{}",
-                log()
-            );
-            assert!(
-                Instant::now() < deadline,
-                "PostgreSQL is not ready after {STARTUP:?}:\n{}",
-                log()
-            );
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        let log_file = self.folder.join("log");
+        let log = || std::fs::read_to_string(&log_file).unwrap_or_default();
+        let ready = found_within(STARTUP, || {
+            let ended = self.process.ended();
+            assert!(ended.is_none(), "PostgreSQL did not start:\n{}", log());
+            let pid = std::fs::read_to_string(&pid_file).ok()?;
+            (pid.lines().nth(7) == Some("ready   ")).then_some(())
+        });
+        assert!(
+            ready.is_some(),
+            "PostgreSQL is not ready after {STARTUP:?}:\n{}",
+            log()
+        );
     }
 }
 
@@ -346,11 +342,6 @@ fn write_private(path: &Path, text: &str) {
         .open(path);
     file.and_then(|mut file| file.write_all(text.as_bytes()))
         .expect("a private file");
-}
-
-fn free_port() -> u16 {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
-    listener.local_addr().expect("its address").port()
 }
 
 fn must(what: &str, command: &mut Command) {

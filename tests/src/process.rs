@@ -8,10 +8,12 @@ use std::{
     ffi::OsString,
     process::{Child, Command, ExitStatus},
     sync::{LazyLock, mpsc},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use rustix::process::{Pid, Signal, kill_process};
+
+use crate::eventually::found_within;
 
 type Job = (Command, mpsc::SyncSender<std::io::Result<Child>>);
 
@@ -116,15 +118,11 @@ impl Process {
     /// Asks it to stop, and kills it when it has not within `patience`. Returns the status of a clean end.
     pub fn stop(&mut self, patience: Duration) -> Option<ExitStatus> {
         self.signal(self.stop);
-        let deadline = Instant::now() + patience;
-        while Instant::now() < deadline {
-            if let Some(status) = self.ended() {
-                return Some(status);
-            }
-            std::thread::sleep(Duration::from_millis(2));
+        let status = found_within(patience, || self.ended());
+        if status.is_none() {
+            self.kill();
         }
-        self.kill();
-        None
+        status
     }
 }
 

@@ -3,10 +3,10 @@
 use std::{
     io::{Read, Write},
     net::TcpStream,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-use crate::Process;
+use crate::{Process, eventually::found_within};
 
 /// A server is ready within this time, compilation of all plugins included.
 const STARTUP: Duration = Duration::from_secs(180);
@@ -16,23 +16,24 @@ const STARTUP: Duration = Duration::from_secs(180);
 /// # Panics
 /// When the server ends before, or takes too long.
 pub fn wait(process: &mut Process, log: impl Fn() -> String) -> String {
-    let deadline = Instant::now() + STARTUP;
-    loop {
-        if let Some(url) = address(&log()).filter(|address| is_ready(address)) {
-            return format!("http://{url}");
-        }
-        if let Some(status) = process.ended() {
+    let ready = found_within(STARTUP, || {
+        let ready = address(&log()).filter(|address| is_ready(address));
+        if ready.is_none()
+            && let Some(status) = process.ended()
+        {
             panic!(
                 "the host ended before it was ready ({status}); its log:\n{}",
                 log()
             );
         }
-        assert!(
-            Instant::now() < deadline,
+        ready
+    });
+    match ready {
+        Some(address) => format!("http://{address}"),
+        None => panic!(
             "the host is not ready after {STARTUP:?}; its log:\n{}",
             log()
-        );
-        std::thread::sleep(Duration::from_millis(2));
+        ),
     }
 }
 

@@ -1,13 +1,10 @@
-//! A registry for OCI artifacts: the real `docker-registry`, on a free port and with a folder of its own.
+//! A registry for OCI artifacts: the real `docker-registry`, on a port that it chooses and with a folder of its own.
 
-use std::{
-    net::TcpListener,
-    time::{Duration, Instant},
-};
+use std::time::Duration;
 
 use tempfile::TempDir;
 
-use crate::{Process, spawn};
+use crate::{Process, eventually::found_within, spawn};
 
 /// How long it may take to start.
 const STARTUP: Duration = Duration::from_secs(20);
@@ -28,29 +25,27 @@ impl OciRegistry {
     /// When it is not installed or does not start.
     pub fn start() -> Self {
         let folder = TempDir::new().expect("a folder");
-        let port = TcpListener::bind("127.0.0.1:0")
-            .and_then(|listener| listener.local_addr())
-            .expect("a free port")
-            .port();
         let config = folder.path().join("config.yml");
         let text = format!(
-            "version: 0.1\nlog:\n  level: error\nstorage:\n  filesystem:\n    rootdirectory: {}\nhttp:\n  addr: 127.0.0.1:{port}\n",
+            "version: 0.1\nlog:\n  level: info\nstorage:\n  filesystem:\n    rootdirectory: {}\n\
+             http:\n  addr: 127.0.0.1:0\n",
             folder.path().join("data").display()
         );
         std::fs::write(&config, text).expect("a configuration");
-        let log = std::fs::File::create(folder.path().join("log")).expect("a log");
+        let log_file = folder.path().join("log");
+        let log = std::fs::File::create(&log_file).expect("a log");
         let errors = log.try_clone().expect("the log once more");
         let process = spawn("docker-registry", |command| {
             command.arg("serve").arg(&config).stdout(log).stderr(errors);
         });
-        let deadline = Instant::now() + STARTUP;
-        while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(
-                Instant::now() < deadline,
-                "docker-registry does not answer; `just setup` installs it"
-            );
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        let log = || std::fs::read_to_string(&log_file).unwrap_or_default();
+        let port = found_within(STARTUP, || port(&log()));
+        let port = port.unwrap_or_else(|| {
+            panic!(
+                "docker-registry does not start; `just setup` installs it: {}",
+                log()
+            )
+        });
         Self {
             _process: process,
             _folder: folder,
@@ -62,4 +57,10 @@ impl OciRegistry {
     pub fn reference(&self, path: &str) -> String {
         format!("oci://127.0.0.1:{}/{path}", self.port)
     }
+}
+
+/// The port that it says in its log to listen on.
+fn port(log: &str) -> Option<u16> {
+    let (_, rest) = log.split_once("listening on 127.0.0.1:")?;
+    rest.split_once('"')?.0.parse().ok()
 }

@@ -1,6 +1,6 @@
 //! `/metrics`
 
-use std::{collections::HashMap, net::TcpListener, process::Stdio};
+use std::{collections::HashMap, process::Stdio};
 
 use mindhost_tests::{Host, build, json};
 use reqwest::Method;
@@ -52,6 +52,14 @@ impl Figures {
         }
         sum
     }
+}
+
+/// How many requests of keys are under way; the one that asks is one of them.
+pub async fn under_way(host: &Host) -> u64 {
+    let text = host.request(Method::GET, "/metrics").await.text();
+    let mut lines = text.lines();
+    let line = lines.find_map(|line| line.strip_prefix("mindhost_requests_under_way "));
+    line.unwrap().parse().unwrap()
 }
 
 #[tokio::test]
@@ -115,17 +123,13 @@ async fn what_clients_make_up_makes_no_series() {
 
 #[tokio::test]
 async fn a_listener_of_their_own_needs_no_key_and_serves_nothing_else() {
-    let free = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
-    let host = Host::builder().env("MINDHOST_METRICS__LISTEN", free.to_string());
+    let host = Host::builder().env("MINDHOST_METRICS__LISTEN", "127.0.0.1:0");
     let host = host.start().await;
     host.request(Method::GET, "/metrics")
         .without_key()
         .await
         .expect_error(401, "invalid_api_key");
-    let url = format!("http://{free}");
+    let url = host.metrics_url();
     let reply = reqwest::get(format!("{url}/metrics")).await.unwrap();
     assert_eq!(reply.status(), 200);
     let figures = Figures::of(&reply.text().await.unwrap()).await;

@@ -1,6 +1,6 @@
 //! `/minds`
 
-use mindhost_tests::{Host, Value, json};
+use mindhost_tests::{Host, Value, eventually, json};
 
 use crate::stores;
 
@@ -58,12 +58,14 @@ async fn making_a_mind_loads_what_was_never_loaded_of_its_tables() {
     let shop = host.sqlite("shop", SHOP).await;
     assert_eq!(shop.table("item").await["status"], "NOT_CATALOGED");
     host.mind("items").tables("shop", &["item"]).create().await;
-    let mut shown = host.get("/minds/items").await.json();
-    while shown["status"]["overall_status"] != "COMPLETED" {
-        assert!(shown["status"]["overall_status"] != "FAILED", "{shown}");
-        tokio::task::yield_now().await;
-        shown = host.get("/minds/items").await.json();
-    }
+    let shown = eventually(
+        async || host.get("/minds/items").await.json(),
+        |mind| {
+            ["COMPLETED", "FAILED"].contains(&mind["status"]["overall_status"].as_str().unwrap())
+        },
+    )
+    .await;
+    assert_eq!(shown["status"]["overall_status"], "COMPLETED", "{shown}");
     assert_eq!(shown["status"]["progress"], 1.0);
     assert_eq!(shown["status"]["active_flow_runs"], 0);
     assert_eq!(shop.table("item").await["status"], "COMPLETED");

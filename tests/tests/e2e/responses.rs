@@ -15,7 +15,7 @@ mod stream;
 mod unfinished;
 mod words;
 
-use mindhost_tests::{Host, Mind};
+use mindhost_tests::{Host, Mind, ScriptedModel, Turn};
 use serde_json::{Value, json};
 
 /// Two tables, small enough to know by heart.
@@ -36,6 +36,15 @@ pub async fn shop() -> (Host, Mind) {
         .create()
         .await;
     (host, mind)
+}
+
+/// A Mind `told` over the shop, whose model plays these turns.
+async fn told(host: &Host, turns: impl IntoIterator<Item = Turn>) -> ScriptedModel {
+    let model = ScriptedModel::start(turns).await;
+    host.scripted_provider("scripted", &model).await;
+    let mind = host.mind("told").datasource("shop").provider("scripted");
+    mind.create().await;
+    model
 }
 
 #[tokio::test]

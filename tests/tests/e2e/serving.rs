@@ -1,6 +1,6 @@
 //! Connections, whatever is asked over them: nobody needs a key to open one.
 
-use std::time::Duration;
+use std::{pin::pin, time::Duration};
 
 use mindhost_tests::{Host, eventually};
 use reqwest::Method;
@@ -64,11 +64,12 @@ async fn what_rests_after_a_request_is_closed_and_what_goes_on_is_not() {
     let closed =
         tokio::spawn(async move { [rest_of(&mut resting).await, rest_of(&mut half).await] });
     let mut buffer = [0; 4096];
-    while !closed.is_finished() {
+    let ask = async || {
         busy.write_all(request.as_bytes()).await.unwrap();
         assert!(busy.read(&mut buffer).await.unwrap() > 0);
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+        closed.is_finished()
+    };
+    eventually(ask, |is_finished| *is_finished).await;
     for answers in closed.await.unwrap() {
         assert_eq!(answers.matches("HTTP/1.1 200").count(), 1, "{answers}");
     }
@@ -99,14 +100,11 @@ async fn what_rests_makes_room_and_what_is_under_way_does_not() {
     );
     let mut first = connect(&host, &head).await;
     let mut second = connect(&host, &head).await;
-    let health = tokio::spawn({
-        let host = host.clone();
-        async move { is_healthy(&host).await }
-    });
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    assert!(!health.is_finished(), "both connections are in use");
+    let mut health = pin!(is_healthy(&host));
+    let early = timeout(Duration::from_secs(1), &mut health).await;
+    assert!(early.is_err(), "both connections are in use");
     first.write_all(b"}").await.unwrap();
-    health.await.unwrap();
+    health.await;
     let answer = rest_of(&mut first).await;
     assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
     second.write_all(b"}").await.unwrap();
@@ -165,21 +163,16 @@ async fn a_server_that_ends_waits_for_no_one_who_asks_nothing() {
 
 #[tokio::test]
 async fn the_listener_for_metrics_has_connections_of_its_own() {
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = free.local_addr().unwrap();
-    drop(free);
     let host = Host::builder()
-        .env("MINDHOST_METRICS__LISTEN", address.to_string())
+        .env("MINDHOST_METRICS__LISTEN", "127.0.0.1:0")
         .env("MINDHOST_SERVER__MAX_CONNECTIONS", "1")
         .start()
         .await;
     let head = "POST /api/v1/minds HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n";
     let _held = connect(&host, head).await;
+    let url = host.metrics_url();
     for path in ["/healthz", "/readyz", "/metrics"] {
-        let seen = async || {
-            let reply = reqwest::get(format!("http://{address}{path}")).await;
-            reply.ok().map(|reply| reply.status().as_u16())
-        };
-        eventually(seen, |status| *status == Some(200)).await;
+        let reply = reqwest::get(format!("{url}{path}")).await.unwrap();
+        assert_eq!(reply.status(), 200, "{path}");
     }
 }

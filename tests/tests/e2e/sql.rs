@@ -42,6 +42,7 @@ fn list(file: &str) -> Vec<Listed> {
             text.push('\n');
         }
     }
+    assert_eq!(text.trim(), "", "a statement without its end");
     statements
 }
 

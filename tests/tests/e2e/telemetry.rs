@@ -1,10 +1,12 @@
 //! Traces, as a collector gets them.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
 
 use axum::{Router, body::Bytes, extract::State, routing::post};
 use mindhost_tests::{Host, eventually};
-use reqwest::Method;
 
 /// A collector that keeps what it was sent.
 #[derive(Clone, Default)]
@@ -77,16 +79,24 @@ async fn the_last_spans_are_sent_before_the_server_ends() {
 }
 
 #[tokio::test]
-async fn a_collector_that_is_away_holds_nobody_up() {
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", free.local_addr().unwrap());
-    drop(free);
-    let host = Host::builder().env("MINDHOST_TELEMETRY__OTLP_ENDPOINT", url);
-    let host = host.start().await;
-    for _ in 0..20 {
-        host.request(Method::GET, "/healthz")
-            .await
-            .expect_status(200);
+async fn a_collector_that_is_away_or_silent_holds_nobody_up() {
+    // Nobody listens on the first port; the second takes connections and never answers.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = silent.local_addr().unwrap().port();
+    for port in [1, port] {
+        let url = format!("http://127.0.0.1:{port}");
+        let host = Host::builder().env("MINDHOST_TELEMETRY__OTLP_ENDPOINT", url);
+        let host = host.start().await;
+        let begun = Instant::now();
+        for _ in 0..20 {
+            host.get("/minds").await.expect_status(200);
+        }
+        // The time limit of an export is ten seconds; a request that waited for one would take longer.
+        assert!(
+            begun.elapsed() < Duration::from_secs(10),
+            "{:?}",
+            begun.elapsed()
+        );
+        assert!(host.shut_down().await, "{}", host.log());
     }
-    assert!(host.shut_down().await);
 }

@@ -1,33 +1,22 @@
 //! `/usage`
 
-use std::time::Duration;
-
-use mindhost_tests::{Host, ScriptedModel, Turn, Value, json};
+use mindhost_tests::{Host, ScriptedModel, Turn, Value, eventually, json};
 
 use crate::stores;
 
-/// Reads the line of a key and a Mind until it is as expected.
+/// Waits until the line of a key and a Mind is as expected.
 async fn until(host: &Host, key: &str, mind: Value, expected: Value) {
-    let mut last = Value::Null;
-    let seen = tokio::time::timeout(Duration::from_secs(30), async {
-        loop {
-            last = host.get("/usage").await.expect_status(200).json();
-            let lines = last["data"].as_array().unwrap();
-            let mut lines = lines
-                .iter()
-                .filter(|line| line["key_name"] == key && line["mind"] == mind);
-            let fits = |line: &Value| {
-                let mut fields = expected.as_object().unwrap().iter();
-                fields.all(|(name, value)| line[name] == *value)
-            };
-            if lines.any(fits) {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    });
-    let in_time = seen.await.is_ok();
-    assert!(in_time, "{key} and {mind} never came to {expected}: {last}");
+    let lines = async || -> Vec<Value> {
+        let usage = host.get("/usage").await.expect_status(200).json();
+        let lines = usage["data"].as_array().unwrap().iter();
+        let of_both = lines.filter(|line| line["key_name"] == key && line["mind"] == mind);
+        of_both.cloned().collect()
+    };
+    let fits = |line: &Value| {
+        let mut fields = expected.as_object().unwrap().iter();
+        fields.all(|(name, value)| line[name] == *value)
+    };
+    eventually(lines, |lines| lines.iter().any(fits)).await;
 }
 
 #[tokio::test]
@@ -69,10 +58,10 @@ async fn requests_rows_and_bytes_are_counted_for_each_key_and_mind() {
 
         let own = host.get("/usage").key(text).await.expect_status(200).json();
         let own = own["data"].as_array().unwrap();
-        assert!(
-            own.iter().all(|line| line["key_id"] == key["id"]),
-            "{own:?}"
-        );
+        assert!(!own.is_empty());
+        for line in own {
+            assert_eq!(line["key_id"], key["id"], "{line}");
+        }
         let past = host
             .get("/usage?from=2020-01-01&until=2020-12-31")
             .await
@@ -100,7 +89,8 @@ async fn tokens_of_the_model_are_counted_also_when_the_answer_fails() {
     let mind = host.mind("clerk").datasource("shop").provider("scripted");
     let mind = mind.create().await;
     mind.ask("How many?").await.expect_status(200);
-    assert_ne!(mind.ask("And now?").await.status, 200);
+    let failed = mind.ask("And now?").await;
+    failed.expect_error(502, "upstream_error");
     // The scripted model says 11 and 7 a turn.
     let used = json!({"input_tokens": 22, "output_tokens": 14, "requests": 2});
     until(&host, "MINDHOST_ADMIN_KEY", json!("clerk"), used).await;
@@ -152,12 +142,9 @@ async fn tokens_of_the_model_are_counted_also_when_nobody_waits_for_the_end() {
     while stream.next().await.is_some() {}
     until(&host, "MINDHOST_ADMIN_KEY", json!("late"), used).await;
     let lines = host.get("/usage").await.json();
-    let lines = lines["data"].as_array().unwrap().iter();
-    for line in lines.filter(|line| {
-        ["left", "cancelled", "late"]
-            .iter()
-            .any(|mind| line["mind"] == *mind)
-    }) {
+    let lines = lines["data"].as_array().unwrap();
+    for mind in ["left", "cancelled", "late"] {
+        let line = lines.iter().find(|line| line["mind"] == mind).unwrap();
         assert_ne!(line["input_tokens"], 0, "{line}");
     }
 }
@@ -189,9 +176,13 @@ async fn an_answer_that_is_repeated_counts_for_its_mind() {
 #[tokio::test]
 async fn what_was_used_is_kept_when_the_server_stops() {
     let host = Host::start().await;
-    host.get("/minds").await.expect_status(200);
+    for _ in 0..3 {
+        host.get("/minds").await.expect_status(200);
+    }
     assert!(host.shut_down().await);
     host.restart().await;
+    // The question itself is at most one more: none of the three was lost, none is there twice.
     let kept = host.get("/usage").await.expect_status(200).json();
-    assert!(kept["data"][0]["requests"].as_u64().unwrap() >= 1, "{kept}");
+    let requests = kept["data"][0]["requests"].as_u64().unwrap();
+    assert!((3..=4).contains(&requests), "{kept}");
 }

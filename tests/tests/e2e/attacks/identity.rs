@@ -84,11 +84,20 @@ async fn client_without_a_proxy_cannot_choose_its_address() {
         let request = host.get("/minds").key("mh_guess");
         request.header("x-forwarded-for", address).await
     };
-    guess("203.0.113.1").await.expect_status(401);
-    guess("203.0.113.2").await.expect_status(401);
-    guess("203.0.113.3").await.expect_status(429);
+    for address in ["203.0.113.1", "203.0.113.2"] {
+        guess(address).await.expect_error(401, "invalid_api_key");
+    }
+    let error = guess("203.0.113.3")
+        .await
+        .expect_error(429, "rate_limit_exceeded");
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("limits.failed_logins"), "{message}");
     // A request without a key is no guess.
-    host.get("/minds").without_key().await.expect_status(401);
+    let keyless = host.get("/minds").without_key().await;
+    keyless.expect_error(401, "invalid_api_key");
+    let noted = async || failed_logins(&host).await;
+    let noted = eventually(noted, |noted| !noted.is_empty()).await;
+    assert_eq!(noted, ["127.0.0.1"]);
 }
 
 #[tokio::test]

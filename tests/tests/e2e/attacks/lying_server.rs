@@ -34,7 +34,9 @@ async fn check_plugin(host: &Host, plugin: &str) {
     let usage = usage.expect_status(200).json();
     let version = &usage["since_start"][0];
     assert_eq!(version["health"]["status"], "ok", "{usage}");
-    for target in version["targets"].as_array().unwrap() {
+    let targets = version["targets"].as_array().unwrap();
+    assert!(!targets.is_empty(), "{usage}");
+    for target in targets {
         assert_eq!(target["figures"]["plugin_errors"], 0, "{usage}");
         assert_eq!(target["figures"]["traps"], 0, "{usage}");
     }

@@ -9,7 +9,7 @@ use tokio::{
     time::sleep,
 };
 
-use crate::responses::SHOP;
+use crate::{metrics::under_way, responses::SHOP};
 
 /// Resident memory of the server, in KiB.
 fn resident(host: &Host) -> u64 {
@@ -22,14 +22,14 @@ fn resident(host: &Host) -> u64 {
 /// The same when it does not grow any more.
 async fn settled(host: &Host) -> u64 {
     let mut before = resident(host);
-    loop {
+    let look = async || {
         sleep(Duration::from_millis(500)).await;
         let now = resident(host);
-        if now <= before + 256 {
-            return now;
-        }
-        before = now;
-    }
+        (std::mem::replace(&mut before, now), now)
+    };
+    eventually(look, |(before, now)| *now <= before + 256)
+        .await
+        .1
 }
 
 /// What is not sent yet of all connections of this machine, in KiB of the system's memory.
@@ -52,15 +52,6 @@ async fn silent(host: &Host, path: &str) -> TcpStream {
     );
     stream.write_all(request.as_bytes()).await.unwrap();
     stream
-}
-
-async fn under_way(host: &Host) -> u64 {
-    let text = host.request(reqwest::Method::GET, "/metrics").await.text();
-    let line = text
-        .lines()
-        .find(|line| line.starts_with("mindhost_requests_under_way"));
-    let number = line.and_then(|line| line.rsplit(' ').next());
-    number.unwrap().parse().unwrap()
 }
 
 /// Readers of a long answer that read nothing cost little more than its text each.

@@ -1,8 +1,6 @@
 //! A tenant whose database lies and breaks its connector wants to take the connector from the others.
 
-use std::time::Duration;
-
-use mindhost_tests::{Builder, Host, Value, build, json};
+use mindhost_tests::{Builder, Host, Value, build, eventually, json};
 
 /// With the hostile guest, and no patience.
 fn host() -> Builder {
@@ -15,7 +13,6 @@ fn host() -> Builder {
 
 /// A workspace with a datasource that breaks its plugin where it is asked, or nowhere.
 struct Tenant {
-    name: String,
     /// The text of its admin's key.
     admin: String,
 }
@@ -28,7 +25,6 @@ impl Tenant {
         let key = json!({"name": "admin", "role": "admin"});
         let key = host.post(&keys, key).await.expect_status(201).json();
         let tenant = Self {
-            name: name.to_owned(),
             admin: key["key"].as_str().unwrap().to_owned(),
         };
         let data = json!({"mode": mode, "at": "check"});
@@ -49,17 +45,8 @@ impl Tenant {
 
     /// Has its datasource fail until the version is in quarantine.
     async fn fail(&self, host: &Host) {
-        let mut last = Value::Null;
-        let seen = tokio::time::timeout(Duration::from_secs(60), async {
-            loop {
-                last = self.check(host).await;
-                if last.to_string().contains("quarantine") {
-                    return;
-                }
-            }
-        });
-        let in_time = seen.await.is_ok();
-        assert!(in_time, "no quarantine for {}: {last}", self.name);
+        let is_told = |status: &Value| status.to_string().contains("quarantine");
+        eventually(async || self.check(host).await, is_told).await;
     }
 
     /// Has its datasource behave again.

@@ -284,8 +284,8 @@ async fn a_rest_api_has_sql_too() {
     let sql = "SELECT max(id) FROM orders WHERE status = 'paid' AND id < 100";
     assert_eq!(mind.rows(sql).await, [[json!(96)]]);
     let asked = asked.lock().unwrap();
-    assert!(
-        asked.iter().all(|query| query["status"] == "paid"),
-        "{asked:?}"
-    );
+    assert!(!asked.is_empty());
+    for query in asked.iter() {
+        assert_eq!(query["status"], "paid", "{asked:?}");
+    }
 }

@@ -1,12 +1,11 @@
 //! `sdk/docs/guide.md`, done as it says: every block of it, in its order, against a real server.
 
 use std::{
-    net::TcpListener,
     path::Path,
     process::{Command, Stdio},
 };
 
-use mindhost_tests::{build, expect_success};
+use mindhost_tests::{build, expect_success, free_port};
 use tempfile::TempDir;
 
 /// What stands between the outputs of two blocks.
@@ -90,12 +89,7 @@ fn run(script: &Path, folder: &Path) -> std::process::Output {
             "CARGO_TARGET_DIR",
             build::target_dir().join("projects/rust"),
         )
-        .env("PORT", free_port())
+        .env("PORT", free_port().to_string())
         .env("LISTEN", format!("127.0.0.1:{}", free_port()));
     command.output().unwrap()
-}
-
-fn free_port() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port().to_string()
 }

@@ -1,8 +1,6 @@
 //! Plugins that keep failing.
 
-use std::time::Duration;
-
-use mindhost_tests::{Builder, Host, Reply, Value, Version, build, json, served_by};
+use mindhost_tests::{Builder, Host, Reply, Value, Version, build, eventually, json, served_by};
 
 use crate::metrics::Figures;
 
@@ -31,18 +29,11 @@ async fn check(host: &Host, name: &str) -> Value {
 
 /// Has a datasource fail until what comes of it has these words.
 async fn fail_until(host: &Host, name: &str, words: &str) {
-    let mut last = Value::Null;
-    let seen = tokio::time::timeout(Duration::from_secs(60), async {
-        loop {
-            last = check(host, name).await;
-            let message = last["error_message"].as_str().unwrap_or_default();
-            if message.contains(words) {
-                return;
-            }
-        }
-    });
-    let in_time = seen.await.is_ok();
-    assert!(in_time, "`{name}` never came to `{words}`: {last}");
+    let says = |status: &Value| {
+        let message = status["error_message"].as_str();
+        message.is_some_and(|message| message.contains(words))
+    };
+    eventually(async || check(host, name).await, says).await;
 }
 
 async fn health(host: &Host) -> Value {

@@ -1,18 +1,10 @@
 //! Answers that go on without their caller, and streams that are picked up again.
 
 use futures_util::StreamExt;
-use mindhost_tests::{Event, EventStream, Gate, Host, ScriptedModel, Turn, eventually};
+use mindhost_tests::{Event, EventStream, Gate, Host, Turn, eventually};
 use serde_json::{Value, json};
 
-use super::{running::id, shop, stream::status_once_ended};
-
-async fn told(host: &Host, turns: impl IntoIterator<Item = Turn>) -> ScriptedModel {
-    let model = ScriptedModel::start(turns).await;
-    host.scripted_provider("scripted", &model).await;
-    let mind = host.mind("told").datasource("shop").provider("scripted");
-    mind.create().await;
-    model
-}
+use super::{running::id, shop, stream::status_once_ended, told};
 
 fn in_background(stream: bool) -> Value {
     json!({"model": "told", "input": "How many?", "background": true, "stream": stream})

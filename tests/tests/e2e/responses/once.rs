@@ -1,16 +1,8 @@
 //! `Idempotency-Key`: a request that comes twice is done once.
 
-use mindhost_tests::{EventStream, Gate, Host, Reply, Request, ScriptedModel, Turn, Value, json};
+use mindhost_tests::{EventStream, Gate, Host, Reply, Request, Turn, Value, json};
 
-use super::shop;
-
-async fn told(host: &Host, turns: impl IntoIterator<Item = Turn>) -> ScriptedModel {
-    let model = ScriptedModel::start(turns).await;
-    host.scripted_provider("scripted", &model).await;
-    let mind = host.mind("told").datasource("shop").provider("scripted");
-    mind.create().await;
-    model
-}
+use super::{shop, told};
 
 fn named(request: Request) -> Request {
     request.header("idempotency-key", "0190-once")

@@ -4,11 +4,19 @@
 
 use std::time::Duration;
 
-use mindhost_tests::{Host, Mind, Postgres, PostgresDatabase, Request, ScriptedModel, Turn};
+use mindhost_tests::{
+    Host, Mind, Postgres, PostgresDatabase, Request, ScriptedModel, Turn, eventually,
+    eventually_within,
+};
 use serde_json::json;
 use tokio_postgres::Client;
 
 const SLOW: &str = "SELECT a FROM held ORDER BY a";
+
+/// What a statement counts.
+async fn count_of(client: &Client, query: &str) -> i64 {
+    client.query_one(query, &[]).await.unwrap().get(0)
+}
 
 /// A Mind over one table, and a session that can lock it.
 struct Held {
@@ -52,20 +60,8 @@ impl Held {
         let waiting = "SELECT count(*) FROM pg_stat_activity
              WHERE usename = current_user AND wait_event_type = 'Lock'";
         let watcher = self.database.client().await;
-        let seen = async {
-            while watcher
-                .query_one(waiting, &[])
-                .await
-                .unwrap()
-                .get::<_, i64>(0)
-                != count
-            {
-                tokio::task::yield_now().await;
-            }
-        };
-        tokio::time::timeout(Duration::from_secs(30), seen)
-            .await
-            .unwrap_or_else(|_| panic!("never {count} statements; {}", self.host.log()));
+        let seen = async || count_of(&watcher, waiting).await;
+        eventually(seen, |seen| *seen == count).await;
     }
 
     /// Sends a request, goes away while its statement waits, and sees the statement end.
@@ -123,21 +119,13 @@ async fn a_statement_that_has_hardly_begun_ends_too() {
     }
     let running = "SELECT count(*) FROM pg_stat_activity
          WHERE usename = current_user AND state = 'active' AND pid <> pg_backend_pid()";
-    let ended = async {
-        let count = async || {
-            watcher
-                .query_one(running, &[])
-                .await
-                .unwrap()
-                .get::<_, i64>(0)
-        };
-        while count().await > 0 {
-            tokio::task::yield_now().await;
-        }
-    };
     // A statement that nobody stops runs for a minute, its time limit.
-    let ended = tokio::time::timeout(Duration::from_secs(20), ended).await;
-    assert!(ended.is_ok(), "{}", held.host.log());
+    eventually_within(
+        Duration::from_secs(20),
+        async || count_of(&watcher, running).await,
+        |count| *count == 0,
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -191,9 +179,11 @@ async fn an_answer_under_way_may_finish_before_the_server_ends() {
         let host = held.host.clone();
         async move { host.shut_down().await }
     });
-    while !held.host.log().contains("no new connections") {
-        tokio::task::yield_now().await;
-    }
+    eventually(
+        async || held.host.log(),
+        |log| log.contains("no new connections"),
+    )
+    .await;
     held.unlock().await;
     let reply = client.await.unwrap().unwrap().expect_status(200);
     assert_eq!(reply.json()["output"][0]["data"], json!([[1], [2]]));

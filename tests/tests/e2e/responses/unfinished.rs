@@ -1,19 +1,11 @@
 //! Answers that do not come to their end: what is kept of them, and how a client goes on.
 
-use mindhost_tests::{Gate, Host, ScriptedModel, Turn, eventually};
+use mindhost_tests::{Gate, Host, Turn, eventually};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{SHOP, running::id, shop};
+use super::{SHOP, running::id, shop, told};
 use crate::stores;
-
-async fn told(host: &Host, turns: impl IntoIterator<Item = Turn>) -> ScriptedModel {
-    let model = ScriptedModel::start(turns).await;
-    host.scripted_provider("scripted", &model).await;
-    let mind = host.mind("told").datasource("shop").provider("scripted");
-    mind.create().await;
-    model
-}
 
 async fn ask(host: &Host, fields: Value) -> mindhost_tests::Reply {
     let mut body = json!({"model": "told"});
@@ -276,17 +268,22 @@ async fn a_page_may_send_the_headers_of_its_client() {
         )
         .start()
         .await;
-    let reply = host
-        .request(Method::OPTIONS, "/api/v1/responses")
-        .header("origin", "https://app.example.com")
-        .header("access-control-request-method", "POST")
-        .header(
-            "access-control-request-headers",
-            "authorization,x-stainless-retry-count",
-        )
-        .await;
-    assert_eq!(
-        reply.header("access-control-allow-headers"),
-        "authorization,x-stainless-retry-count"
-    );
+    let headers = "authorization,x-stainless-retry-count";
+    let ask = async |origin: &str| {
+        host.request(Method::OPTIONS, "/api/v1/responses")
+            .without_key()
+            .header("origin", origin)
+            .header("access-control-request-method", "POST")
+            .header("access-control-request-headers", headers)
+            .await
+    };
+    let allowed = ask("https://app.example.com").await.expect_status(200);
+    assert_eq!(allowed.header("access-control-allow-headers"), headers);
+    let origin = allowed.header("access-control-allow-origin");
+    assert_eq!(origin, "https://app.example.com");
+    let methods = allowed.header("access-control-allow-methods");
+    assert!(methods.contains("POST"), "{methods}");
+    // A page of anybody else may not.
+    let foreign = ask("https://evil.example.com").await;
+    assert_eq!(foreign.header("access-control-allow-origin"), "");
 }
