@@ -10,182 +10,112 @@ use std::sync::Arc;
 
 use axum::{
     body::Body,
-    extract::{FromRef, Request, State},
+    extract::{Request, State},
     http::{Extensions, HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
 use http_body::Body as _;
-use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
 pub(super) use self::noted::{Made, MadeIn, Tool};
-use self::{arriving::Arriving, counted::Counted, noted::Noted, rights::Rights};
+use self::{arriving::Arriving, counted::Counted, noted::Noted};
 use super::{
     AppState,
     middleware::{ClientAddress, RequestId},
     remote,
+    routes::Rules,
 };
 use mindhost_base::{
-    config::Config,
     detached_task::Detaching,
     error::{Code, Error, Result},
 };
-use mindhost_core::{
-    audit::Audit,
-    auth::{
-        Auth, Caller,
-        failed_logins::FailedLogins,
-        limits::{Limits, Place},
-    },
-    usage::Usage,
-};
+use mindhost_core::auth::{Caller, limits::Place};
 use mindhost_plugins::served::Served;
-use mindhost_runtime::policy::Locality;
 
 /// Which versions of plugins an answer came from, as far as it is known when its headers are sent.
 const SERVED_BY: HeaderName = HeaderName::from_static("x-mindhost-plugins");
 
-/// What the admission needs.
+/// The admission to one route.
 #[derive(Clone)]
-pub(super) struct Gate {
-    auth: Arc<Auth>,
-    config: Arc<Config>,
-    limits: Arc<Limits>,
-    failed_logins: Arc<FailedLogins>,
-    locality: Arc<Locality>,
-    audit: Audit,
-    usage: Usage,
-    rights: Rights,
-    tasks: TaskTracker,
-}
-
-impl FromRef<AppState> for Gate {
-    fn from_ref(state: &AppState) -> Self {
-        Self {
-            auth: state.auth.clone(),
-            config: state.config.clone(),
-            limits: state.limits.clone(),
-            failed_logins: state.failed_logins.clone(),
-            locality: state.locality.clone(),
-            audit: state.audit.clone(),
-            usage: state.usage.clone(),
-            rights: Rights::from_ref(state),
-            tasks: state.shutdown.tasks.clone(),
-        }
-    }
+pub(super) struct Admission {
+    state: AppState,
+    rules: Arc<Rules>,
 }
 
 /// Lets a request in, and notes and counts what came of it. Handlers take the caller from the request.
-pub(super) async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Response {
-    gate.look_for_strangers(&request);
-    let caller = match gate.caller(request.headers(), request.extensions()).await {
+pub(super) async fn admit(
+    State(admission): State<Admission>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let Admission { state, rules } = &admission;
+    look_for_strangers(state, &request);
+    let caller = match caller(state, request.headers(), request.extensions()).await {
         Ok(caller) => caller,
         Err(error) => return ApiError(error).into_response(),
     };
-    let place = match gate.limits.enter(&caller.key_id) {
+    let place = match state.limits.enter(&caller.key_id) {
         Ok(place) => place,
         Err(error) => return ApiError(error).into_response(),
     };
-    let configured = gate.config.admin_key.get();
-    let noted = Noted::of(&mut request, &caller, &gate.audit, configured);
+    let configured = state.config.admin_key.get();
+    let noted = Noted::of(&mut request, rules, &caller, &state.audit, configured);
     let is_act = noted.as_ref().is_some_and(Noted::is_act);
     request.extensions_mut().insert(caller.clone());
-    let tasks = gate.tasks.clone();
-    let answer = answer(gate, caller, request, next, noted, place);
+    let tasks = state.shutdown.tasks.clone();
+    let answer = admission.answer(caller, request, next, noted, place);
     if !is_act {
         return answer.await;
     }
-    // Whoever leaves does not leave an act without its note: it goes on to its end, and a shutdown waits for it.
+    // If the client disconnects, an act goes on to its end and is audited; a shutdown waits for it.
     let answer = tasks.track_future(answer.in_current_span());
     Detaching::new(answer).await
 }
 
-/// The answer, once its note was taken. The key's place is given back with the last byte of it.
-async fn answer(
-    gate: Gate,
-    caller: Caller,
-    request: Request,
-    next: Next,
-    noted: Option<Noted>,
-    place: Place,
-) -> Response {
-    let served = Served::default();
-    let mut response = served.during(gate.answer(&caller, request, next)).await;
-    if let Ok(shown) = HeaderValue::try_from(served.shown())
-        && !shown.is_empty()
-    {
-        response.headers_mut().insert(SERVED_BY, shown);
+impl Admission {
+    /// To a route with these rules.
+    pub fn new(state: AppState, rules: Arc<Rules>) -> Self {
+        Self { state, rules }
     }
-    // What was done is done: of that the answer goes out, however much waits for the key's clients.
-    let only_read = noted.is_none();
-    if let Some(noted) = noted {
-        let taken = noted.end(&response);
-        taken.await;
-    }
-    let (head, body) = response.into_parts();
-    match Counted::new(body, caller.tally, place, only_read) {
-        Ok(body) => Response::from_parts(head, Body::new(body)),
-        Err(error) => ApiError(error).into_response(),
-    }
-}
 
-impl Gate {
-    /// Looks for the first request from another machine, before anything is done for it. Health checks and documents, which need
-    /// no key, do not come here: who asks for them reaches nothing.
-    fn look_for_strangers(&self, request: &Request) {
-        if self.locality.is_remote() {
-            return;
-        }
-        if let Some(sign) = remote::sign(request)
-            && self.locality.saw_remote()
+    /// The answer, once its note was taken. The key's place is given back with the last byte of it.
+    async fn answer(
+        self,
+        caller: Caller,
+        request: Request,
+        next: Next,
+        noted: Option<Noted>,
+        place: Place,
+    ) -> Response {
+        let served = Served::default();
+        let handled = self.handle(&caller, request, next);
+        let mut response = served.during(handled).await;
+        if let Ok(shown) = HeaderValue::try_from(served.shown())
+            && !shown.is_empty()
         {
-            tracing::warn!(
-                sign,
-                "a request came from another machine or through a proxy: loopback access is now off \
-                 until restart (egress.allow_loopback is \"auto\"); set egress.allow_loopback to true or false"
-            );
+            response.headers_mut().insert(SERVED_BY, shown);
         }
-    }
-
-    async fn caller(&self, headers: &HeaderMap, extensions: &Extensions) -> Result<Caller> {
-        let key = key(headers)?;
-        let address = extensions.get::<ClientAddress>().map(|client| client.0);
-        if let Some(address) = address
-            && !self.auth.has_accepted(key)
-            && let Err(refused) = self.failed_logins.check(address)
-        {
-            let Some(_late) = self.failed_logins.late().await else {
-                return Err(refused);
-            };
-            return match self.auth.authenticate(key).await {
-                Err(error) if error.code() == Code::InvalidApiKey => Err(refused),
-                found => Ok(self.counted(found?)),
-            };
+        // What was done is done: of that the answer goes out, however much waits for the key's clients.
+        let only_read = noted.is_none();
+        if let Some(noted) = noted {
+            let taken = noted.end(&response);
+            taken.await;
         }
-        let caller = match (self.auth.authenticate(key).await, address) {
-            (Err(error), Some(address)) if error.code() == Code::InvalidApiKey => {
-                let id = extensions.get::<RequestId>().map(|id| id.0.to_string());
-                self.failed_logins.count(address, id);
-                return Err(error);
-            }
-            (found, _) => found?,
-        };
-        Ok(self.counted(caller))
-    }
-
-    fn counted(&self, caller: Caller) -> Caller {
-        let tally = self
-            .usage
-            .tally(caller.workspace.clone(), caller.key_id.clone());
-        caller.counted_in(tally)
+        let (head, body) = response.into_parts();
+        match Counted::new(body, caller.tally, place, only_read) {
+            Ok(body) => Response::from_parts(head, Body::new(body)),
+            Err(error) => ApiError(error).into_response(),
+        }
     }
 
     /// What the handlers say, unless the body or the key let them down.
-    async fn answer(&self, caller: &Caller, request: Request, next: Next) -> Response {
+    async fn handle(&self, caller: &Caller, request: Request, next: Next) -> Response {
+        let state = &self.state;
         let (mut head, body) = request.into_parts();
         let is_empty = body.is_end_stream();
-        if let Err(error) = self.rights.check(caller, &mut head, is_empty).await {
+        let checked = rights::check(state, &self.rules, caller, &mut head, is_empty);
+        if let Err(error) = checked.await {
             return ApiError(error).into_response();
         }
         if is_empty {
@@ -195,8 +125,8 @@ impl Gate {
         if is_encoded(&head.headers) {
             return ApiError(encoded()).into_response();
         }
-        let server = &self.config.server;
-        let body = Arriving::new(body, server, self.auth.clone(), caller.clone());
+        let server = &state.config.server;
+        let body = Arriving::new(body, server, state.auth.clone(), caller.clone());
         let fault = body.fault();
         let request = Request::from_parts(head, Body::new(body));
         let response = next.run(request).await;
@@ -206,22 +136,66 @@ impl Gate {
         }
     }
 
-    /// A failure of ours is none when the key went meanwhile, and its workspace with it.
+    /// If the key was revoked mid-request, perhaps with its workspace, answers 401, not 500.
     async fn unless_ended(&self, caller: &Caller, response: Response) -> Response {
         if response.status() != StatusCode::INTERNAL_SERVER_ERROR {
             return response;
         }
-        match self.auth.confirm(caller).await {
+        match self.state.auth.confirm(caller).await {
             Err(error) if error.code() == Code::InvalidApiKey => ApiError(error).into_response(),
             _ => response,
         }
     }
 }
 
-/// A path without the prefix that all routes have.
-fn below(path: &str) -> &str {
-    let path = path.strip_prefix("/api").unwrap_or(path);
-    path.strip_prefix("/v1").unwrap_or(path)
+/// Looks for the first request from another machine, before anything is done for it. Health checks and documents, which
+/// need no key, do not come here: who asks for them reaches nothing.
+fn look_for_strangers(state: &AppState, request: &Request) {
+    if state.locality.is_remote() {
+        return;
+    }
+    if let Some(sign) = remote::sign(request)
+        && state.locality.saw_remote()
+    {
+        tracing::warn!(
+            sign,
+            "a request came from another machine or through a proxy: loopback access is now off \
+             until restart (egress.allow_loopback is \"auto\"); set egress.allow_loopback to true or false"
+        );
+    }
+}
+
+async fn caller(state: &AppState, headers: &HeaderMap, extensions: &Extensions) -> Result<Caller> {
+    let key = key(headers)?;
+    let address = extensions.get::<ClientAddress>().map(|client| client.0);
+    if let Some(address) = address
+        && !state.auth.has_accepted(key)
+        && let Err(refused) = state.failed_logins.check(address)
+    {
+        let Some(_late) = state.failed_logins.late().await else {
+            return Err(refused);
+        };
+        return match state.auth.authenticate(key).await {
+            Err(error) if error.code() == Code::InvalidApiKey => Err(refused),
+            found => Ok(counted(state, found?)),
+        };
+    }
+    let caller = match (state.auth.authenticate(key).await, address) {
+        (Err(error), Some(address)) if error.code() == Code::InvalidApiKey => {
+            let id = extensions.get::<RequestId>().map(|id| id.0.to_string());
+            state.failed_logins.count(address, id);
+            return Err(error);
+        }
+        (found, _) => found?,
+    };
+    Ok(counted(state, caller))
+}
+
+fn counted(state: &AppState, caller: Caller) -> Caller {
+    let tally = state
+        .usage
+        .tally(caller.workspace.clone(), caller.key_id.clone());
+    caller.counted_in(tally)
 }
 
 /// Whether a body is not as it stands.

@@ -5,7 +5,10 @@ mod settings;
 
 use std::num::NonZeroU32;
 
-use serde::Deserialize;
+use serde::{
+    Deserialize,
+    de::{IntoDeserializer, value::Error as UnknownWord},
+};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -226,6 +229,11 @@ pub fn chat(given: &Value) -> Result<Vec<Input>> {
 /// Pairs, characters of a name and of a text that metadata may have, as in OpenAI's API.
 const METADATA: (usize, usize, usize) = (16, 64, 512);
 
+/// A text as one of the words of `T`.
+fn word<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, UnknownWord> {
+    T::deserialize(text.into_deserializer())
+}
+
 /// The caller's own notes: a few short texts by name.
 ///
 /// # Errors
@@ -423,18 +431,13 @@ fn input_item(item: &Value, path: &str) -> Result<Input> {
             "an item is an object, such as a message",
         ));
     }
-    let author = match item.get("role").and_then(Value::as_str) {
-        Some("user") => Author::User,
-        Some("assistant") => Author::Assistant,
-        Some("system") => Author::System,
-        Some("developer") => Author::Developer,
-        _ => {
-            return Err(Error::invalid(
-                format!("{path}.role"),
-                "`role` is user, assistant, system or developer",
-            ));
-        }
-    };
+    let role = item.get("role").and_then(Value::as_str);
+    let author: Author = role.and_then(|role| word(role).ok()).ok_or_else(|| {
+        Error::invalid(
+            format!("{path}.role"),
+            "`role` is user, assistant, system or developer",
+        )
+    })?;
     let path = format!("{path}.content");
     let text = match item.get("content") {
         Some(Value::String(text)) => text.clone(),
@@ -453,8 +456,9 @@ fn parts_text(parts: &[Value], path: &str) -> Result<String> {
     let mut texts = Vec::with_capacity(parts.len());
     for (index, part) in parts.iter().enumerate() {
         let kind = part.get("type").and_then(Value::as_str).unwrap_or_default();
+        let kind = word::<described::PartType>(kind);
         match (kind, part.get("text").and_then(Value::as_str)) {
-            ("input_text" | "output_text" | "text", Some(text)) => texts.push(text),
+            (Ok(_), Some(text)) => texts.push(text),
             _ => {
                 return Err(Error::invalid(
                     format!("{path}[{index}]"),

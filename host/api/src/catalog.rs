@@ -1,6 +1,9 @@
 //! `/datasources/{datasource_name}/catalog`
 
-use crate::error::ApiResult;
+use crate::{
+    error::ApiResult,
+    routes::{EDITOR, Routes, Tag, USER},
+};
 use std::{sync::Arc, time::Duration};
 
 use axum::{
@@ -9,6 +12,7 @@ use axum::{
 };
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::routes;
 
 use super::{
     AppState,
@@ -20,12 +24,45 @@ use mindhost_catalog::{
     Started, Statistics, Status, StoredStatistics, Table, TableStatus,
 };
 use mindhost_core::{
-    auth::{Caller, Role},
+    auth::Caller,
     datasources::{Datasource, Datasources},
     minds::Minds,
 };
 use mindhost_plugin_api::TableRef;
 use mindhost_store::timestamp;
+
+/// Failures of a run that loads tables.
+const RUN: &[Code] = &[
+    Code::DatasourceNotFound,
+    Code::UnknownTable,
+    Code::AmbiguousTable,
+    Code::MindDatasourceRelationshipRequired,
+    Code::RunActive,
+    Code::StorageFull,
+];
+
+/// `/datasources/{name}/catalog`
+pub(super) fn routes() -> Routes {
+    let show = USER.fails(&[
+        Code::DatasourceNotFound,
+        Code::MindNotFound,
+        Code::DatasourceNotInMind,
+    ]);
+    let change = || EDITOR.fails(&[Code::DatasourceNotFound]);
+    let change_table = || change().fails(&[Code::TableNotFound, Code::AmbiguousTable]);
+    Routes::of(Tag::Datasources)
+        .route(routes!(get), show)
+        .route(routes!(delete_all), change())
+        .route(routes!(refresh), EDITOR.fails(RUN))
+        .route(routes!(load), EDITOR.fails(RUN))
+        .route(routes!(cancel), change())
+        .route(routes!(describe_table), change_table())
+        .route(routes!(delete_table), change_table())
+        .route(
+            routes!(describe_column),
+            change_table().fails(&[Code::ColumnNotFound]),
+        )
+}
 
 const MAX_DESCRIPTION: usize = 10_000;
 const MAX_WAIT: u64 = 600;
@@ -214,7 +251,6 @@ pub(super) async fn refresh(
     Query(query): Query<Wait>,
     body: Option<Json<Refresh>>,
 ) -> ApiResult<axum::Json<ShownCatalog>> {
-    caller.require(Role::Editor)?;
     let patience = patience(query.wait)?;
     let body = body.map(|Json(body)| body).unwrap_or_default();
     check_names(body.table_names.as_deref())?;
@@ -236,7 +272,6 @@ pub(super) async fn load(
     Query(query): Query<Wait>,
     Json(body): Json<Load>,
 ) -> ApiResult<axum::Json<ShownCatalog>> {
-    caller.require(Role::Editor)?;
     let patience = patience(query.wait)?;
     check_names(Some(&body.table_names))?;
     let reach = parts.reach(&caller, &name).await?;
@@ -257,7 +292,6 @@ pub(super) async fn cancel(
     Path(name): Path<String>,
     Query(query): Query<Wait>,
 ) -> ApiResult<axum::Json<ShownCatalog>> {
-    caller.require(Role::Editor)?;
     let patience = patience(query.wait)?;
     let reach = parts.reach(&caller, &name).await?;
     let stopped = parts.catalog.cancel(reach.source()).await?;
@@ -273,7 +307,6 @@ pub(super) async fn describe_table(
     Path((name, table)): Path<(String, String)>,
     Json(body): Json<Describe>,
 ) -> ApiResult<axum::Json<ShownTable>> {
-    caller.require(Role::Editor)?;
     let text = description(body)?;
     let reach = parts.reach(&caller, &name).await?;
     let table = parts
@@ -292,7 +325,6 @@ pub(super) async fn describe_column(
     Path((name, table, column)): Path<(String, String, String)>,
     Json(body): Json<Describe>,
 ) -> ApiResult<axum::Json<ShownColumn>> {
-    caller.require(Role::Editor)?;
     let text = description(body)?;
     let reach = parts.reach(&caller, &name).await?;
     let column = parts
@@ -310,7 +342,6 @@ pub(super) async fn delete_table(
     State(parts): State<Parts>,
     Path((name, table)): Path<(String, String)>,
 ) -> ApiResult<StatusCode> {
-    caller.require(Role::Editor)?;
     let reach = parts.reach(&caller, &name).await?;
     parts.catalog.delete_table(reach.source(), &table).await?;
     Ok(StatusCode::NO_CONTENT)
@@ -324,7 +355,6 @@ pub(super) async fn delete_all(
     State(parts): State<Parts>,
     Path(name): Path<String>,
 ) -> ApiResult<StatusCode> {
-    caller.require(Role::Editor)?;
     let reach = parts.reach(&caller, &name).await?;
     parts.catalog.delete_all(reach.source()).await?;
     Ok(StatusCode::NO_CONTENT)

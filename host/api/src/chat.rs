@@ -1,6 +1,9 @@
 //! `/chat/completions`: asking a Mind in the shape of OpenAI's older API, over the same pipeline.
 
-use crate::error::ApiResult;
+use crate::{
+    error::ApiResult,
+    routes::{ASKED, ASKING, Routes, STORING, Tag, USER},
+};
 use std::{num::NonZeroU32, sync::Arc};
 
 use axum::{
@@ -13,6 +16,7 @@ use futures_util::stream;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
+use utoipa_axum::routes;
 use uuid::Uuid;
 
 use super::{
@@ -20,7 +24,7 @@ use super::{
     ask, error,
     events::{self, SentEvent},
     extract::{JsonBytes, object},
-    once::{self, Asked},
+    once::{self, Asked, Once},
 };
 use mindhost_answers::{
     answering::{
@@ -32,6 +36,17 @@ use mindhost_answers::{
 };
 use mindhost_base::error::{Error, Result};
 use mindhost_core::auth::Caller;
+
+/// `/chat/completions`
+pub fn routes() -> Routes {
+    let create = USER
+        .audited_after()
+        .once(Once::Answer)
+        .fails(ASKING)
+        .fails(ASKED)
+        .fails(STORING);
+    Routes::of(Tag::Responses).route(routes!(self::create), create)
+}
 
 /// The fields that matter here. Others of OpenAI's API are accepted and have no effect.
 #[derive(Debug, Deserialize, ToSchema)]

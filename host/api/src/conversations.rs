@@ -1,6 +1,10 @@
 //! `/conversations`: what was said, and the results of the SQL in it.
 
-use crate::error::ApiResult;
+use crate::{
+    error::ApiResult,
+    once::Once,
+    routes::{ASKED, ID, Routes, SQL, STORING, Tag, USER},
+};
 use axum::{
     Extension,
     body::Body,
@@ -12,6 +16,7 @@ use futures_util::stream;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::routes;
 use uuid::Uuid;
 
 use super::{
@@ -31,6 +36,60 @@ use mindhost_base::{
 };
 use mindhost_core::auth::Caller;
 use mindhost_sql::{json::Rows, schema};
+
+/// Failures of the result behind a message.
+const RESULT: &[Code] = &[
+    Code::ConversationNotFound,
+    Code::MessageNotFound,
+    Code::MindDeleted,
+    Code::NotAnAssistantMessage,
+    Code::MessageWithoutSql,
+    Code::DirectQueriesNotAllowed,
+];
+
+/// `/conversations`
+pub fn routes() -> Routes {
+    let read = || USER.fails(&[Code::ConversationNotFound]);
+    let read_item = || read().fails(&[Code::MessageNotFound]);
+    let read_result = || USER.fails(RESULT).fails(ASKED).fails(SQL);
+    let change = || read().audited_after().fails(&[Code::Forbidden]);
+    let create = USER
+        .audited_after()
+        .once(Once::Resource("/conversations"))
+        .fails(STORING)
+        .leads_to(
+            ID,
+            &[
+                "get_conversation",
+                "update_conversation",
+                "list_items",
+                "add_items",
+                "delete_conversation",
+            ],
+        );
+    let items_add = change().fails(STORING).leads_to(
+        &[
+            ("id", "$request.path.id"),
+            ("item_id", "$response.body#/first_id"),
+        ],
+        &["get_item", "delete_item"],
+    );
+    Routes::of(Tag::Conversations)
+        .route(routes!(self::list), read())
+        .route(routes!(self::create), create)
+        .route(routes!(self::get), read())
+        .route(routes!(self::update), change().fails(STORING))
+        .route(routes!(self::delete), change())
+        .route(routes!(self::items), read_item())
+        .route(routes!(self::items_add), items_add)
+        .route(routes!(self::item_get), read_item())
+        .route(
+            routes!(self::item_delete),
+            change().fails(&[Code::MessageNotFound]),
+        )
+        .route(routes!(self::result), read_result())
+        .route(routes!(self::export), read_result())
+}
 
 /// Rows of a page, by default and at most.
 const DEFAULT_LIMIT: u32 = 100;

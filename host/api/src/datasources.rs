@@ -1,6 +1,10 @@
 //! `/datasources`
 
-use crate::error::ApiResult;
+use crate::{
+    error::ApiResult,
+    once::Once,
+    routes::{ASKED, CONNECTED, EDITOR, NAME, Routes, STORING, Tag, USER},
+};
 use std::{sync::Arc, time::Duration};
 
 use axum::{Extension, extract::State, http::StatusCode};
@@ -14,12 +18,13 @@ use utoipa::{
         schema::{Array, ArrayBuilder, SchemaType, Type},
     },
 };
+use utoipa_axum::routes;
 
 use super::{
     admission::Made,
     extract::{Json, Path, Query, friendly, present},
 };
-use mindhost_base::error::{Kind, Result};
+use mindhost_base::error::{Code, Kind, Result};
 use mindhost_catalog::Catalog;
 use mindhost_core::{
     auth::{Caller, Role},
@@ -27,6 +32,42 @@ use mindhost_core::{
         Changes, Datasource, Datasources, NewDatasource, Saved, Settings, SettingsChange,
     },
 };
+
+/// `/datasources`
+pub(super) fn routes() -> Routes {
+    let create = EDITOR
+        .beyond_minds("connect another datasource")
+        .once(Once::Resource("/datasources"))
+        .fails(CONNECTED)
+        .fails(ASKED)
+        .fails(STORING)
+        .fails(&[Code::EngineNotFound, Code::NameTaken])
+        .leads_to(
+            NAME,
+            &[
+                "get_datasource",
+                "update_datasource",
+                "patch_datasource",
+                "delete_datasource",
+                "get_catalog",
+                "refresh_catalog",
+                "cancel_catalog",
+                "delete_catalog",
+            ],
+        );
+    let update = EDITOR
+        .beyond_minds("change a datasource: other Minds may use it too")
+        .fails(CONNECTED)
+        .fails(ASKED)
+        .fails(&[Code::DatasourceNotFound, Code::NameTaken, Code::WrongState]);
+    let delete = EDITOR.fails(&[Code::DatasourceNotFound, Code::InUse]);
+    Routes::of(Tag::Datasources)
+        .route(routes!(self::list), USER)
+        .route(routes!(self::create), create)
+        .route(routes!(self::get), USER.fails(&[Code::DatasourceNotFound]))
+        .route(routes!(self::update), update)
+        .route(routes!(self::delete), delete)
+}
 
 /// Connections that one listing tests at the same time.
 const CHECKS_AT_ONCE: usize = 4;

@@ -1,17 +1,29 @@
 //! `/engines`: what can be connected.
 
-use crate::error::ApiResult;
+use crate::{
+    error::ApiResult,
+    routes::{Routes, Tag, USER},
+};
 use std::sync::Arc;
 
 use axum::{Json, extract::State};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
+use utoipa_axum::routes;
 
 use super::extract::Path;
+use mindhost_base::error::Code;
 use mindhost_core::auth::Caller;
 use mindhost_plugin_api::{Connector, Dialect, manifest::Capabilities};
 use mindhost_plugins::registry::Registry;
+
+/// `/engines`
+pub(super) fn routes() -> Routes {
+    Routes::of(Tag::Engines)
+        .route(routes!(list), USER)
+        .route(routes!(get), USER.fails(&[Code::EngineNotFound]))
+}
 
 /// An engine as it is shown.
 #[derive(Debug, Serialize, ToSchema)]

@@ -1,16 +1,27 @@
 //! Whether the server lives, and whether it can work.
 
-use crate::error::ApiResult;
+use crate::{
+    error::ApiResult,
+    routes::{OPEN, Routes, Tag},
+};
 use std::sync::Arc;
 
 use axum::{Json, extract::State};
 use serde::Serialize;
 use utoipa::ToSchema;
+use utoipa_axum::routes;
 
 use super::Shutdown;
 use mindhost_base::error::{Blame, Code, Error};
 use mindhost_plugins::registry::Registry;
 use mindhost_store::Store;
+
+/// `/healthz` and `/readyz`
+pub(super) fn routes() -> Routes {
+    Routes::of(Tag::Server)
+        .route(routes!(healthz), OPEN)
+        .route(routes!(readyz), OPEN.fails(&[Code::Overloaded]))
+}
 
 /// How the server is.
 #[derive(Debug, Serialize, ToSchema)]

@@ -1,6 +1,9 @@
 //! `/keys`
 
-use crate::error::ApiResult;
+use crate::{
+    error::ApiResult,
+    routes::{ADMIN, ID, Routes, STORING, Tag},
+};
 use std::{
     collections::{HashMap, HashSet},
     sync::Arc,
@@ -9,13 +12,14 @@ use std::{
 use axum::{Extension, extract::State, http::StatusCode};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use utoipa_axum::routes;
 
 use super::{
     admission::Made,
     extract::{Json, Path, present},
 };
 use mindhost_answers::answering::Answering;
-use mindhost_base::error::Result;
+use mindhost_base::error::{Code, Result};
 use mindhost_core::{
     auth::{
         Auth, Caller, Compat, Role,
@@ -23,6 +27,20 @@ use mindhost_core::{
     },
     minds::Minds,
 };
+
+/// `/keys`
+pub(super) fn routes() -> Routes {
+    let create = ADMIN
+        .fails(STORING)
+        .fails(&[Code::MindNotFound])
+        .leads_to(ID, &["rotate_key", "revoke_key"]);
+    let change = || ADMIN.fails(&[Code::KeyNotFound, Code::InUse, Code::WrongState]);
+    Routes::of(Tag::Keys)
+        .route(routes!(self::list), ADMIN)
+        .route(routes!(self::create), create)
+        .route(routes!(self::revoke), change())
+        .route(routes!(self::rotate), change())
+}
 
 /// The body of `POST /keys`.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -109,7 +127,6 @@ pub(super) async fn create(
     State(minds): State<Arc<Minds>>,
     Json(mut body): Json<Create>,
 ) -> ApiResult<(StatusCode, Extension<Made>, axum::Json<Created>)> {
-    caller.require(Role::Admin)?;
     if let Some(names) = &mut body.minds {
         let mut seen = HashSet::new();
         names.retain(|name| seen.insert(name.clone()));

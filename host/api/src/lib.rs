@@ -1,4 +1,4 @@
-//! The HTTP API: one plain list of routes, and what every request passes through.
+//! The HTTP API: its routes, and what every request passes through.
 
 #![allow(
     unused_qualifications,
@@ -32,175 +32,65 @@ mod providers;
 mod remote;
 mod response_object;
 mod responses;
+mod routes;
 mod serving;
 mod state;
 mod usage;
 mod workspaces;
 
-use axum::{
-    Extension, Router,
-    middleware::from_fn_with_state,
-    routing::{MethodRouter, delete, get, patch, post},
-};
+use axum::{Extension, Router, routing::get};
 use tokio::net::TcpListener;
 use tower::Layer;
 use tower_http::normalize_path::{NormalizePath, NormalizePathLayer};
 
 pub use self::state::{AppState, Shutdown};
-use self::{extract::BodyLimit, serving::Bounds};
+use self::{extract::BodyLimit, routes::Routes, serving::Bounds};
 
 /// Connections to the listener for metrics: what watches a host is few.
 const METRICS_CONNECTIONS: usize = 64;
 
-/// Routes below a prefix that is still open.
-#[derive(Default)]
-struct Routes(Vec<(&'static str, MethodRouter<AppState>)>);
+/// Where the API is, in the document and everywhere.
+const PREFIX: &str = "/api/v1";
 
-impl Routes {
-    fn route(mut self, path: &'static str, methods: MethodRouter<AppState>) -> Self {
-        self.0.push((path, methods));
-        self
-    }
-
-    fn paths(self, prefix: &str) -> impl Iterator<Item = String> {
-        self.0
-            .into_iter()
-            .map(move |(path, _)| format!("{prefix}{path}"))
-    }
-
-    fn below(self, prefix: &str) -> Router<AppState> {
-        let routes = self.0.into_iter();
-        routes.fold(Router::new(), |router, (path, methods)| {
-            router.route(&format!("{prefix}{path}"), methods)
-        })
-    }
-}
+/// Where it is too, for clients of OpenAI's API.
+const ALIAS: &str = "/v1";
 
 /// Every path, as it is in the documentation.
 pub fn paths() -> Vec<String> {
-    routes()
-        .paths("/api/v1")
-        .chain(open_routes().paths(""))
-        .chain([mcp::PATH, metrics::PATH].map(str::to_owned))
-        .collect()
+    let routes = documented_routes();
+    routes.iter().map(|route| route.path.clone()).collect()
 }
 
-/// Every route that needs no key.
-fn open_routes() -> Routes {
-    Routes::default()
-        .route("/healthz", get(health::healthz))
-        .route("/readyz", get(health::readyz))
-        .route("/api/v1/openapi.json", get(openapi::document))
-        .route("/docs", get(openapi::docs))
+/// Every route, where the document shows it.
+fn documented_routes() -> Routes {
+    server_routes()
+        .and(mcp::routes())
+        .and(api_routes().below(PREFIX))
 }
 
-/// Every route below `/api/v1` and `/v1`; all of them need a key.
-fn routes() -> Routes {
-    Routes::default()
-        .route("/engines", get(engines::list))
-        .route("/engines/{engine}", get(engines::get))
-        .route(
-            "/datasources",
-            get(datasources::list).post(datasources::create),
-        )
-        .route(
-            "/datasources/{name}",
-            get(datasources::get)
-                .put(datasources::update)
-                .patch(datasources::update)
-                .delete(datasources::delete),
-        )
-        .route(
-            "/datasources/{name}/catalog",
-            get(catalog::get).delete(catalog::delete_all),
-        )
-        .route(
-            "/datasources/{name}/catalog/refresh",
-            post(catalog::refresh),
-        )
-        .route("/datasources/{name}/catalog/tables", post(catalog::load))
-        .route("/datasources/{name}/catalog/cancel", post(catalog::cancel))
-        .route(
-            "/datasources/{name}/catalog/tables/{table_name}",
-            patch(catalog::describe_table).delete(catalog::delete_table),
-        )
-        .route(
-            "/datasources/{name}/catalog/tables/{table_name}/columns/{column_name}",
-            patch(catalog::describe_column),
-        )
-        .route("/providers", get(providers::list).post(providers::create))
-        .route(
-            "/providers/{name}",
-            get(providers::get)
-                .put(providers::update)
-                .patch(providers::update)
-                .delete(providers::delete),
-        )
-        .route("/minds", get(minds::list).post(minds::create))
-        .route(
-            "/minds/{name}",
-            get(minds::get).put(minds::update).delete(minds::delete),
-        )
-        .route("/models", get(models::list))
-        .route("/models/{name}", get(models::get))
-        .route("/chat/completions", post(chat::create))
-        .route("/responses", post(responses::create))
-        .route(
-            "/responses/{id}",
-            get(responses::get).delete(responses::delete),
-        )
-        .route("/responses/{id}/cancel", post(responses::cancel))
-        .route(
-            "/conversations",
-            get(conversations::list).post(conversations::create),
-        )
-        .route(
-            "/conversations/{id}",
-            get(conversations::get)
-                .post(conversations::update)
-                .delete(conversations::delete),
-        )
-        .route(
-            "/conversations/{id}/items",
-            get(conversations::items).post(conversations::items_add),
-        )
-        .route(
-            "/conversations/{id}/items/{item_id}",
-            get(conversations::item_get).delete(conversations::item_delete),
-        )
-        .route(
-            "/conversations/{id}/items/{item_id}/result",
-            get(conversations::result),
-        )
-        .route(
-            "/conversations/{id}/items/{item_id}/export",
-            get(conversations::export),
-        )
-        .route("/keys", get(keys::list).post(keys::create))
-        .route("/keys/{id}", delete(keys::revoke))
-        .route("/keys/{id}/rotate", post(keys::rotate))
-        .route(
-            "/workspaces",
-            get(workspaces::list).post(workspaces::create),
-        )
-        .route(
-            "/workspaces/{name}",
-            get(workspaces::get).delete(workspaces::delete),
-        )
-        .route("/workspaces/{name}/keys", post(workspaces::create_key))
-        .route("/plugins", get(plugins::list).post(plugins::install))
-        .route("/plugins/{name}", get(plugins::get))
-        .route("/plugins/{name}/activate", post(plugins::activate))
-        .route("/plugins/{name}/rollback", post(plugins::roll_back))
-        .route("/plugins/{name}/rollouts/{id}", get(plugins::rollout))
-        .route(
-            "/plugins/{name}/versions/{version}",
-            delete(plugins::remove),
-        )
-        .route("/audit", get(audit::list))
-        .route("/usage", get(usage::list))
-        .route("/plugins/{name}/usage", get(plugins::usage::get))
-        .route("/plugins/{name}/release", post(plugins::release::release))
+/// Routes of the server itself; [`mcp::router`] adds its own.
+fn server_routes() -> Routes {
+    health::routes()
+        .and(openapi::routes())
+        .and(metrics::routes())
+}
+
+/// Every route below [`PREFIX`] and [`ALIAS`].
+fn api_routes() -> Routes {
+    engines::routes()
+        .and(datasources::routes())
+        .and(catalog::routes())
+        .and(providers::routes())
+        .and(minds::routes())
+        .and(models::routes())
+        .and(chat::routes())
+        .and(responses::routes())
+        .and(conversations::routes())
+        .and(keys::routes())
+        .and(workspaces::routes())
+        .and(plugins::routes())
+        .and(audit::routes())
+        .and(usage::routes())
 }
 
 /// Serves until `ending` is done, then until the requests that are under way have ended. `open_files` is how many files
@@ -233,18 +123,13 @@ pub async fn serve_metrics(
 /// The whole server as a service: the API under both of its prefixes, with and without a trailing slash.
 fn service(state: AppState) -> NormalizePath<Router> {
     let config = state.config.clone();
-    // Whatever the handlers do: without a valid key none of them is reached.
-    let admitted = from_fn_with_state(state.clone(), admission::admit);
-    // Behind it, so that a request is noted and counted each time, and done once.
-    let once = from_fn_with_state(once::Parts::of(&state), once::resource);
-    let api = routes().below("/api/v1").merge(routes().below("/v1"));
-    let api = api.route_layer(once).route_layer(admitted);
-    let router = open_routes()
-        .below("")
+    let api = api_routes();
+    let router = server_routes()
+        .and(api.clone().below(PREFIX))
+        .and(api.below(ALIAS))
+        .router(&state)
         .route("/v1/openapi.json", get(openapi::document))
-        .merge(api)
         .merge(mcp::router(state.clone()))
-        .merge(metrics::router(state.clone()))
         .fallback(error::route_not_found)
         .method_not_allowed_fallback(error::method_not_allowed)
         .layer(Extension(BodyLimit(config.server.body_limit)))

@@ -11,12 +11,13 @@ use crate::error::ApiError;
 use std::sync::Arc;
 
 use axum::{
-    Router,
+    Extension, Router,
     body::to_bytes,
     extract::Request,
     http::{StatusCode, header, request::Parts},
     middleware::{Next, from_fn, from_fn_with_state},
     response::{IntoResponse, Response},
+    routing::any,
 };
 use http_body::Body as _;
 use rmcp::{
@@ -31,9 +32,16 @@ use rmcp::{
     },
 };
 use serde_json::{Value, json};
+use utoipa_axum::routes;
 
 use self::calls::{Calls, Name};
-use super::{AppState, admission, error::status, events::SentEvent, extract};
+use super::{
+    AppState, admission,
+    error::status,
+    events::SentEvent,
+    extract,
+    routes::{Routes, Tag, USER},
+};
 use mindhost_base::error::{Code, Error, Kind};
 use mindhost_core::auth::Caller;
 
@@ -50,14 +58,25 @@ pub const PATH: &str = "/mcp";
 ///
 /// Streamable HTTP without sessions: each request is one JSON-RPC message and stands by itself. `tools/list` tells of
 /// the tools; a tool that fails answers with `isError` and the code of the failure.
-#[utoipa::path(post, path = "/mcp", operation_id = "call_mcp",
+#[utoipa::path(post, path = PATH, operation_id = "call_mcp",
     params(("accept" = String, Header, description = "Both `application/json` and `text/event-stream`.", example = "application/json, text/event-stream"),
         ("mcp-protocol-version" = Option<String>, Header, description = "The version of the protocol, once it is agreed on.", example = "2025-06-18")),
     request_body(content = Object, description = "A JSON-RPC 2.0 message.", example = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})),
     responses((status = 200, description = "The answer to it.", content((Object = "application/json"), (SentEvent = "text/event-stream"))),
         (status = 202, description = "A notification was taken.")))]
-#[expect(dead_code, reason = "it describes what the library answers")]
-pub fn described() {}
+async fn call(Extension(service): Extension<Service>, request: Request) -> Response {
+    service.handle(request).await.into_response()
+}
+
+type Service = StreamableHttpService<Server, NeverSessionManager>;
+
+/// `/mcp`
+pub fn routes() -> Routes {
+    let rules = USER
+        .audited_after()
+        .fails(&[Code::NotAcceptable, Code::Forbidden]);
+    Routes::of(Tag::Server).route(routes!(call), rules)
+}
 
 /// The route, behind the same keys as every other.
 pub fn router(state: AppState) -> Router<AppState> {
@@ -74,17 +93,20 @@ pub fn router(state: AppState) -> Router<AppState> {
         calls: calls.clone(),
     };
     let origins: Arc<[String]> = state.config.server.cors_origins.clone().into();
-    let service = StreamableHttpService::new(
+    let service = Service::new(
         move || Ok(server.clone()),
         Arc::new(NeverSessionManager::default()),
         config,
     );
-    Router::new()
-        .route_service(PATH, service)
-        .layer(from_fn(in_one_form))
-        .layer(from_fn_with_state(calls, calls::heed))
-        .layer(from_fn_with_state(state, admission::admit))
-        .layer(from_fn_with_state(origins, origin::check))
+    // The library refuses other methods itself.
+    let routes = routes().serve(|_| {
+        any(call)
+            .layer(Extension(service.clone()))
+            .layer(from_fn(in_one_form))
+            .layer(from_fn_with_state(calls.clone(), calls::heed))
+    });
+    let router = routes.router(&state);
+    router.layer(from_fn_with_state(origins, origin::check))
 }
 
 /// What the library refuses by itself it says in words alone: here in the body that every failure has.

@@ -5,14 +5,16 @@
 mod http;
 mod plugins;
 
-use crate::error::ApiResult;
+use crate::{
+    error::ApiResult,
+    routes::{OPERATOR, Routes, Tag},
+};
 use std::{fmt, sync::Arc};
 
 use axum::{
     Router,
     extract::{FromRef, State},
     http::header,
-    middleware::from_fn_with_state,
     response::{IntoResponse, Response},
     routing::get,
 };
@@ -22,10 +24,11 @@ use prometheus_client::{
     metrics::MetricType,
     registry::{Registry as Metrics, Unit},
 };
+use utoipa_axum::routes;
 
 pub use self::http::HttpMeter;
 use self::plugins::PluginFigures;
-use super::{AppState, admission, health};
+use super::{AppState, health};
 use mindhost_answers::answering::Answering;
 use mindhost_base::error::{Error, Result};
 use mindhost_core::auth::{Caller, limits::Limits};
@@ -33,7 +36,7 @@ use mindhost_plugins::registry::Registry;
 use mindhost_store::Store;
 
 /// Where it is.
-pub const PATH: &str = "/metrics";
+const PATH: &str = "/metrics";
 
 const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -60,10 +63,8 @@ impl FromRef<AppState> for Watched {
 }
 
 /// The route, behind the same keys as every other.
-pub(super) fn router(state: AppState) -> Router<AppState> {
-    Router::new()
-        .route(PATH, get(read))
-        .layer(from_fn_with_state(state, admission::admit))
+pub(super) fn routes() -> Routes {
+    Routes::of(Tag::Server).route(routes!(read), OPERATOR)
 }
 
 /// The route alone, for a listener that only those reach who may see it, and with it how the server is.
@@ -78,7 +79,7 @@ pub(super) fn open_router(state: AppState) -> Router {
 /// Gets the figures of this host
 ///
 /// OpenMetrics text, as Prometheus reads it.
-#[utoipa::path(get, path = "/metrics", operation_id = "get_metrics",
+#[utoipa::path(get, path = PATH, operation_id = "get_metrics",
     responses((status = 200, body = String, content_type = "application/openmetrics-text", description = "The figures since the start.")))]
 pub(super) async fn read(caller: Caller, State(watched): State<Watched>) -> ApiResult<Response> {
     caller.require_host("read the figures of the host")?;

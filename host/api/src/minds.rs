@@ -2,25 +2,59 @@
 
 mod entries;
 
-use crate::error::ApiResult;
+use crate::{
+    error::ApiResult,
+    once::Once,
+    routes::{EDITOR, NAME, Routes, STORING, Tag, USER},
+};
 use std::{sync::Arc, time::SystemTime};
 
 use axum::{Extension, extract::State};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::routes;
 
 use self::entries::{Entry, Resolver};
 use super::{
     admission::Made,
     extract::{Json, Path, Query},
 };
-use mindhost_base::error::Result;
+use mindhost_base::error::{Code, Result};
 use mindhost_catalog::{Catalog, RunStatus, Source, Status, Statuses};
 use mindhost_core::{
-    auth::{Caller, Compat, Role},
+    auth::{Caller, Compat},
     minds::{Changes, Mind, MindDatasource, Minds, NewMind},
 };
+
+/// Failures of the entries of `datasources`, and of the provider beside them.
+const ENTRIES: &[Code] = &[
+    Code::UnknownDatasource,
+    Code::UnknownTable,
+    Code::AmbiguousTable,
+    Code::UnknownProvider,
+    Code::NameTaken,
+];
+
+/// `/minds`
+pub(super) fn routes() -> Routes {
+    let create = EDITOR
+        .beyond_minds("make another Mind")
+        .once(Once::Resource("/minds"))
+        .fails(ENTRIES)
+        .fails(STORING)
+        .leads_to(
+            NAME,
+            &["get_mind", "update_mind", "delete_mind", "get_model"],
+        );
+    let update = EDITOR.fails(ENTRIES).fails(&[Code::MindNotFound]);
+    Routes::of(Tag::Minds)
+        .route(routes!(self::list), USER)
+        .route(routes!(self::create), create)
+        .route(routes!(self::get), USER.fails(&[Code::MindNotFound]))
+        .route(routes!(self::update), update)
+        .route(routes!(self::delete), EDITOR.fails(&[Code::MindNotFound]))
+}
 
 /// The body of `POST /minds`.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -164,8 +198,6 @@ pub(super) async fn create(
     State(resolver): State<Resolver>,
     Json(body): Json<Create>,
 ) -> ApiResult<(Extension<Made>, axum::Json<Shown>)> {
-    caller.require(Role::Editor)?;
-    caller.require_all_minds("make another Mind")?;
     let new = NewMind {
         datasources: resolver.resolve(&caller, body.datasources).await?,
         name: body.name,
@@ -193,7 +225,6 @@ pub(super) async fn update(
     Path(name): Path<String>,
     Json(body): Json<Update>,
 ) -> ApiResult<(Option<Extension<Made>>, axum::Json<Shown>)> {
-    caller.require(Role::Editor)?;
     let is_renamed = body.name.is_some();
     let datasources = match body.datasources {
         Some(entries) => Some(resolver.resolve(&caller, entries).await?),

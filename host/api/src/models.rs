@@ -1,17 +1,29 @@
 //! `/models`: the caller's Minds, as clients of OpenAI's API list them.
 
-use crate::error::ApiResult;
+use crate::{
+    error::ApiResult,
+    routes::{Routes, Tag, USER},
+};
 use std::sync::Arc;
 
 use axum::{Json, extract::State};
 use serde::Serialize;
 use utoipa::ToSchema;
+use utoipa_axum::routes;
 
 use super::extract::Path;
+use mindhost_base::error::Code;
 use mindhost_core::{
     auth::Caller,
     minds::{Mind, Minds},
 };
+
+/// `/models`
+pub(super) fn routes() -> Routes {
+    Routes::of(Tag::Minds)
+        .route(routes!(list), USER)
+        .route(routes!(get), USER.fails(&[Code::MindNotFound]))
+}
 
 /// A Mind as a model.
 #[derive(Debug, Serialize, ToSchema)]

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use axum::{
     body::{Body, to_bytes},
-    extract::{MatchedPath, Request, State},
-    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
+    extract::{Request, State},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -26,35 +26,40 @@ static REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 /// Largest body of an answer that is remembered, in bytes. Resources are far smaller.
 const LARGEST: usize = 16 << 20;
 
-/// Routes whose answer is a resource. Those that answer questions ask [`answer`] themselves.
-const ROUTES: [&str; 3] = ["/datasources", "/minds", "/conversations"];
+/// Who heeds the `Idempotency-Key` of a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Once {
+    /// The middleware [`resource`], under this name of the route.
+    Resource(&'static str),
+    /// The handler, with [`answer`].
+    Answer,
+}
 
 /// What [`resource`] needs.
 #[derive(Clone)]
 pub struct Parts {
+    route: &'static str,
     idempotency: Arc<Idempotency>,
     tasks: TaskTracker,
 }
 
 impl Parts {
-    /// Of a server.
-    pub fn of(state: &AppState) -> Self {
+    /// Of one route of a server.
+    pub fn of(state: &AppState, route: &'static str) -> Self {
         Self {
+            route,
             idempotency: state.idempotency.clone(),
             tasks: state.shutdown.tasks.clone(),
         }
     }
 }
 
-/// The middleware of all routes: requests that make a resource are done once for each name.
+/// The middleware of routes that make a resource: requests are done once for each name.
 pub async fn resource(
     State(parts): State<Parts>,
     request: Request,
     next: Next,
 ) -> ApiResult<Response> {
-    let Some(route) = route(&request) else {
-        return Ok(next.run(request).await);
-    };
     let Some(name) = name(request.headers())? else {
         return Ok(next.run(request).await);
     };
@@ -63,7 +68,9 @@ pub async fn resource(
     let body = extract::body(Request::from_parts(head.clone(), body)).await?;
     let query = head.uri.query().unwrap_or_default();
     let sent = [query.as_bytes(), &body];
-    let request = parts.idempotency.request(&caller, route, &name, &sent)?;
+    let request = parts
+        .idempotency
+        .request(&caller, parts.route, &name, &sent)?;
     let tasks = parts.tasks.clone();
     let work = async move {
         let (claim, known) = parts.idempotency.begin(request).await?;
@@ -144,17 +151,6 @@ fn name(headers: &HeaderMap) -> Result<Option<String>> {
         })
     };
     headers.get(&NAME).map(text).transpose()
-}
-
-fn route(request: &Request) -> Option<&'static str> {
-    let path = request.extensions().get::<MatchedPath>()?.as_str();
-    let path = path
-        .strip_prefix("/api")
-        .unwrap_or(path)
-        .strip_prefix("/v1")?;
-    ROUTES
-        .into_iter()
-        .find(|route| *route == path && request.method() == Method::POST)
 }
 
 fn replayed(status: u16, body: String) -> Result<Response> {

@@ -1,35 +1,32 @@
 //! The OpenAPI document, and the page that people read it on.
 //!
-//! Paths, parameters, bodies and answers come from the handlers' own types; [`operations`] adds who may call what and
-//! what it can fail with, [`complete`] what is the same everywhere.
+//! Paths, parameters, bodies and answers come from the handlers' own types; [`complete`] adds what the entries of the
+//! routes say, and what is the same everywhere.
 
 mod complete;
 mod examples;
-mod links;
-mod operations;
 mod page;
 
-use std::{collections::HashMap, sync::LazyLock};
+use std::sync::LazyLock;
 
 use axum::{
-    http::{Method, header},
+    http::header,
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
 use serde_json::Value;
-use utoipa::{OpenApi, openapi::PathItem};
-
-use self::operations::Operation;
+use utoipa::OpenApi;
+use utoipa_axum::routes;
 
 use super::{
-    audit, catalog, chat, conversations, datasources, engines, error, health, keys, mcp, metrics,
-    minds, models, plugins, providers, responses, usage, workspaces,
+    documented_routes, error,
+    routes::{OPEN, Routes, Tag},
 };
 
 const DESCRIPTION: &str = "Minds answer questions about databases. Every answer carries `x-request-id`. The same routes answer under `/v1` \
      too, and with a trailing slash. No text, of a body or a parameter, may hold the character U+0000.";
 
-/// What is not below `/api/v1`.
+/// What does not come from a route.
 #[derive(OpenApi)]
 #[openapi(
     info(
@@ -37,123 +34,35 @@ const DESCRIPTION: &str = "Minds answer questions about databases. Every answer 
         description = DESCRIPTION,
         license(name = "Apache-2.0", identifier = "Apache-2.0")
     ),
-    paths(health::healthz, health::readyz, document, docs, mcp::described, metrics::read),
     components(schemas(error::ErrorBody<'static>))
 )]
-struct Server;
-
-/// What is.
-#[derive(OpenApi)]
-#[openapi(paths(
-    engines::list,
-    engines::get,
-    datasources::list,
-    datasources::create,
-    datasources::get,
-    datasources::update,
-    datasources::delete,
-    catalog::get,
-    catalog::delete_all,
-    catalog::refresh,
-    catalog::load,
-    catalog::cancel,
-    catalog::describe_table,
-    catalog::delete_table,
-    catalog::describe_column,
-    providers::list,
-    providers::create,
-    providers::get,
-    providers::update,
-    providers::delete,
-    minds::list,
-    minds::create,
-    minds::get,
-    minds::update,
-    minds::delete,
-    models::list,
-    models::get,
-    chat::create,
-    responses::create,
-    responses::get,
-    responses::delete,
-    responses::cancel,
-    conversations::list,
-    conversations::create,
-    conversations::get,
-    conversations::update,
-    conversations::delete,
-    conversations::items,
-    conversations::items_add,
-    conversations::item_get,
-    conversations::item_delete,
-    conversations::result,
-    conversations::export,
-    keys::list,
-    keys::create,
-    keys::revoke,
-    keys::rotate,
-    workspaces::list,
-    workspaces::create,
-    workspaces::get,
-    workspaces::delete,
-    workspaces::create_key,
-    plugins::list,
-    plugins::install,
-    plugins::get,
-    plugins::activate,
-    plugins::roll_back,
-    plugins::rollout,
-    plugins::remove,
-    audit::list,
-    usage::list,
-    plugins::usage::get,
-    plugins::release::release,
-))]
-struct Api;
+struct Frame;
 
 /// Made once: nothing of it depends on a request.
 static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
-    let generated = serde_json::to_value(Server::openapi().nest("/api/v1", Api::openapi()));
-    let mut document = generated.unwrap_or_else(|cause| {
+    let routes = documented_routes();
+    let mut frame = Frame::openapi();
+    let schemas = routes
+        .iter()
+        .flat_map(|route| route.schemas.iter().cloned());
+    let components = frame.components.get_or_insert_default();
+    components.schemas.extend(schemas);
+    let made = serde_json::to_value(frame);
+    let completed = made.and_then(|mut document| {
+        complete::complete(&mut document, &routes)?;
+        Ok(document)
+    });
+    completed.unwrap_or_else(|cause| {
         tracing::error!(%cause, "the OpenAPI document could not be made");
         Value::Null
-    });
-    complete::complete(&mut document);
-    document
+    })
 });
 
-/// The operations of each path, without the prefix of the API.
-static BY_PATH: LazyLock<HashMap<String, Vec<(Method, &'static Operation)>>> =
-    LazyLock::new(|| {
-        let paths = Server::openapi().paths.paths.into_iter();
-        let paths = paths.chain(Api::openapi().paths.paths);
-        paths.map(|(path, item)| (path, of_path(item))).collect()
-    });
-
-fn of_path(item: PathItem) -> Vec<(Method, &'static Operation)> {
-    let methods = [
-        (Method::GET, item.get),
-        (Method::POST, item.post),
-        (Method::PUT, item.put),
-        (Method::PATCH, item.patch),
-        (Method::DELETE, item.delete),
-    ];
-    let known = methods.into_iter().filter_map(|(method, operation)| {
-        Some((method, operations::of(&operation?.operation_id?)?))
-    });
-    known.collect()
-}
-
-/// The operation of a route, by its template without the prefix of the API. `HEAD` asks for what `GET` does.
-pub(super) fn operation(method: &Method, template: &str) -> Option<&'static Operation> {
-    let method = match *method {
-        Method::HEAD => &Method::GET,
-        _ => method,
-    };
-    let known = BY_PATH.get(template)?;
-    known
-        .iter()
-        .find_map(|(one, operation)| (one == method).then_some(*operation))
+/// This document, and the page of it.
+pub(super) fn routes() -> Routes {
+    Routes::of(Tag::Server)
+        .route(routes!(document), OPEN)
+        .route(routes!(docs), OPEN)
 }
 
 static TEXT: LazyLock<Bytes> = LazyLock::new(|| DOCUMENT.to_string().into());
@@ -198,15 +107,21 @@ mod tests {
     }
 
     #[test]
-    fn every_operation_has_an_id_of_its_own_and_its_rules() {
+    fn every_operation_has_its_own_id_and_links_lead_to_one() {
         let ids: Vec<String> = operations()
             .iter()
             .map(|(_, _, one)| one["operationId"].as_str().unwrap().to_owned())
             .collect();
         let unique: BTreeSet<&str> = ids.iter().map(String::as_str).collect();
         assert_eq!(unique.len(), ids.len(), "{ids:?}");
-        let known: BTreeSet<&str> = operations::ids().collect();
-        assert_eq!(unique, known, "openapi/operations.rs has a line for each");
+        let routes = documented_routes();
+        let links = routes.iter().flat_map(|route| &route.rules.links);
+        for next in links.flat_map(|link| link.operations) {
+            assert!(unique.contains(next), "{next}");
+        }
+        for id in examples::operations() {
+            assert!(unique.contains(id), "examples.json: {id}");
+        }
     }
 
     #[test]

@@ -1,9 +1,12 @@
 //! `/plugins`, for operators; admins may look.
 
-pub(super) mod release;
-pub(super) mod usage;
+mod release;
+mod usage;
 
-use crate::error::ApiResult;
+use crate::{
+    error::ApiResult,
+    routes::{ADMIN, OPERATOR, Routes, Tag},
+};
 use std::{sync::Arc, time::Duration};
 
 use axum::{
@@ -15,6 +18,7 @@ use axum::{
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::routes;
 
 use super::{
     admission::Made,
@@ -23,7 +27,7 @@ use super::{
 };
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_core::{
-    auth::{Auth, Caller, Role},
+    auth::{Auth, Caller},
     rollouts::{Rollout, Rollouts, Wish},
 };
 use mindhost_plugin_api::PluginKind;
@@ -31,6 +35,38 @@ use mindhost_plugins::{
     registry::{About, Inspected, Installed, Registry, Status},
     rights::{Incumbents, Right, Rights, listed},
 };
+
+/// `/plugins`
+pub(super) fn routes() -> Routes {
+    let install = OPERATOR.beyond_minds("install plugins").fails(&[
+        Code::PluginRefused,
+        Code::InvalidBody,
+        Code::BodyTooLarge,
+        Code::UnsupportedMediaType,
+    ]);
+    let activate = OPERATOR.beyond_minds("activate plugins").fails(&[
+        Code::PluginNotFound,
+        Code::PluginAmbiguous,
+        Code::WrongState,
+        Code::RolloutActive,
+        Code::RightsNotAccepted,
+    ]);
+    let roll_back = OPERATOR
+        .beyond_minds("roll plugins back")
+        .fails(&[Code::PluginNotFound, Code::WrongState]);
+    let rollout = OPERATOR.fails(&[Code::PluginNotFound, Code::RolloutNotFound]);
+    let remove = OPERATOR.fails(&[Code::PluginNotFound, Code::PluginAmbiguous, Code::InUse]);
+    Routes::of(Tag::Plugins)
+        .route(routes!(self::list), ADMIN)
+        .route(routes!(self::install), install)
+        .route(routes!(self::get), ADMIN.fails(&[Code::PluginNotFound]))
+        .route(routes!(self::activate), activate)
+        .route(routes!(self::roll_back), roll_back)
+        .route(routes!(self::rollout), rollout)
+        .route(routes!(self::remove), remove)
+        .and(usage::routes())
+        .and(release::routes())
+}
 
 /// The longest that a request waits for a rollout.
 const MAX_WAIT: Duration = Duration::from_secs(300);
@@ -130,7 +166,6 @@ pub(super) async fn list(
     State(registry): State<Arc<Registry>>,
     State(rollouts): State<Rollouts>,
 ) -> ApiResult<axum::Json<Vec<Shown>>> {
-    caller.require(Role::Admin)?;
     let mut names: Vec<String> = registry
         .installed()
         .into_iter()
@@ -154,7 +189,6 @@ pub(super) async fn get(
     State(rollouts): State<Rollouts>,
     Path(name): Path<String>,
 ) -> ApiResult<axum::Json<Shown>> {
-    caller.require(Role::Admin)?;
     let incumbents = rollouts.incumbents().await?;
     let shown = shown(&caller, &registry, &rollouts, &incumbents, &name);
     Ok(axum::Json(shown.await?))

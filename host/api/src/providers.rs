@@ -1,21 +1,62 @@
 //! `/providers`
 
-use crate::error::ApiResult;
+use crate::{
+    error::ApiResult,
+    routes::{ADMIN, ASKED, CONNECTED, NAME, Routes, STORING, Tag, USER},
+};
 use std::sync::Arc;
 
 use axum::{Extension, extract::State, http::StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::routes;
 
 use super::{
     admission::Made,
     extract::{Json, Path, Query, present},
 };
+use mindhost_base::error::Code;
 use mindhost_core::{
     auth::{Caller, Role},
     providers::{Changes, NewProvider, Provider, Providers},
 };
+
+/// `/providers`
+pub(super) fn routes() -> Routes {
+    let create = ADMIN
+        .beyond_minds("make a provider")
+        .fails(CONNECTED)
+        .fails(ASKED)
+        .fails(STORING)
+        .fails(&[Code::NameTaken, Code::UnknownPlugin])
+        .leads_to(
+            NAME,
+            &[
+                "get_provider",
+                "update_provider",
+                "patch_provider",
+                "delete_provider",
+            ],
+        );
+    let update = ADMIN
+        .beyond_minds("change a provider: other Minds may use it too")
+        .fails(CONNECTED)
+        .fails(ASKED)
+        .fails(&[
+            Code::ProviderNotFound,
+            Code::NameTaken,
+            Code::UnknownPlugin,
+            Code::WrongState,
+        ]);
+    let delete = ADMIN.fails(&[Code::ProviderNotFound, Code::InUse, Code::WrongState]);
+    Routes::of(Tag::Providers)
+        .route(routes!(self::list), USER)
+        .route(routes!(self::create), create)
+        .route(routes!(self::get), USER.fails(&[Code::ProviderNotFound]))
+        .route(routes!(self::update), update)
+        .route(routes!(self::delete), delete)
+}
 
 /// The body of `POST /providers`.
 #[derive(Debug, Deserialize, ToSchema)]

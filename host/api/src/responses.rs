@@ -1,6 +1,9 @@
 //! `/responses`: asking a Mind.
 
-use crate::error::ApiResult;
+use crate::{
+    error::ApiResult,
+    routes::{ASKED, ASKING, ID, Routes, SQL, STORING, Tag, USER},
+};
 use std::sync::Arc;
 
 use axum::{
@@ -11,6 +14,7 @@ use axum::{
 };
 use serde::Deserialize;
 use utoipa::IntoParams;
+use utoipa_axum::routes;
 use uuid::Uuid;
 
 use super::{
@@ -19,7 +23,7 @@ use super::{
     conversations::Deleted,
     events::{self, SentEvent, Wanted},
     extract::{JsonBytes, Path, Query},
-    once::{self, Asked},
+    once::{self, Asked, Once},
     response_object::ResponseObject,
 };
 use mindhost_answers::{
@@ -28,6 +32,40 @@ use mindhost_answers::{
 };
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_core::auth::Caller;
+
+/// `/responses`
+pub fn routes() -> Routes {
+    let create = USER
+        .audited_after()
+        .once(Once::Answer)
+        .fails(ASKING)
+        .fails(ASKED)
+        .fails(SQL)
+        .fails(STORING)
+        .fails(&[
+            Code::DirectQueriesNotAllowed,
+            Code::MindDeleted,
+            Code::Forbidden,
+        ])
+        .leads_to(ID, &["get_response", "cancel_response", "delete_response"])
+        .leads_to(
+            &[
+                ("id", "$response.body#/conversation/id"),
+                ("item_id", "$response.body#/output/0/id"),
+            ],
+            &["get_item", "get_result", "export_result"],
+        );
+    let get = USER.fails(&[Code::ResponseNotFound, Code::WrongState]);
+    let end = || {
+        USER.audited_after()
+            .fails(&[Code::ResponseNotFound, Code::WrongState, Code::Forbidden])
+    };
+    Routes::of(Tag::Responses)
+        .route(routes!(self::create), create)
+        .route(routes!(self::get), get)
+        .route(routes!(self::delete), end())
+        .route(routes!(self::cancel), end())
+}
 
 /// Asks a Mind
 ///

@@ -1,10 +1,14 @@
 //! `/usage`: what keys have used.
 
-use crate::error::ApiResult;
+use crate::{
+    error::ApiResult,
+    routes::{Routes, Tag, USER},
+};
 use axum::extract::State;
 use jiff::{ToSpan, civil::Date, tz::TimeZone};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::routes;
 
 use super::{extract::Query, list::limit};
 use mindhost_base::error::Error;
@@ -12,6 +16,11 @@ use mindhost_core::{
     auth::{Caller, Role},
     usage::{Line, Span, Usage},
 };
+
+/// `/usage`
+pub(super) fn routes() -> Routes {
+    Routes::of(Tag::Records).route(routes!(list), USER)
+}
 
 /// Lines of a list, by default and at most.
 const DEFAULT_LIMIT: u32 = 1000;

@@ -1,11 +1,15 @@
 //! `/workspaces`, for operators.
 
-use crate::error::ApiResult;
+use crate::{
+    error::ApiResult,
+    routes::{NAME, OPERATOR, Routes, STORING, Tag},
+};
 use std::sync::Arc;
 
 use axum::{Extension, extract::State, http::StatusCode};
 use serde::Deserialize;
 use utoipa::ToSchema;
+use utoipa_axum::routes;
 
 use super::{
     admission::{Made, MadeIn},
@@ -13,10 +17,33 @@ use super::{
     keys::{Created, NewInWorkspace},
 };
 use mindhost_answers::answering::Answering;
+use mindhost_base::error::Code;
 use mindhost_core::{
     auth::{Auth, Caller},
     workspaces::{Workspace, Workspaces},
 };
+
+/// `/workspaces`
+pub(super) fn routes() -> Routes {
+    let create = OPERATOR
+        .beyond_minds("make a workspace")
+        .fails(&[Code::NameTaken])
+        .leads_to(
+            NAME,
+            &["get_workspace", "create_workspace_key", "delete_workspace"],
+        );
+    let known = || OPERATOR.fails(&[Code::WorkspaceNotFound]);
+    let create_key = known()
+        .beyond_minds("make keys of other workspaces")
+        .fails(STORING);
+    let delete = known().fails(&[Code::InUse, Code::WrongState]);
+    Routes::of(Tag::Workspaces)
+        .route(routes!(self::list), OPERATOR)
+        .route(routes!(self::create), create)
+        .route(routes!(self::get), known())
+        .route(routes!(self::delete), delete)
+        .route(routes!(self::create_key), create_key)
+}
 
 /// The body of `POST /workspaces`.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -13,21 +13,16 @@ use axum::{
     response::Response,
 };
 
-use super::below;
-use crate::{mcp, middleware::RequestId};
+use crate::{
+    mcp,
+    middleware::RequestId,
+    routes::{Rules, below},
+};
 use mindhost_core::{
     audit::{Audit, Note},
     auth::Caller,
     usage::Tally,
 };
-
-/// Asking is noted too, but nobody waits for that.
-const ASKING: &[&str] = &[
-    "/responses",
-    "/chat/completions",
-    "/conversations",
-    mcp::PATH,
-];
 
 /// What a handler made, or how it now is called; it goes into the extensions of its answer.
 #[derive(Clone, Debug)]
@@ -80,6 +75,7 @@ impl Noted {
     /// Nothing for reading. `configured` is the admin key of the settings.
     pub fn of(
         request: &mut Request,
+        rules: &Rules,
         caller: &Caller,
         audit: &Audit,
         configured: Option<&str>,
@@ -102,7 +98,6 @@ impl Noted {
             status: None,
             request_id: id.map(|id| id.0.to_string()),
         };
-        let is_act = !ASKING.iter().any(|asking| template.starts_with(asking));
         let tool = (template == mcp::PATH).then(Tool::default);
         if let Some(tool) = &tool {
             request.extensions_mut().insert(tool.clone());
@@ -110,7 +105,7 @@ impl Noted {
         Some(Self {
             audit: audit.clone(),
             note: Some(note),
-            is_act,
+            is_act: !rules.audited_after,
             tally: caller.tally.clone(),
             tool,
         })

@@ -2,6 +2,7 @@
 
 #![expect(dead_code, reason = "these describe bodies and are never made")]
 
+use serde::Deserialize;
 use utoipa::{
     ToSchema,
     openapi::{
@@ -58,7 +59,7 @@ pub struct Part {
 }
 
 /// What a part is.
-#[derive(ToSchema)]
+#[derive(Deserialize, ToSchema)]
 #[schema(as = MessagePartType)]
 #[serde(rename_all = "snake_case")]
 pub enum PartType {
@@ -136,7 +137,7 @@ pub struct SqlQueryTool {
 }
 
 /// Tiers that clients know. This server has one, and serves each of them alike.
-#[derive(ToSchema)]
+#[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ServiceTier {
     /// As the vendor decides.
@@ -175,7 +176,8 @@ pub fn metadata_object() -> Object {
 }
 
 fn notes(schema_type: SchemaType) -> Object {
-    let text = |longest| {
+    let (pairs, name, text) = super::METADATA;
+    let up_to = |longest| {
         Object::builder()
             .schema_type(Type::String)
             .max_length(Some(longest))
@@ -184,9 +186,9 @@ fn notes(schema_type: SchemaType) -> Object {
     ObjectBuilder::new()
         .schema_type(schema_type)
         .description(Some("The caller's own notes."))
-        .max_properties(Some(16))
-        .property_names(Some(text(64)))
-        .additional_properties(Some(AdditionalProperties::RefOr(text(512).into())))
+        .max_properties(Some(pairs))
+        .property_names(Some(up_to(name)))
+        .additional_properties(Some(AdditionalProperties::RefOr(up_to(text).into())))
         .examples([serde_json::json!({"project": "report"})])
         .build()
 }

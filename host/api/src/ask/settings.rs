@@ -2,12 +2,9 @@
 
 use std::{num::NonZeroU32, ops::RangeInclusive};
 
-use super::CreateResponse;
+use super::{CreateResponse, described::ServiceTier, short, word};
 use mindhost_answers::answering::record::Settings;
 use mindhost_base::error::{Error, Result};
-
-/// `described::ServiceTier`, as it is sent.
-const TIERS: [&str; 5] = ["auto", "default", "flex", "scale", "priority"];
 
 /// Characters of an identifier.
 const IDENTIFIER: usize = 64;
@@ -27,12 +24,11 @@ impl CreateResponse {
                 format!("`top_logprobs` must be an integer from 0 to {LOGPROBS}"),
             ));
         }
-        let tier = self.service_tier.as_deref();
-        if tier.is_some_and(|tier| !TIERS.contains(&tier)) {
-            return Err(Error::invalid(
-                "service_tier",
-                format!("`service_tier` must be one of {}", TIERS.join(", ")),
-            ));
+        if let Some(tier) = &self.service_tier
+            && let Err(unknown) = word::<ServiceTier>(&short(tier))
+        {
+            let message = format!("`service_tier`: {unknown}");
+            return Err(Error::invalid("service_tier", message));
         }
         Ok(Settings {
             temperature: within("temperature", self.temperature, 0.0..=2.0)?,

@@ -4,45 +4,29 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::{
-    examples, links,
-    operations::{self, Operation},
+use super::examples;
+use crate::{
+    error::{status, type_name},
+    routes::{Route, Routes, Rules, Tag},
 };
-use crate::error::{status, type_name};
 use mindhost_base::error::Code;
+use mindhost_core::auth::Role;
 
-/// First segments of paths below `/api/v1`, the tag of each, and what it is about.
-const TAGS: &[(&str, &str, &str)] = &[
-    ("engines", "Engines", "What can be connected."),
-    (
-        "datasources",
-        "Datasources",
-        "Databases that are connected, and what is known of their tables.",
-    ),
-    ("providers", "Providers", "Vendors of language models."),
-    (
-        "minds",
-        "Minds",
-        "What is asked: some tables, a language model, instructions.",
-    ),
-    ("models", "Minds", ""),
-    ("responses", "Responses", "Questions and answers."),
-    ("chat", "Responses", ""),
-    (
-        "conversations",
-        "Conversations",
-        "What was said, and the results behind it.",
-    ),
-    ("keys", "Keys", "Who may do what."),
-    ("workspaces", "Workspaces", "Each sees nothing of another."),
-    (
-        "plugins",
-        "Plugins",
-        "Versions of plugins, and how one takes the place of another.",
-    ),
-    ("audit", "Records", "Who did what, and what was used."),
-    ("usage", "Records", ""),
-    ("", "Server", "The server itself."),
+/// Failures of every request with a key.
+const KEY: &[Code] = &[
+    Code::InvalidApiKey,
+    Code::RateLimited,
+    Code::Internal,
+    Code::Overloaded,
+];
+
+/// Failures of every body.
+const BODY: &[Code] = &[
+    Code::InvalidBody,
+    Code::InvalidParameter,
+    Code::BodyTimeout,
+    Code::BodyTooLarge,
+    Code::UnsupportedMediaType,
 ];
 
 /// Parameters of paths: the segment before one, its name, what it is.
@@ -84,24 +68,25 @@ const IN_PATH: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Adds it to a document.
-pub fn complete(document: &mut Value) {
+/// Adds the routes to a document, which has their schemas.
+///
+/// # Errors
+/// When what a handler says of itself cannot be written as JSON.
+pub fn complete(document: &mut Value, routes: &Routes) -> serde_json::Result<()> {
     let schemas = document["components"]["schemas"].clone();
-    if let Some(paths) = document["paths"].as_object_mut() {
-        for (path, item) in paths {
-            let operations = item.as_object_mut().into_iter().flatten();
-            for (method, operation) in operations {
-                complete_operation(path, method, operation);
-                examples::add(operation, &schemas);
-            }
+    for route in routes.iter() {
+        let item: Map<String, Value> = serde_json::from_value(serde_json::to_value(&route.item)?)?;
+        for (method, mut operation) in item {
+            complete_operation(route, &method, &mut operation);
+            examples::add(&mut operation, &schemas);
+            document["paths"][&route.path][method] = operation;
         }
     }
     refine(document);
-    let mut tags: Vec<Value> = Vec::new();
-    for (_, name, description) in TAGS.iter().filter(|tag| !tag.2.is_empty()) {
-        tags.push(json!({"name": name, "description": description}));
-    }
-    document["tags"] = tags.into();
+    let tags = Tag::ALL.iter();
+    document["tags"] = tags
+        .map(|(tag, about)| json!({"name": tag.name(), "description": about}))
+        .collect();
     let components = &mut document["components"];
     components["securitySchemes"] = json!({"key": {
         "type": "http", "scheme": "bearer",
@@ -116,26 +101,24 @@ pub fn complete(document: &mut Value) {
         .iter()
         .map(|code| (code.as_str().to_owned(), example(*code)));
     components["examples"] = Value::Object(examples.collect());
+    Ok(())
 }
 
-fn complete_operation(path: &str, method: &str, operation: &mut Value) {
+fn complete_operation(route: &Route, method: &str, operation: &mut Value) {
+    let rules = &route.rules;
     let id = operation["operationId"].as_str().unwrap_or_default();
     // One handler serves both methods.
     let id = match (method, id.strip_prefix("update_")) {
         ("patch", Some(of)) => format!("patch_{of}"),
         _ => id.to_owned(),
     };
-    operation["operationId"] = id.clone().into();
-    operation["tags"] = json!([tag(path)]);
-    add_parameters(path, operation);
+    operation["operationId"] = id.into();
+    operation["tags"] = json!([route.tag.name()]);
+    add_parameters(route, operation);
     if let Some(body) = operation.get_mut("requestBody") {
         without_null(body);
         as_bytes(body);
     }
-    let Some(rules) = operations::of(&id) else {
-        tracing::error!(id, "an operation without rules");
-        return;
-    };
     match rules.role {
         None => operation["security"] = json!([]),
         Some(role) => {
@@ -146,34 +129,45 @@ fn complete_operation(path: &str, method: &str, operation: &mut Value) {
     for (status, response) in failures(rules, operation) {
         operation["responses"][status] = response;
     }
-    links::add(&id, &mut operation["responses"]);
+    add_links(rules, &mut operation["responses"]);
     let responses = operation["responses"].as_object_mut();
     for (status, response) in responses.into_iter().flatten() {
         add_headers(status, response);
     }
 }
 
-fn tag(path: &str) -> &'static str {
-    let first = path
-        .strip_prefix("/api/v1/")
-        .and_then(|rest| rest.split('/').next())
-        .unwrap_or_default();
-    let found = TAGS.iter().find(|tag| tag.0 == first);
-    found.map_or("Server", |tag| tag.1)
+/// Adds what can be called next to the answer of an operation that went well.
+fn add_links(rules: &Rules, responses: &mut Value) {
+    let made_or_given = ["201", "200"];
+    let status = made_or_given
+        .into_iter()
+        .find(|status| responses.get(status).is_some());
+    let Some(status) = status else {
+        return;
+    };
+    for link in &rules.links {
+        let parameters: Map<String, Value> = link
+            .parameters
+            .iter()
+            .map(|(name, from)| ((*name).to_owned(), json!(from)))
+            .collect();
+        for next in link.operations {
+            let link = json!({"operationId": next, "parameters": parameters});
+            responses[status]["links"][next] = link;
+        }
+    }
 }
 
 /// Describes the parameters of the path, and adds the header of requests that may come twice.
-fn add_parameters(path: &str, operation: &mut Value) {
-    let id = operation["operationId"].as_str().unwrap_or_default();
-    let is_once = operations::of(id)
-        .is_some_and(|rules| rules.codes.concat().contains(&Code::IdempotencyKeyReused));
+fn add_parameters(route: &Route, operation: &mut Value) {
     let mut parameters = operation["parameters"]
         .as_array()
         .cloned()
         .unwrap_or_default();
     for parameter in parameters.iter_mut().filter(|one| one["in"] == "path") {
         let name = parameter["name"].as_str().unwrap_or_default();
-        let before = path
+        let before = route
+            .path
             .split(&format!("/{{{name}}}"))
             .next()
             .unwrap_or_default();
@@ -181,7 +175,7 @@ fn add_parameters(path: &str, operation: &mut Value) {
         let known = IN_PATH.iter().find(|one| (one.0, one.1) == (before, name));
         parameter["description"] = known.map(|one| one.2).into();
     }
-    if is_once {
+    if route.rules.once.is_some() {
         parameters.push(json!({
             "name": "Idempotency-Key", "in": "header",
             "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[\\t -~]*[!-~][\\t -~]*$"},
@@ -233,16 +227,16 @@ fn as_bytes(body: &mut Value) {
 }
 
 /// The failures of an operation by status.
-fn failures(rules: &Operation, operation: &Value) -> BTreeMap<String, Value> {
-    let mut codes: Vec<Code> = rules.codes.concat();
+fn failures(rules: &Rules, operation: &Value) -> BTreeMap<String, Value> {
+    let mut codes = rules.failures.clone();
     if let Some(role) = rules.role {
-        codes.extend(operations::KEY);
-        if role > mindhost_core::auth::Role::User {
+        codes.extend(KEY);
+        if role > Role::User {
             codes.push(Code::Forbidden);
         }
     }
     if operation.get("requestBody").is_some() {
-        codes.extend(operations::BODY);
+        codes.extend(BODY);
     }
     if operation.get("parameters").is_some() {
         codes.push(Code::InvalidParameter);

@@ -26,6 +26,14 @@ static KNOWN: LazyLock<Known> = LazyLock::new(|| {
     })
 });
 
+/// The operations with examples of their own.
+#[cfg(test)]
+pub fn operations() -> impl Iterator<Item = &'static str> {
+    let all = [&KNOWN.requests, &KNOWN.answers, &KNOWN.events];
+    all.into_iter()
+        .flat_map(|ids| ids.keys().map(String::as_str))
+}
+
 /// Adds one to each body of an operation that has none. `components` are the schemas that it leads to.
 pub fn add(operation: &mut Value, components: &Value) {
     let id = operation["operationId"]

@@ -1,11 +1,15 @@
 //! `/plugins/{name}/release`: a version that failed too often is called again.
 
-use crate::error::ApiResult;
+use crate::{
+    error::ApiResult,
+    routes::{ADMIN, Routes, Tag},
+};
 use std::sync::Arc;
 
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::routes;
 
 use super::{
     super::extract::{Path, Query},
@@ -16,6 +20,12 @@ use mindhost_core::auth::{Caller, Role};
 use mindhost_plugins::registry::Registry;
 use mindhost_runtime::health::HealthReport;
 use mindhost_store::Store;
+
+/// `/plugins/{name}/release`
+pub(crate) fn routes() -> Routes {
+    let rules = ADMIN.fails(&[Code::PluginNotFound]);
+    Routes::of(Tag::Plugins).route(routes!(release), rules)
+}
 
 /// Which version.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -80,7 +90,6 @@ pub(crate) async fn release(
     Path(name): Path<String>,
     Query(which): Query<Which>,
 ) -> ApiResult<axum::Json<Released>> {
-    caller.require(Role::Admin)?;
     caller.require_all_minds("release plugins")?;
     let workspace = match caller.role >= Role::Operator {
         true => None,

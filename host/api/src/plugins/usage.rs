@@ -1,12 +1,16 @@
 //! `/plugins/{name}/usage`: what a plugin has used, and how its versions are.
 
-use crate::error::ApiResult;
+use crate::{
+    error::ApiResult,
+    routes::{OPERATOR, Routes, Tag},
+};
 use std::sync::Arc;
 
 use axum::extract::State;
 use jiff::{ToSpan, civil::Date, tz::TimeZone};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::routes;
 
 use super::super::{
     extract::{Path, Query},
@@ -22,6 +26,12 @@ use mindhost_runtime::{
     health::HealthReport,
     meter::{Figures, VersionMeter},
 };
+
+/// `/plugins/{name}/usage`
+pub(crate) fn routes() -> Routes {
+    let rules = OPERATOR.fails(&[Code::PluginNotFound]);
+    Routes::of(Tag::Plugins).route(routes!(get), rules)
+}
 
 /// Lines of a list, by default and at most.
 const DEFAULT_LIMIT: u32 = 1000;
