@@ -37,7 +37,7 @@ use mindhost_base::{
 };
 use mindhost_plugins::{
     active::PluginSwitch,
-    registry::{About, Active, Registry, slots},
+    registry::{About, Active, Registry, Slot},
     rights::{Incumbents, Right, listed},
     trial::{Figures, Thresholds, Watch},
 };
@@ -485,7 +485,7 @@ impl Inner {
     /// What a version would serve.
     fn places(&self, digest: &str) -> Active {
         let manifest = self.parts.registry.manifest(digest);
-        let slots = manifest.map_or_else(Vec::new, |one| slots(&one));
+        let slots = manifest.map_or_else(Vec::new, |one| Slot::of(&one));
         let slots = slots.into_iter();
         slots.map(|slot| (slot, digest.to_owned())).collect()
     }
@@ -493,7 +493,7 @@ impl Inner {
     /// Who serves what a version would serve: the version of the same plugin, else whoever has its first place.
     fn predecessor(&self, about: &About) -> Option<String> {
         self.active(&about.name).or_else(|| {
-            let mine = slots(&self.parts.registry.manifest(&about.digest)?);
+            let mine = Slot::of(&self.parts.registry.manifest(&about.digest)?);
             let serving = self.parts.registry.active();
             mine.iter().find_map(|slot| serving.get(slot).cloned())
         })
@@ -506,7 +506,7 @@ impl Inner {
         let slots_of = |digest: &str| {
             registry
                 .manifest(digest)
-                .map_or_else(Vec::new, |one| slots(&one))
+                .map_or_else(Vec::new, |one| Slot::of(&one))
         };
         let mine = slots_of(&about.digest);
         let is_in_the_way = |one: &Rollout| {

@@ -6,6 +6,7 @@
 //! be well-formed, though not to be true.
 
 mod batch;
+pub mod intercept;
 pub mod manifest;
 pub mod redact;
 pub mod scanner;

@@ -1,10 +1,11 @@
 //! Which plugins serve, so that a start changes nothing, and which have served, so that it is known what they were allowed.
 
-use std::collections::BTreeMap;
-
 use sqlx::{AnyConnection, query, query_as};
 
-use crate::rights::{Incumbents, Rights};
+use crate::{
+    registry::Active,
+    rights::{Incumbents, Rights},
+};
 use mindhost_base::error::Result;
 use mindhost_store::{Store, json, now, to_json};
 
@@ -12,7 +13,7 @@ use mindhost_store::{Store, json, now, to_json};
 #[derive(Debug, Default)]
 pub struct PluginSwitch<'a> {
     /// Who serves what from now on.
-    pub active: BTreeMap<String, String>,
+    pub active: Active,
     /// A version that serves nothing any more but what `active` says.
     pub old: Option<&'a str>,
     /// The version that was switched to, and what it may do.
@@ -26,15 +27,16 @@ pub struct PluginSwitch<'a> {
 pub struct ActivePlugins<'a>(pub &'a Store);
 
 impl ActivePlugins<'_> {
-    /// The digest of the plugin that serves, by what it serves.
+    /// The digest of the plugin that serves, by what it serves. Leaves out slots of a kind unknown to this host.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn all(&self) -> Result<BTreeMap<String, String>> {
+    pub async fn all(&self) -> Result<Active> {
         let rows: Vec<(String, String)> = query_as("SELECT slot, digest FROM active_plugins")
             .fetch_all(self.0.pool())
             .await?;
-        Ok(rows.into_iter().collect())
+        let known = |(slot, digest): (String, String)| Some((slot.parse().ok()?, digest));
+        Ok(rows.into_iter().filter_map(known).collect())
     }
 
     /// Remembers who serves from now on.
@@ -52,7 +54,7 @@ impl ActivePlugins<'_> {
                 "INSERT INTO active_plugins (slot, digest, since) VALUES ($1, $2, $3) \
                  ON CONFLICT (slot) DO UPDATE SET digest = excluded.digest, since = excluded.since",
             )
-            .bind(slot)
+            .bind(slot.to_string())
             .bind(digest)
             .bind(now())
             .execute(&mut *tx)
@@ -77,7 +79,7 @@ impl ActivePlugins<'_> {
     /// When the store fails; nothing has changed then.
     pub async fn add_first(
         &self,
-        active: &BTreeMap<String, String>,
+        active: &Active,
         rights: impl Fn(&str) -> Option<Rights>,
     ) -> Result<()> {
         let mut tx = self.0.begin().await?;
@@ -86,7 +88,7 @@ impl ActivePlugins<'_> {
                 "INSERT INTO active_plugins (slot, digest, since) VALUES ($1, $2, $3) \
                  ON CONFLICT (slot) DO NOTHING",
             )
-            .bind(slot)
+            .bind(slot.to_string())
             .bind(digest)
             .bind(now())
             .execute(&mut *tx)

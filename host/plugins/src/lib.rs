@@ -10,4 +10,5 @@ pub mod registry;
 pub mod rights;
 pub mod served;
 pub mod signatures;
+mod slot;
 pub mod trial;

@@ -37,10 +37,12 @@ use mindhost_runtime::{Loader, Ready, Room, Runtime, meter::Meters, policy::Poli
 
 pub use self::{
     install::Inspected,
-    table::{Active, slots},
     versions::{About, Installed, Status},
 };
-pub use super::artifacts::Hold;
+pub use super::{
+    artifacts::Hold,
+    slot::{Active, Slot},
+};
 pub use mindhost_runtime::{Compilers, Loaded, compile};
 
 /// Why one of two files of one plugin does not serve.
@@ -265,7 +267,7 @@ impl Registry {
         for (slot, digest) in before {
             if table.active().get(slot) != Some(digest) {
                 tracing::warn!(
-                    slot,
+                    %slot,
                     digest,
                     instead = table.active().get(slot),
                     "the active version is not here or cannot be used; install the same file again, or activate another version"
@@ -306,7 +308,7 @@ impl Registry {
         let mut newest = self.newest(&waiting);
         loop {
             for digest in &newest {
-                let is_free = |slot: &String| !table.has(slot);
+                let is_free = |slot: &Slot| !table.has(slot);
                 let wanted = self.slots_of(digest).iter().any(is_free);
                 if wanted && let Some(wider) = wider(digest) {
                     waiting.insert(digest.clone(), wider);
@@ -407,7 +409,7 @@ impl Registry {
     pub fn models(&self) -> Vec<Arc<dyn Model>> {
         let table = self.table();
         let models = table.models.values();
-        models.map(|slot| Arc::clone(&slot.active)).collect()
+        models.map(|holder| Arc::clone(&holder.active)).collect()
     }
 
     /// The connector of an engine that a caller names, which is the caller's mistake when there is none:
@@ -446,11 +448,11 @@ impl Registry {
     /// `no_plugin`
     pub async fn serving(&self, engine: &str, pin: Option<&str>) -> Result<Arc<dyn Connector>> {
         let table = self.table();
-        let Some(slot) = table.connectors.get(engine).filter(|_| pin.is_none()) else {
+        let Some(holder) = table.connectors.get(engine).filter(|_| pin.is_none()) else {
             return self.connector(engine, pin).await;
         };
-        Ok(match &slot.trial {
-            None => Arc::clone(&slot.active),
+        Ok(match &holder.trial {
+            None => Arc::clone(&holder.active),
             Some(trial) => trial.choose(),
         })
     }
@@ -463,8 +465,9 @@ impl Registry {
     /// The active model plugin of that name; `no_plugin` lists those there are.
     pub fn model(&self, name: &str) -> Result<Arc<dyn Model>> {
         let table = self.table();
-        let slot = table.models.get(name);
-        slot.map(|slot| Arc::clone(&slot.active))
+        let holder = table.models.get(name);
+        holder
+            .map(|holder| Arc::clone(&holder.active))
             .ok_or_else(|| no_model(name, &table))
     }
 
@@ -476,8 +479,8 @@ impl Registry {
         let table = self.table();
         match table.models.get(name) {
             None => Err(no_model(name, &table)),
-            Some(slot) => Ok(match &slot.trial {
-                None => Arc::clone(&slot.active),
+            Some(holder) => Ok(match &holder.trial {
+                None => Arc::clone(&holder.active),
                 Some(trial) => trial.choose(),
             }),
         }
@@ -517,11 +520,11 @@ impl Registry {
         })
     }
 
-    fn slots_of(&self, digest: &str) -> Vec<String> {
+    fn slots_of(&self, digest: &str) -> Vec<Slot> {
         let known = locks::read(&self.known);
         known
             .get(digest)
-            .map_or_else(Vec::new, |one| slots(&one.manifest))
+            .map_or_else(Vec::new, |one| Slot::of(&one.manifest))
     }
 
     fn compiled(&self) -> Vec<(String, Arc<Ready>)> {

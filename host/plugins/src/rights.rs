@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::registry::slots;
+use super::registry::{Active, Slot};
 use mindhost_plugin_api::{
     Manifest, PluginKind,
     manifest::{CredentialScheme, FileKind, HttpGrant},
@@ -22,7 +22,7 @@ pub struct Rights {
     /// Name of the plugin.
     plugin: String,
     /// What it serves: `connector postgres`, `model openai`.
-    slots: Vec<String>,
+    slots: Vec<Slot>,
     /// What its manifest asks for, by name.
     asks: BTreeMap<String, String>,
     /// Secrets that the host adds to requests and keeps from the plugin.
@@ -59,7 +59,7 @@ impl Rights {
         let clear = properties().filter(|(name, _)| !secrets.contains(*name));
         Self {
             plugin: manifest.name.clone(),
-            slots: slots(manifest),
+            slots: Slot::of(manifest),
             asks: asks(manifest, secrets.difference(&withheld)),
             clear: clear.map(|(name, _)| name.clone()).collect(),
             destinations: marked("x-destination"),
@@ -116,14 +116,14 @@ impl Rights {
 #[derive(Clone, Debug, Default)]
 pub struct Incumbents {
     /// By what they serve now.
-    active: BTreeMap<String, Rights>,
+    active: BTreeMap<Slot, Rights>,
     /// Those that served, the last one last.
     served: Vec<Rights>,
 }
 
 impl Incumbents {
     /// Of those that served, by digest, the last one last; `active` says who does now.
-    pub fn new(served: Vec<(String, Rights)>, active: &BTreeMap<String, String>) -> Self {
+    pub fn new(served: Vec<(String, Rights)>, active: &Active) -> Self {
         let of = |digest: &String| served.iter().find(|(known, _)| known == digest);
         let active = active.iter().filter_map(|(slot, digest)| {
             let (_, rights) = of(digest)?;
@@ -136,11 +136,11 @@ impl Incumbents {
     }
 
     /// Adds the version that serves something, where nothing is known of it.
-    pub fn add(&mut self, slot: &str, rights: impl FnOnce() -> Option<Rights>) {
+    pub fn add(&mut self, slot: &Slot, rights: impl FnOnce() -> Option<Rights>) {
         if !self.active.contains_key(slot)
             && let Some(rights) = rights()
         {
-            self.active.insert(slot.to_owned(), rights);
+            self.active.insert(slot.clone(), rights);
         }
     }
 
@@ -152,8 +152,8 @@ impl Incumbents {
         if before.is_empty() {
             before.extend(self.served.iter().rfind(is_own));
         }
-        let last = |slot: &String| self.served.iter().rfind(|one| one.slots.contains(slot));
-        let holder = |slot: &String| self.active.get(slot).or_else(|| last(slot));
+        let last = |slot: &Slot| self.served.iter().rfind(|one| one.slots.contains(slot));
+        let holder = |slot: &Slot| self.active.get(slot).or_else(|| last(slot));
         let holders = new.slots.iter().filter_map(holder);
         before.extend(holders.filter(|one| !is_own(one)));
         let mut wider = BTreeMap::new();
@@ -266,23 +266,20 @@ fn plain(text: &str) -> String {
     )
 }
 
-fn serves(slot: &str, holder: Option<&Rights>) -> (String, String) {
+fn serves(slot: &Slot, holder: Option<&Rights>) -> (String, String) {
     let by = match holder {
         Some(holder) => format!(", which `{}` serves", holder.plugin),
         None => String::new(),
     };
-    match slot.split_once(' ') {
-        Some(("connector", engine)) => (
+    match slot {
+        Slot::Engine(engine) => (
             format!("engine:{engine}"),
             format!("serving the engine `{engine}`{by}"),
         ),
-        _ => {
-            let name = slot.split_once(' ').map_or(slot, |(_, name)| name);
-            (
-                format!("model:{name}"),
-                format!("being the model plugin `{name}`{by}"),
-            )
-        }
+        Slot::Model(name) => (
+            format!("model:{name}"),
+            format!("being the model plugin `{name}`{by}"),
+        ),
     }
 }
 

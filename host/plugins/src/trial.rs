@@ -12,7 +12,7 @@ mod watch;
 use std::sync::Arc;
 
 pub use self::watch::{Figures, Side, Thresholds, Watch};
-use mindhost_plugin_api::{Connector, Model, Plugin};
+use mindhost_plugin_api::{Connector, Model, Plugin, intercept::Intercepted};
 
 /// A version on trial, beside the one that it shall replace or has replaced.
 pub struct Trial<P: ?Sized> {
@@ -40,32 +40,46 @@ impl<P: Plugin + ?Sized> Trial<P> {
     }
 }
 
+impl<P: ?Sized> Trial<P> {
+    /// Who serves the next call, and how it is watched.
+    fn draw(&self) -> (Arc<P>, Drawn<P>) {
+        let (drawn, fallback) = match self.watch.draw() {
+            Side::Candidate => (&self.candidate, Some(Arc::clone(&self.stable))),
+            Side::Stable => (&self.stable, None),
+        };
+        let watch = Arc::clone(&self.watch);
+        (Arc::clone(drawn), Drawn { watch, fallback })
+    }
+}
+
 impl Trial<dyn Connector> {
     /// Who serves the next call.
     pub fn choose(&self) -> Arc<dyn Connector> {
-        let watch = Arc::clone(&self.watch);
-        match self.watch.draw() {
-            Side::Candidate => Arc::new(connector::OnTrial::new(
-                Arc::clone(&self.candidate),
-                Arc::clone(&self.stable),
-                watch,
-            )),
-            Side::Stable => Arc::new(connector::Observed::new(Arc::clone(&self.stable), watch)),
-        }
+        let (connector, drawn) = self.draw();
+        Intercepted::new(connector, drawn)
     }
 }
 
 impl Trial<dyn Model> {
     /// Who serves the next call.
     pub fn choose(&self) -> Arc<dyn Model> {
-        let watch = Arc::clone(&self.watch);
-        match self.watch.draw() {
-            Side::Candidate => Arc::new(model::OnTrial::new(
-                Arc::clone(&self.candidate),
-                Arc::clone(&self.stable),
-                watch,
-            )),
-            Side::Stable => Arc::new(model::Observed::new(Arc::clone(&self.stable), watch)),
+        let (model, drawn) = self.draw();
+        Intercepted::new(model, drawn)
+    }
+}
+
+/// How the version is watched that was drawn to serve a call.
+struct Drawn<P: ?Sized> {
+    watch: Arc<Watch>,
+    /// The stable version, behind the one on trial.
+    fallback: Option<Arc<P>>,
+}
+
+impl<P: ?Sized> Drawn<P> {
+    fn side(&self) -> Side {
+        match self.fallback {
+            Some(_) => Side::Candidate,
+            None => Side::Stable,
         }
     }
 }

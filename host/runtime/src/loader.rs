@@ -20,13 +20,13 @@ use super::{
     state::{GuestLog, State},
 };
 use crate::{
-    metered::{MeteredConnector, MeteredModel},
+    metered::Metering,
     package::{Package, Refusal},
 };
 use mindhost_base::config::Compiler;
 use mindhost_plugin_api::{
-    Call, Connector, Manifest, Model, PluginKind, manifest::SCANNER_WORLD, redact::Redactor,
-    scanner::Scanner,
+    Call, Connector, Manifest, Model, Plugin, PluginKind, intercept::Intercepted,
+    manifest::SCANNER_WORLD, redact::Redactor, scanner::Scanner,
 };
 use mindhost_query::QueryEngine;
 
@@ -42,6 +42,16 @@ pub enum Loaded {
     Connector(Arc<dyn Connector>),
     /// A model.
     Model(Arc<dyn Model>),
+}
+
+impl Loaded {
+    /// The plugin, whatever its kind.
+    pub fn plugin(&self) -> &dyn Plugin {
+        match self {
+            Self::Connector(connector) => &**connector,
+            Self::Model(model) => &**model,
+        }
+    }
 }
 
 /// A plugin that is compiled and linked, or soon will be: calls wait for its first code. It can be made to serve any
@@ -111,23 +121,29 @@ impl Ready {
     pub fn serve(&self) -> Loaded {
         let (runtime, manifest) = (&self.runtime, self.manifest.clone());
         let digest = self.digest.clone();
-        let version = runtime.version(&manifest, &digest);
+        let metering = Metering(runtime.version(&manifest, &digest));
         match &self.code {
             Linked::Sql(code) => {
                 let code = Arc::clone(code);
                 let connector = WasmConnector::new(runtime, code, manifest, digest);
-                Loaded::Connector(MeteredConnector::new(Arc::new(connector), version))
+                Loaded::Connector(Intercepted::<dyn Connector, _>::new(
+                    Arc::new(connector),
+                    metering,
+                ))
             }
             Linked::Scanner(code) => {
                 let code = Arc::clone(code);
                 let scanner = WasmScanner::new(runtime, code, manifest, digest);
                 let connector = self.queries.connector(Arc::new(scanner));
-                Loaded::Connector(MeteredConnector::new(Arc::new(connector), version))
+                Loaded::Connector(Intercepted::<dyn Connector, _>::new(
+                    Arc::new(connector),
+                    metering,
+                ))
             }
             Linked::Model(code) => {
                 let code = Arc::clone(code);
                 let model = WasmModel::new(runtime, code, manifest, digest);
-                Loaded::Model(MeteredModel::new(Arc::new(model), version))
+                Loaded::Model(Intercepted::<dyn Model, _>::new(Arc::new(model), metering))
             }
         }
     }

@@ -12,7 +12,7 @@ use super::{
 };
 use mindhost_base::{error::Result, locks::lock};
 use mindhost_plugins::{
-    registry::{Active, Loaded},
+    registry::{Active, Loaded, Slot},
     trial::Watch,
 };
 use mindhost_store::Backend;
@@ -49,7 +49,7 @@ async fn look(inner: &Arc<Inner>, seen: &mut Seen) -> Result<()> {
     let parts = &inner.parts;
     let wanted = ActivePlugins(&parts.store).all().await?;
     let here = parts.registry.active();
-    let is_new = |(slot, digest): &(&String, &String)| here.get(*slot) != Some(*digest);
+    let is_new = |(slot, digest): &(&Slot, &String)| here.get(*slot) != Some(*digest);
     let new: BTreeSet<&String> = wanted
         .iter()
         .filter(is_new)

@@ -16,10 +16,9 @@ use super::{
     store::{self, BEAT, Told},
 };
 use mindhost_base::{error::Result, locks::lock};
-use mindhost_plugin_api::Manifest;
 use mindhost_plugins::{
     active::PluginSwitch,
-    registry::{Active, Hold, Loaded, slots},
+    registry::{Active, Hold, Loaded, Slot},
     trial::{Side, Watch},
 };
 use mindhost_store::Backend;
@@ -174,7 +173,7 @@ impl Task {
 
     /// Who serves now what the version will serve, and what the version that it replaces serves beside that.
     fn before(&self, loaded: &Loaded) -> Active {
-        let mine = slots(manifest(loaded));
+        let mine = Slot::of(loaded.plugin().manifest());
         let mut before = self.inner.parts.registry.active();
         let old = self.replaced();
         before.retain(|slot, digest| mine.contains(slot) || Some(&*digest) == old.as_ref());
@@ -272,12 +271,5 @@ impl Task {
         if let Err(error) = store::keep(&self.inner.parts.store, rollout).await {
             tracing::warn!(%error, plugin = rollout.plugin, "could not store how a rollout stands");
         }
-    }
-}
-
-fn manifest(loaded: &Loaded) -> &Manifest {
-    match loaded {
-        Loaded::Connector(connector) => connector.manifest(),
-        Loaded::Model(model) => model.manifest(),
     }
 }

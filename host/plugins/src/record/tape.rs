@@ -8,16 +8,13 @@ use std::{
         Mutex,
         atomic::{AtomicU64, Ordering},
     },
-    time::Instant,
+    time::Duration,
 };
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use mindhost_base::{
-    error::{Error, Result},
-    locks::lock,
-};
+use mindhost_base::{error::Error, locks::lock};
 use mindhost_plugin_api::{
     Target,
     manifest::Manifest,
@@ -186,19 +183,17 @@ impl Track {
         }
     }
 
-    /// Notes a call that began at `start`. `show` makes what is written of its result.
-    pub fn note<T>(
+    /// Notes a call, with what is written of its result.
+    pub fn note(
         &self,
         tape: &Tape,
         call: &str,
         arguments: Value,
-        start: Instant,
-        result: &Result<T>,
-        show: impl FnOnce(&T) -> Value,
+        took: Duration,
+        result: Result<Value, &Error>,
     ) {
-        let took = start.elapsed();
         let outcome = match result {
-            Ok(value) => Outcome::Ok(self.clean(show(value))),
+            Ok(value) => Outcome::Ok(self.clean(value)),
             Err(error) => Outcome::Error(self.clean(failure(error))),
         };
         tape.write(Entry {
@@ -252,7 +247,7 @@ fn failure(error: &Error) -> Value {
 ///
 /// # Errors
 /// When it is none, or one of another version.
-pub fn read(path: &Path) -> std::result::Result<(Header, Vec<Entry>), Unreadable> {
+pub fn read(path: &Path) -> Result<(Header, Vec<Entry>), Unreadable> {
     let mut lines = (1..).zip(BufReader::new(File::open(path)?).lines());
     let (_, first) = lines.next().ok_or(Unreadable::Empty)?;
     let header: Header =
@@ -270,7 +265,7 @@ pub fn read(path: &Path) -> std::result::Result<(Header, Vec<Entry>), Unreadable
 
 #[cfg(test)]
 mod tests {
-    use std::{sync::Arc, time::Instant};
+    use std::sync::Arc;
 
     use super::*;
 
@@ -299,9 +294,8 @@ mod tests {
         let tape = Tape::create(&file, &manifest(), "d1", false).unwrap();
         let track = Track::new(&tape, &manifest(), &target);
         let arguments = shown(&manifest(), &target.connection_data);
-        track.note(&tape, "open", arguments, Instant::now(), &Ok(()), |()| {
-            json!(["it is", "hunter22"])
-        });
+        let shown = Ok(json!(["it is", "hunter22"]));
+        track.note(&tape, "open", arguments, Duration::ZERO, shown);
         tape.finish().unwrap();
 
         assert!(!std::fs::read_to_string(&file).unwrap().contains("hunter22"));

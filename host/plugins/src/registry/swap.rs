@@ -2,11 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{
-    super::trial::Watch,
-    Registry,
-    table::{Table, digest_of},
-};
+use super::{super::trial::Watch, Registry, Slot, table::Table};
 use mindhost_base::{
     error::{Error, Result},
     locks,
@@ -27,7 +23,7 @@ impl Registry {
     }
 
     /// Takes a version out of its places, which others get back.
-    pub fn restore(&self, loaded: &Loaded, before: &BTreeMap<String, Loaded>) {
+    pub fn restore(&self, loaded: &Loaded, before: &BTreeMap<Slot, Loaded>) {
         let mut gone = Vec::new();
         self.change(|table| gone = table.restore(loaded, before));
         for old in &gone {
@@ -43,7 +39,7 @@ impl Registry {
     /// Ends the trial of a version: whoever is active serves alone.
     pub fn end_trial(&self, loaded: &Loaded) {
         self.change(|table| table.end_trials_of(loaded));
-        if !self.table().serves(digest_of(loaded)) {
+        if !self.table().serves(loaded.plugin().digest()) {
             self.drain_one(loaded);
         }
     }
@@ -95,14 +91,10 @@ impl Registry {
 
     /// Keeps nothing idle of a plugin any more, and ends in the background what it still does when the time is over.
     fn drain_one(&self, old: &Loaded) {
-        let end = match old {
-            Loaded::Connector(connector) => connector.retire(),
-            Loaded::Model(model) => model.retire(),
-        };
-        let (Some(workshop), Some(end)) = (&self.workshop, end) else {
+        let (Some(workshop), Some(end)) = (&self.workshop, old.plugin().retire()) else {
             return;
         };
-        let digest = digest_of(old).to_owned();
+        let digest = old.plugin().digest().to_owned();
         let timeout = workshop.drain_timeout;
         workshop.runtime.tasks().spawn(async move {
             let ended = tokio::time::timeout(timeout, end.gone.cancelled()).await;

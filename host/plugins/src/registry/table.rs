@@ -2,22 +2,22 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::super::trial::{Trial, Watch};
-use mindhost_plugin_api::{Connector, Manifest, Model, PluginKind};
+use super::super::{
+    slot::{Active, Slot},
+    trial::{Trial, Watch},
+};
+use mindhost_plugin_api::{Connector, Model};
 use mindhost_runtime::Loaded;
 
-/// Who serves: the digest of the component, by what it serves (`connector postgres`, `model offline`).
-pub type Active = BTreeMap<String, String>;
-
-/// What serves one engine or is one model.
-pub struct Slot<P: ?Sized> {
+/// What holds one slot.
+pub struct Holder<P: ?Sized> {
     /// The active version.
     pub active: Arc<P>,
     /// A newer one, which gets a share of the calls or is already active, and is watched.
     pub trial: Option<Arc<Trial<P>>>,
 }
 
-impl<P: ?Sized> Clone for Slot<P> {
+impl<P: ?Sized> Clone for Holder<P> {
     fn clone(&self) -> Self {
         Self {
             active: Arc::clone(&self.active),
@@ -26,7 +26,7 @@ impl<P: ?Sized> Clone for Slot<P> {
     }
 }
 
-impl<P: ?Sized> Slot<P> {
+impl<P: ?Sized> Holder<P> {
     fn of(active: &Arc<P>) -> Self {
         Self {
             active: Arc::clone(active),
@@ -39,31 +39,33 @@ impl<P: ?Sized> Slot<P> {
 #[derive(Clone, Default)]
 pub struct Table {
     /// By every engine name, aliases included.
-    pub connectors: BTreeMap<String, Slot<dyn Connector>>,
+    pub connectors: BTreeMap<String, Holder<dyn Connector>>,
     /// By name of the plugin.
-    pub models: BTreeMap<String, Slot<dyn Model>>,
+    pub models: BTreeMap<String, Holder<dyn Model>>,
     /// Versions that some datasources keep, by digest.
     pub pinned: BTreeMap<String, Arc<dyn Connector>>,
 }
 
 impl Table {
     /// Gives a plugin those of its slots that are free and `wanted`; whether there was one.
-    pub fn claim(&mut self, loaded: &Loaded, wanted: impl Fn(&str) -> bool) -> bool {
+    pub fn claim(&mut self, loaded: &Loaded, wanted: impl Fn(&Slot) -> bool) -> bool {
         let mut claimed = false;
         match loaded {
             Loaded::Connector(connector) => {
                 for engine in &connector.manifest().engines {
-                    if wanted(&connector_slot(engine)) && !self.connectors.contains_key(engine) {
-                        let slot = Slot::of(connector);
-                        self.connectors.insert(engine.clone(), slot);
+                    if wanted(&Slot::Engine(engine.clone()))
+                        && !self.connectors.contains_key(engine)
+                    {
+                        let holder = Holder::of(connector);
+                        self.connectors.insert(engine.clone(), holder);
                         claimed = true;
                     }
                 }
             }
             Loaded::Model(model) => {
                 let name = &model.manifest().name;
-                if wanted(&model_slot(name)) && !self.models.contains_key(name) {
-                    self.models.insert(name.clone(), Slot::of(model));
+                if wanted(&Slot::Model(name.clone())) && !self.models.contains_key(name) {
+                    self.models.insert(name.clone(), Holder::of(model));
                     claimed = true;
                 }
             }
@@ -82,20 +84,20 @@ impl Table {
         match loaded {
             Loaded::Connector(connector) => {
                 let manifest = connector.manifest();
-                self.connectors.retain(|engine, slot| {
+                self.connectors.retain(|engine, holder| {
                     manifest.engines.contains(engine)
-                        || slot.active.manifest().name != manifest.name
+                        || holder.active.manifest().name != manifest.name
                 });
                 for engine in &manifest.engines {
-                    let slot = self.connectors.entry(engine.clone());
-                    let slot = slot.or_insert_with(|| Slot::of(connector));
-                    slot.active = Arc::clone(connector);
+                    let holder = self.connectors.entry(engine.clone());
+                    let holder = holder.or_insert_with(|| Holder::of(connector));
+                    holder.active = Arc::clone(connector);
                 }
             }
             Loaded::Model(model) => {
-                let slot = self.models.entry(model.manifest().name.clone());
-                let slot = slot.or_insert_with(|| Slot::of(model));
-                slot.active = Arc::clone(model);
+                let holder = self.models.entry(model.manifest().name.clone());
+                let holder = holder.or_insert_with(|| Holder::of(model));
+                holder.active = Arc::clone(model);
             }
         }
         self.gone_since(before)
@@ -103,19 +105,19 @@ impl Table {
 
     /// Takes a plugin out of the slots that it serves, and gives those that others had before back to them. Returns whoever
     /// serves nothing any more.
-    pub fn restore(&mut self, loaded: &Loaded, before: &BTreeMap<String, Loaded>) -> Vec<Loaded> {
+    pub fn restore(&mut self, loaded: &Loaded, before: &BTreeMap<Slot, Loaded>) -> Vec<Loaded> {
         let serving = self.serving();
         self.end_trials_of(loaded);
-        self.remove(digest_of(loaded));
+        self.remove(loaded.plugin().digest());
         for (slot, old) in before {
-            match (slot.split_once(' '), old) {
-                (Some((_, engine)), Loaded::Connector(old)) => {
-                    self.connectors.insert(engine.to_owned(), Slot::of(old));
+            match (slot, old) {
+                (Slot::Engine(engine), Loaded::Connector(old)) => {
+                    self.connectors.insert(engine.clone(), Holder::of(old));
                 }
-                (Some((_, name)), Loaded::Model(old)) => {
-                    self.models.insert(name.to_owned(), Slot::of(old));
+                (Slot::Model(name), Loaded::Model(old)) => {
+                    self.models.insert(name.clone(), Holder::of(old));
                 }
-                (None, _) => {}
+                (Slot::Engine(_), Loaded::Model(_)) | (Slot::Model(_), Loaded::Connector(_)) => {}
             }
         }
         self.gone_since(serving)
@@ -124,8 +126,9 @@ impl Table {
     /// Takes a version out of everything that it serves.
     pub fn remove(&mut self, digest: &str) {
         self.connectors
-            .retain(|_, slot| slot.active.digest() != digest);
-        self.models.retain(|_, slot| slot.active.digest() != digest);
+            .retain(|_, holder| holder.active.digest() != digest);
+        self.models
+            .retain(|_, holder| holder.active.digest() != digest);
     }
 
     fn gone_since(&self, before: Vec<Loaded>) -> Vec<Loaded> {
@@ -139,14 +142,14 @@ impl Table {
         match loaded {
             Loaded::Connector(candidate) => {
                 for engine in &candidate.manifest().engines {
-                    if let Some(slot) = self.connectors.get_mut(engine) {
-                        slot.trial = Some(Trial::new(candidate, &slot.active, watch));
+                    if let Some(holder) = self.connectors.get_mut(engine) {
+                        holder.trial = Some(Trial::new(candidate, &holder.active, watch));
                     }
                 }
             }
             Loaded::Model(candidate) => {
-                if let Some(slot) = self.models.get_mut(&candidate.manifest().name) {
-                    slot.trial = Some(Trial::new(candidate, &slot.active, watch));
+                if let Some(holder) = self.models.get_mut(&candidate.manifest().name) {
+                    holder.trial = Some(Trial::new(candidate, &holder.active, watch));
                 }
             }
         }
@@ -157,59 +160,60 @@ impl Table {
         match loaded {
             Loaded::Connector(connector) => {
                 for engine in &connector.manifest().engines {
-                    if let Some(slot) = self.connectors.get_mut(engine) {
-                        slot.trial = None;
+                    if let Some(holder) = self.connectors.get_mut(engine) {
+                        holder.trial = None;
                     }
                 }
             }
             Loaded::Model(model) => {
-                if let Some(slot) = self.models.get_mut(&model.manifest().name) {
-                    slot.trial = None;
+                if let Some(holder) = self.models.get_mut(&model.manifest().name) {
+                    holder.trial = None;
                 }
             }
         }
     }
 
     /// Whether somebody serves this.
-    pub fn has(&self, slot: &str) -> bool {
-        match slot.split_once(' ') {
-            Some(("connector", engine)) => self.connectors.contains_key(engine),
-            Some((_, name)) => self.models.contains_key(name),
-            None => false,
+    pub fn has(&self, slot: &Slot) -> bool {
+        match slot {
+            Slot::Engine(engine) => self.connectors.contains_key(engine),
+            Slot::Model(name) => self.models.contains_key(name),
         }
     }
 
     /// The active connector of an engine.
     pub fn active_connector(&self, engine: &str) -> Option<Arc<dyn Connector>> {
-        let slot = self.connectors.get(engine)?;
-        Some(Arc::clone(&slot.active))
+        let holder = self.connectors.get(engine)?;
+        Some(Arc::clone(&holder.active))
     }
 
     /// The active connectors, each once, by the name of their first engine.
     pub fn connectors_by_engine(&self) -> Vec<Arc<dyn Connector>> {
-        let is_main = |(engine, slot): &(&String, &Slot<dyn Connector>)| {
-            let served = slot.active.manifest().engines.iter();
+        let is_main = |(engine, holder): &(&String, &Holder<dyn Connector>)| {
+            let served = holder.active.manifest().engines.iter();
             let mine = served.into_iter().find(|name| {
                 let one = self.connectors.get(*name);
-                one.is_some_and(|one| Arc::ptr_eq(&one.active, &slot.active))
+                one.is_some_and(|one| Arc::ptr_eq(&one.active, &holder.active))
             });
             mine == Some(*engine)
         };
         let main = self.connectors.iter().filter(is_main);
-        main.map(|(_, slot)| Arc::clone(&slot.active)).collect()
+        main.map(|(_, holder)| Arc::clone(&holder.active)).collect()
     }
 
     /// Whether a version is active.
     pub fn serves(&self, digest: &str) -> bool {
-        self.serving().iter().any(|one| digest_of(one) == digest)
+        self.serving()
+            .iter()
+            .any(|one| one.plugin().digest() == digest)
     }
 
     /// Everyone who serves something, each once.
     pub fn serving(&self) -> Vec<Loaded> {
         let connectors = self.connectors.values();
-        let connectors = connectors.map(|slot| Loaded::Connector(Arc::clone(&slot.active)));
+        let connectors = connectors.map(|holder| Loaded::Connector(Arc::clone(&holder.active)));
         let models = self.models.values();
-        let models = models.map(|slot| Loaded::Model(Arc::clone(&slot.active)));
+        let models = models.map(|holder| Loaded::Model(Arc::clone(&holder.active)));
         let mut all: Vec<Loaded> = Vec::new();
         for one in connectors.chain(models) {
             if !all.iter().any(|known| is_same(known, &one)) {
@@ -221,52 +225,27 @@ impl Table {
 
     /// Who serves what, to be remembered for the next start.
     pub fn active(&self) -> Active {
-        let connectors = self.connectors.iter();
-        let connectors = connectors
-            .map(|(engine, slot)| (connector_slot(engine), slot.active.digest().to_owned()));
-        let models = self.models.iter();
-        let models = models.map(|(name, slot)| (model_slot(name), slot.active.digest().to_owned()));
+        let connectors = self.connectors.iter().map(|(engine, holder)| {
+            let digest = holder.active.digest().to_owned();
+            (Slot::Engine(engine.clone()), digest)
+        });
+        let models = self.models.iter().map(|(name, holder)| {
+            let digest = holder.active.digest().to_owned();
+            (Slot::Model(name.clone()), digest)
+        });
         connectors.chain(models).collect()
     }
 
     /// Whether a version serves something, is kept by a datasource, or takes part in a trial.
     pub fn is_used(&self, digest: &str) -> bool {
         let connectors = self.connectors.values();
-        let connectors = connectors.filter_map(|slot| slot.trial.as_ref());
+        let connectors = connectors.filter_map(|holder| holder.trial.as_ref());
         let models = self.models.values();
-        let models = models.filter_map(|slot| slot.trial.as_ref());
+        let models = models.filter_map(|holder| holder.trial.as_ref());
         connectors.into_iter().any(|trial| trial.has(digest))
             || models.into_iter().any(|trial| trial.has(digest))
             || self.pinned.contains_key(digest)
             || self.serves(digest)
-    }
-}
-
-/// What a plugin would serve.
-pub fn slots(manifest: &Manifest) -> Vec<String> {
-    match manifest.kind {
-        PluginKind::Connector => manifest
-            .engines
-            .iter()
-            .map(|engine| connector_slot(engine))
-            .collect(),
-        PluginKind::Model => vec![model_slot(&manifest.name)],
-    }
-}
-
-pub fn connector_slot(engine: &str) -> String {
-    format!("connector {engine}")
-}
-
-pub fn model_slot(name: &str) -> String {
-    format!("model {name}")
-}
-
-/// The digest of a plugin that serves.
-pub fn digest_of(loaded: &Loaded) -> &str {
-    match loaded {
-        Loaded::Connector(connector) => connector.digest(),
-        Loaded::Model(model) => model.digest(),
     }
 }
 

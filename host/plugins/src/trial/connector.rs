@@ -2,118 +2,44 @@
 
 use std::{sync::Arc, time::Duration};
 
-use async_trait::async_trait;
 use tokio::time::Instant;
 
-use super::watch::{Side, Watch};
+use super::{Drawn, Side, Watch};
 use mindhost_base::error::{Blame, Code, Error, Kind, Result};
 use mindhost_plugin_api::{
-    Batch, Call, Column, ColumnStatistics, Connection, Connector, Manifest, Plugin, ServerInfo,
-    Statement, StatisticsOptions, TableInfo, TableRef, Target,
+    Batch, Call, Column, Connection, Connector, Plugin, Statement, Target,
+    intercept::{AsReply, Intercept, Interceptor, Invocation, Operation, Reply},
 };
 
-/// The stable version while another is on trial.
-pub struct Observed {
-    stable: Arc<dyn Connector>,
-    watch: Arc<Watch>,
-}
+impl Intercept for Drawn<dyn Connector> {
+    type Interceptor = Watched;
 
-impl Observed {
-    pub fn new(stable: Arc<dyn Connector>, watch: Arc<Watch>) -> Self {
-        Self { stable, watch }
-    }
-}
-
-impl Plugin for Observed {
-    fn manifest(&self) -> &Manifest {
-        self.stable.manifest()
-    }
-
-    fn digest(&self) -> &str {
-        self.stable.digest()
-    }
-}
-
-#[async_trait]
-impl Connector for Observed {
-    async fn connect(&self, target: &Target, call: &Call) -> Result<Box<dyn Connection>> {
-        let connection = self.stable.connect(target, call).await;
-        let connection = connection.inspect_err(|error| blame(&self.watch, Side::Stable, error))?;
-        Ok(Box::new(Watched::new(
-            connection,
-            Side::Stable,
-            &self.watch,
-        )))
+    fn begin(&self, _: &dyn Plugin, target: &Target) -> Result<Watched> {
+        let fallback = self.fallback.as_ref();
+        Ok(Watched {
+            side: self.side(),
+            watch: Arc::clone(&self.watch),
+            is_over: false,
+            fallback: fallback.map(|stable| (Arc::clone(stable), target.clone())),
+            snapshot: None,
+            spent: Duration::ZERO,
+            cursor: None,
+        })
     }
 
     async fn forget(&self, target_id: &str) {
-        self.stable.forget(target_id).await;
-    }
-}
-
-/// The version on trial, with the stable one behind it.
-pub struct OnTrial {
-    candidate: Arc<dyn Connector>,
-    stable: Arc<dyn Connector>,
-    watch: Arc<Watch>,
-}
-
-impl OnTrial {
-    pub fn new(
-        candidate: Arc<dyn Connector>,
-        stable: Arc<dyn Connector>,
-        watch: Arc<Watch>,
-    ) -> Self {
-        Self {
-            candidate,
-            stable,
-            watch,
+        if let Some(stable) = &self.fallback {
+            stable.forget(target_id).await;
         }
     }
 }
 
-impl Plugin for OnTrial {
-    fn manifest(&self) -> &Manifest {
-        self.candidate.manifest()
-    }
-
-    fn digest(&self) -> &str {
-        self.candidate.digest()
-    }
-}
-
-#[async_trait]
-impl Connector for OnTrial {
-    async fn connect(&self, target: &Target, call: &Call) -> Result<Box<dyn Connection>> {
-        match self.candidate.connect(target, call).await {
-            Ok(connection) => {
-                let mut watched = Watched::new(connection, Side::Candidate, &self.watch);
-                watched.fallback = Some((Arc::clone(&self.stable), target.clone()));
-                Ok(Box::new(watched))
-            }
-            Err(error) if !is_worth_another_try(&error) => {
-                blame(&self.watch, Side::Candidate, &error);
-                Err(error)
-            }
-            Err(error) => {
-                let connection = self.stable.connect(target, call).await?;
-                self.watch.failed(Side::Candidate, error.message());
-                Ok(connection)
-            }
-        }
-    }
-
-    async fn forget(&self, target_id: &str) {
-        self.candidate.forget(target_id).await;
-        self.stable.forget(target_id).await;
-    }
-}
-
-/// A connection that is watched.
-struct Watched {
-    connection: Box<dyn Connection>,
+/// What is seen of one connection.
+pub struct Watched {
     side: Side,
     watch: Arc<Watch>,
+    /// Whether the connection is nobody's business: the stable version opened it after the one on trial had failed to.
+    is_over: bool,
     /// Where to ask again, while this is the version on trial.
     fallback: Option<(Arc<dyn Connector>, Target)>,
     /// The time of the snapshot that was begun.
@@ -130,8 +56,8 @@ struct Cursor {
     standing: Standing,
 }
 
-/// How a statement stands. It is counted once, when its first rows or its end come: what a version is asked for before is
-/// cheap and soon done, and how long the rest takes is up to whoever reads it.
+/// How a call stands, a statement above all. A statement is counted once, when its first rows or its end come: what a
+/// version is asked for before is cheap and soon done, and how long the rest takes is up to whoever reads it.
 enum Standing {
     /// Nothing came yet, and so long the version took so far.
     Waited(Duration),
@@ -142,44 +68,102 @@ enum Standing {
     Counted,
 }
 
-/// Makes one call that is no statement, and makes it again on the stable version where that may help.
-macro_rules! attempt {
-    ($self:ident, $call:ident, $method:ident($($argument:expr),*)) => {{
-        match $self.connection.$method($($argument,)* $call).await {
-            Ok(value) => {
-                $self.watch.went_well($self.side);
-                Ok(value)
-            }
-            Err(error) => match $self.fall_back(&error, $call).await {
-                false => Err(error),
-                true => {
-                    let again = $self.connection.$method($($argument,)* $call).await;
-                    if again.is_ok() {
-                        $self.watch.failed(Side::Candidate, error.message());
-                    }
-                    again
-                }
-            },
+impl Interceptor<Arc<dyn Connector>> for Watched {
+    async fn intercept<T: AsReply>(
+        &mut self,
+        invocation: &dyn Invocation<Arc<dyn Connector>, T>,
+        on: &mut Arc<dyn Connector>,
+    ) -> Result<T> {
+        let error = match invocation.make(on).await {
+            Ok(opened) => return Ok(opened),
+            Err(error) => error,
+        };
+        let fallback = self.fallback.take();
+        let Some((stable, _)) = fallback.filter(|_| is_worth_another_try(&error)) else {
+            blame(&self.watch, self.side, &error);
+            return Err(error);
+        };
+        *on = stable;
+        let opened = invocation.make(on).await?;
+        self.watch.failed(Side::Candidate, error.message());
+        self.is_over = true;
+        Ok(opened)
+    }
+}
+
+impl Interceptor<Box<dyn Connection>> for Watched {
+    async fn intercept<T: AsReply>(
+        &mut self,
+        invocation: &dyn Invocation<Box<dyn Connection>, T>,
+        on: &mut Box<dyn Connection>,
+    ) -> Result<T> {
+        let operation = invocation.operation();
+        let waited = self.starts(operation);
+        let may_be_counted = !matches!(operation, Operation::EndSnapshot | Operation::Close);
+        if self.is_over || !may_be_counted {
+            return invocation.make(on).await;
         }
-    }};
+        let at = Instant::now();
+        let error = match invocation.make(on).await {
+            Ok(value) => {
+                let standing = Standing::Waited(waited + at.elapsed());
+                self.came(operation, value.as_reply(), standing);
+                return Ok(value);
+            }
+            Err(error) => error,
+        };
+        if matches!(operation, Operation::Next(_)) && !self.may_begin_again(&error)
+            || !self.fall_back(&error, on, invocation.call()).await
+        {
+            return Err(error);
+        }
+        let value = invocation.make(on).await?;
+        let standing = Standing::Again(error.message().to_owned());
+        self.came(operation, value.as_reply(), standing);
+        Ok(value)
+    }
 }
 
 impl Watched {
-    fn new(connection: Box<dyn Connection>, side: Side, watch: &Arc<Watch>) -> Self {
-        Self {
-            connection,
-            side,
-            watch: Arc::clone(watch),
-            fallback: None,
-            snapshot: None,
-            spent: Duration::ZERO,
-            cursor: None,
+    /// A call is about to be made. Gives the time that counts with its own.
+    fn starts(&mut self, operation: Operation<'_>) -> Duration {
+        match operation {
+            Operation::EndSnapshot => self.snapshot = None,
+            Operation::Close => self.cursor = None,
+            Operation::Query(_) => {
+                self.cursor = None;
+                return std::mem::take(&mut self.spent);
+            }
+            _ => {}
+        }
+        Duration::ZERO
+    }
+
+    /// Whether the open statement, which failed, may be begun again: nothing came of it, and it failed only once.
+    fn may_begin_again(&mut self, error: &Error) -> bool {
+        let Some(cursor) = &mut self.cursor else {
+            return false;
+        };
+        match std::mem::replace(&mut cursor.standing, Standing::Counted) {
+            Standing::Waited(_) => true,
+            // The caller has rows that another version may not give again.
+            Standing::Counted if is_fault(error) => {
+                self.watch.failed_after_all(self.side, error.message());
+                false
+            }
+            // It fails on both.
+            Standing::Counted | Standing::Again(_) => false,
         }
     }
 
-    /// Takes a connection of the stable version in the state of this one, unless that would help nobody. A failure for which
-    /// nobody else can be asked is held against the version; one that the stable version shares is not.
-    async fn fall_back(&mut self, error: &Error, call: &Call) -> bool {
+    /// Replaces the connection with one of the stable version in the same state, unless that would help nobody. A
+    /// failure for which nobody else can be asked is held against the version; one that the stable version shares is not.
+    async fn fall_back(
+        &mut self,
+        error: &Error,
+        on: &mut Box<dyn Connection>,
+        call: &Call,
+    ) -> bool {
         let stable = match is_worth_another_try(error) {
             true => self.fallback.clone(),
             false => None,
@@ -192,7 +176,7 @@ impl Watched {
         match open_again(&*stable, &target, snapshot, cursor, call).await {
             Ok(Some(connection)) => {
                 self.fallback = None;
-                self.connection = connection;
+                *on = connection;
                 self.side = Side::Stable;
                 true
             }
@@ -210,21 +194,41 @@ impl Watched {
         }
     }
 
-    fn opened(&mut self, statement: &Statement, columns: &Arc<[Column]>, standing: Standing) {
-        self.cursor = Some(Cursor {
-            statement: statement.clone(),
-            columns: Arc::clone(columns),
-            standing,
-        });
+    /// A call succeeded, at once or on the stable version, as `standing` says.
+    fn came(&mut self, operation: Operation<'_>, reply: Reply<'_>, standing: Standing) {
+        match (operation, reply) {
+            (Operation::Query(statement), Reply::Columns(columns)) => {
+                self.cursor = Some(Cursor {
+                    statement: statement.clone(),
+                    columns: Arc::clone(columns),
+                    standing,
+                });
+            }
+            (_, Reply::Batch(batch)) => self.rows_came(batch, standing),
+            (Operation::BeginSnapshot(timeout), Reply::Flag(begun)) => {
+                self.snapshot = begun.then_some(timeout);
+                match standing {
+                    Standing::Again(why) => self.watch.failed(Side::Candidate, &why),
+                    Standing::Waited(time) => self.spent = time,
+                    Standing::Counted => {}
+                }
+            }
+            _ => match standing {
+                Standing::Again(why) => self.watch.failed(Side::Candidate, &why),
+                Standing::Waited(_) | Standing::Counted => self.watch.went_well(self.side),
+            },
+        }
     }
 
-    /// Something came of the open statement, after so long. No rows are no news.
-    fn came(&mut self, batch: Option<&Batch>, time: Duration) {
+    /// Something came of the open statement. No rows are no news.
+    fn rows_came(&mut self, batch: Option<&Batch>, now: Standing) {
         let Some(cursor) = &mut self.cursor else {
             return;
         };
-        if let Standing::Waited(spent) = &mut cursor.standing {
-            *spent += time;
+        match (&mut cursor.standing, now) {
+            (Standing::Waited(spent), Standing::Waited(time)) => *spent += time,
+            (standing, again @ Standing::Again(_)) => *standing = again,
+            _ => {}
         }
         if batch.is_some_and(|batch| batch.rows() == 0) {
             return;
@@ -256,121 +260,6 @@ async fn open_again(
         }
     }
     Ok(Some(connection))
-}
-
-#[async_trait]
-impl Connection for Watched {
-    fn digest(&self) -> &str {
-        self.connection.digest()
-    }
-
-    async fn check(&mut self, call: &Call) -> Result<ServerInfo> {
-        attempt!(self, call, check())
-    }
-
-    async fn tables(&mut self, call: &Call) -> Result<Vec<TableRef>> {
-        attempt!(self, call, tables())
-    }
-
-    async fn describe_tables(
-        &mut self,
-        tables: &[TableRef],
-        call: &Call,
-    ) -> Result<Vec<TableInfo>> {
-        attempt!(self, call, describe_tables(tables))
-    }
-
-    async fn statistics(
-        &mut self,
-        table: &TableRef,
-        options: &StatisticsOptions,
-        call: &Call,
-    ) -> Result<Option<Vec<ColumnStatistics>>> {
-        attempt!(self, call, statistics(table, options))
-    }
-
-    async fn begin_snapshot(&mut self, timeout: Duration, call: &Call) -> Result<bool> {
-        let at = Instant::now();
-        let begun = match self.connection.begin_snapshot(timeout, call).await {
-            Ok(begun) => {
-                self.spent = at.elapsed();
-                begun
-            }
-            Err(error) => {
-                if !self.fall_back(&error, call).await {
-                    return Err(error);
-                }
-                let begun = self.connection.begin_snapshot(timeout, call).await?;
-                self.watch.failed(Side::Candidate, error.message());
-                begun
-            }
-        };
-        self.snapshot = begun.then_some(timeout);
-        Ok(begun)
-    }
-
-    async fn end_snapshot(&mut self, call: &Call) -> Result<()> {
-        self.snapshot = None;
-        self.connection.end_snapshot(call).await
-    }
-
-    async fn query(&mut self, statement: &Statement, call: &Call) -> Result<Arc<[Column]>> {
-        self.cursor = None;
-        let (spent, at) = (std::mem::take(&mut self.spent), Instant::now());
-        let error = match self.connection.query(statement, call).await {
-            Ok(columns) => {
-                let standing = Standing::Waited(spent + at.elapsed());
-                self.opened(statement, &columns, standing);
-                return Ok(columns);
-            }
-            Err(error) => error,
-        };
-        if !self.fall_back(&error, call).await {
-            return Err(error);
-        }
-        let columns = self.connection.query(statement, call).await?;
-        let standing = Standing::Again(error.message().to_owned());
-        self.opened(statement, &columns, standing);
-        Ok(columns)
-    }
-
-    async fn next(&mut self, max_rows: u32, call: &Call) -> Result<Option<Batch>> {
-        let at = Instant::now();
-        let error = match self.connection.next(max_rows, call).await {
-            Ok(batch) => {
-                self.came(batch.as_ref(), at.elapsed());
-                return Ok(batch);
-            }
-            Err(error) => error,
-        };
-        let Some(cursor) = &mut self.cursor else {
-            return Err(error);
-        };
-        match std::mem::replace(&mut cursor.standing, Standing::Counted) {
-            // The caller has rows that another version may not give again.
-            Standing::Counted if is_fault(&error) => {
-                self.watch.failed_after_all(self.side, error.message());
-                return Err(error);
-            }
-            // It fails on both.
-            Standing::Counted | Standing::Again(_) => return Err(error),
-            Standing::Waited(_) => {}
-        }
-        if !self.fall_back(&error, call).await {
-            return Err(error);
-        }
-        let batch = self.connection.next(max_rows, call).await?;
-        if let Some(cursor) = &mut self.cursor {
-            cursor.standing = Standing::Again(error.message().to_owned());
-        }
-        self.came(batch.as_ref(), Duration::ZERO);
-        Ok(batch)
-    }
-
-    async fn close(&mut self, call: &Call) -> Result<()> {
-        self.cursor = None;
-        self.connection.close(call).await
-    }
 }
 
 /// Whether another version could have done better: not where the caller left, the time is over or the server is full.

@@ -2,143 +2,41 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use tokio::time::Instant;
 
 use super::{
+    Drawn, Side, Watch,
     connector::{blame, is_fault, is_worth_another_try},
-    watch::{Side, Watch},
 };
 use mindhost_base::error::Result;
 use mindhost_plugin_api::{
-    Call, Completion, Manifest, Model, ModelEvent, ModelRequest, Plugin, Target,
+    Completion, Model, ModelRequest, Plugin, Target,
+    intercept::{AsReply, Intercept, Interceptor, Invocation, Operation},
 };
 
-/// The stable version while another is on trial.
-pub struct Observed {
-    stable: Arc<dyn Model>,
-    watch: Arc<Watch>,
-}
+impl Intercept for Drawn<dyn Model> {
+    type Interceptor = Watched;
 
-impl Observed {
-    pub fn new(stable: Arc<dyn Model>, watch: Arc<Watch>) -> Self {
-        Self { stable, watch }
-    }
-}
-
-impl Plugin for Observed {
-    fn manifest(&self) -> &Manifest {
-        self.stable.manifest()
-    }
-
-    fn digest(&self) -> &str {
-        self.stable.digest()
-    }
-}
-
-#[async_trait]
-impl Model for Observed {
-    async fn check(&self, target: &Target, call: &Call) -> Result<String> {
-        self.stable.check(target, call).await
-    }
-
-    async fn models(&self, target: &Target, call: &Call) -> Result<Vec<String>> {
-        self.stable.models(target, call).await
-    }
-
-    async fn start(
-        &self,
-        target: &Target,
-        request: ModelRequest,
-        call: &Call,
-    ) -> Result<Box<dyn Completion>> {
-        let begun = Instant::now();
-        let completion = self.stable.start(target, request, call).await;
-        let completion = completion.inspect_err(|error| blame(&self.watch, Side::Stable, error))?;
-        Ok(Box::new(Watched {
-            completion,
-            side: Side::Stable,
+    fn begin(&self, _: &dyn Plugin, target: &Target) -> Result<Watched> {
+        let fallback = self.fallback.as_ref();
+        Ok(Watched {
+            side: self.side(),
             watch: Arc::clone(&self.watch),
-            fallback: None,
-            standing: Standing::Waited(begun),
-        }))
+            fallback: fallback.map(|stable| (Arc::clone(stable), target.clone())),
+            request: None,
+            standing: Standing::Waited(Instant::now()),
+        })
     }
 }
 
-/// The version on trial, with the stable one behind it.
-pub struct OnTrial {
-    candidate: Arc<dyn Model>,
-    stable: Arc<dyn Model>,
-    watch: Arc<Watch>,
-}
-
-impl OnTrial {
-    pub fn new(candidate: Arc<dyn Model>, stable: Arc<dyn Model>, watch: Arc<Watch>) -> Self {
-        Self {
-            candidate,
-            stable,
-            watch,
-        }
-    }
-}
-
-impl Plugin for OnTrial {
-    fn manifest(&self) -> &Manifest {
-        self.candidate.manifest()
-    }
-
-    fn digest(&self) -> &str {
-        self.candidate.digest()
-    }
-}
-
-#[async_trait]
-impl Model for OnTrial {
-    async fn check(&self, target: &Target, call: &Call) -> Result<String> {
-        self.stable.check(target, call).await
-    }
-
-    async fn models(&self, target: &Target, call: &Call) -> Result<Vec<String>> {
-        self.stable.models(target, call).await
-    }
-
-    async fn start(
-        &self,
-        target: &Target,
-        request: ModelRequest,
-        call: &Call,
-    ) -> Result<Box<dyn Completion>> {
-        let begun = Instant::now();
-        match self.candidate.start(target, request.clone(), call).await {
-            Ok(completion) => Ok(Box::new(Watched {
-                completion,
-                side: Side::Candidate,
-                watch: Arc::clone(&self.watch),
-                fallback: Some((Arc::clone(&self.stable), target.clone(), request)),
-                standing: Standing::Waited(begun),
-            })),
-            Err(error) if !is_worth_another_try(&error) => {
-                blame(&self.watch, Side::Candidate, &error);
-                Err(error)
-            }
-            Err(error) => Ok(Box::new(Watched {
-                completion: self.stable.start(target, request, call).await?,
-                side: Side::Stable,
-                watch: Arc::clone(&self.watch),
-                fallback: None,
-                standing: Standing::Again(error.message().to_owned()),
-            })),
-        }
-    }
-}
-
-/// A completion that is watched.
-struct Watched {
-    completion: Box<dyn Completion>,
+/// What is seen of one completion.
+pub struct Watched {
     side: Side,
     watch: Arc<Watch>,
     /// Where to ask again, until the first event.
-    fallback: Option<(Arc<dyn Model>, Target, ModelRequest)>,
+    fallback: Option<(Arc<dyn Model>, Target)>,
+    /// What was asked, where it may be asked again.
+    request: Option<ModelRequest>,
     standing: Standing,
 }
 
@@ -157,6 +55,7 @@ enum Standing {
 impl Watched {
     fn came(&mut self) {
         self.fallback = None;
+        self.request = None;
         match std::mem::replace(&mut self.standing, Standing::Counted) {
             Standing::Waited(since) => self.watch.succeeded(self.side, since.elapsed()),
             Standing::Again(why) => self.watch.failed(Side::Candidate, &why),
@@ -165,10 +64,45 @@ impl Watched {
     }
 }
 
-#[async_trait]
-impl Completion for Watched {
-    async fn next(&mut self, call: &Call) -> Result<Option<Vec<ModelEvent>>> {
-        let error = match self.completion.next(call).await {
+impl Interceptor<Arc<dyn Model>> for Watched {
+    async fn intercept<T: AsReply>(
+        &mut self,
+        invocation: &dyn Invocation<Arc<dyn Model>, T>,
+        on: &mut Arc<dyn Model>,
+    ) -> Result<T> {
+        let Operation::Start(request) = invocation.operation() else {
+            // Only completions are compared.
+            if let Some((stable, _)) = self.fallback.take() {
+                *on = stable;
+            }
+            return invocation.make(on).await;
+        };
+        let error = match invocation.make(on).await {
+            Ok(begun) => {
+                self.request = self.fallback.is_some().then(|| request.clone());
+                return Ok(begun);
+            }
+            Err(error) => error,
+        };
+        let fallback = self.fallback.take();
+        let Some((stable, _)) = fallback.filter(|_| is_worth_another_try(&error)) else {
+            blame(&self.watch, self.side, &error);
+            return Err(error);
+        };
+        *on = stable;
+        self.side = Side::Stable;
+        self.standing = Standing::Again(error.message().to_owned());
+        invocation.make(on).await
+    }
+}
+
+impl Interceptor<Box<dyn Completion>> for Watched {
+    async fn intercept<T: AsReply>(
+        &mut self,
+        invocation: &dyn Invocation<Box<dyn Completion>, T>,
+        on: &mut Box<dyn Completion>,
+    ) -> Result<T> {
+        let error = match invocation.make(on).await {
             Ok(events) => {
                 self.came();
                 return Ok(events);
@@ -185,18 +119,18 @@ impl Completion for Watched {
             Standing::Counted | Standing::Again(_) => return Err(error),
             Standing::Waited(_) => {}
         }
-        let fallback = self.fallback.take();
-        let Some((stable, target, request)) = fallback.filter(|_| is_worth_another_try(&error))
-        else {
+        let fallback = self.fallback.take().zip(self.request.take());
+        let fallback = fallback.filter(|_| is_worth_another_try(&error));
+        let Some(((stable, target), request)) = fallback else {
             blame(&self.watch, self.side, &error);
             return Err(error);
         };
-        let Ok(completion) = stable.start(&target, request, call).await else {
+        let Ok(completion) = stable.start(&target, request, invocation.call()).await else {
             return Err(error);
         };
-        self.completion = completion;
+        *on = completion;
         self.side = Side::Stable;
-        let events = self.completion.next(call).await?;
+        let events = invocation.make(on).await?;
         self.standing = Standing::Again(error.message().to_owned());
         self.came();
         Ok(events)

@@ -1,5 +1,7 @@
 //! What is counted of a connector on trial, with connectors that do as they are told.
 
+mod models;
+
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex},
@@ -80,7 +82,7 @@ impl Connection for Script {
     }
 
     async fn check(&mut self, _: &Call) -> Result<ServerInfo> {
-        unreachable!("nobody asks")
+        Err(Error::new(Code::UpstreamUnreachable, "it is down").blamed(Blame::Upstream))
     }
 
     async fn tables(&mut self, _: &Call) -> Result<Vec<TableRef>> {
@@ -124,24 +126,14 @@ impl Connection for Script {
 
 /// Reads three batches of one statement on the version on trial; what was seen of it, and whether all went well.
 async fn read(candidate: &[Does], stable: &[Does]) -> (Figures, bool) {
-    let thresholds = Thresholds {
-        fault_share: 0.02,
-        slower: 2.0,
-        slack: Duration::ZERO,
-    };
-    let watch = Arc::new(Watch::new(1.0, thresholds));
-    let candidate: Arc<dyn Connector> = Arc::new(Script::of(candidate));
+    read_from(Arc::new(Script::of(candidate)), stable).await
+}
+
+async fn read_from(candidate: Arc<dyn Connector>, stable: &[Does]) -> (Figures, bool) {
+    let watch = watch();
     let stable: Arc<dyn Connector> = Arc::new(Script::of(stable));
     let serving = Trial::new(&candidate, &stable, &watch).choose();
-    let target = Target {
-        id: "1".into(),
-        workspace: "default".into(),
-        folder: "default".into(),
-        name: "scripted".into(),
-        connection_data: Arc::default(),
-        max_connections: 1,
-    };
-    let call = Call::new(Duration::from_secs(60), CancellationToken::new());
+    let (target, call) = (target(), call());
     let mut connection = serving.connect(&target, &call).await.unwrap();
     let statement = Statement {
         text: "SELECT 1".into(),
@@ -161,6 +153,31 @@ async fn read(candidate: &[Does], stable: &[Does]) -> (Figures, bool) {
     let is_well = read.await.is_ok();
     assert_eq!(watch.figures(Side::Stable).calls, 0);
     (watch.figures(Side::Candidate), is_well)
+}
+
+/// All calls go to the version on trial.
+fn watch() -> Arc<Watch> {
+    let thresholds = Thresholds {
+        fault_share: 0.02,
+        slower: 2.0,
+        slack: Duration::ZERO,
+    };
+    Arc::new(Watch::new(1.0, thresholds))
+}
+
+fn target() -> Target {
+    Target {
+        id: "1".into(),
+        workspace: "default".into(),
+        folder: "default".into(),
+        name: "scripted".into(),
+        connection_data: Arc::default(),
+        max_connections: 1,
+    }
+}
+
+fn call() -> Call {
+    Call::new(Duration::from_secs(60), CancellationToken::new())
 }
 
 #[tokio::test]
@@ -201,4 +218,50 @@ async fn a_failure_after_the_first_rows_is_a_fault_of_the_same_call() {
     let (seen, is_well) = read(&[Well, Well, Down], &[]).await;
     assert!(!is_well);
     assert_eq!((seen.calls, seen.faults), (1, 1));
+}
+
+/// A connector that opens no connection.
+struct Shut;
+
+impl Plugin for Shut {
+    fn manifest(&self) -> &Manifest {
+        unreachable!("nobody asks")
+    }
+
+    fn digest(&self) -> &str {
+        "0"
+    }
+}
+
+#[async_trait]
+impl Connector for Shut {
+    async fn connect(&self, _: &Target, _: &Call) -> Result<Box<dyn Connection>> {
+        Err(Error::new(Code::UpstreamUnreachable, "it is down").blamed(Blame::Upstream))
+    }
+
+    async fn forget(&self, _: &str) {}
+}
+
+#[tokio::test]
+async fn connection_that_only_stable_version_opens_is_one_fault_and_not_watched() {
+    let (seen, is_well) = read_from(Arc::new(Shut), &[]).await;
+    assert!(is_well);
+    assert_eq!((seen.calls, seen.faults), (1, 1));
+}
+
+#[tokio::test]
+async fn call_that_fails_on_both_is_no_fault_and_stable_version_goes_on() {
+    let watch = watch();
+    let candidate: Arc<dyn Connector> = Arc::new(Script::default());
+    let stable: Arc<dyn Connector> = Arc::new(Script::default());
+    let serving = Trial::new(&candidate, &stable, &watch).choose();
+    let mut connection = serving.connect(&target(), &call()).await.unwrap();
+    connection.tables(&call()).await.unwrap();
+    let seen = watch.figures(Side::Candidate);
+    assert_eq!((seen.calls, seen.faults), (1, 0));
+    connection.check(&call()).await.unwrap_err();
+    let seen = watch.figures(Side::Candidate);
+    assert_eq!((seen.calls, seen.faults), (1, 0));
+    connection.tables(&call()).await.unwrap();
+    assert_eq!(watch.figures(Side::Stable).calls, 1);
 }
