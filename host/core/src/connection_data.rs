@@ -182,7 +182,7 @@ impl Stored {
         left_sealed(holder, &error);
         let why =
             "what is stored does not open any more, so send the whole `connection_data` again";
-        sent_anew(self, sent, why)?;
+        require_secrets(self, sent, why)?;
         Ok(Clear::new())
     }
 }
@@ -287,7 +287,7 @@ pub fn changed(stored: &Clear, sent: Clear, rules: &Rules<'_>) -> Result<Clear> 
 ///
 /// # Errors
 /// `secret_required`
-pub fn sent_anew(stored: &Stored, sent: &Clear, why: &str) -> Result<()> {
+pub fn require_secrets(stored: &Stored, sent: &Clear, why: &str) -> Result<()> {
     let is_kept = |name: &&String| sent.get(*name).is_none_or(|value| value == MASK);
     match stored.secrets().find(is_kept) {
         Some(kept) => Err(secret_required(kept, why)),
@@ -297,7 +297,7 @@ pub fn sent_anew(stored: &Stored, sent: &Clear, why: &str) -> Result<()> {
 
 /// The failure of a test of connection data. What the engine, the vendor or the network says is the answer to it; our
 /// own faults and the plugin's stay what they are.
-pub fn refused(error: Error) -> Error {
+pub fn test_failed(error: Error) -> Error {
     let ours = [
         Code::PluginError,
         Code::PluginSuspended,

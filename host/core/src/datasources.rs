@@ -1,7 +1,5 @@
 //! Datasources: a name for a database, and what is needed to reach it.
 
-use mindhost_plugins::active::ActivePlugins;
-mod check;
 mod rules;
 mod store;
 
@@ -12,8 +10,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     auth::{Caller, Role},
-    connection_data::{self, Clear, Holder, Rules, Stored},
+    connection_data::{self, Clear, Rules, Stored},
     secrets::SecretKeys,
+    stored_connections::{
+        self as shared, AnyQuery, Shared, StoredConnection, StoredConnections, store as rows,
+    },
 };
 use mindhost_base::{
     config::Config,
@@ -21,13 +22,14 @@ use mindhost_base::{
     names,
 };
 use mindhost_plugin_api::{Connector, TableRef, Target};
-use mindhost_plugins::registry::{Hold, Loaded, Registry};
-use mindhost_store::{Counted, Store, new_id, now, timestamp};
+use mindhost_plugins::{
+    active::ActivePlugins,
+    registry::{Hold, Loaded, Registry},
+};
+use mindhost_store::{AnyRow, Counted, Row, Store, json, new_id, now, timestamp, to_json};
 
 use rules::Ceiling;
 pub use rules::{Settings, SettingsChange};
-
-const TABLE: &str = "datasources";
 
 /// A datasource.
 #[derive(Clone, Debug)]
@@ -52,20 +54,49 @@ pub struct Datasource {
     pub modified_at: jiff::Timestamp,
 }
 
-impl Datasource {
-    /// What its secrets are bound to.
-    fn holder(&self) -> Holder<'_> {
-        Holder {
-            table: TABLE,
+impl StoredConnection for Datasource {
+    const TABLE: &'static str = "datasources";
+    const NOUN: &'static str = "datasource";
+    const COUNTED: Counted = Counted::Datasources;
+    const NOT_FOUND: Code = Code::DatasourceNotFound;
+    const SERVED_BY: &'static str = "engine";
+    const OWN_COLUMN: &'static str = "settings";
+
+    fn from_row(row: &AnyRow) -> Result<Self> {
+        let settings: String = row.try_get("settings")?;
+        Ok(Self {
+            id: row.try_get("id")?,
+            workspace_id: row.try_get("workspace_id")?,
+            name: row.try_get("name")?,
+            engine: row.try_get("engine")?,
+            description: row.try_get("description")?,
+            connection_data: rows::connection_data(row)?,
+            settings: json(&settings)?,
+            created_at: timestamp(row.try_get("created_at")?),
+            modified_at: timestamp(row.try_get("modified_at")?),
+        })
+    }
+
+    fn shared(&self) -> Shared<'_> {
+        Shared {
             id: &self.id,
-            workspace: &self.workspace_id,
-            gets: &self.engine,
-            version: self.settings.plugin_digest.as_deref(),
+            workspace_id: &self.workspace_id,
+            name: &self.name,
+            served_by: &self.engine,
+            pin: self.settings.plugin_digest.as_deref(),
+            description: &self.description,
+            connection_data: &self.connection_data,
+            created_at: self.created_at,
+            modified_at: self.modified_at,
         }
+    }
+
+    fn bind_own<'q>(&'q self, query: AnyQuery<'q>) -> Result<AnyQuery<'q>> {
+        Ok(query.bind(to_json(&self.settings)?))
     }
 }
 
-/// A datasource to be made.
+/// A new datasource.
 #[derive(Debug)]
 pub struct NewDatasource {
     /// `[A-Za-z][A-Za-z0-9_]{0,61}`
@@ -80,22 +111,22 @@ pub struct NewDatasource {
     pub settings: Settings,
 }
 
-/// What shall change; `None` leaves as it is.
+/// A change; `None` keeps the value.
 #[derive(Debug, Default)]
 pub struct Changes {
     /// A new name.
     pub name: Option<String>,
-    /// Must be what it is.
+    /// Must be the current engine.
     pub engine: Option<String>,
-    /// A new text.
+    /// A new description.
     pub description: Option<String>,
     /// The properties that change.
     pub connection_data: Option<Map<String, Value>>,
-    /// Changes the settings.
+    /// The settings that change.
     pub settings: SettingsChange,
 }
 
-/// A datasource that was made or changed, with the tables that the test of its connection saw.
+/// A datasource that was created or changed, with the tables that the test of its connection found.
 #[derive(Debug)]
 pub struct Saved {
     /// As it is stored now.
@@ -106,17 +137,14 @@ pub struct Saved {
 
 /// The datasources of all workspaces.
 pub struct Datasources {
-    store: Store,
-    keys: SecretKeys,
+    rows: StoredConnections,
     registry: Arc<Registry>,
-    check_timeout: Duration,
     max_connections: u32,
     ceiling: Ceiling,
-    ending: CancellationToken,
 }
 
-/// A version that a datasource wants to keep. It stays installed as long as this is there.
-struct Wanted {
+/// A version to which a datasource is to be pinned. It cannot be removed while this value exists.
+struct PinnedVersion {
     connector: Arc<dyn Connector>,
     _hold: Hold,
 }
@@ -131,21 +159,18 @@ impl Datasources {
         ending: CancellationToken,
     ) -> Self {
         Self {
-            store,
-            keys,
+            rows: StoredConnections::new(store, keys, config, ending),
             registry,
-            check_timeout: config.catalog.check_timeout,
             max_connections: config.sql.max_connections,
             ceiling: Ceiling::of(&config.sql),
-            ending,
         }
     }
 
-    /// Makes a datasource. With `check` its connection is tested first, and nothing is stored if that fails.
+    /// Creates a datasource. With `check` its connection is tested first, and nothing is stored if the test fails.
     ///
     /// # Errors
     /// `invalid_parameter`, `invalid_connection_data`, `secret_required`, `no_plugin`, `connection_failed`,
-    /// `name_taken`; `forbidden` for a key that is limited to some Minds, and for one that is no operator's and names a
+    /// `name_taken`; `forbidden` for a key that is limited to some Minds, and for a key that is not an operator's and pins a
     /// version that has not proved itself
     pub async fn create(&self, caller: &Caller, new: NewDatasource, check: bool) -> Result<Saved> {
         caller.require(Role::Editor)?;
@@ -153,20 +178,15 @@ impl Datasources {
         names::check_datasource(&new.name)?;
         rules::check_description(&new.description)?;
         new.settings.check(&Settings::default(), self.ceiling)?;
-        if store::by_name(&self.store, &caller.workspace, &new.name)
-            .await?
-            .is_some()
-        {
-            return Err(store::taken(&new.name));
-        }
-        self.store
-            .require_room_for(Counted::Datasources, &caller.workspace)
+        let workspace = &caller.workspace;
+        self.rows
+            .check_new::<Datasource>(workspace, &new.name)
             .await?;
-        let keeps = new.settings.plugin_digest.clone();
-        let wanted = self.wanted(caller, &new.engine, keeps.as_deref()).await?;
-        let connector = match &wanted {
+        let pin = new.settings.plugin_digest.clone();
+        let pinned = self.pinned(caller, &new.engine, pin.as_deref()).await?;
+        let connector = match &pinned {
             None => self.registry.engine(&new.engine)?,
-            Some(wanted) => Arc::clone(&wanted.connector),
+            Some(pinned) => Arc::clone(&pinned.connector),
         };
         let rules = Rules::new(&connector.manifest().connection_data);
         let clear = connection_data::new(new.connection_data, &rules)?;
@@ -174,7 +194,7 @@ impl Datasources {
         let mut datasource = Datasource {
             connection_data: Stored::default(),
             id: new_id(),
-            workspace_id: caller.workspace.to_string(),
+            workspace_id: workspace.to_string(),
             name: new.name,
             engine: new.engine,
             description: new.description,
@@ -182,16 +202,17 @@ impl Datasources {
             created_at: at,
             modified_at: at,
         };
-        let tables = self.checked(&connector, &datasource, &clear, check).await?;
-        // Not before the test, which may last longer than a rotation of the secret key waits for rows under the old one.
-        datasource.connection_data = Stored::seal(&clear, &rules, &self.keys, datasource.holder())?;
-        store::insert(&self.store, &datasource).await?;
-        self.keep(keeps.as_deref()).await;
+        let mut tables = None;
+        if check {
+            tables = Some(self.test(&connector, &datasource, &clear).await?);
+        }
+        datasource.connection_data = self.rows.seal(&datasource, &clear, &rules)?;
+        store::insert(&self.rows.store, &datasource).await?;
+        self.pin(pin.as_deref()).await;
         Ok(Saved { datasource, tables })
     }
 
-    /// Changes what is named in `changes`. With `check` a changed connection is tested first; another version of the plugin
-    /// is one too.
+    /// Applies `changes`. With `check` a changed connection is tested first; another plugin version is such a change.
     ///
     /// # Errors
     /// As [`Self::create`], and `datasource_not_found`.
@@ -224,37 +245,34 @@ impl Datasources {
         names::check_datasource(&changed.name)?;
         rules::check_description(&changed.description)?;
         changed.settings.check(&old.settings, self.ceiling)?;
-        let moved = changed.settings.plugin_digest != old.settings.plugin_digest;
-        let keeps = changed.settings.plugin_digest.clone().filter(|_| moved);
-        let wanted = self.wanted(caller, &old.engine, keeps.as_deref()).await?;
+        let is_repinned = changed.settings.plugin_digest != old.settings.plugin_digest;
+        let pin = changed.settings.plugin_digest.clone();
+        let pin = pin.filter(|_| is_repinned);
+        let pinned = self.pinned(caller, &old.engine, pin.as_deref()).await?;
         let mut tables = None;
-        if moved || changes.connection_data.is_some() {
+        if is_repinned || changes.connection_data.is_some() {
             let sent = changes.connection_data.unwrap_or_default();
-            // The code that is trusted with the secrets is a part of where they go.
-            if moved {
+            // The code that gets the secrets is a part of their destination.
+            if is_repinned {
                 let why = "`plugin_digest` changed, and it decides which code gets the secret";
-                connection_data::sent_anew(&old.connection_data, &sent, why)?;
+                connection_data::require_secrets(&old.connection_data, &sent, why)?;
             }
-            let connector = match &wanted {
+            let connector = match &pinned {
                 None => self.connector(&changed).await?,
-                Some(wanted) => Arc::clone(&wanted.connector),
+                Some(pinned) => Arc::clone(&pinned.connector),
             };
             let rules = Rules::new(&connector.manifest().connection_data);
-            let stored = old
-                .connection_data
-                .open_for_change(&self.keys, old.holder(), &sent)?;
-            let clear = connection_data::changed(&stored, sent, &rules)?;
+            let clear = self.rows.patch(&old, sent, &rules)?;
             if check {
-                tables = Some(self.tried(&connector, &changed, &clear).await?);
+                tables = Some(self.test_change(&connector, &changed, &clear).await?);
             }
-            // Last, as in `create`.
-            changed.connection_data = Stored::seal(&clear, &rules, &self.keys, changed.holder())?;
+            changed.connection_data = self.rows.seal(&changed, &clear, &rules)?;
         }
-        store::update(&self.store, &old, &changed).await?;
-        self.keep(keeps.as_deref()).await;
+        store::update(&self.rows.store, &old, &changed).await?;
+        self.pin(pin.as_deref()).await;
         self.forget(&old).await;
-        if moved {
-            self.let_go().await?;
+        if is_repinned {
+            self.unpin_unused().await?;
         }
         Ok(Saved {
             datasource: changed,
@@ -262,7 +280,7 @@ impl Datasources {
         })
     }
 
-    /// Deletes a datasource. With `cascade` it is taken out of the Minds that use it.
+    /// Deletes a datasource. With `cascade` it is also removed from the Minds that use it.
     ///
     /// # Errors
     /// `datasource_not_found`; `resource_in_use` with the Minds that use it; `forbidden` for a key that is limited to
@@ -271,27 +289,29 @@ impl Datasources {
         caller.require(Role::Editor)?;
         let datasource = self.get(caller, name).await?;
         caller.require_all_minds("delete a datasource: other Minds may use it too")?;
-        store::delete(&self.store, &datasource, cascade).await?;
+        store::delete(&self.rows.store, &datasource, cascade).await?;
         self.forget(&datasource).await;
         if datasource.settings.plugin_digest.is_some() {
-            self.let_go().await?;
+            self.unpin_unused().await?;
         }
         Ok(())
     }
 
-    /// The version that a datasource wants to keep. Nothing is kept before the datasource is stored. Only operators
-    /// choose versions that have never served or were taken back.
-    async fn wanted(
+    /// The version of this digest, which must serve `engine`. Only operators choose versions that have never served or were
+    /// rolled back.
+    async fn pinned(
         &self,
         caller: &Caller,
         engine: &str,
         digest: Option<&str>,
-    ) -> Result<Option<Wanted>> {
+    ) -> Result<Option<PinnedVersion>> {
         let Some(digest) = digest else {
             return Ok(None);
         };
         if caller.require_host("choose any version").is_err()
-            && !ActivePlugins(&self.store).has_proved_itself(digest).await?
+            && !ActivePlugins(&self.rows.store)
+                .has_proved_itself(digest)
+                .await?
         {
             return Err(Error::new(
                 Code::Forbidden,
@@ -299,14 +319,14 @@ impl Datasources {
             )
             .param("plugin_digest"));
         }
-        let wanted = |error: Error| match error.code() {
+        let refused = |error: Error| match error.code() {
             Code::PluginNotFound | Code::PluginRefused => {
                 Error::invalid("plugin_digest", error.message())
             }
             _ => error,
         };
-        let hold = self.registry.hold(digest).map_err(wanted)?;
-        let ready = self.registry.ready(digest).await.map_err(wanted)?;
+        let hold = self.registry.hold(digest).map_err(refused)?;
+        let ready = self.registry.ready(digest).await.map_err(refused)?;
         let Loaded::Connector(connector) = ready.serve() else {
             return Err(Error::invalid(
                 "plugin_digest",
@@ -314,7 +334,7 @@ impl Datasources {
             ));
         };
         match connector.manifest().engines.iter().any(|one| one == engine) {
-            true => Ok(Some(Wanted {
+            true => Ok(Some(PinnedVersion {
                 connector,
                 _hold: hold,
             })),
@@ -328,20 +348,20 @@ impl Datasources {
         }
     }
 
-    /// Lets a version serve a datasource that was stored with it. Its first call would do so too, but until then the
-    /// version could be removed.
-    async fn keep(&self, digest: Option<&str>) {
+    /// Has the registry keep a version for a datasource that was just stored. The first call would pin it too, but until
+    /// then the version could be removed.
+    async fn pin(&self, digest: Option<&str>) {
         if let Some(digest) = digest
             && let Err(error) = self.registry.pin(digest).await
         {
-            tracing::warn!(digest, %error, "a datasource keeps a version that cannot serve");
+            tracing::warn!(digest, %error, "a datasource is pinned to a version that cannot serve");
         }
     }
 
-    /// Lets go of versions that no datasource keeps any more.
-    async fn let_go(&self) -> Result<()> {
-        let kept = pinned(&self.store).await?;
-        self.registry.unpin_all_but(&kept);
+    /// Has the registry unpin the versions that no datasource is pinned to any more.
+    async fn unpin_unused(&self) -> Result<()> {
+        let used = pinned_digests(&self.rows.store).await?;
+        self.registry.unpin_all_but(&used);
         Ok(())
     }
 
@@ -352,17 +372,17 @@ impl Datasources {
         }
     }
 
-    /// The datasources of all workspaces that some engines serve and that keep no version of their own, those that
-    /// changed last first: the engine of each, and what to point a plugin at. At most `limit`.
+    /// At most `limit` datasources of all workspaces that follow the active version of these engines, those that changed
+    /// last first: the engine of each, and what to point a plugin at.
     ///
     /// # Errors
     /// When the store fails or the secrets do not open.
-    pub async fn following(
+    pub async fn unpinned_targets(
         &self,
         engines: &[String],
         limit: usize,
     ) -> Result<Vec<(String, Target)>> {
-        let mut all = store::of_engines(&self.store, engines).await?;
+        let mut all = rows::served_by::<Datasource>(&self.rows.store, engines).await?;
         all.retain(|one| one.settings.plugin_digest.is_none());
         all.truncate(limit);
         let mut targets = Vec::with_capacity(all.len());
@@ -377,9 +397,9 @@ impl Datasources {
     /// # Errors
     /// When the store fails.
     pub async fn list(&self, caller: &Caller) -> Result<Vec<Datasource>> {
-        let mut all = store::list(&self.store, &caller.workspace).await?;
+        let mut all = rows::list::<Datasource>(&self.rows.store, &caller.workspace).await?;
         if let Some(minds) = &caller.minds {
-            let visible = store::used_by(&self.store, minds).await?;
+            let visible = store::used_by(&self.rows.store, minds).await?;
             all.retain(|datasource| visible.contains(&datasource.id));
         }
         Ok(all)
@@ -390,22 +410,24 @@ impl Datasources {
     /// # Errors
     /// `datasource_not_found`
     pub async fn get(&self, caller: &Caller, name: &str) -> Result<Datasource> {
-        let found = store::by_name(&self.store, &caller.workspace, name).await?;
+        let found = rows::by_name::<Datasource>(&self.rows.store, &caller.workspace, name).await?;
         let visible = match (&found, &caller.minds) {
-            (Some(datasource), Some(minds)) => store::used_by(&self.store, minds)
+            (Some(datasource), Some(minds)) => store::used_by(&self.rows.store, minds)
                 .await?
                 .contains(&datasource.id),
             _ => true,
         };
-        found.filter(|_| visible).ok_or_else(|| not_found(name))
+        found
+            .filter(|_| visible)
+            .ok_or_else(|| shared::not_found::<Datasource>(name))
     }
 
-    /// The datasource of that id, whoever asks.
+    /// The datasource of that id, without a check of who may see it.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn get_by_id(&self, workspace: &str, id: &str) -> Result<Option<Datasource>> {
-        store::by_id(&self.store, workspace, id).await
+        rows::by_id(&self.rows.store, workspace, id).await
     }
 
     /// What a plugin is pointed at for this datasource, secrets in clear.
@@ -413,27 +435,18 @@ impl Datasources {
     /// # Errors
     /// When the secrets do not open.
     pub async fn target(&self, datasource: &Datasource) -> Result<Target> {
-        let clear = datasource
-            .connection_data
-            .open(&self.keys, datasource.holder())?;
+        let clear = self.rows.open(datasource)?;
         self.target_of(datasource, clear).await
     }
 
     async fn target_of(&self, datasource: &Datasource, clear: Clear) -> Result<Target> {
-        let max_connections = datasource.settings.max_connections;
-        let max_connections = max_connections.map(|most| most.min(self.ceiling.max_connections));
-        let workspace = self.store.workspace(&datasource.workspace_id).await?;
-        Ok(Target {
-            id: datasource.id.clone(),
-            workspace: workspace.name.clone(),
-            folder: workspace.folder.clone(),
-            name: datasource.name.clone(),
-            connection_data: Arc::new(clear),
-            max_connections: max_connections.unwrap_or(self.max_connections),
-        })
+        let own = datasource.settings.max_connections;
+        let own = own.map(|most| most.min(self.ceiling.max_connections));
+        let max_connections = own.unwrap_or(self.max_connections);
+        self.rows.target(datasource, clear, max_connections).await
     }
 
-    /// The limit for one statement that a datasource has itself.
+    /// The limit for one statement of a datasource that sets one.
     pub fn statement_timeout(&self, settings: &Settings) -> Option<Duration> {
         let own = settings.statement_timeout();
         own.map(|time| time.min(self.ceiling.statement_timeout))
@@ -447,7 +460,7 @@ impl Datasources {
         let datasource = self
             .get_by_id(workspace, id)
             .await?
-            .ok_or_else(|| not_found(id))?;
+            .ok_or_else(|| shared::not_found::<Datasource>(id))?;
         let pin = datasource.settings.plugin_digest.as_deref();
         let connector = self.registry.serving(&datasource.engine, pin).await?;
         Ok((connector, self.target(&datasource).await?))
@@ -459,16 +472,24 @@ impl Datasources {
     /// `connection_failed` with the engine's own message, `no_plugin`, `plugin_error`, `overloaded`
     pub async fn check(&self, datasource: &Datasource) -> Result<()> {
         let connector = self.connector(datasource).await?;
-        let clear = datasource
-            .connection_data
-            .open(&self.keys, datasource.holder())?;
-        let checked = self.checked(&connector, datasource, &clear, true).await;
-        checked.map(drop)
+        let clear = self.rows.open(datasource)?;
+        self.test(&connector, datasource, &clear).await.map(drop)
     }
 
-    /// Tests a changed connection under an id of its own, as that of a new datasource: what was wrong with the old data says
-    /// nothing of the new, and a test that fails does not end the rest of a datasource that broke its plugin.
-    async fn tried(
+    /// Connects, has the engine answer a check, and lists its tables.
+    async fn test(
+        &self,
+        connector: &Arc<dyn Connector>,
+        datasource: &Datasource,
+        clear: &Clear,
+    ) -> Result<Vec<TableRef>> {
+        let target = self.target_of(datasource, clear.clone()).await?;
+        self.test_target(connector, &target).await
+    }
+
+    /// Tests a changed connection under an id of its own, like that of a new datasource: a failure of the old data says
+    /// nothing about the new data, and a failed test does not end the quarantine of a datasource that broke its plugin.
+    async fn test_change(
         &self,
         connector: &Arc<dyn Connector>,
         changed: &Datasource,
@@ -478,25 +499,23 @@ impl Datasources {
             id: new_id(),
             ..self.target_of(changed, clear.clone()).await?
         };
-        let tables = check::tables(connector, &target, self.check_timeout, &self.ending).await;
+        let tables = self.test_target(connector, &target).await;
         connector.forget(&target.id).await;
         tables
     }
 
-    async fn checked(
+    async fn test_target(
         &self,
         connector: &Arc<dyn Connector>,
-        datasource: &Datasource,
-        clear: &Clear,
-        check: bool,
-    ) -> Result<Option<Vec<TableRef>>> {
-        if !check {
-            return Ok(None);
-        }
-        let target = self.target_of(datasource, clear.clone()).await?;
-        check::tables(connector, &target, self.check_timeout, &self.ending)
-            .await
-            .map(Some)
+        target: &Target,
+    ) -> Result<Vec<TableRef>> {
+        let (call, _guard) = self.rows.test_call();
+        let tables = async {
+            let mut connection = connector.connect(target, &call).await?;
+            connection.check(&call).await?;
+            connection.tables(&call).await
+        };
+        tables.await.map_err(connection_data::test_failed)
     }
 
     async fn connector(&self, datasource: &Datasource) -> Result<Arc<dyn Connector>> {
@@ -506,11 +525,11 @@ impl Datasources {
     }
 }
 
-/// Digests of the plugin versions that datasources keep.
+/// Digests of the plugin versions that datasources are pinned to.
 ///
 /// # Errors
 /// When the store fails.
-pub async fn pinned(store: &Store) -> Result<Vec<String>> {
+pub async fn pinned_digests(store: &Store) -> Result<Vec<String>> {
     let settings = store::all_settings(store).await?;
     let mut digests: Vec<String> = settings
         .into_iter()
@@ -519,49 +538,4 @@ pub async fn pinned(store: &Store) -> Result<Vec<String>> {
     digests.sort();
     digests.dedup();
     Ok(digests)
-}
-
-/// Binds secrets that an earlier version of the program sealed to where they go. Those that do not open are left as they are.
-///
-/// # Errors
-/// When the store fails.
-pub async fn bind_secrets(store: &Store, keys: &SecretKeys) -> Result<()> {
-    for datasource in store::with_secrets(store).await? {
-        match datasource.connection_data.bound(keys, datasource.holder()) {
-            Ok(Some(bound)) => store::replace_secrets(store, &datasource, &bound).await?,
-            Ok(None) => {}
-            Err(error) => connection_data::left_sealed(datasource.holder(), &error),
-        }
-    }
-    Ok(())
-}
-
-/// Seals with the key that seals now what another one sealed, and says how many rows that were. What somebody changes in
-/// between is left for the next time, and what does not open is left as it is.
-///
-/// # Errors
-/// When the store fails.
-pub async fn reseal_secrets(store: &Store, keys: &SecretKeys) -> Result<u64> {
-    let mut sealed = 0;
-    for datasource in store::with_secrets(store).await? {
-        if !datasource.connection_data.is_outdated(keys) {
-            continue;
-        }
-        let holder = datasource.holder();
-        match datasource.connection_data.moved(keys, holder, holder) {
-            Ok(anew) => {
-                store::replace_secrets(store, &datasource, &anew).await?;
-                sealed += 1;
-            }
-            Err(error) => connection_data::left_sealed(datasource.holder(), &error),
-        }
-    }
-    Ok(sealed)
-}
-
-pub(crate) fn not_found(name: &str) -> Error {
-    Error::new(
-        Code::DatasourceNotFound,
-        format!("there is no datasource '{name}'; `GET /datasources` lists those there are"),
-    )
 }

@@ -11,5 +11,6 @@ pub mod providers;
 pub mod rekeying;
 pub mod rollouts;
 pub mod secrets;
+mod stored_connections;
 pub mod usage;
 pub mod workspaces;

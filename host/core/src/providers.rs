@@ -2,26 +2,27 @@
 
 mod store;
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     auth::{Caller, Role},
-    connection_data::{self, Clear, Holder, Rules, Stored},
+    connection_data::{self, Clear, Rules, Stored},
     secrets::SecretKeys,
+    stored_connections::{
+        self as shared, AnyQuery, Shared, StoredConnection, StoredConnections, store as rows,
+    },
 };
 use mindhost_base::{
     config::Config,
     error::{Code, Error, Result},
     names,
 };
-use mindhost_plugin_api::{Call, Model, Target};
+use mindhost_plugin_api::{Model, Target};
 use mindhost_plugins::registry::Registry;
-use mindhost_store::{Counted, Remembered, Store, new_id, now, timestamp};
-
-const TABLE: &str = "providers";
+use mindhost_store::{AnyRow, Counted, Remembered, Row, Store, new_id, now, timestamp};
 
 /// The provider that every workspace has from the start, and the plugin that serves it.
 pub const BUILTIN: (&str, &str) = ("offline", "model-offline");
@@ -49,18 +50,48 @@ pub struct Provider {
     pub modified_at: jiff::Timestamp,
 }
 
-impl Provider {
-    /// What its secrets are bound to.
-    fn holder(&self) -> Holder<'_> {
-        Holder {
-            table: TABLE,
+impl StoredConnection for Provider {
+    const TABLE: &'static str = "providers";
+    const NOUN: &'static str = "provider";
+    const COUNTED: Counted = Counted::Providers;
+    const NOT_FOUND: Code = Code::ProviderNotFound;
+    const SERVED_BY: &'static str = "plugin";
+    const OWN_COLUMN: &'static str = "is_default";
+
+    fn from_row(row: &AnyRow) -> Result<Self> {
+        Ok(Self {
+            id: row.try_get("id")?,
+            workspace_id: row.try_get("workspace_id")?,
+            name: row.try_get("name")?,
+            plugin: row.try_get("plugin")?,
+            description: row.try_get("description")?,
+            connection_data: rows::connection_data(row)?,
+            is_default: row.try_get::<i64, _>("is_default")? == 1,
+            created_at: timestamp(row.try_get("created_at")?),
+            modified_at: timestamp(row.try_get("modified_at")?),
+        })
+    }
+
+    fn shared(&self) -> Shared<'_> {
+        Shared {
             id: &self.id,
-            workspace: &self.workspace_id,
-            gets: &self.plugin,
-            version: None,
+            workspace_id: &self.workspace_id,
+            name: &self.name,
+            served_by: &self.plugin,
+            pin: None,
+            description: &self.description,
+            connection_data: &self.connection_data,
+            created_at: self.created_at,
+            modified_at: self.modified_at,
         }
     }
 
+    fn bind_own<'q>(&'q self, query: AnyQuery<'q>) -> Result<AnyQuery<'q>> {
+        Ok(query.bind(i64::from(self.is_default)))
+    }
+}
+
+impl Provider {
     /// The model that it uses when a Mind names none; empty when the plugin decides.
     pub fn default_model(&self) -> &str {
         let model = self.connection_data.shown.get("model");
@@ -68,7 +99,7 @@ impl Provider {
     }
 }
 
-/// A provider to be made.
+/// A new provider.
 #[derive(Debug)]
 pub struct NewProvider {
     /// `[A-Za-z][A-Za-z0-9_-]{0,63}`
@@ -83,14 +114,14 @@ pub struct NewProvider {
     pub is_default: bool,
 }
 
-/// What shall change; `None` leaves as it is.
+/// A change; `None` keeps the value.
 #[derive(Debug, Default)]
 pub struct Changes {
     /// A new name.
     pub name: Option<String>,
     /// Another plugin. Decides where secrets go.
     pub plugin: Option<String>,
-    /// A new text.
+    /// A new description.
     pub description: Option<String>,
     /// The properties that change.
     pub connection_data: Option<Map<String, Value>>,
@@ -103,11 +134,11 @@ pub struct Changes {
 /// # Errors
 /// When the store fails.
 pub async fn default_of(store: &Store, workspace: &str) -> Result<Option<Provider>> {
-    let all = store::list(store, workspace).await?;
+    let all = rows::list::<Provider>(store, workspace).await?;
     Ok(all.into_iter().find(|provider| provider.is_default))
 }
 
-/// Sees to it that a workspace has the built-in provider, and a default.
+/// Gives a workspace the built-in provider if it has none, and makes it the default if there is no other.
 ///
 /// # Errors
 /// When the store fails.
@@ -115,7 +146,7 @@ pub async fn ensure_builtin(store: &Store, workspace: &str) -> Result<()> {
     store::ensure_builtin(store, workspace).await
 }
 
-/// A provider that can be asked.
+/// A provider and its connection data in clear, ready for calls.
 pub struct Ready {
     /// Name of the plugin that asks it.
     pub plugin: String,
@@ -125,12 +156,10 @@ pub struct Ready {
 
 /// The model providers of all workspaces.
 pub struct Providers {
-    remembered: Remembered<Arc<Ready>>,
-    store: Store,
-    keys: SecretKeys,
+    /// By workspace and id.
+    cache: Remembered<Arc<Ready>>,
+    rows: StoredConnections,
     registry: Arc<Registry>,
-    check_timeout: Duration,
-    ending: CancellationToken,
 }
 
 impl Providers {
@@ -143,16 +172,13 @@ impl Providers {
         ending: CancellationToken,
     ) -> Self {
         Self {
-            remembered: Remembered::new(&store),
-            store,
-            keys,
+            cache: Remembered::new(&store),
+            rows: StoredConnections::new(store, keys, config, ending),
             registry,
-            check_timeout: config.catalog.check_timeout,
-            ending,
         }
     }
 
-    /// Makes a provider. With `check` the vendor is asked first, and nothing is stored if that fails.
+    /// Creates a provider. With `check` its connection is tested first, and nothing is stored if the test fails.
     ///
     /// # Errors
     /// `invalid_parameter`, `invalid_connection_data`, `secret_required`, `unknown_plugin`, `connection_failed`,
@@ -161,23 +187,18 @@ impl Providers {
         caller.require(Role::Admin)?;
         caller.require_all_minds("make a provider")?;
         names::check("provider", &new.name)?;
-        if store::by_name(&self.store, &caller.workspace, &new.name)
-            .await?
-            .is_some()
-        {
-            return Err(store::taken(&new.name));
-        }
-        self.store
-            .require_room_for(Counted::Providers, &caller.workspace)
+        let workspace = &caller.workspace;
+        self.rows
+            .check_new::<Provider>(workspace, &new.name)
             .await?;
-        let model = self.chosen(&new.plugin)?;
+        let model = self.named_model(&new.plugin)?;
         let rules = Rules::new(&model.manifest().connection_data);
         let clear = connection_data::new(new.connection_data, &rules)?;
         let at = timestamp(now());
         let mut provider = Provider {
             connection_data: Stored::default(),
             id: new_id(),
-            workspace_id: caller.workspace.to_string(),
+            workspace_id: workspace.to_string(),
             name: new.name,
             plugin: new.plugin,
             description: new.description,
@@ -186,16 +207,14 @@ impl Providers {
             modified_at: at,
         };
         if check {
-            let target = self.target_of(&provider, clear.clone()).await?;
-            self.ask(&model, &target).await?;
+            self.test(&model, &provider, clear.clone()).await?;
         }
-        // Not before the test, which may last longer than a rotation of the secret key waits for rows under the old one.
-        provider.connection_data = Stored::seal(&clear, &rules, &self.keys, provider.holder())?;
-        store::insert(&self.store, &provider).await?;
+        provider.connection_data = self.rows.seal(&provider, &clear, &rules)?;
+        store::insert(&self.rows.store, &provider).await?;
         Ok(provider)
     }
 
-    /// Changes what is named in `changes`. With `check` a changed connection is tested first.
+    /// Applies `changes`. With `check` a changed connection is tested first.
     ///
     /// # Errors
     /// As [`Self::create`], and `provider_not_found`.
@@ -229,32 +248,25 @@ impl Providers {
         if old.name == BUILTIN.0 && (changed.name != old.name || changed.plugin != old.plugin) {
             return Err(built_in());
         }
-        let moved = changed.plugin != old.plugin;
-        if moved || changes.connection_data.is_some() {
-            let model = match moved {
-                true => self.chosen(&changed.plugin)?,
+        let is_moved = changed.plugin != old.plugin;
+        if is_moved || changes.connection_data.is_some() {
+            let model = match is_moved {
+                true => self.named_model(&changed.plugin)?,
                 false => self.model(&changed.plugin)?,
             };
             let rules = Rules::new(&model.manifest().connection_data);
             let sent = changes.connection_data.unwrap_or_default();
-            // The plugin decides where secrets go, so a new one gets none of the old.
-            let clear = match moved {
+            // The plugin decides where secrets go, so another plugin gets none of the stored ones.
+            let clear = match is_moved {
                 true => connection_data::new(sent, &rules)?,
-                false => {
-                    let stored =
-                        old.connection_data
-                            .open_for_change(&self.keys, old.holder(), &sent)?;
-                    connection_data::changed(&stored, sent, &rules)?
-                }
+                false => self.rows.patch(&old, sent, &rules)?,
             };
             if check {
-                let target = self.target_of(&changed, clear.clone()).await?;
-                self.ask(&model, &target).await?;
+                self.test(&model, &changed, clear.clone()).await?;
             }
-            // Last, as in `create`.
-            changed.connection_data = Stored::seal(&clear, &rules, &self.keys, changed.holder())?;
+            changed.connection_data = self.rows.seal(&changed, &clear, &rules)?;
         }
-        store::update(&self.store, &old, &changed).await?;
+        store::update(&self.rows.store, &old, &changed).await?;
         self.forget(&old).await;
         Ok(changed)
     }
@@ -276,12 +288,12 @@ impl Providers {
                 "the default provider cannot be deleted; set `default: true` on another one first";
             return Err(Error::new(Code::InUse, message));
         }
-        store::delete(&self.store, &provider).await?;
+        store::delete(&self.rows.store, &provider).await?;
         self.forget(&provider).await;
         Ok(())
     }
 
-    /// Has the plugin forget what it keeps of a provider that changed or is gone.
+    /// Has the plugin drop what it caches for a provider that changed or was deleted.
     async fn forget(&self, provider: &Provider) {
         if let Ok(model) = self.registry.model(&provider.plugin) {
             model.forget(&provider.id).await;
@@ -293,7 +305,7 @@ impl Providers {
     /// # Errors
     /// When the store fails.
     pub async fn list(&self, caller: &Caller) -> Result<Vec<Provider>> {
-        store::list(&self.store, &caller.workspace).await
+        rows::list(&self.rows.store, &caller.workspace).await
     }
 
     /// The provider of that name.
@@ -301,37 +313,36 @@ impl Providers {
     /// # Errors
     /// `provider_not_found`
     pub async fn get(&self, caller: &Caller, name: &str) -> Result<Provider> {
-        let found = store::by_name(&self.store, &caller.workspace, name).await?;
-        found.ok_or_else(|| not_found(name))
+        let found = rows::by_name(&self.rows.store, &caller.workspace, name).await?;
+        found.ok_or_else(|| shared::not_found::<Provider>(name))
     }
 
-    /// The provider of that id, whoever asks, ready to be asked itself: the same value as long as nothing changed, and
-    /// at most for a second.
+    /// The provider of that id, without a check of who may see it. Cached until something changes, at most for a second.
     ///
     /// # Errors
     /// `provider_not_found`
     pub async fn current(&self, workspace: &str, id: &str) -> Result<Arc<Ready>> {
         let key = format!("{workspace}/{id}");
-        if let Some(ready) = self.remembered.get(&key) {
+        if let Some(ready) = self.cache.get(&key) {
             return Ok(ready);
         }
         let find = async {
-            let found = store::by_id(&self.store, workspace, id).await?;
-            let provider = found.ok_or_else(|| not_found(id))?;
+            let found = rows::by_id::<Provider>(&self.rows.store, workspace, id).await?;
+            let provider = found.ok_or_else(|| shared::not_found::<Provider>(id))?;
             Ok(Arc::new(Ready {
                 target: self.target(&provider).await?,
                 plugin: provider.plugin,
             }))
         };
-        self.remembered.read(&key, find).await
+        self.cache.read(&key, find).await
     }
 
     /// The provider that a Mind names, or the default.
     ///
     /// # Errors
-    /// `unknown_provider` with those there are.
+    /// `unknown_provider`, which lists the providers.
     pub async fn resolve(&self, workspace: &str, name: Option<&str>) -> Result<Provider> {
-        let all = store::list(&self.store, workspace).await?;
+        let all = rows::list::<Provider>(&self.rows.store, workspace).await?;
         let names: Vec<_> = all.iter().map(|provider| provider.name.clone()).collect();
         let wanted = |provider: &Provider| match name {
             Some(name) => provider.name == name,
@@ -352,32 +363,19 @@ impl Providers {
     /// # Errors
     /// When the secrets do not open.
     pub async fn target(&self, provider: &Provider) -> Result<Target> {
-        let clear = provider
-            .connection_data
-            .open(&self.keys, provider.holder())?;
-        self.target_of(provider, clear).await
+        let clear = self.rows.open(provider)?;
+        self.rows.target(provider, clear, u32::MAX).await
     }
 
-    async fn target_of(&self, provider: &Provider, clear: Clear) -> Result<Target> {
-        let workspace = self.store.workspace(&provider.workspace_id).await?;
-        Ok(Target {
-            id: provider.id.clone(),
-            workspace: workspace.name.clone(),
-            folder: workspace.folder.clone(),
-            name: provider.name.clone(),
-            connection_data: Arc::new(clear),
-            max_connections: u32::MAX,
-        })
-    }
-
-    /// What a model plugin is pointed at for the providers of all workspaces that use it, those that changed last first. At
-    /// most `limit`.
+    /// What a model plugin is pointed at for at most `limit` providers of all workspaces that use it, those that changed
+    /// last first.
     ///
     /// # Errors
     /// When the store fails or the secrets do not open.
-    pub async fn using(&self, plugin: &str, limit: usize) -> Result<Vec<Target>> {
+    pub async fn targets_of(&self, plugin: &str, limit: usize) -> Result<Vec<Target>> {
         let mut targets = Vec::new();
-        for provider in store::using(&self.store, plugin).await?.iter().take(limit) {
+        let all = rows::served_by::<Provider>(&self.rows.store, &[plugin.to_owned()]).await?;
+        for provider in all.iter().take(limit) {
             targets.push(self.target(provider).await?);
         }
         Ok(targets)
@@ -389,22 +387,18 @@ impl Providers {
     /// `connection_failed` with the vendor's own message, `no_plugin`, `plugin_error`, `overloaded`
     pub async fn check(&self, provider: &Provider) -> Result<()> {
         let model = self.model(&provider.plugin)?;
-        self.ask(&model, &self.target(provider).await?).await
+        self.test(&model, provider, self.rows.open(provider)?).await
     }
 
-    async fn ask(&self, model: &Arc<dyn Model>, target: &Target) -> Result<()> {
-        let cancel = self.ending.child_token();
-        let _guard = cancel.clone().drop_guard();
-        let call = Call::new(self.check_timeout, cancel);
-        model
-            .check(target, &call)
-            .await
-            .map(drop)
-            .map_err(connection_data::refused)
+    async fn test(&self, model: &Arc<dyn Model>, provider: &Provider, clear: Clear) -> Result<()> {
+        let target = self.rows.target(provider, clear, u32::MAX).await?;
+        let (call, _guard) = self.rows.test_call();
+        let answered = model.check(&target, &call).await;
+        answered.map(drop).map_err(connection_data::test_failed)
     }
 
-    /// As [`Self::model`], for a plugin that the caller names: that there is none is the caller's mistake.
-    fn chosen(&self, plugin: &str) -> Result<Arc<dyn Model>> {
+    /// As [`Self::model`], for a plugin that the request names: a missing one is an error of the caller.
+    fn named_model(&self, plugin: &str) -> Result<Arc<dyn Model>> {
         self.model(plugin).map_err(|error| match error.code() {
             Code::NoPlugin => Error::new(Code::UnknownPlugin, error.message()).param("plugin"),
             _ => error,
@@ -418,44 +412,6 @@ impl Providers {
     }
 }
 
-/// Binds secrets that an earlier version of the program sealed to where they go. Those that do not open are left as they are.
-///
-/// # Errors
-/// When the store fails.
-pub async fn bind_secrets(store: &Store, keys: &SecretKeys) -> Result<()> {
-    for provider in store::with_secrets(store).await? {
-        match provider.connection_data.bound(keys, provider.holder()) {
-            Ok(Some(bound)) => store::replace_secrets(store, &provider, &bound).await?,
-            Ok(None) => {}
-            Err(error) => connection_data::left_sealed(provider.holder(), &error),
-        }
-    }
-    Ok(())
-}
-
-/// Seals with the key that seals now what another one sealed, and says how many rows that were. What somebody changes in
-/// between is left for the next time, and what does not open is left as it is.
-///
-/// # Errors
-/// When the store fails.
-pub async fn reseal_secrets(store: &Store, keys: &SecretKeys) -> Result<u64> {
-    let mut sealed = 0;
-    for provider in store::with_secrets(store).await? {
-        if !provider.connection_data.is_outdated(keys) {
-            continue;
-        }
-        let holder = provider.holder();
-        match provider.connection_data.moved(keys, holder, holder) {
-            Ok(anew) => {
-                store::replace_secrets(store, &provider, &anew).await?;
-                sealed += 1;
-            }
-            Err(error) => connection_data::left_sealed(provider.holder(), &error),
-        }
-    }
-    Ok(sealed)
-}
-
 fn built_in() -> Error {
     Error::new(
         Code::WrongState,
@@ -463,12 +419,5 @@ fn built_in() -> Error {
             "the provider '{}' is built in; it can neither be renamed nor deleted",
             BUILTIN.0
         ),
-    )
-}
-
-fn not_found(name: &str) -> Error {
-    Error::new(
-        Code::ProviderNotFound,
-        format!("there is no provider '{name}'; `GET /providers` lists those there are"),
     )
 }

@@ -4,8 +4,11 @@
 mod rotation;
 
 use crate::{
-    auth, datasources, providers,
+    auth,
+    datasources::Datasource,
+    providers::Provider,
     secrets::{self, KeyError, SecretKeys, Source, Stage},
+    stored_connections::bind_secrets,
 };
 use mindhost_base::error::{Error, Result};
 use mindhost_store::Store;
@@ -41,8 +44,8 @@ pub async fn open(source: &Source, store: &Store) -> Result<SecretKeys, KeyError
 async fn settle(store: &Store, keys: &SecretKeys, stage: Stage) -> Result<()> {
     let is_unproven = stage == Stage::Unproven;
     if is_unproven {
-        datasources::bind_secrets(store, keys).await?;
-        providers::bind_secrets(store, keys).await?;
+        bind_secrets::<Datasource>(store, keys).await?;
+        bind_secrets::<Provider>(store, keys).await?;
     }
     let mut tx = auth::begin(store, None).await?;
     if secrets::is_settled(&mut tx).await? {

@@ -301,7 +301,7 @@ impl Rollouts {
     pub async fn remove(&self, name: &str, version: &str) -> Result<About> {
         let parts = &self.0.parts;
         // Another host may have been told that a datasource keeps it, or that none does any more.
-        let kept = datasources::pinned(&parts.store).await?;
+        let kept = datasources::pinned_digests(&parts.store).await?;
         parts.registry.unpin_all_but(&kept);
         let about = parts.registry.find(name, Some(version))?;
         if kept.contains(&about.digest) {

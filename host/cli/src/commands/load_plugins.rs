@@ -79,7 +79,7 @@ pub(super) async fn load(
         soon: true,
         active: ActivePlugins(store).all().await?,
         incumbents: ActivePlugins(store).incumbents().await?,
-        pinned: datasources::pinned(store).await?,
+        pinned: datasources::pinned_digests(store).await?,
         ..sources(config, Some(keys.derive(CACHE)), policy)?
     });
     let registry = registry.await?;

@@ -1,104 +1,13 @@
-//! The queries of datasources.
+//! The queries of datasources alone.
 
 use std::collections::HashSet;
 
 use sqlx::AssertSqlSafe;
 
-use super::{Datasource, Settings, not_found};
-use crate::connection_data::Stored;
+use super::{Datasource, Settings};
+use crate::stored_connections::{in_use, not_found, store as rows};
 use mindhost_base::error::{Code, Error, Result};
-use mindhost_store::{
-    AnyRow, CHUNK, Counted, Row, Store, is_referenced, is_taken, json, placeholders, timestamp,
-    to_json,
-};
-
-const COLUMNS: &str = "id, workspace_id, name, engine, description, connection_data, secrets, settings, created_at, modified_at";
-
-pub(super) async fn list(store: &Store, workspace: &str) -> Result<Vec<Datasource>> {
-    let sql = format!("SELECT {COLUMNS} FROM datasources WHERE workspace_id = $1 ORDER BY name");
-    sqlx::query(AssertSqlSafe(sql))
-        .bind(workspace)
-        .fetch_all(store.pool())
-        .await?
-        .iter()
-        .map(datasource)
-        .collect()
-}
-
-pub(super) async fn by_name(
-    store: &Store,
-    workspace: &str,
-    name: &str,
-) -> Result<Option<Datasource>> {
-    one(store, "name", workspace, name).await
-}
-
-pub(super) async fn by_id(store: &Store, workspace: &str, id: &str) -> Result<Option<Datasource>> {
-    one(store, "id", workspace, id).await
-}
-
-async fn one(
-    store: &Store,
-    column: &str,
-    workspace: &str,
-    value: &str,
-) -> Result<Option<Datasource>> {
-    let sql =
-        format!("SELECT {COLUMNS} FROM datasources WHERE workspace_id = $1 AND {column} = $2");
-    sqlx::query(AssertSqlSafe(sql))
-        .bind(workspace)
-        .bind(value)
-        .fetch_optional(store.pool())
-        .await?
-        .as_ref()
-        .map(datasource)
-        .transpose()
-}
-
-/// Those of all workspaces that some engines serve, those that changed last first.
-pub(super) async fn of_engines(store: &Store, engines: &[String]) -> Result<Vec<Datasource>> {
-    if engines.is_empty() {
-        return Ok(Vec::new());
-    }
-    let sql = format!(
-        "SELECT {COLUMNS} FROM datasources WHERE engine IN ({}) ORDER BY modified_at DESC, id",
-        placeholders(1, engines.len())
-    );
-    let query = sqlx::query(AssertSqlSafe(sql)).persistent(false);
-    let query = engines
-        .iter()
-        .fold(query, |query, engine| query.bind(engine));
-    let rows = query.fetch_all(store.pool()).await?;
-    rows.iter().map(datasource).collect()
-}
-
-/// Those of all workspaces that have secrets.
-pub(super) async fn with_secrets(store: &Store) -> Result<Vec<Datasource>> {
-    let sql = format!("SELECT {COLUMNS} FROM datasources WHERE secrets IS NOT NULL ORDER BY id");
-    let rows = sqlx::query(AssertSqlSafe(sql)).fetch_all(store.pool());
-    rows.await?.iter().map(datasource).collect()
-}
-
-/// Stores the same secrets sealed anew, unless they were changed since they were read.
-pub(super) async fn replace_secrets(
-    store: &Store,
-    old: &Datasource,
-    sealed: &Stored,
-) -> Result<()> {
-    let replace = sqlx::query(
-        "UPDATE datasources SET secrets = $1 WHERE id = $2 AND secrets = $3 AND modified_at = $4",
-    );
-    store
-        .change(
-            replace
-                .bind(sealed.sealed().map(<[u8]>::to_vec))
-                .bind(&old.id)
-                .bind(old.connection_data.sealed().map(<[u8]>::to_vec))
-                .bind(old.modified_at.as_microsecond()),
-        )
-        .await?;
-    Ok(())
-}
+use mindhost_store::{CHUNK, Counted, Store, is_referenced, json, placeholders};
 
 /// The settings of every datasource.
 pub(super) async fn all_settings(store: &Store) -> Result<Vec<Settings>> {
@@ -129,51 +38,14 @@ pub(super) async fn insert(store: &Store, new: &Datasource) -> Result<()> {
     store
         .require_room_in(&mut tx, Counted::Datasources, &new.workspace_id)
         .await?;
-    sqlx::query(
-        "INSERT INTO datasources (id, workspace_id, name, engine, description, connection_data, secrets, settings, \
-         created_at, modified_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
-    )
-    .bind(&new.id)
-    .bind(&new.workspace_id)
-    .bind(&new.name)
-    .bind(&new.engine)
-    .bind(&new.description)
-    .bind(to_json(&new.connection_data.shown)?)
-    .bind(new.connection_data.sealed().map(<[u8]>::to_vec))
-    .bind(to_json(&new.settings)?)
-    .bind(new.created_at.as_microsecond())
-    .bind(new.modified_at.as_microsecond())
-    .execute(&mut *tx)
-    .await
-    .map_err(|error| named(error, &new.name))?;
+    rows::insert(&mut tx, new).await?;
     Ok(tx.commit().await?)
 }
 
-/// Stores the changed one, if nobody changed it since `old` was read.
 pub(super) async fn update(store: &Store, old: &Datasource, new: &Datasource) -> Result<()> {
-    let done = store.change(sqlx::query(
-        "UPDATE datasources SET name = $1, description = $2, connection_data = $3, secrets = $4, settings = $5, \
-         modified_at = $6 WHERE id = $7 AND modified_at = $8 AND secrets IS NOT DISTINCT FROM $9",
-    )
-    .bind(&new.name)
-    .bind(&new.description)
-    .bind(to_json(&new.connection_data.shown)?)
-    .bind(new.connection_data.sealed().map(<[u8]>::to_vec))
-    .bind(to_json(&new.settings)?)
-    .bind(new.modified_at.as_microsecond())
-    .bind(&new.id)
-    .bind(old.modified_at.as_microsecond())
-    // They are sealed anew when the secret key changes.
-    .bind(old.connection_data.sealed().map(<[u8]>::to_vec)))
-    .await
-    .map_err(|error| named(error, &new.name))?;
-    match done.rows_affected() {
-        0 => Err(Error::new(
-            Code::WrongState,
-            "the datasource was changed or deleted by another request meanwhile; read it and try again",
-        )),
-        _ => Ok(()),
-    }
+    let mut tx = store.begin().await?;
+    rows::update(&mut tx, old, new).await?;
+    Ok(tx.commit().await?)
 }
 
 /// Deletes with its catalog. Without `cascade` it must be in no Mind.
@@ -193,15 +65,11 @@ pub(super) async fn delete(store: &Store, datasource: &Datasource, cascade: bool
         .fetch_all(&mut *tx)
         .await?;
         if !minds.is_empty() {
-            let message = format!(
-                "the datasource '{}' is used by the Minds {}; take it out of them, or delete it with ?cascade=true",
-                datasource.name,
-                minds.join(", ")
-            );
-            return Err(Error::new(Code::InUse, message));
+            let advice = "take it out of them, or delete it with ?cascade=true";
+            return Err(in_use::<Datasource>(&datasource.name, &minds, advice));
         }
     }
-    // In the order in which the catalog takes its locks, so that a run under way and this never wait for each other.
+    // In the order in which the catalog takes its locks, so that a running load and this cannot deadlock.
     for sql in [
         "UPDATE datasources SET modified_at = modified_at WHERE id = $1",
         "DELETE FROM catalog_runs WHERE datasource_id = $1",
@@ -220,38 +88,7 @@ pub(super) async fn delete(store: &Store, datasource: &Datasource, cascade: bool
             false => error.into(),
         })?;
     if done.rows_affected() == 0 {
-        return Err(not_found(&datasource.name));
+        return Err(not_found::<Datasource>(&datasource.name));
     }
     Ok(tx.commit().await?)
-}
-
-pub(super) fn taken(name: &str) -> Error {
-    Error::new(
-        Code::NameTaken,
-        format!("there is a datasource '{name}' already; choose another name or change that one"),
-    )
-    .param("name")
-}
-
-fn named(error: sqlx::Error, name: &str) -> Error {
-    match is_taken(&error) {
-        true => taken(name),
-        false => error.into(),
-    }
-}
-
-fn datasource(row: &AnyRow) -> Result<Datasource> {
-    let shown: String = row.try_get("connection_data")?;
-    let settings: String = row.try_get("settings")?;
-    Ok(Datasource {
-        id: row.try_get("id")?,
-        workspace_id: row.try_get("workspace_id")?,
-        name: row.try_get("name")?,
-        engine: row.try_get("engine")?,
-        description: row.try_get("description")?,
-        connection_data: Stored::new(json(&shown)?, row.try_get("secrets")?),
-        settings: json(&settings)?,
-        created_at: timestamp(row.try_get("created_at")?),
-        modified_at: timestamp(row.try_get("modified_at")?),
-    })
 }

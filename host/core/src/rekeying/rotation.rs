@@ -11,8 +11,11 @@ use tokio::time::{Instant, sleep};
 
 use super::open;
 use crate::{
-    auth, datasources, providers,
+    auth,
+    datasources::Datasource,
+    providers::Provider,
     secrets::{self, Claim, Follower, KeyError, KeyId, SecretKey, SecretKeys, Source},
+    stored_connections::reseal_secrets,
 };
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_store::Store;
@@ -235,8 +238,8 @@ impl<S: Fn(String)> Rotation<'_, S> {
 
     async fn reseal(&self, keys: &SecretKeys) -> Result<Renewed> {
         Ok(Renewed {
-            rows: datasources::reseal_secrets(self.store, keys).await?
-                + providers::reseal_secrets(self.store, keys).await?,
+            rows: reseal_secrets::<Datasource>(self.store, keys).await?
+                + reseal_secrets::<Provider>(self.store, keys).await?,
             keys: auth::proof::renew_proofs(self.store, keys).await?,
         })
     }

@@ -52,7 +52,7 @@ pub async fn all(parts: &Parts, loaded: &Loaded, cancel: &CancellationToken) -> 
             let engines = &connector.manifest().engines;
             let users = parts
                 .datasources
-                .following(engines, settings.targets)
+                .unpinned_targets(engines, settings.targets)
                 .await?;
             let checks = users.iter().map(|(engine, target)| {
                 let old = parts.registry.engine(engine).ok();
@@ -62,7 +62,7 @@ pub async fn all(parts: &Parts, loaded: &Loaded, cancel: &CancellationToken) -> 
         }
         Loaded::Model(model) => {
             let name = &model.manifest().name;
-            let users = parts.providers.using(name, settings.targets).await?;
+            let users = parts.providers.targets_of(name, settings.targets).await?;
             let old = parts.registry.model(name).ok();
             let checks = users
                 .iter()
