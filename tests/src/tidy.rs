@@ -70,7 +70,9 @@ fn uses(files: &[File], words: &[&str], home: impl Fn(&str) -> bool) -> Vec<Stri
 
 /// True for `host/<crate>/src/…`.
 fn is_host_source(path: &str) -> bool {
-    let below = path.strip_prefix("host/").and_then(|path| path.split_once('/'));
+    let below = path
+        .strip_prefix("host/")
+        .and_then(|path| path.split_once('/'));
     below.is_some_and(|(_, path)| path.starts_with("src/"))
 }
 

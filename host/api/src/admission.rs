@@ -28,7 +28,7 @@ use super::{
 };
 use mindhost_base::{
     config::Config,
-    detached_task::Detaching,
+    detached_task::DetachOnDrop,
     error::{Code, Error, Result},
 };
 use mindhost_core::{
@@ -98,7 +98,7 @@ pub(super) async fn admit(State(gate): State<Gate>, mut request: Request, next: 
     }
     // Whoever leaves does not leave an act without its note: it goes on to its end, and a shutdown waits for it.
     let answer = tasks.track_future(answer.in_current_span());
-    Detaching::new(answer).await
+    DetachOnDrop::new(answer).await
 }
 
 /// The answer, once its note was taken. The key's place is given back with the last byte of it.

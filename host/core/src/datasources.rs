@@ -22,7 +22,7 @@ use mindhost_base::{
 };
 use mindhost_plugin_api::{Connector, TableRef, Target};
 use mindhost_plugins::registry::{Hold, Loaded, Registry};
-use mindhost_store::{Counted, Store, new_id, now, timestamp};
+use mindhost_store::{ResourceKind, Store, new_id, now, timestamp};
 
 use rules::Ceiling;
 pub use rules::{Settings, SettingsChange};
@@ -160,7 +160,7 @@ impl Datasources {
             return Err(store::taken(&new.name));
         }
         self.store
-            .require_room_for(Counted::Datasources, &caller.workspace)
+            .check_quota(ResourceKind::Datasources, &caller.workspace)
             .await?;
         let keeps = new.settings.plugin_digest.clone();
         let wanted = self.wanted(caller, &new.engine, keeps.as_deref()).await?;

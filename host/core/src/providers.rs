@@ -19,7 +19,7 @@ use mindhost_base::{
 };
 use mindhost_plugin_api::{Call, Model, Target};
 use mindhost_plugins::registry::Registry;
-use mindhost_store::{Counted, Remembered, Store, new_id, now, timestamp};
+use mindhost_store::{ReadCache, ResourceKind, Store, new_id, now, timestamp};
 
 const TABLE: &str = "providers";
 
@@ -125,7 +125,7 @@ pub struct Ready {
 
 /// The model providers of all workspaces.
 pub struct Providers {
-    remembered: Remembered<Arc<Ready>>,
+    remembered: ReadCache<Arc<Ready>>,
     store: Store,
     keys: SecretKeys,
     registry: Arc<Registry>,
@@ -143,7 +143,7 @@ impl Providers {
         ending: CancellationToken,
     ) -> Self {
         Self {
-            remembered: Remembered::new(&store),
+            remembered: ReadCache::new(&store),
             store,
             keys,
             registry,
@@ -168,7 +168,7 @@ impl Providers {
             return Err(store::taken(&new.name));
         }
         self.store
-            .require_room_for(Counted::Providers, &caller.workspace)
+            .check_quota(ResourceKind::Providers, &caller.workspace)
             .await?;
         let model = self.chosen(&new.plugin)?;
         let rules = Rules::new(&model.manifest().connection_data);

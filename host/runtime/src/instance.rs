@@ -29,7 +29,7 @@ use super::{
 use crate::meter::{Alive, Figure, Series};
 use mindhost_base::{
     config::PluginSettings,
-    detached_task::Detaching,
+    detached_task::DetachOnDrop,
     error::{Blame, Code, Error, Result},
 };
 use mindhost_plugin_api::Call;
@@ -195,7 +195,7 @@ impl<G: Send + Sync + 'static> Instance<G> {
             why
         };
         if !blocking {
-            let work = Detaching::new(tasks.track_future(work));
+            let work = DetachOnDrop::new(tasks.track_future(work));
             if !waits {
                 return work.await;
             }

@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 pub use checks::{check_origins, is_name, version_order};
 
 use self::{checks::check_manifest, sections::sections};
-use mindhost_base::error::on_one_line;
+use mindhost_base::error::write_escaped;
 use mindhost_plugin_api::manifest::{Manifest, SECTION};
 
 /// Size of a manifest.
@@ -47,7 +47,7 @@ impl Refusal {
 impl fmt::Display for Refusal {
     /// On one line: the reason may have words of the file in it, and is shown on terminals.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        on_one_line(f, &self.0)
+        write_escaped(f, &self.0)
     }
 }
 

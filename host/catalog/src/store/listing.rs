@@ -40,7 +40,7 @@ impl Listing<'_> {
         if self.run.is_none() && change.is_nothing() {
             return Ok(false);
         }
-        self.store.require_disk()?;
+        self.store.check_free_space()?;
         if change.new.len() <= AT_ONCE {
             return Ok(true);
         }

@@ -8,8 +8,8 @@ use super::{Datasource, Settings, not_found};
 use crate::connection_data::Stored;
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_store::{
-    AnyRow, CHUNK, Counted, Row, Store, is_referenced, is_taken, json, placeholders, timestamp,
-    to_json,
+    AnyRow, CHUNK, ResourceKind, Row, Store, is_referenced, is_taken, json, placeholders,
+    timestamp, to_json,
 };
 
 const COLUMNS: &str = "id, workspace_id, name, engine, description, connection_data, secrets, settings, created_at, modified_at";
@@ -127,7 +127,7 @@ pub(super) async fn used_by(store: &Store, minds: &[String]) -> Result<HashSet<S
 pub(super) async fn insert(store: &Store, new: &Datasource) -> Result<()> {
     let mut tx = store.begin().await?;
     store
-        .require_room_in(&mut tx, Counted::Datasources, &new.workspace_id)
+        .check_quota_in(&mut tx, ResourceKind::Datasources, &new.workspace_id)
         .await?;
     sqlx::query(
         "INSERT INTO datasources (id, workspace_id, name, engine, description, connection_data, secrets, settings, \

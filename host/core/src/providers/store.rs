@@ -6,7 +6,8 @@ use super::{BUILTIN, Provider, not_found};
 use crate::connection_data::Stored;
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_store::{
-    AnyRow, Counted, Row, Store, Tx, is_referenced, is_taken, json, new_id, now, timestamp, to_json,
+    AnyRow, ResourceKind, Row, Store, Tx, is_referenced, is_taken, json, new_id, now, timestamp,
+    to_json,
 };
 
 const COLUMNS: &str = "id, workspace_id, name, plugin, description, connection_data, secrets, is_default, created_at, modified_at";
@@ -116,7 +117,7 @@ async fn one(
 pub(super) async fn insert(store: &Store, new: &Provider) -> Result<()> {
     let mut tx = store.begin().await?;
     store
-        .require_room_in(&mut tx, Counted::Providers, &new.workspace_id)
+        .check_quota_in(&mut tx, ResourceKind::Providers, &new.workspace_id)
         .await?;
     if new.is_default {
         no_default(&mut tx, &new.workspace_id).await?;
