@@ -1,11 +1,11 @@
 //! Outgoing HTTP for guests: granted origins only, credentials added here.
 
 mod client;
-mod counted;
 mod credentials;
 mod handler;
+mod idle_timeout;
+mod metered_body;
 mod origin;
-mod silence;
 #[cfg(test)]
 mod tests;
 
@@ -23,15 +23,15 @@ use wasmtime_wasi_http::{
 pub use self::handler::add_to_linker;
 use self::{
     client::{Client, Destination, Failure, Resolver, Rules},
-    counted::{Counted, Way},
     credentials::Credential,
+    idle_timeout::IdleTimeoutBody,
+    metered_body::{Direction, MeteredBody},
     origin::Origin,
-    silence::Silence,
 };
 use super::{
+    call_time::Traffic,
     grants::{Grants, not_allowed, text},
     refusals::Refusals,
-    stopwatch::Traffic,
 };
 use crate::policy::EgressRules;
 use mindhost_base::{config::PluginSettings, error::Result};
@@ -52,7 +52,7 @@ pub struct HttpGrant {
     forbidden: Arc<[HeaderName]>,
     rules: Arc<Rules>,
     client: Client,
-    silence: Duration,
+    idle_timeout: Duration,
 }
 
 /// An origin, and the credentials that go there and nowhere else.
@@ -105,7 +105,7 @@ impl HttpGrant {
             granted,
             forbidden: credentials::forbidden_headers(manifest),
             client: client::client(resolver, settings)?,
-            silence: settings.http_idle_timeout,
+            idle_timeout: settings.http_idle_timeout,
             rules,
         })
     }
@@ -153,15 +153,16 @@ impl HttpGrant {
         let request = self.admit(request)?;
         let first_byte = options
             .and_then(|options| options.first_byte_timeout)
-            .unwrap_or(self.silence);
-        let silence = options
+            .unwrap_or(self.idle_timeout);
+        let idle_timeout = options
             .and_then(|options| options.between_bytes_timeout)
-            .unwrap_or(self.silence);
+            .unwrap_or(self.idle_timeout);
         let response = tokio::time::timeout(first_byte, self.client.request(request))
             .await
             .map_err(|_| HttpError::ConnectionReadTimeout)?
             .map_err(|error| client::failure(&error))?;
-        let response = response.map(|body| Silence::watch(body, silence, slot).boxed_unsync());
+        let response =
+            response.map(|body| IdleTimeoutBody::new(body, idle_timeout, slot).boxed_unsync());
         Ok((response, Box::new(std::future::ready(Ok(())))))
     }
 }
@@ -231,11 +232,13 @@ impl WasiHttpHooks for Sender {
             // The wait ends with the call: the future goes with the instance.
             let slot = slots.acquire_owned().await;
             let slot = slot.map_err(|_| HttpError::ConnectionLimitReached)?;
-            let request = request.map(|body| Counted::new(body, Way::Out, &traffic).boxed_unsync());
+            let request =
+                request.map(|body| MeteredBody::new(body, Direction::Out, &traffic).boxed_unsync());
             match traffic.waited(http.send(request, options, slot)).await {
                 Ok((response, sent)) => {
-                    let counted = |body| Counted::new(body, Way::In, &traffic).boxed_unsync();
-                    Ok((response.map(counted), sent))
+                    let metered =
+                        |body| MeteredBody::new(body, Direction::In, &traffic).boxed_unsync();
+                    Ok((response.map(metered), sent))
                 }
                 Err(Failure::Http(error)) => Err(error),
                 Err(Failure::Refused(why)) => {

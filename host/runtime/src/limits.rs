@@ -114,12 +114,12 @@ impl Handles {
     /// Files that it may be reading from at once: one that it has closed stays open until its last reader is gone.
     const MAX_STREAMS: usize = 64;
 
-    /// Room for one more socket, if there is any.
+    /// A permit for one more socket, if one is free.
     pub fn take_socket(&self) -> Option<HandlePermit> {
         Arc::clone(&self.sockets).try_acquire_owned().ok()
     }
 
-    /// Room for one more reader of a file, if there is any.
+    /// A permit for one more file reader, if one is free.
     pub fn take_stream(&self) -> Option<HandlePermit> {
         Arc::clone(&self.streams).try_acquire_owned().ok()
     }

@@ -16,7 +16,7 @@ use super::{
         scan::{ScannerConnector, ScannerConnectorPre},
         types,
     },
-    code::Compiled,
+    code::VersionCode,
     engine::Runtime,
     instance::{GuestFuture, World},
     pool::{Connects, Opened, Reported},
@@ -93,7 +93,7 @@ impl WasmScanner {
     /// A scanner over a linked component.
     pub fn new(
         runtime: &Arc<Runtime>,
-        code: Arc<Compiled<ScannerConnectorPre<State>>>,
+        code: Arc<VersionCode<ScannerConnectorPre<State>>>,
         manifest: Manifest,
         digest: String,
     ) -> Self {

@@ -20,7 +20,7 @@ use wasmtime_wasi::{
 };
 
 use super::{
-    grants::Grants, limits::Handles, refusals::Refusals, state::State, stopwatch::Traffic,
+    call_time::Traffic, grants::Grants, limits::Handles, refusals::Refusals, state::State,
     tcp::Socket,
 };
 

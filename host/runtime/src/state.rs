@@ -18,11 +18,11 @@ use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
 use super::{
     bindings::{control, log},
+    call_time::Traffic,
     grants::Grants,
     http::Sender,
     limits::{Handles, Limiter},
     refusals::Refusals,
-    stopwatch::Traffic,
 };
 use crate::meter::Series;
 use mindhost_base::locks::lock;

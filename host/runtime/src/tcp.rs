@@ -22,7 +22,7 @@ use wasmtime_wasi::p2::{
 };
 
 use self::streams::{Input, Output};
-use super::{limits::HandlePermit, sockets::SocketView, stopwatch::Traffic};
+use super::{call_time::Traffic, limits::HandlePermit, sockets::SocketView};
 
 /// What a guest is told of the sizes of buffers, which the operating system chooses.
 const BUFFER: u64 = 64 << 10;

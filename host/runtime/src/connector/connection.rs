@@ -13,7 +13,7 @@ use super::super::{
         types,
     },
     convert,
-    instance::{GuestFuture, OnStop, drained},
+    instance::{GuestFuture, OnStop, blame_guest},
     pool::Reported,
     shared::{Fault, Held, gone},
     state::State,
@@ -43,7 +43,7 @@ struct Cursor {
 }
 
 impl WasmConnection {
-    /// A connection that holds one of the target's places.
+    /// A connection that holds one of the target's slots.
     pub(super) fn new(held: Held<SqlConnectorPre<State>>) -> Self {
         Self {
             held,
@@ -128,7 +128,7 @@ impl Connection for WasmConnection {
                 Box::pin(async move { connection.call_tables(store, handle).await })
             })
             .await?;
-        let checked = convert::table_refs(tables, &self.held.shared.share.settings);
+        let checked = convert::table_refs(tables, &self.held.shared.quota.settings);
         self.accept(checked)
     }
 
@@ -146,7 +146,7 @@ impl Connection for WasmConnection {
                 )
             })
             .await?;
-        let checked = convert::tables(infos, tables, &self.held.shared.share.settings);
+        let checked = convert::tables(infos, tables, &self.held.shared.quota.settings);
         self.accept(checked)
     }
 
@@ -207,7 +207,7 @@ impl Connection for WasmConnection {
             text: statement.text.clone(),
             id: statement.id.clone(),
             timeout_ms: millis(statement.timeout),
-            max_cell_bytes: u64::from(self.held.shared.share.settings.max_cell_bytes),
+            max_cell_bytes: u64::from(self.held.shared.quota.settings.max_cell_bytes),
             extra: Vec::new(),
         };
         let (handle, key, columns) = self
@@ -216,7 +216,7 @@ impl Connection for WasmConnection {
                 Box::pin(start(store, connection, cursor, handle, statement))
             })
             .await?;
-        let settings = &self.held.shared.share.settings;
+        let settings = &self.held.shared.quota.settings;
         let checked = convert::cancel_key(key)
             .and_then(|key| Ok((key, convert::Schema::new(columns, settings)?)));
         let (key, schema) = self.accept(checked)?;
@@ -232,7 +232,7 @@ impl Connection for WasmConnection {
     async fn next(&mut self, max_rows: u32, call: &Call) -> Result<Option<Batch>> {
         let cursor = self.cursor.clone().ok_or_else(gone)?;
         let shared = Arc::clone(&self.held.shared);
-        let settings = &shared.share.settings;
+        let settings = &shared.quota.settings;
         let (handle, max_bytes) = (cursor.handle, settings.batch_bytes);
         let mut is_again = false;
         loop {
@@ -243,7 +243,8 @@ impl Connection for WasmConnection {
                     )
                 })
                 .await;
-            let reported = reported.map_err(|error| if is_again { drained(error) } else { error });
+            let reported =
+                reported.map_err(|error| if is_again { blame_guest(error) } else { error });
             is_again = true;
             let batch = match reported? {
                 Ok(Some(batch)) => batch,
@@ -351,7 +352,7 @@ impl Drop for WasmConnection {
                 {
                     stop();
                 }
-                live.leave(vec![cursor.handle], Some(on_stop));
+                live.close_in_background(vec![cursor.handle], Some(on_stop));
             }
         }
     }

@@ -43,7 +43,7 @@ struct Open {
 }
 
 impl WasmSource {
-    /// A source that holds one of the target's places.
+    /// A source that holds one of the target's slots.
     pub(super) fn new(held: Held<ScannerConnectorPre<State>>) -> Self {
         Self {
             held,
@@ -189,7 +189,7 @@ impl Source for WasmSource {
             ));
         }
         let shared = self.shared();
-        let settings = &shared.share.settings;
+        let settings = &shared.quota.settings;
         let request = guest::ScanRequest {
             table: convert::to_table_ref(&scan.table),
             projection: scan.columns.iter().map(|c| c.name.clone()).collect(),
@@ -231,7 +231,7 @@ impl Source for WasmSource {
     async fn next(&mut self, scan: ScanId, max_rows: u32, call: &Call) -> Result<Option<Batch>> {
         let open = self.scans.get(&scan).cloned().ok_or_else(gone)?;
         let shared = self.shared();
-        let settings = &shared.share.settings;
+        let settings = &shared.quota.settings;
         let (handle, max_bytes) = (open.handle, settings.batch_bytes);
         loop {
             let reported = self
@@ -323,7 +323,7 @@ impl Drop for WasmSource {
                 waits: false,
             };
             let open = open.into_iter().map(|open| open.handle);
-            live.leave(open.collect(), Some(on_stop));
+            live.close_in_background(open.collect(), Some(on_stop));
         }
     }
 }

@@ -14,7 +14,7 @@ use tokio::{net::TcpStream, task::JoinError};
 use tokio_util::task::AbortOnDropHandle;
 use wasmtime_wasi::p2::{InputStream, OutputStream, Pollable, StreamError, StreamResult};
 
-use crate::{limits::HandlePermit, stopwatch::Traffic};
+use crate::{call_time::Traffic, limits::HandlePermit};
 use mindhost_base::locks;
 
 /// Bytes of one read or write; a guest that asks for more gets so many.
@@ -235,7 +235,7 @@ mod tests {
     use tokio::{io::AsyncReadExt, net::TcpListener};
 
     use super::*;
-    use crate::{limits::Handles, stopwatch::traffic};
+    use crate::{call_time::traffic, limits::Handles};
 
     fn output(stream: Arc<TcpStream>) -> Output {
         let permit = Handles::default().take_socket().unwrap();

@@ -1,6 +1,6 @@
-//! Room for one instance: its number among all and among those of its workspace, and its share of the memory.
+//! Permits for instances: limits on their number (host, workspace, key) and their memory budgets.
 
-mod portion;
+mod keyed;
 
 use std::{
     collections::HashMap,
@@ -9,10 +9,10 @@ use std::{
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-pub use self::portion::Waiters;
-use self::portion::{Portions, cancelling_is_full, workspace_is_full};
+pub use self::keyed::Waiters;
+use self::keyed::{KeyedPermits, cancel_limit_reached, workspace_limit_reached};
 use super::{
-    engine::RESERVE,
+    engine::RESERVED_INSTANCES,
     instance,
     limits::{MemoryBudget, Scope},
 };
@@ -23,86 +23,85 @@ use mindhost_base::{
 };
 use mindhost_plugin_api::{Call, Target};
 
-/// Of the places to cancel, those that one workspace may have: a server of its databases that answers no `cancel` leaves
-/// most of them to the others.
-const CANCELLING_OF_WORKSPACE: u32 = RESERVE / 4;
+/// Cancellations that one workspace may run. A database of it that does not answer `cancel` leaves the rest to the others.
+const CANCELS_PER_WORKSPACE: u32 = RESERVED_INSTANCES / 4;
 
-/// Room for one instance, given back when it is dropped.
-pub struct Place {
-    /// What its memory is taken from.
+/// A permit for one instance, released on drop.
+pub struct InstancePermit {
+    /// The budget that its memory counts against.
     pub memory: Arc<MemoryBudget>,
-    _of_workspace: Option<OwnedSemaphorePermit>,
-    /// Of the key that it works for, where it works for one alone.
-    pub of_key: Option<OwnedSemaphorePermit>,
+    _workspace_permit: Option<OwnedSemaphorePermit>,
+    /// The permit of the key, if the instance works for one key.
+    pub key_permit: Option<OwnedSemaphorePermit>,
     _permit: OwnedSemaphorePermit,
 }
 
-/// What is taken of the room that there is.
+/// The use of the instance and memory limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Room {
+pub struct InstanceUsage {
     /// Instances that serve requests.
     pub instances: u64,
-    /// As many as there may be.
+    /// The limit of `instances`.
     pub max_instances: u64,
     /// Linear memory of all instances, in bytes.
     pub memory_bytes: u64,
-    /// As much as there may be.
+    /// The limit of `memory_bytes`.
     pub max_memory_bytes: u64,
-    /// Calls that wait for room.
+    /// Calls that wait for a permit.
     pub waiting: u64,
 }
 
-/// What one plugin may take.
-pub struct Share {
-    /// The settings as they are for it.
+/// The limits of one plugin.
+pub struct PluginQuota {
+    /// The settings of the plugin.
     pub settings: PluginSettings,
-    /// Connections of one datasource, at most.
+    /// Connections to one datasource.
     pub max_connections: u32,
-    /// What its instances have together, where that is limited.
+    /// The memory budget of all its instances, if it has one.
     memory: Option<Arc<MemoryBudget>>,
 }
 
-/// The room that there is.
-pub struct Places {
+/// The permits of a host.
+pub struct InstancePermits {
     /// For instances that serve requests.
     serving: Arc<Semaphore>,
-    /// For instances that cancel, so that a full house can still be emptied.
-    cancelling: Arc<Semaphore>,
-    /// Those of them that one workspace has, by its name.
-    cancelling_of: Portions<String>,
+    /// For instances that cancel, so that a host at its limit can still stop statements.
+    cancels: Arc<Semaphore>,
+    /// Cancellations of one workspace, by its name.
+    cancels_by_workspace: KeyedPermits<String>,
     memory: Arc<MemoryBudget>,
-    /// Memory of single targets and workspaces, while they have instances.
+    /// Memory budgets of targets and workspaces that have instances.
     shares: Mutex<HashMap<Scope, Weak<MemoryBudget>>>,
     max_workspace: u64,
     max_instances: u64,
     max_memory: u64,
     /// Instances of one workspace, by its name.
-    workspaces: Portions<String>,
+    workspaces: KeyedPermits<String>,
     /// Instances that work for one key, by its id.
-    keys: Portions<Arc<str>>,
+    keys: KeyedPermits<Arc<str>>,
     waiters: Arc<Waiters>,
 }
 
-impl Places {
-    /// As many as the settings allow.
+impl InstancePermits {
+    /// Permits with the limits of the settings.
     pub fn new(settings: &PluginSettings) -> Self {
         Self {
             serving: Arc::new(Semaphore::new(settings.max_instances as usize)),
-            cancelling: Arc::new(Semaphore::new(RESERVE as usize)),
-            cancelling_of: Portions::new(CANCELLING_OF_WORKSPACE),
+            cancels: Arc::new(Semaphore::new(RESERVED_INSTANCES as usize)),
+            cancels_by_workspace: KeyedPermits::new(CANCELS_PER_WORKSPACE),
             memory: MemoryBudget::new(settings.max_total_memory_bytes),
             shares: Mutex::default(),
             max_instances: u64::from(settings.max_instances),
             max_memory: settings.max_total_memory_bytes,
             max_workspace: settings.max_workspace_memory_bytes,
-            workspaces: Portions::new(settings.max_workspace_instances),
-            keys: Portions::new(settings.max_key_instances),
+            workspaces: KeyedPermits::new(settings.max_workspace_instances),
+            keys: KeyedPermits::new(settings.max_key_instances),
             waiters: Arc::default(),
         }
     }
 
-    /// What a plugin may take; all its versions share it.
-    pub fn share_of(&self, plugin: &str, settings: &PluginSettings) -> Share {
+    /// The limits of a plugin, which all its versions share.
+    pub fn quota_of(&self, plugin: &str, settings: &PluginSettings) -> PluginQuota {
         let own = settings.by_plugin.get(plugin).cloned().unwrap_or_default();
         let memory = own.max_total_memory_bytes.map(|max| {
             let scope = Scope::Plugin(plugin.to_owned());
@@ -114,17 +113,17 @@ impl Places {
                 share
             })
         });
-        Share {
+        PluginQuota {
             settings: settings.of(plugin),
             max_connections: own.max_connections.unwrap_or(u32::MAX),
             memory,
         }
     }
 
-    /// What is taken.
-    pub fn room(&self) -> Room {
+    /// The current use.
+    pub fn usage(&self) -> InstanceUsage {
         let free = self.serving.available_permits() as u64;
-        Room {
+        InstanceUsage {
             instances: self.max_instances.saturating_sub(free),
             max_instances: self.max_instances,
             memory_bytes: self.memory.used(),
@@ -133,65 +132,65 @@ impl Places {
         }
     }
 
-    /// The calls that wait for room.
+    /// The calls that wait for a permit.
     pub fn waiters(&self) -> Arc<Waiters> {
         Arc::clone(&self.waiters)
     }
 
-    /// Room for an instance of `of`, a plugin for a target (of none when a plugin only describes itself). When its workspace
-    /// has none left, or there is none at all, `make_room` is asked for some there, and the wait ends with the call.
-    pub async fn take(
+    /// Acquires a permit for an instance of a plugin for a target, or of a plugin that only describes itself. At a limit,
+    /// `evict_idle` closes an idle connection in that scope. The wait ends with the call.
+    pub async fn acquire(
         &self,
-        of: Option<(&Share, &Target)>,
-        make_room: impl Fn(&Scope),
+        of: Option<(&PluginQuota, &Target)>,
+        evict_idle: impl Fn(&Scope),
         call: &Call,
-    ) -> Result<Place> {
+    ) -> Result<InstancePermit> {
         let Some((share, target)) = of else {
             return self
-                .place(Arc::clone(&self.memory), None, make_room, call)
+                .permit(Arc::clone(&self.memory), None, evict_idle, call)
                 .await;
         };
-        // First what is the workspace's own: who waits for that must not hold what others could use.
+        // First the limit of the workspace: a call that waits for it must not hold a permit of the host.
         let wait = || {
             let waiting = self.waiters.add(Some(&target.workspace));
-            make_room(&Scope::Workspace(target.workspace.clone()));
+            evict_idle(&Scope::Workspace(target.workspace.clone()));
             waiting
         };
-        let of_workspace = self
+        let workspace_permit = self
             .workspaces
-            .take(&target.workspace, call, wait, workspace_is_full)
+            .take(&target.workspace, call, wait, workspace_limit_reached)
             .await?;
         let memory = self.share(share, target);
-        self.place(memory, Some(of_workspace), make_room, call)
+        self.permit(memory, Some(workspace_permit), evict_idle, call)
             .await
     }
 
-    async fn place(
+    async fn permit(
         &self,
         memory: Arc<MemoryBudget>,
-        of_workspace: Option<OwnedSemaphorePermit>,
-        make_room: impl Fn(&Scope),
+        workspace_permit: Option<OwnedSemaphorePermit>,
+        evict_idle: impl Fn(&Scope),
         call: &Call,
-    ) -> Result<Place> {
+    ) -> Result<InstancePermit> {
         let permit = match Arc::clone(&self.serving).try_acquire_owned() {
             Ok(permit) => permit,
             Err(_) => {
-                // Counted before the idle connections are looked through: one that becomes idle afterwards sees it.
+                // Counted before the eviction: a connection that becomes idle afterwards sees the waiter.
                 let _waiting = self.waiters.add(None);
-                make_room(&Scope::Host);
+                evict_idle(&Scope::Host);
                 instance::permit(&self.serving, call).await?
             }
         };
-        Ok(Place {
+        Ok(InstancePermit {
             memory,
-            _of_workspace: of_workspace,
-            of_key: None,
+            _workspace_permit: workspace_permit,
+            key_permit: None,
             _permit: permit,
         })
     }
 
-    /// The right of the call's key to have one more instance at work; none for the host's own calls.
-    pub async fn take_of_key(&self, call: &Call) -> Result<Option<OwnedSemaphorePermit>> {
+    /// Acquires a permit of the call's key; none for calls of the host itself.
+    pub async fn acquire_for_key(&self, call: &Call) -> Result<Option<OwnedSemaphorePermit>> {
         let Some(key) = &call.key else {
             return Ok(None);
         };
@@ -210,28 +209,32 @@ impl Places {
         Ok(Some(taken))
     }
 
-    /// Room for an instance that cancels for a workspace. Its memory is nobody's share: whoever used his up can still be
-    /// stopped.
-    pub async fn take_to_cancel(&self, workspace: Option<&str>, call: &Call) -> Result<Place> {
-        // First what is the workspace's own, as in `take`. Where no server is asked, none can hold the place for long.
-        let of_workspace = match workspace.map(str::to_owned) {
+    /// Acquires a permit for an instance that cancels a statement. Its memory counts for the host only, so that statements of
+    /// a workspace without memory can still be cancelled.
+    pub async fn acquire_for_cancel(
+        &self,
+        workspace: Option<&str>,
+        call: &Call,
+    ) -> Result<InstancePermit> {
+        // First the limit of the workspace, as in `acquire`. Without a workspace no database can block the permit for long.
+        let workspace_permit = match workspace.map(str::to_owned) {
             None => None,
             Some(name) => {
-                let portion = self
-                    .cancelling_of
-                    .take(&name, call, || (), cancelling_is_full);
-                Some(portion.await?)
+                let permit =
+                    self.cancels_by_workspace
+                        .take(&name, call, || (), cancel_limit_reached);
+                Some(permit.await?)
             }
         };
-        Ok(Place {
+        Ok(InstancePermit {
             memory: Arc::clone(&self.memory),
-            _of_workspace: of_workspace,
-            of_key: None,
-            _permit: instance::permit(&self.cancelling, call).await?,
+            _workspace_permit: workspace_permit,
+            key_permit: None,
+            _permit: instance::permit(&self.cancels, call).await?,
         })
     }
 
-    fn share(&self, of: &Share, target: &Target) -> Arc<MemoryBudget> {
+    fn share(&self, of: &PluginQuota, target: &Target) -> Arc<MemoryBudget> {
         let mut shares = lock(&self.shares);
         shares.retain(|_, share| share.strong_count() > 0);
         let mut share = |scope: Scope, max, within: Vec<Arc<MemoryBudget>>| {
@@ -263,28 +266,28 @@ mod tests {
     use super::*;
     use mindhost_base::config::Config;
 
-    /// The databases of one workspace answer no `cancel`. Statements of the others are stopped all the same.
+    /// The databases of one workspace do not answer `cancel`. Statements of other workspaces are still cancelled.
     #[tokio::test]
-    async fn one_workspace_leaves_places_to_cancel_to_the_others() {
-        let places = Places::new(&Config::defaults().unwrap().plugins.limits);
-        let soon = || Call::new(Duration::from_millis(20), CancellationToken::new());
+    async fn one_workspace_cannot_use_up_the_cancel_permits() {
+        let permits = InstancePermits::new(&Config::defaults().unwrap().plugins.limits);
+        let short = || Call::new(Duration::from_millis(20), CancellationToken::new());
         let mut taken = Vec::new();
-        for _ in 0..CANCELLING_OF_WORKSPACE {
-            let place = places.take_to_cancel(Some("crowded"), &soon()).await;
-            taken.push(place.ok().unwrap());
+        for _ in 0..CANCELS_PER_WORKSPACE {
+            let permit = permits.acquire_for_cancel(Some("crowded"), &short()).await;
+            taken.push(permit.ok().unwrap());
         }
-        let refused = places.take_to_cancel(Some("crowded"), &soon()).await;
+        let refused = permits.acquire_for_cancel(Some("crowded"), &short()).await;
         let message = refused.err().unwrap().message().to_owned();
         assert!(message.contains("one workspace"), "{message}");
-        for number in 0..RESERVE - CANCELLING_OF_WORKSPACE {
-            let other = format!("other {}", number / CANCELLING_OF_WORKSPACE);
-            let place = places.take_to_cancel(Some(&other), &soon()).await;
-            taken.push(place.ok().unwrap());
+        for number in 0..RESERVED_INSTANCES - CANCELS_PER_WORKSPACE {
+            let other = format!("other {}", number / CANCELS_PER_WORKSPACE);
+            let permit = permits.acquire_for_cancel(Some(&other), &short()).await;
+            taken.push(permit.ok().unwrap());
         }
         taken.clear();
         assert!(
-            places
-                .take_to_cancel(Some("crowded"), &soon())
+            permits
+                .acquire_for_cancel(Some("crowded"), &short())
                 .await
                 .is_ok()
         );
