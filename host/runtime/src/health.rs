@@ -1,11 +1,11 @@
-//! How a version of a plugin is: whether it may be called, or rests because it failed too often.
+//! The circuit breakers of a plugin version: for each target, for each workspace and for the version.
 //!
-//! A *fault* is a failure that the plugin alone is to blame for: it trapped, or broke its contract. Each target has a
-//! budget of them, which good uses restore. A target whose budget is used up is *backed off*: its calls fail at once, for
-//! a time that doubles with each round. When nothing goes well any more for several targets of a workspace (or for all
-//! that it has), the version is backed off for that workspace, and after some backoffs it is in *quarantine* there until
-//! somebody releases it. Only when that is so in several workspaces is the version backed off as a whole. So the data of
-//! one datasource cannot take the others down, and one workspace cannot take a version from another.
+//! A *fault* is a failure that only the plugin causes: it traps or breaks its contract. Each target has a budget of faults,
+//! which successes restore. A target without budget is *backed off*: its calls fail at once, for a time that doubles with
+//! each backoff. If several targets of a workspace (or all that it has) are backed off, the version is backed off for the
+//! workspace, and after some backoffs it is *quarantined* there until somebody releases it. If that happens in several
+//! workspaces, the version is backed off for all. So the data of one datasource cannot stop the others, and one workspace
+//! cannot stop a version for another.
 
 mod backoff;
 
