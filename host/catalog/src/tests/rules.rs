@@ -270,7 +270,7 @@ on_both_stores! {
         let mut setup = Setup::new(postgres, &["a", "b"]).await;
         setup.engine.put("c", Scripted { gated: true, ..Scripted::default() });
         let started = setup.refresh(Mode::All, None).await;
-        let done = |name| move |shown: &Shown| status_of(shown, name) == TableStatus::Completed;
+        let done = |name| move |shown: &CatalogPage| status_of(shown, name) == TableStatus::Completed;
         setup.until(done("a")).await;
         setup.until(done("b")).await;
         setup.until(|shown| status_of(shown, "c") == TableStatus::Loading).await;
@@ -291,7 +291,7 @@ on_both_stores! {
         let soon = mindhost_store::now() + 1_000_000;
         let taken = store.claim("two", soon).await.unwrap().unwrap();
         assert_eq!(taken.id, run.id);
-        assert_eq!(store.beat(&run.id, "one").await.unwrap(), super::super::store::Beat::Lost);
+        assert_eq!(store.heartbeat(&run.id, "one").await.unwrap(), super::super::store::Heartbeat::Lost);
         let entry = setup.table("a").await.id;
         assert!(!store.table_failed(&run, "one", &entry, "late", false).await.unwrap());
         assert_eq!(setup.table("a").await.error, None, "what comes late changes nothing");
