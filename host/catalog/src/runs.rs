@@ -266,10 +266,10 @@ impl Statuses {
         Self { runs }
     }
 
-    /// The combined status: running if any is, else failed if any is, else pending if any was never loaded.
+    /// The combined status: the first of loading, pending, failed, cancelled, not started, completed that any of them has.
     pub fn of<'a>(&self, datasource_ids: impl IntoIterator<Item = &'a str>) -> Status {
         let each: Vec<Status> = datasource_ids.into_iter().map(|id| self.one(id)).collect();
-        let telling = each
+        let first = each
             .iter()
             .min_by_key(|status| match status.overall_status {
                 RunStatus::Loading => 0,
@@ -279,15 +279,15 @@ impl Statuses {
                 RunStatus::NotStarted => 4,
                 RunStatus::Completed => 5,
             });
-        let Some(telling) = telling else {
+        let Some(first) = first else {
             return self.one("");
         };
         #[allow(clippy::cast_precision_loss, reason = "a Mind has few datasources")]
         let progress = each.iter().map(|status| status.progress).sum::<f64>() / each.len() as f64;
         Status {
-            overall_status: telling.overall_status,
+            overall_status: first.overall_status,
             progress,
-            message: telling.message.clone(),
+            message: first.message.clone(),
             active_flow_runs: each.iter().map(|status| status.active_flow_runs).sum(),
         }
     }
