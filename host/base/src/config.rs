@@ -1,7 +1,7 @@
 //! The settings: built-in defaults ← file ← environment.
 //!
-//! `mindhost.default.toml` is both the documentation and the defaults, so the two cannot disagree. Every setting is in it:
-//! any other name is refused, with the nearest one as a suggestion. Nothing else reads the environment.
+//! `mindhost.default.toml` is both the documentation and the defaults, so the two cannot disagree. Every setting is in
+//! it: any other name is refused, with the nearest one as a suggestion. Nothing else reads the environment.
 
 mod address;
 mod bounds;

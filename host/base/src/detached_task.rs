@@ -8,8 +8,8 @@ use std::{
 use futures_util::future::BoxFuture;
 use tokio::runtime::Handle;
 
-/// A future that the caller polls in place, without the cost of a task. If the caller drops it early, it continues in a task
-/// of its own.
+/// A future that the caller polls in place, without the cost of a task. If the caller drops it early, it continues in a
+/// task of its own.
 pub struct DetachOnDrop<T: Send + 'static>(Option<BoxFuture<'static, T>>);
 
 impl<T: Send + 'static> DetachOnDrop<T> {

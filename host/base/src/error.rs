@@ -1,8 +1,8 @@
 //! The one error type of the host.
 //!
-//! A [`Code`] says *what* failed. Each code has one [`Kind`], and only `error.rs` of the API maps a kind to an HTTP status.
-//! A message is for the person who sent the request: what is wrong, and what to do next. Internal text (SQL of the store,
-//! backtraces of a plugin, credentials) belongs in [`Error::with_source`], which is logged and never sent.
+//! A [`Code`] says *what* failed. Each code has one [`Kind`], and only `error.rs` of the API maps a kind to an HTTP
+//! status. A message is for the person who sent the request: what is wrong, and what to do next. Internal text (SQL of
+//! the store, backtraces of a plugin, credentials) belongs in [`Error::with_source`], which is logged and never sent.
 
 #[cfg(feature = "sqlx")]
 mod store;
@@ -377,8 +377,8 @@ impl Error {
         self
     }
 
-    /// Sets the kind that a plugin reported, by its name in the contract (`auth`). For tests of plugins; the API sends the
-    /// code only.
+    /// Sets the kind that a plugin reported, by its name in the contract (`auth`). For tests of plugins; the API sends
+    /// the code only.
     #[must_use]
     pub fn with_reported(mut self, kind: &'static str) -> Self {
         self.0.reported = Some(kind);
@@ -454,8 +454,8 @@ impl Error {
 }
 
 impl fmt::Display for Error {
-    /// The message with control characters escaped. Otherwise the text of an engine could forge a log line or send escape
-    /// sequences to a terminal.
+    /// The message with control characters escaped. Otherwise the text of an engine could forge a log line or send
+    /// escape sequences to a terminal.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_escaped(f, &self.0.message)
     }

@@ -33,9 +33,9 @@ pub fn check_datasource(name: &str) -> Result<()> {
 /// The name of the key from the settings in the audit trail. No other key may have it.
 pub const CONFIGURED_KEY: &str = "MINDHOST_ADMIN_KEY";
 
-/// Checks a display name, such as that of a key: 1 to 100 visible characters, and no look-alike of another name. Refuses
-/// characters that are invisible or change the direction of text, confusable forms of letters, a mix of scripts whose letters
-/// look alike, and the name of the configured key. `of` is the kind of resource, for the message.
+/// Checks a display name, such as that of a key: 1 to 100 visible characters, and no look-alike of another name.
+/// Refuses characters that are invisible or change the direction of text, confusable forms of letters, a mix of scripts
+/// whose letters look alike, and the name of the configured key. `of` is the kind of resource, for the message.
 pub fn check_display_name(of: &str, name: &str) -> Result<()> {
     let problem = if name.trim().is_empty() || name.chars().count() > 100 {
         "must have 1 to 100 characters".to_owned()
@@ -67,7 +67,8 @@ fn code_point(char: char) -> String {
     format!("U+{:04X}", u32::from(char))
 }
 
-/// Escapes invisible characters, so that a terminal can show a name from the store: rows of earlier versions may have them.
+/// Escapes invisible characters, so that a terminal can show a name from the store: rows of earlier versions may have
+/// them.
 pub fn escaped(name: &str) -> String {
     let mut escaped = String::with_capacity(name.len());
     for char in name.chars() {

@@ -1,5 +1,5 @@
-//! The catalog of a datasource (tables, columns, keys and statistics), and the runs that load it. A read never waits for an
-//! engine and never starts a query per table.
+//! The catalog of a datasource (tables, columns, keys and statistics), and the runs that load it. A read never waits
+//! for an engine and never starts a query per table.
 //!
 //! Reads return what is stored. *Runs* load the catalog: they are stored, survive a crash and execute in the background
 //! (`runs`). `plan` decides without a database which runs a request starts or joins; `load` is the work of a run.
@@ -130,8 +130,8 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// A catalog over a store and the engines, without running tasks. `shutdown` interrupts the runs, which resume at the next
-    /// start of this or another host; `tasks` tracks them.
+    /// A catalog over a store and the engines, without running tasks. `shutdown` interrupts the runs, which resume at
+    /// the next start of this or another host; `tasks` tracks them.
     pub fn new(
         store: Store,
         engines: Arc<dyn Engines>,
@@ -209,8 +209,8 @@ impl Catalog {
             .await
     }
 
-    /// Resolves table names of a request. Asks the engine for its list only if a name is not in the stored one, because it may
-    /// be a new table.
+    /// Resolves table names of a request. Asks the engine for its list only if a name is not in the stored one, because
+    /// it may be a new table.
     ///
     /// # Errors
     /// `unknown_table`, `ambiguous_table`; or when the store fails.
@@ -379,8 +379,8 @@ impl Catalog {
         self.store.delete_all(source.id).await
     }
 
-    /// The tables of a datasource that a statement may name; `selection` as in the Mind, `None` for all. Without tables that
-    /// are missing in the source.
+    /// The tables of a datasource that a statement may name; `selection` as in the Mind, `None` for all. Without tables
+    /// that are missing in the source.
     ///
     /// # Errors
     /// When the store fails.

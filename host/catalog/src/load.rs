@@ -165,8 +165,8 @@ impl Engine<'_> {
         outcomes.into_iter().collect()
     }
 
-    /// Describes tables in one call. `None` if that fails: then each is described alone, so that one bad table does not fail
-    /// the others.
+    /// Describes tables in one call. `None` if that fails: then each is described alone, so that one bad table does not
+    /// fail the others.
     async fn describe_chunk(
         &self,
         entries: &[Entry],
@@ -323,8 +323,8 @@ impl Engine<'_> {
     }
 }
 
-/// Whether the engine's statistics are better than a sample. For small tables they often have no values, and a sample is
-/// cheap and exact.
+/// Whether the engine's statistics are better than a sample. For small tables they often have no values, and a sample
+/// is cheap and exact.
 fn is_enough(info: &TableInfo, known: &HashMap<String, Statistics>) -> bool {
     let says_nothing = |one: &Statistics| {
         one.null_percentage < 100.0 && one.max_value.is_empty() && one.most_common_values.is_none()

@@ -25,8 +25,8 @@ impl<'a> Names<'a> {
         Self { full, bare, tables }
     }
 
-    /// The table of a name; `None` if there is none. Tries the full name first: in an engine without schemas a table may have
-    /// the name `a.b`.
+    /// The table of a name; `None` if there is none. Tries the full name first: in an engine without schemas a table
+    /// may have the name `a.b`.
     ///
     /// # Errors
     /// `ambiguous_table` with the candidates.

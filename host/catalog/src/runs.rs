@@ -1,7 +1,7 @@
 //! Executes runs in the background, a bounded number at a time, each claimed by one host.
 //!
-//! If a host is killed or shut down, it or another host of the same store resumes its runs after the last finished table. A
-//! host sends heartbeats for its runs; without them its claims expire.
+//! If a host is killed or shut down, it or another host of the same store resumes its runs after the last finished
+//! table. A host sends heartbeats for its runs; without them its claims expire.
 
 use std::{
     collections::HashMap,
@@ -266,7 +266,8 @@ impl Statuses {
         Self { runs }
     }
 
-    /// The combined status: the first of loading, pending, failed, cancelled, not started, completed that any of them has.
+    /// The combined status: the first of loading, pending, failed, cancelled, not started, completed that any of them
+    /// has.
     pub fn of<'a>(&self, datasource_ids: impl IntoIterator<Item = &'a str>) -> Status {
         let each: Vec<Status> = datasource_ids.into_iter().map(|id| self.one(id)).collect();
         let first = each

@@ -45,8 +45,8 @@ pub struct Sample {
     pub row_count: Option<u64>,
 }
 
-/// Samples a table from its start. Counts its rows if the engine has no estimate and the scan does not reach the end. At a
-/// limit, the rows so far are the sample.
+/// Samples a table from its start. Counts its rows if the engine has no estimate and the scan does not reach the end.
+/// At a limit, the rows so far are the sample.
 ///
 /// # Errors
 /// Those of the engine; `cancelled`.
@@ -241,8 +241,8 @@ impl Reading {
     }
 }
 
-/// `SELECT columns FROM table`, with a limit if the engine supports one. Asks of binary columns only whether they are NULL: they
-/// may be large, and their values are never shown.
+/// `SELECT columns FROM table`, with a limit if the engine supports one. Asks of binary columns only whether they are
+/// NULL: they may be large, and their values are never shown.
 fn select(dialect: Dialect, table: &str, columns: &[ColumnInfo], limit: Option<u64>) -> String {
     let column = |column: &ColumnInfo| {
         let name = quote(dialect, &column.name);

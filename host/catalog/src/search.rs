@@ -172,7 +172,8 @@ impl Catalog {
         })
     }
 
-    /// Details of tables. A name is `schema.table` or a unique bare name, and may have the name of the datasource in front.
+    /// Details of tables. A name is `schema.table` or a unique bare name, and may have the name of the datasource in
+    /// front.
     ///
     /// # Errors
     /// `unknown_table`, `ambiguous_table`; or when the store fails.

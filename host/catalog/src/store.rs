@@ -1,7 +1,7 @@
 //! The queries of the catalog.
 //!
-//! Reads are set-based: a catalog of any size takes a few queries. Writes of a run are fenced: they succeed only while the
-//! run is active and claimed by the host that writes.
+//! Reads are set-based: a catalog of any size takes a few queries. Writes of a run are fenced: they succeed only while
+//! the run is active and claimed by the host that writes.
 
 mod edit;
 #[cfg(test)]
@@ -37,8 +37,8 @@ impl CatalogStore {
 
     /// Locks a datasource, so that one request at a time plans its runs. SQLite has one writer anyway.
     ///
-    /// The lock order is datasource, runs, tables, and this lock does not block rows that refer to the datasource, so there is
-    /// no deadlock.
+    /// The lock order is datasource, runs, tables, and this lock does not block rows that refer to the datasource, so
+    /// there is no deadlock.
     async fn lock_datasource(&self, tx: &mut Tx, datasource_id: &str) -> sqlx::Result<()> {
         if self.store.backend() == Backend::Postgres {
             sqlx::query("SELECT id FROM datasources WHERE id = $1 FOR NO KEY UPDATE")

@@ -204,8 +204,8 @@ impl Connection for QueryConnection {
         } = running;
         drop(batches);
         task.abort();
-        // The scans end with the task, and the source is returned when the last one closes. If one is in a long call, it is
-        // cancelled and the source is dropped.
+        // The scans end with the task, and the source is returned when the last one closes. If one is in a long call,
+        // it is cancelled and the source is dropped.
         let wait = FAREWELL.min(call.remaining());
         if let Ok(Ok(source)) = timeout(wait, returned).await {
             self.source = Some(source);

@@ -1,6 +1,7 @@
 //! Functions whose result can be far larger than their arguments. Its size is computed first.
 //!
-//! Forty lines of SQL can double a text forty times. Operators do not count the memory of expressions, so these functions do.
+//! Forty lines of SQL can double a text forty times. Operators do not count the memory of expressions, so these
+//! functions do.
 
 use std::{hash::Hash, sync::Arc};
 

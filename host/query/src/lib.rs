@@ -1,8 +1,9 @@
-//! SQL over scanners: DataFusion plans and runs a guarded statement over the tables of a plugin that only yields rows. Only
-//! this crate names DataFusion. It never parses unguarded SQL and never writes to disk.
+//! SQL over scanners: DataFusion plans and runs a guarded statement over the tables of a plugin that only yields rows.
+//! Only this crate names DataFusion. It never parses unguarded SQL and never writes to disk.
 //!
-//! Statements run on threads of their own ([`QueryEngine`]), so that long computations do not delay requests. A task owns the
-//! source ([`reader`]) and reads one batch at a time. Memory is limited for each statement and for all ([`memory`]).
+//! Statements run on threads of their own ([`QueryEngine`]), so that long computations do not delay requests. A task
+//! owns the source ([`reader`]) and reads one batch at a time. Memory is limited for each statement and for all
+//! ([`memory`]).
 
 mod catalog;
 mod checked_arithmetic;
@@ -41,7 +42,8 @@ use mindhost_plugin_api::{
 /// Stack of the threads that plan and run. Trees of statements are deep, and are walked by recursion; the pages are
 /// touched only when they are needed.
 const STACK_BYTES: usize = 64 << 20;
-/// Statements that may be planned at once. Planning waits for sources, so these are many more than the threads that run.
+/// Statements that may be planned at once. Planning waits for sources, so these are many more than the threads that
+/// run.
 const MAX_PLANNERS: usize = 64;
 /// More threads than this share too little work.
 const MAX_THREADS: usize = 8;

@@ -1,5 +1,5 @@
-//! Limits on the size of a plan, checked before planning: the planner inlines each WITH at every mention, so a short text can
-//! become a plan that exceeds the memory.
+//! Limits on the size of a plan, checked before planning: the planner inlines each WITH at every mention, so a short
+//! text can become a plan that exceeds the memory.
 
 use std::{collections::HashMap, ops::ControlFlow};
 

@@ -1,7 +1,7 @@
 //! The task that owns a source while a statement runs, and the handle to it.
 //!
-//! A statement may drop a scan in the middle of a call while another continues. So no scan owns the source: the task does. It
-//! makes one call at a time, and returns the source at the end of the statement.
+//! A statement may drop a scan in the middle of a call while another continues. So no scan owns the source: the task
+//! does. It makes one call at a time, and returns the source at the end of the statement.
 
 use std::{
     fmt,

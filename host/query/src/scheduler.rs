@@ -1,8 +1,8 @@
 //! A fair scheduler for statements.
 //!
-//! Statements over scanners share a few threads. Each runs for a short time slice, up to the end of a batch. The next slice
-//! goes to the target that has used the least time, and within it to the statement that has. So neither a long statement nor
-//! many of them starve another target.
+//! Statements over scanners share a few threads. Each runs for a short time slice, up to the end of a batch. The next
+//! slice goes to the target that has used the least time, and within it to the statement that has. So neither a long
+//! statement nor many of them starve another target.
 
 use std::{
     cell::RefCell,

@@ -1,8 +1,8 @@
 //! Slow functions, in chunks of a few rows: the deadline is checked between chunks, and text and patterns are limited.
 //!
-//! A function cannot be interrupted, and other statements wait for its thread. So a function whose time is more than linear
-//! in its text is either missing or limited here. Within the limits, a row with a hostile regular expression may still take
-//! seconds. `LIKE` is an operator and has no limit here.
+//! A function cannot be interrupted, and other statements wait for its thread. So a function whose time is more than
+//! linear in its text is either missing or limited here. Within the limits, a row with a hostile regular expression may
+//! still take seconds. `LIKE` is an operator and has no limit here.
 
 use std::{
     any::Any,
@@ -238,7 +238,8 @@ impl ChunkedFunction {
     }
 }
 
-/// `regexp_replace(text, pattern, by [, flags])`. Checks the deadline at every match, because each may read all of the rest.
+/// `regexp_replace(text, pattern, by [, flags])`. Checks the deadline at every match, because each may read all of the
+/// rest.
 fn replaced(args: &ScalarFunctionArgs) -> Result<ColumnarValue> {
     let is_constant = |arg: &ColumnarValue| matches!(arg, ColumnarValue::Scalar(_));
     let constant = args.args.iter().all(is_constant);

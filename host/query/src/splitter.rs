@@ -1,7 +1,7 @@
 //! Splits batches by the size of their text.
 //!
-//! Text between operators is views, so a join repeats it without a copy. The next operator may copy each view. So the batches
-//! of joins and filters are split into pieces whose copied text has a bounded size.
+//! Text between operators is views, so a join repeats it without a copy. The next operator may copy each view. So the
+//! batches of joins and filters are split into pieces whose copied text has a bounded size.
 
 use std::{fmt, sync::Arc};
 

@@ -24,7 +24,8 @@ use mindhost_plugin_api::{
     scanner::{Filter, Pushdown},
 };
 
-/// The source of one table's rows. The engine knows only this trait, so a statement can use tables of several datasources.
+/// The source of one table's rows. The engine knows only this trait, so a statement can use tables of several
+/// datasources.
 pub trait ScanSource: fmt::Debug + Send + Sync {
     /// One result per filter. Called during planning, on a thread that may block.
     fn filter_support(&self, filters: &[Filter]) -> HostResult<Vec<Pushdown>>;

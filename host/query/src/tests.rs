@@ -564,7 +564,8 @@ async fn statement_ends_at_its_deadline() {
 
 #[tokio::test]
 async fn plan_larger_than_its_text_is_refused() {
-    // Each level mentions the one before twice: the filter at the top would be two to the fortieth as long at the bottom.
+    // Each level mentions the one before twice: the filter at the top would be two to the fortieth as long at the
+    // bottom.
     let mut deep = String::from(r#"WITH t0 AS (SELECT id AS x FROM "main"."t")"#);
     for level in 1..40 {
         deep += &format!(", t{level} AS (SELECT x + x AS x FROM t{})", level - 1);

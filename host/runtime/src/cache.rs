@@ -1,5 +1,5 @@
-//! Compiled code, sealed. It is loaded only under a seal that this host made, whether it lay in the cache or was made just
-//! now.
+//! Compiled code, sealed. It is loaded only under a seal that this host made, whether it lay in the cache or was made
+//! just now.
 
 use std::{
     ffi::OsStr,

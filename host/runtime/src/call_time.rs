@@ -14,8 +14,8 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::meter::{Figure, Series};
 
-/// From this length on, other threads may have interrupted a poll, so the next one reads the CPU clock. That is a system
-/// call, which takes as long as a short guest call.
+/// From this length on, other threads may have interrupted a poll, so the next one reads the CPU clock. That is a
+/// system call, which takes as long as a short guest call.
 const LONG_POLL: Duration = Duration::from_micros(100);
 
 /// The network traffic of one instance, and whether it waits for the network.

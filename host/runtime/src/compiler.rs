@@ -1,8 +1,8 @@
-//! Compiles components to machine code in a subprocess, which returns its memory at the end, can be killed, and contains a
-//! crash of the compiler.
+//! Compiles components to machine code in a subprocess, which returns its memory at the end, can be killed, and
+//! contains a crash of the compiler.
 //!
-//! The subprocess is this program without its environment. It reads a component and writes code. It has no key, so the host
-//! seals the code before it loads it.
+//! The subprocess is this program without its environment. It reads a component and writes code. It has no key, so the
+//! host seals the code before it loads it.
 
 use std::{
     io::{self, Read, Write},
@@ -184,8 +184,8 @@ fn compile(component: &[u8], compiler: Compiler) -> Result<Vec<u8>, String> {
         .map_err(|error| format!("cannot be compiled: {error:#}"))
 }
 
-/// The work of the subprocess: reads a component with its length in front and writes the machine code. Exits at the end of
-/// the input, because then the server is gone.
+/// The work of the subprocess: reads a component with its length in front and writes the machine code. Exits at the end
+/// of the input, because then the server is gone.
 ///
 /// # Errors
 /// Why there is no code.

@@ -102,8 +102,8 @@ impl Runtime {
         Ok(runtime)
     }
 
-    /// The engine for baseline code. None if that is the configured compiler, or if the machine has no memory for a second
-    /// engine. It is dropped with the last code and instance in it.
+    /// The engine for baseline code. None if that is the configured compiler, or if the machine has no memory for a
+    /// second engine. It is dropped with the last code and instance in it.
     pub(super) fn baseline(&self) -> Option<Arc<CodeEngine>> {
         if self.settings.compiler == BASELINE || !self.settings.quick_start {
             return None;
@@ -242,8 +242,8 @@ fn config(compiler: Compiler, settings: &PluginSettings) -> Config {
     config
 }
 
-/// The pooling allocator. Each total is the maximum of one component times the number of permits, so the pool never runs
-/// empty.
+/// The pooling allocator. Each total is the maximum of one component times the number of permits, so the pool never
+/// runs empty.
 fn pooling(settings: &PluginSettings) -> PoolingAllocationConfig {
     let instances = settings.max_instances.saturating_add(RESERVED_INSTANCES);
     let page = 64 << 10;
@@ -264,8 +264,8 @@ fn pooling(settings: &PluginSettings) -> PoolingAllocationConfig {
         .max_component_instance_size(8 << 20)
         .max_core_instance_size(8 << 20)
         .max_memory_size(usize::try_from(memory).unwrap_or(usize::MAX))
-        // Memory of a finished instance is returned at once. To keep its lowest part resident, the pool would write zeros to
-        // the stack, which most guests hardly touch.
+        // Memory of a finished instance is returned at once. To keep its lowest part resident, the pool would write
+        // zeros to the stack, which most guests hardly touch.
         .linear_memory_keep_resident(0)
         .table_keep_resident(16 << 10);
     pooling

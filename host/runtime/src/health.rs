@@ -1,11 +1,11 @@
 //! The circuit breakers of a plugin version: for each target, for each workspace and for the version.
 //!
-//! A *fault* is a failure that only the plugin causes: it traps or breaks its contract. Each target has a budget of faults,
-//! which successes restore. A target without budget is *backed off*: its calls fail at once, for a time that doubles with
-//! each backoff. If several targets of a workspace (or all that it has) are backed off, the version is backed off for the
-//! workspace, and after some backoffs it is *quarantined* there until somebody releases it. If that happens in several
-//! workspaces, the version is backed off for all. So the data of one datasource cannot stop the others, and one workspace
-//! cannot stop a version for another.
+//! A *fault* is a failure that only the plugin causes: it traps or breaks its contract. Each target has a budget of
+//! faults, which successes restore. A target without budget is *backed off*: its calls fail at once, for a time that
+//! doubles with each backoff. If several targets of a workspace (or all that it has) are backed off, the version is
+//! backed off for the workspace, and after some backoffs it is *quarantined* there until somebody releases it. If that
+//! happens in several workspaces, the version is backed off for all. So the data of one datasource cannot stop the
+//! others, and one workspace cannot stop a version for another.
 
 mod backoff;
 
@@ -30,8 +30,8 @@ use mindhost_base::{
     locks::lock,
 };
 
-/// Suspended targets that trip the breaker of a workspace, and workspaces that trip that of the version. Fewer may be due to
-/// their data.
+/// Suspended targets that trip the breaker of a workspace, and workspaces that trip that of the version. Fewer may be
+/// due to their data.
 const TRIP_COUNT: usize = 3;
 /// Suspended workspaces that the breaker of the version needs at least.
 const MIN_WORKSPACES: usize = 2;

@@ -1,7 +1,7 @@
 //! An instance of a plugin, and the only way to call it.
 //!
-//! The future of a call owns the instance and continues in the background if its caller drops it. So every call ends in the
-//! same order: the guest is asked to stop, then the engine, and after a grace period the instance is dropped.
+//! The future of a call owns the instance and continues in the background if its caller drops it. So every call ends in
+//! the same order: the guest is asked to stop, then the engine, and after a grace period the instance is dropped.
 
 use std::{sync::Arc, time::Duration};
 
@@ -206,8 +206,8 @@ impl<G: Send + Sync + 'static> Instance<G> {
         }
         let handle = Handle::current();
         let task = tasks.spawn_blocking(move || handle.block_on(work));
-        // The thread may hang in a system call, such as a read from a file server, where no timer runs. It is abandoned and
-        // its instance is lost until it returns.
+        // The thread may hang in a system call, such as a read from a file server, where no timer runs. It is abandoned
+        // and its instance is lost until it returns.
         tokio::select! {
             ended = task => ended.unwrap_or_else(|error| (Err(Error::internal(error)), None)),
             why = late(Blame::Host, BLOCKING_DELAY) => (Err(why), None),
@@ -255,8 +255,8 @@ impl<G: Send + Sync + 'static> Instance<G> {
                 false => Blame::Plugin,
             }),
         };
-        // Stop the guest, then the engine, then drop the instance. The result of the guest is ignored; it gets the time to
-        // end its session with the engine.
+        // Stop the guest, then the engine, then drop the instance. The result of the guest is ignored; it gets the time
+        // to end its session with the engine.
         control.stop();
         let first = grace / GUEST_SHARE;
         let mut returned = tokio::time::timeout(first, &mut running).await.is_ok();
@@ -281,8 +281,8 @@ impl<G: Send + Sync + 'static> Instance<G> {
 }
 
 impl Runtime {
-    /// Waits up to `cancel_confirm_timeout` while a guest waits for its engine to confirm the end of a statement. Until then
-    /// the statement may still run there, and its connection counts as in use.
+    /// Waits up to `cancel_confirm_timeout` while a guest waits for its engine to confirm the end of a statement. Until
+    /// then the statement may still run there, and its connection counts as in use.
     async fn wait_for_confirmation<F: Future + Unpin>(&self, running: &mut Timed<F>) {
         let until = Instant::now() + self.settings.cancel_confirm_timeout;
         let shutdown = self.shutdown.cancelled();

@@ -1,5 +1,5 @@
-//! Runs plugins as WebAssembly components: sandbox, limits, pools and metering. Only this crate names wasmtime. It never
-//! decides which version serves, and reads no store.
+//! Runs plugins as WebAssembly components: sandbox, limits, pools and metering. Only this crate names wasmtime. It
+//! never decides which version serves, and reads no store.
 
 pub mod bindings;
 mod cache;

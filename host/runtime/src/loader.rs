@@ -44,8 +44,8 @@ pub enum Loaded {
     Model(Arc<dyn Model>),
 }
 
-/// A plugin that is compiled and linked, or is being compiled: calls wait for its first code. It can serve any number of
-/// times.
+/// A plugin that is compiled and linked, or is being compiled: calls wait for its first code. It can serve any number
+/// of times.
 pub struct Ready {
     runtime: Arc<Runtime>,
     queries: Arc<QueryEngine>,
@@ -154,8 +154,8 @@ struct CompileJob {
 }
 
 impl Loader {
-    /// A loader that caches compiled code in the directory `cache`, sealed with `key`. Without a directory it compiles each
-    /// time.
+    /// A loader that caches compiled code in the directory `cache`, sealed with `key`. Without a directory it compiles
+    /// each time.
     pub fn new(
         runtime: Arc<Runtime>,
         cache: Option<PathBuf>,

@@ -105,8 +105,8 @@ impl Package {
     }
 }
 
-/// The bytes of a regular file of at most `max_bytes`. Of anything else nothing is read: a pipe could be waited for, and a
-/// device has no end.
+/// The bytes of a regular file of at most `max_bytes`. Of anything else nothing is read: a pipe could be waited for,
+/// and a device has no end.
 ///
 /// # Errors
 /// What it is instead, that it is too large, or why it cannot be read.

@@ -23,7 +23,8 @@ use mindhost_base::{
 };
 use mindhost_plugin_api::{Call, Target};
 
-/// Cancellations that one workspace may run. A database of it that does not answer `cancel` leaves the rest to the others.
+/// Cancellations that one workspace may run. A database of it that does not answer `cancel` leaves the rest to the
+/// others.
 const CANCELS_PER_WORKSPACE: u32 = RESERVED_INSTANCES / 4;
 
 /// A permit for one instance, released on drop.
@@ -137,8 +138,8 @@ impl InstancePermits {
         Arc::clone(&self.waiters)
     }
 
-    /// Acquires a permit for an instance of a plugin for a target, or of a plugin that only describes itself. At a limit,
-    /// `evict_idle` closes an idle connection in that scope. The wait ends with the call.
+    /// Acquires a permit for an instance of a plugin for a target, or of a plugin that only describes itself. At a
+    /// limit, `evict_idle` closes an idle connection in that scope. The wait ends with the call.
     pub async fn acquire(
         &self,
         of: Option<(&PluginQuota, &Target)>,
@@ -209,14 +210,15 @@ impl InstancePermits {
         Ok(Some(taken))
     }
 
-    /// Acquires a permit for an instance that cancels a statement. Its memory counts for the host only, so that statements of
-    /// a workspace without memory can still be cancelled.
+    /// Acquires a permit for an instance that cancels a statement. Its memory counts for the host only, so that
+    /// statements of a workspace without memory can still be cancelled.
     pub async fn acquire_for_cancel(
         &self,
         workspace: Option<&str>,
         call: &Call,
     ) -> Result<InstancePermit> {
-        // First the limit of the workspace, as in `acquire`. Without a workspace no database can block the permit for long.
+        // First the limit of the workspace, as in `acquire`. Without a workspace no database can block the permit for
+        // long.
         let workspace_permit = match workspace.map(str::to_owned) {
             None => None,
             Some(name) => {

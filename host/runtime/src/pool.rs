@@ -209,8 +209,8 @@ impl<G: Connects> Pool<G> {
         }
     }
 
-    /// Takes the connection that was used last, so that the others reach the idle timeout. Closes connections of older code
-    /// or grants.
+    /// Takes the connection that was used last, so that the others reach the idle timeout. Closes connections of older
+    /// code or grants.
     pub fn take(&self, generation: u64) -> Option<Live<G>> {
         loop {
             let (_, live) = lock(&self.idle).pop()?;

@@ -110,8 +110,8 @@ impl Policy for AuthorPolicy {
     }
 }
 
-/// Makes the configured paths absolute, relative to `base`. Returns the directories to grant for them: the parent of each
-/// file, and each directory.
+/// Makes the configured paths absolute, relative to `base`. Returns the directories to grant for them: the parent of
+/// each file, and each directory.
 pub fn grant_files(
     manifest: &Manifest,
     data: &mut Map<String, Value>,

@@ -1,10 +1,10 @@
 //! Rows as CSV (RFC 4180 with `\n`), batch by batch.
 //!
-//! Values have the text forms of JSON, but numbers are never quoted. NULL is an empty field, the empty string is `""`. Text and
-//! column names that a spreadsheet would run as a formula can be escaped.
+//! Values have the text forms of JSON, but numbers are never quoted. NULL is an empty field, the empty string is `""`.
+//! Text and column names that a spreadsheet would run as a formula can be escaped.
 //!
-//! No CSV library, because they work byte by byte and do not distinguish NULL from the empty string. Here a vectorized scan
-//! decides whether a field can be copied unchanged.
+//! No CSV library, because they work byte by byte and do not distinguish NULL from the empty string. Here a vectorized
+//! scan decides whether a field can be copied unchanged.
 
 use std::sync::Arc;
 

@@ -7,7 +7,8 @@ use sqlparser::{
 
 use super::guard::Guarded;
 
-/// Words that make the rows depend on an order that the statement does not fix, or on the time. Quoted names do not count.
+/// Words that make the rows depend on an order that the statement does not fix, or on the time. Quoted names do not
+/// count.
 const NONDETERMINISTIC: &[&str] = &[
     // Which rows of several.
     "fetch",

@@ -1,7 +1,8 @@
 //! A dialect that limits the work of the parser.
 //!
-//! The parser backtracks at some constructs. Nested ones take exponential time, so that a hundred characters can keep it busy
-//! for hours. Each attempt begins at a prefix, where the parser calls its dialect. After too many calls the dialect fails.
+//! The parser backtracks at some constructs. Nested ones take exponential time, so that a hundred characters can keep
+//! it busy for hours. Each attempt begins at a prefix, where the parser calls its dialect. After too many calls the
+//! dialect fails.
 
 use std::{any::TypeId, cell::Cell, iter::Peekable, str::Chars};
 
@@ -39,8 +40,8 @@ macro_rules! like_inner {
     };
 }
 
-/// Delegates every method about queries. The others are for statements that the guard refuses, except arguments named by an
-/// expression (`json_object('key': value)`), which make the parser read every argument twice.
+/// Delegates every method about queries. The others are for statements that the guard refuses, except arguments named
+/// by an expression (`json_object('key': value)`), which make the parser read every argument twice.
 impl Dialect for PrefixLimited {
     fn parse_prefix(&self, parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
         match self.left.get().checked_sub(1) {

@@ -1,8 +1,8 @@
 //! The guard: accepts one read-only statement over the tables of a Mind, or refuses it with a reason.
 //!
-//! The caller's text never reaches the engine. The guard parses it, checks every node and rewrites it to an unambiguous form
-//! (`walk`), prints the tree, checks the text (`lexical`), parses it again and compares. So the engine reads what the guard
-//! has checked, whatever the comments, quotes, escapes or session settings are.
+//! The caller's text never reaches the engine. The guard parses it, checks every node and rewrites it to an unambiguous
+//! form (`walk`), prints the tree, checks the text (`lexical`), parses it again and compares. So the engine reads what
+//! the guard has checked, whatever the comments, quotes, escapes or session settings are.
 
 use std::collections::HashSet;
 
@@ -23,8 +23,8 @@ use super::{
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_plugin_api::{Dialect, Paging, TableRef};
 
-/// Stack for parsing, walking, printing and dropping a tree, which all recurse. The depth limits stay well below it. Unused
-/// pages are not allocated.
+/// Stack for parsing, walking, printing and dropping a tree, which all recurse. The depth limits stay well below it.
+/// Unused pages are not allocated.
 pub const STACK_BYTES: usize = 64 * 1024 * 1024;
 
 /// Recursion limit of the parser.
@@ -140,8 +140,8 @@ impl Guarded {
 
 /// Checks and rewrites one statement.
 ///
-/// Parses it in the dialect of the first datasource, then in those of the others, until its tables are of a datasource with
-/// that dialect. Takes linear time, a few milliseconds at most.
+/// Parses it in the dialect of the first datasource, then in those of the others, until its tables are of a datasource
+/// with that dialect. Takes linear time, a few milliseconds at most.
 ///
 /// # Errors
 /// A `sql_*` code; the message says what is wrong and what to write instead, with the position where known.

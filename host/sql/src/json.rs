@@ -1,8 +1,8 @@
 //! Rows as JSON arrays, written straight from the batches.
 //!
-//! Integers up to 2^53 and floats are numbers, because every reader keeps them exactly. Larger integers and decimals are
-//! strings, as are dates, times and bytes (base64). A JSON column is embedded as a document with its numbers unchanged; text in
-//! it that is not JSON is a string.
+//! Integers up to 2^53 and floats are numbers, because every reader keeps them exactly. Larger integers and decimals
+//! are strings, as are dates, times and bytes (base64). A JSON column is embedded as a document with its numbers
+//! unchanged; text in it that is not JSON is a string.
 
 use std::sync::Arc;
 
@@ -131,7 +131,8 @@ fn document<S: Serializer>(value: &str, serializer: S) -> Result<S::Ok, S::Error
     }
 }
 
-/// Nesting depth of a document that becomes a value in memory. Parsers stop at 128 levels, with those around the document.
+/// Nesting depth of a document that becomes a value in memory. Parsers stop at 128 levels, with those around the
+/// document.
 const MAX_DEPTH: usize = 100;
 
 /// Parses the rows as values, for models and their tools. A document with too many levels becomes a string.

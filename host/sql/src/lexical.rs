@@ -12,15 +12,15 @@ use mindhost_plugin_api::Dialect;
 /// Longest statement in bytes.
 pub(super) const MAX_BYTES: usize = 256 * 1024;
 
-/// Tokens between two commas, summed over all open brackets. Limits the depth of the tree, because every level of an operator
-/// chain takes two tokens.
+/// Tokens between two commas, summed over all open brackets. Limits the depth of the tree, because every level of an
+/// operator chain takes two tokens.
 const MAX_RUN: usize = 4_000;
 
 /// Nesting depth of brackets.
 const MAX_NESTING: usize = 48;
 
-/// Nesting depth of brackets around tables. The parser tries each in two ways, so an error within them takes exponential time.
-/// ([`super::dialect`] limits its other attempts.)
+/// Nesting depth of brackets around tables. The parser tries each in two ways, so an error within them takes
+/// exponential time. ([`super::dialect`] limits its other attempts.)
 const MAX_TABLE_NESTING: usize = 12;
 
 /// The caller's text, for positions.
@@ -111,8 +111,8 @@ pub(super) fn tokenise(text: &str, rules: &Rules) -> Result<Vec<TokenWithSpan>, 
 /// Row counts up to this are not literals. A larger number could carry a value.
 const USUAL_ROWS: u64 = 1_000;
 
-/// The string and number literals of a printed statement, and its quoted names, without usual row counts behind LIMIT, OFFSET
-/// and TOP.
+/// The string and number literals of a printed statement, and its quoted names, without usual row counts behind LIMIT,
+/// OFFSET and TOP.
 pub(super) fn literals(text: &str, rules: &Rules) -> Vec<String> {
     let tokens = tokenise(text, rules).unwrap_or_default();
     let mut counts_rows = false;
@@ -235,8 +235,8 @@ fn is_keyword(token: Option<&Token>, keywords: &[Keyword]) -> bool {
     matches!(token, Some(Token::Word(word)) if keywords.contains(&word.keyword))
 }
 
-/// Checks the text for the engine without the tree: no comment, no second statement, only the quotes that the guard writes, and
-/// nothing unclosed. What it refuses is a fault of the serializer, or text that provokes one.
+/// Checks the text for the engine without the tree: no comment, no second statement, only the quotes that the guard
+/// writes, and nothing unclosed. What it refuses is a fault of the serializer, or text that provokes one.
 pub(super) fn verify(text: &str, dialect: Dialect) -> Result<(), &'static str> {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -281,8 +281,9 @@ fn quoted(bytes: &[u8], at: usize, quote: u8) -> Result<usize, &'static str> {
     }
 }
 
-/// The end of a string that starts at `at`. The meaning of a backslash can depend on the session, so it is allowed only where it
-/// does not: in `E'…'`, in SQLite, SQL Server and DataFusion, which have no escapes, and in MySQL not before a quote.
+/// The end of a string that starts at `at`. The meaning of a backslash can depend on the session, so it is allowed only
+/// where it does not: in `E'…'`, in SQLite, SQL Server and DataFusion, which have no escapes, and in MySQL not before a
+/// quote.
 fn literal(bytes: &[u8], at: usize, dialect: Dialect) -> Result<usize, &'static str> {
     let prefix = at
         .checked_sub(1)

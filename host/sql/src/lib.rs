@@ -1,4 +1,5 @@
-//! SQL text in, guarded statement out; batches in, JSON or CSV out. This crate never runs a statement and knows no connection.
+//! SQL text in, guarded statement out; batches in, JSON or CSV out. This crate never runs a statement and knows no
+//! connection.
 //!
 //! Every statement of a caller or a model passes [`guard`](guard::guard) before it reaches an engine.
 

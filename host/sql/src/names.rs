@@ -27,8 +27,8 @@ pub(super) struct Found<'a> {
 /// With one datasource, `schema.table` comes first, as in its engine. With several, `datasource.table` comes first.
 ///
 /// # Errors
-/// `sql_table_ambiguous` with the candidates, or `sql_table_not_allowed` with similar names of the scope. The error is the same
-/// for a table outside of the scope and one that does not exist.
+/// `sql_table_ambiguous` with the candidates, or `sql_table_not_allowed` with similar names of the scope. The error is
+/// the same for a table outside of the scope and one that does not exist.
 pub(super) fn resolve<'a>(scope: &'a Scope, parts: &[&Ident]) -> Result<Found<'a>> {
     let readings: &[Reading] = match (parts.len(), scope.datasources.len()) {
         (1, _) => &[Reading::Bare],

@@ -29,8 +29,8 @@ impl Plan {
             };
         }
         let limited = query.limit_clause.is_some() || query.fetch.is_some() || has_top(&query.body);
-        // LIMIT is the last clause, so appending one is the same as adding it to the tree. SQLite has no LIMIT behind VALUES,
-        // which have no order that a derived table could lose.
+        // LIMIT is the last clause, so appending one is the same as adding it to the tree. SQLite has no LIMIT behind
+        // VALUES, which have no order that a derived table could lose.
         let unlimited = match (limited, rules.dialect) {
             (true, _) => None,
             (false, Dialect::Sqlite) if ends_in_values(&query.body) => {

@@ -85,8 +85,8 @@ impl Rules {
         }
     }
 
-    /// Whether the parser resolves doubled quotes and escapes. It prints those of MySQL incorrectly, so MySQL's strings stay as
-    /// they were written.
+    /// Whether the parser resolves doubled quotes and escapes. It prints those of MySQL incorrectly, so MySQL's strings
+    /// stay as they were written.
     pub fn unescapes(&self) -> bool {
         self.dialect != Dialect::Mysql
     }
@@ -128,8 +128,8 @@ impl Rules {
         }
     }
 
-    /// Whether a name of a table or schema means `stored`, as the engine compares names. Folds ASCII only: for an engine that
-    /// folds more, fewer names match.
+    /// Whether a name of a table or schema means `stored`, as the engine compares names. Folds ASCII only: for an
+    /// engine that folds more, fewer names match.
     pub fn same_table(&self, written: &str, quoted: bool, stored: &str) -> bool {
         match self.dialect {
             Dialect::Sqlite | Dialect::Mssql => written.eq_ignore_ascii_case(stored),
@@ -142,8 +142,8 @@ impl Rules {
         }
     }
 
-    /// Folds a name within the statement (CTE, alias) for comparison. Names that are equal here are equal in the engine with any
-    /// settings.
+    /// Folds a name within the statement (CTE, alias) for comparison. Names that are equal here are equal in the engine
+    /// with any settings.
     pub fn fold(&self, written: &str, quoted: bool) -> String {
         match self.dialect {
             Dialect::Sqlite => written.to_ascii_lowercase(),

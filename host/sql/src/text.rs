@@ -1,8 +1,8 @@
 //! The text forms of values, the same in JSON, CSV and the statistics of a catalog.
 //!
-//! Dates and times are ISO 8601. A year outside of 0 to 9999 has a sign and at least four digits, and the year before 1 is 0:
-//! `-0043-03-15` is 15 March 44 BC. A fraction of a second has six digits or is absent. Date libraries stop near the year 9999,
-//! and allocate.
+//! Dates and times are ISO 8601. A year outside of 0 to 9999 has a sign and at least four digits, and the year before 1
+//! is 0: `-0043-03-15` is 15 March 44 BC. A fraction of a second has six digits or is absent. Date libraries stop near
+//! the year 9999, and allocate.
 
 use std::fmt;
 
@@ -114,8 +114,8 @@ pub fn timestamp(micros: i64, utc: bool) -> ShortText {
     text
 }
 
-/// Year, month and day of the proleptic Gregorian calendar. Counts from 1 March of the year 0, so that the leap day is the last
-/// of a year: 400 years have 146,097 days, and the months from March on repeat a pattern of 153 days.
+/// Year, month and day of the proleptic Gregorian calendar. Counts from 1 March of the year 0, so that the leap day is
+/// the last of a year: 400 years have 146,097 days, and the months from March on repeat a pattern of 153 days.
 fn civil(days: i64) -> (i64, u64, u64) {
     let days = days + 719_468;
     let era = days.div_euclid(146_097);

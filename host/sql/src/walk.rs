@@ -1,7 +1,8 @@
 //! The walk over a parsed statement: it accepts known nodes and refuses all others.
 //!
-//! It destructures structs field by field and matches enums by allow-list, so that a new node of the parser is a compile error
-//! or a refusal. It rewrites tables, functions and literals to forms that mean the same with any session settings.
+//! It destructures structs field by field and matches enums by allow-list, so that a new node of the parser is a
+//! compile error or a refusal. It rewrites tables, functions and literals to forms that mean the same with any session
+//! settings.
 
 mod call;
 mod expr;
@@ -184,8 +185,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Checks the schema of a function, type or operator: the engine's own, or one to compare with the datasource's list later.
-    /// True for the engine's own.
+    /// Checks the schema of a function, type or operator: the engine's own, or one to compare with the datasource's
+    /// list later. True for the engine's own.
     fn schema(&mut self, schema: &Ident) -> bool {
         if self.is(Dialect::Postgresql) && self.fold(schema) == "pg_catalog" {
             return true;
@@ -232,8 +233,8 @@ fn is_word(value: &str) -> bool {
         && characters.all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '$') || !c.is_ascii())
 }
 
-/// Whether the serializer prints this value so that it parses to the same value. It does not double a quote that follows a
-/// backslash or another quote, which may be an escape.
+/// Whether the serializer prints this value so that it parses to the same value. It does not double a quote that
+/// follows a backslash or another quote, which may be an escape.
 fn prints_exactly(value: &str, quote: char) -> bool {
     if quote == '[' {
         return !value.contains(['[', ']']);

@@ -1,8 +1,8 @@
 //! A read cache that any change invalidates.
 //!
-//! Every request needs its Mind, that Mind's datasources and their tables, which rarely change. The next read sees a change
-//! through this host. A read within [`MAX_AGE`] may miss a change by another host of the same store, or one that the
-//! database finishes after its caller is gone.
+//! Every request needs its Mind, that Mind's datasources and their tables, which rarely change. The next read sees a
+//! change through this host. A read within [`MAX_AGE`] may miss a change by another host of the same store, or one that
+//! the database finishes after its caller is gone.
 
 use std::{
     collections::HashMap,

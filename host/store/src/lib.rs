@@ -1,9 +1,9 @@
-//! The store: one connection pool over SQLite or PostgreSQL, with migrations, quotas and a read cache. It never queries the
-//! tables of another crate, except to count them.
+//! The store: one connection pool over SQLite or PostgreSQL, with migrations, quotas and a read cache. It never queries
+//! the tables of another crate, except to count them.
 //!
 //! Queries are plain SQL that both databases understand, with `$1` placeholders; each service has its own in
-//! `<service>/store.rs`. Both drivers pass only a few types unchanged, so ids are UUIDs as text, times are microseconds since
-//! 1970, JSON is text, and booleans are 0 and 1.
+//! `<service>/store.rs`. Both drivers pass only a few types unchanged, so ids are UUIDs as text, times are microseconds
+//! since 1970, JSON is text, and booleans are 0 and 1.
 
 mod cache;
 mod facts;
@@ -144,7 +144,8 @@ impl Store {
 
     /// Begins a transaction that may change anything. Its end invalidates every [`ReadCache`].
     ///
-    /// On SQLite it takes the write lock at once: a transaction that reads first fails when it writes after another writer.
+    /// On SQLite it takes the write lock at once: a transaction that reads first fails when it writes after another
+    /// writer.
     ///
     /// # Errors
     /// When the store fails.
@@ -153,8 +154,8 @@ impl Store {
         self.transaction(Some(change)).await
     }
 
-    /// As [`Self::begin`], for records of requests: responses, conversations, audit entries, usage. A [`ReadCache`] never
-    /// holds them, so it stays valid.
+    /// As [`Self::begin`], for records of requests: responses, conversations, audit entries, usage. A [`ReadCache`]
+    /// never holds them, so it stays valid.
     ///
     /// # Errors
     /// When the store fails.

@@ -181,7 +181,8 @@ impl Store {
         }
     }
 
-    /// Checks that the disk is not nearly full. Refusing a request at its start leaves space for the end of running ones.
+    /// Checks that the disk is not nearly full. Refusing a request at its start leaves space for the end of running
+    /// ones.
     ///
     /// # Errors
     /// `storage_full`
@@ -227,8 +228,8 @@ impl Store {
         Ok(())
     }
 
-    /// Counts bytes that a transaction stores or removes for an admitted request. If the key is over quota then, its next
-    /// request is refused.
+    /// Counts bytes that a transaction stores or removes for an admitted request. If the key is over quota then, its
+    /// next request is refused.
     ///
     /// # Errors
     /// When the store fails.

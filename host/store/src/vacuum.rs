@@ -67,8 +67,8 @@ impl Store {
         Ok(connection.close().await?)
     }
 
-    /// Enables the incremental vacuum for an existing file. That rewrites the file once, which needs as much space again;
-    /// without it the file stays as it is.
+    /// Enables the incremental vacuum for an existing file. That rewrites the file once, which needs as much space
+    /// again; without it the file stays as it is.
     ///
     /// # Errors
     /// When the store fails.

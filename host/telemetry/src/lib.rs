@@ -1,5 +1,5 @@
-//! Log lines on standard error, and traces to an OpenTelemetry collector. It never writes to standard output and never waits
-//! for the collector.
+//! Log lines on standard error, and traces to an OpenTelemetry collector. It never writes to standard output and never
+//! waits for the collector.
 
 pub mod traces;
 
@@ -33,8 +33,8 @@ pub enum LogError {
     Started(#[from] TryInitError),
 }
 
-/// Starts logging to standard error and, if the settings name a collector, sending spans. Call [`Traces::shut_down`] at the
-/// end. Standard output belongs to the commands. Needs a tokio runtime.
+/// Starts logging to standard error and, if the settings name a collector, sending spans. Call [`Traces::shut_down`] at
+/// the end. Standard output belongs to the commands. Needs a tokio runtime.
 ///
 /// # Errors
 /// When `log.level` is not a filter or `telemetry.otlp_endpoint` not a collector.
@@ -67,8 +67,8 @@ pub fn start(log: &Log, telemetry: &Telemetry) -> Result<Option<Traces>, LogErro
     Ok(traces)
 }
 
-/// Mutes the MCP library unless the setting names it: it logs an error when a client disconnects, and the host logs failed
-/// calls itself.
+/// Mutes the MCP library unless the setting names it: it logs an error when a client disconnects, and the host logs
+/// failed calls itself.
 fn filter(level: &str) -> String {
     match level.contains("rmcp") {
         true => level.to_owned(),

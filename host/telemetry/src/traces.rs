@@ -1,7 +1,7 @@
 //! Traces: spans of requests and plugin calls, sent to an OpenTelemetry collector over OTLP/HTTP.
 //!
-//! A task sends finished spans in batches from a bounded queue. When the collector is slow or down, the queue fills and spans
-//! are dropped.
+//! A task sends finished spans in batches from a bounded queue. When the collector is slow or down, the queue fills and
+//! spans are dropped.
 
 use std::{
     sync::{

@@ -160,8 +160,8 @@ struct Assignment {
     value: Value,
 }
 
-/// The first value that is invalid by itself. The error of all values together does not say which one: flattened sections
-/// lose the path.
+/// The first value that is invalid by itself. The error of all values together does not say which one: flattened
+/// sections lose the path.
 fn first_invalid(defaults: &Dict, assigned: Vec<Assignment>) -> Option<ConfigError> {
     assigned.into_iter().find_map(|assignment| {
         let single = Figment::from(Serialized::defaults(defaults)).merge(Serialized::default(

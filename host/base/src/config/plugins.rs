@@ -101,8 +101,8 @@ impl<'de> Deserialize<'de> for TrustedKey {
 /// The limits in the section `[plugins]`. Sizes are in bytes.
 #[derive(Clone, Debug, Deserialize)]
 pub struct PluginSettings {
-    /// Linear memory of one instance. A guest that asks for more traps. Connectors stream, so they need far less than the
-    /// default.
+    /// Linear memory of one instance. A guest that asks for more traps. Connectors stream, so they need far less than
+    /// the default.
     pub max_memory_bytes: u64,
     /// Linear memory of all instances, so that many guests cannot exhaust the machine.
     pub max_total_memory_bytes: u64,

@@ -24,8 +24,8 @@ enum Temporary {
 }
 
 impl Temporary {
-    /// Reads the codes of SQLite, whose low byte is the primary code, and of PostgreSQL: too many connections, deadlock,
-    /// serialization failure, lock timeout, disk full.
+    /// Reads the codes of SQLite, whose low byte is the primary code, and of PostgreSQL: too many connections,
+    /// deadlock, serialization failure, lock timeout, disk full.
     fn of(error: &sqlx::Error) -> Option<Self> {
         let code = error.as_database_error()?.code()?;
         match code.parse::<u32>().map(|code| code & 0xff) {

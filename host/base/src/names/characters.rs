@@ -1,7 +1,8 @@
 //! Which characters a display name may have: visible ones that are not confusable with others.
 //!
-//! The list is short on purpose and needs no Unicode table: it refuses whole ranges that people do not type into a name, and
-//! a mix of scripts whose letters look alike. It does not distinguish letters that look alike within one script (`l`, `I`).
+//! The list is short on purpose and needs no Unicode table: it refuses whole ranges that people do not type into a
+//! name, and a mix of scripts whose letters look alike. It does not distinguish letters that look alike within one
+//! script (`l`, `I`).
 
 /// Whether a character is a control character, a line break, a direction mark, invisible, or a space other than U+0020.
 pub(super) fn is_hidden(char: char) -> bool {
@@ -81,8 +82,8 @@ impl Script {
     }
 }
 
-/// The skeleton of an ASCII name, which look-alikes share: upper case, no separators, and letters in place of the digits that
-/// look like them.
+/// The skeleton of an ASCII name, which look-alikes share: upper case, no separators, and letters in place of the
+/// digits that look like them.
 pub(super) fn skeleton(name: &str) -> String {
     let letters = name.chars().filter(char::is_ascii_alphanumeric);
     letters

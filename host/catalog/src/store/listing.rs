@@ -1,8 +1,8 @@
 //! Stores a list of tables.
 //!
 //! A database may have a hundred thousand tables, and SQLite has one writer, so a long list is stored in many short
-//! transactions. Readers see it when it is complete: its tables have the id of the list, and are hidden until the row of the
-//! unpublished list is deleted.
+//! transactions. Readers see it when it is complete: its tables have the id of the list, and are hidden until the row
+//! of the unpublished list is deleted.
 
 use std::collections::HashSet;
 

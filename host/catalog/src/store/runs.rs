@@ -27,8 +27,8 @@ pub enum Heartbeat {
 }
 
 impl CatalogStore {
-    /// Plans a request and stores the new run, if any. Returns the ids of the runs that the request waits for. Concurrent
-    /// requests are planned one after the other.
+    /// Plans a request and stores the new run, if any. Returns the ids of the runs that the request waits for.
+    /// Concurrent requests are planned one after the other.
     ///
     /// # Errors
     /// `run_active`; or when the store fails.
@@ -176,8 +176,8 @@ impl CatalogStore {
         Ok(())
     }
 
-    /// Ends a run. Its unfinished tables get the matching status, and `error` if the run failed. Deletes all but the last
-    /// twenty runs of the datasource.
+    /// Ends a run. Its unfinished tables get the matching status, and `error` if the run failed. Deletes all but the
+    /// last twenty runs of the datasource.
     ///
     /// # Errors
     /// When the store fails.

@@ -26,7 +26,8 @@ pub struct Loaded {
 }
 
 impl CatalogStore {
-    /// Stores the list of a datasource's tables: adds new ones and marks missing ones. Writes nothing if nothing changed.
+    /// Stores the list of a datasource's tables: adds new ones and marks missing ones. Writes nothing if nothing
+    /// changed.
     ///
     /// # Errors
     /// When the store fails.
@@ -265,8 +266,8 @@ fn ids(tables: &[&Table]) -> Vec<String> {
     tables.iter().map(|table| table.id.clone()).collect()
 }
 
-/// Updates the run if it is active and claimed by this host; else returns false. The row stays locked until the end of the
-/// transaction, so no other host can claim it.
+/// Updates the run if it is active and claimed by this host; else returns false. The row stays locked until the end of
+/// the transaction, so no other host can claim it.
 pub(super) async fn fence(tx: &mut Tx, run: &Run, host: &str, change: &str) -> Result<bool> {
     let sql = format!(
         "UPDATE catalog_runs SET {change} WHERE id = $1 AND claimed_by = $2 AND status IN ('PENDING', 'LOADING')"

@@ -33,7 +33,8 @@ impl<K: Hash + Eq + Clone> KeyedPermits<K> {
         }
     }
 
-    /// Acquires a permit of an owner. If none is free, calls `wait` and waits until the call ends, then fails with `refused`.
+    /// Acquires a permit of an owner. If none is free, calls `wait` and waits until the call ends, then fails with
+    /// `refused`.
     pub async fn acquire<W>(
         &self,
         owner: &K,

@@ -174,8 +174,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Checks a name in FROM: a CTE in scope, or a table of the Mind, which gets its stored, quoted and qualified name. Every
-    /// dialect can still refer to it by its bare name.
+    /// Checks a name in FROM: a CTE in scope, or a table of the Mind, which gets its stored, quoted and qualified name.
+    /// Every dialect can still refer to it by its bare name.
     fn relation(&mut self, name: &mut ObjectName) -> Result<()> {
         let start = name.span().start;
         let found = {

@@ -1,8 +1,8 @@
 //! The weight of a statement: its size after the planner has inlined every name.
 //!
-//! Planners inline a WITH at each mention, and the expression of a column at each use. A few dozen doublings exceed any memory.
-//! The walk records which names refer to which; the sum follows at the end, because SQLite and recursive WITH lists allow
-//! forward references.
+//! Planners inline a WITH at each mention, and the expression of a column at each use. A few dozen doublings exceed any
+//! memory. The walk records which names refer to which; the sum follows at the end, because SQLite and recursive WITH
+//! lists allow forward references.
 
 mod sums;
 
@@ -148,8 +148,8 @@ impl Weights {
         }
     }
 
-    /// The block that was closed last gives its columns to the one around it, under other names if `is_renamed`. `alias`
-    /// is what its whole row is called.
+    /// The block that was closed last gives its columns to the one around it, under other names if `is_renamed`.
+    /// `alias` is what its whole row is called.
     pub fn is_source(&mut self, alias: Option<String>, is_renamed: bool) {
         let Some(id) = self.current().and_then(|block| block.nested.pop()) else {
             return;
@@ -182,8 +182,8 @@ impl Weights {
         }
     }
 
-    /// Something in FROM that is about to be looked at. Refused before the work for it begins: later steps compare columns
-    /// with all that stands in FROM.
+    /// Something in FROM that is about to be looked at. Refused before the work for it begins: later steps compare
+    /// columns with all that stands in FROM.
     pub fn source(&mut self) -> Result<(), LimitExceeded> {
         self.sources += 1;
         match self.sources <= MAX_TABLES {

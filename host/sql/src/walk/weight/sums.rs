@@ -218,8 +218,8 @@ impl<'a> Sums<'a> {
         Ok(())
     }
 
-    /// What expressions can name of the first `count` sources of a block: a column counts as the largest of its name, and a
-    /// source as its whole row.
+    /// What expressions can name of the first `count` sources of a block: a column counts as the largest of its name,
+    /// and a source as its whole row.
     fn visible(&mut self, id: usize, count: usize) -> Result<Rc<Columns<'a>>, LimitExceeded> {
         if let Some(Some((known, visible))) = self.visible.get(id)
             && *known == count
