@@ -11,7 +11,7 @@ use datafusion::{
     logical_expr::{AggregateUDF, ScalarUDF, WindowUDF, planner::ExprPlanner},
 };
 
-use super::{bounded, checked};
+use super::{checked_arithmetic, growing_functions};
 
 /// The list of the guard. Other functions cannot be called even if the guard fails.
 const LISTED: &str = include_str!("../../sql/src/rules/datafusion.txt");

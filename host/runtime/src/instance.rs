@@ -60,7 +60,7 @@ pub struct Instance<G> {
     guest: G,
     runtime: Arc<Runtime>,
     max_call_time: Duration,
-    _place: InstancePermit,
+    _permit: InstancePermit,
     _alive: Alive,
 }
 
@@ -146,7 +146,7 @@ impl<G: Send + Sync + 'static> Instance<G> {
                 guest,
                 runtime: Arc::clone(runtime),
                 max_call_time: settings.max_call_time,
-                _place: permit,
+                _permit: permit,
                 _alive: alive,
             })),
             Err(error) => Err(fault(&store, &error)),
@@ -294,9 +294,9 @@ impl Runtime {
                 );
                 return;
             }
-            let ended = tokio::time::timeout(POLL_INTERVAL, &mut *running);
+            let poll = tokio::time::timeout(POLL_INTERVAL, &mut *running);
             tokio::select! {
-                ended = ended => if ended.is_ok() { return },
+                ended = poll => if ended.is_ok() { return },
                 () = &mut shutdown => return,
             }
         }

@@ -72,7 +72,7 @@ pub struct InstancePermits {
     cancels_by_workspace: KeyedPermits<String>,
     memory: Arc<MemoryBudget>,
     /// Memory budgets of targets and workspaces that have instances.
-    shares: Mutex<HashMap<Scope, Weak<MemoryBudget>>>,
+    budgets: Mutex<HashMap<Scope, Weak<MemoryBudget>>>,
     max_workspace: u64,
     max_instances: u64,
     max_memory: u64,
@@ -91,7 +91,7 @@ impl InstancePermits {
             cancels: Arc::new(Semaphore::new(RESERVED_INSTANCES as usize)),
             cancels_by_workspace: KeyedPermits::new(CANCELS_PER_WORKSPACE),
             memory: MemoryBudget::new(settings.max_total_memory_bytes),
-            shares: Mutex::default(),
+            budgets: Mutex::default(),
             max_instances: u64::from(settings.max_instances),
             max_memory: settings.max_total_memory_bytes,
             max_workspace: settings.max_workspace_memory_bytes,
@@ -106,12 +106,12 @@ impl InstancePermits {
         let own = settings.by_plugin.get(plugin).cloned().unwrap_or_default();
         let memory = own.max_total_memory_bytes.map(|max| {
             let scope = Scope::Plugin(plugin.to_owned());
-            let mut shares = lock(&self.shares);
-            let known = shares.get(&scope).and_then(Weak::upgrade);
+            let mut budgets = lock(&self.budgets);
+            let known = budgets.get(&scope).and_then(Weak::upgrade);
             known.unwrap_or_else(|| {
-                let share = MemoryBudget::within(Vec::new(), scope.clone(), max);
-                shares.insert(scope, Arc::downgrade(&share));
-                share
+                let budget = MemoryBudget::within(Vec::new(), scope.clone(), max);
+                budgets.insert(scope, Arc::downgrade(&budget));
+                budget
             })
         });
         PluginQuota {
@@ -146,7 +146,7 @@ impl InstancePermits {
         evict_idle: impl Fn(&Scope),
         call: &Call,
     ) -> Result<InstancePermit> {
-        let Some((share, target)) = of else {
+        let Some((quota, target)) = of else {
             return self
                 .permit(Arc::clone(&self.memory), None, evict_idle, call)
                 .await;
@@ -159,9 +159,9 @@ impl InstancePermits {
         };
         let workspace_permit = self
             .workspaces
-            .take(&target.workspace, call, wait, workspace_limit_reached)
+            .acquire(&target.workspace, call, wait, workspace_limit_reached)
             .await?;
-        let memory = self.share(share, target);
+        let memory = self.memory_of(quota, target);
         self.permit(memory, Some(workspace_permit), evict_idle, call)
             .await
     }
@@ -206,8 +206,8 @@ impl InstancePermits {
             .blamed(Blame::Host)
             .with_retry_after(std::time::Duration::from_secs(1))
         };
-        let taken = self.keys.take(key, call, || (), refused).await?;
-        Ok(Some(taken))
+        let permit = self.keys.acquire(key, call, || (), refused).await?;
+        Ok(Some(permit))
     }
 
     /// Acquires a permit for an instance that cancels a statement. Its memory counts for the host only, so that
@@ -224,7 +224,7 @@ impl InstancePermits {
             Some(name) => {
                 let permit =
                     self.cancels_by_workspace
-                        .take(&name, call, || (), cancel_limit_reached);
+                        .acquire(&name, call, || (), cancel_limit_reached);
                 Some(permit.await?)
             }
         };
@@ -236,24 +236,24 @@ impl InstancePermits {
         })
     }
 
-    fn share(&self, of: &PluginQuota, target: &Target) -> Arc<MemoryBudget> {
-        let mut shares = lock(&self.shares);
-        shares.retain(|_, share| share.strong_count() > 0);
-        let mut share = |scope: Scope, max, within: Vec<Arc<MemoryBudget>>| {
-            let known = shares.get(&scope).and_then(Weak::upgrade);
+    fn memory_of(&self, quota: &PluginQuota, target: &Target) -> Arc<MemoryBudget> {
+        let mut budgets = lock(&self.budgets);
+        budgets.retain(|_, budget| budget.strong_count() > 0);
+        let mut budget = |scope: Scope, max, within: Vec<Arc<MemoryBudget>>| {
+            let known = budgets.get(&scope).and_then(Weak::upgrade);
             known.unwrap_or_else(|| {
-                let share = MemoryBudget::within(within, scope.clone(), max);
-                shares.insert(scope, Arc::downgrade(&share));
-                share
+                let budget = MemoryBudget::within(within, scope.clone(), max);
+                budgets.insert(scope, Arc::downgrade(&budget));
+                budget
             })
         };
         let workspace = Scope::Workspace(target.workspace.clone());
         let all = vec![Arc::clone(&self.memory)];
-        let mut within = vec![share(workspace, self.max_workspace, all)];
-        within.extend(of.memory.clone());
-        share(
+        let mut within = vec![budget(workspace, self.max_workspace, all)];
+        within.extend(quota.memory.clone());
+        budget(
             Scope::Target(target.id.clone()),
-            of.settings.max_target_memory_bytes,
+            quota.settings.max_target_memory_bytes,
             within,
         )
     }

@@ -181,7 +181,7 @@ impl<G: Connects> Pool<G> {
             ),
             false => None,
         };
-        let connection = wait(&self.permits, call, || {
+        let connection = wait(&self.connections, call, || {
             format!(
                 "all {} connections of `{}` are in use (one that was stopped counts until its engine has ended it); try \
                  again, or raise its max_connections",
@@ -263,7 +263,7 @@ impl<G: Connects> Pool<G> {
     }
 
     fn is_unused(&self) -> bool {
-        lock(&self.idle).is_empty() && Arc::strong_count(&self.permits) == 1
+        lock(&self.idle).is_empty() && Arc::strong_count(&self.connections) == 1
     }
 }
 

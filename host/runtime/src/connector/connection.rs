@@ -343,7 +343,7 @@ impl Drop for WasmConnection {
                 let slot = &self.held.slot;
                 let stop = self.held.shared.canceller(key, &live.grants, slot);
                 let on_stop = OnStop {
-                    tell: None,
+                    cancel_engine: None,
                     slot: Arc::clone(slot),
                     waits: stop.is_some(),
                 };

@@ -119,7 +119,7 @@ impl Source for WasmSource {
                 Box::pin(async move { source.call_tables(store, handle).await })
             })
             .await?;
-        let checked = convert::table_refs(tables, &self.shared().share.settings);
+        let checked = convert::table_refs(tables, &self.shared().quota.settings);
         self.accept(checked)
     }
 
@@ -135,7 +135,7 @@ impl Source for WasmSource {
                 Box::pin(async move { source.call_describe_tables(store, handle, &asked).await })
             })
             .await?;
-        let checked = convert::tables(infos, tables, &self.shared().share.settings);
+        let checked = convert::tables(infos, tables, &self.shared().quota.settings);
         self.accept(checked)
     }
 
@@ -147,7 +147,7 @@ impl Source for WasmSource {
                 Box::pin(async move { source.call_columns(store, handle, &asked).await })
             })
             .await?;
-        let checked = convert::Schema::of_table(columns, &self.shared().share.settings);
+        let checked = convert::Schema::of_table(columns, &self.shared().quota.settings);
         Ok(self.accept(checked)?.columns)
     }
 
@@ -318,7 +318,7 @@ impl Drop for WasmSource {
         }
         if let Some(live) = self.held.live.take() {
             let on_stop = OnStop {
-                tell: None,
+                cancel_engine: None,
                 slot: Arc::clone(&self.held.slot),
                 waits: false,
             };
