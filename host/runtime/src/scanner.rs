@@ -75,7 +75,7 @@ impl Connects for ScannerConnector {
         Box::pin(async move { exports.cursor().call_close(store, cursor).await })
     }
 
-    /// A scanner hears of it through `control` alone, and no source of it has a key.
+    /// Does nothing: a scanner sees a cancellation through `control` only, and its sources have no cancel key.
     fn cancel<'a>(
         &'a self,
         _: &'a mut Store<State>,

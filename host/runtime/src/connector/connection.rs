@@ -1,4 +1,4 @@
-//! One connection: the calls of its guest, and what becomes of it afterwards.
+//! A connection: the calls of its guest, and its return to the pool.
 
 use std::{sync::Arc, time::Duration};
 
@@ -24,14 +24,14 @@ use mindhost_plugin_api::{
     TableInfo, TableRef,
 };
 
-/// How long the end of a cursor may take.
+/// Timeout of the end of a cursor.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A connection that was taken from its pool.
 pub struct WasmConnection {
     held: Held<SqlConnectorPre<State>>,
     cursor: Option<Cursor>,
-    /// Inside a snapshot: the next user must not see it.
+    /// Inside a snapshot, so the connection must not be reused.
     snapshot: bool,
 }
 
@@ -52,7 +52,7 @@ impl WasmConnection {
         }
     }
 
-    /// Calls the guest once; keeps the connection if it can be used again.
+    /// Calls the guest once and keeps the connection if it is usable.
     async fn once<R, F>(&mut self, call: &Call, f: F) -> Result<std::result::Result<R, Fault>>
     where
         R: Send + 'static,
@@ -71,8 +71,7 @@ impl WasmConnection {
             .await
     }
 
-    /// A call that delivers nothing before it succeeds, so that it may be repeated on a new connection when
-    /// the pooled one turns out to be dead.
+    /// Calls the guest, and again on a new connection if the pooled one is dead. For calls without a partial result.
     async fn call<R, F>(&mut self, call: &Call, f: F) -> Result<R>
     where
         R: Send + 'static,
@@ -97,7 +96,7 @@ impl WasmConnection {
             .await
     }
 
-    /// Checks what came back; a guest that broke the contract loses its instance.
+    /// Drops the instance if the guest broke the contract.
     fn accept<R>(&mut self, checked: Result<R>) -> Result<R> {
         if checked.is_err() {
             self.held.live = None;
@@ -181,7 +180,7 @@ impl Connection for WasmConnection {
 
     async fn begin_snapshot(&mut self, timeout: Duration, call: &Call) -> Result<bool> {
         let timeout = millis(timeout);
-        // Set before it is known whether it began: a failure may leave one behind.
+        // Set before the call, because a failed call may leave a snapshot open.
         self.snapshot = true;
         self.snapshot = self
             .call(call, move |store, connection, _, handle| {
@@ -257,7 +256,7 @@ impl Connection for WasmConnection {
             };
             let checked = convert::batch(batch, &cursor.schema, max_rows, settings);
             let batch = self.accept(checked)?;
-            // An empty batch means nothing yet. The deadline of the call bounds how often it may say so.
+            // An empty batch means that there are no rows yet. The deadline of the call limits the repetitions.
             if batch.rows() > 0 {
                 return Ok(Some(batch));
             }
@@ -285,7 +284,7 @@ impl Connection for WasmConnection {
                 })
             })
             .await;
-        // The rows are delivered; a cursor that cannot be closed costs its connection, not the answer.
+        // The rows are complete, so a failed close drops the connection but not the result.
         if !matches!(closed, Ok(Ok(true))) {
             self.held.live = None;
         }
@@ -293,7 +292,7 @@ impl Connection for WasmConnection {
     }
 }
 
-/// Runs a statement up to its schema. A cursor without a schema is closed at once.
+/// Starts a statement and reads its schema. Closes a cursor without a schema.
 async fn start(
     store: &mut Store<State>,
     connection: guest::GuestConnection<'_>,
@@ -333,8 +332,8 @@ impl Drop for WasmConnection {
                 }
             }
             None => self.held.give_back(),
-            // Left in the middle of a result: the engine is told to stop at once, and the guest may take leave. Its
-            // connection is not used again: the word to stop could still reach the next statement on it.
+            // Dropped in the middle of a result: cancel the statement, then let the guest close. The connection is not
+            // reused, because the cancellation could hit its next statement.
             Some(cursor) => {
                 let Some(live) = self.held.live.take() else {
                     return;
