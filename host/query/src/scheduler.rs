@@ -354,13 +354,13 @@ impl SlicedExec {
 
 impl DisplayAs for SlicedExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SlicedStream")
+        f.write_str("SlicedExec")
     }
 }
 
 impl ExecutionPlan for SlicedExec {
     fn name(&self) -> &str {
-        "SlicedStream"
+        "SlicedExec"
     }
 
     fn properties(&self) -> &Arc<PlanProperties> {

@@ -1,7 +1,7 @@
 //! TCP for guests: connections to granted addresses only. No guest listens.
 //!
 //! WASI's sockets cannot disable Nagle's algorithm. Two small messages before a read would then wait for the delayed
-//! acknowledgement of the peer, 40 ms on Linux. These sockets set TCP_NODELAY.
+//! acknowledgement of the peer, 40 ms on Linux. These sockets set `TCP_NODELAY`.
 
 mod streams;
 

@@ -49,7 +49,7 @@ const MAX_TEXT_BYTES: usize = 1_200;
 
 impl<'a> Cell<'a> {
     /// Copies the value; `None` for values that are never shown.
-    pub fn to_owned(self) -> Option<OwnedCell> {
+    pub fn into_owned(self) -> Option<OwnedCell> {
         Some(match self {
             Cell::Boolean(value) => OwnedCell::Boolean(value),
             Cell::Integer(value) => OwnedCell::Integer(value),

@@ -105,14 +105,14 @@ impl Tally {
             .as_ref()
             .is_none_or(|min| cell.compare(min.cell()).is_lt())
         {
-            self.min = cell.to_owned();
+            self.min = cell.into_owned();
         }
         if self
             .max
             .as_ref()
             .is_none_or(|max| cell.compare(max.cell()).is_gt())
         {
-            self.max = cell.to_owned();
+            self.max = cell.into_owned();
         }
     }
 

@@ -95,7 +95,7 @@ pub fn check_origins(manifest: &Manifest) -> Result<(), Refusal> {
     }
 }
 
-/// Refuses a scanner that declares a dialect, paging, cancellation or counts, which the host provides.
+/// Refuses a scanner that declares a dialect or capabilities, which the host provides.
 fn check_scanner(manifest: &Manifest) -> Result<(), Refusal> {
     if manifest
         .dialect
