@@ -23,8 +23,8 @@ _default:
 
 # Build the demo database and the server, show the whole job with curl, leave the server running. `--once` exits.
 [positional-arguments]
-demo *options: _setup-build (_binaries "--bins") _plugins
-    @"{{ target }}/debug/demo" "$@"
+demo *options: _setup-build _server _plugins
+    @"{{ target }}/debug/mindhost" demo --dir "{{ target }}/demo" --plugins-dir "{{ target }}/plugins" "$@"
 
 # Run all tests, against real databases.
 test *filter: setup (_binaries "--all-targets") _plugins _guests
@@ -82,6 +82,11 @@ plugins: _setup-build (_binaries "--bins") _plugins
 
 # Install what the build and the tests need. Does nothing when all is there.
 setup: _setup-build _setup-tests
+
+# The server alone: a new user waits for this, so nothing is built that only tests need.
+_server:
+    @echo "building the server and its plugins; the first time takes 10 to 20 minutes on two cores"
+    cargo build -p mindhost
 
 # One feature set for tests, demo and plugins' packing, so that nothing is built twice.
 _binaries targets:

@@ -42,7 +42,6 @@ mod process;
 mod project;
 pub mod ready;
 mod registry;
-pub mod shop;
 mod signing;
 mod sse;
 mod sweep;

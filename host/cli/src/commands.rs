@@ -3,6 +3,7 @@
 // A closed pipe is no reason to panic: `say!` and `aside!` of `say.rs` print.
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
+mod demo;
 mod doctor;
 mod finding;
 mod keys;
@@ -32,12 +33,13 @@ pub(crate) struct Cli {
 
 const HELP: &str = "\
 Settings come from a file named in MINDHOST_CONFIG and from MINDHOST_<NAME> or MINDHOST_<SECTION>__<NAME>; the
-environment wins. `mindhost settings` prints every setting with its default and its reason.
+environment takes precedence. `mindhost settings` prints every setting with its default and its reason.
 
 Start here:
-  mindhost serve                                   the server; its first start makes a key: shown on a terminal, else
-                                                   left in admin.key in the data directory
-  export KEY=$(cat mindhost-data/admin.key)        that key, or what the terminal showed
+  mindhost demo                                    a made-up shop, and the whole API on it, with the curl lines
+  mindhost serve                                   the server; its first start makes a key and prints it to a terminal,
+                                                   or writes it to admin.key in the data directory
+  export KEY=$(cat mindhost-data/admin.key)        that key, or the one that the terminal showed
   curl -H \"Authorization: Bearer $KEY\" http://127.0.0.1:8080/api/v1/engines
   mindhost doctor                                  check the installation and suggest fixes";
 
@@ -45,9 +47,9 @@ Start here:
 enum Command {
     /// Run the server until SIGTERM or Ctrl-C.
     Serve,
-    /// Bring the store up to date and stop. `serve` does this by itself.
+    /// Migrate the store and exit. `serve` does this too.
     Migrate,
-    /// Make, list, renew and revoke API keys.
+    /// Make, list, rotate and revoke API keys.
     #[command(subcommand)]
     Keys(keys::Keys),
     /// Make, list and delete workspaces.
@@ -56,9 +58,15 @@ enum Command {
     /// Replace the secret key, or print a new one.
     #[command(subcommand)]
     Secrets(secrets::Secrets),
-    /// Install, activate, make, try, test and sign plugins.
+    /// Install, activate, write, test and sign plugins.
     #[command(subcommand)]
     Plugin(plugin::Plugin),
+    /// Show the whole API on a made-up shop, with `curl`.
+    ///
+    /// Connects two databases, loads the catalog, makes a Mind, asks it in words and in SQL, and exports CSV. Shows the
+    /// `curl` command of each step and checks each answer against the databases. Then leaves the server running until
+    /// Ctrl-C.
+    Demo(demo::Demo),
     /// Check the installation and suggest fixes. Changes nothing.
     Doctor,
     /// Print every setting with its default and its reason.
@@ -104,6 +112,7 @@ fn failed(error: &anyhow::Error) -> ExitCode {
 async fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Plugin(plugin) => return plugin::run(plugin).await,
+        Command::Demo(demo) => demo::run(demo)?,
         Command::Doctor => return Ok(doctor::run(Config::load()).await),
         Command::Settings => say_part!("{DEFAULTS}"),
         Command::Serve => serve::run(Config::load()?).await?,

@@ -116,7 +116,7 @@ async fn store(config: &Config, findings: &mut Vec<Finding>) {
         Err(error) => {
             findings.push(Finding::bad(
                 format!("store: {error}"),
-                "see that the database runs and that database_url (user, password, host) is right",
+                "check that the database runs and that database_url (user, password, host) is right",
             ));
             return;
         }
@@ -143,7 +143,7 @@ async fn store(config: &Config, findings: &mut Vec<Finding>) {
         Err(error) => {
             findings.push(Finding::bad(
                 format!("store: {error}"),
-                "see that its user may read and write the tables",
+                "check that its user may read and write the tables",
             ));
             false
         }

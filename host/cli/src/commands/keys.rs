@@ -17,44 +17,44 @@ use crate::commands::say::say;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Keys {
-    /// Make a key and print it. It cannot be shown again.
+    /// Make a key and print it once.
     Create {
         /// What the key is for.
         name: String,
-        /// What it may do.
+        /// Its role.
         #[arg(long, value_enum, default_value_t = Role::User)]
         role: Role,
-        /// When it ends: 2027-01-31T00:00:00Z.
+        /// When it expires, such as 2027-01-31T00:00:00Z.
         #[arg(long)]
         expires_at: Option<jiff::Timestamp>,
-        /// A client that reads some answers in another shape: with `minds-sdk`, Minds show their datasources as objects
-        /// with name and tables, in place of names.
+        /// Adapt responses to a client: with `minds-sdk`, Minds list their datasources as objects with name and tables,
+        /// not as names.
         #[arg(long, value_enum)]
         compat: Option<Compat>,
-        /// A Mind that the key is limited to; may be given several times.
+        /// Limit the key to this Mind. Can be repeated.
         #[arg(long = "mind")]
         minds: Vec<String>,
         #[command(flatten)]
         of: Of,
     },
-    /// List the keys by their first characters.
+    /// List the keys, each by its first characters.
     List {
         #[command(flatten)]
         of: Of,
     },
-    /// Give a key a new text and print it; what belongs to the key stays with it, the old text ends.
+    /// Give a key a new text and print it. The old text becomes invalid.
     Rotate {
-        /// Its id, as `keys list` shows it.
+        /// The id of the key, from `keys list`.
         id: String,
-        /// Another end, for one that has passed: 2027-01-31T00:00:00Z.
+        /// A new expiry, such as 2027-01-31T00:00:00Z. An expired key needs one.
         #[arg(long)]
         expires_at: Option<jiff::Timestamp>,
         #[command(flatten)]
         of: Of,
     },
-    /// Make a key invalid for ever.
+    /// Revoke a key. This cannot be undone.
     Revoke {
-        /// Its id, as `keys list` shows it.
+        /// The id of the key, from `keys list`.
         id: String,
         #[command(flatten)]
         of: Of,

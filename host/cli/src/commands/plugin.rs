@@ -33,42 +33,46 @@ pub(super) use self::list::examine;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Plugin {
-    /// List the plugins of a running server, or those of a directory: what each is, whether it serves, and how it is.
+    /// List the plugins of a server or a directory, with their state.
     List(list::List),
-    /// Show a plugin of a running server with its versions, or what a file is and its access.
+    /// Show a plugin of a server with its versions, or a file with its rights.
     Show(show::Show),
-    /// Install a file, a directory or a reference on a running server. It serves nothing before it is activated.
+    /// Install a file, a directory or a reference on a running server.
+    ///
+    /// It serves nothing until it is activated.
     Install(install::Install),
-    /// Let an installed version serve in the place of another. Nothing that is under way breaks off.
+    /// Make an installed version serve, without interrupting running calls.
     Activate(activate::Activate),
-    /// Go back to the version that served before, at once.
+    /// Return to the previous version at once.
     Rollback(activate::Rollback),
     /// Release a version from quarantine.
     Release(release::Release),
-    /// Show what a plugin has used, and how its versions are.
+    /// Show the usage of a plugin and the health of its versions.
     Usage(usage::Usage),
-    /// Remove an installed version. One that lies in `plugins_dir` comes back at the next start.
+    /// Remove an installed version.
+    ///
+    /// A file in `plugins_dir` is installed again at the next start.
     Remove(show::Remove),
-    /// Run a server for development: a plugin that is built into a directory serves at once.
+    /// Run a development server that serves each plugin as it is built.
     Watch(watch::Watch),
-    /// Write a project for a new plugin, which builds, passes its tests and serves as it is.
+    /// Write a working project for a new plugin.
     New(new::New),
-    /// Write a manifest into a component, which makes it a plugin.
+    /// Write a manifest into a component to make it a plugin.
     Pack(pack::Pack),
-    /// Make a pair of keys for signing plugins.
+    /// Make a key pair for signing plugins.
     Keygen(sign::Keygen),
     /// Sign a plugin: writes FILE.minisig.
     Sign(sign::Sign),
-    /// Put a plugin into an OCI registry.
+    /// Push a plugin to an OCI registry.
     Push(fetch::Push),
-    /// Try a plugin by itself, without a server: what it is, what its configuration grants, a statement or a question.
+    /// Try a plugin without a server: its grants, a statement, or a question.
     Run(run::Run),
-    /// Run the conformance kit against a plugin: does it keep the contract?
+    /// Run the conformance kit against a plugin.
     Test(test::Test),
     /// Compile a component from standard input, for the server that started this.
     #[command(hide = true)]
     Compile(compile::Compile),
-    /// Repeat the calls of a recording on another version of a plugin, and say where the results differ.
+    /// Replay a recording on another version of a plugin and show differences.
     Replay(replay::Replay),
 }
 

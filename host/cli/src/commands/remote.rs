@@ -15,10 +15,10 @@ const TIMEOUT: Duration = Duration::from_secs(330);
 /// Which server.
 #[derive(Debug, Args)]
 pub(crate) struct Remote {
-    /// The server's address; where its settings say that it listens unless given.
+    /// The server's address. Default: `listen` of the settings.
     #[arg(long, value_name = "URL")]
     server: Option<String>,
-    /// A file with the key of an operator; that of the settings, or the one that the first start made, unless given.
+    /// A file with an operator's key. Default: the key of the settings, or the one that the first start made.
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
 }

@@ -14,13 +14,13 @@ use crate::commands::say::say;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Secrets {
-    /// Replace the secret key while servers serve.
+    /// Replace the secret key while servers run.
     ///
-    /// A key in a file is replaced by a new one. In another source put the new key before the old one, for every server of
-    /// the store, and restart those that have it in their environment; then run this. Whatever was interrupted goes on when it
-    /// is run again.
+    /// If the key is in a file, this writes a new one. With another source, first put the new key before the old one, for
+    /// every server of the store, and restart those that have it in their environment. If this is interrupted, run it
+    /// again to continue.
     Rotate {
-        /// How long the servers of the store may take to get the new key, and another rotation to end, in seconds.
+        /// Seconds to wait for all servers to get the new key, and for another rotation to end.
         #[arg(long, default_value_t = 120)]
         wait: u64,
     },

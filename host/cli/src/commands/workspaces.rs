@@ -9,14 +9,18 @@ use crate::commands::say::say;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Make a workspace. `keys create --workspace <name> --role admin` makes its first key.
+    /// Make a workspace.
+    ///
+    /// Make its first key with `keys create --workspace <name> --role admin`.
     Create {
         /// Its name.
         name: String,
     },
     /// List the workspaces.
     List,
-    /// Delete a workspace without datasources and Minds, with its keys and conversations.
+    /// Delete a workspace that has no datasources and no Minds.
+    ///
+    /// Its keys and conversations are deleted with it.
     Delete {
         /// Its name.
         name: String,

@@ -23,12 +23,12 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) struct Activate {
     /// The plugin: connector-postgres.
     name: String,
-    /// A version, or the beginning of a digest; the highest installed version unless given.
+    /// A version, or the first characters of a digest. Default: the highest installed version.
     version: Option<String>,
-    /// Give it only so many per cent of the calls first …
+    /// First give it only this percentage of the calls …
     #[arg(long, value_name = "PERCENT")]
     canary: Option<f64>,
-    /// … for so many seconds.
+    /// … for this many seconds.
     #[arg(
         long,
         value_name = "SECONDS",
@@ -48,7 +48,7 @@ pub(crate) struct Activate {
 /// What a version may do beyond the one before.
 #[derive(Debug, Args)]
 pub(super) struct Accept {
-    /// Accept these additional rights, by the names that the refusal lists.
+    /// Accept these additional rights, as listed by the refusal.
     #[arg(long = "accept-rights", value_name = "RIGHT", value_delimiter = ',')]
     rights: Vec<String>,
 }

@@ -45,16 +45,16 @@ pub(crate) struct Access {
     /// A file with the user's password or token.
     #[arg(long, value_name = "FILE", requires = "registry_user")]
     registry_password_file: Option<PathBuf>,
-    /// Speak HTTP without TLS. Registries on this machine are always reached so.
+    /// Use HTTP without TLS, as always for registries on this machine.
     #[arg(long)]
     registry_http: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Push {
-    /// The plugin: a component with its manifest. FILE.minisig beside it is pushed with it.
+    /// The plugin: a component with its manifest. FILE.minisig beside it is pushed too.
     file: PathBuf,
-    /// Where it goes: oci://registry.example.com/plugins/connector:1.2.0.
+    /// The reference to push to: oci://registry.example.com/plugins/connector:1.2.0.
     reference: String,
     #[command(flatten)]
     access: Access,

@@ -19,21 +19,21 @@ use crate::commands::say::{aside, say};
 #[derive(Debug, Args)]
 pub(crate) struct Install {
     /// A file, a directory with .wasm files, or a reference such as oci://registry.example.com/plugins/connector:1.2.0.
-    /// A signature is taken from FILE.minisig beside it.
+    /// The signature is read from FILE.minisig beside the file.
     #[arg(required_unless_present = "locked")]
     source: Option<String>,
-    /// Only show what it is, who signed it and its access.
+    /// Only show the plugin, its signer and its rights.
     #[arg(long)]
     dry_run: bool,
-    /// Let it serve at once; what serves already goes on.
+    /// Activate it too, unless it serves already.
     #[arg(long)]
     activate: bool,
     #[command(flatten)]
     accept: activate::Accept,
-    /// Write what was installed, with its digest and where it came from, into this file.
+    /// Write the name, digest and source of what was installed into this lock file.
     #[arg(long, value_name = "FILE")]
     lock: Option<PathBuf>,
-    /// Install exactly what this file lists: the same bytes, from where they came from.
+    /// Install exactly what this lock file lists: the same bytes from the same source.
     #[arg(long, value_name = "FILE", conflicts_with = "source")]
     locked: Option<PathBuf>,
     #[command(flatten)]

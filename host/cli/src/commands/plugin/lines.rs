@@ -32,7 +32,11 @@ struct Lines<F>(F);
 
 impl<S: Subscriber, F: Fn(Line) + Send + Sync + 'static> Layer<S> for Lines<F> {
     fn on_event(&self, event: &Event<'_>, _context: Context<'_, S>) {
-        if !event.metadata().target().starts_with("mindhost_plugin_api") {
+        let target = event.metadata().target();
+        let is_about_plugins = ["mindhost_runtime", "mindhost_plugins"]
+            .into_iter()
+            .any(|part| target.starts_with(part));
+        if !is_about_plugins {
             return;
         }
         let mut fields = Fields::default();

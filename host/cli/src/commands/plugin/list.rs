@@ -17,7 +17,7 @@ use crate::commands::say::say;
 
 #[derive(Debug, Args)]
 pub(crate) struct List {
-    /// List what lies in this directory, in that of the settings unless one is named, without asking any server.
+    /// List the files of this directory (default: `plugins_dir`) without asking a server.
     #[arg(long, value_name = "DIR", num_args = 0..=1, conflicts_with_all = ["server", "key_file"])]
     dir: Option<Option<PathBuf>>,
     #[command(flatten)]

@@ -16,20 +16,20 @@ use clap::{Args, ValueEnum};
 
 #[derive(Debug, Args)]
 pub(crate) struct New {
-    /// The name of the plugin: lower-case letters, digits and `-`. A connector serves the engine of that name, without
-    /// `connector-` before it.
+    /// The name of the plugin: lower-case letters, digits and `-`. A connector serves the engine of that name without the
+    /// prefix `connector-`.
     name: String,
-    /// What it makes available.
+    /// The kind of plugin.
     #[arg(long, value_enum)]
     kind: Kind,
-    /// What it is written in.
+    /// Its language.
     #[arg(long, value_enum)]
     language: Language,
-    /// For Rust: the folder of the crate mindhost-sdk, `--sdk sdk/rust` in a checkout or where a packaged crate was
-    /// unpacked. Without it the project takes the crate from the registry, and builds where it is published.
+    /// For Rust: the folder of the crate mindhost-sdk, such as `sdk/rust` in a checkout. Without it, the project takes the
+    /// crate from the registry, and builds only if the crate is published there.
     #[arg(long, value_name = "FOLDER")]
     sdk: Option<PathBuf>,
-    /// The folder to make; the name of the plugin when left out. It must not exist.
+    /// The folder to create; it must not exist. Default: the name of the plugin.
     #[arg(long, short)]
     output: Option<PathBuf>,
 }
@@ -92,8 +92,9 @@ pub(super) fn run(new: &New) -> anyhow::Result<()> {
 }
 
 /// What a project in Rust that was made without `--sdk` needs.
-const FROM_REGISTRY: &str = "It takes the crate mindhost-sdk from the registry. To build on a folder instead, a checkout's sdk/rust or an unpacked \
-    crate, make it with `--sdk FOLDER`, or write `mindhost-sdk = { path = \"FOLDER\" }` in its Cargo.toml.";
+const FROM_REGISTRY: &str = "It takes the crate mindhost-sdk from the registry. To use a folder instead (a checkout's \
+    sdk/rust or an unpacked crate), make the project with `--sdk FOLDER`, or write \
+    `mindhost-sdk = { path = \"FOLDER\" }` in its Cargo.toml.";
 
 fn needs_registry(new: &New) -> bool {
     new.language == Language::Rust && new.sdk.is_none()

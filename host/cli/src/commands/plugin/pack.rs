@@ -8,12 +8,12 @@ use mindhost_runtime::package;
 
 #[derive(Debug, Args)]
 pub(crate) struct Pack {
-    /// The component, as the compiler wrote it.
+    /// The component from the compiler.
     file: PathBuf,
-    /// The manifest, JSON.
+    /// The manifest (JSON).
     #[arg(long, short)]
     manifest: PathBuf,
-    /// Where the plugin goes.
+    /// Where to write the plugin.
     #[arg(long, short)]
     output: PathBuf,
 }

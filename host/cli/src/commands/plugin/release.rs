@@ -10,7 +10,7 @@ use crate::commands::say::say;
 pub(crate) struct Release {
     /// The plugin: connector-postgres.
     name: String,
-    /// Only this version, or the one whose digest begins so; all of them unless given.
+    /// A version, or the first characters of a digest. Default: all versions.
     version: Option<String>,
     #[command(flatten)]
     remote: Remote,

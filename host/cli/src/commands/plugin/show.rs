@@ -22,7 +22,7 @@ use crate::commands::say::say;
 
 #[derive(Debug, Args)]
 pub(crate) struct Show {
-    /// A plugin of the server (connector-postgres), or what was not installed yet: a file (./connector.wasm) or a reference
+    /// A plugin of the server (connector-postgres), a file (./connector.wasm), or a reference
     /// (oci://registry.example.com/plugins/connector:1.2.0).
     plugin: String,
     #[command(flatten)]
@@ -35,7 +35,7 @@ pub(crate) struct Show {
 pub(crate) struct Remove {
     /// The plugin: connector-postgres.
     name: String,
-    /// A version, or the beginning of a digest.
+    /// A version, or the first characters of a digest.
     version: String,
     #[command(flatten)]
     remote: Remote,

@@ -16,10 +16,10 @@ use minisign::{KeyPair, PublicKey, SecretKey, SecretKeyBox};
 
 #[derive(Debug, Args)]
 pub(crate) struct Keygen {
-    /// Where the secret key goes; the public one goes beside it, with .pub at the end.
+    /// Where to write the secret key. The public key goes beside it, with the suffix .pub.
     #[arg(long, short, default_value = "plugin.key")]
     output: PathBuf,
-    /// A file with the password that encrypts the secret key; without one it is protected by the file's rights alone.
+    /// A file with a password to encrypt the secret key. Without it, only file permissions protect the key.
     #[arg(long)]
     password_file: Option<PathBuf>,
 }
@@ -28,7 +28,7 @@ pub(crate) struct Keygen {
 pub(crate) struct Sign {
     /// The plugin: a component with its manifest.
     file: PathBuf,
-    /// The secret key, of `mindhost plugin keygen` or `minisign -G`.
+    /// The secret key, from `mindhost plugin keygen` or `minisign -G`.
     #[arg(long, short, default_value = "plugin.key")]
     key: PathBuf,
     /// A file with the password of the secret key.

@@ -11,16 +11,16 @@ use crate::commands::say::say;
 pub(crate) struct Usage {
     /// The plugin: connector-postgres.
     name: String,
-    /// The first day, in UTC: 2026-01-01; 29 days before the last one unless given.
+    /// The first day (UTC), such as 2026-01-01. Default: 29 days before the last one.
     #[arg(long, value_name = "DAY")]
     from: Option<jiff::civil::Date>,
-    /// The last day, in UTC; today unless given.
+    /// The last day (UTC). Default: today.
     #[arg(long, value_name = "DAY")]
     until: Option<jiff::civil::Date>,
-    /// Days and datasources at most, one a line.
+    /// The most lines to print; a line is one day of one datasource.
     #[arg(long)]
     limit: Option<u32>,
-    /// The answer of the server as it is, with all figures.
+    /// Print the server's JSON, with all figures.
     #[arg(long)]
     json: bool,
     #[command(flatten)]

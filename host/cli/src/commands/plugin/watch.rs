@@ -25,7 +25,7 @@ use crate::commands::say::say;
 
 #[derive(Debug, Args)]
 pub(crate) struct Watch {
-    /// The directory that plugins are built into. Each .wasm file with a manifest serves as soon as it is written.
+    /// The directory that plugins are built into. Each packed .wasm file serves as soon as it is written.
     dir: PathBuf,
 }
 

@@ -1,7 +1,9 @@
 //! Questions in words, with answers that stream.
 
 use anyhow::{Context, Result, ensure};
-use mindhost_tests::{Event, Value};
+use serde_json::Value;
+
+use crate::curl::Event;
 
 use crate::{Demo, curl, truth};
 

@@ -5,7 +5,7 @@ use std::{
     io::{IsTerminal, Write},
 };
 
-use mindhost_tests::Value;
+use serde_json::Value;
 
 /// Writes to standard output, in colour where a person reads it.
 pub(crate) struct Screen {
@@ -16,7 +16,6 @@ pub(crate) struct Screen {
 const BOLD: &str = "1";
 const DIM: &str = "2";
 const GREEN: &str = "32";
-const RED: &str = "1;31";
 const CYAN: &str = "36";
 
 impl Screen {
@@ -69,10 +68,6 @@ impl Screen {
 
     pub(crate) fn success(&self, text: &str) {
         println!("\n{}", self.paint(GREEN, &format!("✓ {text}")));
-    }
-
-    pub(crate) fn failure(&self, text: &str) {
-        println!("\n{}", self.paint(RED, &format!("✗ {text}")));
     }
 
     /// How far something is, from 0 to 1; draws over itself.

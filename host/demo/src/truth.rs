@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use mindhost_tests::{Value, json};
 use rusqlite::{Connection, OpenFlags, types::ValueRef};
+use serde_json::{Value, json};
 
 /// The demo's databases, opened directly.
 pub(crate) struct Truth {

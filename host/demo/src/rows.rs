@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use mindhost_tests::Value;
+use serde_json::Value;
 
 use crate::{Demo, curl, screen::thousands, truth};
 

@@ -1,8 +1,7 @@
-//! `just demo`: the whole job, step by step, with the `curl` lines that do it.
+//! The demo: a made-up shop in two databases, and a walk through the whole API with the `curl` lines that do it.
 //!
-//! Writes the demo shop, starts the server on it, runs every step through the public API with curl, and checks
-//! what comes back against the databases themselves. Then it leaves the server running until Ctrl-C; with `--once`
-//! it ends instead, with a failure if any step did not give what it should.
+//! Each step checks what comes back against the databases themselves. It speaks to a server over HTTP like anybody else and
+//! uses no other part of the host.
 
 mod answers;
 mod catalog;
@@ -10,14 +9,28 @@ mod curl;
 mod rows;
 mod screen;
 mod server;
+pub mod shop;
 mod truth;
 
-use std::process::ExitCode;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use mindhost_tests::{Value, build, shop};
+use serde_json::Value;
 
 use crate::{curl::Curl, screen::Screen, server::Server, truth::Truth};
+
+/// What the demo is given.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The program `mindhost`, which is started as the server.
+    pub program: PathBuf,
+    /// Data directory of the server. What an earlier demo left there is deleted.
+    pub dir: PathBuf,
+    /// The directory with the plugins that the server installs.
+    pub plugins_dir: PathBuf,
+    /// End after the last step; else the server goes on until Ctrl-C.
+    pub once: bool,
+}
 
 /// What every step works with.
 struct Demo {
@@ -26,32 +39,19 @@ struct Demo {
     truth: Truth,
 }
 
-fn main() -> ExitCode {
-    let once = match std::env::args().skip(1).collect::<Vec<_>>().as_slice() {
-        [] => false,
-        [option] if option == "--once" => true,
-        _ => {
-            eprintln!("usage: demo [--once]");
-            return ExitCode::from(2);
-        }
-    };
-    match run(once) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            Screen::new().failure(&format!("{error:#}"));
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn run(once: bool) -> Result<()> {
+/// Writes the shop, starts a server on it, runs every step, and leaves the server running.
+///
+/// # Errors
+/// When the server does not start, or a step does not give what the databases hold.
+pub fn run(options: &Options) -> Result<()> {
     let screen = Screen::new();
     screen.title("Mindhost: questions to databases, in words and in SQL");
-    let data = build::target_dir().join("demo");
-    server::clear(&data)?;
-    let files = data.join("files/default");
-    std::fs::create_dir_all(&files).context("a folder for the demo's databases")?;
-    let size = shop::write(&files).context("the demo's databases")?;
+    server::require_plugins(&options.plugins_dir)?;
+    let dir = &options.dir;
+    server::clear(dir)?;
+    let files = dir.join("files/default");
+    std::fs::create_dir_all(&files).with_context(|| format!("creating {}", files.display()))?;
+    let size = shop::write(&files).context("writing the demo's databases")?;
     let rows = screen::thousands(size.shop + size.warehouse);
     screen.fact(&format!(
         "wrote shop.db and warehouse.db: 14 tables, {rows} rows ({})",
@@ -59,7 +59,7 @@ fn run(once: bool) -> Result<()> {
     ));
 
     screen.fact("starting mindhost serve; its first start compiles the plugins …");
-    let mut server = Server::start(&data, once)?;
+    let mut server = Server::start(options)?;
     screen.fact(&format!("ready after {} ms", server.startup.as_millis()));
     let (url, key) = (server.url.clone(), server.key.clone());
     screen.shell(&[&format!("export URL={url}"), &format!("export KEY={key}")]);
@@ -69,20 +69,20 @@ fn run(once: bool) -> Result<()> {
         curl: Curl::new(&url, &key),
         truth: Truth::open(&files)?,
     };
-    let done = steps(&demo, &data);
+    let done = steps(&demo, dir);
     if done.is_err() {
         server.show_log();
     }
     done?;
     demo.screen
         .success("Every step gave what the databases hold.");
-    if once {
+    if options.once {
         return Ok(());
     }
-    leave_running(&demo.screen, &mut server, &data)
+    leave_running(&demo.screen, &mut server, dir)
 }
 
-fn steps(demo: &Demo, data: &std::path::Path) -> Result<()> {
+fn steps(demo: &Demo, data: &Path) -> Result<()> {
     catalog::engines(demo)?;
     catalog::connect(demo)?;
     catalog::load(demo)?;
@@ -119,7 +119,7 @@ fn mind(demo: &Demo) -> Result<()> {
     Ok(())
 }
 
-fn leave_running(screen: &Screen, server: &mut Server, data: &std::path::Path) -> Result<()> {
+fn leave_running(screen: &Screen, server: &mut Server, data: &Path) -> Result<()> {
     screen.title("The server stays up until Ctrl-C");
     screen.fact(&format!("URL  {}/api/v1", server.url));
     screen.fact(&format!("KEY  {}", server.key));

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use mindhost_tests::{Value, json};
+use serde_json::{Value, json};
 
 use crate::{Demo, curl, screen::thousands};
 

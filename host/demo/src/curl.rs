@@ -6,9 +6,16 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail, ensure};
-use mindhost_tests::{Event, Value};
+use serde_json::Value;
 
 const AUTH: &str = r#"-H "Authorization: Bearer $KEY""#;
+
+/// A server-sent event.
+#[derive(Debug)]
+pub(crate) struct Event {
+    pub(crate) name: String,
+    pub(crate) data: Value,
+}
 
 /// Runs lines in a shell that knows `$URL` and `$KEY`.
 pub(crate) struct Curl {
