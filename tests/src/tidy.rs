@@ -138,7 +138,7 @@ fn each_library_has_one_home() {
 
 #[test]
 fn what_is_remembered_changes_through_the_store() {
-    // These write records, keys or facts, nothing of which is ever remembered by `store::Remembered`.
+    // These write records, keys or facts, nothing of which is ever remembered by `store::ReadCache`.
     const RECORDS: &[&str] = &[
         "host/answers/src/answering/",
         "host/core/src/audit/",

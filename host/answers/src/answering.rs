@@ -46,7 +46,7 @@ use crate::{
 };
 use mindhost_base::{
     config,
-    detached_task::Detaching,
+    detached_task::DetachOnDrop,
     error::{Code, Error, Kind, Result},
 };
 use mindhost_catalog::Catalog;
@@ -236,7 +236,7 @@ impl Answering {
         let (reader, task) = self.begin(caller, ask).await?;
         let (opened, mut is_open) = oneshot::channel();
         let tasks = &self.0.parts.tasks;
-        Detaching::new(tasks.track_future(task.run(opened))).await;
+        DetachOnDrop::new(tasks.track_future(task.run(opened))).await;
         if let Ok(Err(error)) = is_open.try_recv() {
             return Err(error);
         }
@@ -254,7 +254,7 @@ impl Answering {
         if ask.store {
             let store = &inner.parts.store;
             store
-                .require_room_to_store(&caller.workspace, &caller.key_id)
+                .check_byte_quota(&caller.workspace, &caller.key_id)
                 .await?;
         }
         let record = prepared.record(caller, &ask);

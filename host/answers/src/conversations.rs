@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_core::auth::{Caller, Role, keys};
-use mindhost_store::{Added, ROW_BYTES, Store, to_json};
+use mindhost_store::{ROW_BYTES, Store, StoredBytes, to_json};
 
 /// A conversation.
 #[derive(Clone, Debug)]
@@ -54,8 +54,8 @@ impl Conversation {
     }
 
     /// Bytes that its key stores.
-    pub fn added(&self, bytes: usize) -> Added {
-        Added::of(&self.workspace_id, &self.key_id, bytes)
+    pub fn added(&self, bytes: usize) -> StoredBytes {
+        StoredBytes::of(&self.workspace_id, &self.key_id, bytes)
     }
 }
 
@@ -286,7 +286,7 @@ impl Conversations {
             key_id,
             ..
         } = conversation;
-        self.store.require_room_to_store(workspace_id, key_id).await
+        self.store.check_byte_quota(workspace_id, key_id).await
     }
 
     /// Removes one message.

@@ -187,9 +187,7 @@ impl Claim {
             ..
         } = &self.request;
         let store = &self.idempotency.store;
-        store
-            .require_room_to_store(workspace_id, &place.key_id)
-            .await
+        store.check_byte_quota(workspace_id, &place.key_id).await
     }
 
     /// Remembers what the request came to, in place of what it came to before.

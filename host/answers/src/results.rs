@@ -30,7 +30,7 @@ use mindhost_core::{datasources::Datasources, minds::Mind, usage::Tally};
 use mindhost_plugin_api::{Call, Connection};
 use mindhost_plugins::{registry::Registry, served};
 use mindhost_sql::guard::Guarded;
-use mindhost_store::{Remembered, Store};
+use mindhost_store::{ReadCache, Store};
 
 /// Runs statements over the datasources of Minds.
 #[derive(Clone)]
@@ -42,7 +42,7 @@ pub struct Results {
     exports: exports::Exports,
     tasks: TaskTracker,
     /// By id of the Mind, with the Mind that it was loaded for.
-    remembered: Arc<Remembered<(Arc<Mind>, Arc<Access>)>>,
+    remembered: Arc<ReadCache<(Arc<Mind>, Arc<Access>)>>,
     verdicts: Arc<verdicts::Verdicts>,
     whole: Arc<whole::Whole>,
 }
@@ -89,7 +89,7 @@ impl Results {
             settings,
             exports: exports::Exports::new(exports_per_key),
             tasks,
-            remembered: Arc::new(Remembered::new(store)),
+            remembered: Arc::new(ReadCache::new(store)),
             verdicts: Arc::default(),
             whole: Arc::default(),
         }

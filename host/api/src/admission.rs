@@ -27,7 +27,7 @@ use super::{
     routes::Rules,
 };
 use mindhost_base::{
-    detached_task::Detaching,
+    detached_task::DetachOnDrop,
     error::{Code, Error, Result},
 };
 use mindhost_core::auth::{Caller, limits::Place};
@@ -70,7 +70,7 @@ pub(super) async fn admit(
     }
     // If the client disconnects, an act goes on to its end and is audited; a shutdown waits for it.
     let answer = tasks.track_future(answer.in_current_span());
-    Detaching::new(answer).await
+    DetachOnDrop::new(answer).await
 }
 
 impl Admission {

@@ -20,7 +20,7 @@ pub fn status(kind: Kind) -> StatusCode {
         Kind::NotFound => StatusCode::NOT_FOUND,
         Kind::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
         Kind::NotAcceptable => StatusCode::NOT_ACCEPTABLE,
-        Kind::TooSlow => StatusCode::REQUEST_TIMEOUT,
+        Kind::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
         Kind::Conflict => StatusCode::CONFLICT,
         Kind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         Kind::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,

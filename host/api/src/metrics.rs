@@ -133,33 +133,33 @@ impl Watched {
                 pool.limit,
             ),
         ];
-        if let Some(room) = self.registry.room() {
+        if let Some(usage) = self.registry.instance_usage() {
             gauges.extend([
                 Gauge::of(
                     "instances",
                     "Instances of plugins that serve or wait for their next use",
-                    room.instances,
+                    usage.instances,
                 ),
                 Gauge::of(
                     "instances_limit",
                     "Instances that there may be",
-                    room.max_instances,
+                    usage.max_instances,
                 ),
                 Gauge::of(
                     "instances_waited_for",
                     "Calls that wait for room for an instance",
-                    room.waiting,
+                    usage.waiting,
                 ),
                 Gauge::of(
                     "instance_memory",
                     "Linear memory of all instances",
-                    room.memory_bytes,
+                    usage.memory_bytes,
                 )
                 .bytes(),
                 Gauge::of(
                     "instance_memory_limit",
                     "Linear memory that all instances may have",
-                    room.max_memory_bytes,
+                    usage.max_memory_bytes,
                 )
                 .bytes(),
             ]);

@@ -105,7 +105,7 @@ async fn trace(
     let client = client(&request, peer.ip(), &observer.proxies);
     request.extensions_mut().insert(ClientAddress(client));
     let span = tracing::info_span!("request", request_id = %id, %method, route, %client);
-    traces::take_up(&span, request.headers());
+    traces::continue_trace(&span, request.headers());
     let noted = span.clone();
     let started = Instant::now();
     async move {
@@ -124,7 +124,7 @@ async fn trace(
         let (time, status) = (started.elapsed(), response.status().as_u16());
         let route = matched.as_ref().map(MatchedPath::as_str);
         observer.meter.answered(&method, route, status, time);
-        traces::note_status(&noted, status);
+        traces::record_status(&noted, status);
         let ms = time.as_secs_f64() * 1e3;
         tracing::info!(status, ms = (ms * 10.0).round() / 10.0, "answered");
         response

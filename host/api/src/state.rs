@@ -200,7 +200,7 @@ impl AppState {
         catalog.start().await?;
         let (space, ending) = (store.clone(), shutdown.ending.clone());
         shutdown.tasks.spawn(async move {
-            ending.run_until_cancelled(space.give_space_back()).await;
+            ending.run_until_cancelled(space.run_vacuum()).await;
         });
         let conversations = Conversations::new(store.clone());
         let results = Results::new(

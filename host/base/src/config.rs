@@ -1,8 +1,7 @@
 //! The settings: built-in defaults ← file ← environment.
 //!
-//! `mindhost.default.toml` is both the documentation and the defaults, so the two cannot disagree. A setting that
-//! it does not name does not exist: a typing error is refused with the nearest name. This is the only place that
-//! reads the environment.
+//! `mindhost.default.toml` is both the documentation and the defaults, so the two cannot disagree. Every setting is in
+//! it: any other name is refused, with the nearest one as a suggestion. Nothing else reads the environment.
 
 mod address;
 mod bounds;
@@ -29,13 +28,13 @@ pub struct Config {
     pub data_dir: PathBuf,
     /// The store; empty means SQLite in the data directory. Holds a password.
     pub database_url: Secret,
-    /// Where plugins are installed from at start.
+    /// Directory of plugin files that the start installs.
     pub plugins_dir: PathBuf,
     /// An operator key that is valid while set; empty means none.
     pub admin_key: Secret,
     /// The HTTP server.
     pub server: Server,
-    /// What one key or workspace may take of the server.
+    /// Limits per key and per workspace.
     pub limits: Limits,
     /// The audit trail.
     pub audit: Audit,
@@ -45,11 +44,11 @@ pub struct Config {
     pub secrets: Secrets,
     /// The plugin runtime.
     pub plugins: Plugins,
-    /// How a version takes the place of another.
+    /// How a new version replaces the active one.
     pub rollouts: Rollouts,
-    /// What plugins may reach.
+    /// Network addresses that plugins may reach.
     pub egress: Egress,
-    /// What file engines may read.
+    /// Directories that file engines may read.
     pub files: Files,
     /// Statements and results.
     pub sql: Sql,
@@ -59,7 +58,7 @@ pub struct Config {
     pub answering: Answering,
     /// Log lines.
     pub log: Log,
-    /// Figures of the host.
+    /// Metrics of the host.
     pub metrics: Metrics,
     /// Traces.
     pub telemetry: Telemetry,
@@ -69,17 +68,17 @@ pub struct Config {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Server {
-    /// Bytes.
+    /// Largest request body in bytes.
     pub body_limit: usize,
-    /// Until the next bytes of a body.
+    /// Longest wait for the next bytes of a request body.
     #[serde(deserialize_with = "values::duration")]
     pub body_idle_timeout: Duration,
-    /// Until its last.
+    /// Longest time for a whole request body.
     #[serde(deserialize_with = "values::duration")]
     pub body_timeout: Duration,
-    /// Connections of clients.
+    /// Open client connections at most.
     pub max_connections: usize,
-    /// From a connection to the head of its first request.
+    /// From the start of a connection to the head of its first request.
     #[serde(deserialize_with = "values::duration")]
     pub first_request_timeout: Duration,
     /// Between two requests of a connection.
@@ -89,29 +88,29 @@ pub struct Server {
     pub cors_origins: Vec<String>,
     /// Gzip where the client asks for it.
     pub compression: bool,
-    /// Proxies whose forwarding headers are believed.
+    /// Proxies whose forwarding headers are trusted.
     #[serde(deserialize_with = "values::networks")]
     pub trusted_proxies: Vec<ipnet::IpNet>,
-    /// Time to end what is under way.
+    /// Time for running requests to end at shutdown.
     #[serde(deserialize_with = "values::duration")]
     pub shutdown_grace: Duration,
 }
 
-/// What one key or workspace may take of the server.
+/// Limits per key and per workspace.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
-    /// Requests a second, over some time; 0 means no limit.
+    /// Sustained requests per second; 0 means no limit.
     pub requests_per_second: u32,
-    /// Requests at once beyond that.
+    /// Requests above that rate at one moment (token bucket).
     pub burst: u32,
-    /// Requests under way; 0 means no limit.
+    /// Requests in flight; 0 means no limit.
     pub concurrent_requests: u32,
-    /// Bytes of whole answers that clients have yet to read; 0 means no limit.
+    /// Bytes of buffered responses that clients have not read yet; 0 means no limit.
     pub unread_bytes_per_key: u64,
-    /// Exports of a key that may run at once; 0 means no limit.
+    /// Concurrent exports of a key; 0 means no limit.
     pub exports_per_key: u32,
-    /// Keys of one workspace that are valid; 0 means no limit.
+    /// Valid keys of one workspace; 0 means no limit.
     pub keys_per_workspace: u32,
     /// Datasources of one workspace; 0 means no limit.
     pub datasources_per_workspace: u32,
@@ -119,7 +118,7 @@ pub struct Limits {
     pub providers_per_workspace: u32,
     /// Minds of one workspace; 0 means no limit.
     pub minds_per_workspace: u32,
-    /// Wrong keys that one address may send in a minute; 0 means no limit.
+    /// Wrong keys per address and minute; 0 means no limit.
     pub failed_logins: u32,
 }
 
@@ -127,7 +126,7 @@ pub struct Limits {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Audit {
-    /// Older entries are deleted.
+    /// Age after which entries are deleted.
     #[serde(deserialize_with = "values::duration")]
     pub retention: Duration,
 }
@@ -136,21 +135,21 @@ pub struct Audit {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Store {
-    /// Connections.
+    /// Size of the connection pool.
     pub max_connections: u32,
-    /// Wait for one of them.
+    /// Longest wait for a connection, and on SQLite for the writer lock.
     #[serde(deserialize_with = "values::duration")]
     pub acquire_timeout: Duration,
     /// Bytes of conversations and responses of one key; 0 means no limit.
     pub max_key_bytes: u64,
-    /// The same of one workspace.
+    /// Bytes of conversations and responses of one workspace; 0 means no limit.
     pub max_workspace_bytes: u64,
-    /// Older conversations and responses are deleted; zero keeps them.
+    /// Age after which conversations and responses are deleted; zero keeps them.
     #[serde(deserialize_with = "values::duration")]
     pub retention: Duration,
-    /// Free disk below which nothing new is stored; 0 means none.
+    /// Free bytes on the disk below which nothing new is stored; 0 turns the check off.
     pub min_free_bytes: u64,
-    /// How safe an SQLite write is.
+    /// Durability of an SQLite write.
     pub synchronous: Synchronous,
 }
 
@@ -158,67 +157,67 @@ pub struct Store {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Secrets {
-    /// Empty means `secrets.key` in the data directory.
+    /// File of the key; empty means `secrets.key` in the data directory.
     pub key_file: PathBuf,
-    /// The key itself, or several; empty means another source.
+    /// The key, or several; empty means another source.
     pub key: Secret,
-    /// A program and its arguments that prints it; empty means another source.
+    /// A program that prints the key, and its arguments; empty means another source.
     pub key_command: Vec<String>,
 }
 
 /// The plugin runtime.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Plugins {
-    /// Empty means `cache` in the data directory.
+    /// Directory of compiled plugins; empty means `cache` in the data directory.
     pub cache_dir: PathBuf,
-    /// Whether only plugins run that a trusted key signed.
+    /// Refuse plugins without a signature of a trusted key.
     pub require_signature: bool,
-    /// Public keys of minisign.
+    /// minisign public keys.
     pub trusted_keys: Vec<TrustedKey>,
     /// Limits of the runtime.
     #[serde(flatten)]
     pub limits: PluginSettings,
 }
 
-/// How a version takes the place of another.
+/// How a new version replaces the active one.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rollouts {
-    /// Datasources or providers that a new version is tried with.
+    /// Datasources or providers that a new version is checked with.
     pub targets: usize,
-    /// For each of them.
+    /// Longest check of one of them.
     #[serde(deserialize_with = "values::duration")]
     pub check_timeout: Duration,
-    /// How long a version is watched after it took over.
+    /// How long a version is watched after the switch.
     #[serde(deserialize_with = "values::duration")]
     pub probation: Duration,
-    /// Faults, as a share of its calls and above those of the old version, that end a trial.
+    /// Share of faulty calls above that of the old version that ends a canary, 0.0 to 1.0.
     pub fault_share: f64,
-    /// How many times as long its calls may take.
+    /// Factor by which its calls may be slower, from 1.0.
     pub slower: f64,
-    /// And this much on top.
+    /// Time by which they may be slower on top of the factor.
     #[serde(deserialize_with = "values::duration")]
     pub slack: Duration,
 }
 
-/// What plugins may reach.
+/// Network addresses that plugins may reach.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Egress {
-    /// This machine itself.
+    /// Loopback addresses.
     pub allow_loopback: Switch,
     /// Private addresses.
     pub allow_private: bool,
-    /// `CIDR:port`; if not empty, nothing else.
+    /// `CIDR:port`; unless empty, only these.
     pub allow: Vec<AddressRule>,
-    /// `CIDR:port`; never.
+    /// `CIDR:port`; never these, whatever else allows them.
     pub deny: Vec<AddressRule>,
-    /// Ports of other protocols that may be reached all the same.
+    /// Ports of other well-known protocols that are allowed nevertheless.
     #[serde(deserialize_with = "values::ports")]
     pub allow_ports: Vec<u16>,
 }
 
-/// What file engines may read.
+/// Directories that file engines may read.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Files {
@@ -230,15 +229,15 @@ pub struct Files {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sql {
-    /// For one statement.
+    /// Default timeout of a statement.
     #[serde(deserialize_with = "values::duration")]
     pub statement_timeout: Duration,
-    /// The longest that a datasource may set.
+    /// The longest timeout that a datasource may set.
     #[serde(deserialize_with = "values::duration")]
     pub statement_timeout_ceiling: Duration,
-    /// Open at once to one datasource.
+    /// Default number of connections to one datasource.
     pub max_connections: u32,
-    /// The most that a datasource may set.
+    /// The largest number that a datasource may set.
     pub max_connections_ceiling: u32,
     /// Longest statement in bytes.
     pub statement_bytes: usize,
@@ -247,21 +246,21 @@ pub struct Sql {
     /// Longest export.
     #[serde(deserialize_with = "values::duration")]
     pub export_timeout: Duration,
-    /// Longest wait for a client that does not read.
+    /// Longest wait for a client that does not read its export.
     #[serde(deserialize_with = "values::duration")]
     pub export_idle_timeout: Duration,
-    /// What becomes of formulas in an export that does not say it itself.
+    /// How a CSV export writes formulas, unless the request says.
     pub csv_formulas: Formulas,
 }
 
-/// What becomes of texts in a CSV file that a spreadsheet would take for formulas.
+/// How a CSV file holds text that a spreadsheet would run as a formula.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Formulas {
-    /// They are written as they are.
+    /// Unchanged.
     #[default]
     Keep,
-    /// They get an apostrophe in front, which makes them texts.
+    /// With an apostrophe in front, which makes it text.
     Escape,
 }
 
@@ -269,18 +268,18 @@ pub enum Formulas {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Catalog {
-    /// Testing a connection and listing tables.
+    /// Timeout for a connection test or a list of tables.
     #[serde(deserialize_with = "values::duration")]
     pub check_timeout: Duration,
-    /// Reading one table's description and statistics.
+    /// Timeout for the description and statistics of one table.
     #[serde(deserialize_with = "values::duration")]
     pub table_timeout: Duration,
-    /// Rows read for the statistics of a table.
+    /// Rows to sample for the statistics of a table.
     pub sample_rows: u64,
-    /// Time spent on them.
+    /// Longest time for the sample.
     #[serde(deserialize_with = "values::duration")]
     pub sample_time: Duration,
-    /// Tables at the same time.
+    /// Tables that a run loads concurrently.
     pub concurrency: usize,
 }
 
@@ -288,14 +287,14 @@ pub struct Catalog {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Answering {
-    /// Calls of tools.
+    /// Tool calls at most.
     pub tool_calls: u32,
-    /// Corrections of failed SQL.
+    /// Failed SQL statements that the model may correct.
     pub repairs: u32,
-    /// From question to end.
+    /// Longest time from the question to the end.
     #[serde(deserialize_with = "values::duration")]
     pub wall_clock: Duration,
-    /// Tokens read and written by the model, over all its turns.
+    /// Tokens that the model reads and writes over all turns.
     pub tokens: u64,
     /// Bytes of text in one answer.
     pub answer_bytes: usize,
@@ -303,16 +302,16 @@ pub struct Answering {
     pub rows_for_model: NonZeroU32,
     /// Earlier messages that the model sees.
     pub history: usize,
-    /// Answers under way a key.
+    /// Concurrent answers of a key.
     pub concurrent_per_key: usize,
-    /// Those of them in the background.
+    /// Concurrent background answers of a key.
     pub background_per_key: usize,
-    /// How long the events of an answer in the background are kept.
+    /// How long the events of a background answer can be replayed.
     #[serde(deserialize_with = "values::duration")]
     pub replay: Duration,
-    /// Bytes of all of them.
+    /// Bytes of all events that can be replayed.
     pub replay_bytes: usize,
-    /// Between two signs of life on a quiet stream.
+    /// Interval of keep-alive comments on a quiet stream.
     #[serde(deserialize_with = "values::duration")]
     pub keep_alive: Duration,
 }
@@ -327,11 +326,11 @@ pub struct Log {
     pub level: String,
 }
 
-/// Figures of the host.
+/// Metrics of the host.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Metrics {
-    /// A listener of their own; empty means none.
+    /// Address of a separate listener; empty means none.
     #[serde(deserialize_with = "values::optional_address")]
     pub listen: Option<SocketAddr>,
 }
@@ -342,9 +341,9 @@ pub struct Metrics {
 pub struct Telemetry {
     /// A collector of OTLP over HTTP; empty means none.
     pub otlp_endpoint: String,
-    /// What this server is called in traces.
+    /// Name of this server in traces.
     pub service_name: String,
-    /// Of hundred requests that no caller's trace decides about, so many are traced.
+    /// Share of requests to trace, in percent. A `traceparent` header overrides it.
     pub sample_percent: u32,
 }
 
@@ -357,7 +356,7 @@ impl Config {
         load::load(load::texts(std::env::vars_os())?)
     }
 
-    /// The settings that hold when nothing is set.
+    /// The default settings.
     ///
     /// # Errors
     /// None, as long as `mindhost.default.toml` names every setting.
@@ -365,7 +364,7 @@ impl Config {
         load::load([])
     }
 
-    /// The settings with this environment in place of the process's own.
+    /// The settings with `vars` in place of the environment of the process.
     ///
     /// # Errors
     /// As [`Config::load`].
@@ -373,7 +372,7 @@ impl Config {
         load::load(vars)
     }
 
-    /// Where compiled plugins are kept.
+    /// Directory of compiled plugins.
     pub fn cache_dir(&self) -> PathBuf {
         match self.plugins.cache_dir.as_os_str().is_empty() {
             true => self.data_dir.join("cache"),
@@ -381,12 +380,12 @@ impl Config {
         }
     }
 
-    /// Where installed plugins are kept.
+    /// Directory of installed plugins.
     pub fn artifacts_dir(&self) -> PathBuf {
         self.data_dir.join("plugins")
     }
 
-    /// Where the key is that encrypts secrets.
+    /// File of the key that encrypts secrets.
     pub fn key_file(&self) -> PathBuf {
         match self.secrets.key_file.as_os_str().is_empty() {
             true => self.data_dir.join("secrets.key"),

@@ -1,4 +1,4 @@
-//! Work that outlives whoever waits for it.
+//! A future that outlives its caller.
 
 use std::{
     pin::Pin,
@@ -8,22 +8,22 @@ use std::{
 use futures_util::future::BoxFuture;
 use tokio::runtime::Handle;
 
-/// Work that its waiter polls, without the cost of a task, and that goes on in a task of its own when the waiter lets
-/// go of it.
-pub struct Detaching<T: Send + 'static>(Option<BoxFuture<'static, T>>);
+/// A future that the caller polls in place, without the cost of a task. If the caller drops it early, it continues in a
+/// task of its own.
+pub struct DetachOnDrop<T: Send + 'static>(Option<BoxFuture<'static, T>>);
 
-impl<T: Send + 'static> Detaching<T> {
-    /// Begins when it is first polled. Work that a shutdown must wait for is tracked by whoever made it.
+impl<T: Send + 'static> DetachOnDrop<T> {
+    /// Wraps a future, which starts at the first poll. If a shutdown must wait for it, the caller tracks it.
     pub fn new(work: impl Future<Output = T> + Send + 'static) -> Self {
         Self(Some(Box::pin(work)))
     }
 }
 
-impl<T: Send + 'static> Future for Detaching<T> {
+impl<T: Send + 'static> Future for DetachOnDrop<T> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
-        // Taken out while it is polled: work that panics ends there and goes nowhere.
+        // Taken out while it is polled: a future that panics is not polled again in a task.
         let Some(mut work) = self.0.take() else {
             return Poll::Pending;
         };
@@ -35,9 +35,9 @@ impl<T: Send + 'static> Future for Detaching<T> {
     }
 }
 
-impl<T: Send + 'static> Drop for Detaching<T> {
+impl<T: Send + 'static> Drop for DetachOnDrop<T> {
     fn drop(&mut self) {
-        // Without a runtime there is nobody to go on with the work; it is dropped as it is.
+        // Without a runtime nothing can continue the work, so it is dropped.
         if let (Some(work), Ok(handle)) = (self.0.take(), Handle::try_current()) {
             handle.spawn(work);
         }
@@ -50,10 +50,10 @@ mod tests {
     use tokio::sync::oneshot;
 
     #[tokio::test]
-    async fn work_goes_on_when_nobody_waits_for_it() {
+    async fn dropped_future_continues_in_a_task() {
         let (begin, begun) = oneshot::channel::<()>();
         let (done, ended) = oneshot::channel();
-        let mut work = Detaching::new(async move {
+        let mut work = DetachOnDrop::new(async move {
             let _ = begun.await;
             let _ = done.send(7);
         });

@@ -1,9 +1,8 @@
 //! The one error type of the host.
 //!
-//! A part of the host that fails says *what* is wrong with a [`Code`]. Each code has one [`Kind`], and
-//! `api/error.rs` is the only place where a kind becomes an HTTP status. Messages are for the person who made
-//! the request: what is wrong, and what to do next. Internal text (SQL of the store, backtraces of a plugin,
-//! credentials) belongs in [`Error::with_source`], which is logged and never sent.
+//! A [`Code`] says *what* failed. Each code has one [`Kind`], and only `error.rs` of the API maps a kind to an HTTP
+//! status. A message is for the person who sent the request: what is wrong, and what to do next. Internal text (SQL of
+//! the store, backtraces of a plugin, credentials) belongs in [`Error::with_source`], which is logged and never sent.
 
 #[cfg(feature = "sqlx")]
 mod store;
@@ -13,7 +12,7 @@ use std::{fmt, sync::Arc, time::Duration};
 /// Shorthand for results of the host.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What sort of failure it is; decides the HTTP status.
+/// The class of a failure, which decides the HTTP status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// 400
@@ -29,7 +28,7 @@ pub enum Kind {
     /// 406
     NotAcceptable,
     /// 408
-    TooSlow,
+    RequestTimeout,
     /// 409
     Conflict,
     /// 413
@@ -40,7 +39,7 @@ pub enum Kind {
     Unprocessable,
     /// 429
     RateLimited,
-    /// 499: the caller went away or asked for it.
+    /// 499: the caller disconnected or cancelled.
     Cancelled,
     /// 500
     Internal,
@@ -52,13 +51,13 @@ pub enum Kind {
     Timeout,
 }
 
-/// Who is at fault when an answer could not be had.
+/// Which component caused a failure.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Blame {
-    /// The component broke the contract, trapped or ran over a limit.
+    /// The plugin broke the contract, trapped or exceeded a limit.
     Plugin,
     /// The database or the model vendor.
     Upstream,
@@ -67,7 +66,7 @@ pub enum Blame {
 }
 
 impl Blame {
-    /// `plugin`, `upstream`, `host`
+    /// The value in responses: `plugin`, `upstream` or `host`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Plugin => "plugin",
@@ -77,11 +76,11 @@ impl Blame {
     }
 }
 
-/// Something that a version of a plugin may do. A refusal lists those that an operator has to accept.
+/// A right of a plugin version. A refusal lists the rights that an operator must accept.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 #[schema(as = PluginRight)]
 pub struct Right {
-    /// The name under which it is accepted.
+    /// The name to accept it by.
     #[schema(example = "http:base_url=https://api.example.com")]
     pub name: String,
     /// What it allows.
@@ -200,7 +199,7 @@ codes! {
     /// The header Accept leaves out what the route answers with.
     NotAcceptable = "not_acceptable", NotAcceptable;
     /// The body came too slowly.
-    BodyTimeout = "body_timeout", TooSlow;
+    BodyTimeout = "body_timeout", RequestTimeout;
     /// The name is taken.
     NameTaken = "name_taken", Conflict;
     /// Something still uses it.
@@ -217,7 +216,7 @@ codes! {
     WrongState = "wrong_state", Conflict;
     /// Several versions of the plugin fit; the message lists them.
     PluginAmbiguous = "plugin_ambiguous", Conflict;
-    /// A rollout of the plugin is under way.
+    /// A rollout of the plugin is running.
     RolloutActive = "rollout_active", Conflict;
     /// The version may do more than the one that it would replace; `rights` lists what.
     RightsNotAccepted = "rights_not_accepted", Conflict;
@@ -263,7 +262,7 @@ codes! {
     Timeout = "timeout", Timeout;
 }
 
-/// A failure, with everything that its answer needs. Boxed, so that a `Result` stays small.
+/// A failure, with everything that the response needs. Boxed, so that a `Result` stays small.
 #[derive(Clone, Debug)]
 pub struct Error(Box<Inner>);
 
@@ -298,7 +297,7 @@ impl Error {
         }))
     }
 
-    /// A fault of ours: the cause is logged, the caller learns only that it happened.
+    /// A fault of this server. The log gets the cause; the caller gets a general message.
     pub fn internal(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self::new(
             Code::Internal,
@@ -308,7 +307,7 @@ impl Error {
         .with_source(source)
     }
 
-    /// The disk of the store is full, or nearly.
+    /// The disk of the store is full or nearly full.
     pub fn storage_full() -> Self {
         Self::new(
             Code::StorageFull,
@@ -319,7 +318,7 @@ impl Error {
         .with_retry_after(Duration::from_secs(60))
     }
 
-    /// Writes the failure and its cause to the log. The cause goes nowhere else.
+    /// Logs the failure and its causes. Nothing else shows the causes.
     pub fn log(&self) {
         let mut causes = Vec::new();
         let mut cause = std::error::Error::source(self);
@@ -337,40 +336,40 @@ impl Error {
         }
     }
 
-    /// An invalid parameter, named.
+    /// `invalid_parameter`, with the name of the parameter.
     pub fn invalid(param: impl Into<String>, message: impl Into<String>) -> Self {
         Self::new(Code::InvalidParameter, message).param(param)
     }
 
-    /// Names the parameter at fault: `tools[0].query`.
+    /// Sets the path of the invalid parameter, such as `tools[0].query`.
     #[must_use]
     pub fn param(mut self, param: impl Into<String>) -> Self {
         self.0.param = Some(param.into());
         self
     }
 
-    /// Says whose fault it is.
+    /// Sets the component at fault.
     #[must_use]
     pub fn blamed(mut self, blame: Blame) -> Self {
         self.0.blame = Some(blame);
         self
     }
 
-    /// Where in the SQL text, in characters from 1.
+    /// Sets the position in the SQL text, in characters from 1.
     #[must_use]
     pub fn with_position(mut self, position: impl Into<Option<u32>>) -> Self {
         self.0.position = position.into();
         self
     }
 
-    /// When to come back.
+    /// Sets the delay for the header `Retry-After`.
     #[must_use]
     pub fn with_retry_after(mut self, delay: impl Into<Option<Duration>>) -> Self {
         self.0.retry_after = delay.into();
         self
     }
 
-    /// The engine's or vendor's own code: an SQLSTATE, an HTTP status.
+    /// Sets the engine's or vendor's own code, such as an SQLSTATE or an HTTP status.
     #[must_use]
     pub fn with_engine_code(mut self, code: impl Into<String>) -> Self {
         let code = code.into();
@@ -378,22 +377,22 @@ impl Error {
         self
     }
 
-    /// The kind that a plugin reported, by its name in the contract: `auth`. For those who test plugins; callers of the
-    /// API learn the code alone.
+    /// Sets the kind that a plugin reported, by its name in the contract (`auth`). For tests of plugins; the API sends
+    /// the code only.
     #[must_use]
     pub fn with_reported(mut self, kind: &'static str) -> Self {
         self.0.reported = Some(kind);
         self
     }
 
-    /// The rights that an operator has to accept first.
+    /// Sets the rights that an operator must accept first.
     #[must_use]
     pub fn with_rights(mut self, rights: Vec<Right>) -> Self {
         self.0.rights = rights;
         self
     }
 
-    /// The cause, for the log only.
+    /// Sets the cause, for the log only.
     #[must_use]
     pub fn with_source(
         mut self,
@@ -413,37 +412,37 @@ impl Error {
         self.0.code.kind()
     }
 
-    /// What to tell the caller.
+    /// The message for the caller.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// The parameter at fault.
+    /// The path of the invalid parameter.
     pub fn param_name(&self) -> Option<&str> {
         self.0.param.as_deref()
     }
 
-    /// Whose fault it is.
+    /// The component at fault.
     pub fn blame(&self) -> Option<Blame> {
         self.0.blame
     }
 
-    /// Where in the SQL text, in characters from 1.
+    /// The position in the SQL text, in characters from 1.
     pub fn position(&self) -> Option<u32> {
         self.0.position
     }
 
-    /// When to come back.
+    /// The delay for the header `Retry-After`.
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after
     }
 
-    /// The kind that a plugin reported, by its name in the contract; none when the host found the failure by itself.
+    /// The kind that a plugin reported, by its name in the contract; none if the host found the failure itself.
     pub fn reported(&self) -> Option<&'static str> {
         self.0.reported
     }
 
-    /// The rights that an operator has to accept first.
+    /// The rights that an operator must accept first.
     pub fn rights(&self) -> &[Right] {
         &self.0.rights
     }
@@ -455,15 +454,15 @@ impl Error {
 }
 
 impl fmt::Display for Error {
-    /// The message on one line, as logs and terminals may have it: an engine's words could otherwise begin a line that
-    /// looks like the host's, or tell a terminal what to do.
+    /// The message with control characters escaped. Otherwise the text of an engine could forge a log line or send
+    /// escape sequences to a terminal.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        on_one_line(f, &self.0.message)
+        write_escaped(f, &self.0.message)
     }
 }
 
 /// Writes a text with its control characters escaped.
-pub fn on_one_line(f: &mut impl fmt::Write, text: &str) -> fmt::Result {
+pub fn write_escaped(f: &mut impl fmt::Write, text: &str) -> fmt::Result {
     text.chars().try_for_each(|c| match c.is_control() {
         true => write!(f, "{}", c.escape_debug()),
         false => f.write_char(c),

@@ -1,5 +1,5 @@
-//! What every part of the server uses: errors, settings, and rules for names. It knows nothing of plugins, SQL, the store
-//! or HTTP.
+//! What every crate of the server shares: the error type, the settings and the rules for names. It never opens a
+//! connection and knows nothing of plugins, SQL or HTTP.
 
 pub mod config;
 pub mod detached_task;

@@ -1,11 +1,11 @@
-//! What resources may be called.
+//! Rules for the names of resources.
 
 mod characters;
 
 use crate::error::{Error, Result};
-use characters::{at_a_glance, is_disguise, is_hidden, mixes_alphabets};
+use characters::{is_confusable, is_hidden, mixes_scripts, skeleton};
 
-/// Refuses a name that is not `[A-Za-z][A-Za-z0-9_-]{0,63}`, which Minds and providers have. `of` says whose it is.
+/// Checks the name of a Mind or provider: `[A-Za-z][A-Za-z0-9_-]{0,63}`. `of` is the kind of resource, for the message.
 pub fn check(of: &str, name: &str) -> Result<()> {
     match is_made_of(name, b"_-", 64) {
         true => Ok(()),
@@ -18,40 +18,41 @@ pub fn check(of: &str, name: &str) -> Result<()> {
     }
 }
 
-/// Refuses a name that is not `[A-Za-z][A-Za-z0-9_]{0,61}`, which datasources have: it must be usable in SQL without
-/// quoting.
+/// Checks the name of a datasource: `[A-Za-z][A-Za-z0-9_]{0,61}`, so that SQL can use it without quotes.
 pub fn check_datasource(name: &str) -> Result<()> {
     match is_made_of(name, b"_", 62) {
         true => Ok(()),
         false => Err(Error::invalid(
             "name",
-            "the name of a datasource begins with a letter, goes on with letters, digits and _, and has at most 62 characters",
+            "the name of a datasource must begin with a letter, contain only letters, digits and _, and be at most 62 \
+             characters long",
         )),
     }
 }
 
-/// What the audit trail calls the key of the settings; no other key may be called so.
+/// The name of the key from the settings in the audit trail. No other key may have it.
 pub const CONFIGURED_KEY: &str = "MINDHOST_ADMIN_KEY";
 
-/// Refuses a name for people that could not be read, or be taken for another: without a visible character, longer than
-/// 100, with characters that are not shown or turn the order of the text round, with forms of letters that stand for others,
-/// with letters of alphabets that look alike, or the name of the configured key. `of` says whose it is.
-pub fn check_free(of: &str, name: &str) -> Result<()> {
+/// Checks a display name, such as that of a key: 1 to 100 visible characters, and no look-alike of another name.
+/// Refuses characters that are invisible or change the direction of text, confusable forms of letters, a mix of scripts
+/// whose letters look alike, and the name of the configured key. `of` is the kind of resource, for the message.
+pub fn check_display_name(of: &str, name: &str) -> Result<()> {
     let problem = if name.trim().is_empty() || name.chars().count() > 100 {
-        "has 1 to 100 characters".to_owned()
+        "must have 1 to 100 characters".to_owned()
     } else if let Some(hidden) = name.chars().find(|char| is_hidden(*char)) {
         format!(
-            "is one line of visible text: leave out {}, and other characters that are not seen or turn the direction of text",
+            "must be one line of visible text: remove {} and any other character that is invisible or changes the direction \
+             of text",
             code_point(hidden)
         )
-    } else if let Some(disguise) = name.chars().find(|char| is_disguise(*char)) {
+    } else if let Some(confusable) = name.chars().find(|char| is_confusable(*char)) {
         format!(
             "must not contain {}, which looks like another character; use the plain letter or sign",
-            code_point(disguise)
+            code_point(confusable)
         )
-    } else if mixes_alphabets(name) {
+    } else if mixes_scripts(name) {
         "must not mix letters of alphabets that look alike, such as Latin and Cyrillic; use one of them".to_owned()
-    } else if at_a_glance(name) == at_a_glance(CONFIGURED_KEY) {
+    } else if skeleton(name) == skeleton(CONFIGURED_KEY) {
         format!("must not look like {CONFIGURED_KEY}, the key of the settings; choose another name")
     } else {
         return Ok(());
@@ -66,16 +67,17 @@ fn code_point(char: char) -> String {
     format!("U+{:04X}", u32::from(char))
 }
 
-/// A name as a terminal may show it, whenever and by whomever it was stored.
-pub fn shown(name: &str) -> String {
-    let mut shown = String::with_capacity(name.len());
+/// Escapes invisible characters, so that a terminal can show a name from the store: rows of earlier versions may have
+/// them.
+pub fn escaped(name: &str) -> String {
+    let mut escaped = String::with_capacity(name.len());
     for char in name.chars() {
         match is_hidden(char) {
-            true => shown.extend(char.escape_unicode()),
-            false => shown.push(char),
+            true => escaped.extend(char.escape_unicode()),
+            false => escaped.push(char),
         }
     }
-    shown
+    escaped
 }
 
 fn is_made_of(name: &str, signs: &[u8], longest: usize) -> bool {
@@ -90,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_begin_with_a_letter_and_are_at_most_64_long() {
+    fn mind_name_begins_with_letter_and_has_at_most_64_characters() {
         for good in ["a", "Sales-2024_x", &"a".repeat(64)] {
             assert!(check("Mind", good).is_ok(), "{good}");
         }
@@ -100,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_for_people_is_one_line_of_visible_text() {
+    fn display_name_is_one_line_of_visible_text() {
         for good in [
             "a",
             "Bericht für Zoë",
@@ -115,8 +117,8 @@ mod tests {
             "admin key of Mindhost",
             &"ä".repeat(100),
         ] {
-            assert!(check_free("key", good).is_ok(), "{good}");
-            assert_eq!(shown(good), good);
+            assert!(check_display_name("key", good).is_ok(), "{good}");
+            assert_eq!(escaped(good), good);
         }
         for bad in [
             "",
@@ -147,13 +149,13 @@ mod tests {
             "M1NDH0ST_ADMIN_KEY",
             &"a".repeat(101),
         ] {
-            assert!(check_free("key", bad).is_err(), "{bad:?}");
+            assert!(check_display_name("key", bad).is_err(), "{bad:?}");
         }
-        assert_eq!(shown("a\u{1b}[2J\u{202e}"), "a\\u{1b}[2J\\u{202e}");
+        assert_eq!(escaped("a\u{1b}[2J\u{202e}"), "a\\u{1b}[2J\\u{202e}");
     }
 
     #[test]
-    fn names_of_datasources_are_those_that_sql_takes_unquoted() {
+    fn datasource_name_needs_no_quotes_in_sql() {
         for good in ["a", "Sales_2024", &"a".repeat(62)] {
             assert!(check_datasource(good).is_ok(), "{good}");
         }

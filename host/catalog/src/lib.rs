@@ -1,8 +1,8 @@
-//! The catalog: which tables a datasource has, their columns, keys and statistics, and the runs that load them.
+//! The catalog of a datasource (tables, columns, keys and statistics), and the runs that load it. A read never waits
+//! for an engine and never starts a query per table.
 //!
-//! Reading never waits for an engine: it shows what is stored. Loading is the work of *runs*, which are stored,
-//! survive a crash and are worked off in the background (`runs`). What a request comes to is decided in
-//! `plan`, without any database; what a run does is in `load`.
+//! Reads return what is stored. *Runs* load the catalog: they are stored, survive a crash and execute in the background
+//! (`runs`). `plan` decides without a database which runs a request starts or joins; `load` is the work of a run.
 
 mod load;
 mod names;
@@ -44,10 +44,10 @@ pub use types::{
     Table, TableStatus,
 };
 
-/// Where the catalog finds the engine of a datasource.
+/// Finds the engine of a datasource.
 #[async_trait]
 pub trait Engines: Send + Sync {
-    /// The connector that serves the datasource, and what to point it at.
+    /// The connector of the datasource, and its target.
     async fn engine(
         &self,
         workspace: &str,
@@ -66,19 +66,19 @@ impl Engines for Datasources {
     }
 }
 
-/// A datasource, as far as the catalog needs to know it.
+/// A datasource, for the catalog.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
     /// Workspace.
     pub workspace: &'a str,
     /// Id.
     pub id: &'a str,
-    /// The tables that the one who asks may see and change; `None` means all. Others do not exist for him.
+    /// The tables that the caller may see and change; `None` means all. Other tables are hidden.
     pub seen: Option<&'a [TableRef]>,
 }
 
 impl<'a> Source<'a> {
-    /// The same for someone who sees these tables alone.
+    /// The same, for a caller who sees only these tables.
     #[must_use]
     pub fn limited_to(self, seen: Option<&'a [TableRef]>) -> Self {
         Self { seen, ..self }
@@ -105,49 +105,49 @@ impl<'a> From<&'a Datasource> for Source<'a> {
     }
 }
 
-/// Which tables of a catalog to show.
+/// Which tables of a catalog to return.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Filter<'a> {
-    /// Those of a Mind; `None` means all.
+    /// The tables of a Mind; `None` means all.
     pub selection: Option<&'a [TableRef]>,
-    /// Those with this text in a name or description.
+    /// A text that must be in a name or description.
     pub search: Option<&'a str>,
 }
 
-/// A catalog to show.
+/// Tables of a catalog and its status.
 #[derive(Clone, Debug)]
-pub struct Shown {
-    /// By schema and name.
+pub struct CatalogPage {
+    /// Sorted by schema and name.
     pub tables: Vec<Table>,
-    /// Of the datasource.
+    /// The status of the datasource.
     pub status: Status,
 }
 
-/// The catalogs of all datasources. Cheap to share; [`Catalog::start`] sets the runs going.
+/// The catalogs of all datasources. [`Catalog::start`] starts the runs.
 pub struct Catalog {
     store: CatalogStore,
     runner: Arc<Runner>,
 }
 
 impl Catalog {
-    /// Over a store and the engines; nothing runs yet. Runs end early when `ending` is cancelled, and are resumed
-    /// at the next start, here or elsewhere; `tasks` counts what is under way.
+    /// A catalog over a store and the engines, without running tasks. `shutdown` interrupts the runs, which resume at
+    /// the next start of this or another host; `tasks` tracks them.
     pub fn new(
         store: Store,
         engines: Arc<dyn Engines>,
         settings: config::Catalog,
-        ending: CancellationToken,
+        shutdown: CancellationToken,
         tasks: TaskTracker,
     ) -> Self {
         let store = CatalogStore::new(store);
-        let runner = Runner::new(store.clone(), engines, settings, ending, tasks);
+        let runner = Runner::new(store.clone(), engines, settings, shutdown, tasks);
         Self {
             store,
             runner: Arc::new(runner),
         }
     }
 
-    /// Starts working on runs, beginning with those that a former process left.
+    /// Starts to execute runs, first those of an earlier process.
     ///
     /// # Errors
     /// When the store fails.
@@ -155,12 +155,12 @@ impl Catalog {
         self.runner.start().await
     }
 
-    /// The catalog as it is stored.
+    /// The stored catalog.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn show(&self, source: Source<'_>, filter: Filter<'_>) -> Result<Shown> {
-        // First the status: a run that is over by then has left nothing for the tables to come.
+    pub async fn show(&self, source: Source<'_>, filter: Filter<'_>) -> Result<CatalogPage> {
+        // Status first: if the run has ended by then, the tables are complete.
         let status = self.status(source.id).await?;
         let status = match source.seen {
             None => status,
@@ -178,10 +178,10 @@ impl Catalog {
             let words: Vec<&str> = search.split_whitespace().collect();
             tables.retain(|table| search::mentions(table, &words));
         }
-        Ok(Shown { tables, status })
+        Ok(CatalogPage { tables, status })
     }
 
-    /// How far the catalog of one datasource has got.
+    /// The status of one datasource's catalog.
     ///
     /// # Errors
     /// When the store fails.
@@ -190,7 +190,7 @@ impl Catalog {
         Ok(self.statuses(&ids).await?.of([datasource_id]))
     }
 
-    /// How far the catalogs of several datasources have got.
+    /// The status of several datasources' catalogs.
     ///
     /// # Errors
     /// When the store fails.
@@ -199,7 +199,7 @@ impl Catalog {
         Ok(Statuses::new(runs))
     }
 
-    /// Stores which tables a datasource has. Called when it is made or pointed elsewhere.
+    /// Stores the list of a datasource's tables. Called when a datasource is created or its connection changes.
     ///
     /// # Errors
     /// When the store fails.
@@ -209,8 +209,8 @@ impl Catalog {
             .await
     }
 
-    /// The tables that names in a request mean. A name that the stored list does not have may be that of a new
-    /// table, so the engine is asked for its list then, and only then.
+    /// Resolves table names of a request. Asks the engine for its list only if a name is not in the stored one, because
+    /// it may be a new table.
     ///
     /// # Errors
     /// `unknown_table`, `ambiguous_table`; or when the store fails.
@@ -219,11 +219,11 @@ impl Catalog {
         Ok(found.into_iter().map(|table| table.table).collect())
     }
 
-    /// Starts a run, or joins those that do the same already. Gives what to wait for.
+    /// Starts a run, or joins running ones that do the same. Returns the runs to wait for.
     ///
     /// # Errors
     /// `unknown_table`, `ambiguous_table`, `mind_datasource_relationship_required`, `run_active`; `forbidden` without
-    /// names for someone who does not see all tables; or when the store fails.
+    /// names for a caller who does not see all tables; or when the store fails.
     pub async fn refresh(
         &self,
         source: Source<'_>,
@@ -245,7 +245,7 @@ impl Catalog {
         self.request(source, mode, asked.as_ref()).await
     }
 
-    /// Loads tables by name, whether they were loaded before or not.
+    /// Loads tables by name, even if they are loaded.
     ///
     /// # Errors
     /// As [`Self::refresh`].
@@ -255,8 +255,8 @@ impl Catalog {
         self.request(source, Mode::All, Some(&asked)).await
     }
 
-    /// Starts loading what was never loaded of a Mind's tables; `selection` as the Mind has it, `None` for all.
-    /// Called when a Mind is made or gets another datasource.
+    /// Starts to load the tables of a Mind that were never loaded; `selection` as in the Mind, `None` for all.
+    /// Called when a Mind is created or gets another datasource.
     ///
     /// # Errors
     /// When the store fails.
@@ -268,7 +268,7 @@ impl Catalog {
         let tables = self.store.tables(source.id).await?;
         let selection: Option<HashSet<&TableRef>> = selection.map(|tables| tables.iter().collect());
         if tables.is_empty() && selection.is_none() {
-            // The datasource was made without a look at it: list it now.
+            // The datasource was created without a list of its tables.
             self.request(source, Mode::MissingOnly, None).await?;
             return Ok(());
         }
@@ -283,20 +283,20 @@ impl Catalog {
         Ok(())
     }
 
-    /// Waits until the runs are over, at most `patience`.
+    /// Waits until the runs end, at most `timeout`.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn wait(&self, started: &Started, patience: Duration) -> Result<()> {
+    pub async fn wait(&self, started: &Started, timeout: Duration) -> Result<()> {
         self.runner
-            .wait(&started.runs, Instant::now() + patience)
+            .wait(&started.runs, Instant::now() + timeout)
             .await
     }
 
-    /// Stops every run of a datasource, down to the engine. Without one nothing happens.
+    /// Cancels every run of a datasource, and its statement in the engine. Succeeds if there is none.
     ///
     /// # Errors
-    /// `forbidden` for someone who does not see all tables; or when the store fails.
+    /// `forbidden` for a caller who does not see all tables; or when the store fails.
     pub async fn cancel(&self, source: Source<'_>) -> Result<Started> {
         source.require_all()?;
         let runs = self.store.request_cancel(source.id).await?;
@@ -304,7 +304,7 @@ impl Catalog {
         Ok(Started { runs })
     }
 
-    /// The entry that a name in a path means, with columns and keys.
+    /// The table of a name in a path, with columns and keys.
     ///
     /// # Errors
     /// `table_not_found`, `ambiguous_table`; or when the store fails.
@@ -315,7 +315,7 @@ impl Catalog {
         Ok(table)
     }
 
-    /// Sets the description of a table; `None` clears it, and it stays cleared. Gives the table.
+    /// Sets the description of a table; `None` clears it for good. Returns the table.
     ///
     /// # Errors
     /// As [`Self::table`].
@@ -332,7 +332,7 @@ impl Catalog {
         self.table(source, &entry.table.to_string()).await
     }
 
-    /// Sets the description of a column; `None` clears it, and it stays cleared. Gives the column.
+    /// Sets the description of a column; `None` clears it for good. Returns the column.
     ///
     /// # Errors
     /// `column_not_found`, and as [`Self::table`].
@@ -359,7 +359,7 @@ impl Catalog {
         found.ok_or_else(missing)
     }
 
-    /// Deletes all that is stored of a table. The source has it still, so it can be loaded again.
+    /// Deletes the stored columns and keys of a table. It stays listed, so it can be loaded again.
     ///
     /// # Errors
     /// As [`Self::table`].
@@ -368,10 +368,10 @@ impl Catalog {
         self.store.delete_tables(&[entry.id]).await
     }
 
-    /// Deletes all that is stored of a datasource's tables, and its runs: it was never loaded then.
+    /// Deletes a datasource's stored tables and runs, as if it was never loaded.
     ///
     /// # Errors
-    /// `forbidden` for someone who does not see all tables; or when the store fails.
+    /// `forbidden` for a caller who does not see all tables; or when the store fails.
     pub async fn delete_all(&self, source: Source<'_>) -> Result<()> {
         source.require_all()?;
         let runs = self.store.request_cancel(source.id).await?;
@@ -379,8 +379,8 @@ impl Catalog {
         self.store.delete_all(source.id).await
     }
 
-    /// The tables of a datasource that a statement may name; `selection` as the Mind has it, `None` for all.
-    /// Tables that vanished from the source are left out.
+    /// The tables of a datasource that a statement may name; `selection` as in the Mind, `None` for all. Without tables
+    /// that are missing in the source.
     ///
     /// # Errors
     /// When the store fails.
@@ -429,7 +429,7 @@ impl Catalog {
         ))
     }
 
-    /// The tables that the one who asks may see.
+    /// The tables that the caller may see.
     async fn tables(&self, source: Source<'_>) -> Result<Vec<Table>> {
         let mut tables = self.store.tables(source.id).await?;
         if let Some(seen) = source.seen {
@@ -439,7 +439,7 @@ impl Catalog {
         Ok(tables)
     }
 
-    /// Reads columns and keys. A foreign key to a table that the one who asks does not see is left out.
+    /// Reads columns and keys, without foreign keys to tables that the caller does not see.
     async fn fill(&self, source: Source<'_>, tables: &mut [Table]) -> Result<()> {
         self.store.fill(tables).await?;
         if let Some(seen) = source.seen {
@@ -471,7 +471,7 @@ impl Catalog {
 
     async fn resolve_entries(&self, source: Source<'_>, wanted: &[String]) -> Result<Vec<Table>> {
         match pick(self.tables(source).await?, wanted) {
-            // A new table is none of those that a limited key sees.
+            // A caller with limited tables does not see new ones.
             Err(error) if error.code() == Code::UnknownTable && source.seen.is_none() => {}
             decided => return decided,
         }
@@ -481,7 +481,7 @@ impl Catalog {
                     .store_list(source.workspace, source.id, &listed)
                     .await?
             }
-            // The stored list is all there is to go by then.
+            // Without the engine, use the stored list.
             Err(error) => {
                 tracing::debug!(%error, datasource = source.id, "the table list could not be renewed")
             }

@@ -1,4 +1,4 @@
-//! The work of one run: list the tables, describe them, learn what their values are like.
+//! The work of one run: list the tables, describe them, and get statistics.
 
 use std::collections::HashMap;
 
@@ -19,84 +19,84 @@ use mindhost_plugin_api::{
     Call, Connection, Connector, StatisticsOptions, TableInfo, TableRef, Target,
 };
 
-/// Tables that an engine is asked to describe at once.
-const DESCRIBED_AT_ONCE: usize = 50;
+/// Tables per call of `describe_tables`.
+const TABLES_PER_CALL: usize = 50;
 
-/// Tables of so few rows are read whole without a second thought.
+/// Rows up to which a table is always sampled to its end.
 const SMALL: u64 = 10_000;
 
 /// How the work on a run ended.
 #[derive(Debug)]
-pub enum Ended {
-    /// Every table was tried.
+pub enum RunOutcome {
+    /// The run tried every table.
     Finished,
-    /// Stopped: on request, or because the server ends.
+    /// Cancelled by a request or a shutdown.
     Cancelled,
-    /// The run is over, gone, or another host's; nothing more may be written.
+    /// The run has ended, was deleted, or belongs to another host. It must not write.
     Lost,
-    /// The engine could not be worked with at all.
+    /// The engine failed.
     Failed(Error),
 }
 
-/// What the work needs.
+/// Loads the tables of one run.
 pub struct Loader<'a> {
-    /// Where results go.
+    /// The store of the results.
     pub store: &'a CatalogStore,
-    /// Where engines come from.
+    /// Finds the engine.
     pub engines: &'a dyn Engines,
-    /// Bounds.
+    /// Limits.
     pub settings: &'a config::Catalog,
-    /// Name of this host.
+    /// Id of this host.
     pub host: &'a str,
     /// The run.
     pub run: &'a Run,
-    /// Stops the work, down to the engine.
+    /// Cancels the work, and its statement in the engine.
     pub cancel: &'a CancellationToken,
 }
 
-/// A table that the run took.
+/// Id and name of a table of the run.
 type Entry = (String, TableRef);
 
-/// Why work stops early.
-enum Stop {
+/// Why the work ends early.
+enum Abort {
     Cancelled,
     Lost,
     Failed(Error),
 }
 
-impl From<Error> for Stop {
+impl From<Error> for Abort {
     fn from(error: Error) -> Self {
         match error.kind() {
-            Kind::Cancelled => Stop::Cancelled,
-            _ => Stop::Failed(error),
+            Kind::Cancelled => Abort::Cancelled,
+            _ => Abort::Failed(error),
         }
     }
 }
 
-/// What became of one table.
+/// The result of one table.
 enum Outcome {
     Loaded(Box<Loaded>),
     Failed(Error),
-    /// The source does not have it any more.
+    /// The source no longer has it.
     Gone,
 }
 
 impl Loader<'_> {
-    /// Does the work.
-    pub async fn load(&self) -> Ended {
+    /// Executes the run.
+    pub async fn load(&self) -> RunOutcome {
         if self.run.cancel_requested {
-            return Ended::Cancelled;
+            return RunOutcome::Cancelled;
         }
         match self.work().await {
-            Ok(()) => Ended::Finished,
-            _ if self.cancel.is_cancelled() => Ended::Cancelled,
-            Err(Stop::Cancelled) => Ended::Cancelled,
-            Err(Stop::Lost) => Ended::Lost,
-            Err(Stop::Failed(error)) => Ended::Failed(error),
+            Ok(()) => RunOutcome::Finished,
+            _ if self.cancel.is_cancelled() => RunOutcome::Cancelled,
+            Err(Abort::Cancelled) => RunOutcome::Cancelled,
+            Err(Abort::Lost) => RunOutcome::Lost,
+            Err(Abort::Failed(error)) => RunOutcome::Failed(error),
         }
     }
 
-    async fn work(&self) -> Result<(), Stop> {
+    async fn work(&self) -> Result<(), Abort> {
         let source = Source {
             workspace: &self.run.workspace,
             id: &self.run.datasource_id,
@@ -120,11 +120,11 @@ impl Loader<'_> {
                 .apply_listing(self.run, self.host, &listed)
                 .await?
             {
-                return Err(Stop::Lost);
+                return Err(Abort::Lost);
             }
         }
         let entries = self.store.unfinished(&self.run.id).await?;
-        for entries in entries.chunks(DESCRIBED_AT_ONCE) {
+        for entries in entries.chunks(TABLES_PER_CALL) {
             engine.load_chunk(entries).await?;
         }
         Ok(())
@@ -146,8 +146,8 @@ impl Engine<'_> {
         )
     }
 
-    /// Describes some tables in one go, then learns their statistics, several at a time.
-    async fn load_chunk(&self, entries: &[Entry]) -> Result<(), Stop> {
+    /// Describes some tables in one call, then gets their statistics, several concurrently.
+    async fn load_chunk(&self, entries: &[Entry]) -> Result<(), Abort> {
         let described = self.describe_chunk(entries).await?;
         let at_once = usize::try_from(self.target.max_connections).unwrap_or(usize::MAX);
         let at_once = at_once.min(self.loader.settings.concurrency).max(1);
@@ -158,19 +158,19 @@ impl Engine<'_> {
             self.load_table(entry.clone(), info)
         };
         // All of them are heard even when one stops the work: each ends its own calls in good order then.
-        let outcomes: Vec<Result<(), Stop>> = stream::iter(entries.iter().map(load))
+        let outcomes: Vec<Result<(), Abort>> = stream::iter(entries.iter().map(load))
             .buffer_unordered(at_once)
             .collect()
             .await;
         outcomes.into_iter().collect()
     }
 
-    /// `None` when the engine could not describe them together: then each is described by itself, so that one
-    /// bad table does not take others with it.
+    /// Describes tables in one call. `None` if that fails: then each is described alone, so that one bad table does not
+    /// fail the others.
     async fn describe_chunk(
         &self,
         entries: &[Entry],
-    ) -> Result<Option<HashMap<TableRef, TableInfo>>, Stop> {
+    ) -> Result<Option<HashMap<TableRef, TableInfo>>, Abort> {
         let call = self.call();
         // An engine that cannot be connected fails the run, not table after table.
         let mut connection = match self.connector.connect(self.target, &call).await {
@@ -187,20 +187,20 @@ impl Engine<'_> {
                     .map(|info| (info.table.clone(), info))
                     .collect(),
             )),
-            Err(error) if error.kind() == Kind::Cancelled => Err(Stop::Cancelled),
+            Err(error) if error.kind() == Kind::Cancelled => Err(Abort::Cancelled),
             Err(error) => {
-                tracing::debug!(%error, run = self.loader.run.id, "tables are described one by one");
+                tracing::debug!(%error, run = self.loader.run.id, "describing tables one by one");
                 Ok(None)
             }
         }
     }
 
-    /// `described`: not yet, or with what came of it.
+    /// Loads one table. `described` is the result of an earlier call, if any.
     async fn load_table(
         &self,
         (id, table): Entry,
         described: Option<Option<TableInfo>>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), Abort> {
         let Loader {
             store,
             run,
@@ -209,7 +209,7 @@ impl Engine<'_> {
             ..
         } = *self.loader;
         if cancel.is_cancelled() {
-            return Err(Stop::Cancelled);
+            return Err(Abort::Cancelled);
         }
         store.begin_table(run, &id).await?;
         let mut outcome = self.read_table(&table, described.clone()).await;
@@ -220,11 +220,11 @@ impl Engine<'_> {
         let alive = match outcome {
             Outcome::Loaded(loaded) => store.table_loaded(run, host, &id, &loaded).await?,
             Outcome::Gone => {
-                let reason = "the source has no such table any more";
+                let reason = "the source no longer has this table";
                 store.table_failed(run, host, &id, reason, true).await?
             }
             Outcome::Failed(error) if error.kind() == Kind::Cancelled => {
-                return Err(Stop::Cancelled);
+                return Err(Abort::Cancelled);
             }
             Outcome::Failed(error) => {
                 tracing::info_span!("table", run = run.id, %table).in_scope(|| error.log());
@@ -233,7 +233,7 @@ impl Engine<'_> {
                     .await?
             }
         };
-        if alive { Ok(()) } else { Err(Stop::Lost) }
+        if alive { Ok(()) } else { Err(Abort::Lost) }
     }
 
     async fn read_table(&self, table: &TableRef, described: Option<Option<TableInfo>>) -> Outcome {
@@ -280,7 +280,7 @@ impl Engine<'_> {
         }))
     }
 
-    /// The engine's own statistics. An engine that fails here is as good as one that has none.
+    /// The engine's statistics. A failure counts as none.
     async fn of_engine(
         &self,
         connection: &mut dyn Connection,
@@ -323,8 +323,8 @@ impl Engine<'_> {
     }
 }
 
-/// Whether the engine's statistics are worth more than a look of our own. Of small tables they often leave a
-/// column without any value, and looking is cheap and exact there.
+/// Whether the engine's statistics are better than a sample. For small tables they often have no values, and a sample
+/// is cheap and exact.
 fn is_enough(info: &TableInfo, known: &HashMap<String, Statistics>) -> bool {
     let says_nothing = |one: &Statistics| {
         one.null_percentage < 100.0 && one.max_value.is_empty() && one.most_common_values.is_none()
@@ -332,7 +332,7 @@ fn is_enough(info: &TableInfo, known: &HashMap<String, Statistics>) -> bool {
     info.row_count.is_none_or(|rows| rows > SMALL) || !known.values().any(says_nothing)
 }
 
-/// Whether the same may well work a moment later: a connection that broke, a plugin that was just replaced.
+/// Whether an error is transient: a broken connection, or a plugin that was just replaced.
 fn is_passing(error: &Error) -> bool {
     matches!(error.kind(), Kind::Unavailable | Kind::BadGateway)
 }

@@ -1,4 +1,4 @@
-//! What a caller calls a table: `schema.table`, or the bare name where it is unique.
+//! Resolves the names of tables in requests: `schema.table`, or a unique bare name.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use super::types::ambiguous;
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_plugin_api::TableRef;
 
-/// The tables of a datasource by every name that fits them. Names are compared exactly, as the engine spells them.
+/// The tables of a datasource, by full and bare name. Names are compared exactly.
 pub struct Names<'a> {
     full: HashMap<String, usize>,
     bare: HashMap<&'a str, Vec<usize>>,
@@ -14,7 +14,7 @@ pub struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// Over these tables; indexes that come out are into this slice.
+    /// The names of these tables. Results are indexes into the slice.
     pub fn new(tables: &'a [TableRef]) -> Self {
         let mut bare: HashMap<&str, Vec<usize>> = HashMap::new();
         let mut full = HashMap::new();
@@ -25,8 +25,8 @@ impl<'a> Names<'a> {
         Self { full, bare, tables }
     }
 
-    /// The table of that name; `None` when there is none. The full name goes first: in a schema-less engine a
-    /// table may itself be called `a.b`.
+    /// The table of a name; `None` if there is none. Tries the full name first: in an engine without schemas a table
+    /// may have the name `a.b`.
     ///
     /// # Errors
     /// `ambiguous_table` with the candidates.

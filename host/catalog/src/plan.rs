@@ -1,32 +1,32 @@
-//! What a request for a run comes to: which tables it takes, and which runs under way it joins.
+//! Plans a request for a run: which tables a new run takes, and which active runs the request joins.
 
 use std::collections::HashSet;
 
 use super::types::{Mode, Run, Table, TableStatus};
 use mindhost_base::error::{Code, Error, Result};
 
-/// What to do. Nothing to start and nothing to join means that there is nothing to load.
+/// The plan. Empty if there is nothing to load.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Plan {
     /// A run to start.
     pub start: Option<Start>,
-    /// Runs under way that do a part of what was asked.
+    /// Active runs that do a part of the request.
     pub joined: Vec<String>,
 }
 
 /// A run to start.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Start {
-    /// Whether it lists the source first.
+    /// Whether it lists the tables of the source first.
     pub whole: bool,
-    /// Ids of the tables that it takes at once.
+    /// Ids of the tables that it takes at its start.
     pub tables: Vec<String>,
 }
 
-/// Decides. `asked` holds ids of tables, `None` means the whole datasource; `active` the runs that are not over.
+/// Plans a request. `asked` holds ids of tables, `None` means the whole datasource; `active` holds the active runs.
 ///
 /// # Errors
-/// `run_active` when a run holds what `force` wants to delete.
+/// `run_active` when a run has tables that `force` would delete.
 pub fn plan(
     mode: Mode,
     asked: Option<&HashSet<String>>,
@@ -69,7 +69,7 @@ pub fn plan(
     Ok(Plan { start, joined })
 }
 
-/// Whether a run in mode `mode` takes a table that no active run holds.
+/// Whether a run of this mode takes a table that no active run has.
 pub fn takes(mode: Mode, named: bool, table: &Table) -> bool {
     match mode {
         Mode::MissingOnly => !table.missing && table.loaded_at.is_none(),
@@ -155,7 +155,7 @@ mod tests {
         }
     }
 
-    /// Whether a run starts and is a whole one, the tables that it takes, the runs that are joined.
+    /// Expects: whether a run starts and lists the source, its tables, the joined runs.
     type Expected<'a> = (Option<bool>, &'a [&'a str], &'a [&'a str]);
 
     fn check(

@@ -1,8 +1,7 @@
-//! Working off runs: in the background, a bounded number at a time, each claimed by one host.
+//! Executes runs in the background, a bounded number at a time, each claimed by one host.
 //!
-//! A run that a host left (killed, or shut down) is taken up again, here or by another host on the same store,
-//! where it was left: a table is either done or not. A host that works on a run says so every few seconds;
-//! silence for longer means that it is gone.
+//! If a host is killed or shut down, it or another host of the same store resumes its runs after the last finished
+//! table. A host sends heartbeats for its runs; without them its claims expire.
 
 use std::{
     collections::HashMap,
@@ -20,8 +19,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     Engines, Source,
-    load::{Ended, Loader},
-    store::{Beat, CatalogStore},
+    load::{Loader, RunOutcome},
+    store::{CatalogStore, Heartbeat},
     types::{Run, RunStatus, Status},
 };
 use mindhost_base::{
@@ -32,39 +31,39 @@ use mindhost_base::{
 use mindhost_plugin_api::{Call, TableRef};
 use mindhost_store::{new_id, now};
 
-/// Runs that this host works on at the same time.
-const AT_ONCE: usize = 4;
-/// How often a host says that it still works on a run.
-const BEAT: Duration = Duration::from_secs(2);
-/// After so long without that, another host may take the run.
-const SILENCE: Duration = Duration::from_secs(20);
-/// How often a host looks for runs that nobody told it of.
-const LOOK: Duration = Duration::from_secs(5);
-/// How often someone who waits looks at runs of other hosts.
-const GLANCE: Duration = Duration::from_millis(500);
+/// Runs that this host executes concurrently.
+const MAX_RUNS: usize = 4;
+/// Interval of the heartbeats of a run.
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(2);
+/// Time without a heartbeat after which another host may claim the run.
+const HEARTBEAT_TIMEOUT: Duration = Duration::from_secs(20);
+/// Interval of the checks for new runs of other hosts.
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
+/// Interval of the checks whether a run of another host has ended.
+const WAIT_POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Works off the runs of the store.
+/// Executes the runs of the store.
 pub struct Runner {
     store: CatalogStore,
     engines: Arc<dyn Engines>,
     settings: config::Catalog,
-    /// Names this process among the hosts of the store.
+    /// Id of this process among the hosts of the store.
     host: String,
-    ending: CancellationToken,
+    shutdown: CancellationToken,
     tasks: TaskTracker,
     work: Notify,
     ended: watch::Sender<()>,
-    under_way: Mutex<HashMap<String, CancellationToken>>,
-    places: Arc<Semaphore>,
+    running: Mutex<HashMap<String, CancellationToken>>,
+    permits: Arc<Semaphore>,
 }
 
 impl Runner {
-    /// Does nothing until started. Work ends when `ending` is cancelled, and is counted in `tasks`.
+    /// A runner, which does nothing until started. `shutdown` ends its work; `tasks` tracks it.
     pub fn new(
         store: CatalogStore,
         engines: Arc<dyn Engines>,
         settings: config::Catalog,
-        ending: CancellationToken,
+        shutdown: CancellationToken,
         tasks: TaskTracker,
     ) -> Self {
         Self {
@@ -72,41 +71,41 @@ impl Runner {
             engines,
             settings,
             host: new_id(),
-            ending,
+            shutdown,
             tasks,
             work: Notify::new(),
             ended: watch::Sender::new(()),
-            under_way: Mutex::default(),
-            places: Arc::new(Semaphore::new(AT_ONCE)),
+            running: Mutex::default(),
+            permits: Arc::new(Semaphore::new(MAX_RUNS)),
         }
     }
 
-    /// Starts looking for work.
+    /// Starts to claim runs.
     pub async fn start(self: &Arc<Self>) -> Result<()> {
         if self.store.is_exclusive() {
             self.store.release_all().await?;
         }
         let runner = self.clone();
         self.tasks.spawn(async move {
-            let ending = runner.ending.clone();
-            ending.run_until_cancelled(runner.look_for_work()).await;
+            let shutdown = runner.shutdown.clone();
+            shutdown.run_until_cancelled(runner.poll_for_runs()).await;
         });
         Ok(())
     }
 
-    /// Says that there may be work.
+    /// Tells the runner that there may be a new run.
     pub fn wake(&self) {
         self.work.notify_one();
     }
 
-    /// Stops those of these runs that this host works on. Other hosts learn it when they next say that they live.
+    /// Cancels those of these runs that this host executes. Other hosts see the request at their next heartbeat.
     pub fn cancel(&self, run_ids: &[String]) {
-        let under_way = lock(&self.under_way);
+        let running = lock(&self.running);
         run_ids
             .iter()
-            .filter_map(|id| under_way.get(id))
+            .filter_map(|id| running.get(id))
             .for_each(CancellationToken::cancel);
-        drop(under_way);
+        drop(running);
         self.ended.send_replace(());
     }
 
@@ -116,49 +115,50 @@ impl Runner {
         while Instant::now() < deadline && self.store.any_active(run_ids).await? {
             tokio::select! {
                 _ = ended.changed() => {}
-                () = sleep(GLANCE) => {}
+                () = sleep(WAIT_POLL_INTERVAL) => {}
                 () = sleep_until(deadline) => {}
-                () = self.ending.cancelled() => break,
+                () = self.shutdown.cancelled() => break,
             }
         }
         Ok(())
     }
 
-    /// The tables that a datasource has now.
+    /// Asks the engine for the tables of a datasource.
     pub async fn list(&self, source: Source<'_>) -> Result<Vec<TableRef>> {
-        let call = Call::new(self.settings.check_timeout, self.ending.child_token());
+        let call = Call::new(self.settings.check_timeout, self.shutdown.child_token());
         let (connector, target) = self.engines.engine(source.workspace, source.id).await?;
         let mut connection = connector.connect(&target, &call).await?;
         connection.tables(&call).await
     }
 
-    async fn look_for_work(self: &Arc<Self>) {
+    async fn poll_for_runs(self: &Arc<Self>) {
         loop {
-            let Ok(place) = self.places.clone().acquire_owned().await else {
+            let Ok(permit) = self.permits.clone().acquire_owned().await else {
                 return;
             };
-            let silent_since = now() - i64::try_from(SILENCE.as_micros()).unwrap_or(i64::MAX);
+            let silent_since =
+                now() - i64::try_from(HEARTBEAT_TIMEOUT.as_micros()).unwrap_or(i64::MAX);
             match self.store.claim(&self.host, silent_since).await {
                 Ok(Some(run)) => {
-                    self.tasks.spawn(self.clone().work_on(run, place));
+                    self.tasks.spawn(self.clone().execute(run, permit));
                     continue;
                 }
                 Ok(None) => {}
                 Err(error) => {
-                    tracing::warn!(cause = ?std::error::Error::source(&error), "cannot look for catalog runs")
+                    tracing::warn!(cause = ?std::error::Error::source(&error), "cannot claim catalog runs")
                 }
             }
-            drop(place);
+            drop(permit);
             tokio::select! {
                 () = self.work.notified() => {}
-                () = sleep(LOOK) => {}
+                () = sleep(POLL_INTERVAL) => {}
             }
         }
     }
 
-    async fn work_on(self: Arc<Self>, run: Run, _place: OwnedSemaphorePermit) {
-        let cancel = self.ending.child_token();
-        let _under_way = UnderWay::enter(&self, &run.id, &cancel);
+    async fn execute(self: Arc<Self>, run: Run, _permit: OwnedSemaphorePermit) {
+        let cancel = self.shutdown.child_token();
+        let _running = RunningGuard::new(&self, &run.id, &cancel);
         tracing::info!(
             run = run.id,
             datasource = run.datasource_id,
@@ -173,46 +173,51 @@ impl Runner {
             run: &run,
             cancel: &cancel,
         };
-        // One that panics ends: it would do so again.
+        // A run that panics fails: it would panic again.
         let load = AssertUnwindSafe(loader.load()).catch_unwind();
-        let ended = tokio::select! {
-            ended = load => ended.unwrap_or_else(|_| Ended::Failed(Error::internal("a catalog run panicked"))),
-            ended = self.keep_alive(&run, &cancel) => ended,
+        let outcome = tokio::select! {
+            outcome = load => outcome.unwrap_or_else(|_| RunOutcome::Failed(Error::internal("a catalog run panicked"))),
+            outcome = self.keep_alive(&run, &cancel) => outcome,
         };
-        if let Err(error) = self.end(&run, ended).await {
-            // Nobody says any more that this run is alive, so it is taken up again later.
-            tracing::error!(run = run.id, cause = ?std::error::Error::source(&error), "a catalog run could not be ended");
+        if let Err(error) = self.end(&run, outcome).await {
+            // Its heartbeats have stopped, so it is claimed again later.
+            tracing::error!(run = run.id, cause = ?std::error::Error::source(&error), "could not end a catalog run");
         }
     }
 
-    /// Never ends while the run goes on; a request to stop goes to the work through `cancel`.
-    async fn keep_alive(&self, run: &Run, cancel: &CancellationToken) -> Ended {
+    /// Sends heartbeats until the run is lost. Passes a request to cancel to `cancel`.
+    async fn keep_alive(&self, run: &Run, cancel: &CancellationToken) -> RunOutcome {
         loop {
-            sleep(BEAT).await;
-            match self.store.beat(&run.id, &self.host).await {
-                Ok(Beat::GoOn) => {}
-                Ok(Beat::CancelRequested) => cancel.cancel(),
-                Ok(Beat::Lost) => return Ended::Lost,
+            sleep(HEARTBEAT_INTERVAL).await;
+            match self.store.heartbeat(&run.id, &self.host).await {
+                Ok(Heartbeat::Continue) => {}
+                Ok(Heartbeat::CancelRequested) => cancel.cancel(),
+                Ok(Heartbeat::Lost) => return RunOutcome::Lost,
                 Err(error) => {
-                    tracing::warn!(run = run.id, cause = ?std::error::Error::source(&error), "a catalog run could not be kept alive");
+                    tracing::warn!(run = run.id, cause = ?std::error::Error::source(&error), "the heartbeat of a catalog run failed");
                 }
             }
         }
     }
 
-    async fn end(&self, run: &Run, ended: Ended) -> Result<()> {
-        let (status, error) = match ended {
-            Ended::Lost => {
-                tracing::info!(run = run.id, "catalog run was taken away or deleted");
+    async fn end(&self, run: &Run, outcome: RunOutcome) -> Result<()> {
+        let (status, error) = match outcome {
+            RunOutcome::Lost => {
+                tracing::info!(
+                    run = run.id,
+                    "catalog run was claimed by another host or deleted"
+                );
                 return Ok(());
             }
-            Ended::Cancelled if self.ending.is_cancelled() => {
+            RunOutcome::Cancelled if self.shutdown.is_cancelled() => {
                 return self.store.release(&run.id, &self.host).await;
             }
-            Ended::Cancelled => (RunStatus::Cancelled, None),
-            Ended::Finished if self.store.failed(&run.id).await? > 0 => (RunStatus::Failed, None),
-            Ended::Finished => (RunStatus::Completed, None),
-            Ended::Failed(error) => (RunStatus::Failed, Some(error)),
+            RunOutcome::Cancelled => (RunStatus::Cancelled, None),
+            RunOutcome::Finished if self.store.failed(&run.id).await? > 0 => {
+                (RunStatus::Failed, None)
+            }
+            RunOutcome::Finished => (RunStatus::Completed, None),
+            RunOutcome::Failed(error) => (RunStatus::Failed, Some(error)),
         };
         if let Some(error) = &error {
             tracing::info_span!("run", id = run.id).in_scope(|| error.log());
@@ -229,27 +234,27 @@ impl Runner {
     }
 }
 
-/// Keeps a run's token where [`Runner::cancel`] finds it, for as long as the run is worked on.
-struct UnderWay<'a> {
+/// Registers the token of a running run for [`Runner::cancel`].
+struct RunningGuard<'a> {
     runner: &'a Runner,
     run_id: &'a str,
 }
 
-impl<'a> UnderWay<'a> {
-    fn enter(runner: &'a Runner, run_id: &'a str, cancel: &CancellationToken) -> Self {
-        lock(&runner.under_way).insert(run_id.to_owned(), cancel.clone());
+impl<'a> RunningGuard<'a> {
+    fn new(runner: &'a Runner, run_id: &'a str, cancel: &CancellationToken) -> Self {
+        lock(&runner.running).insert(run_id.to_owned(), cancel.clone());
         Self { runner, run_id }
     }
 }
 
-impl Drop for UnderWay<'_> {
+impl Drop for RunningGuard<'_> {
     fn drop(&mut self) {
-        lock(&self.runner.under_way).remove(self.run_id);
+        lock(&self.runner.running).remove(self.run_id);
         self.runner.ended.send_replace(());
     }
 }
 
-/// How far the catalogs of some datasources have got.
+/// The runs of some datasources, which give the status of their catalogs.
 #[derive(Clone, Debug)]
 pub struct Statuses {
     /// Active runs and the newest of each datasource, newest first.
@@ -261,10 +266,11 @@ impl Statuses {
         Self { runs }
     }
 
-    /// Of these together: what is under way tells, else what went wrong, else what was never begun.
+    /// The combined status: the first of loading, pending, failed, cancelled, not started, completed that any of them
+    /// has.
     pub fn of<'a>(&self, datasource_ids: impl IntoIterator<Item = &'a str>) -> Status {
         let each: Vec<Status> = datasource_ids.into_iter().map(|id| self.one(id)).collect();
-        let telling = each
+        let first = each
             .iter()
             .min_by_key(|status| match status.overall_status {
                 RunStatus::Loading => 0,
@@ -274,15 +280,15 @@ impl Statuses {
                 RunStatus::NotStarted => 4,
                 RunStatus::Completed => 5,
             });
-        let Some(telling) = telling else {
+        let Some(first) = first else {
             return self.one("");
         };
         #[allow(clippy::cast_precision_loss, reason = "a Mind has few datasources")]
         let progress = each.iter().map(|status| status.progress).sum::<f64>() / each.len() as f64;
         Status {
-            overall_status: telling.overall_status,
+            overall_status: first.overall_status,
             progress,
-            message: telling.message.clone(),
+            message: first.message.clone(),
             active_flow_runs: each.iter().map(|status| status.active_flow_runs).sum(),
         }
     }

@@ -1,5 +1,4 @@
-//! The host's own look at a table, where the engine has no statistics: a scan bounded in rows, bytes, time and
-//! memory.
+//! Samples a table if the engine has no statistics: a scan with limits on rows, bytes, time and memory.
 
 mod cell;
 mod tally;
@@ -21,36 +20,36 @@ use mindhost_plugin_api::{
 };
 use mindhost_store::new_id;
 
-/// Bytes of values that are read of one table at most.
+/// Bytes of values per table.
 const MAX_BYTES: usize = 64 << 20;
-/// Different values that are followed in one table, over all its columns.
+/// Distinct values that are counted per table, over all columns.
 const MAX_TRACKED: usize = 400_000;
-/// Rows that are looked at before other work of the server gets its turn.
+/// Rows between two yields to other tasks.
 const BATCH_ROWS: u32 = 1_024;
 
-/// How much may be read.
+/// The limits of a sample.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// Rows.
+    /// Most rows.
     pub rows: u64,
-    /// Time.
+    /// Longest time.
     pub time: Duration,
 }
 
-/// What a scan showed.
+/// The result of a sample.
 #[derive(Debug)]
 pub struct Sample {
-    /// By name of the column.
+    /// Statistics by column name.
     pub statistics: HashMap<String, Statistics>,
-    /// Exact where the scan or a count reached the end of the table, else what the engine says.
+    /// Exact if the scan or a count reached the end of the table, else the engine's estimate.
     pub row_count: Option<u64>,
 }
 
-/// Reads a table from its beginning, and counts its rows where nobody knows how many there are and the scan did
-/// not reach its end. Running out of the bounds is no error: what was read until then counts.
+/// Samples a table from its start. Counts its rows if the engine has no estimate and the scan does not reach the end.
+/// At a limit, the rows so far are the sample.
 ///
 /// # Errors
-/// What the engine says; cancelled.
+/// Those of the engine; `cancelled`.
 pub async fn scan(
     connection: &mut dyn Connection,
     manifest: &Manifest,
@@ -97,7 +96,7 @@ pub async fn scan(
     })
 }
 
-/// Counts the rows of a table, `None` when that takes too long.
+/// Counts the rows of a table; `None` if that takes too long.
 async fn count(
     connection: &mut dyn Connection,
     table: &str,
@@ -133,7 +132,7 @@ async fn first_count(
     Ok(found.and_then(|count| u64::try_from(count).ok()))
 }
 
-/// The columns under way.
+/// The columns of a running scan.
 struct Reading {
     names: Vec<String>,
     tallies: Vec<Tally>,
@@ -152,7 +151,7 @@ impl Reading {
         }
     }
 
-    /// True when the table was read to its end.
+    /// Reads batches. True at the end of the table.
     async fn read(
         &mut self,
         connection: &mut dyn Connection,
@@ -242,8 +241,8 @@ impl Reading {
     }
 }
 
-/// `SELECT columns FROM table`, limited where the engine can. Of columns with bytes only whether they are NULL is asked: they may be
-/// large, and their values are never shown.
+/// `SELECT columns FROM table`, with a limit if the engine supports one. Asks of binary columns only whether they are
+/// NULL: they may be large, and their values are never shown.
 fn select(dialect: Dialect, table: &str, columns: &[ColumnInfo], limit: Option<u64>) -> String {
     let column = |column: &ColumnInfo| {
         let name = quote(dialect, &column.name);
@@ -301,7 +300,7 @@ fn of_value(value: &Value) -> Option<Cell<'_>> {
     })
 }
 
-/// How to read a column, by its type; `None` when it does not have the form that the type prescribes.
+/// A reader for a column of this type; `None` if the array has another physical type.
 fn cells<'a>(
     data_type: DataType,
     array: &'a dyn Array,

@@ -1,4 +1,4 @@
-//! What the model is told of a catalog: tables by words, tables in detail.
+//! The catalog for a model: a search for tables, and their details.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use super::{
 use mindhost_base::error::Result;
 use mindhost_plugin_api::TableRef;
 
-/// The part of the catalogs that a Mind has.
+/// The part of the catalogs that a Mind sees.
 #[derive(Clone, Debug, Default)]
 pub struct View {
     /// In the order of the Mind.
@@ -141,7 +141,7 @@ pub struct DescribedKey {
 }
 
 impl Catalog {
-    /// Tables that fit the words, best first. Without words, or when nothing fits, every table counts.
+    /// Tables that match the words, best first. Without words or a match, all tables.
     ///
     /// # Errors
     /// When the store fails.
@@ -172,8 +172,8 @@ impl Catalog {
         })
     }
 
-    /// Tables in detail. A name is `schema.table`, the bare name where it is unique, or either with the name of
-    /// the datasource in front.
+    /// Details of tables. A name is `schema.table` or a unique bare name, and may have the name of the datasource in
+    /// front.
     ///
     /// # Errors
     /// `unknown_table`, `ambiguous_table`; or when the store fails.
@@ -209,8 +209,7 @@ impl Catalog {
     }
 }
 
-/// Whether the names and descriptions of the table and of its columns have every one of these words, which are in lower
-/// case, in any order and as a part of longer words.
+/// Whether the names and descriptions of a table and its columns contain each of these lower-case words.
 pub(super) fn mentions(table: &Table, search: &[&str]) -> bool {
     let mut said = vec![table.table.to_string()];
     said.extend(table.description.text.clone());
@@ -223,7 +222,7 @@ pub(super) fn mentions(table: &Table, search: &[&str]) -> bool {
     search.iter().all(has)
 }
 
-/// Words in lower case, `orderItems` and `order_items` taken apart, plurals made singular.
+/// Splits text into lower-case words, also within `orderItems` and `order_items`, and makes plurals singular.
 fn words_of(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
@@ -256,7 +255,7 @@ fn stem(word: &str) -> String {
     }
 }
 
-/// How well a table fits: names count more than descriptions, the table more than its columns, values least.
+/// The score of a table: names count more than descriptions, the table more than its columns, values least.
 fn score(table: &Table, words: &[String], with_values: bool) -> u32 {
     if words.is_empty() {
         return 0;
@@ -282,7 +281,7 @@ fn column_score(column: &Column, word: &String, with_values: bool) -> u32 {
     named.max(described).max(if valued { 2 } else { 0 })
 }
 
-/// A look at the stored text is enough for a hint; only a hit is worth taking it apart.
+/// Searches the stored text first, and parses it only on a hit.
 fn has_value(column: &Column, word: &str) -> bool {
     if !column.statistics.text().to_lowercase().contains(word) {
         return false;

@@ -1,7 +1,7 @@
 //! The queries of the catalog.
 //!
-//! Reads are set-based: a whole catalog is a handful of queries, however many tables and columns it has. What a
-//! run writes is fenced: it lands only while the run is active and claimed by the host that writes.
+//! Reads are set-based: a catalog of any size takes a few queries. Writes of a run are fenced: they succeed only while
+//! the run is active and claimed by the host that writes.
 
 mod edit;
 #[cfg(test)]
@@ -15,30 +15,30 @@ use sqlx::{Any, AssertSqlSafe, any::AnyArguments, query::Query};
 
 use mindhost_store::{Backend, Store, Tx};
 
-pub use runs::Beat;
+pub use runs::Heartbeat;
 pub use write::Loaded;
 
-/// The catalog's side of the store.
+/// The tables of the catalog in the store.
 #[derive(Clone, Debug)]
 pub struct CatalogStore {
     store: Store,
 }
 
 impl CatalogStore {
-    /// Over this store.
+    /// The catalog of a store.
     pub fn new(store: Store) -> Self {
         Self { store }
     }
 
-    /// Whether this host has the store to itself, so that what a former process of it left can be taken at once.
+    /// Whether no other host uses the store, so that runs of an earlier process can be claimed at once.
     pub fn is_exclusive(&self) -> bool {
         self.store.backend() == Backend::Sqlite
     }
 
-    /// Waits until no other request decides about runs of this datasource. SQLite has one writer anyway.
+    /// Locks a datasource, so that one request at a time plans its runs. SQLite has one writer anyway.
     ///
-    /// Locks are always taken in the order datasource, runs, tables, and this one does not stop others from adding
-    /// rows that refer to the datasource: so no two transactions wait for each other.
+    /// The lock order is datasource, runs, tables, and this lock does not block rows that refer to the datasource, so
+    /// there is no deadlock.
     async fn lock_datasource(&self, tx: &mut Tx, datasource_id: &str) -> sqlx::Result<()> {
         if self.store.backend() == Backend::Postgres {
             sqlx::query("SELECT id FROM datasources WHERE id = $1 FOR NO KEY UPDATE")

@@ -9,8 +9,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use self::scripted::{Engine, Only, Scripted};
 use super::{
-    Catalog, Filter, Mode, RunStatus, Shown, Source, Started, Table, TableStatus, View, ViewSource,
-    store::fixture,
+    Catalog, CatalogPage, Filter, Mode, RunStatus, Source, Started, Table, TableStatus, View,
+    ViewSource, store::fixture,
 };
 use mindhost_base::config::Config;
 use mindhost_plugin_api::TableRef;
@@ -114,13 +114,13 @@ impl Setup {
     }
 
     /// Refreshes and waits for the end.
-    async fn refreshed(&self, mode: Mode, names: Option<&[&str]>) -> Shown {
+    async fn refreshed(&self, mode: Mode, names: Option<&[&str]>) -> CatalogPage {
         let started = self.refresh(mode, names).await;
         self.catalog.wait(&started, LONG).await.unwrap();
         self.shown().await
     }
 
-    async fn shown(&self) -> Shown {
+    async fn shown(&self) -> CatalogPage {
         self.catalog
             .show(self.source(), Filter::default())
             .await
@@ -132,7 +132,7 @@ impl Setup {
     }
 
     /// Waits until the catalog is as the test expects.
-    async fn until(&self, expected: impl Fn(&Shown) -> bool) -> Shown {
+    async fn until(&self, expected: impl Fn(&CatalogPage) -> bool) -> CatalogPage {
         let seen = tokio::time::timeout(LONG, async {
             loop {
                 let shown = self.shown().await;
@@ -184,7 +184,7 @@ async fn open(postgres: bool) -> (tempfile::TempDir, Store, String) {
     (tempfile::tempdir().unwrap(), store, workspace)
 }
 
-fn status_of(shown: &Shown, name: &str) -> TableStatus {
+fn status_of(shown: &CatalogPage, name: &str) -> TableStatus {
     shown
         .tables
         .iter()

@@ -200,7 +200,7 @@ impl Audit {
     }
 
     fn admits(&self, note: &Note) -> bool {
-        let has_disk = self.store.require_disk().is_ok();
+        let has_disk = self.store.check_free_space().is_ok();
         let now = std::time::Instant::now();
         self.folding.admits(note, has_disk, now)
     }

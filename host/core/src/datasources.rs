@@ -26,7 +26,7 @@ use mindhost_plugins::{
     active::ActivePlugins,
     registry::{Hold, Loaded, Registry},
 };
-use mindhost_store::{AnyRow, Counted, Row, Store, json, new_id, now, timestamp, to_json};
+use mindhost_store::{AnyRow, ResourceKind, Row, Store, json, new_id, now, timestamp, to_json};
 
 use rules::Ceiling;
 pub use rules::{Settings, SettingsChange};
@@ -57,7 +57,7 @@ pub struct Datasource {
 impl StoredConnection for Datasource {
     const TABLE: &'static str = "datasources";
     const NOUN: &'static str = "datasource";
-    const COUNTED: Counted = Counted::Datasources;
+    const COUNTED: ResourceKind = ResourceKind::Datasources;
     const NOT_FOUND: Code = Code::DatasourceNotFound;
     const SERVED_BY: &'static str = "engine";
     const OWN_COLUMN: &'static str = "settings";

@@ -16,7 +16,7 @@ use mindhost_base::{
     names,
 };
 use mindhost_plugin_api::TableRef;
-use mindhost_store::{Counted, Remembered, Store, new_id, now, timestamp};
+use mindhost_store::{ReadCache, ResourceKind, Store, new_id, now, timestamp};
 
 /// A Mind.
 #[derive(Clone, Debug)]
@@ -120,9 +120,9 @@ pub async fn ids(store: &Store, workspace: &str, names: &[String]) -> Result<Vec
 pub struct Minds {
     providers: Arc<Providers>,
     /// Ids, by workspace and name.
-    named: Remembered<Arc<str>>,
+    named: ReadCache<Arc<str>>,
     /// By workspace and id.
-    remembered: Remembered<Arc<Mind>>,
+    remembered: ReadCache<Arc<Mind>>,
     store: Store,
 }
 
@@ -131,8 +131,8 @@ impl Minds {
     pub fn new(store: Store, providers: Arc<Providers>) -> Self {
         Self {
             providers,
-            named: Remembered::new(&store),
-            remembered: Remembered::new(&store),
+            named: ReadCache::new(&store),
+            remembered: ReadCache::new(&store),
             store,
         }
     }
@@ -150,7 +150,7 @@ impl Minds {
         rules::check_model_name(new.model_name.as_deref())?;
         rules::check_datasources(&new.datasources)?;
         self.store
-            .require_room_for(Counted::Minds, &caller.workspace)
+            .check_quota(ResourceKind::Minds, &caller.workspace)
             .await?;
         let provider = self
             .providers

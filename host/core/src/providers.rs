@@ -22,7 +22,7 @@ use mindhost_base::{
 };
 use mindhost_plugin_api::{Model, Target};
 use mindhost_plugins::registry::Registry;
-use mindhost_store::{AnyRow, Counted, Remembered, Row, Store, new_id, now, timestamp};
+use mindhost_store::{AnyRow, ResourceKind, ReadCache, Row, Store, new_id, now, timestamp};
 
 /// The provider that every workspace has from the start, and the plugin that serves it.
 pub const BUILTIN: (&str, &str) = ("offline", "model-offline");
@@ -53,7 +53,7 @@ pub struct Provider {
 impl StoredConnection for Provider {
     const TABLE: &'static str = "providers";
     const NOUN: &'static str = "provider";
-    const COUNTED: Counted = Counted::Providers;
+    const COUNTED: ResourceKind = ResourceKind::Providers;
     const NOT_FOUND: Code = Code::ProviderNotFound;
     const SERVED_BY: &'static str = "plugin";
     const OWN_COLUMN: &'static str = "is_default";
@@ -157,7 +157,7 @@ pub struct Ready {
 /// The model providers of all workspaces.
 pub struct Providers {
     /// By workspace and id.
-    cache: Remembered<Arc<Ready>>,
+    cache: ReadCache<Arc<Ready>>,
     rows: StoredConnections,
     registry: Arc<Registry>,
 }
@@ -172,7 +172,7 @@ impl Providers {
         ending: CancellationToken,
     ) -> Self {
         Self {
-            cache: Remembered::new(&store),
+            cache: ReadCache::new(&store),
             rows: StoredConnections::new(store, keys, config, ending),
             registry,
         }

@@ -18,7 +18,7 @@ use mindhost_base::{
     error::{Code, Error, Result},
 };
 use mindhost_plugin_api::{Call, Target};
-use mindhost_store::{AnyRow, Counted, Store};
+use mindhost_store::{AnyRow, ResourceKind, Store};
 
 /// A row that holds connection data.
 pub(crate) trait StoredConnection: Sized + Send + Sync {
@@ -27,7 +27,7 @@ pub(crate) trait StoredConnection: Sized + Send + Sync {
     /// What messages call one row.
     const NOUN: &'static str;
     /// The limit that a new row counts against.
-    const COUNTED: Counted;
+    const COUNTED: ResourceKind;
     /// The code of the error that there is no such row.
     const NOT_FOUND: Code;
     /// The column with the engine or plugin that serves it.
@@ -103,7 +103,7 @@ impl StoredConnections {
         if taken.is_some() {
             return Err(name_taken::<C>(name));
         }
-        self.store.require_room_for(C::COUNTED, workspace).await
+        self.store.check_quota(C::COUNTED, workspace).await
     }
 
     /// Seals the secrets of a row. Call it after the test of the connection: the test may last longer than a rotation of

@@ -33,7 +33,7 @@ use mindhost_base::{
     locks,
 };
 use mindhost_plugin_api::{Connector, Manifest, Model};
-use mindhost_runtime::{Loader, Ready, Room, Runtime, meter::Meters, policy::Policy};
+use mindhost_runtime::{InstanceUsage, Loader, Ready, Runtime, meter::Meters, policy::Policy};
 
 pub use self::{
     install::Inspected,
@@ -113,7 +113,7 @@ impl Sources {
             import: false,
             cache_dir: None,
             seal_key: [0; 32],
-            compilers: Compilers::Inside,
+            compilers: Compilers::InProcess,
             soon: false,
             settings,
             trust: Trust::default(),
@@ -492,8 +492,8 @@ impl Registry {
     }
 
     /// What is taken of the room for instances; none without a runtime.
-    pub fn room(&self) -> Option<Room> {
-        self.workshop.as_ref().map(|one| one.runtime.room())
+    pub fn instance_usage(&self) -> Option<InstanceUsage> {
+        self.workshop.as_ref().map(|one| one.runtime.usage())
     }
 
     /// Waits until every guest call and every cancellation under way is over. Whoever was replaced and still works is cut

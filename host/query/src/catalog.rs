@@ -1,4 +1,4 @@
-//! The names that a statement finds: the tables of its source, and nothing else.
+//! The names of a session: the tables of its source, and nothing else.
 
 use std::{fmt, sync::Arc};
 
@@ -15,9 +15,9 @@ use super::{errors::carried, reader::Reader, table::ScannedTable};
 use mindhost_base::error::Kind;
 use mindhost_plugin_api::TableRef;
 
-/// The one catalog. Nobody writes its name, and messages are shown without it.
+/// The only catalog. Statements do not name it, and messages leave it out.
 pub const CATALOG: &str = "mindhost_source_of_rows";
-/// The schema of names without one. No name has a NUL, so none of them is a table: the guard writes schemas.
+/// The schema of unqualified names. It contains NUL, so it has no table: the guard writes every schema.
 pub const NO_SCHEMA: &str = "\0";
 
 /// The catalog of one statement.
@@ -100,7 +100,7 @@ impl SchemaProvider for Schema {
     }
 }
 
-/// No place for files.
+/// A registry without object stores.
 #[derive(Debug)]
 pub struct NoStores;
 

@@ -1,4 +1,4 @@
-//! A connection that answers SQL out of the rows of a source.
+//! A connection that runs SQL over the rows of a source.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,32 +18,32 @@ use mindhost_plugin_api::{
     TableInfo, TableRef, scanner::Source,
 };
 
-/// Batches between the statement and its reader: the statement waits for the client, memory does not grow.
+/// Batches in the channel to the client. The statement waits for the client, so memory does not grow.
 const BATCHES_AHEAD: usize = 1;
-/// How long the scans of a statement may take to end by themselves before they are cancelled.
+/// How long the scans of a statement may take to end before they are cancelled.
 const FAREWELL: Duration = Duration::from_millis(500);
 
 /// A connection over a source.
 pub struct QueryConnection {
     engine: Arc<QueryEngine>,
-    /// Id of the target, whose statements compute as much as those of any other.
+    /// Id of the target, for fair scheduling.
     target: String,
     digest: String,
-    /// Absent while a statement runs, and after one that did not give it back.
+    /// Absent while a statement runs, and after one that lost it.
     source: Option<Box<dyn Source>>,
     running: Option<Running>,
 }
 
-/// A statement under way.
+/// A running statement.
 struct Running {
     batches: mpsc::Receiver<Result<RecordBatch>>,
     task: JoinHandle<()>,
-    /// Its end was seen.
+    /// Whether its end has been read.
     ended: bool,
-    /// What is left of a batch that had more rows than were asked for.
+    /// The rest of a batch with more rows than requested.
     rest: Option<RecordBatch>,
     returned: Returned,
-    /// Ends the calls of the source.
+    /// Cancels the calls of the source.
     stop: DropGuard,
 }
 
@@ -63,7 +63,7 @@ impl QueryConnection {
         self.source.as_mut().ok_or_else(gone)
     }
 
-    /// Ends what runs at once, as for a caller that is gone.
+    /// Cancels the running statement at once.
     fn abandon(&mut self) {
         if let Some(running) = self.running.take() {
             running.task.abort();
@@ -93,7 +93,7 @@ impl Connection for QueryConnection {
         self.source()?.describe_tables(tables, call).await
     }
 
-    /// None: the host reads a sample, as of every engine that has no statistics of its own.
+    /// None: the host samples engines without statistics.
     async fn statistics(
         &mut self,
         _: &TableRef,
@@ -125,7 +125,7 @@ impl Connection for QueryConnection {
         let (sender, batches) = mpsc::channel(BATCHES_AHEAD);
         let bounds = Bounds::of(&engine, &self.target, whole);
         let text = statement.text.clone();
-        // On a thread that may wait: planners of filters do, and neither planning nor its end is made of short steps.
+        // On a thread that may block: planning waits for filter support, and does not yield.
         let planned = engine.tasks.track_future(async move {
             let blocking = handle.clone();
             let plan = blocking.spawn_blocking(move || {
@@ -204,8 +204,8 @@ impl Connection for QueryConnection {
         } = running;
         drop(batches);
         task.abort();
-        // Its scans end with the task, and the source comes back when the last of them is closed. One that is in the
-        // middle of a long call does not: it is told to stop, and goes.
+        // The scans end with the task, and the source is returned when the last one closes. If one is in a long call,
+        // it is cancelled and the source is dropped.
         let wait = FAREWELL.min(call.remaining());
         if let Ok(Ok(source)) = timeout(wait, returned).await {
             self.source = Some(source);
@@ -216,7 +216,7 @@ impl Connection for QueryConnection {
 }
 
 impl QueryConnection {
-    /// The channel is closed: the statement ended, or its task broke.
+    /// Handles the closed channel: the statement ended, or its task panicked.
     async fn finished(&mut self) -> Result<Option<Batch>> {
         let Some(running) = self.running.as_mut().filter(|running| !running.ended) else {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! What DataFusion says went wrong, in the host's codes.
+//! Converts errors of DataFusion to those of the host.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use super::{
 };
 use mindhost_base::error::{Blame, Code, Error};
 
-/// Longest message that is shown, in bytes.
+/// Longest message, in bytes.
 const MAX_MESSAGE: usize = 2_048;
 
-/// Turns an error of a plan or its run into the host's. One that came out of a source comes back as it was.
+/// Converts an error of planning or execution. An error of a source stays as it is.
 pub fn convert(error: &DataFusionError, memory: &StatementMemory) -> Error {
     match error.find_root() {
         DataFusionError::External(own) => match own.downcast_ref::<Error>() {
@@ -21,7 +21,7 @@ pub fn convert(error: &DataFusionError, memory: &StatementMemory) -> Error {
             // Sources fail with errors of ours; this is a pattern that cannot be read, or the like.
             None => invalid(&own.to_string()),
         },
-        DataFusionError::ResourcesExhausted(_) if memory.host_was_full() => Error::new(
+        DataFusionError::ResourcesExhausted(_) if memory.host_limit_reached() => Error::new(
             Code::Overloaded,
             "all statements over files and APIs together use as much memory as they may (plugins.max_total_query_memory_bytes); try again",
         )
@@ -70,7 +70,7 @@ fn shown(message: &str) -> String {
     message[..end].to_owned()
 }
 
-/// An error of the host on its way through DataFusion.
+/// Wraps an error of the host, to pass it through DataFusion.
 pub fn carried(error: Error) -> DataFusionError {
     DataFusionError::External(Box::new(error))
 }

@@ -8,7 +8,7 @@ use datafusion::{
     },
 };
 
-use super::incoming::decimal_text;
+use super::decode::decimal_text;
 use mindhost_plugin_api::{
     Column, DataType, Value,
     scanner::{Filter, FilterOp},

@@ -1,4 +1,4 @@
-//! The functions that a statement finds: those that the guard lets it name, and no others.
+//! The functions of a session: those that the guard allows, and no others.
 
 use std::{
     collections::HashSet,
@@ -11,12 +11,12 @@ use datafusion::{
     logical_expr::{AggregateUDF, ScalarUDF, WindowUDF, planner::ExprPlanner},
 };
 
-use super::{bounded, checked};
+use super::{checked_arithmetic, growing_functions};
 
-/// The guard's own list. What is not on it cannot be called even if it came through.
+/// The list of the guard. Other functions cannot be called even if the guard fails.
 const LISTED: &str = include_str!("../../sql/src/rules/datafusion.txt");
 
-/// What a session is made with.
+/// The functions and planners of a session.
 pub struct Functions {
     pub planners: Vec<Arc<dyn ExprPlanner>>,
     pub scalar: Vec<Arc<ScalarUDF>>,
@@ -31,18 +31,18 @@ pub fn allowed() -> &'static Functions {
         let functions = section("functions");
         let rows = section("rows");
         let mut planners = SessionStateDefaults::default_expr_planners();
-        planners.insert(0, Arc::new(bounded::Joining));
+        planners.insert(0, Arc::new(growing_functions::Joining));
         Functions {
             planners,
             scalar: SessionStateDefaults::default_scalar_functions()
                 .into_iter()
                 .filter(|function| is_listed(&functions, function.name(), function.aliases()))
-                .map(bounded::bounded)
+                .map(growing_functions::bounded)
                 .collect(),
             aggregate: SessionStateDefaults::default_aggregate_functions()
                 .into_iter()
                 .filter(|function| is_listed(&functions, function.name(), function.aliases()))
-                .map(checked::sum)
+                .map(checked_arithmetic::sum)
                 .collect(),
             window: SessionStateDefaults::default_window_functions()
                 .into_iter()
@@ -61,7 +61,7 @@ fn is_listed(listed: &HashSet<&str>, name: &str, aliases: &[String]) -> bool {
     listed.contains(name) || aliases.iter().any(|alias| listed.contains(alias.as_str()))
 }
 
-/// The words of a section of the list.
+/// The names in a section of the list.
 fn section(wanted: &str) -> HashSet<&'static str> {
     let mut section = "";
     let mut words = HashSet::new();

@@ -1,31 +1,31 @@
-//! SQL over sources that know none: DataFusion plans and runs a guarded statement over the tables of a scanner.
+//! SQL over scanners: DataFusion plans and runs a guarded statement over the tables of a plugin that only yields rows.
+//! Only this crate names DataFusion. It never parses unguarded SQL and never writes to disk.
 //!
-//! Only this module and those below it name DataFusion. A statement is planned and run on threads of their own
-//! ([`QueryEngine`]), so that one that computes for long takes no turn from those that serve requests. Its source stays in
-//! a task beside the other plugins' ([`reader`]) and is asked for one batch at a time. Memory is counted for each
-//! statement and for all of them ([`memory`]); nothing is written to disk.
+//! Statements run on threads of their own ([`QueryEngine`]), so that long computations do not delay requests. A task
+//! owns the source ([`reader`]) and reads one batch at a time. Memory is limited for each statement and for all
+//! ([`memory`]).
 
-mod bounded;
 mod catalog;
-mod checked;
+mod checked_arithmetic;
 mod connection;
+mod decode;
+mod encode;
 mod errors;
 mod filters;
 mod functions;
-mod incoming;
+mod growing_functions;
 mod memory;
-mod outgoing;
-mod patience;
-mod pieces;
 mod plan;
+mod plan_rules;
+mod plan_size;
 mod reader;
 mod scheduler;
-mod size;
-mod steps;
+mod slow_functions;
+mod splitter;
 mod table;
 #[cfg(test)]
 mod tests;
-mod times;
+mod timestamps;
 
 use std::sync::Arc;
 
@@ -42,7 +42,8 @@ use mindhost_plugin_api::{
 /// Stack of the threads that plan and run. Trees of statements are deep, and are walked by recursion; the pages are
 /// touched only when they are needed.
 const STACK_BYTES: usize = 64 << 20;
-/// Statements that may be planned at once. Planning waits for sources, so these are many more than the threads that run.
+/// Statements that may be planned at once. Planning waits for sources, so these are many more than the threads that
+/// run.
 const MAX_PLANNERS: usize = 64;
 /// More threads than this share too little work.
 const MAX_THREADS: usize = 8;

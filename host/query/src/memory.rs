@@ -1,4 +1,4 @@
-//! Memory of statements: a share for each, within one for all.
+//! Memory limits: one for each statement, within one for all.
 
 use std::{
     fmt,
@@ -13,14 +13,14 @@ use datafusion::{
     execution::memory_pool::{MemoryLimit, MemoryPool, MemoryReservation},
 };
 
-/// A number of bytes that may be taken.
+/// A limit in bytes and what is in use.
 #[derive(Debug)]
-struct Share {
+struct Budget {
     max: usize,
     used: AtomicUsize,
 }
 
-impl Share {
+impl Budget {
     fn new(max: usize) -> Self {
         Self {
             max,
@@ -28,18 +28,18 @@ impl Share {
         }
     }
 
-    fn try_take(&self, bytes: usize) -> bool {
+    fn try_reserve(&self, bytes: usize) -> bool {
         let grown = |used: usize| used.checked_add(bytes).filter(|used| *used <= self.max);
         self.used
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, grown)
             .is_ok()
     }
 
-    fn take(&self, bytes: usize) {
+    fn reserve(&self, bytes: usize) {
         self.used.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    fn give_back(&self, bytes: usize) {
+    fn release(&self, bytes: usize) {
         self.used.fetch_sub(bytes, Ordering::Relaxed);
     }
 
@@ -48,14 +48,14 @@ impl Share {
     }
 }
 
-/// What all statements use together.
+/// The memory of all statements.
 #[derive(Debug)]
-pub struct HostMemory(Share);
+pub struct HostMemory(Budget);
 
 impl HostMemory {
-    /// Room for so many bytes.
+    /// A limit of `max` bytes.
     pub fn new(max: usize) -> Arc<Self> {
-        Arc::new(Self(Share::new(max)))
+        Arc::new(Self(Budget::new(max)))
     }
 
     /// Bytes in use.
@@ -65,32 +65,32 @@ impl HostMemory {
     }
 }
 
-/// What one statement uses. Its end gives back what is left.
+/// The memory of one statement. The drop releases the rest.
 #[derive(Debug)]
 pub struct StatementMemory {
-    own: Share,
+    statement: Budget,
     host: Arc<HostMemory>,
-    host_was_full: AtomicBool,
+    host_limit_reached: AtomicBool,
 }
 
 impl StatementMemory {
-    /// Room for so many bytes, within the host's.
+    /// A limit of `max` bytes, within that of the host.
     pub fn new(max: usize, host: &Arc<HostMemory>) -> Arc<Self> {
         Arc::new(Self {
-            own: Share::new(max),
+            statement: Budget::new(max),
             host: Arc::clone(host),
-            host_was_full: AtomicBool::new(false),
+            host_limit_reached: AtomicBool::new(false),
         })
     }
 
-    /// Bytes that it may use at most.
+    /// The limit in bytes.
     pub fn max(&self) -> usize {
-        self.own.max
+        self.statement.max
     }
 
-    /// Whether it was the others who left no room.
-    pub fn host_was_full(&self) -> bool {
-        self.host_was_full.load(Ordering::Relaxed)
+    /// Whether a reservation failed at the limit of the host.
+    pub fn host_limit_reached(&self) -> bool {
+        self.host_limit_reached.load(Ordering::Relaxed)
     }
 }
 
@@ -100,22 +100,22 @@ impl MemoryPool for StatementMemory {
     }
 
     fn grow(&self, _: &MemoryReservation, additional: usize) {
-        self.own.take(additional);
-        self.host.0.take(additional);
+        self.statement.reserve(additional);
+        self.host.0.reserve(additional);
     }
 
     fn shrink(&self, _: &MemoryReservation, shrink: usize) {
-        self.own.give_back(shrink);
-        self.host.0.give_back(shrink);
+        self.statement.release(shrink);
+        self.host.0.release(shrink);
     }
 
     fn try_grow(&self, reservation: &MemoryReservation, additional: usize) -> Result<()> {
-        if self.own.try_take(additional) {
-            if self.host.0.try_take(additional) {
+        if self.statement.try_reserve(additional) {
+            if self.host.0.try_reserve(additional) {
                 return Ok(());
             }
-            self.own.give_back(additional);
-            self.host_was_full.store(true, Ordering::Relaxed);
+            self.statement.release(additional);
+            self.host_limit_reached.store(true, Ordering::Relaxed);
         }
         let name = reservation.consumer().name();
         Err(DataFusionError::ResourcesExhausted(format!(
@@ -124,11 +124,11 @@ impl MemoryPool for StatementMemory {
     }
 
     fn reserved(&self) -> usize {
-        self.own.used()
+        self.statement.used()
     }
 
     fn memory_limit(&self) -> MemoryLimit {
-        MemoryLimit::Finite(self.own.max)
+        MemoryLimit::Finite(self.statement.max)
     }
 }
 
@@ -137,14 +137,14 @@ impl fmt::Display for StatementMemory {
         write!(
             f,
             "statement({} of {} bytes)",
-            self.own.used(),
-            self.own.max
+            self.statement.used(),
+            self.statement.max
         )
     }
 }
 
 impl Drop for StatementMemory {
     fn drop(&mut self) {
-        self.host.0.give_back(self.own.used());
+        self.host.0.release(self.statement.used());
     }
 }

@@ -1,4 +1,4 @@
-//! From the text of a statement to something that runs.
+//! Plans a statement.
 
 use std::sync::Arc;
 
@@ -25,29 +25,28 @@ use tokio::sync::mpsc;
 use super::{
     QueryEngine,
     catalog::{CATALOG, Catalog, NO_SCHEMA, NoStores},
-    checked::CheckedOperators,
+    checked_arithmetic::CheckedOperators,
+    encode::ResultEncoder,
     errors, functions,
     memory::StatementMemory,
-    outgoing::Form,
-    patience, pieces,
+    plan_rules, plan_size,
     reader::Reader,
-    scheduler::{Share, Sliced},
-    size,
-    steps::Until,
-    times,
+    scheduler::{Share, SlicedStream},
+    slow_functions::StatementCall,
+    splitter, timestamps,
 };
 use mindhost_base::error::{Code, Error, Result as HostResult};
 use mindhost_plugin_api::{Call, Column};
 
-/// How deep the parser may recurse: what the guard lets through.
+/// Recursion limit of the parser: what the guard allows.
 const RECURSION: &str = "200";
 /// Rows of a batch between operators.
 const BATCH_ROWS: usize = 8_192;
 const MIN_BATCH_ROWS: usize = 64;
-/// A constant becomes as many copies as a batch has rows: that many bytes of them at most.
+/// Bytes of a repeated constant: it is copied for each row of a batch.
 const CONSTANT_BYTES: usize = 64 << 20;
 
-/// What a statement may use.
+/// The limits of a statement.
 pub struct Bounds {
     memory: Arc<StatementMemory>,
     threads: usize,
@@ -56,7 +55,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// A share of the engine's memory and threads, for as long as the call.
+    /// The limits for a statement of a target.
     pub fn of(engine: &QueryEngine, target: &str, call: Call) -> Self {
         Self {
             memory: StatementMemory::new(engine.memory_of_one, &engine.memory),
@@ -67,21 +66,21 @@ impl Bounds {
     }
 }
 
-/// A statement that can run.
+/// A planned statement.
 pub struct Planned {
     plan: Arc<dyn ExecutionPlan>,
     state: SessionState,
-    form: Form,
+    form: ResultEncoder,
     memory: Arc<StatementMemory>,
     share: Arc<Share>,
     call: Call,
 }
 
-/// Plans a statement. Nothing of it is read yet but the columns of its tables.
+/// Plans a statement. Reads only the columns of its tables.
 pub async fn make(text: &str, reader: Reader, bounds: &Bounds) -> HostResult<Planned> {
     let planned = plan(text, reader, bounds).await;
     let (plan, state) = planned.map_err(|error| errors::convert(&error, &bounds.memory))?;
-    let form = Form::of(&plan.schema());
+    let form = ResultEncoder::of(&plan.schema());
     if form.columns.is_empty() {
         return Err(Error::new(
             Code::SqlInvalid,
@@ -104,15 +103,15 @@ async fn plan(
     bounds: &Bounds,
 ) -> Result<(Arc<dyn ExecutionPlan>, SessionState)> {
     let mut state = session(text, reader, bounds)?;
-    // The time that now() gives.
+    // The result of now().
     state.mark_start_execution();
     let mut statement = state.sql_to_statement(text, &Dialect::Generic)?;
     match &mut statement {
         Statement::Statement(query) if matches!(**query, ast::Statement::Query(_)) => {
-            size::check(query).map_err(errors::carried)?;
-            times::to_microseconds(query);
+            plan_size::check(query).map_err(errors::carried)?;
+            timestamps::to_microseconds(query);
         }
-        // The guard has let nothing else through. What follows refuses it too, but for EXPLAIN.
+        // The guard allows only queries. The options below refuse other statements too, except EXPLAIN.
         _ => {
             return Err(DataFusionError::Plan(String::from(
                 "only a query can be run",
@@ -143,7 +142,9 @@ fn session(text: &str, reader: Reader, bounds: &Bounds) -> Result<SessionState> 
     options.set("datafusion.sql_parser.parse_float_as_decimal", "true")?;
     options.set("datafusion.execution.time_zone", "+00:00")?;
     options.set("datafusion.execution.enable_recursive_ctes", "false")?;
-    options.extensions.insert(Until(bounds.call.clone()));
+    options
+        .extensions
+        .insert(StatementCall(bounds.call.clone()));
     let runtime = RuntimeEnvBuilder::new()
         .with_memory_pool(Arc::clone(&bounds.memory) as _)
         .with_disk_manager_builder(
@@ -161,9 +162,9 @@ fn session(text: &str, reader: Reader, bounds: &Bounds) -> Result<SessionState> 
         .with_aggregate_functions(functions.aggregate.clone())
         .with_window_functions(functions.window.clone())
         .with_table_function_list(functions.table.clone())
-        .with_analyzer_rules(patience::analyzer(Analyzer::new().rules))
-        .with_optimizer_rules(patience::logical(Optimizer::new().rules))
-        .with_physical_optimizer_rules(patience::physical(
+        .with_analyzer_rules(plan_rules::analyzer(Analyzer::new().rules))
+        .with_optimizer_rules(plan_rules::logical(Optimizer::new().rules))
+        .with_physical_optimizer_rules(plan_rules::physical(
             PhysicalOptimizer::new().rules,
             &bounds.share,
         ))
@@ -178,7 +179,7 @@ impl Planned {
         &self.form.columns
     }
 
-    /// Runs until the end, an error, or until nobody wants the rows.
+    /// Runs until the end, an error, or until the receiver is dropped.
     pub async fn run(self, rows: mpsc::Sender<HostResult<RecordBatch>>) {
         let run = self.rows(&rows);
         let ended = tokio::select! {
@@ -197,9 +198,9 @@ impl Planned {
         let convert = |error: DataFusionError| errors::convert(&error, &self.memory);
         let context = self.state.task_ctx();
         let stream = execute_stream(Arc::clone(&self.plan), context).map_err(convert)?;
-        let mut stream = Sliced::new(stream, Arc::clone(&self.share));
+        let mut stream = SlicedStream::new(stream, Arc::clone(&self.share));
         while let Some(batch) = stream.next().await {
-            for piece in pieces::cut(&batch.map_err(convert)?) {
+            for piece in splitter::cut(&batch.map_err(convert)?) {
                 let piece = self.form.batch(&piece)?;
                 if piece.num_rows() > 0 && rows.send(Ok(piece)).await.is_err() {
                     return Ok(());

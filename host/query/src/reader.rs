@@ -1,7 +1,7 @@
 //! The task that owns a source while a statement runs, and the handle to it.
 //!
-//! A statement may drop one of its scans while another goes on, even in the middle of a call. So no scan owns the
-//! source: its task does, calls it for one after the other, and gives it back when the statement is over.
+//! A statement may drop a scan in the middle of a call while another continues. So no scan owns the source: the task
+//! does. It makes one call at a time, and returns the source at the end of the statement.
 
 use std::{
     fmt,
@@ -13,25 +13,25 @@ use futures_util::{StreamExt as _, stream, stream::BoxStream};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::task::TaskTracker;
 
-use super::table::Scans;
+use super::table::ScanSource;
 use mindhost_base::error::{Error, Result};
 use mindhost_plugin_api::{
     Batch, Call, Column, TableRef,
     scanner::{Filter, Pushdown, Scan, ScanId, Source},
 };
 
-/// Rows that are asked of a source at once.
+/// Rows per call.
 const ROWS_AT_ONCE: u32 = 8_192;
-/// Calls that may wait. Each scan has one at most, beside its end.
+/// Calls in the queue. Each scan has at most one, plus its end.
 const MAX_WAITING: usize = 1_024;
-/// How much longer than the call itself its answer is waited for.
+/// How long to wait for a reply after the deadline of the call.
 const SLACK: Duration = Duration::from_secs(5);
 
 type Reply<T> = oneshot::Sender<Result<T>>;
 
 enum Command {
     Columns(TableRef, Reply<Arc<[Column]>>),
-    /// The planner that asks this cannot wait in the way of tasks.
+    /// A blocking channel, because the planner is not async.
     Support(
         TableRef,
         Vec<Filter>,
@@ -42,20 +42,20 @@ enum Command {
     Close(ScanId),
 }
 
-/// A source that is read for one statement.
+/// A handle to the source, for one statement.
 #[derive(Clone)]
 pub struct Reader {
     commands: mpsc::Sender<Command>,
-    /// The statement's id and bounds.
+    /// The id and limits of the statement.
     id: Arc<str>,
     call: Call,
 }
 
-/// Gives the source back, once every [`Reader`] is gone.
+/// Returns the source when every [`Reader`] is dropped.
 pub type Returned = oneshot::Receiver<Box<dyn Source>>;
 
 impl Reader {
-    /// Starts the task. It ends with the last handle; `call` ends what it waits for.
+    /// Starts the task, which ends with the last handle. `call` cancels its waits.
     pub fn start(
         source: Box<dyn Source>,
         id: &str,
@@ -63,7 +63,7 @@ impl Reader {
         tasks: &TaskTracker,
     ) -> (Self, Returned) {
         let (commands, waiting) = mpsc::channel(MAX_WAITING);
-        let (give_back, returned) = oneshot::channel();
+        let (release, returned) = oneshot::channel();
         let reader = Self {
             commands,
             id: id.into(),
@@ -71,8 +71,8 @@ impl Reader {
         };
         tasks.spawn(async move {
             let source = serve(source, waiting, &call).await;
-            // Nobody waits for it when the statement was dropped: then it goes here.
-            drop(give_back.send(source));
+            // If the statement was dropped, the source is dropped here.
+            drop(release.send(source));
         });
         (reader, returned)
     }
@@ -93,8 +93,8 @@ impl Reader {
         self.ask(|reply| Command::Columns(table, reply)).await
     }
 
-    /// A table of the source, as something that scans.
-    pub fn table(&self, table: TableRef) -> Arc<dyn Scans> {
+    /// A table of the source.
+    pub fn table(&self, table: TableRef) -> Arc<dyn ScanSource> {
         Arc::new(SourceTable {
             reader: self.clone(),
             table,
@@ -112,7 +112,7 @@ async fn serve(
     call: &Call,
 ) -> Box<dyn Source> {
     while let Some(command) = commands.recv().await {
-        // Whoever is not there for an answer any more has closed the scan, or is about to.
+        // If the receiver of a reply is dropped, its scan closes too.
         match command {
             Command::Columns(table, reply) => {
                 drop(reply.send(source.columns(&table, call).await));
@@ -149,7 +149,7 @@ impl fmt::Debug for SourceTable {
     }
 }
 
-impl Scans for SourceTable {
+impl ScanSource for SourceTable {
     fn filter_support(&self, filters: &[Filter]) -> Result<Vec<Pushdown>> {
         let (reply, answer) = blocking::sync_channel(1);
         let command = Command::Support(self.table.clone(), filters.to_vec(), reply);
@@ -176,7 +176,7 @@ impl Scans for SourceTable {
     }
 }
 
-/// Where the stream of a scan is.
+/// The state of a scan's stream.
 enum Reading {
     Start(Reader, Box<Scan>),
     Open(Open),
@@ -202,7 +202,7 @@ async fn next(reading: Reading) -> Option<(Result<Batch>, Reading)> {
     }
 }
 
-/// An open scan. It is closed when its stream goes, read to its end or not.
+/// An open scan, closed on drop.
 struct Open {
     reader: Reader,
     scan: ScanId,
@@ -210,7 +210,7 @@ struct Open {
 
 impl Drop for Open {
     fn drop(&mut self) {
-        // A task that is gone has closed it already.
+        // If the task has ended, the scan is closed already.
         drop(self.reader.send(Command::Close(self.scan)));
     }
 }

@@ -1,8 +1,8 @@
-//! Which statement computes next.
+//! A fair scheduler for statements.
 //!
-//! Statements over scanners share a few threads. Each computes for a short slice, up to a boundary between batches, and the
-//! next slice goes to the target that had the least, and within it to the statement that had the least. So neither one
-//! long statement nor many of them keep another target's from its share.
+//! Statements over scanners share a few threads. Each runs for a short time slice, up to the end of a batch. The next
+//! slice goes to the target that has used the least time, and within it to the statement that has. So neither a long
+//! statement nor many of them starve another target.
 
 use std::{
     cell::RefCell,
@@ -29,15 +29,14 @@ use tokio::time::Sleep;
 
 use mindhost_base::locks::lock;
 
-/// How long a statement computes before another may.
+/// The time slice of a statement.
 const SLICE: Duration = Duration::from_millis(10);
-/// How much a target that computed little may catch up: longer ago is forgotten.
+/// How far a target may lag behind. An idle target cannot save up more.
 const MAX_LAG: Duration = Duration::from_millis(500);
-/// Who waits looks by itself after this long. One that was told to go on may be in a statement that does not want its rows
-/// just now.
-const LOOK: Duration = Duration::from_millis(20);
+/// How often a waiter checks by itself: the one that was woken may belong to a statement that does not read now.
+const RECHECK_INTERVAL: Duration = Duration::from_millis(20);
 
-/// What all statements of a host compute with.
+/// The scheduler of all statements of a host.
 #[derive(Debug, Default)]
 pub struct Scheduler(Mutex<State>);
 
@@ -46,32 +45,32 @@ struct State {
     targets: HashMap<Arc<str>, Used>,
     waiting: Vec<Waiter>,
     tickets: u64,
-    /// The most that any target has computed.
+    /// The most time that any target has used.
     clock: Duration,
 }
 
-/// A target that has statements.
+/// The time used by a target that has statements.
 #[derive(Debug)]
 struct Used {
     time: Duration,
     statements: usize,
 }
 
-/// A part of a statement that could compute.
+/// A part of a statement that waits for a slice.
 #[derive(Debug)]
 struct Waiter {
     ticket: u64,
     share: Arc<Share>,
     wakers: Vec<Waker>,
-    /// When it was told to go on.
+    /// When it was woken.
     woken: Option<Instant>,
 }
 
-/// One statement.
+/// The time used by one statement.
 pub struct Share {
     scheduler: Arc<Scheduler>,
     target: Arc<str>,
-    /// Nanoseconds that it has computed.
+    /// Nanoseconds.
     used: AtomicU64,
 }
 
@@ -82,7 +81,7 @@ impl fmt::Debug for Share {
 }
 
 impl Scheduler {
-    /// A statement of a target.
+    /// Registers a statement of a target.
     pub fn share(self: &Arc<Self>, target: &str) -> Arc<Share> {
         let target: Arc<str> = target.into();
         let mut state = lock(&self.0);
@@ -113,7 +112,7 @@ impl Drop for Share {
 }
 
 impl State {
-    /// What decides who goes first: less is sooner.
+    /// The sort key: the smallest goes first.
     fn key(&self, share: &Share) -> (Duration, u64) {
         let used = self.targets.get(&share.target).map(|used| used.time);
         let used = used
@@ -143,9 +142,13 @@ impl State {
         self.tickets
     }
 
-    /// Who should compute next, of those who were not told so just now.
+    /// The next waiter, except those that were woken just now.
     fn next(&self) -> Option<usize> {
-        let is_asleep = |waiter: &Waiter| waiter.woken.is_none_or(|since| since.elapsed() > LOOK);
+        let is_asleep = |waiter: &Waiter| {
+            waiter
+                .woken
+                .is_none_or(|since| since.elapsed() > RECHECK_INTERVAL)
+        };
         let asleep = self.waiting.iter().enumerate();
         let asleep = asleep.filter(|(_, waiter)| is_asleep(waiter));
         let next = asleep.min_by_key(|(_, waiter)| (self.key(&waiter.share), waiter.ticket));
@@ -161,8 +164,8 @@ impl State {
         }
     }
 
-    /// Somebody does not wait any more. What waits within it has to be asked again.
-    fn leave(&mut self, ticket: u64) {
+    /// Removes a waiter and wakes its inner futures, which must be polled again.
+    fn remove(&mut self, ticket: u64) {
         let Some(index) = self
             .waiting
             .iter()
@@ -177,10 +180,10 @@ impl State {
     }
 }
 
-/// The slice that this thread is in.
+/// The current slice of this thread.
 struct Slice {
     since: Instant,
-    /// Those within the statement who stopped because it is over.
+    /// Wakers of the parts that stopped at its end.
     stopped: Vec<Waker>,
 }
 
@@ -188,7 +191,7 @@ thread_local! {
     static CURRENT: RefCell<Option<Slice>> = const { RefCell::new(None) };
 }
 
-/// Ends the slice of this thread, also where the statement panics.
+/// Ends the slice of this thread on drop, so also on a panic.
 struct Running<'a> {
     share: &'a Arc<Share>,
 }
@@ -202,7 +205,7 @@ impl<'a> Running<'a> {
         Self { share }
     }
 
-    /// Those who stopped.
+    /// The wakers of the parts that stopped.
     fn stopped(&self) -> Vec<Waker> {
         CURRENT.with_borrow_mut(|slice| {
             slice
@@ -223,16 +226,16 @@ impl Drop for Running<'_> {
     }
 }
 
-/// Batches that come in slices.
-pub struct Sliced {
+/// A stream that runs in time slices.
+pub struct SlicedStream {
     inner: SendableRecordBatchStream,
     share: Arc<Share>,
     ticket: Option<u64>,
     look: Option<Pin<Box<Sleep>>>,
 }
 
-impl Sliced {
-    /// The batches of a statement, or of an operator in it.
+impl SlicedStream {
+    /// Wraps the stream of a statement or of one of its operators.
     pub fn new(inner: SendableRecordBatchStream, share: Arc<Share>) -> Self {
         Self {
             inner,
@@ -242,7 +245,7 @@ impl Sliced {
         }
     }
 
-    /// Whether the slice that this is in is over; then it is gone on with later.
+    /// Whether the current slice is over. Then the stream stops until the next one.
     fn is_stopped(cx: &Context<'_>) -> Option<bool> {
         CURRENT.with_borrow_mut(|slice| {
             let slice = slice.as_mut()?;
@@ -254,11 +257,11 @@ impl Sliced {
         })
     }
 
-    /// Whether it is somebody else's turn.
+    /// Whether another waiter goes first.
     fn must_wait(&mut self, cx: &mut Context<'_>) -> bool {
         let mut state = lock(&self.share.scheduler.0);
         if let Some(ticket) = self.ticket.take() {
-            state.leave(ticket);
+            state.remove(ticket);
         }
         let next = state.next().and_then(|index| state.waiting.get(index));
         let is_later = next.is_some_and(|next| state.key(&next.share) < state.key(&self.share));
@@ -268,14 +271,14 @@ impl Sliced {
         }
         drop(state);
         if is_later {
-            self.look(cx);
+            self.arm_recheck(cx);
         }
         is_later
     }
 
-    /// Goes on by itself after a while, whatever becomes of the others.
-    fn look(&mut self, cx: &mut Context<'_>) {
-        let mut look = Box::pin(tokio::time::sleep(LOOK));
+    /// Arms the timer of the next check.
+    fn arm_recheck(&mut self, cx: &mut Context<'_>) {
+        let mut look = Box::pin(tokio::time::sleep(RECHECK_INTERVAL));
         if look.as_mut().poll(cx).is_ready() {
             cx.waker().wake_by_ref();
         }
@@ -283,7 +286,7 @@ impl Sliced {
     }
 }
 
-impl Stream for Sliced {
+impl Stream for SlicedStream {
     type Item = Result<RecordBatch>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -313,23 +316,23 @@ impl Stream for Sliced {
         }
         drop(state);
         if waits {
-            this.look(cx);
+            this.arm_recheck(cx);
         }
         polled
     }
 }
 
-impl RecordBatchStream for Sliced {
+impl RecordBatchStream for SlicedStream {
     fn schema(&self) -> SchemaRef {
         self.inner.schema()
     }
 }
 
-impl Drop for Sliced {
+impl Drop for SlicedStream {
     fn drop(&mut self) {
         if let Some(ticket) = self.ticket.take() {
             let mut state = lock(&self.share.scheduler.0);
-            state.leave(ticket);
+            state.remove(ticket);
             state.wake_next();
         }
     }
@@ -351,13 +354,13 @@ impl SlicedExec {
 
 impl DisplayAs for SlicedExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Sliced")
+        f.write_str("SlicedExec")
     }
 }
 
 impl ExecutionPlan for SlicedExec {
     fn name(&self) -> &str {
-        "Sliced"
+        "SlicedExec"
     }
 
     fn properties(&self) -> &Arc<PlanProperties> {
@@ -398,7 +401,10 @@ impl ExecutionPlan for SlicedExec {
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         let batches = self.input.execute(partition, context)?;
-        Ok(Box::pin(Sliced::new(batches, Arc::clone(&self.share))))
+        Ok(Box::pin(SlicedStream::new(
+            batches,
+            Arc::clone(&self.share),
+        )))
     }
 }
 
@@ -416,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn target_that_computed_least_is_next_however_many_statements_others_have() {
+    fn target_with_least_time_is_next_however_many_statements_others_have() {
         let scheduler = Arc::new(Scheduler::default());
         let many: Vec<_> = (0..5).map(|_| scheduler.share("many")).collect();
         let mut state = lock(&scheduler.0);
@@ -436,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn target_that_rested_catches_up_for_a_moment_only() {
+    fn idle_target_cannot_save_up_time() {
         let scheduler = Arc::new(Scheduler::default());
         let (busy, rested) = (scheduler.share("busy"), scheduler.share("rested"));
         let mut state = lock(&scheduler.0);

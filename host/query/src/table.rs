@@ -1,4 +1,4 @@
-//! A table for DataFusion, made of anything that scans.
+//! A DataFusion table over any scan source.
 
 use std::{fmt, sync::Arc};
 
@@ -17,19 +17,19 @@ use datafusion::{
 };
 use futures_util::{StreamExt as _, stream::BoxStream};
 
-use super::{errors::carried, filters, incoming};
+use super::{decode, errors::carried, filters};
 use mindhost_base::error::Result as HostResult;
 use mindhost_plugin_api::{
     Batch, Column, DataType,
     scanner::{Filter, Pushdown},
 };
 
-/// Something that scans one table. The engine knows no more of where rows come from, so that tables of several
-/// datasources can stand in one statement.
-pub trait Scans: fmt::Debug + Send + Sync {
-    /// One answer a filter. Called while a statement is planned, on a thread that may wait.
+/// The source of one table's rows. The engine knows only this trait, so a statement can use tables of several
+/// datasources.
+pub trait ScanSource: fmt::Debug + Send + Sync {
+    /// One result per filter. Called during planning, on a thread that may block.
     fn filter_support(&self, filters: &[Filter]) -> HostResult<Vec<Pushdown>>;
-    /// The rows, with these columns. Nothing is read before the stream is; dropping it ends the scan.
+    /// A stream of rows with these columns. Reads nothing before the first poll; the drop ends the scan.
     fn scan(
         &self,
         columns: Arc<[Column]>,
@@ -38,19 +38,19 @@ pub trait Scans: fmt::Debug + Send + Sync {
     ) -> BoxStream<'static, HostResult<Batch>>;
 }
 
-/// A table over something that scans.
+/// A table over a scan source.
 #[derive(Debug)]
 pub struct ScannedTable {
     columns: Arc<[Column]>,
     schema: SchemaRef,
-    rows: Arc<dyn Scans>,
+    rows: Arc<dyn ScanSource>,
 }
 
 impl ScannedTable {
     /// A table with these columns.
-    pub fn new(columns: Arc<[Column]>, rows: Arc<dyn Scans>) -> Self {
+    pub fn new(columns: Arc<[Column]>, rows: Arc<dyn ScanSource>) -> Self {
         Self {
-            schema: incoming::schema(&columns),
+            schema: decode::schema(&columns),
             columns,
             rows,
         }
@@ -109,7 +109,7 @@ impl TableProvider for ScannedTable {
         let filters = filters
             .iter()
             .filter_map(|filter| filters::translate(filter, &self.columns));
-        let part = Part {
+        let part = ScanPartition {
             schema: Arc::clone(&schema),
             columns: columns.cloned().collect(),
             filters: filters.collect(),
@@ -122,7 +122,7 @@ impl TableProvider for ScannedTable {
     }
 }
 
-/// The column to read where a statement only counts rows.
+/// The column to read if a statement only counts rows.
 fn cheapest(columns: &[Column]) -> usize {
     let cost = |column: &Column| match column.data_type {
         DataType::Boolean => 0,
@@ -138,19 +138,19 @@ fn cheapest(columns: &[Column]) -> usize {
         .map_or(0, |(index, _)| index)
 }
 
-/// The one partition of a scan: what comes from elsewhere comes in one piece.
+/// The only partition of a scan.
 #[derive(Debug)]
-struct Part {
-    /// What the engine wants; without columns where it only counts.
+struct ScanPartition {
+    /// The projected schema; without columns if the statement only counts rows.
     schema: SchemaRef,
-    /// What is read.
+    /// The columns to read.
     columns: Arc<[Column]>,
     filters: Vec<Filter>,
     limit: Option<u64>,
-    rows: Arc<dyn Scans>,
+    rows: Arc<dyn ScanSource>,
 }
 
-impl PartitionStream for Part {
+impl PartitionStream for ScanPartition {
     fn schema(&self) -> &SchemaRef {
         &self.schema
     }
@@ -162,7 +162,7 @@ impl PartitionStream for Part {
         let (columns, schema) = (Arc::clone(&self.columns), Arc::clone(&self.schema));
         let converted = batches.map(move |batch| {
             batch
-                .and_then(|batch| incoming::batch(batch, &columns, &schema))
+                .and_then(|batch| decode::batch(batch, &columns, &schema))
                 .map_err(carried)
         });
         Box::pin(RecordBatchStreamAdapter::new(

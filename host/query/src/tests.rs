@@ -298,7 +298,7 @@ async fn columns_keep_their_types() {
 }
 
 #[tokio::test]
-async fn what_a_source_applies_reaches_it_and_nothing_else() {
+async fn only_supported_filters_reach_the_source() {
     let sql = r#"SELECT name FROM "main"."t" WHERE id IN (1, 2) AND price < 5 AND length(name) > 1 LIMIT 3"#;
     for (support, filters, limit) in [
         (Pushdown::No, 0, None),
@@ -330,7 +330,7 @@ async fn what_a_source_applies_reaches_it_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_claim_is_believed_and_a_rough_one_checked() {
+async fn exact_filter_is_trusted_and_inexact_one_is_checked() {
     let sql = r#"SELECT count(*) FROM "main"."t" WHERE id = 3"#;
     for (support, found) in [
         (Pushdown::Exact, "1000"),
@@ -347,7 +347,7 @@ async fn a_claim_is_believed_and_a_rough_one_checked() {
 }
 
 #[tokio::test]
-async fn a_limit_ends_the_scan_and_the_source_comes_back() {
+async fn limit_ends_the_scan_and_returns_the_source() {
     let scanner = scripted(1_000, Pushdown::No);
     let connector = connector(&scanner, &settings());
     let mut connection = connector.connect(&target(), &call()).await.unwrap();
@@ -372,7 +372,7 @@ async fn a_limit_ends_the_scan_and_the_source_comes_back() {
 }
 
 #[tokio::test]
-async fn an_error_of_the_source_is_the_statements_and_leaves_it_usable() {
+async fn source_error_fails_the_statement_and_keeps_the_source() {
     let connector = connector(&scripted(10, Pushdown::No), &settings());
     let mut connection = connector.connect(&target(), &call()).await.unwrap();
     let sql = r#"SELECT sum(id) FROM "main"."broken""#;
@@ -388,7 +388,7 @@ async fn an_error_of_the_source_is_the_statements_and_leaves_it_usable() {
 }
 
 #[tokio::test]
-async fn statements_that_cannot_be_are_explained() {
+async fn invalid_statement_is_refused_with_the_reason() {
     for (sql, code, message) in [
         (r#"SELECT nme FROM "main"."t""#, Code::SqlInvalid, "nme"),
         (
@@ -415,7 +415,7 @@ async fn statements_that_cannot_be_are_explained() {
 }
 
 #[tokio::test]
-async fn nothing_but_the_tables_is_there_even_for_what_the_guard_would_refuse() {
+async fn session_has_only_the_tables_even_without_the_guard() {
     for sql in [
         "SELECT * FROM information_schema.tables",
         "SELECT * FROM '/etc/passwd'",
@@ -448,7 +448,7 @@ async fn nothing_but_the_tables_is_there_even_for_what_the_guard_would_refuse() 
 }
 
 #[tokio::test]
-async fn memory_is_limited_with_a_clear_word() {
+async fn statement_over_the_memory_limit_is_refused() {
     let settings = PluginSettings {
         query_memory_bytes: 4 << 20,
         ..settings()
@@ -477,7 +477,7 @@ async fn memory_is_limited_with_a_clear_word() {
 }
 
 #[tokio::test]
-async fn texts_cannot_be_doubled_without_end() {
+async fn repeated_doubling_of_text_is_refused() {
     let mut doubled = String::from("WITH t0 AS (SELECT 'abcdefgh' AS s)");
     for level in 1..40 {
         doubled += &format!(", t{level} AS (SELECT s || s AS s FROM t{})", level - 1);
@@ -496,7 +496,7 @@ async fn texts_cannot_be_doubled_without_end() {
 }
 
 #[tokio::test]
-async fn a_row_that_a_join_repeats_is_not_written_out_at_once() {
+async fn repeated_row_of_a_join_is_not_copied_at_once() {
     // A text of a megabyte, thousands of times: each statement would hold gigabytes if it did.
     let long = "CROSS JOIN (SELECT repeat('x', 1000000) AS s) AS l";
     let connector = connector(&scripted(2_000, Pushdown::No), &settings());
@@ -525,7 +525,7 @@ const FOREVER: [&str; 5] = [
 ];
 
 #[tokio::test]
-async fn a_statement_that_nobody_wants_gives_its_thread_back() {
+async fn dropped_statement_releases_its_thread() {
     let scanner = scripted(20_000, Pushdown::No);
     let connector = connector(&scanner, &settings());
     for sql in FOREVER {
@@ -550,7 +550,7 @@ async fn a_statement_that_nobody_wants_gives_its_thread_back() {
 }
 
 #[tokio::test]
-async fn time_runs_out_for_a_statement_as_for_any_other() {
+async fn statement_ends_at_its_deadline() {
     let connector = connector(&scripted(20_000, Pushdown::No), &settings());
     let mut connection = connector.connect(&target(), &call()).await.unwrap();
     let short = Statement {
@@ -563,8 +563,9 @@ async fn time_runs_out_for_a_statement_as_for_any_other() {
 }
 
 #[tokio::test]
-async fn a_plan_does_not_outgrow_its_text() {
-    // Each level mentions the one before twice: the filter at the top would be two to the fortieth as long at the bottom.
+async fn plan_larger_than_its_text_is_refused() {
+    // Each level mentions the one before twice: the filter at the top would be two to the fortieth as long at the
+    // bottom.
     let mut deep = String::from(r#"WITH t0 AS (SELECT id AS x FROM "main"."t")"#);
     for level in 1..40 {
         deep += &format!(", t{level} AS (SELECT x + x AS x FROM t{})", level - 1);

@@ -1,5 +1,5 @@
-//! Compiled code, sealed. It is loaded only under a seal that this host made, whether it lay in the cache or was made just
-//! now.
+//! Compiled code, sealed. It is loaded only under a seal that this host made, whether it lay in the cache or was made
+//! just now.
 
 use std::{
     ffi::OsStr,
@@ -20,12 +20,12 @@ use crate::package::hex;
 /// Length of the seal in front of a cached file.
 const SEAL: usize = 32;
 
-/// A draft that is older is not written any more.
-const DRAFT_AGE: Duration = Duration::from_secs(3_600);
-/// Bytes at the end of the name of a draft, in hex.
-const DRAFT_SUFFIX: usize = 8;
+/// Age from which a temporary file is abandoned.
+const TEMPORARY_MAX_AGE: Duration = Duration::from_secs(3_600);
+/// Random bytes in the name of a temporary file, in hex.
+const TEMPORARY_SUFFIX: usize = 8;
 
-/// Where compiled code is kept, and the key that seals it.
+/// The directory of compiled code, and the key that seals it.
 #[derive(Clone)]
 pub struct Cache {
     dir: Option<PathBuf>,
@@ -40,39 +40,39 @@ pub struct Sealed {
 }
 
 impl Cache {
-    /// A cache in a directory; without one nothing is kept.
+    /// A cache in a directory; without one, nothing is stored.
     pub fn new(dir: Option<PathBuf>, key: [u8; 32]) -> Self {
         Self { dir, key }
     }
 
-    /// Removes drafts of [`Self::keep`] that a process left behind which was killed. Younger ones may still be written.
+    /// Removes temporary files of [`Self::store`] that a killed process left. Younger ones may still be in use.
     pub fn sweep(&self) {
         let entries = self.dir.iter().filter_map(|dir| fs::read_dir(dir).ok());
         for entry in entries.flatten().flatten() {
             let modified = entry.metadata().and_then(|meta| meta.modified());
             let age = modified.ok().and_then(|time| time.elapsed().ok());
             let path = entry.path();
-            if is_draft(&path) && age.is_some_and(|age| age > DRAFT_AGE) {
+            if is_temporary(&path) && age.is_some_and(|age| age > TEMPORARY_MAX_AGE) {
                 match fs::remove_file(&path) {
                     Ok(()) => {
-                        tracing::info!(path = %path.display(), "removed an unfinished draft of compiled code")
+                        tracing::info!(path = %path.display(), "removed an unfinished file of compiled code")
                     }
                     Err(error) => {
-                        tracing::warn!(path = %path.display(), %error, "could not remove a draft of compiled code")
+                        tracing::warn!(path = %path.display(), %error, "could not remove an unfinished file of compiled code")
                     }
                 }
             }
         }
     }
 
-    /// Seals code that this program made of a component.
+    /// Seals code that this program compiled.
     pub fn seal(&self, engine: &Engine, digest: &str, code: Vec<u8>) -> Option<Sealed> {
         let name = name(engine, digest);
         let seal = self.mac(&name, &code)?.finalize().into_bytes().into();
         Some(Sealed { name, seal, code })
     }
 
-    /// The code of a component that was kept.
+    /// The cached code of a component, if its seal is valid.
     pub fn find(&self, engine: &Engine, digest: &str) -> Option<Component> {
         let name = name(engine, digest);
         let file = fs::read(self.dir.as_ref()?.join(&name)).ok()?;
@@ -119,45 +119,44 @@ impl Cache {
         Some(seal)
     }
 
-    /// Keeps sealed code for the next start. It is written beside its final name first: a half-written file is never taken
-    /// for a whole one.
+    /// Stores sealed code for the next start. Writes a temporary file first, so that a file is never incomplete.
     ///
     /// # Errors
-    /// When the directory cannot be written, which costs time at the next start and nothing else.
-    pub fn keep(&self, sealed: &Sealed) -> io::Result<()> {
+    /// When the directory cannot be written. Then the next start compiles again.
+    pub fn store(&self, sealed: &Sealed) -> io::Result<()> {
         let Some(dir) = &self.dir else {
             return Ok(());
         };
         fs::create_dir_all(dir)?;
         let path = dir.join(&sealed.name);
-        let mut suffix = [0; DRAFT_SUFFIX];
+        let mut suffix = [0; TEMPORARY_SUFFIX];
         getrandom::fill(&mut suffix).map_err(|error| io::Error::other(error.to_string()))?;
-        let draft = path.with_extension(hex(&suffix));
+        let temporary = path.with_extension(hex(&suffix));
         let mut file = fs::OpenOptions::new()
             .write(true)
             .create_new(true)
             .mode(0o600)
-            .open(&draft)?;
+            .open(&temporary)?;
         let written = file
             .write_all(&sealed.seal)
             .and_then(|()| file.write_all(&sealed.code))
-            .and_then(|()| fs::rename(&draft, path));
+            .and_then(|()| fs::rename(&temporary, path));
         if written.is_err() {
-            let _ = fs::remove_file(&draft);
+            let _ = fs::remove_file(&temporary);
         }
         written
     }
 }
 
-/// Whether a file is named as [`Cache::keep`] names its drafts.
-fn is_draft(path: &Path) -> bool {
+/// Whether a file has the name of a temporary file of [`Cache::store`].
+fn is_temporary(path: &Path) -> bool {
     let suffix = path.extension().and_then(OsStr::to_str);
     suffix.is_some_and(|suffix| {
-        suffix.len() == 2 * DRAFT_SUFFIX && suffix.bytes().all(|byte| byte.is_ascii_hexdigit())
+        suffix.len() == 2 * TEMPORARY_SUFFIX && suffix.bytes().all(|byte| byte.is_ascii_hexdigit())
     })
 }
 
-/// The name says what the code was made from, with what and for what: none of it can be mixed up.
+/// The file name: the digest of the component and the configuration of the engine.
 fn name(engine: &Engine, digest: &str) -> String {
     let mut hash = DefaultHasher::new();
     engine.precompile_compatibility_hash().hash(&mut hash);
@@ -171,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_old_drafts_are_removed() {
+    fn only_old_temporary_files_are_removed() {
         let dir = tempfile::tempdir().unwrap();
         let hour = Duration::from_secs(3_600);
         let put = |name: &str, age: Duration| {

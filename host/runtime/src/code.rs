@@ -1,4 +1,4 @@
-//! The compiled code of a version, which may come late and may become better while it serves.
+//! The compiled code of a version: pending at first, and replaced by better code while it serves.
 
 use tokio::sync::watch;
 
@@ -7,27 +7,27 @@ use crate::package::Refusal;
 use mindhost_base::error::{Blame, Code, Error, Result};
 use mindhost_plugin_api::Call;
 
-/// What a version runs on. Each new instance takes the best code there is; whatever runs keeps what it was started with.
-pub struct Compiled<W>(watch::Sender<Current<W>>);
+/// The code of a version. New instances take the best code; running ones keep theirs.
+pub struct VersionCode<W>(watch::Sender<Current<W>>);
 
-/// The code of a version at one moment.
+/// The current code.
 struct Current<W> {
-    /// None while it is being made.
+    /// None while the first compilation runs.
     code: Option<Result<W, Refusal>>,
-    /// Counts the codes there were, so that an instance can tell whether its own is still the best.
+    /// Counts the replacements, so that an instance can tell whether its code is current.
     generation: u64,
 }
 
-impl<W: Clone> Compiled<W> {
-    /// Code that is being made.
-    pub fn awaited() -> Self {
+impl<W: Clone> VersionCode<W> {
+    /// Code that is being compiled.
+    pub fn pending() -> Self {
         Self(watch::Sender::new(Current {
             code: None,
             generation: 0,
         }))
     }
 
-    /// The first code, or better code than before, or why there is none. Code that is there is never taken away.
+    /// Sets the first or better code, or why there is none. A failure never replaces code.
     pub fn put(&self, made: Result<W, Refusal>) {
         self.0.send_modify(|current| {
             if made.is_ok() || !matches!(current.code, Some(Ok(_))) {
@@ -37,17 +37,17 @@ impl<W: Clone> Compiled<W> {
         });
     }
 
-    /// Tells codes apart.
+    /// The generation of the current code.
     pub fn generation(&self) -> u64 {
         self.0.borrow().generation
     }
 
-    /// Whether it is known yet that there is code, or why there is none.
+    /// Whether the first compilation has ended.
     pub fn is_made(&self) -> bool {
         self.0.borrow().code.is_some()
     }
 
-    /// Waits until there is code.
+    /// Waits for the first code.
     ///
     /// # Errors
     /// Why there is none.
@@ -67,10 +67,10 @@ impl<W: Clone> Compiled<W> {
         }
     }
 
-    /// The best code there is with its generation, waited for within the bounds of a call.
+    /// The current code and its generation. Waits for the first code until the call ends.
     ///
     /// # Errors
-    /// `no_plugin` where there is none; `timeout`, `cancelled`.
+    /// `no_plugin` if compilation failed; `timeout`, `cancelled`.
     pub async fn get(&self, call: &Call) -> Result<(W, u64)> {
         tokio::select! {
             biased;
@@ -80,7 +80,7 @@ impl<W: Clone> Compiled<W> {
             () = call.cancel.cancelled() => Err(cancelled()),
             () = tokio::time::sleep_until(call.deadline) => Err(Error::new(
                 Code::Timeout,
-                "the plugin is still being compiled, as it is once after it was installed; ask again",
+                "the plugin is still compiling, which happens once after its installation; try again",
             )
             .blamed(Blame::Host)),
         }
@@ -98,8 +98,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_call_waits_for_the_first_code_and_takes_the_best() {
-        let code = std::sync::Arc::new(Compiled::awaited());
+    async fn call_waits_for_the_first_code_and_takes_the_best() {
+        let code = std::sync::Arc::new(VersionCode::pending());
         let early = code.get(&call(Duration::from_millis(10))).await;
         assert_eq!(early.unwrap_err().code(), Code::Timeout);
         let waiting = tokio::spawn({
@@ -115,8 +115,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_serves_is_not_lost_when_better_code_cannot_be_made() {
-        let code = Compiled::awaited();
+    async fn failed_optimization_keeps_the_baseline_code() {
+        let code = VersionCode::pending();
         code.put(Err(Refusal::new("cannot be compiled")));
         let refused = code.get(&call(Duration::from_secs(1))).await.unwrap_err();
         assert_eq!(refused.code(), Code::NoPlugin);

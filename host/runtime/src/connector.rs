@@ -16,7 +16,7 @@ use super::{
         sql::{SqlConnector, SqlConnectorPre},
         types,
     },
-    code::Compiled,
+    code::VersionCode,
     engine::Runtime,
     instance::{GuestFuture, World},
     pool::{Connects, Opened, Reported},
@@ -95,7 +95,7 @@ impl WasmConnector {
     /// A connector over a linked component.
     pub fn new(
         runtime: &Arc<Runtime>,
-        code: Arc<Compiled<SqlConnectorPre<State>>>,
+        code: Arc<VersionCode<SqlConnectorPre<State>>>,
         manifest: Manifest,
         digest: String,
     ) -> Self {

@@ -1,4 +1,4 @@
-//! From a guest's values to the host's, each checked on the way.
+//! Converts and checks values of a guest.
 
 mod arrow;
 mod catalog;
@@ -17,10 +17,10 @@ use mindhost_plugin_api::ServerInfo;
 const MAX_NAME: usize = 4_096;
 /// Longest cancel key, in bytes.
 const MAX_KEY: usize = 4_096;
-/// Longest comment or default value that is kept.
+/// Longest comment or default value; the rest is dropped.
 const MAX_TEXT: usize = 64 << 10;
 
-/// What stops an execution. It is kept as long as the connection and copied for each call, so it has a limit.
+/// Checks a cancel key. It has a limit, because it lives as long as the connection and is copied for each call.
 pub fn cancel_key(key: Option<Vec<u8>>) -> Result<Option<Vec<u8>>> {
     match key.as_ref().is_none_or(|key| key.len() <= MAX_KEY) {
         true => Ok(key),
@@ -35,7 +35,7 @@ fn name(name: String) -> Result<String> {
     }
 }
 
-/// A text of any length, kept up to a bound: comments are for people.
+/// Truncates a comment.
 fn shortened(text: Option<String>) -> Option<String> {
     text.map(|text| cut(&text, MAX_TEXT).to_owned())
 }

@@ -1,6 +1,6 @@
 //! The wasmtime engines: the pooling allocator, the clock that interrupts guests, the linker.
 //!
-//! All plugins share one. While code of another compiler serves, until the best is made, there is a second one for it.
+//! All plugins share one engine. A second one runs baseline code until the optimized code is ready.
 
 use std::{
     sync::{Arc, Mutex, Weak},
@@ -16,7 +16,7 @@ use wasmtime::{
 use super::{
     files, http,
     limits::Scope,
-    place::{Place, Places, Room, Share},
+    permits::{InstancePermit, InstancePermits, InstanceUsage, PluginQuota},
     pool::{Connects, Idle, Pools},
     sockets,
     state::State,
@@ -32,7 +32,7 @@ use mindhost_base::{
 };
 use mindhost_plugin_api::{Call, Manifest, Target};
 
-/// How often a running guest is interrupted, so that deadlines are kept and neighbours get their turn.
+/// How often a running guest is interrupted, to check deadlines and let other tasks run.
 const TICK: Duration = Duration::from_millis(10);
 /// Core instances that one component may consist of; interpreters are split into several. The allocator only
 /// counts them.
@@ -43,44 +43,44 @@ const MEMORIES: u32 = 2;
 const TABLES: u32 = 8;
 /// Entries of one function table; an interpreter has some ten thousand functions.
 const TABLE_ELEMENTS: usize = 100_000;
-/// The compiler whose code is there soon.
-pub(super) const QUICK: Compiler = Compiler::Winch;
-/// Instances above the configured number, kept for `cancel` and for trying out new plugins.
-pub(super) const RESERVE: u32 = 32;
+/// The baseline compiler, which is fast and makes slower code.
+pub(super) const BASELINE: Compiler = Compiler::Winch;
+/// Instances above the configured number, for `cancel` and for checks of new plugins.
+pub(super) const RESERVED_INSTANCES: u32 = 32;
 
-/// An engine, and what guests may import in it. Code of one compiler runs in the engine for that compiler alone.
-pub(super) struct Stage {
+/// An engine with the linker of the guests' imports. It runs the code of one compiler only.
+pub(super) struct CodeEngine {
     pub engine: Engine,
     pub linker: Linker<State>,
 }
 
-impl Stage {
+impl CodeEngine {
     /// Reserves the address space of all instances and starts the clock.
     fn new(compiler: Compiler, settings: &PluginSettings) -> wasmtime::Result<Self> {
         let engine = Engine::new(&config(compiler, settings))?;
-        start_clock(&engine)?;
+        start_epoch_ticker(&engine)?;
         let linker = linker(&engine)?;
         Ok(Self { engine, linker })
     }
 }
 
-/// What all plugins of a host share.
+/// The state that all plugins of a host share.
 pub struct Runtime {
-    /// Where the code of the configured compiler runs.
-    pub(super) best: Stage,
-    /// Where code runs that was made quickly; there only while there is such code.
-    quick: Mutex<Weak<Stage>>,
+    /// The engine for code of the configured compiler.
+    pub(super) optimized: CodeEngine,
+    /// The engine for baseline code, while there is any.
+    baseline: Mutex<Weak<CodeEngine>>,
     pub(super) settings: PluginSettings,
     pub(super) policy: Arc<dyn Policy>,
-    /// Where the use of plugins is counted.
+    /// Meters of the use of plugins.
     pub(super) meters: Arc<Meters>,
-    /// Room for instances.
-    pub(super) places: Places,
-    /// Every task that runs guest code or winds a call up.
+    /// Permits for instances.
+    pub(super) permits: InstancePermits,
+    /// Tasks that run guest code or end a call.
     pub(super) tasks: TaskTracker,
-    /// Ends the waits for engines when the host stops.
-    pub(super) closing: CancellationToken,
-    /// Where idle connections lie that can give their place away.
+    /// Ends waits for database engines when the host shuts down.
+    pub(super) shutdown: CancellationToken,
+    /// Pools whose idle connections can be evicted.
     pools: Mutex<Vec<Weak<dyn Idle>>>,
 }
 
@@ -88,12 +88,12 @@ impl Runtime {
     /// Reserves the address space of all instances and starts the clock. Call it inside a tokio runtime.
     pub fn new(settings: PluginSettings, policy: Arc<dyn Policy>) -> wasmtime::Result<Arc<Self>> {
         let runtime = Arc::new(Self {
-            best: Stage::new(settings.compiler, &settings)?,
-            quick: Mutex::default(),
+            optimized: CodeEngine::new(settings.compiler, &settings)?,
+            baseline: Mutex::default(),
             meters: Meters::new(settings.faults.clone()),
-            places: Places::new(&settings),
+            permits: InstancePermits::new(&settings),
             tasks: TaskTracker::new(),
-            closing: CancellationToken::new(),
+            shutdown: CancellationToken::new(),
             pools: Mutex::default(),
             settings,
             policy,
@@ -102,25 +102,25 @@ impl Runtime {
         Ok(runtime)
     }
 
-    /// Where code runs that is made quickly; none where the configured compiler is the quick one, or this machine has no
-    /// room for a second engine. It goes with the last code and the last instance in it.
-    pub(super) fn quick(&self) -> Option<Arc<Stage>> {
-        if self.settings.compiler == QUICK || !self.settings.quick_start {
+    /// The engine for baseline code. None if that is the configured compiler, or if the machine has no memory for a
+    /// second engine. It is dropped with the last code and instance in it.
+    pub(super) fn baseline(&self) -> Option<Arc<CodeEngine>> {
+        if self.settings.compiler == BASELINE || !self.settings.quick_start {
             return None;
         }
-        let mut quick = lock(&self.quick);
-        if let Some(stage) = quick.upgrade() {
-            return Some(stage);
+        let mut baseline = lock(&self.baseline);
+        if let Some(engine) = baseline.upgrade() {
+            return Some(engine);
         }
-        let stage = Stage::new(QUICK, &self.settings);
-        let stage = stage
-            .inspect_err(|error| tracing::info!(%error, "no engine for code that is made quickly"));
-        let stage = Arc::new(stage.ok()?);
-        *quick = Arc::downgrade(&stage);
-        Some(stage)
+        let engine = CodeEngine::new(BASELINE, &self.settings);
+        let engine =
+            engine.inspect_err(|error| tracing::info!(%error, "no engine for baseline code"));
+        let engine = Arc::new(engine.ok()?);
+        *baseline = Arc::downgrade(&engine);
+        Some(engine)
     }
 
-    /// Where a version of a plugin is counted.
+    /// The meter of a plugin version.
     pub(super) fn version(&self, manifest: &Manifest, digest: &str) -> Arc<VersionMeter> {
         self.meters.version(VersionId {
             plugin: manifest.name.clone(),
@@ -129,9 +129,9 @@ impl Runtime {
         })
     }
 
-    /// What a plugin may take.
-    pub(super) fn share(&self, manifest: &Manifest) -> Share {
-        self.places.share_of(&manifest.name, &self.settings)
+    /// The limits of a plugin.
+    pub(super) fn quota(&self, manifest: &Manifest) -> PluginQuota {
+        self.permits.quota_of(&manifest.name, &self.settings)
     }
 
     /// What plugins have used since the start.
@@ -139,19 +139,23 @@ impl Runtime {
         &self.meters
     }
 
-    /// What is taken of the room for instances.
-    pub fn room(&self) -> Room {
-        self.places.room()
+    /// The use of the instance and memory limits.
+    pub fn usage(&self) -> InstanceUsage {
+        self.permits.usage()
     }
 
-    /// Room for one more instance; an idle connection gives up its own when there is none.
-    pub(super) async fn place(&self, of: Option<(&Share, &Target)>, call: &Call) -> Result<Place> {
-        let make_room = |scope: &Scope| {
+    /// Acquires a permit for an instance. At a limit, closes an idle connection.
+    pub(super) async fn acquire_permit(
+        &self,
+        of: Option<(&PluginQuota, &Target)>,
+        call: &Call,
+    ) -> Result<InstancePermit> {
+        let evict_idle = |scope: &Scope| {
             if let Some(pools) = self.idle_longest(scope) {
                 pools.retire_oldest(scope);
             }
         };
-        self.places.take(of, make_room, call).await
+        self.permits.acquire(of, evict_idle, call).await
     }
 
     /// Drops the oldest idle connection of a scope at once; false when there is none.
@@ -160,7 +164,7 @@ impl Runtime {
         pools.is_some_and(|pools| pools.drop_oldest(scope))
     }
 
-    /// The pools with the connection of a scope that is idle for the longest time.
+    /// The pools with the oldest idle connection of a scope.
     fn idle_longest(&self, scope: &Scope) -> Option<Arc<dyn Idle>> {
         let idle = self.idle_pools().into_iter();
         idle.filter_map(|pools| Some((pools.oldest(scope)?, pools)))
@@ -168,9 +172,9 @@ impl Runtime {
             .map(|(_, pools)| pools)
     }
 
-    /// The pools of one more plugin, whose idle connections are closed when they are old or in the way.
+    /// Creates the pools of a plugin. Their idle connections are closed at the idle timeout or at a limit.
     pub(super) fn pools<G: Connects>(&self, plugin: &str) -> Arc<Pools<G>> {
-        let pools = Arc::new(Pools::new(plugin, self.places.waiters()));
+        let pools = Arc::new(Pools::new(plugin, self.permits.waiters()));
         let idle: Arc<dyn Idle> = pools.clone();
         lock(&self.pools).push(Arc::downgrade(&idle));
         pools
@@ -182,7 +186,7 @@ impl Runtime {
         pools.iter().filter_map(Weak::upgrade).collect()
     }
 
-    /// Closes idle connections as they grow old, for as long as the runtime lives. Needs a tokio runtime.
+    /// Starts the task that closes idle connections at the idle timeout. Needs a tokio runtime.
     fn start_sweeping(self: &Arc<Self>) {
         let max_age = self.settings.idle_timeout;
         let runtime = Arc::downgrade(self);
@@ -200,7 +204,7 @@ impl Runtime {
         });
     }
 
-    /// Where background work is counted.
+    /// The tracker of background tasks.
     pub fn tasks(&self) -> &TaskTracker {
         &self.tasks
     }
@@ -210,16 +214,16 @@ impl Runtime {
         self.settings.max_package_bytes
     }
 
-    /// Waits until every guest call and every cancellation is over. New ones are not prevented.
+    /// Waits for all guest calls and cancellations to end. Does not prevent new ones.
     pub async fn drain(&self) {
-        self.closing.cancel();
+        self.shutdown.cancel();
         self.tasks.close();
         self.tasks.wait().await;
     }
 }
 
-/// What code depends on. How instances are allocated is no part of it.
-pub(super) fn compiling(compiler: Compiler) -> Config {
+/// The settings that compiled code depends on. The allocation strategy is not one of them.
+pub(super) fn codegen_config(compiler: Compiler) -> Config {
     let mut config = Config::new();
     config
         .wasm_component_model(true)
@@ -233,16 +237,15 @@ pub(super) fn compiling(compiler: Compiler) -> Config {
 }
 
 fn config(compiler: Compiler, settings: &PluginSettings) -> Config {
-    let mut config = compiling(compiler);
+    let mut config = codegen_config(compiler);
     config.allocation_strategy(InstanceAllocationStrategy::Pooling(pooling(settings)));
     config
 }
 
-/// Every total is what one component may have, times the instances that a semaphore hands out: each of them may be
-/// as large as allowed and the allocator never runs dry. If it did, it would fail rather than fall back to slower
-/// memory.
+/// The pooling allocator. Each total is the maximum of one component times the number of permits, so the pool never
+/// runs empty.
 fn pooling(settings: &PluginSettings) -> PoolingAllocationConfig {
-    let instances = settings.max_instances.saturating_add(RESERVE);
+    let instances = settings.max_instances.saturating_add(RESERVED_INSTANCES);
     let page = 64 << 10;
     let memory = settings.largest_memory_bytes().div_ceil(page) * page;
     let mut pooling = PoolingAllocationConfig::new();
@@ -261,15 +264,15 @@ fn pooling(settings: &PluginSettings) -> PoolingAllocationConfig {
         .max_component_instance_size(8 << 20)
         .max_core_instance_size(8 << 20)
         .max_memory_size(usize::try_from(memory).unwrap_or(usize::MAX))
-        // What an instance leaves behind is given back at once. Keeping the lowest part of a memory would mean to write
-        // zeros to it, which is the stack that most guests hardly touch: memory that nobody had used, for each place.
+        // Memory of a finished instance is returned at once. To keep its lowest part resident, the pool would write
+        // zeros to the stack, which most guests hardly touch.
         .linear_memory_keep_resident(0)
         .table_keep_resident(16 << 10);
     pooling
 }
 
-/// A thread of its own: under full load a task might tick late exactly when it matters. It ends with the engine.
-fn start_clock(engine: &Engine) -> std::io::Result<()> {
+/// Starts the thread that advances the epoch. A task could tick late under full load. The thread ends with the engine.
+fn start_epoch_ticker(engine: &Engine) -> std::io::Result<()> {
     let engine = engine.weak();
     std::thread::Builder::new()
         .name("plugin-clock".to_owned())
@@ -322,7 +325,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn all_instances_together_may_be_as_large_as_each() {
+    async fn every_instance_may_have_the_maximum_size_at_once() {
         let settings = PluginSettings {
             max_instances: 2,
             max_memory_bytes: 1 << 20,
@@ -333,7 +336,7 @@ mod tests {
         let component = Component::from_binary(&engine, &component).unwrap();
         let linker: Linker<()> = Linker::new(&engine);
         let mut stores = Vec::new();
-        for _ in 0..settings.max_instances + RESERVE {
+        for _ in 0..settings.max_instances + RESERVED_INSTANCES {
             let mut store = Store::new(&engine, ());
             store.set_epoch_deadline(1_000_000);
             linker

@@ -1,4 +1,4 @@
-//! What a guest says went wrong, in the host's codes.
+//! Converts errors of a guest to those of the host.
 
 use std::time::Duration;
 
@@ -9,22 +9,22 @@ use super::{
 };
 use mindhost_base::error::{Blame, Code, Error};
 
-/// During what an error came: the same kind means something else before there was a connection.
+/// The phase of an error: before the connection, a kind has another meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// While connecting: nothing of the other end may be shown until it proved to be the engine.
+    /// While connecting: text of the other end is hidden until the handshake succeeds.
     Opening,
-    /// On a connection that worked.
+    /// On an open connection.
     Using,
-    /// While a model answers: the caller's request is not at fault, whatever the vendor dislikes.
+    /// While a model answers: the request of the caller is never at fault.
     Asking,
 }
 
-/// The longest time that a vendor may send callers away for.
+/// Largest `Retry-After` of a vendor.
 const MAX_RETRY: Duration = Duration::from_secs(3_600);
 
-/// Turns a guest's error into the host's. Its text is cut and searched for secrets. `refused` is what the instance
-/// was refused during the call.
+/// Converts an error of a guest. Truncates its text and removes secrets. `refused` is the refusal of the instance
+/// during the call.
 pub fn convert(
     error: types::Error,
     phase: Phase,
@@ -43,8 +43,8 @@ pub fn convert(
             ErrorKind::Unreachable | ErrorKind::Timeout | ErrorKind::ConnectionLost
         );
     let message = match error.kind {
-        // Before a handshake succeeded nothing that came from the other end may be shown: whoever can make
-        // a datasource could otherwise read what listens where.
+        // Before the handshake succeeds, text of the other end is hidden. Otherwise a datasource could scan for
+        // services.
         ErrorKind::Timeout if is_stranger => String::from("the connection timed out"),
         _ if is_stranger => String::from(unreachable(&error.message)),
         _ => text(&error.message, grants, max_message),
@@ -63,7 +63,7 @@ pub fn convert(
         .with_engine_code(line(engine_code, grants, 64))
 }
 
-/// An SQLSTATE, an HTTP status or a small number: nothing that could carry what a stranger sent.
+/// Whether a code is an SQLSTATE, an HTTP status or a small number, so that it cannot carry text of the other end.
 fn is_plain_code(code: &str) -> bool {
     let state = |c: char| c.is_ascii_digit() || c.is_ascii_uppercase();
     let sqlstate = code.len() == 5
@@ -94,7 +94,7 @@ fn name(kind: ErrorKind) -> &'static str {
     }
 }
 
-/// Nothing here is the fault of a request: that a connection was only being tested, the caller of the test knows.
+/// The code and blame of a kind. None is the fault of a request: the caller of a connection test knows that it was one.
 fn code(kind: ErrorKind, phase: Phase) -> (Code, Blame) {
     use ErrorKind as Kind;
     match (kind, phase) {
@@ -104,7 +104,7 @@ fn code(kind: ErrorKind, phase: Phase) -> (Code, Blame) {
         }
         (Kind::InvalidConfig, _) => (Code::UpstreamError, Blame::Host),
         (Kind::Auth | Kind::NotFound | Kind::Upstream, _) => (Code::UpstreamError, Blame::Upstream),
-        // The host did not ask for it, or the call would have ended before: somebody stopped it in the engine.
+        // The host did not cancel, or the call would have ended before: somebody cancelled it in the engine.
         (Kind::Cancelled, _) => (Code::UpstreamError, Blame::Upstream),
         (Kind::Permission, Phase::Using) => (Code::SqlPermissionDenied, Blame::Upstream),
         (Kind::InvalidStatement | Kind::Unsupported, Phase::Using) => {
@@ -134,9 +134,9 @@ fn unreachable(message: &str) -> &'static str {
     }
 }
 
-/// A text of a guest, cut to a length and without secrets or control characters.
+/// Text of a guest, truncated and without secrets or control characters.
 pub fn text(message: &str, grants: &Grants, max: u32) -> String {
-    // The redactor cuts, because it must see what follows: half a secret would not be found.
+    // The redactor truncates, because it would not recognize half a secret.
     let kept = grants.redactor().redact_cut(message, max as usize);
     kept.chars()
         .map(|c| match c {
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rejected_statement_keeps_the_engines_words_code_and_position() {
+    fn rejected_statement_keeps_the_engines_message_code_and_position() {
         let error = guest(ErrorKind::InvalidStatement, "syntax error at \"FORM\"");
         let error = converted(error, Phase::Using);
         assert_eq!(error.code(), Code::SqlInvalid);
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_stranger_sends_before_the_handshake_is_not_shown() {
+    fn text_before_the_handshake_is_hidden() {
         for kind in [ErrorKind::Unreachable, ErrorKind::ConnectionLost] {
             let mut error = guest(kind, "refused by SSH-2.0-OpenSSH_9.2");
             error.code = String::from("SSH-2.0-OpenSSH_9.2");
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_of_this_call_explains_itself() {
+    fn refusal_of_this_call_is_the_message() {
         let refused = Some(String::from("10.0.0.1 is on the list egress.deny"));
         let error = guest(ErrorKind::Denied, "access denied");
         let error = convert(error, Phase::Opening, &Grants::none(), refused, 4_096);
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_of_the_engine_is_never_the_callers() {
+    fn engine_fault_never_blames_the_caller() {
         use mindhost_base::error::Kind;
         for phase in [Phase::Opening, Phase::Using, Phase::Asking] {
             for (kind, expected) in [
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn long_and_hostile_messages_are_cut_and_cleaned() {
+    fn long_and_hostile_messages_are_truncated_and_cleaned() {
         let error = guest(
             ErrorKind::Upstream,
             &format!("\u{1b}[31m{}", "é".repeat(10_000)),

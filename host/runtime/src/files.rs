@@ -1,8 +1,7 @@
-//! Files for guests: the granted file and its siblings, read-only, and nothing beside them.
+//! Files for guests: only the granted file and its siblings, read-only.
 //!
-//! Every function of `wasi:filesystem` is listed here, so that one added later does not compile until
-//! somebody has decided about it. What takes a path is checked; what takes an open file passes, because a
-//! guest can only hold files that came through here.
+//! Every function of `wasi:filesystem` is implemented here, so that a new one does not compile without a decision.
+//! Functions with a path are checked. Functions on an open file pass, because a guest gets open files only from here.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -34,7 +33,7 @@ use super::{
     state::State,
 };
 
-/// Replaces WASI's own file system.
+/// Replaces WASI's file system.
 pub fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     types::add_to_linker::<State, Files>(linker, view)?;
     preopens::add_to_linker::<State, Files>(linker, view)
@@ -51,18 +50,18 @@ fn view(state: &mut State) -> FileView<'_> {
 
 /// One directory that a guest sees.
 pub struct FileGrant {
-    /// Where the guest finds it: `/data`.
+    /// Its path in the guest: `/data`.
     pub mount: String,
-    /// The open directory. It is never looked up by name again.
+    /// The open directory, which is never looked up again.
     pub dir: Dir,
-    /// The names that exist in it, the file itself first; everything below it when absent.
+    /// The granted names in it, first that of the file; if absent, everything below it.
     pub names: Option<Vec<String>>,
-    /// Which file it was when it was granted.
+    /// The identity of the file at the time of the grant.
     pub identity: Option<Identity>,
 }
 
 impl FileGrant {
-    /// Whether the name still belongs to the file that was granted.
+    /// Whether the name still refers to the granted file.
     pub fn is_current(&self) -> bool {
         let name = self.names.as_ref().and_then(|names| names.first());
         name.is_none_or(|name| roots::identity(&self.dir.dir, name) == self.identity)
@@ -75,8 +74,8 @@ impl FileGrant {
             .is_none_or(|names| names.iter().any(|name| name == path))
     }
 
-    /// Opens a file that is granted by name. Only regular files are: whoever may write into the directory could put
-    /// a pipe there, on which a guest would wait for ever.
+    /// Opens a file that is granted by name, if it is a regular file. Another user of the directory could put a pipe
+    /// there, which would block the guest.
     fn open(&self, path: &str, how: OpenFlags, flags: DescriptorFlags) -> FsResult<File> {
         let writes = DescriptorFlags::WRITE | DescriptorFlags::MUTATE_DIRECTORY;
         if how.intersects(OpenFlags::CREATE | OpenFlags::TRUNCATE) || flags.intersects(writes) {
@@ -107,11 +106,10 @@ struct FileView<'a> {
     inner: WasiFilesystemCtxView<'a>,
 }
 
-/// The entries of a granted directory of which only some exist. WASI's own type cannot be made outside its
-/// crate; the guest only ever holds a number.
+/// The granted entries of a directory. WASI's type cannot be created outside its crate; the guest holds only a handle.
 struct Listing(VecDeque<DirectoryEntry>);
 
-/// A reader of a file, which holds the file open also when the guest has closed it.
+/// A reader of a file, which keeps the file open even if the guest closes it.
 struct CountedStream {
     stream: DynInputStream,
     _permit: HandlePermit,
@@ -157,14 +155,14 @@ fn listing(stream: &Entries) -> Resource<Listing> {
     }
 }
 
-/// A second handle on a descriptor that a delegated call will take.
+/// A second handle to a descriptor, for a delegated call that consumes it.
 fn same(fd: &Fd) -> Fd {
     Resource::new_borrow(fd.rep())
 }
 
 impl FileView<'_> {
-    /// The grant that a directory is the mount of; a directory below a mount has none of its own, and can
-    /// only have come from a grant for everything below.
+    /// The grant of a mounted directory. A directory below a mount has none: it comes from a grant for everything
+    /// below.
     fn grant(&self, fd: &Fd) -> FsResult<Option<&FileGrant>> {
         let Descriptor::Dir(dir) = self.inner.table.get(fd)? else {
             return Ok(None);
@@ -190,7 +188,7 @@ impl FileView<'_> {
         Err(ErrorCode::NoEntry.into())
     }
 
-    /// As [`Self::check`], for what only looks: the mount itself may be looked at.
+    /// As [`Self::check`], for metadata, which the mount itself allows.
     fn check_look(&self, fd: &Fd, path: &str) -> FsResult<()> {
         match path {
             "" | "." => Ok(()),
@@ -198,7 +196,7 @@ impl FileView<'_> {
         }
     }
 
-    /// Opens what lies somewhere below a granted directory: a file or a directory, and nothing that could block.
+    /// Opens a file or directory below a granted directory. Refuses anything that could block.
     async fn open_below(
         &mut self,
         fd: Fd,
@@ -218,7 +216,7 @@ impl FileView<'_> {
         }
     }
 
-    /// Links in a mount of single files are not followed: the grant is for the file, not for where it points.
+    /// Does not follow links in a mount of single files: the grant is for the file, not for the target of a link.
     fn follow(&self, fd: &Fd, flags: PathFlags) -> FsResult<PathFlags> {
         Ok(match self.grant(fd)? {
             Some(grant) if grant.names.is_some() => PathFlags::empty(),
@@ -270,7 +268,7 @@ impl HostDescriptor for FileView<'_> {
         if let ("" | ".", Some(grant)) = (path.as_str(), self.grant(&fd)?)
             && grant.names.is_some()
         {
-            // The mount itself, as the same directory: another handle on it would have no grant to check.
+            // The mount itself keeps its handle: another one would have no grant to check.
             let writes = DescriptorFlags::WRITE | DescriptorFlags::MUTATE_DIRECTORY;
             if open_flags.intersects(OpenFlags::CREATE | OpenFlags::TRUNCATE)
                 || flags.intersects(writes)
@@ -455,7 +453,7 @@ impl HostDescriptor for FileView<'_> {
     }
 
     fn drop(&mut self, fd: Fd) -> wasmtime::Result<()> {
-        // Mounts are the grant's own and were not counted.
+        // Mounts are not counted.
         let counted = match self.inner.table.get(&fd)? {
             Descriptor::File(_) => true,
             Descriptor::Dir(_) => matches!(self.grant(&fd), Ok(None)),

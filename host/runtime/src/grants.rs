@@ -1,8 +1,7 @@
-//! The one place that decides what an instance may reach.
+//! Derives the grants of an instance: what it may reach. No other module grants anything.
 //!
-//! Input: what the plugin's manifest says a property means, what the datasource's configuration has in that
-//! property, and what the operator's rules allow. Output: [`Grants`], which `state`, `sockets`, `files` and
-//! `http` ask and never widen.
+//! The input is the manifest (the meaning of each property), the datasource's configuration (its values) and the
+//! operator's rules. The output is [`Grants`], which `state`, `sockets`, `files` and `http` check and never widen.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -27,30 +26,30 @@ use mindhost_plugin_api::{
     schema::Rules,
 };
 
-/// How long the host waits for a name server.
+/// Timeout of a name lookup.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What one connection (or one provider) may reach.
+/// The grants of one connection or provider.
 pub struct Grants {
     config: String,
     sockets: Vec<SocketGrant>,
     files: Vec<FileGrant>,
     http: Option<HttpGrant>,
     redactor: Redactor,
-    /// What the operator allowed when they were derived; none for what reaches no network.
+    /// The operator's rules at the time; none for grants without network.
     allowed: Option<Allowed>,
-    /// The server that was connected to, so that `cancel` reaches the same one.
+    /// The server of the connection, so that `cancel` reaches the same one.
     connected: Mutex<Option<SocketAddr>>,
 }
 
-/// The operator's rules at one moment, and where they are now.
+/// The operator's rules at one time, and the policy with the current ones.
 struct Allowed {
     policy: Arc<dyn Policy>,
     workspace: String,
     egress: EgressRules,
 }
 
-/// One host and port, with the addresses that the host resolved and found acceptable.
+/// A host and port, with the addresses that were resolved and allowed.
 struct SocketGrant {
     name: String,
     port: u16,
@@ -58,7 +57,7 @@ struct SocketGrant {
 }
 
 impl Grants {
-    /// No rights at all: for asking a plugin to describe itself.
+    /// No grants, for `describe`.
     pub fn none() -> Arc<Self> {
         Arc::new(Self::empty(String::from("{}"), Redactor::default()))
     }
@@ -75,7 +74,7 @@ impl Grants {
         }
     }
 
-    /// Derives the rights of a target. Resolves names and opens directories, but connects to nothing.
+    /// Derives the grants of a target. Resolves names and opens directories, but does not connect.
     pub async fn derive(
         manifest: &Manifest,
         target: &Target,
@@ -127,12 +126,12 @@ impl Grants {
         Ok(Arc::new(grants))
     }
 
-    /// The configuration as the guest gets it.
+    /// The configuration for the guest, as JSON.
     pub fn config(&self) -> &str {
         &self.config
     }
 
-    /// Takes this target's secrets out of a text.
+    /// Removes this target's secrets from text.
     pub fn redactor(&self) -> &Redactor {
         &self.redactor
     }
@@ -147,9 +146,9 @@ impl Grants {
         !self.files.is_empty()
     }
 
-    /// Whether the granted files are still the ones that were opened, and the operator's rules those that were asked. A
-    /// replaced file needs a new connection: the old one goes on reading what was there before. So do other rules: the
-    /// old connection leads where it may not any more.
+    /// Whether the granted files and the operator's rules are unchanged. If a file was replaced, the old connection
+    /// would read the old one; if the rules changed, it may reach what is no longer allowed. Both need a new
+    /// connection.
     pub fn is_current(&self) -> bool {
         let still_allowed =
             |allowed: &Allowed| allowed.policy.egress(&allowed.workspace) == allowed.egress;
@@ -157,7 +156,7 @@ impl Grants {
             && self.allowed.as_ref().is_none_or(still_allowed)
     }
 
-    /// The workspace that they were granted to; none for what reaches no network.
+    /// The workspace of the grants; none for grants without network.
     pub fn workspace(&self) -> Option<&str> {
         let allowed = self.allowed.as_ref();
         allowed.map(|allowed| allowed.workspace.as_str())
@@ -173,7 +172,7 @@ impl Grants {
         self.http.as_ref()
     }
 
-    /// Whether a TCP connection to this address may be opened; notes why not.
+    /// Whether a TCP connection to this address is granted. Records a refusal.
     pub fn may_connect(&self, address: SocketAddr, refusals: &Refusals) -> bool {
         let ip = address.ip().to_canonical();
         let granted =
@@ -189,7 +188,7 @@ impl Grants {
         allowed
     }
 
-    /// The addresses of a granted name, the one that was connected to first; none for any other name.
+    /// The addresses of a granted name, first that of the connection; none for any other name.
     pub fn lookup(&self, name: &str, refusals: &Refusals) -> Option<Vec<IpAddr>> {
         let wanted = plain_name(name);
         let grant = self.sockets.iter().find(|grant| grant.name == wanted);
@@ -208,11 +207,11 @@ impl Grants {
     }
 }
 
-/// What a target is configured with, as far as rights are made of it: the defaults of the schema count, but none of them
-/// names a place to reach.
+/// The configuration of a target for its grants: with the defaults of the schema, except those of properties that name
+/// a destination.
 ///
 /// # Errors
-/// When the data do not fit the schema. They did when they were stored; the plugin may be another version by now.
+/// When the data do not match the schema. They did when they were stored, but the plugin may be another version now.
 fn configured(manifest: &Manifest, stored: &Map<String, Value>) -> Result<Map<String, Value>> {
     let rules = Rules::new(&manifest.connection_data);
     rules.check_stored(stored).map_err(|error| {
@@ -232,13 +231,12 @@ fn configured(manifest: &Manifest, stored: &Map<String, Value>) -> Result<Map<St
     Ok(data)
 }
 
-/// An error for what the rules do not allow.
+/// The error for a destination that the rules forbid.
 pub fn not_allowed(why: impl std::fmt::Display) -> Error {
     misconfigured(format!("not allowed by the server's egress rules: {why}"))
 }
 
-/// An error for a configuration that cannot work. Whoever tests the connection learns it as an invalid request;
-/// whoever only asks a question did nothing wrong.
+/// The error for an unusable configuration. It is an invalid request only for a caller who tests the connection.
 pub fn misconfigured(message: impl Into<String>) -> Error {
     Error::new(Code::UpstreamUnreachable, message).blamed(Blame::Host)
 }
@@ -271,7 +269,7 @@ async fn resolve(
     }
 }
 
-/// Every address of a name or of a literal, in the resolver's order, in their canonical form.
+/// The addresses of a name or literal, in the order of the resolver and in canonical form.
 pub async fn addresses(name: &str, port: u16) -> Result<Vec<IpAddr>> {
     if let Some(ip) = literal(name) {
         return Ok(vec![ip]);
@@ -297,7 +295,7 @@ pub async fn addresses(name: &str, port: u16) -> Result<Vec<IpAddr>> {
     }
 }
 
-/// The address that a host name spells out, with or without brackets.
+/// The address of a literal host, with or without brackets.
 pub fn literal(name: &str) -> Option<IpAddr> {
     let bare = name
         .strip_prefix('[')
@@ -317,12 +315,12 @@ fn unresolved(name: &str) -> Error {
     .blamed(Blame::Upstream)
 }
 
-/// Host names compare without case and without the dot of the root.
+/// A host name in lower case without the trailing dot, for comparison.
 pub fn plain_name(name: &str) -> String {
     name.trim_end_matches('.').to_ascii_lowercase()
 }
 
-/// A property as text; numbers too, because people write ports both ways.
+/// A property as text. Numbers too, because ports can be either.
 pub fn text(data: &Map<String, Value>, property: &str) -> String {
     match data.get(property) {
         Some(Value::String(text)) => text.trim().to_owned(),
@@ -401,7 +399,7 @@ mod tests {
     use crate::state::GuestLog;
 
     #[test]
-    fn a_name_that_leads_elsewhere_after_the_grant_is_of_no_use() {
+    fn name_that_resolves_elsewhere_later_keeps_its_granted_addresses() {
         let ip = |text: &str| text.parse::<IpAddr>().unwrap();
         let mut grants = Grants::empty(String::from("{}"), Redactor::default());
         grants.sockets.push(SocketGrant {
@@ -412,7 +410,7 @@ mod tests {
         let log = GuestLog::new("plugin", "target", Redactor::default(), 10);
         let refusals = Refusals::new(log);
         let may = |text: &str| grants.may_connect(text.parse().unwrap(), &refusals);
-        // Whatever the name says meanwhile, what was checked counts, and first what was connected to.
+        // The checked addresses stay, whatever the name resolves to later; that of the connection is first.
         assert!(!may("10.0.0.3:5432") && !may("127.0.0.1:5432") && !may("10.0.0.1:22"));
         assert!(may("10.0.0.2:5432"));
         assert_eq!(

@@ -1,13 +1,13 @@
-//! How a version of a plugin is: whether it may be called, or rests because it failed too often.
+//! The circuit breakers of a plugin version: for each target, for each workspace and for the version.
 //!
-//! A *fault* is a failure that the plugin alone is to blame for: it trapped, or broke its contract. Each target has a
-//! budget of them, which good uses restore. A target whose budget is used up is *backed off*: its calls fail at once, for
-//! a time that doubles with each round. When nothing goes well any more for several targets of a workspace (or for all
-//! that it has), the version is backed off for that workspace, and after some rounds it is in *quarantine* there until
-//! somebody releases it. Only when that is so in several workspaces is the version backed off as a whole. So the data of
-//! one datasource cannot take the others down, and one workspace cannot take a version from another.
+//! A *fault* is a failure that only the plugin causes: it traps or breaks its contract. Each target has a budget of
+//! faults, which successes restore. A target without budget is *backed off*: its calls fail at once, for a time that
+//! doubles with each backoff. If several targets of a workspace (or all that it has) are backed off, the version is
+//! backed off for the workspace, and after some backoffs it is *quarantined* there until somebody releases it. If that
+//! happens in several workspaces, the version is backed off for all. So the data of one datasource cannot stop the
+//! others, and one workspace cannot stop a version for another.
 
-mod trouble;
+mod backoff;
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -22,7 +22,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use tokio::time::Instant;
 
-use self::trouble::{Sentence, Trouble, Verdict};
+use self::backoff::{Backoff, Breaker, Trip};
 use super::meter::{TargetId, VersionId};
 use mindhost_base::{
     config::FaultSettings,
@@ -30,17 +30,18 @@ use mindhost_base::{
     locks::lock,
 };
 
-/// So many targets in trouble are no coincidence of their data, and so many workspaces none of their makers.
-const SEVERAL: usize = 3;
-/// Workspaces that must be in trouble before a version as a whole is.
-const WORKSPACES: usize = 2;
-/// Targets in trouble that are remembered; the one that was quiet for the longest time goes first.
+/// Suspended targets that trip the breaker of a workspace, and workspaces that trip that of the version. Fewer may be
+/// due to their data.
+const TRIP_COUNT: usize = 3;
+/// Suspended workspaces that the breaker of the version needs at least.
+const MIN_WORKSPACES: usize = 2;
+/// Targets with faults that are tracked. The one with the oldest fault is evicted.
 const MAX_TARGETS: usize = 1_000;
 
-/// Who uses a version, as far as is known.
+/// The known users of a version.
 #[derive(Clone, Copy, Debug)]
 pub struct Users {
-    /// Targets of the workspace in which the fault was.
+    /// Targets of the workspace with the fault.
     pub here: usize,
     /// Targets of all workspaces.
     pub targets: usize,
@@ -48,25 +49,25 @@ pub struct Users {
     pub workspaces: usize,
 }
 
-/// How one version is.
+/// The circuit breakers of one version.
 #[derive(Debug)]
 pub struct Health {
     id: VersionId,
     faults: FaultSettings,
-    /// False while nothing is remembered: then nobody has to take the lock.
-    in_trouble: AtomicBool,
+    /// False while the state is empty, so that most calls need no lock.
+    has_faults: AtomicBool,
     state: Mutex<State>,
-    /// The time, which stands still in tests.
+    /// The clock of the tests.
     #[cfg(test)]
     time: Mutex<Option<Instant>>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    targets: HashMap<String, Trouble>,
+    targets: HashMap<String, Backoff>,
     /// By name.
-    workspaces: HashMap<String, Verdict>,
-    whole: Verdict,
+    workspaces: HashMap<String, Breaker>,
+    version: Breaker,
 }
 
 /// Whether a version may be called.
@@ -74,19 +75,19 @@ struct State {
 #[serde(rename_all = "snake_case")]
 #[schema(as = PluginHealthStatus)]
 pub enum HealthStatus {
-    /// It may.
+    /// It may be called.
     Ok,
-    /// Not for a while.
+    /// It may be called again after some time.
     BackingOff,
-    /// Not until it is released or another version is activated.
+    /// It may be called after an operator releases it or activates another version.
     Quarantined,
 }
 
 impl HealthStatus {
-    /// All of them.
+    /// Every status.
     pub const ALL: [Self; 3] = [Self::Ok, Self::BackingOff, Self::Quarantined];
 
-    /// `ok`, `backing_off`, `quarantined`
+    /// The value in responses: `ok`, `backing_off` or `quarantined`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -96,11 +97,11 @@ impl HealthStatus {
     }
 }
 
-/// How a version is, to be shown to operators.
+/// The health of a version, for operators.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = PluginHealth)]
 pub struct HealthReport {
-    /// Of the version as a whole, and also where it is so for every workspace that uses it.
+    /// The status for all workspaces: that of the version, or of every workspace that uses it.
     pub status: HealthStatus,
     /// When it is tried again, while it is backed off.
     #[schema(required = true)]
@@ -112,17 +113,18 @@ pub struct HealthReport {
     #[schema(required = true)]
     pub reason: Option<String>,
     /// The workspaces for which it is not called.
-    pub workspaces: Vec<WorkspaceInTrouble>,
+    pub workspaces: Vec<SuspendedWorkspace>,
     /// The datasources and providers that are backed off by themselves.
-    pub targets: Vec<TargetInTrouble>,
+    pub targets: Vec<SuspendedTarget>,
 }
 
 /// A workspace for which a version is not called.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
-pub struct WorkspaceInTrouble {
+#[schema(as = WorkspaceInTrouble)]
+pub struct SuspendedWorkspace {
     /// Its name.
     pub workspace: String,
-    /// How the version is for it.
+    /// The status of the version for it.
     pub status: HealthStatus,
     /// When it is tried again, while it is backed off.
     #[schema(required = true)]
@@ -136,7 +138,8 @@ pub struct WorkspaceInTrouble {
 
 /// A target for which a version is not called for a while.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
-pub struct TargetInTrouble {
+#[schema(as = TargetInTrouble)]
+pub struct SuspendedTarget {
     /// Id of the datasource or provider.
     pub id: String,
     /// Its name.
@@ -150,12 +153,12 @@ pub struct TargetInTrouble {
 }
 
 impl Health {
-    /// A version that is well.
+    /// A version without faults.
     pub fn new(id: VersionId, faults: FaultSettings) -> Self {
         Self {
             id,
             faults,
-            in_trouble: AtomicBool::new(false),
+            has_faults: AtomicBool::new(false),
             state: Mutex::default(),
             #[cfg(test)]
             time: Mutex::default(),
@@ -170,25 +173,25 @@ impl Health {
         Instant::now()
     }
 
-    /// Lets a use of the version begin.
+    /// Admits a use of the version.
     ///
     /// # Errors
-    /// `plugin_suspended` while the version rests: for this target, for its workspace or as a whole.
+    /// `plugin_suspended` while the version is suspended for this target, for its workspace or for all.
     pub fn admit(&self, target: &TargetId) -> Result<()> {
-        if !self.in_trouble.load(Ordering::Acquire) {
+        if !self.has_faults.load(Ordering::Acquire) {
             return Ok(());
         }
         let now = self.now();
         let state = lock(&self.state);
-        self.admitted(now, &state.whole, false)?;
+        self.check(now, &state.version, false)?;
         if let Some(here) = state.workspaces.get(&target.workspace) {
-            self.admitted(now, here, true)?;
+            self.check(now, here, true)?;
         }
-        let wait = |trouble: &Trouble| Some((trouble.wait(now)?, trouble.reason.clone()));
+        let wait = |backoff: &Backoff| Some((backoff.wait(now)?, backoff.reason.clone()));
         match state.targets.get(&target.id).and_then(wait) {
             Some((wait, reason)) => Err(self.refused(
                 format!(
-                    "failed too often for `{}` and rests for a while; the last time: {reason}",
+                    "failed too often for `{}` and is backed off; the last fault: {reason}",
                     target.name
                 ),
                 Some(wait),
@@ -197,24 +200,24 @@ impl Health {
         }
     }
 
-    /// Whether a verdict lets a use begin. What failed is not said: it may be another's.
-    fn admitted(&self, now: Instant, verdict: &Verdict, is_here: bool) -> Result<()> {
-        let (of, who) = match is_here {
+    /// Checks a breaker. The message leaves out the fault, which may be another target's.
+    fn check(&self, now: Instant, breaker: &Breaker, in_workspace: bool) -> Result<()> {
+        let (of, who) = match in_workspace {
             true => (" for this workspace", "an admin of the workspace"),
             false => ("", "an operator"),
         };
-        if let Some((since, _)) = &verdict.quarantine {
+        if let Some((since, _)) = &breaker.quarantine {
             let since = since.strftime("%FT%TZ");
             let why = format!(
-                "is in quarantine{of} since {since} because it kept failing; let {who} release it, or an operator activate another version"
+                "is in quarantine{of} since {since} because it kept failing; ask {who} to release it, or an operator to \
+                 activate another version"
             );
             return Err(self.refused(why, None));
         }
-        match verdict.trouble.wait(now) {
+        match breaker.backoff.wait(now) {
             Some(wait) => {
-                let why = format!(
-                    "failed for too many datasources or providers and rests{of} for a while"
-                );
+                let why =
+                    format!("failed for too many datasources or providers and is backed off{of}");
                 Err(self.refused(why, Some(wait)))
             }
             None => Ok(()),
@@ -233,21 +236,21 @@ impl Health {
         .with_retry_after(wait)
     }
 
-    /// A use of a target went well.
-    pub fn went_well(&self, target: &TargetId) {
-        if !self.in_trouble.load(Ordering::Acquire) {
+    /// Records a successful use of a target.
+    pub fn record_success(&self, target: &TargetId) {
+        if !self.has_faults.load(Ordering::Acquire) {
             return;
         }
         let mut state = lock(&self.state);
-        state.went_well(target);
-        self.keep_in_mind(&state);
+        state.record_success(target);
+        self.update_flag(&state);
     }
 
-    /// A use of a target ended by a fault.
-    pub fn fault(&self, target: &TargetId, reason: &str, users: Users) {
+    /// Records a use of a target that ended with a fault.
+    pub fn record_fault(&self, target: &TargetId, reason: &str, users: Users) {
         let mut state = lock(&self.state);
-        let change = state.fault(self.now(), target, reason, users, &self.faults);
-        self.keep_in_mind(&state);
+        let change = state.record_fault(self.now(), target, reason, users, &self.faults);
+        self.update_flag(&state);
         drop(state);
         let VersionId {
             plugin,
@@ -257,16 +260,16 @@ impl Health {
         let (name, workspace) = (target.name.as_str(), target.workspace.as_str());
         let (what, seconds) = match change {
             Change::None => return,
-            Change::Target(wait) => ("failed too often for this target and rests", wait),
-            Change::Workspace(Sentence::Rest(wait)) => (
-                "failed too often for several targets of a workspace and rests for it",
+            Change::Target(wait) => ("failed too often for this target and is backed off", wait),
+            Change::Workspace(Trip::BackOff(wait)) => (
+                "failed too often for several targets of a workspace and is backed off for it",
                 wait,
             ),
-            Change::Whole(Sentence::Rest(wait)) => (
-                "failed too often for targets of several workspaces and rests",
+            Change::Version(Trip::BackOff(wait)) => (
+                "failed too often for targets of several workspaces and is backed off",
                 wait,
             ),
-            Change::Workspace(Sentence::Quarantine) => {
+            Change::Workspace(Trip::Quarantine) => {
                 tracing::error!(
                     plugin,
                     version,
@@ -277,7 +280,7 @@ impl Health {
                 );
                 return;
             }
-            Change::Whole(Sentence::Quarantine) => {
+            Change::Version(Trip::Quarantine) => {
                 tracing::error!(
                     plugin,
                     version,
@@ -300,63 +303,64 @@ impl Health {
         );
     }
 
-    /// The target was changed or deleted: what was wrong with it is over.
+    /// Forgets the faults of a target that was changed or deleted.
     pub fn forget(&self, target_id: &str) {
         let mut state = lock(&self.state);
         state.targets.remove(target_id);
-        self.keep_in_mind(&state);
+        self.update_flag(&state);
     }
 
-    /// An operator wants it to be called again. Whether it was not well.
+    /// Resets all breakers, for an operator. Returns whether one was open.
     pub fn release(&self) -> bool {
         let state = std::mem::take(&mut *lock(&self.state));
-        self.in_trouble.store(false, Ordering::Release);
-        !state.is_well()
+        self.has_faults.store(false, Ordering::Release);
+        !state.is_healthy()
     }
 
-    /// An admin wants it to be called again for a workspace. Whether it was not well there. What it is as a whole stays.
+    /// Resets the breakers of a workspace, for its admin. Returns whether one was open. That of the version stays.
     pub fn release_workspace(&self, workspace: &str) -> bool {
         let mut state = lock(&self.state);
         let was_here = state.workspaces.remove(workspace).is_some();
         let before = state.targets.len();
         state.targets.retain(|_, one| one.workspace != workspace);
-        self.keep_in_mind(&state);
+        self.update_flag(&state);
         was_here || state.targets.len() < before
     }
 
-    fn keep_in_mind(&self, state: &State) {
-        self.in_trouble.store(!state.is_well(), Ordering::Release);
+    fn update_flag(&self, state: &State) {
+        self.has_faults
+            .store(!state.is_healthy(), Ordering::Release);
     }
 
-    /// How it is; `users` are the names of the workspaces that use it.
+    /// The report for operators; `users` are the names of the workspaces that use the version.
     pub fn report(&self, users: &BTreeSet<String>) -> HealthReport {
         let state = lock(&self.state);
         let now = self.now();
         let at = |wait: Duration| Timestamp::now().saturating_add(wait).unwrap_or_default();
-        let rests = |(id, trouble): (&String, &Trouble)| {
-            Some(TargetInTrouble {
+        let suspended = |(id, backoff): (&String, &Backoff)| {
+            Some(SuspendedTarget {
                 id: id.clone(),
-                name: trouble.name.clone(),
-                workspace: trouble.workspace.clone(),
-                until: at(trouble.wait(now)?),
-                reason: trouble.reason.clone(),
+                name: backoff.name.clone(),
+                workspace: backoff.workspace.clone(),
+                until: at(backoff.wait(now)?),
+                reason: backoff.reason.clone(),
             })
         };
-        let mut targets: Vec<_> = state.targets.iter().filter_map(rests).collect();
+        let mut targets: Vec<_> = state.targets.iter().filter_map(suspended).collect();
         targets.sort_by(|a, b| (&a.workspace, &a.name).cmp(&(&b.workspace, &b.name)));
-        let shown = |workspace: &str, verdict: &Verdict| {
+        let report = |workspace: &str, breaker: &Breaker| {
             let (status, until, since, reason) =
-                match (&verdict.quarantine, verdict.trouble.wait(now)) {
+                match (&breaker.quarantine, breaker.backoff.wait(now)) {
                     (Some((since, reason)), _) => {
                         (HealthStatus::Quarantined, None, Some(*since), reason)
                     }
                     (None, Some(wait)) => {
-                        let reason = &verdict.trouble.reason;
+                        let reason = &breaker.backoff.reason;
                         (HealthStatus::BackingOff, Some(at(wait)), None, reason)
                     }
                     (None, None) => return None,
                 };
-            Some(WorkspaceInTrouble {
+            Some(SuspendedWorkspace {
                 workspace: workspace.to_owned(),
                 status,
                 until,
@@ -365,19 +369,19 @@ impl Health {
             })
         };
         let workspaces = state.workspaces.iter();
-        let workspaces = workspaces.filter_map(|(name, verdict)| shown(name, verdict));
+        let workspaces = workspaces.filter_map(|(name, breaker)| report(name, breaker));
         let mut workspaces: Vec<_> = workspaces.collect();
         workspaces.sort_by(|a, b| a.workspace.cmp(&b.workspace));
-        // Where it is so for all who use it, it is so for the version: a host may have one workspace alone.
-        let is_in_trouble = |user: &String| workspaces.iter().any(|one| one.workspace == *user);
+        // A version that is suspended for every user is suspended: a host may have only one workspace.
+        let is_suspended = |user: &String| workspaces.iter().any(|one| one.workspace == *user);
         let mildest = || workspaces.iter().min_by_key(|one| one.status).cloned();
-        let everybody = users.iter().all(is_in_trouble);
-        let whole = shown("", &state.whole).or_else(|| mildest().filter(|_| everybody));
+        let all_suspended = users.iter().all(is_suspended);
+        let version = report("", &state.version).or_else(|| mildest().filter(|_| all_suspended));
         HealthReport {
-            status: whole.as_ref().map_or(HealthStatus::Ok, |one| one.status),
-            until: whole.as_ref().and_then(|one| one.until),
-            since: whole.as_ref().and_then(|one| one.since),
-            reason: whole.map(|one| one.reason),
+            status: version.as_ref().map_or(HealthStatus::Ok, |one| one.status),
+            until: version.as_ref().and_then(|one| one.until),
+            since: version.as_ref().and_then(|one| one.since),
+            reason: version.map(|one| one.reason),
             workspaces,
             targets,
         }
@@ -385,7 +389,7 @@ impl Health {
 }
 
 impl HealthReport {
-    /// The part of it that is of one workspace.
+    /// The part of the report about one workspace.
     #[must_use]
     pub fn of_workspace(mut self, name: &str) -> Self {
         self.workspaces.retain(|one| one.workspace == name);
@@ -400,34 +404,36 @@ impl HealthReport {
 enum Change {
     None,
     Target(Duration),
-    Workspace(Sentence),
-    Whole(Sentence),
+    Workspace(Trip),
+    Version(Trip),
 }
 
 impl State {
-    fn is_well(&self) -> bool {
-        let is_well = |one: &Verdict| one.trouble.rounds == 0 && one.quarantine.is_none();
-        self.targets.is_empty() && is_well(&self.whole) && self.workspaces.values().all(is_well)
+    fn is_healthy(&self) -> bool {
+        let is_healthy = |one: &Breaker| one.backoff.backoffs == 0 && one.quarantine.is_none();
+        self.targets.is_empty()
+            && is_healthy(&self.version)
+            && self.workspaces.values().all(is_healthy)
     }
 
-    fn went_well(&mut self, target: &TargetId) {
-        if let Some(trouble) = self.targets.get_mut(&target.id)
-            && trouble.went_well()
+    fn record_success(&mut self, target: &TargetId) {
+        if let Some(backoff) = self.targets.get_mut(&target.id)
+            && backoff.record_success()
         {
             self.targets.remove(&target.id);
         }
-        for (_, trouble) in self.targets.iter_mut().filter(|(id, _)| **id != target.id) {
-            trouble.others_do_well = true;
+        for (_, backoff) in self.targets.iter_mut().filter(|(id, _)| **id != target.id) {
+            backoff.others_succeed = true;
         }
         if let Some(here) = self.workspaces.get_mut(&target.workspace) {
-            here.trouble = Trouble::default();
+            here.backoff = Backoff::default();
         }
-        self.whole.trouble = Trouble::default();
+        self.version.backoff = Backoff::default();
         self.workspaces
-            .retain(|_, one| one.quarantine.is_some() || one.trouble.rounds > 0);
+            .retain(|_, one| one.quarantine.is_some() || one.backoff.backoffs > 0);
     }
 
-    fn fault(
+    fn record_fault(
         &mut self,
         now: Instant,
         target: &TargetId,
@@ -435,30 +441,30 @@ impl State {
         users: Users,
         faults: &FaultSettings,
     ) -> Change {
-        self.targets.retain(|_, one| !one.is_over(now, faults));
+        self.targets.retain(|_, one| !one.is_expired(now, faults));
         if self.targets.len() >= MAX_TARGETS && !self.targets.contains_key(&target.id) {
             let quiet = self.targets.iter().min_by_key(|(_, one)| one.last);
             let quiet = quiet.map(|(id, _)| id.clone()).unwrap_or_default();
             self.targets.remove(&quiet);
         }
-        let trouble = self.targets.entry(target.id.clone()).or_default();
-        let Some(wait) = trouble.fault(now, target, reason, faults) else {
+        let backoff = self.targets.entry(target.id.clone()).or_default();
+        let Some(wait) = backoff.record_fault(now, target, reason, faults) else {
             return Change::None;
         };
-        let troubled = || self.targets.values().filter(|one| one.counts());
-        let here = troubled().filter(|one| one.workspace == target.workspace);
-        let is_here = here.count() >= users.here.clamp(1, SEVERAL);
-        let workspaces: BTreeSet<&str> = troubled().map(|one| one.workspace.as_str()).collect();
-        let is_whole = troubled().count() >= users.targets.clamp(1, SEVERAL)
-            && workspaces.len() >= users.workspaces.clamp(WORKSPACES, SEVERAL);
-        let whole = is_whole.then(|| self.whole.fails(now, reason, faults));
-        let here = is_here.then(|| {
+        let suspended = || self.targets.values().filter(|one| one.is_suspended());
+        let here = suspended().filter(|one| one.workspace == target.workspace);
+        let trips_here = here.count() >= users.here.clamp(1, TRIP_COUNT);
+        let workspaces: BTreeSet<&str> = suspended().map(|one| one.workspace.as_str()).collect();
+        let trips_version = suspended().count() >= users.targets.clamp(1, TRIP_COUNT)
+            && workspaces.len() >= users.workspaces.clamp(MIN_WORKSPACES, TRIP_COUNT);
+        let version = trips_version.then(|| self.version.trip(now, reason, faults));
+        let here = trips_here.then(|| {
             let here = self.workspaces.entry(target.workspace.clone()).or_default();
-            here.fails(now, reason, faults)
+            here.trip(now, reason, faults)
         });
-        match (whole.flatten(), here.flatten()) {
-            (Some(sentence), _) => Change::Whole(sentence),
-            (None, Some(sentence)) => Change::Workspace(sentence),
+        match (version.flatten(), here.flatten()) {
+            (Some(trip), _) => Change::Version(trip),
+            (None, Some(trip)) => Change::Workspace(trip),
             (None, None) => Change::Target(wait),
         }
     }

@@ -1,11 +1,11 @@
-//! Outgoing HTTP for guests: granted origins only, credentials added here.
+//! Outgoing HTTP for guests: only to granted origins, with credentials that the host adds.
 
 mod client;
-mod counted;
 mod credentials;
 mod handler;
+mod idle_timeout;
+mod metered_body;
 mod origin;
-mod silence;
 #[cfg(test)]
 mod tests;
 
@@ -23,21 +23,21 @@ use wasmtime_wasi_http::{
 pub use self::handler::add_to_linker;
 use self::{
     client::{Client, Destination, Failure, Resolver, Rules},
-    counted::{Counted, Way},
     credentials::Credential,
+    idle_timeout::IdleTimeoutBody,
+    metered_body::{Direction, MeteredBody},
     origin::Origin,
-    silence::Silence,
 };
 use super::{
+    call_time::Traffic,
     grants::{Grants, not_allowed, text},
     refusals::Refusals,
-    stopwatch::Traffic,
 };
 use crate::policy::EgressRules;
 use mindhost_base::{config::PluginSettings, error::Result};
 use mindhost_plugin_api::{PluginKind, manifest::Manifest};
 
-/// Exchanges that one instance may have under way at once; each may hold a connection.
+/// Concurrent exchanges of one instance. Each may hold a connection.
 const MAX_EXCHANGES: usize = 8;
 
 type HttpResult<T> = std::result::Result<T, HttpError>;
@@ -46,25 +46,25 @@ type Exchange = (
     Box<dyn Future<Output = HttpResult<()>> + Send>,
 );
 
-/// The origins of one target, with the client that keeps their connections.
+/// The granted origins of one target, with the client that pools their connections.
 pub struct HttpGrant {
     granted: Vec<Granted>,
     forbidden: Arc<[HeaderName]>,
     rules: Arc<Rules>,
     client: Client,
-    silence: Duration,
+    idle_timeout: Duration,
 }
 
-/// An origin, and the credentials that go there and nowhere else.
+/// An origin and its credentials.
 struct Granted {
     origin: Origin,
-    /// Where the plugin goes when its configuration does not say so.
+    /// The port of the plugin's default URL.
     own_port: Option<u16>,
     credentials: Vec<Credential>,
 }
 
 impl HttpGrant {
-    /// The origins that the manifest's URL properties name.
+    /// Derives the origins from the URL properties of the manifest.
     pub fn derive(
         manifest: &Manifest,
         data: &Map<String, Value>,
@@ -76,7 +76,7 @@ impl HttpGrant {
         for rule in &manifest.http {
             let configured = text(data, &rule.url);
             let url = match configured.is_empty() {
-                // What a connector may reach is what its datasource names.
+                // A connector may reach only what its datasource names.
                 true if manifest.kind == PluginKind::Connector => continue,
                 true => rule.default.clone().unwrap_or_default(),
                 false => configured,
@@ -105,19 +105,18 @@ impl HttpGrant {
             granted,
             forbidden: credentials::forbidden_headers(manifest),
             client: client::client(resolver, settings)?,
-            silence: settings.http_idle_timeout,
+            idle_timeout: settings.http_idle_timeout,
             rules,
         })
     }
 
-    /// The request as it goes out: to a granted origin, in the spelling that was checked, with the credentials that
-    /// belong there.
+    /// Rewrites a request to a granted origin: with the checked form of the URL and the credentials of the origin.
     fn admit<B>(&self, request: Request<B>) -> Result<Request<B>, Failure> {
         let invalid = HttpError::HttpRequestUriInvalid;
         let origin = Origin::of(request.uri()).ok_or(invalid)?;
         let mut granted = self.granted.iter().filter(|one| one.origin == origin);
         let Some(first) = granted.next() else {
-            // In the guest's spelling: a secret in it must still be recognised.
+            // With the guest's form of the URL, so that a secret in it is recognized.
             let host = request.uri().host().unwrap_or_default();
             return Err(Failure::Refused(format!(
                 "the plugin tried to reach {host}:{}, which its configuration does not name",
@@ -153,15 +152,16 @@ impl HttpGrant {
         let request = self.admit(request)?;
         let first_byte = options
             .and_then(|options| options.first_byte_timeout)
-            .unwrap_or(self.silence);
-        let silence = options
+            .unwrap_or(self.idle_timeout);
+        let idle_timeout = options
             .and_then(|options| options.between_bytes_timeout)
-            .unwrap_or(self.silence);
+            .unwrap_or(self.idle_timeout);
         let response = tokio::time::timeout(first_byte, self.client.request(request))
             .await
             .map_err(|_| HttpError::ConnectionReadTimeout)?
             .map_err(|error| client::failure(&error))?;
-        let response = response.map(|body| Silence::watch(body, silence, slot).boxed_unsync());
+        let response =
+            response.map(|body| IdleTimeoutBody::new(body, idle_timeout, slot).boxed_unsync());
         Ok((response, Box::new(std::future::ready(Ok(())))))
     }
 }
@@ -180,13 +180,13 @@ impl Granted {
 pub struct Sender {
     grants: Arc<Grants>,
     refusals: Arc<Refusals>,
-    /// Exchanges that may be under way at once.
+    /// Permits for concurrent exchanges.
     slots: Arc<Semaphore>,
     traffic: Arc<Traffic>,
 }
 
 impl Sender {
-    /// A sender that serves what `grants` names.
+    /// The hooks for these grants.
     pub fn new(grants: Arc<Grants>, refusals: Arc<Refusals>, traffic: Arc<Traffic>) -> Self {
         Self {
             grants,
@@ -228,14 +228,16 @@ impl WasiHttpHooks for Sender {
                 refusals.note("the plugin sent an HTTP request, which its manifest does not name");
                 return Err(HttpError::HttpRequestDenied);
             };
-            // The wait ends with the call: the future goes with the instance.
+            // The wait ends with the call: the instance owns the future.
             let slot = slots.acquire_owned().await;
             let slot = slot.map_err(|_| HttpError::ConnectionLimitReached)?;
-            let request = request.map(|body| Counted::new(body, Way::Out, &traffic).boxed_unsync());
+            let request =
+                request.map(|body| MeteredBody::new(body, Direction::Out, &traffic).boxed_unsync());
             match traffic.waited(http.send(request, options, slot)).await {
                 Ok((response, sent)) => {
-                    let counted = |body| Counted::new(body, Way::In, &traffic).boxed_unsync();
-                    Ok((response.map(counted), sent))
+                    let metered =
+                        |body| MeteredBody::new(body, Direction::In, &traffic).boxed_unsync();
+                    Ok((response.map(metered), sent))
                 }
                 Err(Failure::Http(error)) => Err(error),
                 Err(Failure::Refused(why)) => {

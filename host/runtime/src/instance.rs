@@ -1,8 +1,7 @@
-//! One instance of a plugin, and the one way to call it.
+//! An instance of a plugin, and the only way to call it.
 //!
-//! The future of a call owns the instance, and goes on in the background when nobody waits for it any more. So it
-//! always ends in order: the guest is told to stop, the engine is told to stop, and after a grace period the
-//! instance is dropped.
+//! The future of a call owns the instance and continues in the background if its caller drops it. So every call ends in
+//! the same order: the guest is asked to stop, then the engine, and after a grace period the instance is dropped.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,19 +16,19 @@ use wasmtime::{Engine, Store, Trap, UpdateDeadline, component::InstancePre};
 use wasmtime_wasi::I32Exit;
 
 use super::{
+    call_time::Timed,
     engine::Runtime,
     grants::Grants,
     limits::{Exceeded, Limiter, Scope},
-    place::Place,
+    permits::InstancePermit,
     pool::Slot,
     refusals::Refusals,
     state::{GuestLog, State},
-    stopwatch::Timed,
 };
 use crate::meter::{Alive, Figure, Series};
 use mindhost_base::{
     config::PluginSettings,
-    detached_task::Detaching,
+    detached_task::DetachOnDrop,
     error::{Blame, Code, Error, Result},
 };
 use mindhost_plugin_api::Call;
@@ -37,7 +36,7 @@ use mindhost_plugin_api::Call;
 /// The future of one call into a guest.
 pub type GuestFuture<'a, R> = BoxFuture<'a, wasmtime::Result<R>>;
 
-/// What can be instantiated: the pre-linked component of one world.
+/// The pre-linked component of one world, which can be instantiated.
 pub trait World: Clone + Send + Sync + 'static {
     /// The typed exports.
     type Guest: Send + Sync + 'static;
@@ -46,12 +45,12 @@ pub trait World: Clone + Send + Sync + 'static {
     /// # Errors
     /// When it lacks one.
     fn of(linked: InstancePre<State>) -> wasmtime::Result<Self>;
-    /// Where its instances run.
+    /// The engine of its instances.
     fn engine(&self) -> &Engine;
-    /// Asks it what it is.
+    /// Calls the export `describe`.
     fn describe<'a>(store: &'a mut Store<State>, guest: &'a Self::Guest)
     -> GuestFuture<'a, String>;
-    /// Makes an instance in a store.
+    /// Instantiates it in a store.
     fn instantiate<'a>(&'a self, store: &'a mut Store<State>) -> GuestFuture<'a, Self::Guest>;
 }
 
@@ -61,19 +60,19 @@ pub struct Instance<G> {
     guest: G,
     runtime: Arc<Runtime>,
     max_call_time: Duration,
-    _place: Place,
+    _permit: InstancePermit,
     _alive: Alive,
 }
 
-/// What an instance is started with.
-pub struct Terms<'a> {
+/// The parameters of a new instance.
+pub struct StartOptions<'a> {
     /// What it may reach.
     pub grants: &'a Arc<Grants>,
-    /// Where its lines go.
+    /// The log of its lines.
     pub log: &'a Arc<GuestLog>,
-    /// Its room.
-    pub place: Place,
-    /// Where it is counted.
+    /// Its permit.
+    pub permit: InstancePermit,
+    /// Its meter series.
     pub series: Series,
     /// Its limits.
     pub settings: &'a PluginSettings,
@@ -81,23 +80,23 @@ pub struct Terms<'a> {
 
 /// Bytes of a trap's description that are logged; it holds names out of the guest.
 const MAX_DETAIL: usize = 8 << 10;
-/// The share of the grace period in which the guest alone knows that its call must end.
-const WORD_FIRST: u32 = 5;
-/// How long a blocking call may outlast its grace before its thread is left to itself.
-const STUCK: Duration = Duration::from_millis(500);
+/// The part of the grace period, as a divisor, in which only the guest is asked to stop.
+const GUEST_SHARE: u32 = 5;
+/// How long a blocking call may exceed the grace period before its thread is abandoned.
+const BLOCKING_DELAY: Duration = Duration::from_millis(500);
 
-/// How long a call may outlast its grace before its caller is answered without it.
-const AFTERWARDS: Duration = Duration::from_millis(50);
-/// How long a guest that waits for its engine is left alone before it is looked at again.
-const GLANCE: Duration = Duration::from_millis(500);
+/// How long a call may exceed the grace period before its caller gets an error.
+const REPLY_DELAY: Duration = Duration::from_millis(50);
+/// Interval of the checks whether a guest still waits for its engine.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// What happens when a call must end early.
+/// What to do when a call must end early.
 pub struct OnStop {
-    /// Stops what the call runs in the engine, once the guest was told.
-    pub tell: Option<Box<dyn FnOnce() + Send>>,
-    /// Kept until the call is over, which may be long after its caller was answered.
+    /// Cancels the statement in the engine, after the guest is asked.
+    pub cancel_engine: Option<Box<dyn FnOnce() + Send>>,
+    /// Held until the call ends, which may be long after its caller got an error.
     pub slot: Slot,
-    /// Whether the guest may go on waiting for its engine to say that it has ended.
+    /// Whether the guest may wait for its engine to confirm the end.
     pub waits: bool,
 }
 
@@ -109,19 +108,19 @@ impl<G: Send + Sync + 'static> Instance<G> {
     pub async fn start<W: World<Guest = G>>(
         runtime: &Arc<Runtime>,
         world: &W,
-        terms: Terms<'_>,
+        options: StartOptions<'_>,
         call: &Call,
     ) -> Result<Box<Self>> {
         let host = Arc::downgrade(runtime);
-        let Terms {
+        let StartOptions {
             grants,
             log,
-            place,
+            permit,
             series,
             settings,
-        } = terms;
+        } = options;
         let limiter = Limiter::new(
-            Arc::clone(&place.memory),
+            Arc::clone(&permit.memory),
             settings.max_memory_bytes,
             Box::new(move |scope| host.upgrade().is_some_and(|host| host.reclaim(scope))),
         );
@@ -147,25 +146,24 @@ impl<G: Send + Sync + 'static> Instance<G> {
                 guest,
                 runtime: Arc::clone(runtime),
                 max_call_time: settings.max_call_time,
-                _place: place,
+                _permit: permit,
                 _alive: alive,
             })),
             Err(error) => Err(fault(&store, &error)),
         }
     }
 
-    /// Where the background work of this host is counted.
+    /// The tracker of background tasks.
     pub fn tasks(&self) -> TaskTracker {
         self.runtime.tasks.clone()
     }
 
-    /// What the guest is refused; see [`Refusals::take`].
+    /// The refusals of the guest; see [`Refusals::take`].
     pub fn refusals(&self) -> Arc<Refusals> {
         Arc::clone(&self.store.data().refusals)
     }
 
-    /// Runs one call. The instance comes back only when the guest returned; after a trap, a timeout or a
-    /// cancellation it is gone.
+    /// Runs one call. Returns the instance only if the guest returned; a trap, a timeout or a cancellation drops it.
     pub async fn run<R, F>(
         self: Box<Self>,
         call: &Call,
@@ -179,40 +177,40 @@ impl<G: Send + Sync + 'static> Instance<G> {
         let tasks = self.runtime.tasks.clone();
         let blocking = self.store.data().grants.uses_files();
         let stop = call.cancel.child_token();
-        // Dropping this future, because the client left, stops the call as if it had been cancelled.
+        // If the client disconnects, this future is dropped, which cancels the call.
         let _stop_on_drop = stop.clone().drop_guard();
         let deadline = call.deadline.min(Instant::now() + self.max_call_time);
         let stopped = stop.clone();
         let grace = self.runtime.settings.cancel_grace;
         let waits = on_stop.as_ref().is_some_and(|on_stop| on_stop.waits);
         let work = self.drive(deadline, stop, on_stop, f);
-        let late = |blame, patience| async move {
+        let late = |blame, extra| async move {
             let why = tokio::select! {
                 () = stopped.cancelled() => cancelled(),
                 () = tokio::time::sleep_until(deadline) => timed_out(blame),
             };
-            tokio::time::sleep(grace + patience).await;
+            tokio::time::sleep(grace + extra).await;
             why
         };
         if !blocking {
-            let work = Detaching::new(tasks.track_future(work));
+            let work = DetachOnDrop::new(tasks.track_future(work));
             if !waits {
                 return work.await;
             }
-            // The caller is answered; the guest may wait longer for the engine to confirm the end.
+            // The caller gets an error; the guest may wait longer for the engine to confirm the end.
             return tokio::select! {
                 biased;
                 ended = work => ended,
-                why = late(Blame::Upstream, AFTERWARDS) => (Err(why), None),
+                why = late(Blame::Upstream, REPLY_DELAY) => (Err(why), None),
             };
         }
         let handle = Handle::current();
         let task = tasks.spawn_blocking(move || handle.block_on(work));
-        // The thread may hang in the operating system, where no timer of the call is looked at: a file on a server
-        // that does not answer. Nobody waits for it; its instance stays lost until it returns.
+        // The thread may hang in a system call, such as a read from a file server, where no timer runs. It is abandoned
+        // and its instance is lost until it returns.
         tokio::select! {
             ended = task => ended.unwrap_or_else(|error| (Err(Error::internal(error)), None)),
-            why = late(Blame::Host, STUCK) => (Err(why), None),
+            why = late(Blame::Host, BLOCKING_DELAY) => (Err(why), None),
         }
     }
 
@@ -226,7 +224,7 @@ impl<G: Send + Sync + 'static> Instance<G> {
     where
         F: for<'a> FnOnce(&'a mut Store<State>, &'a G) -> GuestFuture<'a, R>,
     {
-        // Nothing has begun, so nothing has to be wound up and the instance stays good.
+        // The call has not begun, so the instance stays usable.
         if stop.is_cancelled() {
             return (Err(cancelled()), Some(self));
         }
@@ -257,16 +255,16 @@ impl<G: Send + Sync + 'static> Instance<G> {
                 false => Blame::Plugin,
             }),
         };
-        // In this order: the guest hears of it and may end by itself; the engine hears of it; the instance goes. What
-        // the guest returns now is too late; the time is for taking leave of the engine.
+        // Stop the guest, then the engine, then drop the instance. The result of the guest is ignored; it gets the time
+        // to end its session with the engine.
         control.stop();
-        let first = grace / WORD_FIRST;
+        let first = grace / GUEST_SHARE;
         let mut returned = tokio::time::timeout(first, &mut running).await.is_ok();
-        let (tell, waits, _slot) = on_stop.map_or((None, false, None), |on_stop| {
-            (on_stop.tell, on_stop.waits, Some(on_stop.slot))
+        let (cancel_engine, waits, _slot) = on_stop.map_or((None, false, None), |on_stop| {
+            (on_stop.cancel_engine, on_stop.waits, Some(on_stop.slot))
         });
-        if let Some(tell) = tell {
-            tell();
+        if let Some(cancel_engine) = cancel_engine {
+            cancel_engine();
         }
         if !returned {
             returned = tokio::time::timeout(grace - first, &mut running)
@@ -274,7 +272,7 @@ impl<G: Send + Sync + 'static> Instance<G> {
                 .is_ok();
         }
         if !returned && waits {
-            runtime.outlast(&mut running).await;
+            runtime.wait_for_confirmation(&mut running).await;
         }
         drop(running);
         self.store.data().report_memory();
@@ -283,12 +281,12 @@ impl<G: Send + Sync + 'static> Instance<G> {
 }
 
 impl Runtime {
-    /// Waits while a guest waits for its engine to confirm the end of a statement, at most `cancel_confirm_timeout`. Until
-    /// then the statement may still run there, and its connection counts as used.
-    async fn outlast<F: Future + Unpin>(&self, running: &mut Timed<F>) {
+    /// Waits up to `cancel_confirm_timeout` while a guest waits for its engine to confirm the end of a statement. Until
+    /// then the statement may still run there, and its connection counts as in use.
+    async fn wait_for_confirmation<F: Future + Unpin>(&self, running: &mut Timed<F>) {
         let until = Instant::now() + self.settings.cancel_confirm_timeout;
-        let closing = self.closing.cancelled();
-        tokio::pin!(closing);
+        let shutdown = self.shutdown.cancelled();
+        tokio::pin!(shutdown);
         while running.waits_for_network() {
             if Instant::now() >= until {
                 tracing::warn!(
@@ -296,18 +294,18 @@ impl Runtime {
                 );
                 return;
             }
-            let glance = tokio::time::timeout(GLANCE, &mut *running);
+            let poll = tokio::time::timeout(POLL_INTERVAL, &mut *running);
             tokio::select! {
-                ended = glance => if ended.is_ok() { return },
-                () = &mut closing => return,
+                ended = poll => if ended.is_ok() { return },
+                () = &mut shutdown => return,
             }
         }
     }
 }
 
-/// A permit for one more instance, waited for until the call ends.
-pub async fn permit(places: &Arc<Semaphore>, call: &Call) -> Result<OwnedSemaphorePermit> {
-    let wait = Arc::clone(places).acquire_owned();
+/// Acquires a permit for an instance. The wait ends with the call.
+pub async fn permit(permits: &Arc<Semaphore>, call: &Call) -> Result<OwnedSemaphorePermit> {
+    let wait = Arc::clone(permits).acquire_owned();
     tokio::select! {
         permit = wait => permit.map_err(Error::internal),
         () = call.cancel.cancelled() => Err(cancelled()),
@@ -317,20 +315,20 @@ pub async fn permit(places: &Arc<Semaphore>, call: &Call) -> Result<OwnedSemapho
     }
 }
 
-/// The server is at a limit.
+/// The error of a server at a limit.
 pub fn overloaded(message: impl Into<String>) -> Error {
     Error::new(Code::Overloaded, message)
         .blamed(Blame::Host)
         .with_retry_after(Duration::from_secs(1))
 }
 
-/// The caller wants no result any more.
+/// The error of a cancelled call.
 pub fn cancelled() -> Error {
     Error::new(Code::Cancelled, "the call was cancelled")
 }
 
-/// The version was replaced, and the time that its last calls had is over.
-pub fn cut_off() -> Error {
+/// The error of a call on a replaced version that exceeds `plugins.drain_timeout`.
+pub fn replaced() -> Error {
     Error::new(
         Code::Overloaded,
         "the plugin was replaced by another version, and this call took longer than plugins.drain_timeout allows; ask again",
@@ -338,7 +336,7 @@ pub fn cut_off() -> Error {
     .blamed(Blame::Host)
 }
 
-/// `blame` is whoever took the time.
+/// The error of a call that exceeds its deadline; `blame` is the component that used the time.
 fn timed_out(blame: Blame) -> Error {
     Error::new(
         Code::Timeout,
@@ -347,16 +345,15 @@ fn timed_out(blame: Blame) -> Error {
     .blamed(blame)
 }
 
-/// The end of a call in which the guest was asked again and again: if no time was left, it was the guest that took it by
-/// saying that there was nothing yet.
-pub fn drained(error: Error) -> Error {
+/// Blames the guest for a timeout after it has returned empty batches.
+pub fn blame_guest(error: Error) -> Error {
     match error.code() == Code::Timeout && error.blame() == Some(Blame::Host) {
         true => error.blamed(Blame::Plugin),
         false => error,
     }
 }
 
-/// The plugin did not keep the contract.
+/// The error of a plugin that broke the contract.
 pub fn violation(what: impl std::fmt::Display) -> Error {
     Error::new(
         Code::PluginError,
@@ -365,7 +362,7 @@ pub fn violation(what: impl std::fmt::Display) -> Error {
     .blamed(Blame::Plugin)
 }
 
-fn used_up(scope: &Scope) -> &'static str {
+fn out_of_memory(scope: &Scope) -> &'static str {
     match scope {
         Scope::Host => "all plugins together ran out of memory (plugins.max_total_memory_bytes)",
         Scope::Workspace(_) => {
@@ -380,13 +377,13 @@ fn used_up(scope: &Scope) -> &'static str {
     }
 }
 
-/// Says in a few words why a guest ended. The backtrace is for the log.
+/// The error of a guest that trapped, in a few words. The log gets the backtrace.
 fn fault(store: &Store<State>, error: &wasmtime::Error) -> Error {
     let state = store.data();
     let why = match state.limiter.exceeded() {
         Some(Exceeded::Instance) => "it ran out of memory (plugins.max_memory_bytes)",
-        Some(Exceeded::Shared(scope)) => return overloaded(used_up(scope)),
-        Some(Exceeded::Table) => "it wanted too large a table",
+        Some(Exceeded::Shared(scope)) => return overloaded(out_of_memory(scope)),
+        Some(Exceeded::Table) => "it asked for too large a table",
         None => match error.downcast_ref::<Trap>() {
             Some(Trap::StackOverflow) => "its stack overflowed",
             // The stack of most languages lies in linear memory and runs out of its bounds.
@@ -397,7 +394,7 @@ fn fault(store: &Store<State>, error: &wasmtime::Error) -> Error {
             Some(Trap::Interrupt | Trap::OutOfFuel) => "it ran out of time",
             Some(_) => "it trapped",
             None if error.downcast_ref::<I32Exit>().is_some() => "it tried to exit",
-            None => "it gave something that cannot be taken over",
+            None => "it returned an invalid value",
         },
     };
     state.traffic.series().add(Figure::Traps, 1);

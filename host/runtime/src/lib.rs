@@ -1,7 +1,9 @@
-//! Plugins as WebAssembly components: the only place that names wasmtime.
+//! Runs plugins as WebAssembly components: sandbox, limits, pools and metering. Only this crate names wasmtime. It
+//! never decides which version serves, and reads no store.
 
 pub mod bindings;
 mod cache;
+mod call_time;
 mod code;
 mod compiler;
 mod connector;
@@ -19,7 +21,7 @@ pub mod meter;
 pub mod metered;
 mod model;
 pub mod package;
-mod place;
+mod permits;
 pub mod policy;
 mod pool;
 mod refusals;
@@ -29,10 +31,9 @@ mod shared;
 mod sockets;
 pub mod standalone;
 mod state;
-mod stopwatch;
 mod tcp;
 
 pub use compiler::{Compilers, run as compile};
 pub use engine::Runtime;
 pub use loader::{Loaded, Loader, Ready};
-pub use place::Room;
+pub use permits::InstanceUsage;

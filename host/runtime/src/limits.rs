@@ -1,4 +1,4 @@
-//! Memory limits of an instance, and of all together.
+//! Memory and handle limits of instances.
 
 use std::sync::{
     Arc,
@@ -8,20 +8,21 @@ use std::sync::{
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use wasmtime::ResourceLimiter;
 
-/// Whose memory it is.
+/// The scope of a memory budget.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
-    /// All plugins'.
+    /// All plugins.
     Host,
-    /// That of one workspace's targets, by its name.
+    /// The targets of one workspace, by its name.
     Workspace(String),
-    /// That of one plugin, by its name.
+    /// One plugin, by its name.
     Plugin(String),
-    /// That of one datasource or provider, by its id.
+    /// One datasource or provider, by its id.
     Target(String),
 }
 
-/// Linear memory that some instances hold together. A target's lies within its workspace's, and that within all.
+/// The linear memory of some instances. The budget of a target lies within that of its workspace, which lies within
+/// that of the host.
 #[derive(Debug)]
 pub struct MemoryBudget {
     scope: Scope,
@@ -41,7 +42,7 @@ impl MemoryBudget {
         })
     }
 
-    /// At most `max` bytes of each of these budgets, for some.
+    /// A budget of `max` bytes within other budgets.
     pub fn within(budgets: Vec<Arc<Self>>, scope: Scope, max: u64) -> Arc<Self> {
         Arc::new(Self {
             scope,
@@ -51,7 +52,7 @@ impl MemoryBudget {
         })
     }
 
-    /// Takes memory, or says whose is used up.
+    /// Reserves memory, or returns the exhausted scope.
     fn take(&self, bytes: u64) -> Result<(), &Scope> {
         let grown = |used: u64| used.checked_add(bytes).filter(|sum| *sum <= self.max);
         self.used
@@ -70,7 +71,7 @@ impl MemoryBudget {
         Ok(())
     }
 
-    /// Bytes that are taken now.
+    /// Bytes in use.
     pub fn used(&self) -> u64 {
         self.used.load(Ordering::Relaxed)
     }
@@ -81,11 +82,10 @@ impl MemoryBudget {
     }
 }
 
-/// Frees memory of a scope that only idle connections hold; false when there is none.
+/// Drops an idle connection of a scope to free its memory; false if there is none.
 pub type Reclaim = Box<dyn Fn(&Scope) -> bool + Send + Sync>;
 
-/// Handles of the operating system that one instance holds. Without a limit one guest could use up those of
-/// the whole process.
+/// The file descriptors of one instance. Without a limit one guest could use up those of the process.
 #[derive(Debug)]
 pub struct Handles {
     sockets: Arc<Semaphore>,
@@ -93,7 +93,7 @@ pub struct Handles {
     streams: Arc<Semaphore>,
 }
 
-/// The room that one handle takes, for as long as anything of the host holds it open.
+/// Counts one handle until the host closes it.
 pub type HandlePermit = OwnedSemaphorePermit;
 
 impl Default for Handles {
@@ -107,24 +107,24 @@ impl Default for Handles {
 }
 
 impl Handles {
-    /// Sockets that an instance may have at once: one connection, tried at several addresses.
+    /// Sockets per instance: one connection, tried at several addresses.
     const MAX_SOCKETS: usize = 64;
-    /// Files that an instance may have open at once.
+    /// Open files per instance.
     const MAX_FILES: u32 = 64;
-    /// Files that it may be reading from at once: one that it has closed stays open until its last reader is gone.
+    /// File readers per instance. A closed file stays open until its last reader is dropped.
     const MAX_STREAMS: usize = 64;
 
-    /// Room for one more socket, if there is any.
+    /// A permit for one more socket, if one is free.
     pub fn take_socket(&self) -> Option<HandlePermit> {
         Arc::clone(&self.sockets).try_acquire_owned().ok()
     }
 
-    /// Room for one more reader of a file, if there is any.
+    /// A permit for one more file reader, if one is free.
     pub fn take_stream(&self) -> Option<HandlePermit> {
         Arc::clone(&self.streams).try_acquire_owned().ok()
     }
 
-    /// Whether one more file may be opened; [`Self::give_file`] gives it back.
+    /// Counts one more open file, if allowed; [`Self::give_file`] releases it.
     pub fn take_file(&self) -> bool {
         let more = |open: u32| (open < Self::MAX_FILES).then_some(open + 1);
         let taken = self
@@ -133,7 +133,7 @@ impl Handles {
         taken.is_ok()
     }
 
-    /// A file was closed.
+    /// Releases a closed file.
     pub fn give_file(&self) {
         let less = |open: u32| Some(open.saturating_sub(1));
         let _ = self
@@ -142,18 +142,18 @@ impl Handles {
     }
 }
 
-/// Which limit a guest ran into. wasmtime's own error does not say.
+/// The limit that a guest exceeded, which wasmtime's error does not say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Exceeded {
-    /// The memory of this instance.
+    /// The memory limit of the instance.
     Instance,
-    /// The memory of several instances.
+    /// A shared memory budget.
     Shared(Scope),
-    /// Elements of its tables.
+    /// The table limit.
     Table,
 }
 
-/// The limiter of one store. Gives back what it took when it is dropped.
+/// The limiter of one store. Releases its memory on drop.
 pub struct Limiter {
     budget: Arc<MemoryBudget>,
     reclaim: Reclaim,
@@ -163,10 +163,10 @@ pub struct Limiter {
 }
 
 impl Limiter {
-    /// Most elements that the tables of one guest may have; a large program has some ten thousand functions.
+    /// Table elements of one guest. A large program has some ten thousand functions.
     const MAX_TABLE: usize = 100_000;
 
-    /// A limiter for at most `max` bytes, out of `budget`. Where that is used up, `reclaim` may help.
+    /// A limiter of `max` bytes within `budget`. If that is exhausted, `reclaim` may free memory.
     pub fn new(budget: Arc<MemoryBudget>, max: u64, reclaim: Reclaim) -> Self {
         Self {
             budget,
@@ -177,19 +177,19 @@ impl Limiter {
         }
     }
 
-    /// Bytes that the guest has grown to.
+    /// The memory of the guest in bytes.
     pub fn used(&self) -> u64 {
         self.used
     }
 
-    /// Which limit was hit, if one was.
+    /// The limit that was exceeded, if any.
     pub fn exceeded(&self) -> Option<&Exceeded> {
         self.exceeded.as_ref()
     }
 
     fn refuse(&mut self, what: Exceeded) -> wasmtime::Result<bool> {
         self.exceeded = Some(what);
-        // A trap rather than -1: hardly a guest handles a failed growth, and a trap tells the reason.
+        // A trap rather than -1: few guests handle a failed growth, and a trap gives the reason.
         Err(wasmtime::Error::msg("memory limit reached"))
     }
 }
@@ -211,7 +211,7 @@ impl ResourceLimiter for Limiter {
         if self.used.saturating_add(more) > self.max {
             return self.refuse(Exceeded::Instance);
         }
-        // Ends: each time round an idle connection is gone.
+        // The loop ends, because each round drops an idle connection.
         while let Err(scope) = self.budget.take(more) {
             if !(self.reclaim)(scope) {
                 let scope = scope.clone();
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dropped_instance_gives_its_memory_back() {
+    fn dropped_instance_releases_its_memory() {
         let budget = MemoryBudget::new(100);
         let mut first = limiter(&budget);
         assert!(first.memory_growing(0, 70, None).is_ok());
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_takes_more_than_his_share() {
+    fn budget_of_a_scope_is_not_exceeded() {
         let all = MemoryBudget::new(100);
         let workspace = share(&all, Scope::Workspace("w".into()), 70);
         let target = share(&workspace, Scope::Target("t".into()), 50);
@@ -282,14 +282,14 @@ mod tests {
         assert_eq!(shared(&other), Scope::Workspace("w".into()));
         let mut elsewhere = limiter(&share(&all, Scope::Workspace("x".into()), 70));
         assert!(elsewhere.memory_growing(0, 50, None).is_ok());
-        // What was refused was not taken.
+        // A refused reservation takes nothing.
         assert!(other.memory_growing(0, 1, None).is_err());
         drop((one, elsewhere));
         assert!(other.memory_growing(0, 50, None).is_ok());
     }
 
     #[test]
-    fn what_one_of_several_budgets_refuses_the_others_get_back() {
+    fn refusal_of_one_budget_releases_the_others() {
         let (all, plugin) = (MemoryBudget::new(100), MemoryBudget::new(30));
         let both = vec![Arc::clone(&all), Arc::clone(&plugin)];
         let target = MemoryBudget::within(both, Scope::Target("t".into()), 100);
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn idle_memory_is_taken_back_first() {
+    fn idle_memory_is_reclaimed_first() {
         let budget = MemoryBudget::new(100);
         let mut idle = limiter(&budget);
         assert!(idle.memory_growing(0, 80, None).is_ok());

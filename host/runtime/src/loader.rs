@@ -1,4 +1,4 @@
-//! From a package to something that can be instantiated: compile once, keep the result, ask new code what it is.
+//! Loads packages: compiles them once, caches the code, and checks what new code says of itself.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -9,12 +9,12 @@ use wasmtime::component::Component;
 use super::{
     bindings::{model::ModelProviderPre, scan::ScannerConnectorPre, sql::SqlConnectorPre},
     cache::Cache,
-    code::Compiled,
-    compiler::{Compilers, Urgency},
+    code::VersionCode,
+    compiler::{Compilers, Priority},
     connector::WasmConnector,
-    engine::{QUICK, Runtime, Stage},
+    engine::{BASELINE, CodeEngine, Runtime},
     grants::Grants,
-    instance::{Instance, Terms, World},
+    instance::{Instance, StartOptions, World},
     model::WasmModel,
     scanner::WasmScanner,
     state::{GuestLog, State},
@@ -30,12 +30,12 @@ use mindhost_plugin_api::{
 };
 use mindhost_query::QueryEngine;
 
-/// How long a plugin may take to say what it is.
+/// Timeout of a plugin's `describe`.
 const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(5);
-/// How many components are compiled at once beside everything else. One that takes long leaves room for another.
-const SPARE: usize = 2;
+/// Components that compile concurrently in the background, so that a slow one does not block another.
+const MAX_BACKGROUND_COMPILES: usize = 2;
 
-/// A plugin that serves, with pools of its own.
+/// A plugin that serves, with its own pools.
 #[derive(Clone)]
 pub enum Loaded {
     /// A connector.
@@ -66,13 +66,13 @@ pub struct Ready {
 
 /// The code of a plugin, by the world that it exports.
 enum Linked {
-    Sql(Arc<Compiled<SqlConnectorPre<State>>>),
-    Scanner(Arc<Compiled<ScannerConnectorPre<State>>>),
-    Model(Arc<Compiled<ModelProviderPre<State>>>),
+    Sql(Arc<VersionCode<SqlConnectorPre<State>>>),
+    Scanner(Arc<VersionCode<ScannerConnectorPre<State>>>),
+    Model(Arc<VersionCode<ModelProviderPre<State>>>),
 }
 
 impl Ready {
-    /// What it says of itself.
+    /// Its manifest.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
@@ -82,7 +82,7 @@ impl Ready {
         &self.digest
     }
 
-    /// Waits until there is code.
+    /// Waits for the first code.
     ///
     /// # Errors
     /// Why there is none.
@@ -94,7 +94,7 @@ impl Ready {
         }
     }
 
-    /// Whether it is known yet that there is code, or why there is none.
+    /// Whether the first compilation has ended.
     pub fn is_made(&self) -> bool {
         match &self.code {
             Linked::Sql(code) => code.is_made(),
@@ -103,7 +103,7 @@ impl Ready {
         }
     }
 
-    /// A scanner without the SQL over it, which shares nothing with what serves; none of another world.
+    /// A new scanner without the SQL on top; none for another world.
     pub fn scanner(&self) -> Option<Arc<dyn Scanner>> {
         let Linked::Scanner(code) = &self.code else {
             return None;
@@ -117,7 +117,7 @@ impl Ready {
         )))
     }
 
-    /// A plugin that shares nothing with an earlier one of this but the code.
+    /// A new plugin, which shares only the code with other plugins of this version.
     pub fn serve(&self) -> Loaded {
         let (runtime, manifest) = (&self.runtime, self.manifest.clone());
         let digest = self.digest.clone();
@@ -149,29 +149,29 @@ impl Ready {
     }
 }
 
-/// Compiles packages, or takes them from the cache.
+/// Loads packages from the cache, or compiles them.
 pub struct Loader {
     runtime: Arc<Runtime>,
     cache: Cache,
     compilers: Compilers,
-    /// The right to compile beside everything else.
-    spare: Semaphore,
-    /// Gives SQL to scanners.
+    /// Permits to compile in the background.
+    background: Semaphore,
+    /// The SQL engine for scanners.
     queries: Arc<QueryEngine>,
 }
 
 /// How a component is compiled.
 #[derive(Clone, Copy)]
-struct Making {
+struct CompileJob {
     compiler: Compiler,
-    urgency: Urgency,
-    /// Whether the code is kept for the next start.
-    kept: bool,
+    priority: Priority,
+    /// Whether the code is cached for the next start.
+    cached: bool,
 }
 
 impl Loader {
-    /// A loader that keeps compiled code in `cache`, sealed with `key`. Without a directory everything is
-    /// compiled anew.
+    /// A loader that caches compiled code in the directory `cache`, sealed with `key`. Without a directory it compiles
+    /// each time.
     pub fn new(
         runtime: Arc<Runtime>,
         cache: Option<PathBuf>,
@@ -183,37 +183,38 @@ impl Loader {
             runtime,
             cache: Cache::new(cache, key),
             compilers,
-            spare: Semaphore::new(SPARE),
+            background: Semaphore::new(MAX_BACKGROUND_COMPILES),
             queries,
         }
     }
 
-    /// Removes what earlier processes left unfinished in the cache. Reads a directory, so not for a thread that serves.
+    /// Removes unfinished files of earlier processes from the cache. Blocks on the file system.
     pub fn sweep(&self) {
         self.cache.sweep();
     }
 
-    /// Makes a package ready to serve, with the best code. New code is asked to describe itself first, and what it says
-    /// must be what its manifest says.
+    /// Loads a package with optimized code. The description of new code must match its manifest.
     pub async fn load(self: &Arc<Self>, package: Arc<Package>) -> Result<Ready, Refusal> {
         let ready = self.begin(package, false);
         ready.made().await?;
         Ok(ready)
     }
 
-    /// Makes a package ready to serve soon: with code that is made quickly, which better code then takes the place of.
-    pub fn load_soon(self: &Arc<Self>, package: Arc<Package>) -> Ready {
+    /// Starts to load a package: first with baseline code, then with optimized code.
+    pub fn load_in_background(self: &Arc<Self>, package: Arc<Package>) -> Ready {
         self.begin(package, true)
     }
 
-    fn begin(self: &Arc<Self>, package: Arc<Package>, soon: bool) -> Ready {
+    fn begin(self: &Arc<Self>, package: Arc<Package>, baseline_first: bool) -> Ready {
         let (manifest, digest) = (package.manifest.clone(), package.digest.clone());
         let code = match manifest.kind {
             PluginKind::Connector if manifest.world == SCANNER_WORLD => {
-                Linked::Scanner(self.make(package, soon))
+                Linked::Scanner(self.compile_in_background(package, baseline_first))
             }
-            PluginKind::Connector => Linked::Sql(self.make(package, soon)),
-            PluginKind::Model => Linked::Model(self.make(package, soon)),
+            PluginKind::Connector => {
+                Linked::Sql(self.compile_in_background(package, baseline_first))
+            }
+            PluginKind::Model => Linked::Model(self.compile_in_background(package, baseline_first)),
         };
         Ready {
             runtime: Arc::clone(&self.runtime),
@@ -224,82 +225,98 @@ impl Loader {
         }
     }
 
-    /// Starts the task that makes the code of a package. It goes on when no caller waits for it.
-    fn make<W: World>(self: &Arc<Self>, package: Arc<Package>, soon: bool) -> Arc<Compiled<W>> {
-        let code = Arc::new(Compiled::awaited());
-        let (loader, awaited) = (Arc::clone(self), Awaited(Arc::clone(&code)));
-        tokio::spawn(async move { loader.supply(&package, soon, &awaited.0).await });
+    /// Starts the task that compiles a package. It continues if no caller waits for it.
+    fn compile_in_background<W: World>(
+        self: &Arc<Self>,
+        package: Arc<Package>,
+        baseline_first: bool,
+    ) -> Arc<VersionCode<W>> {
+        let code = Arc::new(VersionCode::pending());
+        let (loader, guard) = (Arc::clone(self), CompileGuard(Arc::clone(&code)));
+        tokio::spawn(async move {
+            loader
+                .compile_into(&package, baseline_first, &guard.0)
+                .await
+        });
         code
     }
 
-    async fn supply<W: World>(&self, package: &Arc<Package>, soon: bool, code: &Compiled<W>) {
-        let best = Making {
+    async fn compile_into<W: World>(
+        &self,
+        package: &Arc<Package>,
+        baseline_first: bool,
+        code: &VersionCode<W>,
+    ) {
+        let best = CompileJob {
             compiler: self.runtime.settings.compiler,
-            urgency: Urgency::Urgent,
-            kept: true,
+            priority: Priority::Foreground,
+            cached: true,
         };
         if let Some(component) = self.cached(package).await {
-            return code.put(link(&self.runtime.best, &component, package));
+            return code.put(link(&self.runtime.optimized, &component, package));
         }
-        if soon && let Some(stage) = self.runtime.quick() {
-            let quick = Making {
-                compiler: QUICK,
-                urgency: Urgency::Urgent,
-                kept: false,
+        if baseline_first && let Some(target) = self.runtime.baseline() {
+            let quick = CompileJob {
+                compiler: BASELINE,
+                priority: Priority::Foreground,
+                cached: false,
             };
-            match self.compiled(package, &stage, quick).await {
+            match self.compiled(package, &target, quick).await {
                 Ok(world) => code.put(Ok(world)),
-                // What this compiler cannot, the other can, or says why not.
+                // The other compiler may succeed, or reports why not.
                 Err(refusal) => {
                     let plugin = &package.manifest.name;
-                    tracing::info!(plugin, %refusal, "no code was made quickly");
+                    tracing::info!(plugin, %refusal, "no baseline code");
                 }
             }
         }
         if !code.is_made() {
-            return code.put(self.compiled(package, &self.runtime.best, best).await);
+            return code.put(self.compiled(package, &self.runtime.optimized, best).await);
         }
-        let Ok(_one_of_few) = self.spare.acquire().await else {
+        let Ok(_one_of_few) = self.background.acquire().await else {
             return;
         };
-        let spare = Making {
-            urgency: Urgency::Spare,
+        let background = CompileJob {
+            priority: Priority::Background,
             ..best
         };
         let plugin = &package.manifest.name;
-        match self.compiled(package, &self.runtime.best, spare).await {
+        match self
+            .compiled(package, &self.runtime.optimized, background)
+            .await
+        {
             Ok(world) => {
                 code.put(Ok(world));
                 tracing::info!(plugin, "optimized code active");
             }
             Err(refusal) => {
-                tracing::warn!(plugin, %refusal, "no better code could be made; what was made quickly serves on");
+                tracing::warn!(plugin, %refusal, "no optimized code; the baseline code stays active");
             }
         }
     }
 
     async fn cached(&self, package: &Arc<Package>) -> Option<Component> {
-        let (cache, engine) = (self.cache.clone(), self.runtime.best.engine.clone());
+        let (cache, engine) = (self.cache.clone(), self.runtime.optimized.engine.clone());
         let package = Arc::clone(package);
         tokio::task::spawn_blocking(move || cache.find(&engine, &package.digest))
             .await
             .ok()?
     }
 
-    /// Compiles a package for an engine, seals the code and asks it what it is.
+    /// Compiles a package for an engine, seals the code and checks its description.
     async fn compiled<W: World>(
         &self,
         package: &Arc<Package>,
-        stage: &Stage,
-        making: Making,
+        target: &CodeEngine,
+        job: CompileJob,
     ) -> Result<W, Refusal> {
-        let (plugin, compiler) = (&package.manifest.name, making.compiler);
+        let (plugin, compiler) = (&package.manifest.name, job.compiler);
         tracing::info!(plugin, "compiling with {compiler:?}");
         let code = self
             .compilers
-            .compile(package, compiler, making.urgency)
+            .compile(package, compiler, job.priority)
             .await?;
-        let (cache, engine) = (self.cache.clone(), stage.engine.clone());
+        let (cache, engine) = (self.cache.clone(), target.engine.clone());
         let digest = package.digest.clone();
         let unfit = || Refusal::new("could not be compiled for this machine");
         let load = move || {
@@ -311,13 +328,13 @@ impl Loader {
         };
         let loaded = tokio::task::spawn_blocking(load).await;
         let (component, sealed) = loaded.map_err(|_| unfit())??;
-        let world: W = link(stage, &component, package)?;
+        let world: W = link(target, &component, package)?;
         self.check_description(&world, package).await?;
-        if making.kept {
+        if job.cached {
             let cache = self.cache.clone();
-            let kept = tokio::task::spawn_blocking(move || cache.keep(&sealed)).await;
-            if let Ok(Err(error)) = kept {
-                tracing::warn!(%error, "compiled code could not be kept");
+            let stored = tokio::task::spawn_blocking(move || cache.store(&sealed)).await;
+            if let Ok(Err(error)) = stored {
+                tracing::warn!(%error, "compiled code could not be cached");
             }
         }
         Ok(world)
@@ -333,24 +350,24 @@ impl Loader {
         };
         let call = Call::new(DESCRIBE_TIMEOUT, CancellationToken::new());
         let runtime = &self.runtime;
-        let place = runtime.place(None, &call).await.map_err(failed)?;
+        let permit = runtime.acquire_permit(None, &call).await.map_err(failed)?;
         let log = GuestLog::new(&package.manifest.name, "describe", Redactor::default(), 20);
         let version = runtime.version(&package.manifest, &package.digest);
-        let terms = Terms {
+        let options = StartOptions {
             grants: &Grants::none(),
             log: &log,
-            place,
+            permit,
             series: version.own(),
             settings: &runtime.settings,
         };
-        let instance = Instance::start(runtime, world, terms, &call)
+        let instance = Instance::start(runtime, world, options, &call)
             .await
             .map_err(failed)?;
         let (described, _) = instance.run(&call, None, W::describe).await;
         let described: Manifest =
             serde_json::from_str(&described.map_err(failed)?).map_err(|error| {
                 Refusal::new(format!(
-                    "describes itself in a way that cannot be read: {error}"
+                    "returned a description that is not a manifest: {error}"
                 ))
             })?;
         match described == package.manifest {
@@ -362,10 +379,10 @@ impl Loader {
     }
 }
 
-/// Code that somebody may wait for. However the task ends that makes it, they hear of it.
-struct Awaited<W: World>(Arc<Compiled<W>>);
+/// Fails the pending code if the task ends without a result, so that no call waits for ever.
+struct CompileGuard<W: World>(Arc<VersionCode<W>>);
 
-impl<W: World> Drop for Awaited<W> {
+impl<W: World> Drop for CompileGuard<W> {
     fn drop(&mut self) {
         if !self.0.is_made() {
             self.0.put(Err(Refusal::new("could not be compiled")));
@@ -373,8 +390,12 @@ impl<W: World> Drop for Awaited<W> {
     }
 }
 
-fn link<W: World>(stage: &Stage, component: &Component, package: &Package) -> Result<W, Refusal> {
-    let linked = stage.linker.instantiate_pre(component);
+fn link<W: World>(
+    target: &CodeEngine,
+    component: &Component,
+    package: &Package,
+) -> Result<W, Refusal> {
+    let linked = target.linker.instantiate_pre(component);
     let linked =
         linked.map_err(|error| Refusal::new(format!("does not fit this host: {error:#}")))?;
     W::of(linked).map_err(|error| {

@@ -1,4 +1,4 @@
-//! What plugins use, counted: for each version of a plugin, and of that for each target.
+//! Meters of the use of plugins, by version and target.
 //!
 //! A [`Series`] is what is handed to those who count. Whatever is added to it is added to its version too, so that the
 //! figures of a version only grow, whatever becomes of its targets. The number of targets is bounded: what nobody used
@@ -26,12 +26,12 @@ use mindhost_base::{
 };
 use mindhost_plugin_api::Target;
 
-/// Targets of one version that are counted each by itself.
+/// Targets of one version with their own meter.
 const MAX_TARGETS: usize = 1_000;
-/// Versions that are remembered; those that nobody holds go first.
+/// Versions with a meter. Unused ones are evicted first.
 const MAX_VERSIONS: usize = 64;
 
-/// Which version of which plugin.
+/// Identifies a version of a plugin.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, utoipa::ToSchema)]
 pub struct VersionId {
     /// `connector-sqlite`
@@ -42,7 +42,7 @@ pub struct VersionId {
     pub digest: String,
 }
 
-/// The versions that were used since the start.
+/// The meters of all versions since the start.
 #[derive(Debug)]
 pub struct Meters {
     versions: Mutex<Vec<Arc<VersionMeter>>>,
@@ -58,7 +58,7 @@ impl Meters {
         })
     }
 
-    /// The meter of a version; the same one whenever it comes again.
+    /// The meter of a version, created at the first call.
     pub fn version(&self, id: VersionId) -> Arc<VersionMeter> {
         let mut versions = lock(&self.versions);
         if let Some(known) = versions.iter().find(|one| one.id == id) {
@@ -75,15 +75,14 @@ impl Meters {
         new
     }
 
-    /// Every version but those that were removed, in the order in which they came.
+    /// Every version that is not removed, in the order of first use.
     pub fn versions(&self) -> Vec<Arc<VersionMeter>> {
         let versions = lock(&self.versions);
         let known = versions.iter().filter(|one| !one.is_removed());
         known.cloned().collect()
     }
 
-    /// A version is not installed any more. What was not told of it yet is told once more; then it is forgotten, as soon as
-    /// nothing of it runs.
+    /// Removes an uninstalled version, once its last use is reported and nothing of it runs.
     pub fn remove(&self, digest: &str) {
         for version in lock(&self.versions).iter() {
             if version.id.digest == digest {
@@ -92,18 +91,18 @@ impl Meters {
         }
     }
 
-    /// The version of that digest.
+    /// The version with this digest.
     pub fn of_digest(&self, digest: &str) -> Option<Arc<VersionMeter>> {
         let versions = lock(&self.versions);
         let mut found = versions.iter().filter(|one| one.id.digest == digest);
         found.next().cloned()
     }
 
-    /// What every target used since this was asked last. Forgets the targets and the versions that are gone.
+    /// The use of every target since the last call. Removes targets and versions that are gone.
     pub fn take_news(&self) -> Vec<News> {
         let mut news = Vec::new();
         lock(&self.versions).retain(|version| {
-            // Asked first: what nobody holds cannot have more to tell.
+            // Checked first: an unused version cannot have more to report.
             let is_gone = version.is_removed() && Arc::strong_count(version) == 1;
             news.extend(version.take_news());
             !is_gone
@@ -112,18 +111,18 @@ impl Meters {
     }
 }
 
-/// What a target used of a version in a while.
+/// The use of a version by a target in some period.
 #[derive(Clone, Debug)]
 pub struct News {
-    /// Of which version.
+    /// The version.
     pub version: VersionId,
-    /// By whom.
+    /// The target.
     pub target: TargetId,
-    /// Only what was added in the while.
+    /// The use in the period.
     pub figures: Figures,
 }
 
-/// A datasource or provider, as it is named in figures.
+/// A datasource or provider, for metrics.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TargetId {
     /// Its id.
@@ -134,33 +133,33 @@ pub struct TargetId {
     pub workspace: String,
 }
 
-/// One version of a plugin: what it used, and how it is.
+/// One version of a plugin: its use and its health.
 #[derive(Debug)]
 pub struct VersionMeter {
-    /// Which.
+    /// Its identity.
     pub id: VersionId,
-    /// Over all targets.
+    /// The use by all targets.
     pub meter: Meter,
-    /// How it is.
+    /// Its circuit breakers.
     pub health: Health,
     targets: Mutex<HashMap<String, Arc<TargetMeter>>>,
-    /// It is not installed any more.
+    /// Whether it is uninstalled.
     is_removed: AtomicBool,
 }
 
 /// One target of a version.
 #[derive(Debug)]
 pub struct TargetMeter {
-    /// Which.
+    /// Its identity.
     pub id: TargetId,
-    /// What it used.
+    /// Its use.
     pub meter: Meter,
-    /// Grows with each use, so that the one that rests for the longest time can be found.
+    /// A counter of the last use, for eviction.
     used: AtomicU64,
-    /// The target was changed or deleted, and not used since.
+    /// Whether the target was changed or deleted, and not used since.
     is_forgotten: AtomicBool,
-    /// What was told of it already.
-    told: Mutex<Figures>,
+    /// The use that has been reported.
+    reported: Mutex<Figures>,
 }
 
 impl VersionMeter {
@@ -178,7 +177,7 @@ impl VersionMeter {
         self.is_removed.load(Ordering::Relaxed)
     }
 
-    /// Where to count what is done for a target.
+    /// The series of a target.
     pub fn series(self: &Arc<Self>, target: &Target) -> Series {
         Series {
             version: Arc::clone(self),
@@ -186,7 +185,7 @@ impl VersionMeter {
         }
     }
 
-    /// Where to count what is done for nobody.
+    /// The series without a target.
     pub fn own(self: &Arc<Self>) -> Series {
         Series {
             version: Arc::clone(self),
@@ -213,7 +212,7 @@ impl VersionMeter {
                     let oldest = oldest.id.id.clone();
                     targets.remove(&oldest);
                 }
-                // All are in use. This one is counted for the version, and forgotten with its use.
+                // All targets are in use, so this one counts for the version only.
                 None => return new,
             }
         }
@@ -221,7 +220,7 @@ impl VersionMeter {
         new
     }
 
-    /// The target was changed or deleted: unless it is used again, its figures go.
+    /// Forgets a target that was changed or deleted, unless it is used again.
     pub fn forget(&self, target_id: &str) {
         self.health.forget(target_id);
         if let Some(target) = lock(&self.targets).get(target_id) {
@@ -229,7 +228,7 @@ impl VersionMeter {
         }
     }
 
-    /// Who uses it, seen from a workspace.
+    /// The users of the version, seen from a workspace.
     pub fn users(&self, workspace: &str) -> Users {
         let targets = lock(&self.targets);
         let known = || targets.values().filter(|one| !one.is_forgotten());
@@ -285,7 +284,7 @@ impl TargetMeter {
             meter: Meter::default(),
             used: AtomicU64::new(used),
             is_forgotten: AtomicBool::new(false),
-            told: Mutex::default(),
+            reported: Mutex::default(),
         }
     }
 
@@ -294,15 +293,15 @@ impl TargetMeter {
     }
 
     fn take_news(&self) -> Figures {
-        let mut told = lock(&self.told);
+        let mut reported = lock(&self.reported);
         let now = self.meter.read();
-        let news = now.since(&told);
-        *told = now;
+        let news = now.since(&reported);
+        *reported = now;
         news
     }
 }
 
-/// Counts what is done for one target of one version. Clones count the same.
+/// Counts the use of one version by one target. Clones share the counters.
 #[derive(Clone, Debug)]
 pub struct Series {
     version: Arc<VersionMeter>,
@@ -325,22 +324,22 @@ impl Series {
         self.each(|meter| meter.add(figure, count));
     }
 
-    /// Adds a time to a figure that is one.
+    /// Adds a duration to a figure in nanoseconds.
     pub fn add_time(&self, figure: Figure, time: Duration) {
         self.add(figure, u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
     }
 
-    /// Counts a failure by who is at fault. A caller's mistake, or its leaving, is nobody else's.
+    /// Counts a failure for the component at fault. An error of the caller, or a cancellation, counts for nobody else.
     pub fn failed(&self, error: &Error) {
         self.add(blamed(error), 1);
     }
 
-    /// Memory that one instance has grown to.
+    /// Records the memory of one instance.
     pub fn reached_memory(&self, bytes: u64) {
         self.each(|meter| meter.reached_memory(bytes));
     }
 
-    /// An instance that is alive until this is dropped.
+    /// Counts an instance as alive until the guard is dropped.
     pub fn instance(&self) -> Alive {
         self.add(Figure::InstancesStarted, 1);
         self.each(|meter| meter.instance(true));
@@ -403,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn a_removed_version_is_told_of_once_more_and_goes_with_its_last_user() {
+    fn removed_version_is_reported_once_more_and_goes_with_its_last_user() {
         let faults = mindhost_base::config::Config::defaults().unwrap();
         let meters = Meters::new(faults.plugins.limits.faults);
         let id = VersionId {
@@ -420,7 +419,7 @@ mod tests {
         drop(version);
         assert_eq!(meters.take_news()[0].figures.calls, 2);
         assert!(lock(&meters.versions).is_empty());
-        // Installed again, it begins anew.
+        // After another installation it starts from zero.
         assert_eq!(meters.version(id).meter.read().calls, 0);
         assert_eq!(meters.versions().len(), 1);
     }
@@ -466,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forgotten_target_is_told_of_once_more_and_goes() {
+    fn forgotten_target_is_reported_once_more_and_goes() {
         let version = version();
         version.series(&target("1")).add(Figure::Calls, 5);
         assert_eq!(version.take_news()[0].figures.calls, 5);

@@ -147,7 +147,7 @@ impl Use {
             let version = self.series.version();
             if let Some(target) = self.series.target() {
                 let users = version.users(&target.workspace);
-                version.health.fault(target, error.message(), users);
+                version.health.record_fault(target, error.message(), users);
             }
         }
     }
@@ -173,7 +173,7 @@ impl Drop for Use {
             && !self.has_failed
             && let Some(target) = self.series.target()
         {
-            self.series.version().health.went_well(target);
+            self.series.version().health.record_success(target);
         }
     }
 }

@@ -16,12 +16,14 @@ use super::{
         model::{ModelProvider, ModelProviderPre, exports::mindhost::plugin::model as guest},
         types,
     },
-    code::Compiled,
+    code::VersionCode,
     engine::Runtime,
     errors::{self, Phase},
     grants::Grants,
-    instance::{GuestFuture, Instance, Terms, World, cancelled, cut_off, drained, violation},
-    place::Share,
+    instance::{
+        GuestFuture, Instance, StartOptions, World, blame_guest, cancelled, replaced, violation,
+    },
+    permits::PluginQuota,
     pool::fingerprint,
     state::{GuestLog, State},
 };
@@ -37,12 +39,12 @@ use mindhost_plugin_api::{
 
 /// Models that one provider may list.
 const MAX_MODELS: usize = 10_000;
-/// Tokens that one completion may say it used: far more than there are, and few enough to be added up.
+/// Tokens that one completion may report: more than any model uses, and small enough to sum.
 const MAX_TOKENS: u64 = 1 << 40;
 /// Events that one call may return.
 const MAX_EVENTS: usize = 100_000;
-/// Providers whose HTTP connections are kept.
-const MAX_KEPT: usize = 256;
+/// Providers whose HTTP connections are cached.
+const MAX_CACHED_GRANTS: usize = 256;
 
 impl World for ModelProviderPre<State> {
     type Guest = ModelProvider;
@@ -68,21 +70,21 @@ impl World for ModelProviderPre<State> {
     }
 }
 
-/// The grants of a provider, with the fingerprint of the configuration that they were derived from.
-type Kept = ([u8; 32], Arc<Grants>);
+/// The grants of a provider, with the fingerprint of the configuration behind them.
+type CachedGrants = ([u8; 32], Arc<Grants>);
 
 /// A model plugin that is ready to serve.
 pub struct WasmModel(Arc<Shared>);
 
 struct Shared {
     runtime: Arc<Runtime>,
-    code: Arc<Compiled<ModelProviderPre<State>>>,
+    code: Arc<VersionCode<ModelProviderPre<State>>>,
     manifest: Manifest,
     digest: String,
     version: Arc<VersionMeter>,
-    share: Share,
-    /// The grants of each provider live on, because its HTTP connections hang on them.
-    kept: Mutex<HashMap<String, Kept>>,
+    quota: PluginQuota,
+    /// The grants of each provider, which own its HTTP connections.
+    cached_grants: Mutex<HashMap<String, CachedGrants>>,
     life: Life,
 }
 
@@ -96,32 +98,32 @@ impl WasmModel {
     /// A model over a linked component.
     pub fn new(
         runtime: &Arc<Runtime>,
-        code: Arc<Compiled<ModelProviderPre<State>>>,
+        code: Arc<VersionCode<ModelProviderPre<State>>>,
         manifest: Manifest,
         digest: String,
     ) -> Self {
         Self(Arc::new(Shared {
             version: runtime.version(&manifest, &digest),
-            share: runtime.share(&manifest),
+            quota: runtime.quota(&manifest),
             runtime: Arc::clone(runtime),
             code,
             manifest,
             digest,
-            kept: Mutex::default(),
+            cached_grants: Mutex::default(),
             life: Life::default(),
         }))
     }
 }
 
-/// What a guest function gives: its result, or the error it reports.
+/// The result of a guest function, or the error that it reports.
 type Reported<R> = std::result::Result<R, types::Error>;
 type Held = Box<Instance<ModelProvider>>;
 
 impl Shared {
     async fn grants(&self, target: &Target, call: &Call) -> Result<Arc<Grants>> {
         let print = fingerprint(target);
-        if let Some((kept, grants)) = lock(&self.kept).get(&target.id)
-            && *kept == print
+        if let Some((cached, grants)) = lock(&self.cached_grants).get(&target.id)
+            && *cached == print
             && grants.is_current()
         {
             return Ok(Arc::clone(grants));
@@ -130,7 +132,7 @@ impl Shared {
             &self.manifest,
             target,
             &self.runtime.policy,
-            &self.share.settings,
+            &self.quota.settings,
         );
         let grants = tokio::select! {
             grants = derive => grants?,
@@ -139,11 +141,11 @@ impl Shared {
                 return Err(Error::new(Code::Timeout, "the time limit ran out"));
             }
         };
-        let mut kept = lock(&self.kept);
-        if kept.len() >= MAX_KEPT {
-            kept.clear();
+        let mut cached_grants = lock(&self.cached_grants);
+        if cached_grants.len() >= MAX_CACHED_GRANTS {
+            cached_grants.clear();
         }
-        kept.insert(target.id.clone(), (print, Arc::clone(&grants)));
+        cached_grants.insert(target.id.clone(), (print, Arc::clone(&grants)));
         Ok(grants)
     }
 
@@ -167,26 +169,26 @@ impl Shared {
     {
         let (world, _) = self.code.get(call).await?;
         let grants = self.grants(target, call).await?;
-        let of_key = self.runtime.places.take_of_key(call).await?;
-        let mut place = self
+        let key_permit = self.runtime.permits.acquire_for_key(call).await?;
+        let mut permit = self
             .runtime
-            .place(Some((&self.share, target)), call)
+            .acquire_permit(Some((&self.quota, target)), call)
             .await?;
-        place.of_key = of_key;
+        permit.key_permit = key_permit;
         let log = GuestLog::new(
             &self.manifest.name,
             &target.name,
             grants.redactor().clone(),
-            self.share.settings.log_lines_per_second,
+            self.quota.settings.log_lines_per_second,
         );
-        let terms = Terms {
+        let options = StartOptions {
             grants: &grants,
             log: &log,
-            place,
+            permit,
             series: self.version.series(target),
-            settings: &self.share.settings,
+            settings: &self.quota.settings,
         };
-        let instance = Instance::start(&self.runtime, &world, terms, call).await?;
+        let instance = Instance::start(&self.runtime, &world, options, call).await?;
         let config = types::Config {
             json: grants.config().to_owned(),
             extra: Vec::new(),
@@ -215,7 +217,7 @@ impl Shared {
             phase,
             grants,
             refused,
-            self.share.settings.max_message_bytes,
+            self.quota.settings.max_message_bytes,
         )
     }
 }
@@ -230,7 +232,7 @@ impl Plugin for WasmModel {
     }
 
     fn retire(&self) -> Option<Life> {
-        lock(&self.0.kept).clear();
+        lock(&self.0.cached_grants).clear();
         Some(self.0.life.clone())
     }
 }
@@ -247,7 +249,7 @@ impl Model for WasmModel {
         Ok(errors::text(
             &text,
             &grants,
-            self.0.share.settings.max_message_bytes,
+            self.0.quota.settings.max_message_bytes,
         ))
     }
 
@@ -282,24 +284,24 @@ impl Model for WasmModel {
             instance,
             handle,
             grants,
-            left: self.0.share.settings.max_completion_bytes as usize,
+            remaining: self.0.quota.settings.max_completion_bytes as usize,
             stopped: false,
         }))
     }
 
     async fn forget(&self, target_id: &str) {
-        lock(&self.0.kept).remove(target_id);
+        lock(&self.0.cached_grants).remove(target_id);
     }
 }
 
-/// A completion under way, in an instance of its own.
+/// A running completion, in an instance of its own.
 struct WasmCompletion {
     shared: Arc<Shared>,
     instance: Option<Held>,
     handle: ResourceAny,
     grants: Arc<Grants>,
-    /// Bytes of text that may still come.
-    left: usize,
+    /// Bytes of text that it may still produce.
+    remaining: usize,
     stopped: bool,
 }
 
@@ -324,9 +326,9 @@ impl Completion for WasmCompletion {
             let (result, instance) = tokio::select! {
                 biased;
                 ended = ran => ended,
-                () = self.shared.life.cut.cancelled() => (Err(cut_off()), None),
+                () = self.shared.life.cut.cancelled() => (Err(replaced()), None),
             };
-            let result = result.map_err(|error| if is_again { drained(error) } else { error });
+            let result = result.map_err(|error| if is_again { blame_guest(error) } else { error });
             is_again = true;
             match result? {
                 Ok(Some(events)) => {
@@ -359,7 +361,7 @@ impl WasmCompletion {
             if self.stopped {
                 return Err(violation("an event after the stop event"));
             }
-            self.left = self.left.checked_sub(size(&event)).ok_or_else(|| {
+            self.remaining = self.remaining.checked_sub(size(&event)).ok_or_else(|| {
                 Error::new(
                     Code::UpstreamError,
                     "the model's answer is longer than plugins.max_completion_bytes allows",
@@ -373,7 +375,7 @@ impl WasmCompletion {
     }
 }
 
-/// What an event counts against the limit of its completion.
+/// The bytes of an event that count against the limit of its completion.
 fn size(event: &guest::Event) -> usize {
     const EACH: usize = 16;
     EACH + match event {

@@ -1,4 +1,4 @@
-//! A plugin file: a component with its manifest, read and judged without running anything.
+//! A plugin file: a component with its manifest, read and checked without running it.
 
 mod checks;
 mod sections;
@@ -15,12 +15,12 @@ use sha2::{Digest, Sha256};
 pub use checks::{check_origins, is_name, version_order};
 
 use self::{checks::check_manifest, sections::sections};
-use mindhost_base::error::on_one_line;
+use mindhost_base::error::write_escaped;
 use mindhost_plugin_api::manifest::{Manifest, SECTION};
 
-/// Size of a manifest.
+/// Largest manifest in bytes.
 const MAX_MANIFEST_BYTES: usize = 256 << 10;
-/// WASI packages that every world may import, all in version 0.2.
+/// WASI 0.2 packages that every world may import.
 const WASI: [&str; 7] = [
     "cli",
     "clocks",
@@ -30,33 +30,33 @@ const WASI: [&str; 7] = [
     "random",
     "sockets",
 ];
-/// Our own interfaces that a guest may import.
+/// Interfaces of the host that a guest may import.
 const OURS: [&str; 4] = ["types", "catalog-types", "control", "log"];
 
-/// Why a file is no plugin that this host can serve: what is wrong, and what to do.
+/// Why this host cannot serve a file: what is wrong, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal(String);
 
 impl Refusal {
-    /// A refusal with its reason.
+    /// A refusal with a reason.
     pub fn new(reason: impl Into<String>) -> Self {
         Self(reason.into())
     }
 }
 
 impl fmt::Display for Refusal {
-    /// On one line: the reason may have words of the file in it, and is shown on terminals.
+    /// On one line, because the reason may contain text of the file and appears on terminals.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        on_one_line(f, &self.0)
+        write_escaped(f, &self.0)
     }
 }
 
 impl std::error::Error for Refusal {}
 
-/// A plugin file that was read and whose manifest is valid.
+/// A plugin file with a valid manifest.
 #[derive(Clone)]
 pub struct Package {
-    /// What it says of itself.
+    /// Its manifest.
     pub manifest: Manifest,
     /// SHA-256 of the whole file, in hex.
     pub digest: String,
@@ -70,16 +70,15 @@ impl Package {
         Self::parse(read_file(path, max_bytes)?)
     }
 
-    /// Whether the manifest is as that of a new plugin must be.
+    /// Checks the rules for manifests of new plugins.
     ///
     /// # Errors
-    /// What to change.
+    /// What to change in the manifest.
     pub fn check_new(&self) -> Result<(), Refusal> {
         check_origins(&self.manifest)
     }
 
-    /// Looks at everything in the component, down to the instructions of each function: what this refuses cannot be
-    /// compiled. Takes a moment for a large one.
+    /// Validates the component, including the instructions of each function. Slow for a large one.
     ///
     /// # Errors
     /// What is wrong with it, and at which byte.
@@ -92,7 +91,7 @@ impl Package {
         })
     }
 
-    /// Takes a component apart as far as its manifest and its imports.
+    /// Parses a component down to its manifest and imports.
     pub fn parse(bytes: Vec<u8>) -> Result<Self, Refusal> {
         let manifest = manifest_of(&bytes)?;
         check_imports(&bytes)?;
@@ -105,18 +104,18 @@ impl Package {
     }
 }
 
-/// The bytes of a regular file of at most `max_bytes`. Of anything else nothing is read: a pipe could be waited for, and a
-/// device has no end.
+/// Reads a regular file of at most `max_bytes`. Reads nothing else, because a pipe may block and a device may have no
+/// end.
 ///
 /// # Errors
-/// What it is instead, that it is too large, or why it cannot be read.
+/// When it is not a regular file, is too large or cannot be read.
 pub fn read_file(path: &Path, max_bytes: u64) -> Result<Vec<u8>, Refusal> {
     let cannot = |error: std::io::Error| Refusal(format!("cannot be read: {error}"));
     let is_regular = |meta: std::fs::Metadata| match meta.is_file() {
         true => Ok(meta),
         false => Err(Refusal::new("is not a regular file")),
     };
-    // Looked at before it is opened, because opening alone may do something to what is no file, and again after.
+    // Checked before the open, which may have an effect on a device or a pipe, and again after it.
     is_regular(path.metadata().map_err(cannot)?)?;
     let file = std::fs::OpenOptions::new()
         .read(true)
@@ -141,12 +140,12 @@ pub fn read_file(path: &Path, max_bytes: u64) -> Result<Vec<u8>, Refusal> {
     }
 }
 
-/// SHA-256 in lower-case hexadecimal: what a file is known by.
+/// SHA-256 in lower-case hexadecimal, which identifies a file.
 pub fn digest(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// The `.wasm` files of a directory, by name, each read or refused. A directory that is not there is empty.
+/// The `.wasm` files of a directory, by name, each read or refused. A missing directory counts as empty.
 pub fn scan(dir: &Path, max_bytes: u64) -> Vec<(PathBuf, Result<Package, Refusal>)> {
     let Ok(entries) = std::fs::read_dir(dir) else {
         return Vec::new();
@@ -175,8 +174,7 @@ pub fn scan(dir: &Path, max_bytes: u64) -> Vec<(PathBuf, Result<Package, Refusal
     })
 }
 
-/// Puts a manifest into a component, in place of one that is there. The result is a plugin that this host
-/// would install.
+/// Writes a manifest into a component, replacing an existing one. The result is a plugin that this host can install.
 pub fn pack(component: &[u8], manifest: &str) -> Result<Vec<u8>, Refusal> {
     check_origins(&parse_manifest(manifest.as_bytes())?)?;
     let mut packed = Vec::with_capacity(component.len() + manifest.len() + 64);
@@ -186,7 +184,7 @@ pub fn pack(component: &[u8], manifest: &str) -> Result<Vec<u8>, Refusal> {
             packed.extend_from_slice(section.whole);
         }
     }
-    // A reader sees the same manifest whatever the author's white space, so it is stored without.
+    // Stored without white space, so that the file does not depend on the author's formatting.
     let value: serde_json::Value = serde_json::from_str(manifest).map_err(not_json)?;
     let section = wasm_encoder::CustomSection {
         name: SECTION.into(),
@@ -231,7 +229,7 @@ fn not_json(error: serde_json::Error) -> Refusal {
     Refusal(format!("its manifest cannot be read: {error}"))
 }
 
-/// Refuses what imports anything beyond the agreed set, by name, before anything is compiled.
+/// Refuses imports that are not in the contract, by name, before compilation.
 fn check_imports(bytes: &[u8]) -> Result<(), Refusal> {
     let mut depth = 0u32;
     for payload in wasmparser::Parser::new(0).parse_all(bytes) {
@@ -337,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_never_be_compiled_is_found_without_compiling() {
+    fn invalid_component_is_refused_without_compiling() {
         use wasm_encoder::Instruction::{End, I32Const};
         assert_eq!(with_function(&[I32Const(1), End]).validate(), Ok(()));
         let refusal = with_function(&[End]).validate().unwrap_err();
@@ -354,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_contract_is_refused_with_both_ranges_and_the_next_step() {
+    fn newer_contract_is_refused_with_both_ranges_and_the_next_step() {
         let text = refusal(|manifest| manifest["wit"] = json!("0.2.0"));
         assert_eq!(
             text,
@@ -381,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scanner_leaves_to_the_host_what_is_the_hosts() {
+    fn scanner_cannot_declare_what_the_host_provides() {
         let scanner = |change: fn(&mut Value)| {
             let mut changed = manifest();
             changed["world"] = json!("scanner-connector");
@@ -400,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn what_decides_where_secrets_go_and_what_is_secret_must_be_marked() {
+    fn destination_and_secret_properties_must_be_marked() {
         let marked = |m: &mut Value, name: &str, mark: &str| {
             m["connection_data"]["properties"][name] = json!({"type": "string", mark: true});
         };
@@ -425,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connector_brings_no_destination_along() {
+    fn connector_with_a_default_destination_is_refused() {
         let with = |change: &dyn Fn(&mut Value)| {
             let mut manifest = manifest();
             manifest["connection_data"]["properties"] =
@@ -505,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_are_no_plugins_are_refused() {
+    fn file_that_is_not_a_plugin_is_refused() {
         let text = |bytes: &[u8]| {
             Package::parse(bytes.to_vec())
                 .err()
@@ -541,7 +539,7 @@ mod tests {
     }
 
     #[test]
-    fn releases_come_after_their_pre_releases() {
+    fn release_sorts_after_its_pre_release() {
         assert!(version_order("1.10.0") > version_order("1.9.0"));
         assert!(version_order("1.0.0") > version_order("1.0.0-rc.1"));
         assert_eq!(version_order("1.0"), None);

@@ -1,7 +1,6 @@
-//! What the operator allows plugins to reach, before any datasource asks.
+//! The operator's rules: which addresses and directories plugins may reach at all.
 //!
-//! A datasource's configuration names where its plugin may go; these rules say which of those names are
-//! acceptable at all. Both must agree (see `wasm/grants.rs`).
+//! The configuration of a datasource names its destinations; these rules must allow them too (see `grants.rs`).
 
 mod locality;
 mod ports;
@@ -16,26 +15,26 @@ use mindhost_base::config::AddressRule;
 
 pub use locality::Locality;
 
-/// Where the rules of a workspace come from.
+/// The source of a workspace's rules.
 pub trait Policy: Send + Sync {
     /// Rules for network addresses.
     fn egress(&self, workspace: &str) -> EgressRules;
-    /// Directories below which files of a workspace lie, most usual first. `folder` is its own, below `files/` in the data
+    /// Directories with files of a workspace, most common first. `folder` is its own, below `files/` in the data
     /// directory.
     fn file_roots(&self, folder: &str) -> Vec<PathBuf>;
-    /// Addresses of the host itself (its listeners, its store): always refused. An unspecified address stands
-    /// for every address of this machine.
+    /// Addresses of the host (its listeners, its store), which are always refused. An unspecified address means every
+    /// address of this machine.
     fn reserved(&self) -> Vec<SocketAddr>;
 }
 
-/// Rules that are the same for every workspace, with files in `<data dir>/files/<folder>`.
+/// The same rules for every workspace, with files in `<data dir>/files/<folder>`.
 #[derive(Clone, Debug)]
 pub struct FixedPolicy {
     /// Rules for network addresses.
     pub egress: EgressRules,
     /// The data directory; never a root itself.
     pub data_dir: PathBuf,
-    /// Further directories that an operator granted to every workspace.
+    /// Other directories that the operator granted to every workspace.
     pub file_roots: Vec<PathBuf>,
     /// Addresses of the host itself.
     pub reserved: Vec<SocketAddr>,
@@ -61,8 +60,8 @@ impl Policy for FixedPolicy {
 }
 
 impl FixedPolicy {
-    /// The granted directories that are not used, because they and the data directory are one or lie in each other:
-    /// they would expose the store and its keys, or the files of other workspaces.
+    /// Granted directories that are not used, because they contain the data directory or lie in it: they would expose
+    /// the store and its keys, or files of other workspaces.
     pub fn refused_roots(&self) -> impl Iterator<Item = &Path> {
         let roots = self.file_roots.iter().map(PathBuf::as_path);
         roots.filter(|root| !self.is_apart(root))
@@ -74,7 +73,7 @@ impl FixedPolicy {
     }
 }
 
-/// A path without links and `..`. What does not exist yet is appended to the part that does.
+/// Resolves links and `..` in the existing part of a path, and appends the rest.
 fn real(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     for above in absolute.ancestors() {
@@ -85,11 +84,11 @@ fn real(path: &Path) -> PathBuf {
     absolute
 }
 
-/// The same rules, but loopback only as long as all callers are on this machine.
+/// The same rules, but loopback only while all callers are on this machine.
 pub struct WhileLocal<P> {
     /// The rules.
     pub rules: P,
-    /// Who can ask.
+    /// Whether all callers are local.
     pub locality: Arc<Locality>,
 }
 
@@ -111,19 +110,19 @@ impl<P: Policy> Policy for WhileLocal<P> {
     }
 }
 
-/// Which addresses may be reached.
+/// The addresses that plugins may reach.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EgressRules {
     /// 127.0.0.0/8 and ::1.
     pub allow_loopback: bool,
     /// 10/8, 172.16/12, 192.168/16, 100.64/10, fc00::/7: databases live there.
     pub allow_private: bool,
-    /// If not empty, only what matches may be reached, whatever the two switches say. Never opens what is
-    /// always refused.
+    /// If not empty, only matching addresses are allowed, whatever the two switches say. Does not override addresses
+    /// that are always refused.
     pub allow: Vec<AddressRule>,
-    /// A match is refused whatever else says.
+    /// Matching addresses are always refused.
     pub deny: Vec<AddressRule>,
-    /// Ports that may be reached although another protocol is usual there.
+    /// Allowed ports with another well-known protocol.
     pub allow_ports: Vec<u16>,
 }
 
@@ -140,8 +139,7 @@ impl Default for EgressRules {
 }
 
 impl EgressRules {
-    /// Says why a port of an address may not be reached, or nothing if it may. `own` is the one that the plugin itself uses
-    /// when its configuration names none.
+    /// Why a port of an address is refused; none if it is allowed. `own` is the default port of the plugin.
     pub fn port_refusal(&self, address: SocketAddr, own: Option<u16>) -> Option<String> {
         let (ip, port) = (destination(address.ip()), address.port());
         let granted = self.allow_ports.contains(&port)
@@ -153,9 +151,9 @@ impl EgressRules {
         ))
     }
 
-    /// Says why an address may not be reached, or nothing if it may.
+    /// Why an address is refused; none if it is allowed.
     pub fn refusal(&self, address: SocketAddr, reserved: &[SocketAddr]) -> Option<String> {
-        // An address that carries another one is judged as that: a packet ends up there.
+        // An address that embeds another counts as that one, where packets arrive.
         let ip = destination(address.ip());
         let port = address.port();
         if reserved.iter().any(|own| is_own(*own, ip, port)) {
@@ -185,19 +183,19 @@ impl EgressRules {
     }
 }
 
-/// How far away an address is.
+/// The scope of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
     /// This machine.
     Loopback,
-    /// A network that is not routed in public.
+    /// A private network.
     Private,
     /// Everything else.
     Public,
 }
 
 impl Reach {
-    /// The reach of an address; an IPv6 address that carries an IPv4 address counts as that.
+    /// The scope of an address. An IPv6 address that embeds an IPv4 address counts as that.
     pub fn of(ip: IpAddr) -> Self {
         match destination(ip) {
             ip if ip.is_loopback() => Self::Loopback,
@@ -213,8 +211,7 @@ fn is_shared(ip: Ipv4Addr) -> bool {
     a == 100 && (64..128).contains(&b)
 }
 
-/// Addresses that no rule can open: nothing that a datasource needs lives there, and cloud metadata services
-/// hand out credentials.
+/// Addresses that no rule can allow: no datasource is there, and cloud metadata services return credentials.
 fn never(ip: IpAddr) -> Option<&'static str> {
     const METADATA_V4: [Ipv4Addr; 3] = [
         Ipv4Addr::new(100, 100, 100, 200),
@@ -243,8 +240,8 @@ fn never(ip: IpAddr) -> Option<&'static str> {
     }
 }
 
-/// The metadata services of clouds over IPv6, which have addresses of the private range. Amazon keeps a whole block for
-/// services of the machine itself: metadata, time, names, identities of containers.
+/// IPv6 addresses of cloud metadata services, which are in the private range. Amazon has a block for services of the
+/// machine: metadata, time, DNS, container identities.
 fn is_metadata_v6(ip: Ipv6Addr) -> bool {
     let segments = ip.segments();
     matches!(
@@ -260,7 +257,7 @@ fn is_metadata_v6(ip: Ipv6Addr) -> bool {
     )
 }
 
-/// Where a packet to this address ends up, as far as the address says.
+/// The address at which packets arrive, as far as the address says.
 fn destination(ip: IpAddr) -> IpAddr {
     match ip.to_canonical() {
         IpAddr::V6(v6) => embedded_v4(v6).map_or(IpAddr::V6(v6), IpAddr::V4),
@@ -268,7 +265,7 @@ fn destination(ip: IpAddr) -> IpAddr {
     }
 }
 
-/// The IPv4 address that a translated (NAT64, SIIT) or tunnelled (6to4, Teredo, ISATAP, compatible) address leads to.
+/// The IPv4 address in a translated (NAT64, SIIT) or tunnelled (6to4, Teredo, ISATAP, compatible) address.
 fn embedded_v4(ip: Ipv6Addr) -> Option<Ipv4Addr> {
     let join = |high: u16, low: u16| {
         let [a, b] = high.to_be_bytes();
@@ -288,7 +285,8 @@ fn embedded_v4(ip: Ipv6Addr) -> Option<Ipv4Addr> {
     }
 }
 
-/// 64:ff9b:1::/48 is for translators of one's own (RFC 8215), which put the IPv4 address at any of several places.
+/// Whether an address is in 64:ff9b:1::/48, for local translators (RFC 8215), which embed the IPv4 address at several
+/// positions.
 fn is_local_translation(ip: Ipv6Addr) -> bool {
     matches!(ip.segments(), [0x64, 0xff9b, 1, ..])
 }
@@ -304,7 +302,7 @@ fn is_own(own: SocketAddr, ip: IpAddr, port: u16) -> bool {
     own_ip == ip || (own_ip.is_loopback() && ip.is_loopback())
 }
 
-/// Whether an address belongs to this machine: only then can a socket be bound to it.
+/// Whether an address belongs to this machine, that is, a socket can bind to it.
 fn is_local(ip: IpAddr) -> bool {
     UdpSocket::bind((ip, 0)).is_ok()
 }
@@ -325,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn metadata_and_link_local_addresses_are_refused_in_every_spelling() {
+    fn metadata_and_link_local_addresses_are_refused_in_every_form() {
         for address in [
             "169.254.169.254:80",
             "[::ffff:169.254.169.254]:80",
@@ -380,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_translated_address_is_judged_as_where_it_leads() {
+    fn translated_address_counts_as_its_destination() {
         let closed = EgressRules {
             allow_loopback: false,
             allow_private: false,
@@ -417,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_open_and_close_single_ports() {
+    fn lists_allow_and_deny_single_ports() {
         let rules = EgressRules {
             allow_loopback: false,
             allow_private: true,
@@ -478,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn a_root_that_exposes_the_data_directory_is_dropped() {
+    fn root_that_exposes_the_data_directory_is_dropped() {
         let dir = tempfile::tempdir().unwrap();
         let data_dir = dir.path().join("data");
         std::fs::create_dir_all(data_dir.join("files/other")).unwrap();

@@ -1,4 +1,4 @@
-//! Live connections that wait for their next use, by target.
+//! Connection pools, by target.
 
 use std::{
     collections::HashMap,
@@ -22,7 +22,7 @@ use super::{
     grants::Grants,
     instance::{GuestFuture, Instance, OnStop, cancelled, overloaded},
     limits::Scope,
-    place::Waiters,
+    permits::Waiters,
     state::State,
 };
 use mindhost_base::{
@@ -31,16 +31,16 @@ use mindhost_base::{
 };
 use mindhost_plugin_api::{Call, Target};
 
-/// How long a connection may take to say goodbye.
-const FAREWELL: Duration = Duration::from_secs(1);
+/// How long a guest may take to close a connection.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What a guest function gives: its result, or the error it reports.
+/// The result of a guest function, or the error that it reports.
 pub type Reported<R> = std::result::Result<R, types::Error>;
 
 /// A connection that a guest opened, and what `cancel` needs to stop what runs on it.
 pub type Opened = (ResourceAny, Option<Vec<u8>>);
 
-/// The exports of a world whose connections are kept. A scanner's source is one too.
+/// The exports of a world with connections to pool. A scanner's source counts as a connection.
 pub trait Connects: Send + Sync + Sized + 'static {
     /// Opens a connection.
     fn open<'a>(
@@ -48,7 +48,7 @@ pub trait Connects: Send + Sync + Sized + 'static {
         store: &'a mut Store<State>,
         config: types::Config,
     ) -> GuestFuture<'a, Reported<Opened>>;
-    /// Closes a cursor; whether its connection can be used again.
+    /// Closes a cursor. Returns whether its connection can be used again.
     fn close<'a>(
         &'a self,
         store: &'a mut Store<State>,
@@ -69,48 +69,48 @@ pub struct Live<G: Connects> {
     pub connection: ResourceAny,
     /// What `cancel` needs to stop what runs on it.
     pub key: Option<Vec<u8>>,
-    /// The rights it was opened with; `cancel` gets the same.
+    /// The grants it was opened with; `cancel` gets the same.
     pub grants: Arc<Grants>,
-    /// Of the code that its instance runs.
+    /// Generation of the code that its instance runs.
     pub generation: u64,
 }
 
 impl<G: Connects> Live<G> {
-    /// Closes the connection in the background: the guest may take leave of the engine first.
+    /// Closes the connection in the background, so that the guest can end its session with the engine.
     pub fn retire(self) {
-        self.leave(Vec::new(), None);
+        self.close_in_background(Vec::new(), None);
     }
 
     /// As [`Self::retire`], for a connection with open cursors, which are closed first.
-    pub fn leave(self, cursors: Vec<ResourceAny>, on_stop: Option<OnStop>) {
+    pub fn close_in_background(self, cursors: Vec<ResourceAny>, on_stop: Option<OnStop>) {
         let Self {
             instance,
             connection,
             ..
         } = self;
         let tasks = instance.tasks();
-        // Outside a runtime there is nobody to wait; the connection just breaks off.
+        // Without a tokio runtime the connection is dropped.
         if tokio::runtime::Handle::try_current().is_err() {
             return;
         }
         tasks.spawn(async move {
-            let call = Call::new(FAREWELL, tokio_util::sync::CancellationToken::new());
+            let call = Call::new(CLOSE_TIMEOUT, tokio_util::sync::CancellationToken::new());
             let ended = instance.run(&call, on_stop, move |store, guest| {
-                Box::pin(farewell(store, guest, connection, cursors))
+                Box::pin(close_connection(store, guest, connection, cursors))
             });
             let _ = ended.await;
         });
     }
 }
 
-async fn farewell<G: Connects>(
+async fn close_connection<G: Connects>(
     store: &mut Store<State>,
     guest: &G,
     connection: ResourceAny,
     cursors: Vec<ResourceAny>,
 ) -> wasmtime::Result<()> {
     for cursor in cursors {
-        // Whether it could be used again matters to nobody now.
+        // The connection is closed, so its state does not matter.
         let _ = guest.close(&mut *store, cursor).await?;
         cursor.resource_drop_async(&mut *store).await?;
     }
@@ -120,18 +120,17 @@ async fn farewell<G: Connects>(
 /// The connections of one target with one configuration.
 pub struct Pool<G: Connects> {
     fingerprint: [u8; 32],
-    /// The configuration that was looked at last, so that the same one is not hashed for every call.
+    /// The last configuration that matched, so that it is not hashed for every call.
     seen: Mutex<Weak<Map<String, Value>>>,
     scopes: [Scope; 4],
-    places: Arc<Semaphore>,
-    /// Of them, those that exports may have: half, so that clients that read slowly leave room for others. Where there is
-    /// one connection alone, an export may have it.
+    connections: Arc<Semaphore>,
+    /// Half of the connections, at least one, for exports: clients that read slowly must not use up all.
     exports: Arc<Semaphore>,
     idle: Mutex<Vec<(Instant, Live<G>)>>,
     closed: AtomicBool,
     max_connections: u32,
     workspace: String,
-    /// Calls of all plugins that wait for room.
+    /// Calls of all plugins that wait for an instance permit.
     waiters: Arc<Waiters>,
 }
 
@@ -152,8 +151,8 @@ impl<G: Connects> Pool<G> {
                 Scope::Target(target.id.clone()),
                 Scope::Plugin(plugin.to_owned()),
             ],
-            places: Arc::new(Semaphore::new(target.max_connections.max(1) as usize)),
-            exports: Arc::new(Semaphore::new(exports_of(target) as usize)),
+            connections: Arc::new(Semaphore::new(target.max_connections.max(1) as usize)),
+            exports: Arc::new(Semaphore::new(max_exports(target) as usize)),
             idle: Mutex::default(),
             closed: AtomicBool::new(false),
             workspace: target.workspace.clone(),
@@ -161,44 +160,46 @@ impl<G: Connects> Pool<G> {
         })
     }
 
-    /// Whether the target is the very one that was looked at last: its workspace never changes.
+    /// Whether the target has the configuration that matched last. Its workspace never changes.
     fn has_seen(&self, target: &Target) -> bool {
         let seen = lock(&self.seen);
         std::ptr::eq(seen.as_ptr(), Arc::as_ptr(&target.connection_data))
             && self.max_connections == target.max_connections
     }
 
-    /// The right to hold one of the target's connections, waited for until the call ends.
-    pub async fn place(&self, target: &Target, call: &Call) -> Result<Right> {
-        let of_exports = match call.is_export {
+    /// Acquires a permit for one of the target's connections. The wait ends with the call.
+    pub async fn acquire(&self, target: &Target, call: &Call) -> Result<ConnectionPermit> {
+        let export = match call.is_export {
             true => Some(
                 wait(&self.exports, call, || {
                     format!(
                         "all {} connections of `{}` that exports may have are in use; try again, or raise its max_connections",
-                        exports_of(target), target.name
+                        max_exports(target), target.name
                     )
                 })
                 .await?,
             ),
             false => None,
         };
-        let place = wait(&self.places, call, || {
+        let connection = wait(&self.connections, call, || {
             format!(
                 "all {} connections of `{}` are in use (one that was stopped counts until its engine has ended it); try \
                  again, or raise its max_connections",
                 target.max_connections, target.name
             )
         });
-        Ok(Right {
-            _place: place.await.map_err(|error| self.held(error, target))?,
-            _of_exports: of_exports,
+        Ok(ConnectionPermit {
+            _connection: connection
+                .await
+                .map_err(|error| self.mention_exports(error, target))?,
+            _export: export,
         })
     }
 
-    /// Says of a wait for nothing that exports hold connections: those do not come back soon.
-    fn held(&self, error: Error, target: &Target) -> Error {
+    /// Adds to a failed wait how many connections exports hold.
+    fn mention_exports(&self, error: Error, target: &Target) -> Error {
         let free = self.exports.available_permits();
-        match (exports_of(target) as usize).saturating_sub(free) {
+        match (max_exports(target) as usize).saturating_sub(free) {
             0 => error,
             _ if error.code() != Code::Overloaded => error,
             held => overloaded(format!(
@@ -208,8 +209,8 @@ impl<G: Connects> Pool<G> {
         }
     }
 
-    /// The connection that was used last: the others may then grow old and be closed. One of other code than the best there
-    /// is goes.
+    /// Takes the connection that was used last, so that the others reach the idle timeout. Closes connections of older
+    /// code or grants.
     pub fn take(&self, generation: u64) -> Option<Live<G>> {
         loop {
             let (_, live) = lock(&self.idle).pop()?;
@@ -220,18 +221,18 @@ impl<G: Connects> Pool<G> {
         }
     }
 
-    /// Gives a connection back for the next use, unless somebody waits for its room.
+    /// Returns a connection to the pool, or closes one if a call waits for its instance permit.
     pub fn put(&self, live: Live<G>) {
         if self.closed.load(Ordering::Acquire) {
             return live.retire();
         }
         lock(&self.idle).push((Instant::now(), live));
-        // A pool that was closed in between must not keep it.
+        // The pool may have been closed in between.
         if self.closed.load(Ordering::Acquire) {
             self.close();
         }
-        // Looked at only now: whoever began to wait before found it idle, and whoever did since is counted.
-        if self.waiters.want_room_of(&self.workspace)
+        // Checked last: an earlier waiter found this connection idle, and a later one is counted.
+        if self.waiters.wants_slot_in(&self.workspace)
             && let Some(live) = self.take_oldest()
         {
             live.retire();
@@ -262,31 +263,31 @@ impl<G: Connects> Pool<G> {
     }
 
     fn is_unused(&self) -> bool {
-        lock(&self.idle).is_empty() && Arc::strong_count(&self.places) == 1
+        lock(&self.idle).is_empty() && Arc::strong_count(&self.connections) == 1
     }
 }
 
-/// The right to hold a connection, given back when it is dropped.
-pub struct Right {
-    _place: OwnedSemaphorePermit,
-    _of_exports: Option<OwnedSemaphorePermit>,
+/// A permit for one connection, released on drop.
+pub struct ConnectionPermit {
+    _connection: OwnedSemaphorePermit,
+    _export: Option<OwnedSemaphorePermit>,
 }
 
-/// The right to one of a target's connections. It is free again when the last clone is dropped.
-pub type Slot = Arc<Right>;
+/// A shared permit for a connection: the statement and its cancellation hold it together.
+pub type Slot = Arc<ConnectionPermit>;
 
-fn exports_of(target: &Target) -> u32 {
+fn max_exports(target: &Target) -> u32 {
     (target.max_connections / 2).max(1)
 }
 
 async fn wait(
-    places: &Arc<Semaphore>,
+    connections: &Arc<Semaphore>,
     call: &Call,
     all_in_use: impl FnOnce() -> String,
 ) -> Result<OwnedSemaphorePermit> {
     tokio::select! {
         biased;
-        permit = Arc::clone(places).acquire_owned() => permit.map_err(Error::internal),
+        permit = Arc::clone(connections).acquire_owned() => permit.map_err(Error::internal),
         () = call.cancel.cancelled() => Err(cancelled()),
         () = tokio::time::sleep_until(call.deadline) => Err(overloaded(all_in_use())),
     }
@@ -302,7 +303,7 @@ pub struct Pools<G: Connects> {
 }
 
 impl<G: Connects> Pools<G> {
-    /// No pools yet. `waiters` are the calls that wait for room.
+    /// No pools. `waiters` are the calls that wait for an instance permit.
     pub fn new(plugin: &str, waiters: Arc<Waiters>) -> Self {
         Self {
             plugin: plugin.to_owned(),
@@ -312,7 +313,7 @@ impl<G: Connects> Pools<G> {
         }
     }
 
-    /// The pool of a target as it is configured now; connections of an older configuration are closed.
+    /// The pool for a target's current configuration. Closes the pool of an older one.
     pub fn of(&self, target: &Target) -> Arc<Pool<G>> {
         let mut pools = lock(&self.by_target);
         let known = pools.get(&target.id);
@@ -334,14 +335,14 @@ impl<G: Connects> Pools<G> {
         pool
     }
 
-    /// Closes what is idle for a target; what is in use is closed when it comes back.
+    /// Removes the pool of a target. Connections in use are closed when they are returned.
     pub fn forget(&self, target_id: &str) {
         if let Some(pool) = lock(&self.by_target).remove(target_id) {
             pool.close();
         }
     }
 
-    /// Closes what is idle, and keeps nothing that comes back from now on.
+    /// Closes all idle connections, and from now on every returned one.
     pub fn retire(&self) {
         self.retired.store(true, Ordering::Release);
         for pool in lock(&self.by_target).values() {
@@ -358,15 +359,15 @@ impl<G: Connects> Pools<G> {
     }
 }
 
-/// The idle connections of one plugin, whatever its world, to whoever needs their room.
+/// The idle connections of one plugin of any world, for eviction.
 pub trait Idle: Send + Sync {
-    /// When the oldest idle connection of a scope was given back.
+    /// When the oldest idle connection of a scope was returned.
     fn oldest(&self, scope: &Scope) -> Option<Instant>;
     /// Closes the oldest idle connection of a scope in the background; false when there is none.
     fn retire_oldest(&self, scope: &Scope) -> bool;
     /// Drops the oldest idle connection of a scope at once; false when there is none.
     fn drop_oldest(&self, scope: &Scope) -> bool;
-    /// Closes connections that were idle for too long, and forgets targets that nobody uses.
+    /// Closes connections that have been idle for `max_age`, and removes unused pools.
     fn sweep(&self, max_age: Duration);
 }
 
@@ -393,7 +394,7 @@ impl<G: Connects> Idle for Pools<G> {
     }
 }
 
-/// Tells two configurations apart without keeping their secrets.
+/// A hash of the configuration, to compare it without storing its secrets.
 pub fn fingerprint(target: &Target) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update(target.workspace.as_bytes());

@@ -1,16 +1,16 @@
-//! What one instance was refused: for its log, and for the error that its caller gets.
+//! The refusals of one instance, for its log and for the error of its caller.
 
 use std::sync::{Arc, Mutex};
 
 use super::state::GuestLog;
 use mindhost_base::locks::lock;
 
-/// Longest reason that is kept, in bytes.
+/// Longest reason, in bytes.
 const MAX_REASON: usize = 512;
 /// Longest piece of a guest's text in a reason, in bytes.
 const MAX_QUOTE: usize = 200;
 
-/// The refusals of one instance. A reason may hold text of the guest, so it is cleaned before it is kept.
+/// The refusals of one instance. A reason may hold text of the guest, so secrets are removed first.
 pub struct Refusals {
     log: Arc<GuestLog>,
     first: Mutex<Option<String>>,
@@ -25,20 +25,19 @@ impl Refusals {
         })
     }
 
-    /// Forgets what an earlier call was refused: it explains nothing of the next one.
+    /// Clears the refusal of an earlier call.
     pub fn begin(&self) {
         *lock(&self.first) = None;
     }
 
-    /// Remembers why something was refused. Of several reasons of one call the first counts: the others mostly
-    /// follow from it.
+    /// Records why something was refused. The first reason of a call stays: later ones mostly follow from it.
     pub fn note(&self, why: &str) {
         let why = self.log.clean(why, MAX_REASON);
         self.log.refused(&why);
         lock(&self.first).get_or_insert(why);
     }
 
-    /// A guest's text as it can stand in a reason.
+    /// Cleans a guest's text for use in a reason.
     pub fn quoted(&self, text: &str) -> String {
         self.log.redacted(text, MAX_QUOTE)
     }

@@ -1,4 +1,4 @@
-//! Finds a datasource's file below the directories that its workspace may use.
+//! Opens a datasource's file below the directories of its workspace.
 
 use std::{
     fs::File,
@@ -15,27 +15,26 @@ use super::grants::misconfigured;
 use mindhost_base::error::{Error, Result};
 use mindhost_plugin_api::manifest::FileKind;
 
-/// A directory that was opened step by step from a root, and the name in it that was asked for.
+/// A directory that was opened step by step from a root, and the requested name in it.
 pub struct Located {
-    /// The directory to show to the guest.
+    /// The directory to mount in the guest.
     pub dir: File,
-    /// The file in it; none when the directory itself was asked for.
+    /// The file in it; none if the directory was requested.
     pub name: Option<String>,
-    /// Which file that is now.
+    /// The identity of the file.
     pub identity: Option<Identity>,
 }
 
-/// Device and inode: they change when a file is replaced by another one of its name.
+/// Device and inode, which change when a file is replaced.
 pub type Identity = (u64, u64);
 
-/// Which file has a name in a directory now; none when there is no such file.
+/// The identity of the file with this name; none if there is none.
 pub fn identity(dir: &File, name: &str) -> Option<Identity> {
     let stat = statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
     Some((stat.st_dev, stat.st_ino))
 }
 
-/// Opens a regular file in a directory for reading, and nothing else that may have its name: no link is followed,
-/// and neither a pipe nor a device is waited for.
+/// Opens a regular file in a directory for reading. Follows no link, and does not block on a pipe or a device.
 pub fn open_regular(dir: &File, name: &str) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let file = File::from(openat(dir, name, flags, Mode::empty())?);
@@ -45,8 +44,7 @@ pub fn open_regular(dir: &File, name: &str) -> io::Result<File> {
     }
 }
 
-/// Opens what `path` names below the first root that has it. No step follows a link, so nothing that somebody
-/// puts into a root can lead out of it.
+/// Opens `path` below the first root that has it. Follows no link below a root, so nothing in a root leads out of it.
 pub fn locate(roots: &[PathBuf], path: &str, kind: FileKind) -> Result<Located> {
     let mut missing = None;
     for root in roots {
@@ -70,7 +68,7 @@ pub fn locate(roots: &[PathBuf], path: &str, kind: FileKind) -> Result<Located> 
     Err(misconfigured(message))
 }
 
-/// The parts of a path relative to a root. An absolute path counts for the root that it lies under.
+/// The components of a path relative to a root. An absolute path belongs to the root above it.
 fn steps_below(root: &Path, path: &str) -> Result<Option<Vec<String>>> {
     let path = Path::new(path);
     let relative = match path.is_absolute() {
@@ -97,7 +95,7 @@ fn steps_below(root: &Path, path: &str) -> Result<Option<Vec<String>>> {
 
 fn descend(root: &Path, steps: &[String], kind: FileKind) -> Result<Located, Errno> {
     let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY;
-    // The root itself is the operator's choice and may be a link.
+    // The root may be a link, because the operator chose it.
     let mut dir = open(root, flags, Mode::empty())?;
     let (parents, last) = match (kind, steps.split_last()) {
         (FileKind::File, Some((last, parents))) => (parents, Some(last)),

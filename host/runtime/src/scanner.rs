@@ -16,7 +16,7 @@ use super::{
         scan::{ScannerConnector, ScannerConnectorPre},
         types,
     },
-    code::Compiled,
+    code::VersionCode,
     engine::Runtime,
     instance::{GuestFuture, World},
     pool::{Connects, Opened, Reported},
@@ -75,7 +75,7 @@ impl Connects for ScannerConnector {
         Box::pin(async move { exports.cursor().call_close(store, cursor).await })
     }
 
-    /// A scanner hears of it through `control` alone, and no source of it has a key.
+    /// Does nothing: a scanner sees a cancellation through `control` only, and its sources have no cancel key.
     fn cancel<'a>(
         &'a self,
         _: &'a mut Store<State>,
@@ -93,7 +93,7 @@ impl WasmScanner {
     /// A scanner over a linked component.
     pub fn new(
         runtime: &Arc<Runtime>,
-        code: Arc<Compiled<ScannerConnectorPre<State>>>,
+        code: Arc<VersionCode<ScannerConnectorPre<State>>>,
         manifest: Manifest,
         digest: String,
     ) -> Self {

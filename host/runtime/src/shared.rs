@@ -1,4 +1,4 @@
-//! What the two worlds of connectors have in common: a plugin that serves, and one of its connections in use.
+//! Code that both worlds of connectors share: a plugin that serves, and a connection in use.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use wasmtime::{Store, component::ResourceAny};
 
 use super::{
     bindings::types,
-    code::Compiled,
+    code::VersionCode,
     convert,
     engine::Runtime,
     errors::{self, Phase},
     grants::Grants,
-    instance::{GuestFuture, Instance, OnStop, Terms, World, cancelled, cut_off},
-    place::Share,
+    instance::{GuestFuture, Instance, OnStop, StartOptions, World, cancelled, replaced},
+    permits::PluginQuota,
     pool::{Connects, Live, Pool, Pools, Reported, Slot},
     state::{GuestLog, State},
 };
@@ -22,16 +22,16 @@ use crate::meter::VersionMeter;
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_plugin_api::{Call, Life, Manifest, Target};
 
-/// A connector plugin of either world, that serves.
+/// A connector plugin of either world.
 pub struct Shared<W: World<Guest: Connects>> {
     pub runtime: Arc<Runtime>,
-    code: Arc<Compiled<W>>,
+    code: Arc<VersionCode<W>>,
     pub manifest: Manifest,
     pub digest: String,
     pub pools: Arc<Pools<W::Guest>>,
     pub version: Arc<VersionMeter>,
-    /// What the plugin may take.
-    pub share: Share,
+    /// The limits of the plugin.
+    pub quota: PluginQuota,
     pub life: Life,
 }
 
@@ -45,7 +45,7 @@ impl<W: World<Guest: Connects>> Shared<W> {
     /// A connector over a linked component.
     pub fn new(
         runtime: &Arc<Runtime>,
-        code: Arc<Compiled<W>>,
+        code: Arc<VersionCode<W>>,
         manifest: Manifest,
         digest: String,
     ) -> Arc<Self> {
@@ -53,7 +53,7 @@ impl<W: World<Guest: Connects>> Shared<W> {
             runtime: Arc::clone(runtime),
             pools: runtime.pools(&manifest.name),
             version: runtime.version(&manifest, &digest),
-            share: runtime.share(&manifest),
+            quota: runtime.quota(&manifest),
             life: Life::default(),
             code,
             manifest,
@@ -61,28 +61,28 @@ impl<W: World<Guest: Connects>> Shared<W> {
         })
     }
 
-    /// Keeps nothing idle any more.
+    /// Closes idle connections, now and when they are returned.
     pub fn retire(&self) -> Life {
         self.pools.retire();
         self.life.clone()
     }
 
-    /// A connection from the pool of a target, opened if none is idle.
+    /// Takes a connection from the pool of a target, or opens one.
     pub async fn hold(self: &Arc<Self>, target: &Target, call: &Call) -> Result<Held<W>> {
         let limited;
-        let target = match target.max_connections > self.share.max_connections {
+        let target = match target.max_connections > self.quota.max_connections {
             true => {
                 limited = Target {
-                    max_connections: self.share.max_connections,
+                    max_connections: self.quota.max_connections,
                     ..target.clone()
                 };
                 &limited
             }
             false => target,
         };
-        let of_key = self.runtime.places.take_of_key(call).await?;
+        let key_permit = self.runtime.permits.acquire_for_key(call).await?;
         let pool = self.pools.of(target);
-        let place = pool.place(target, call).await?;
+        let permit = pool.acquire(target, call).await?;
         let pooled = pool.take(self.code.generation());
         let reused = pooled.is_some();
         let live = match pooled {
@@ -95,8 +95,8 @@ impl<W: World<Guest: Connects>> Shared<W> {
             pool,
             live: Some(live),
             reused,
-            slot: Arc::new(place),
-            _of_key: of_key,
+            slot: Arc::new(permit),
+            _key_permit: key_permit,
         })
     }
 
@@ -105,12 +105,12 @@ impl<W: World<Guest: Connects>> Shared<W> {
             &self.manifest.name,
             target,
             grants.redactor().clone(),
-            self.share.settings.log_lines_per_second,
+            self.quota.settings.log_lines_per_second,
         )
     }
 
     async fn open(&self, target: &Target, call: &Call) -> Result<Live<W::Guest>> {
-        let settings = &self.share.settings;
+        let settings = &self.quota.settings;
         let (world, generation) = self.code.get(call).await?;
         let derive = Grants::derive(&self.manifest, target, &self.runtime.policy, settings);
         let grants = tokio::select! {
@@ -118,19 +118,19 @@ impl<W: World<Guest: Connects>> Shared<W> {
             () = call.cancel.cancelled() => return Err(cancelled()),
             () = tokio::time::sleep_until(call.deadline) => return Err(unresolved_in_time()),
         };
-        let place = self
+        let permit = self
             .runtime
-            .place(Some((&self.share, target)), call)
+            .acquire_permit(Some((&self.quota, target)), call)
             .await?;
         let log = self.log(&target.name, &grants);
-        let terms = Terms {
+        let options = StartOptions {
             grants: &grants,
             log: &log,
-            place,
+            permit,
             series: self.version.series(target),
             settings,
         };
-        let instance = Instance::start(&self.runtime, &world, terms, call).await?;
+        let instance = Instance::start(&self.runtime, &world, options, call).await?;
         let refusals = instance.refusals();
         let config = config(&grants);
         let (result, instance) = instance
@@ -161,11 +161,11 @@ impl<W: World<Guest: Connects>> Shared<W> {
             phase,
             grants,
             refused,
-            self.share.settings.max_message_bytes,
+            self.quota.settings.max_message_bytes,
         )
     }
 
-    /// What stops a statement in the engine: `cancel` on an instance of its own, in the background.
+    /// A function that cancels a statement in the engine: `cancel` on another instance, in the background.
     pub fn canceller(
         self: &Arc<Self>,
         key: Option<&Vec<u8>>,
@@ -179,38 +179,38 @@ impl<W: World<Guest: Connects>> Shared<W> {
         Some(Box::new(move || {
             let tasks = shared.runtime.tasks.clone();
             tasks.spawn(async move {
-                // Some engines forget what comes before a statement has really begun, so they are told once more. The
-                // connection serves nobody any more, so no other statement can be hit.
+                // Some engines lose a cancellation that arrives before the statement starts, so it is sent twice. The
+                // connection is not used again, so it cannot hit another statement.
                 for key in [key.clone(), key] {
                     if let Err(error) = shared.cancel(&grants, key).await {
                         let plugin = shared.manifest.name.as_str();
                         tracing::warn!(plugin, %error, "a statement could not be cancelled");
                     }
-                    // The first word counts; the second is for engines that forget.
+                    // The slot is free after the first one.
                     drop(slot.take());
-                    tokio::time::sleep(shared.share.settings.cancel_grace).await;
+                    tokio::time::sleep(shared.quota.settings.cancel_grace).await;
                 }
             });
         }))
     }
 
     async fn cancel(&self, grants: &Arc<Grants>, key: Vec<u8>) -> Result<()> {
-        let call = Call::new(self.share.settings.cancel_timeout, CancellationToken::new());
-        let place = self
+        let call = Call::new(self.quota.settings.cancel_timeout, CancellationToken::new());
+        let permit = self
             .runtime
-            .places
-            .take_to_cancel(grants.workspace(), &call)
+            .permits
+            .acquire_for_cancel(grants.workspace(), &call)
             .await?;
         let log = self.log("cancel", grants);
-        let terms = Terms {
+        let options = StartOptions {
             grants,
             log: &log,
-            place,
+            permit,
             series: self.version.own(),
-            settings: &self.share.settings,
+            settings: &self.quota.settings,
         };
         let (world, _) = self.code.get(&call).await?;
-        let instance = Instance::start(&self.runtime, &world, terms, &call).await?;
+        let instance = Instance::start(&self.runtime, &world, options, &call).await?;
         let refusals = instance.refusals();
         let config = config(grants);
         let (result, _) = instance
@@ -227,16 +227,16 @@ pub struct Held<W: World<Guest: Connects>> {
     pub shared: Arc<Shared<W>>,
     target: Target,
     pool: Arc<Pool<W::Guest>>,
-    /// Absent while a call runs and after one that did not come back.
+    /// Absent while a call runs, and after a call that lost the connection.
     pub live: Option<Live<W::Guest>>,
-    /// Came from the pool and was not used since: it may have broken while it lay there.
+    /// The connection comes from the pool and has not been used since: it may have broken there.
     reused: bool,
-    /// One of the target's connections; free when nothing runs on it any more.
+    /// The connection slot of the target.
     pub slot: Slot,
-    _of_key: Option<OwnedSemaphorePermit>,
+    _key_permit: Option<OwnedSemaphorePermit>,
 }
 
-/// An error that the guest reported, with what it takes to tell it to a caller.
+/// An error that the guest reported, with the context to convert it.
 pub struct Fault {
     error: types::Error,
     grants: Arc<Grants>,
@@ -244,7 +244,7 @@ pub struct Fault {
 }
 
 impl<W: World<Guest: Connects>> Held<W> {
-    /// Calls the guest once; keeps the connection if it can be used again. `key` stops what the call runs in the engine.
+    /// Calls the guest once and keeps the connection if it is usable. `key` cancels the statement of the call.
     pub async fn once<R, F>(
         &mut self,
         call: &Call,
@@ -262,12 +262,12 @@ impl<W: World<Guest: Connects>> Held<W> {
             + 'static,
     {
         let live = self.live.take().ok_or_else(gone)?;
-        let tell = self
-            .shared
-            .canceller(key.or(live.key.as_ref()), &live.grants, &self.slot);
+        let cancel_engine =
+            self.shared
+                .canceller(key.or(live.key.as_ref()), &live.grants, &self.slot);
         let on_stop = OnStop {
-            waits: tell.is_some(),
-            tell,
+            waits: cancel_engine.is_some(),
+            cancel_engine,
             slot: Arc::clone(&self.slot),
         };
         let Live {
@@ -284,9 +284,9 @@ impl<W: World<Guest: Connects>> Held<W> {
         let (result, instance) = tokio::select! {
             biased;
             ended = ran => ended,
-            () = self.shared.life.cut.cancelled() => (Err(cut_off()), None),
+            () = self.shared.life.cut.cancelled() => (Err(replaced()), None),
         };
-        // An instance comes back with an error only from a call that had ended before it began.
+        // An instance is returned with an error only if the call ended before it began.
         let usable = !matches!(&result, Ok(Err(error)) if !error.connection_usable);
         if let Some(instance) = instance.filter(|_| usable) {
             self.live = Some(Live {
@@ -304,8 +304,7 @@ impl<W: World<Guest: Connects>> Held<W> {
         }))
     }
 
-    /// A call that delivers nothing before it succeeds, so that it may be repeated on a new connection when
-    /// the pooled one turns out to be dead.
+    /// Calls the guest, and again on a new connection if the pooled one is dead. For calls without a partial result.
     pub async fn call<R, F>(&mut self, call: &Call, f: F) -> Result<R>
     where
         R: Send + 'static,
@@ -332,7 +331,7 @@ impl<W: World<Guest: Connects>> Held<W> {
         again.map_err(|fault| self.fault(fault))
     }
 
-    /// What a caller is told of an error that the guest reported.
+    /// Converts an error that the guest reported.
     pub fn fault(&self, fault: Fault) -> Error {
         let Fault {
             error,
@@ -342,13 +341,13 @@ impl<W: World<Guest: Connects>> Held<W> {
         self.shared.error(error, Phase::Using, &grants, refused)
     }
 
-    /// The rights of the connection; none when it is gone.
+    /// The grants of the connection; none if it is lost.
     pub fn grants(&self) -> Arc<Grants> {
         let live = self.live.as_ref();
         live.map_or_else(Grants::none, |live| Arc::clone(&live.grants))
     }
 
-    /// Gives the connection back for its next use.
+    /// Returns the connection to the pool.
     pub fn give_back(&mut self) {
         if let Some(live) = self.live.take() {
             self.pool.put(live);
@@ -363,7 +362,7 @@ fn config(grants: &Grants) -> types::Config {
     }
 }
 
-/// An earlier call cost the connection.
+/// The error of a connection that an earlier call lost.
 pub fn gone() -> Error {
     Error::internal("the connection is gone: an earlier call on it was cancelled or failed")
 }

@@ -1,7 +1,5 @@
-//! Name look-up for guests: only granted names, answered from what the host resolved and checked. And a limit on
-//! the sockets that one instance has.
-//!
-//! Connecting itself is in `tcp.rs`.
+//! Name lookup for guests, and a limit on their sockets. Only granted names resolve, to the addresses that the host has
+//! checked. `tcp.rs` connects.
 
 use std::{net::IpAddr, sync::Arc, vec};
 
@@ -20,11 +18,11 @@ use wasmtime_wasi::{
 };
 
 use super::{
-    grants::Grants, limits::Handles, refusals::Refusals, state::State, stopwatch::Traffic,
+    call_time::Traffic, grants::Grants, limits::Handles, refusals::Refusals, state::State,
     tcp::Socket,
 };
 
-/// Replaces WASI's own name look-up, and counts the sockets.
+/// Replaces WASI's name lookup, and counts sockets.
 pub fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     ip_name_lookup::add_to_linker::<State, Sockets>(linker, view)?;
     tcp_create_socket::add_to_linker::<State, Sockets>(linker, view)?;
@@ -47,20 +45,20 @@ impl HasData for Sockets {
     type Data<'a> = SocketView<'a>;
 }
 
-/// What the socket calls of one guest work on.
+/// The state behind the socket calls of one guest.
 pub struct SocketView<'a> {
-    /// What may be reached.
+    /// The grants.
     pub grants: Arc<Grants>,
-    /// Where a refusal is noted.
+    /// The record of refusals.
     pub refusals: Arc<Refusals>,
     handles: Arc<Handles>,
-    /// Where its connections are counted.
+    /// The meter of its connections.
     pub traffic: Arc<Traffic>,
     /// Resources of the guest.
     pub inner: WasiSocketsCtxView<'a>,
 }
 
-/// The answer to one look-up; complete from the start, because the host resolved the name before the call.
+/// The answer to one lookup, complete from the start, because the host resolved the name before the call.
 struct Answer(vec::IntoIter<IpAddr>);
 
 #[wasmtime_wasi::async_trait]
@@ -68,8 +66,7 @@ impl Pollable for Answer {
     async fn ready(&mut self) {}
 }
 
-/// WASI's stream type cannot be made outside its crate. In the table lies an [`Answer`]; the guest only ever
-/// holds its number.
+/// WASI's stream type cannot be created outside its crate. The table holds an [`Answer`]; the guest holds its handle.
 fn answer(stream: &Resource<ResolveAddressStream>) -> Resource<Answer> {
     match stream.owned() {
         true => Resource::new_own(stream.rep()),

@@ -1,7 +1,7 @@
-//! One plugin by itself, for its author: no store, no registry, no other plugin. What it may reach is what its
-//! configuration names, as in a host.
+//! A standalone plugin, for its author's tools: no store, no registry, no other plugin. As in a host, its configuration
+//! decides what it may reach.
 
-mod reach;
+mod grant_summary;
 
 use std::{
     net::SocketAddr,
@@ -23,29 +23,29 @@ use mindhost_plugin_api::{
     scanner::Scanner,
 };
 
-pub use self::reach::reaches;
+pub use self::grant_summary::grant_summary;
 pub use super::Loaded;
 
-/// Where compiled code is kept, and the key that seals it.
+/// The directory of compiled code, and the key that seals it.
 pub type Cache = (PathBuf, [u8; 32]);
 
-/// A plugin that was loaded by itself.
-pub struct Alone {
-    /// What it is.
+/// A plugin that is loaded alone.
+pub struct StandalonePlugin {
+    /// The plugin.
     pub loaded: Loaded,
-    /// The scanner below the SQL, where it is one.
+    /// The scanner without the SQL on top, if it is a scanner.
     pub scanner: Option<Arc<dyn Scanner>>,
-    /// What it says of itself.
+    /// Its manifest.
     pub manifest: Manifest,
     /// SHA-256 of the file, in hex.
     pub digest: String,
     runtime: Arc<Runtime>,
 }
 
-/// Loading is done one by one, so that several loads of one file compile it once.
+/// Serializes loads, so that several loads of one file compile it once.
 static LOADING: Mutex<()> = Mutex::const_new(());
 
-impl Alone {
+impl StandalonePlugin {
     /// Compiles a package, or takes it from the cache, and links it. Without a cache the plugin is asked to describe
     /// itself each time.
     ///
@@ -57,7 +57,7 @@ impl Alone {
         roots: Vec<PathBuf>,
         cache: Option<Cache>,
     ) -> Result<Self, Refusal> {
-        let policy = Arc::new(Authors { roots });
+        let policy = Arc::new(AuthorPolicy { roots });
         let runtime = Runtime::new(settings, policy).map_err(|error| {
             Refusal::new(format!(
                 "cannot be tried here: the plugin runtime cannot be set up: {error:#}"
@@ -68,7 +68,7 @@ impl Alone {
             Arc::clone(&runtime),
             dir,
             key.unwrap_or_default(),
-            Compilers::Inside,
+            Compilers::InProcess,
         );
         let package = Arc::new(package);
         let _one_at_a_time = LOADING.lock().await;
@@ -82,18 +82,18 @@ impl Alone {
         })
     }
 
-    /// Waits until every call and every farewell is over.
+    /// Waits for all calls to end and all connections to close.
     pub async fn drain(&self) {
         self.runtime.drain().await;
     }
 }
 
-/// What an author's own machine allows: loopback and private networks, and the directories of the configured files.
-struct Authors {
+/// The policy on an author's machine: loopback and private networks, and the directories of the configured files.
+struct AuthorPolicy {
     roots: Vec<PathBuf>,
 }
 
-impl Policy for Authors {
+impl Policy for AuthorPolicy {
     fn egress(&self, _workspace: &str) -> EgressRules {
         EgressRules {
             allow_loopback: true,
@@ -110,8 +110,8 @@ impl Policy for Authors {
     }
 }
 
-/// Makes the configured paths absolute, from `base` on, and gives the directories that have to be granted for them: of
-/// each file its directory, of each directory itself.
+/// Makes the configured paths absolute, relative to `base`. Returns the directories to grant for them: the parent of
+/// each file, and each directory.
 pub fn grant_files(
     manifest: &Manifest,
     data: &mut Map<String, Value>,
@@ -143,7 +143,7 @@ pub fn grant_files(
     roots
 }
 
-/// Without links and `..`, where it exists: a root may not be reached by detours.
+/// Resolves links and `..` if the path exists, because a root must be canonical.
 fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }

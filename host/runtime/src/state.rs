@@ -1,4 +1,4 @@
-//! What a store holds beside the guest: its WASI context, its limits, the word to stop, its log.
+//! The data of a wasmtime store: WASI context, limits, control and log.
 
 use std::{
     sync::{Arc, Mutex},
@@ -18,20 +18,19 @@ use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
 use super::{
     bindings::{control, log},
+    call_time::Traffic,
     grants::Grants,
     http::Sender,
     limits::{Handles, Limiter},
     refusals::Refusals,
-    stopwatch::Traffic,
 };
 use crate::meter::Series;
 use mindhost_base::locks::lock;
 use mindhost_plugin_api::redact::Redactor;
 
-/// Resources of the host (streams, pollables, headers, …) that an instance may hold at once.
+/// Host resources (streams, pollables, headers, …) per instance.
 const MAX_RESOURCES: usize = 1_024;
-/// Bytes of the headers of one request or answer. They lie in the host's memory, so a guest can have this much for each
-/// of its resources.
+/// Bytes of the headers of one request or response. They use host memory, up to this much per resource.
 const MAX_HEADERS: usize = 32 << 10;
 
 /// The data of a store.
@@ -50,11 +49,11 @@ pub struct State {
 }
 
 impl State {
-    /// A state that can reach what `grants` names and nothing else: no environment, no arguments, no input.
+    /// A state that can reach only what `grants` allows: no environment, no arguments, no input.
     pub fn new(grants: Arc<Grants>, limiter: Limiter, log: Arc<GuestLog>, series: Series) -> Self {
         let mut wasi = WasiCtx::builder();
         let refusals = Refusals::new(Arc::clone(&log));
-        // Sockets and name look-up are our own; what WASI itself would do stays refused.
+        // The host implements sockets and name lookup; WASI's own stay refused.
         wasi.allow_tcp(false)
             .allow_udp(false)
             .allow_ip_name_lookup(false)
@@ -86,7 +85,7 @@ impl State {
         }
     }
 
-    /// Counts the memory that the guest has grown to.
+    /// Reports the memory of the guest to its meter.
     pub fn report_memory(&self) {
         self.traffic.series().reached_memory(self.limiter.used());
     }
@@ -111,13 +110,13 @@ impl WasiHttpView for State {
     }
 }
 
-/// Adds our own imports: `control` and `log`.
+/// Adds the imports `control` and `log`.
 pub fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     control::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
     log::add_to_linker::<_, HasSelf<State>>(linker, |state| state)
 }
 
-/// The host's word on the call that is running.
+/// The deadline and cancellation of the running call.
 #[derive(Default)]
 pub struct Control {
     deadline: Mutex<Option<Instant>>,
@@ -125,12 +124,12 @@ pub struct Control {
 }
 
 impl Control {
-    /// Sets the end of the next call.
+    /// Sets the deadline of the next call.
     pub fn begin(&self, deadline: Instant) {
         *lock(&self.deadline) = Some(deadline);
     }
 
-    /// Tells the guest to end the call early. There is no way back: the instance is not used again.
+    /// Asks the guest to end the call. The instance is not used again.
     pub fn stop(&self) {
         self.stop.cancel();
     }
@@ -173,7 +172,7 @@ impl log::Host for State {
     }
 }
 
-/// The log of one instance: redacted, cut and limited in rate.
+/// The log of one instance: redacted, truncated and rate-limited.
 pub struct GuestLog {
     plugin: String,
     target: String,
@@ -191,7 +190,7 @@ impl GuestLog {
     /// Longest line, in bytes.
     const MAX_LINE: usize = 2_048;
 
-    /// A log for a plugin that serves a target, by their names.
+    /// The log of a plugin for a target, by their names.
     pub fn new(plugin: &str, target: &str, redactor: Redactor, max_lines: u32) -> Arc<Self> {
         Arc::new(Self {
             plugin: plugin.to_owned(),
@@ -210,7 +209,7 @@ impl GuestLog {
         &self.plugin
     }
 
-    /// At most `max` bytes of a text without the target's secrets.
+    /// Text without the target's secrets, at most `max` bytes.
     pub fn redacted(&self, text: &str, max: usize) -> String {
         self.redactor.redact_cut(text, max)
     }
@@ -221,7 +220,7 @@ impl GuestLog {
         cut(&escaped, max).to_owned()
     }
 
-    /// Says what the plugin was refused, within the plugin's own share of lines.
+    /// Logs a refusal, within the rate limit of the plugin.
     pub fn refused(&self, why: &str) {
         if self.admit() {
             let (plugin, target) = (self.plugin.as_str(), self.target.as_str());
@@ -229,8 +228,7 @@ impl GuestLog {
         }
     }
 
-    /// Bytes of an unfinished line that are worth keeping: what is shown, and enough to recognise a secret that
-    /// begins in it.
+    /// Bytes of an unfinished line to keep: the longest line, and enough to recognize a secret that begins in it.
     fn max_kept(&self) -> usize {
         Self::MAX_LINE + self.redactor.longest()
     }
@@ -249,7 +247,7 @@ impl GuestLog {
         }
     }
 
-    /// Whether one more line fits into this second; says once a second how many did not.
+    /// Whether the rate limit allows one more line. Logs the number of dropped lines once per second.
     fn admit(&self) -> bool {
         let mut window = lock(&self.window);
         if window.start.elapsed() >= Duration::from_secs(1) {
@@ -273,14 +271,14 @@ impl GuestLog {
 }
 
 impl Drop for GuestLog {
-    /// A flood that ends with its instance is told too.
+    /// Logs the lines that were dropped in the last second of the instance.
     fn drop(&mut self) {
         let lines = lock(&self.window).lines;
         self.tell_dropped(lines);
     }
 }
 
-/// Standard output and error of a guest, a line at a time into its log. A panic message comes this way.
+/// Writes standard output and error of a guest to its log, line by line. Panic messages arrive here.
 struct LineLog(Arc<GuestLog>);
 
 impl IsTerminal for LineLog {
@@ -351,7 +349,7 @@ impl OutputStream for LineStream {
     }
 }
 
-/// The text up to `max` bytes, cut between characters.
+/// Truncates text to `max` bytes at a character boundary.
 pub fn cut(text: &str, max: usize) -> &str {
     text.get(..text.floor_char_boundary(max))
         .unwrap_or_default()

@@ -1,7 +1,7 @@
-//! TCP for guests: connections to granted addresses, and nothing else. No guest listens.
+//! TCP for guests: connections to granted addresses only. No guest listens.
 //!
-//! WASI's own sockets cannot turn off Nagle's algorithm: whoever sends two small messages before reading would wait
-//! for the peer's delayed acknowledgement, 40 ms each time on Linux. These are always sent at once.
+//! WASI's sockets cannot disable Nagle's algorithm. Two small messages before a read would then wait for the delayed
+//! acknowledgement of the peer, 40 ms on Linux. These sockets set `TCP_NODELAY`.
 
 mod streams;
 
@@ -22,9 +22,9 @@ use wasmtime_wasi::p2::{
 };
 
 use self::streams::{Input, Output};
-use super::{limits::HandlePermit, sockets::SocketView, stopwatch::Traffic};
+use super::{call_time::Traffic, limits::HandlePermit, sockets::SocketView};
 
-/// What a guest is told of the sizes of buffers, which the operating system chooses.
+/// The buffer size that guests see. The operating system chooses the real one.
 const BUFFER: u64 = 64 << 10;
 const HOP_LIMIT: u8 = 64;
 
@@ -37,14 +37,14 @@ pub struct Socket {
     idle: Duration,
     interval: Duration,
     probes: u32,
-    /// Counts its waits, from when there may be some.
+    /// The meter of its waits, once it may wait.
     traffic: Option<Arc<Traffic>>,
 }
 
 enum State {
     New,
     Connecting(AbortOnDropHandle<io::Result<TcpStream>>),
-    /// The attempt is over and the guest has not asked for its outcome yet.
+    /// The attempt has ended, and the guest has not read its outcome yet.
     Attempted(io::Result<TcpStream>),
     Connected {
         stream: Arc<TcpStream>,
@@ -54,7 +54,7 @@ enum State {
 }
 
 impl Socket {
-    /// A socket that is not connected; the guest's keep-alive settings begin as the operating system's.
+    /// An unconnected socket with the operating system's keep-alive settings.
     pub fn new(family: IpAddressFamily, permit: HandlePermit) -> Self {
         Self {
             family,
@@ -75,7 +75,7 @@ impl Socket {
         }
     }
 
-    /// Ends the wait for the attempt, if it is over.
+    /// Reads the outcome of the attempt, if it has ended.
     fn look(&mut self) {
         if let State::Connecting(attempt) = &mut self.state
             && let Some(outcome) = attempt.now_or_never()
@@ -112,8 +112,7 @@ impl Pollable for Socket {
     }
 }
 
-/// WASI's socket type cannot be made outside its crate. In the table lies a [`Socket`]; the guest only ever holds its
-/// number.
+/// WASI's socket type cannot be created outside its crate. The table holds a [`Socket`]; the guest holds its handle.
 fn ours(socket: &Resource<TcpSocket>) -> Resource<Socket> {
     match socket.owned() {
         true => Resource::new_own(socket.rep()),
@@ -126,7 +125,7 @@ impl SocketView<'_> {
         Ok(self.inner.table.get_mut(&ours(socket))?)
     }
 
-    /// Changes a keep-alive setting, of a connection that exists or is to come.
+    /// Changes a keep-alive setting, before or after the connection opens.
     fn keep_alive(
         &mut self,
         socket: &Resource<TcpSocket>,
@@ -322,7 +321,7 @@ impl tcp::HostTcpSocket for SocketView<'_> {
         Ok(BUFFER)
     }
 
-    /// Only a hint, as WASI has it: the operating system's own sizes adapt to the connection.
+    /// Ignored, as WASI allows: the operating system adapts the sizes to the connection.
     fn set_receive_buffer_size(&mut self, _: Resource<TcpSocket>, value: u64) -> SocketResult<()> {
         not_zero(value)
     }
@@ -348,7 +347,7 @@ impl tcp::HostTcpSocket for SocketView<'_> {
             output.end();
         }
         if matches!(kind, ShutdownType::Receive | ShutdownType::Both) {
-            // An error means that the peer has gone already.
+            // An error means that the peer has disconnected.
             let _ = SockRef::from(&**stream).shutdown(Shutdown::Read);
         }
         Ok(())
@@ -371,7 +370,7 @@ fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// The operating system counts keep-alive in seconds, and takes no more than this many.
+/// Rounds to the seconds of the operating system's keep-alive, up to its maximum.
 fn whole_seconds(nanoseconds: u64) -> SocketResult<Duration> {
     not_zero(nanoseconds)?;
     let seconds = nanoseconds.div_ceil(1_000_000_000);

@@ -1,4 +1,4 @@
-//! The cells of a batch, whichever of its forms the batch has: what the encoders read.
+//! The cells of a batch in either form, for the encoders.
 
 use arrow_array::{
     Array, ArrayRef, BinaryArray, BooleanArray, Date32Array, Float64Array, Int64Array, StringArray,
@@ -45,7 +45,7 @@ impl<'a> From<&'a Value> for Cell<'a> {
     }
 }
 
-/// A column of an Arrow batch, with its type known: it is found out once for a batch, not for each value.
+/// A column of an Arrow batch, downcast once per batch and not for each value.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Cells<'a> {
     Boolean(&'a BooleanArray),
@@ -60,7 +60,7 @@ pub(super) enum Cells<'a> {
     Timestamp(&'a TimestampMicrosecondArray),
     TimestampUtc(&'a TimestampMicrosecondArray),
     Json(&'a StringArray),
-    /// A physical type that no column has: batches are checked where they enter, so this is never seen.
+    /// Another physical type. Never occurs, because batches are checked when they enter.
     Unknown,
 }
 
@@ -85,7 +85,7 @@ impl<'a> Cells<'a> {
         cells.unwrap_or(Cells::Unknown)
     }
 
-    /// The value of a row; `row` is below the number of rows of the batch.
+    /// The value of a row, which must be in the batch.
     #[inline]
     pub fn get(&self, row: usize) -> Cell<'a> {
         #[inline]

@@ -1,10 +1,10 @@
 //! Rows as CSV (RFC 4180 with `\n`), batch by batch.
 //!
-//! The text forms are those of JSON, except that all numbers are plain. NULL is an empty field, the empty string
-//! `""`. A spreadsheet takes some texts for formulas; they can be escaped, names of columns included.
+//! Values have the text forms of JSON, but numbers are never quoted. NULL is an empty field, the empty string is `""`.
+//! Text and column names that a spreadsheet would run as a formula can be escaped.
 //!
-//! Fields are quoted here and not by a CSV library: those work byte by byte and make one text of NULL and the
-//! empty string, while one look at a field, which the compiler vectorises, tells whether it can be copied as it is.
+//! No CSV library, because they work byte by byte and do not distinguish NULL from the empty string. Here a vectorized
+//! scan decides whether a field can be copied unchanged.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::{
 use mindhost_base::config::Formulas;
 use mindhost_plugin_api::{Batch, Column};
 
-/// Appends the rows of one result to a buffer, batch by batch; holds no rows itself.
+/// Appends the rows of one result to a buffer, batch by batch. Buffers no rows itself.
 #[derive(Debug)]
 pub struct CsvEncoder {
     columns: Arc<[Column]>,
@@ -28,7 +28,7 @@ impl CsvEncoder {
         Self { columns, formulas }
     }
 
-    /// Appends the header line. Once, before the first batch, also when there is none.
+    /// Appends the header line. Call it once, even if no batch follows.
     pub fn header(&self, out: &mut Vec<u8>) {
         let names = self.columns.iter().map(|column| Cell::Text(&column.name));
         line(names, self.formulas, out);
@@ -102,16 +102,16 @@ fn field(cell: Cell<'_>, formulas: Formulas, out: &mut Vec<u8>) {
     }
 }
 
-/// Whether a spreadsheet may run a text. A number is none, whatever its sign.
+/// Whether a spreadsheet may run text as a formula. A signed number is not one.
 fn is_formula(text: &str) -> bool {
     text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'])
         && text.parse::<f64>().is_err()
 }
 
-/// A text, in quotes where it must be.
+/// Appends text, quoted if necessary.
 #[inline]
 fn quoted(text: &[u8], out: &mut Vec<u8>) {
-    // No early end, so that the loop has no branch and runs on many bytes at once.
+    // Without an early exit, so that the compiler vectorizes the loop.
     let special = text.iter().fold(text.is_empty(), |found, byte| {
         found | matches!(byte, b'"' | b',' | b'\n' | b'\r')
     });

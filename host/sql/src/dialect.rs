@@ -1,8 +1,8 @@
-//! A dialect that counts what the parser does.
+//! A dialect that limits the work of the parser.
 //!
-//! The parser tries some constructs in one reading and then in another. Within each other, they take it twice as long
-//! for each level, so that a hundred characters can keep it busy for hours. Every reading begins at a prefix, and there
-//! it asks its dialect: one that has been asked too often ends the parse.
+//! The parser backtracks at some constructs. Nested ones take exponential time, so that a hundred characters can keep
+//! it busy for hours. Each attempt begins at a prefix, where the parser calls its dialect. After too many calls the
+//! dialect fails.
 
 use std::{any::TypeId, cell::Cell, iter::Peekable, str::Chars};
 
@@ -13,21 +13,21 @@ use sqlparser::{
     parser::{Parser, ParserError},
 };
 
-/// Prefixes that any statement may have read.
+/// Prefixes that every statement may use.
 const PREFIXES: usize = 10_000;
 
-/// Prefixes more for each token.
+/// Additional prefixes per token.
 const PREFIXES_A_TOKEN: usize = 10;
 
-/// Another dialect, for one parse.
+/// Wraps a dialect for one parse.
 #[derive(Debug)]
-pub(super) struct Counted {
+pub(super) struct PrefixLimited {
     inner: &'static dyn Dialect,
     left: Cell<usize>,
 }
 
-impl Counted {
-    /// For a statement of so many tokens.
+impl PrefixLimited {
+    /// Wraps a dialect for a statement of so many tokens.
     pub fn new(inner: &'static dyn Dialect, tokens: usize) -> Self {
         let left = Cell::new(PREFIXES + PREFIXES_A_TOKEN * tokens);
         Self { inner, left }
@@ -40,10 +40,9 @@ macro_rules! like_inner {
     };
 }
 
-/// All that bears on queries is passed on. What is left out belongs to statements that the guard refuses, save one
-/// thing: arguments that are named by an expression (`json_object('key': value)`), for which every argument is read
-/// twice.
-impl Dialect for Counted {
+/// Delegates every method about queries. The others are for statements that the guard refuses, except arguments named
+/// by an expression (`json_object('key': value)`), which make the parser read every argument twice.
+impl Dialect for PrefixLimited {
     fn parse_prefix(&self, parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
         match self.left.get().checked_sub(1) {
             Some(left) => self.left.set(left),

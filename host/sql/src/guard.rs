@@ -1,9 +1,8 @@
-//! The guard: one read-only statement over the tables of a Mind, or a refusal that says why.
+//! The guard: accepts one read-only statement over the tables of a Mind, or refuses it with a reason.
 //!
-//! What goes out is never the caller's text. It is parsed, every node is checked and rewritten to a form that means
-//! one thing only (`walk`), printed, looked at as plain text (`lexical`), parsed
-//! again, and compared. So the engine reads what the guard has seen, whatever comments, quotes, escapes or settings
-//! are used to tell them apart.
+//! The caller's text never reaches the engine. The guard parses it, checks every node and rewrites it to an unambiguous
+//! form (`walk`), prints the tree, checks the text (`lexical`), parses it again and compares. So the engine reads what
+//! the guard has checked, whatever the comments, quotes, escapes or session settings are.
 
 use std::collections::HashSet;
 
@@ -14,7 +13,7 @@ use sqlparser::{
 };
 
 use super::{
-    dialect::Counted,
+    dialect::PrefixLimited,
     lexical::{self, Source},
     paging::Plan,
     rules::Rules,
@@ -24,17 +23,17 @@ use super::{
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_plugin_api::{Dialect, Paging, TableRef};
 
-/// Stack for parsing, walking, printing and dropping a tree, all of which recurse. The bounds on depth keep well
-/// below it; the pages are touched only when they are needed.
+/// Stack for parsing, walking, printing and dropping a tree, which all recurse. The depth limits stay well below it.
+/// Unused pages are not allocated.
 pub const STACK_BYTES: usize = 64 * 1024 * 1024;
 
-/// How deep the parser may recurse.
+/// Recursion limit of the parser.
 const RECURSION: usize = 120;
 
-/// What a Mind lets a statement see.
+/// The tables that a Mind's statements may read.
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
-    /// In the order of the Mind; a statement that names no table goes to the first.
+    /// The datasources in the order of the Mind. A statement without a table goes to the first.
     pub datasources: Vec<ScopeDatasource>,
 }
 
@@ -47,24 +46,24 @@ pub struct ScopeDatasource {
     pub name: String,
     /// The dialect of its engine.
     pub dialect: Dialect,
-    /// The tables that the Mind has of it.
+    /// The tables of it in the Mind.
     pub tables: Vec<ScopeTable>,
     /// Schemas whose functions, operators and types a statement may name, as `schema.name`.
     pub function_schemas: Vec<String>,
-    /// Who cuts the pages.
+    /// Whether the engine or the host cuts pages.
     pub paging: Paging,
 }
 
 /// One table of a Mind.
 #[derive(Clone, Debug)]
 pub struct ScopeTable {
-    /// As the engine spells it.
+    /// Its name as the engine spells it.
     pub table: TableRef,
-    /// Names of its columns; empty when the table was not catalogued yet.
+    /// The names of its columns; empty if the catalog has not loaded it.
     pub columns: Vec<String>,
 }
 
-/// A statement that passed: what goes to the engine, and how to page and count it.
+/// A statement that passed the guard: its text for the engine, and how to page and count it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Guarded {
     /// Index into [`Scope::datasources`]. A statement that reads no table has the first datasource.
@@ -75,12 +74,12 @@ pub struct Guarded {
     volatile: bool,
 }
 
-/// How one page of a statement is had.
+/// How to get one page of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Paged {
-    /// The engine cuts the page; this is the statement to send.
+    /// The engine cuts the page: the statement to send.
     Engine(String),
-    /// The host sends this statement, skips `offset` rows, keeps `limit` and counts the rest.
+    /// The host cuts the page: it skips `offset` rows, takes `limit` and counts the rest.
     Skip {
         /// The statement to send.
         text: String,
@@ -88,17 +87,17 @@ pub enum Paged {
 }
 
 impl Guarded {
-    /// What goes to the engine, without paging: `executed_query`.
+    /// The text for the engine, without paging: `executed_query` in the API.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The tables that it reads, each once, in the order of their first mention.
+    /// The tables that it reads, without duplicates, in the order of their first mention.
     pub fn tables(&self) -> &[TableRef] {
         &self.tables
     }
 
-    /// The texts and numbers that it holds, and the quoted names that are none of the scope it was guarded for.
+    /// Its string and number literals, and its quoted names that are not in the scope.
     pub fn literals(&self, scope: &Scope) -> Vec<String> {
         let Some(datasource) = scope.datasources.get(self.datasource) else {
             return Vec::new();
@@ -113,12 +112,12 @@ impl Guarded {
         literals
     }
 
-    /// Whether it calls a function that gives another value each time.
+    /// Whether it calls a volatile function.
     pub fn is_volatile(&self) -> bool {
         self.volatile
     }
 
-    /// Whether the statement orders its rows at the top, so that pages are stable.
+    /// Whether it has an ORDER BY at the top, so that pages are stable.
     pub fn is_ordered(&self) -> bool {
         self.plan.ordered
     }
@@ -133,7 +132,7 @@ impl Guarded {
         }
     }
 
-    /// A statement of one row and one column that counts the rows, `None` where only reading them tells.
+    /// A statement that counts the rows; `None` if they must be read for that.
     pub fn count(&self) -> Option<String> {
         self.plan.count.clone()
     }
@@ -141,8 +140,8 @@ impl Guarded {
 
 /// Checks and rewrites one statement.
 ///
-/// It is read in the dialect of the first datasource, then in those of the others, until the tables that it names are
-/// of a datasource with that dialect. Takes time in proportion to the text, some milliseconds at the most.
+/// Parses it in the dialect of the first datasource, then in those of the others, until its tables are of a datasource
+/// with that dialect. Takes linear time, a few milliseconds at most.
 ///
 /// # Errors
 /// A `sql_*` code; the message says what is wrong and what to write instead, with the position where known.
@@ -178,7 +177,7 @@ pub fn guard(sql: &str, scope: &Scope) -> Result<Guarded> {
     })
 }
 
-/// Reads a statement in one dialect. `None` when its tables are of a datasource with another one.
+/// Parses a statement in one dialect. `None` if its tables are of a datasource with another dialect.
 fn guard_as(source: &Source<'_>, scope: &Scope, rules: &'static Rules) -> Result<Option<Guarded>> {
     let tokens = lexical::tokens(source, rules)?;
     begins_with_select(source, &tokens)?;
@@ -227,7 +226,7 @@ fn guard_as(source: &Source<'_>, scope: &Scope, rules: &'static Rules) -> Result
     }))
 }
 
-/// The one datasource that the statement reads; `None` when it has another dialect.
+/// The datasource that the statement reads; `None` if it has another dialect.
 fn datasource(scope: &Scope, rules: &Rules, walk: &Walk<'_>) -> Result<Option<usize>> {
     let has_dialect = |index: usize| {
         scope
@@ -300,7 +299,7 @@ enum Unparsed {
 
 fn parse(tokens: Vec<TokenWithSpan>, rules: &Rules) -> Result<Query, Unparsed> {
     let options = ParserOptions::new().with_unescape(rules.unescapes());
-    let dialect = Counted::new(rules.parser(), tokens.len());
+    let dialect = PrefixLimited::new(rules.parser(), tokens.len());
     let statements = Parser::new(&dialect)
         .with_options(options)
         .with_recursion_limit(RECURSION)
@@ -355,13 +354,13 @@ fn syntax(source: &Source<'_>, rules: &Rules, error: &Unparsed) -> Error {
     .with_position(location.and_then(|location| source.position(location)))
 }
 
-/// Reads `3, Column: 14`.
+/// Parses `3, Column: 14`.
 fn location(place: &str) -> Option<Location> {
     let (line, column) = place.split_once(", Column: ")?;
     Some(Location::new(line.parse().ok()?, column.parse().ok()?))
 }
 
-/// Prints the tree and proves that the text is the tree.
+/// Prints the tree, and checks that the text parses to the same tree.
 fn printed(query: &Query, rules: &'static Rules) -> Result<String> {
     let text = query.to_string();
     let doubt = |why: &str| {

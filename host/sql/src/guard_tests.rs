@@ -22,7 +22,7 @@ fn refused(sql: &str, scope: &Scope) -> Error {
 }
 
 #[test]
-fn every_table_gets_its_stored_name() {
+fn table_gets_its_stored_name() {
     let check = |sql: &str, expected: &str| assert_eq!(postgres(sql).text(), expected);
     check(
         "SELECT id FROM ORDERS",
@@ -111,7 +111,7 @@ fn tables_are_reported_once_and_in_order() {
 }
 
 #[test]
-fn a_page_is_a_limit_of_the_statement_itself() {
+fn page_is_a_limit_of_the_statement() {
     let guarded = postgres("SELECT id FROM orders ORDER BY total");
     assert!(guarded.is_ordered());
     let page = Paged::Engine(
@@ -125,7 +125,7 @@ fn a_page_is_a_limit_of_the_statement_itself() {
 }
 
 #[test]
-fn a_statement_with_a_limit_of_its_own_is_skipped_through() {
+fn statement_with_its_own_limit_is_paged_by_the_host() {
     let check = |guarded: Guarded| {
         let text = guarded.text().to_owned();
         assert_eq!(
@@ -159,7 +159,7 @@ fn values_in_sqlite_take_no_limit_and_are_wrapped() {
 }
 
 #[test]
-fn in_memory_paging_leaves_the_statement_alone() {
+fn paging_by_the_host_keeps_the_statement() {
     let mut scope = shop(Dialect::Mssql);
     let skipped = |scope: &Scope| {
         let guarded = guard("SELECT id FROM orders ORDER BY id", scope).unwrap();
@@ -174,7 +174,7 @@ fn in_memory_paging_leaves_the_statement_alone() {
 }
 
 #[test]
-fn what_differs_each_time_is_not_counted_apart() {
+fn volatile_statement_has_no_count() {
     assert_eq!(
         postgres("SELECT id FROM orders WHERE random() < 0.5").count(),
         None
@@ -294,7 +294,7 @@ fn an_unknown_table_gets_similar_names_of_the_scope_only() {
 }
 
 #[test]
-fn a_syntax_error_has_its_place_in_characters() {
+fn syntax_error_has_its_position_in_characters() {
     let error = refused("SELECT 'ü',\n  ,", &shop(Dialect::Postgresql));
     assert_eq!(
         (error.code(), error.position()),
@@ -324,7 +324,7 @@ fn functions_of_listed_schemas_are_allowed_when_they_are_qualified() {
 }
 
 #[test]
-fn a_scope_without_datasources_says_so() {
+fn scope_without_datasources_is_refused() {
     assert_eq!(
         refused("SELECT 1", &Scope::default()).code(),
         Code::DatasourceNotInMind
@@ -332,7 +332,7 @@ fn a_scope_without_datasources_says_so() {
 }
 
 #[test]
-fn long_and_deep_statements_end_in_a_refusal() {
+fn long_and_deep_statements_are_refused() {
     let scope = shop(Dialect::Postgresql);
     let check = |sql: String| {
         let error = refused(&sql, &scope);
@@ -370,7 +370,7 @@ fn long_and_deep_statements_end_in_a_refusal() {
 /// The parser reads some constructs twice. Would one of these take it twice as long for each level, this test would
 /// not end. What is closed is accepted or refused like any statement; what is left open is always refused.
 #[test]
-fn nesting_takes_no_exponential_time() {
+fn nested_statement_takes_no_exponential_time() {
     let pairs = [
         ("(", ")"),
         ("lower(", ")"),

@@ -1,8 +1,8 @@
 //! Rows as JSON arrays, written straight from the batches.
 //!
-//! Numbers stay numbers only where every reader keeps them exactly: integers up to 2^53 and floats. Integers beyond
-//! and decimals are strings with every digit; so are dates, times and bytes (base64). A column of JSON is embedded as
-//! the document that it is, numbers as they are written there; text in it that is no JSON is a string.
+//! Integers up to 2^53 and floats are numbers, because every reader keeps them exactly. Larger integers and decimals
+//! are strings, as are dates, times and bytes (base64). A JSON column is embedded as a document with its numbers
+//! unchanged; text in it that is not JSON is a string.
 
 use std::sync::Arc;
 
@@ -15,15 +15,15 @@ use super::{
 };
 use mindhost_plugin_api::{Batch, Column};
 
-/// The greatest integer up to which a reader that has only floats knows every one.
+/// The largest integer below which doubles represent every integer exactly.
 const EXACT: u64 = 1 << 53;
 
-/// The rows of a page; serialises as an array of arrays. Cheap to clone.
+/// The rows of a page, which serialize as an array of arrays. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Rows {
-    /// The schema of the cursor that gave the batches.
+    /// The columns of the batches.
     pub columns: Arc<[Column]>,
-    /// In order; their rows follow each other.
+    /// The batches, in order.
     pub batches: Arc<[Batch]>,
 }
 
@@ -117,7 +117,7 @@ impl Serialize for Cell<'_> {
     }
 }
 
-/// Embeds a document. Line breaks between its parts become blanks, because what carries the rows may end at a line.
+/// Embeds a document. Line breaks become spaces, because a stream of events may end at a line.
 fn document<S: Serializer>(value: &str, serializer: S) -> Result<S::Ok, S::Error> {
     let Ok(raw) = serde_json::from_str::<&RawValue>(value) else {
         return serializer.serialize_str(value);
@@ -131,15 +131,14 @@ fn document<S: Serializer>(value: &str, serializer: S) -> Result<S::Ok, S::Error
     }
 }
 
-/// How deep a document may be nested where it becomes a value in memory: parsers of clients and of this host end at 128,
-/// what is around the document included.
+/// Nesting depth of a document that becomes a value in memory. Parsers stop at 128 levels, with those around the
+/// document.
 const MAX_DEPTH: usize = 100;
 
-/// The rows as values, for those who cannot take text: models and their tools. A document that is nested too deeply for a
-/// reader becomes a text.
+/// Parses the rows as values, for models and their tools. A document with too many levels becomes a string.
 ///
 /// # Errors
-/// When this is no array of rows.
+/// When the text is not an array of rows.
 pub fn values(rows: &str) -> serde_json::Result<Value> {
     let rows: Vec<Vec<&RawValue>> = serde_json::from_str(rows)?;
     let cell = |raw: &RawValue| match depth(raw.get()) > MAX_DEPTH {
@@ -151,7 +150,7 @@ pub fn values(rows: &str) -> serde_json::Result<Value> {
     rows.into_iter().map(row).collect()
 }
 
-/// How deep the brackets of a document are nested.
+/// The nesting depth of a document.
 fn depth(document: &str) -> usize {
     let (mut open, mut deepest) = (0_usize, 0);
     let (mut in_text, mut is_escaped) = (false, false);

@@ -1,4 +1,4 @@
-//! What is checked on the text itself: before it is parsed, and once more before it goes out.
+//! Checks of the text: before it is parsed, and before it goes to the engine.
 
 use sqlparser::{
     keywords::Keyword,
@@ -9,18 +9,18 @@ use super::rules::Rules;
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_plugin_api::Dialect;
 
-/// Bytes of a statement. Longer ones are data that belong into the database.
+/// Longest statement in bytes.
 pub(super) const MAX_BYTES: usize = 256 * 1024;
 
-/// Tokens between two commas, counted through all open brackets: a bound on how deep the tree can grow, because
-/// every level of an operator chain takes two of them.
+/// Tokens between two commas, summed over all open brackets. Limits the depth of the tree, because every level of an
+/// operator chain takes two tokens.
 const MAX_RUN: usize = 4_000;
 
-/// Brackets that may be open at once.
+/// Nesting depth of brackets.
 const MAX_NESTING: usize = 48;
 
-/// Brackets around tables that may be open at once. The parser tries two readings of each, so that a mistake within
-/// them takes it twice as long for each. (What it tries twice elsewhere is counted, see [`super::dialect`].)
+/// Nesting depth of brackets around tables. The parser tries each in two ways, so an error within them takes
+/// exponential time. ([`super::dialect`] limits its other attempts.)
 const MAX_TABLE_NESTING: usize = 12;
 
 /// The caller's text, for positions.
@@ -50,7 +50,7 @@ impl<'a> Source<'a> {
         Ok(Self { text })
     }
 
-    /// Position in characters from 1; `None` for a place that the parser does not know.
+    /// Position in characters from 1; `None` if the parser does not know it.
     pub fn position(&self, location: Location) -> Option<u32> {
         if location.line == 0 || location.column == 0 {
             return None;
@@ -64,7 +64,7 @@ impl<'a> Source<'a> {
         u32::try_from(before as u64 + location.column).ok()
     }
 
-    /// The text from a place on.
+    /// The text from a location on.
     pub fn at(&self, location: Location) -> &'a str {
         let Some(position) = self.position(location) else {
             return "";
@@ -80,10 +80,10 @@ fn position(at: usize) -> Option<u32> {
     u32::try_from(at + 1).ok()
 }
 
-/// Cuts a text into tokens and refuses what could make the parser work for long or deep.
+/// Tokenizes text, and refuses what would make the parser work too long or recurse too deep.
 ///
 /// # Errors
-/// `sql_syntax` for what is no token, `sql_not_single_statement` for text behind a semicolon.
+/// `sql_syntax` for an invalid token, `sql_not_single_statement` for text behind a semicolon.
 pub(super) fn tokens(source: &Source<'_>, rules: &Rules) -> Result<Vec<TokenWithSpan>> {
     let tokens = tokenise(source.text, rules).map_err(|error| {
         Error::new(
@@ -101,18 +101,18 @@ pub(super) fn tokens(source: &Source<'_>, rules: &Rules) -> Result<Vec<TokenWith
     Ok(tokens)
 }
 
-/// Cuts a text into tokens.
+/// Tokenizes text.
 pub(super) fn tokenise(text: &str, rules: &Rules) -> Result<Vec<TokenWithSpan>, TokenizerError> {
     Tokenizer::new(rules.parser(), text)
         .with_unescape(rules.unescapes())
         .tokenize_with_location()
 }
 
-/// Rows that everybody may ask for. A larger number could be a value in disguise.
+/// Row counts up to this are not literals. A larger number could carry a value.
 const USUAL_ROWS: u64 = 1_000;
 
-/// The texts and numbers of a printed statement, and the names in it that are quoted; without usual numbers of rows behind
-/// LIMIT, OFFSET and TOP.
+/// The string and number literals of a printed statement, and its quoted names, without usual row counts behind LIMIT,
+/// OFFSET and TOP.
 pub(super) fn literals(text: &str, rules: &Rules) -> Vec<String> {
     let tokens = tokenise(text, rules).unwrap_or_default();
     let mut counts_rows = false;
@@ -139,7 +139,7 @@ pub(super) fn literals(text: &str, rules: &Rules) -> Vec<String> {
     tokens.into_iter().filter_map(literal).collect()
 }
 
-/// Text behind a semicolon is a second statement, whether or not it can be parsed.
+/// Refuses text behind a semicolon, whether or not it can be parsed.
 fn single(source: &Source<'_>, tokens: &[TokenWithSpan]) -> Result<()> {
     let mut words = tokens
         .iter()
@@ -162,7 +162,7 @@ fn single(source: &Source<'_>, tokens: &[TokenWithSpan]) -> Result<()> {
     }
 }
 
-/// One bracket that is open.
+/// An open bracket.
 #[derive(Default)]
 struct Open {
     /// Tokens since the last comma in it.
@@ -171,7 +171,7 @@ struct Open {
     table: bool,
 }
 
-/// Refuses what the parser would go too deep into, or too often through.
+/// Refuses text that the parser would recurse into too deep, or try too often.
 fn depth(source: &Source<'_>, tokens: &[TokenWithSpan]) -> Result<()> {
     let mut open = vec![Open::default()];
     let mut run = 0;
@@ -235,9 +235,8 @@ fn is_keyword(token: Option<&Token>, keywords: &[Keyword]) -> bool {
     matches!(token, Some(Token::Word(word)) if keywords.contains(&word.keyword))
 }
 
-/// Looks at the text that is about to go out, knowing nothing of the tree it came from: no comment, no second
-/// statement, no kind of quoting other than those that the guard writes, nothing left open. What it refuses is a
-/// fault of the serialiser, or a text built to provoke one.
+/// Checks the text for the engine without the tree: no comment, no second statement, only the quotes that the guard
+/// writes, and nothing unclosed. What it refuses is a fault of the serializer, or text that provokes one.
 pub(super) fn verify(text: &str, dialect: Dialect) -> Result<(), &'static str> {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -270,7 +269,7 @@ fn in_word(bytes: &[u8], at: usize) -> bool {
         })
 }
 
-/// The end of a quoted text that starts at `at`, with the quote doubled inside.
+/// The end of quoted text that starts at `at`, with doubled quotes inside.
 fn quoted(bytes: &[u8], at: usize, quote: u8) -> Result<usize, &'static str> {
     let mut at = at + 1;
     loop {
@@ -282,9 +281,9 @@ fn quoted(bytes: &[u8], at: usize, quote: u8) -> Result<usize, &'static str> {
     }
 }
 
-/// The end of a string that starts at `at`. A backslash means different things in different sessions, so it may
-/// stand only where its meaning is the same in all: in `E'…'`, where it is always an escape, in SQLite, SQL Server and
-/// DataFusion, which know no escapes, and in MySQL not before a quote.
+/// The end of a string that starts at `at`. The meaning of a backslash can depend on the session, so it is allowed only
+/// where it does not: in `E'…'`, in SQLite, SQL Server and DataFusion, which have no escapes, and in MySQL not before a
+/// quote.
 fn literal(bytes: &[u8], at: usize, dialect: Dialect) -> Result<usize, &'static str> {
     let prefix = at
         .checked_sub(1)
@@ -323,7 +322,7 @@ fn escaped(bytes: &[u8], at: usize) -> Result<usize, &'static str> {
     }
 }
 
-/// Whether a token is a comment; there is none in a text that goes out.
+/// Whether a token is a comment. Text for the engine has none.
 pub(super) fn is_comment(token: &Token) -> bool {
     matches!(
         token,

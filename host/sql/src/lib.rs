@@ -1,16 +1,17 @@
-//! SQL: text in, guarded statement out; batches in, JSON or CSV out.
+//! SQL text in, guarded statement out; batches in, JSON or CSV out. This crate never runs a statement and knows no
+//! connection.
 //!
-//! [`guard`](guard::guard) is the only door through which a caller's or a model's SQL reaches an engine.
+//! Every statement of a caller or a model passes [`guard`](guard::guard) before it reaches an engine.
 
 mod cells;
 pub mod csv;
+pub mod deterministic;
 mod dialect;
 pub mod guard;
 pub mod json;
 mod lexical;
 mod names;
 mod paging;
-pub mod repeatable;
 mod rules;
 pub mod schema;
 mod sqlite;

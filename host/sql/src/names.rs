@@ -1,4 +1,4 @@
-//! Which table a name means.
+//! Resolves the names of tables.
 
 use sqlparser::ast::Ident;
 
@@ -9,7 +9,7 @@ use super::{
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_plugin_api::TableRef;
 
-/// How many names a message lists.
+/// Names that a message lists at most.
 const MAX_NAMES: usize = 12;
 
 /// A table of the scope.
@@ -24,12 +24,11 @@ pub(super) struct Found<'a> {
 /// Finds the one table that `parts` mean: `table`, `schema.table`, `datasource.table` or
 /// `datasource.schema.table`.
 ///
-/// With one datasource the middle two are tried in this order, so that its engine's own reading wins; with several
-/// the other way round, because there a qualifier is a datasource first.
+/// With one datasource, `schema.table` comes first, as in its engine. With several, `datasource.table` comes first.
 ///
 /// # Errors
-/// `sql_table_ambiguous` with the candidates, or `sql_table_not_allowed` with similar names of the scope. A table
-/// outside of the scope is never told from one that does not exist.
+/// `sql_table_ambiguous` with the candidates, or `sql_table_not_allowed` with similar names of the scope. The error is
+/// the same for a table outside of the scope and one that does not exist.
 pub(super) fn resolve<'a>(scope: &'a Scope, parts: &[&Ident]) -> Result<Found<'a>> {
     let readings: &[Reading] = match (parts.len(), scope.datasources.len()) {
         (1, _) => &[Reading::Bare],
@@ -91,7 +90,7 @@ fn matches<'a>(scope: &'a Scope, reading: Reading, parts: &[&Ident]) -> Vec<Foun
     found
 }
 
-/// Whether a written name means this datasource: exactly, or in another case where that is not another one.
+/// Whether a name means this datasource: exactly, or in another case if no other datasource has that name.
 pub(super) fn is_datasource(scope: &Scope, candidate: &ScopeDatasource, written: &Ident) -> bool {
     if scope
         .datasources
@@ -108,7 +107,7 @@ fn written(parts: &[&Ident]) -> String {
     parts.join(".")
 }
 
-/// A table as a statement for this scope would name it.
+/// The name of a table in a statement for this scope.
 fn spelled(scope: &Scope, found: &Found<'_>) -> String {
     let Some(datasource) = scope.datasources.get(found.datasource) else {
         return found.table.to_string();
@@ -186,7 +185,7 @@ fn unknown(scope: &Scope, parts: &[&Ident]) -> Error {
     )
 }
 
-/// Edits between two names, of which only the first 64 characters count.
+/// The edit distance of two names, of which only the first 64 characters count.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().take(64).collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

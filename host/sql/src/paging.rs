@@ -1,26 +1,26 @@
-//! How the pages of a statement are cut and its rows counted.
+//! Cuts the pages of a statement and counts its rows.
 
 use sqlparser::ast::{Query, Select, SelectItem, SetExpr};
 
 use super::rules::Rules;
 use mindhost_plugin_api::{Dialect, Paging};
 
-/// Worked out once, while the tree is at hand.
+/// The paging of a statement, computed once from its tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Plan {
-    /// Whether the rows have an order at the top.
+    /// Whether there is an ORDER BY at the top.
     pub ordered: bool,
-    /// The statement to which LIMIT and OFFSET can be appended; `None` when the host must skip.
+    /// The statement to which LIMIT and OFFSET can be appended; `None` if the host must skip rows.
     pub unlimited: Option<String>,
-    /// The statement that counts the rows; `None` when they must be read for it.
+    /// The statement that counts the rows; `None` if they must be read for that.
     pub count: Option<String>,
 }
 
 impl Plan {
-    /// `text` is `query`, printed.
+    /// `text` is the printed `query`.
     pub fn of(mut query: Query, text: &str, rules: &Rules, paging: Paging, volatile: bool) -> Self {
         let ordered = is_ordered(&query);
-        // SQL Server wants an ORDER BY before OFFSET, so its pages are cut here whatever the connector says.
+        // SQL Server needs an ORDER BY before OFFSET, so the host always cuts its pages.
         if paging == Paging::InMemory || rules.dialect == Dialect::Mssql {
             return Self {
                 ordered,
@@ -29,8 +29,8 @@ impl Plan {
             };
         }
         let limited = query.limit_clause.is_some() || query.fetch.is_some() || has_top(&query.body);
-        // The limit of the statement is its own last clause, so appending another one is adding it to the tree.
-        // SQLite takes no LIMIT behind VALUES; they have no order that a derived table could lose.
+        // LIMIT is the last clause, so appending one is the same as adding it to the tree. SQLite has no LIMIT behind
+        // VALUES, which have no order that a derived table could lose.
         let unlimited = match (limited, rules.dialect) {
             (true, _) => None,
             (false, Dialect::Sqlite) if ends_in_values(&query.body) => {
@@ -59,7 +59,7 @@ impl Plan {
     }
 }
 
-/// An ORDER BY at the top, or in the brackets that are all of the statement.
+/// Whether the statement has an ORDER BY at the top, or within brackets around it all.
 fn is_ordered(query: &Query) -> bool {
     match (&query.order_by, query.body.as_ref()) {
         (Some(_), _) => true,
@@ -80,7 +80,7 @@ fn ends_in_values(body: &SetExpr) -> bool {
     }
 }
 
-/// Whether a derived table of this query surely has no column name twice, which MySQL refuses.
+/// Whether the column names of this query are certainly unique. MySQL refuses a derived table with duplicates.
 fn has_distinct_names(body: &SetExpr) -> bool {
     match body {
         SetExpr::Select(select) => {

@@ -1,6 +1,6 @@
-//! What each dialect lets a statement name, and how it folds and quotes names.
+//! The functions, types and operators that each dialect allows, and how it folds and quotes names.
 //!
-//! The names are data: one file a dialect in `rules/`, so that a change is one line to read.
+//! The names are data, in one file per dialect in `rules/`.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -15,19 +15,19 @@ use mindhost_plugin_api::Dialect;
 /// The rules of one dialect.
 #[derive(Debug)]
 pub(super) struct Rules {
-    /// Which dialect.
+    /// The dialect.
     pub dialect: Dialect,
-    /// Functions that may be called.
+    /// Allowed functions.
     pub functions: HashSet<&'static str>,
-    /// Words that look like functions but belong to the grammar.
+    /// Keywords with the syntax of functions.
     pub keywords: HashSet<&'static str>,
-    /// Functions that give rows, with the names of their columns where they have named ones.
+    /// Table functions, with the names of their columns if they have any.
     pub rows: HashMap<&'static str, Vec<&'static str>>,
-    /// Functions whose value differs from call to call.
+    /// Volatile functions.
     pub volatile: HashSet<&'static str>,
-    /// Type names that may be cast to, beside those that the parser knows as standard.
+    /// Types for casts, in addition to the standard types of the parser.
     pub types: HashSet<&'static str>,
-    /// Operators that the parser hands over as text.
+    /// Operators that the parser keeps as text.
     pub operators: HashSet<&'static str>,
 }
 
@@ -44,25 +44,25 @@ impl Rules {
         }
     }
 
-    /// How deep expressions may stand in each other; each operator of a chain is one level.
+    /// Nesting depth of expressions; each operator of a chain is one level.
     pub fn max_depth(&self) -> usize {
         match self.dialect {
-            // Its planner takes time in proportion to a power of the depth.
+            // The time of its planner is a power of the depth.
             Dialect::Datafusion => 100,
             _ => 2_000,
         }
     }
 
-    /// How deep the expression may be that a column of a subquery stands for.
+    /// Nesting depth of the expression that a column of a subquery stands for.
     pub fn max_column_depth(&self) -> usize {
         match self.dialect {
-            // It ends at 400 levels as they are written, and does not look when it writes columns into each other.
+            // Its parser stops at 400 levels, but its planner does not check when it inlines columns.
             Dialect::Sqlite => 400,
             _ => self.max_depth(),
         }
     }
 
-    /// What the parser calls this dialect.
+    /// The dialect of the parser.
     pub fn parser(&self) -> &'static dyn parsers::Dialect {
         match self.dialect {
             Dialect::Sqlite => &Sqlite,
@@ -73,7 +73,7 @@ impl Rules {
         }
     }
 
-    /// For people.
+    /// The name for messages.
     pub fn title(&self) -> &'static str {
         match self.dialect {
             Dialect::Sqlite => "SQLite",
@@ -85,8 +85,8 @@ impl Rules {
         }
     }
 
-    /// Whether the parser may turn doubled quotes and escapes into what they mean. MySQL's escapes are printed
-    /// wrongly after that, so its strings stay as they were written.
+    /// Whether the parser resolves doubled quotes and escapes. It prints those of MySQL incorrectly, so MySQL's strings
+    /// stay as they were written.
     pub fn unescapes(&self) -> bool {
         self.dialect != Dialect::Mysql
     }
@@ -110,7 +110,7 @@ impl Rules {
         }
     }
 
-    /// A stored name as a person would write it: quoted only where it must be.
+    /// A stored name for messages, quoted only if necessary.
     pub fn spelled(&self, stored: &str) -> String {
         let plain = stored.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
             && stored
@@ -128,22 +128,22 @@ impl Rules {
         }
     }
 
-    /// Whether an unquoted or quoted name of a table or schema means `stored`, as the engine compares names.
-    /// Folding is ASCII's alone: an engine that folds more only finds less here.
+    /// Whether a name of a table or schema means `stored`, as the engine compares names. Folds ASCII only: for an
+    /// engine that folds more, fewer names match.
     pub fn same_table(&self, written: &str, quoted: bool, stored: &str) -> bool {
         match self.dialect {
             Dialect::Sqlite | Dialect::Mssql => written.eq_ignore_ascii_case(stored),
             Dialect::Mysql => written == stored,
             Dialect::Postgresql if quoted => written == stored,
             Dialect::Postgresql => written.to_ascii_lowercase() == stored,
-            // The guard writes the stored name, so that files keep their capital letters.
+            // The guard writes the stored name, so the names of files keep their case.
             Dialect::Generic | Dialect::Datafusion if quoted => written == stored,
             Dialect::Generic | Dialect::Datafusion => written.eq_ignore_ascii_case(stored),
         }
     }
 
-    /// The form in which names that exist only within the statement (CTEs, aliases) are compared. Two names that
-    /// are equal here are equal to the engine too, also where its settings decide.
+    /// Folds a name within the statement (CTE, alias) for comparison. Names that are equal here are equal in the engine
+    /// with any settings.
     pub fn fold(&self, written: &str, quoted: bool) -> String {
         match self.dialect {
             Dialect::Sqlite => written.to_ascii_lowercase(),
@@ -155,7 +155,7 @@ impl Rules {
         }
     }
 
-    /// The form in which the names of built-in functions and types are listed; a quoted name keeps its case.
+    /// Folds the name of a built-in function or type; a quoted name keeps its case.
     pub fn fold_built_in(&self, written: &str, quoted: bool) -> String {
         match self.dialect {
             Dialect::Postgresql if quoted => written.to_owned(),
@@ -177,7 +177,7 @@ static GENERIC: LazyLock<Rules> =
 static DATAFUSION: LazyLock<Rules> =
     LazyLock::new(|| read(Dialect::Datafusion, include_str!("rules/datafusion.txt")));
 
-/// Reads a rules file: `[section]` lines, names between blanks, and comments that start with `# `.
+/// Parses a rules file: `[section]` lines, names separated by spaces, and comments that start with `# `.
 fn read(dialect: Dialect, text: &'static str) -> Rules {
     let mut sections: HashMap<&str, Vec<&'static str>> = HashMap::new();
     let mut section = "";

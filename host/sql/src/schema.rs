@@ -1,4 +1,4 @@
-//! What an answer says about the columns of a result.
+//! The columns of a result in responses.
 
 use serde::Serialize;
 

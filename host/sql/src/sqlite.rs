@@ -1,4 +1,4 @@
-//! SQLite's dialect, with what the parser's own one lacks.
+//! SQLite's dialect, with operators that the parser lacks.
 
 use std::any::TypeId;
 
@@ -97,7 +97,7 @@ impl Dialect for Sqlite {
     }
 }
 
-/// The operator at this place, if it is one that the parser does not know, and how many words it has.
+/// The operator at this position and its number of words, if the parser does not know it.
 fn operator(parser: &Parser) -> Option<(usize, &'static str)> {
     const SIMPLE: [(&str, &str); 3] = [
         ("GLOB", "NOT GLOB"),
@@ -148,7 +148,7 @@ fn keyword(parser: &Parser, nth: usize) -> Option<Keyword> {
     }
 }
 
-/// Takes `[NOT] MATERIALIZED` out between AS and a bracket: advice to the planner that the parser does not know here.
+/// Removes `[NOT] MATERIALIZED` between AS and a bracket: a planner hint that the parser does not know here.
 pub(super) fn without_materialized(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let words: Vec<(usize, &Token)> = tokens
         .iter()

@@ -1,8 +1,8 @@
 //! The text forms of values, the same in JSON, CSV and the statistics of a catalog.
 //!
-//! Dates and times are ISO 8601. A year outside of 0 to 9999 has a sign and at least four digits, and the year before
-//! 1 is 0: `-0043-03-15` is the 15th of March of 44 BC. A fraction of a second has six digits or is absent. The code is
-//! its own because date libraries stop at the year 9999 or near it, and allocate.
+//! Dates and times are ISO 8601. A year outside of 0 to 9999 has a sign and at least four digits, and the year before 1
+//! is 0: `-0043-03-15` is 15 March 44 BC. A fraction of a second has six digits or is absent. Date libraries stop near
+//! the year 9999, and allocate.
 
 use std::fmt;
 
@@ -10,16 +10,16 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 
 const DAY_MICROS: i64 = 86_400_000_000;
 
-/// Bytes that the longest date and time takes, with room to spare.
+/// More bytes than the longest timestamp.
 const LONGEST: usize = 48;
 
-/// A short text on the stack.
-pub struct Short {
+/// Short ASCII text on the stack.
+pub struct ShortText {
     bytes: [u8; LONGEST],
     length: usize,
 }
 
-impl Short {
+impl ShortText {
     fn new() -> Self {
         Self {
             bytes: [0; LONGEST],
@@ -45,12 +45,12 @@ impl Short {
         }
     }
 
-    /// What was written; ASCII only.
+    /// The text as bytes.
     pub fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..self.length).unwrap_or_default()
     }
 
-    /// What was written.
+    /// The text.
     pub fn as_str(&self) -> &str {
         str::from_utf8(self.as_bytes()).unwrap_or_default()
     }
@@ -82,29 +82,29 @@ impl Short {
     }
 }
 
-impl fmt::Display for Short {
+impl fmt::Display for ShortText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
 /// `2024-02-29`, from days since 1970-01-01.
-pub fn date(days: i32) -> Short {
-    let mut text = Short::new();
+pub fn date(days: i32) -> ShortText {
+    let mut text = ShortText::new();
     text.date(i64::from(days));
     text
 }
 
 /// `17:45:00.250000`, from microseconds since midnight.
-pub fn time(micros: u64) -> Short {
-    let mut text = Short::new();
+pub fn time(micros: u64) -> ShortText {
+    let mut text = ShortText::new();
     text.time(micros);
     text
 }
 
 /// `2024-02-29T17:45:00`, from microseconds since 1970-01-01T00:00:00, with `Z` behind it when it is in UTC.
-pub fn timestamp(micros: i64, utc: bool) -> Short {
-    let mut text = Short::new();
+pub fn timestamp(micros: i64, utc: bool) -> ShortText {
+    let mut text = ShortText::new();
     text.date(micros.div_euclid(DAY_MICROS));
     text.push(b'T');
     text.time(micros.rem_euclid(DAY_MICROS).unsigned_abs());
@@ -114,8 +114,8 @@ pub fn timestamp(micros: i64, utc: bool) -> Short {
     text
 }
 
-/// Year, month and day of the proleptic Gregorian calendar. Counts from the 1st of March of the year 0, so that the
-/// leap day is a year's last: 400 years have 146,097 days, and the months from March on repeat a pattern of 153 days.
+/// Year, month and day of the proleptic Gregorian calendar. Counts from 1 March of the year 0, so that the leap day is
+/// the last of a year: 400 years have 146,097 days, and the months from March on repeat a pattern of 153 days.
 fn civil(days: i64) -> (i64, u64, u64) {
     let days = days + 719_468;
     let era = days.div_euclid(146_097);
@@ -133,7 +133,7 @@ fn civil(days: i64) -> (i64, u64, u64) {
     (year, month, day)
 }
 
-/// What a number that is none is called.
+/// The name of NaN or an infinity.
 pub fn special(number: f64) -> Option<&'static str> {
     if number.is_nan() {
         Some("NaN")
@@ -157,7 +157,7 @@ pub(super) fn push_base64(bytes: &[u8], out: &mut Vec<u8>) {
     out.truncate(start + written);
 }
 
-/// Bytes as base64 with padding.
+/// Encodes bytes as base64 with padding.
 pub(super) fn base64(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dates_far_away_have_a_sign() {
+    fn year_outside_of_0_to_9999_has_a_sign() {
         let year = |days: i32| date(days).as_str().to_owned();
         assert_eq!(year(0), "1970-01-01");
         assert_eq!(year(-719_528), "0000-01-01");
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_of_the_range_can_be_written() {
+    fn extreme_values_have_a_text() {
         assert_eq!(
             timestamp(i64::MAX, true).as_str(),
             "+294247-01-10T04:00:54.775807Z"

@@ -1,8 +1,8 @@
-//! The walk over a parsed statement: every node is known to be harmless, or the statement is refused.
+//! The walk over a parsed statement: it accepts known nodes and refuses all others.
 //!
-//! Structs are taken apart field by field and enums by allow-list, so that a node which a newer parser adds is a
-//! compile error or a refusal, never a hole. On the way tables, functions and literals are rewritten to forms that
-//! mean one thing only, whatever the session's settings are.
+//! It destructures structs field by field and matches enums by allow-list, so that a new node of the parser is a
+//! compile error or a refusal. It rewrites tables, functions and literals to forms that mean the same with any session
+//! settings.
 
 mod call;
 mod expr;
@@ -24,27 +24,27 @@ use super::{guard::Scope, lexical::Source, names::Found, rules::Rules};
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_plugin_api::Dialect;
 
-/// PostgreSQL cuts longer names, so that two of them may be one.
+/// PostgreSQL truncates longer names, so that two of them may be equal.
 const MAX_IDENTIFIER_BYTES: usize = 63;
 
-/// What a walk carries and what it found out.
+/// The state and the results of a walk.
 pub(super) struct Walk<'a> {
     scope: &'a Scope,
     rules: &'static Rules,
     source: &'a Source<'a>,
-    /// Names of the CTEs that are in scope at this point, folded, with what they weigh.
+    /// Folded names of the CTEs in scope, with their weights.
     ctes: Vec<(String, usize)>,
-    /// What the names of the statement stand for.
+    /// The weights of the statement.
     weights: weight::Weights,
-    /// Expressions that are around this point.
+    /// Depth of the current expression.
     depth: usize,
-    /// Tables in the order of their mention; may repeat.
+    /// Tables in the order of their mention, with duplicates.
     pub tables: Vec<Found<'a>>,
     /// Schemas of functions, types and operators that must be among the datasource's function schemas.
     pub schemas: Vec<Ident>,
-    /// Whether the number of rows may differ from one execution to the next on the same data.
+    /// Whether the number of rows may differ between executions on the same data.
     pub volatile: bool,
-    /// Functions in FROM: folded alias, and the columns that it surely has.
+    /// Functions in FROM: folded alias, and the columns that it certainly has.
     row_sources: Vec<(String, HashSet<String>)>,
     /// Uses of `qualifier.column`.
     attributes: Vec<(Ident, Ident)>,
@@ -92,7 +92,7 @@ impl<'a> Walk<'a> {
         Error::new(code, message).with_position(self.source.position(at))
     }
 
-    /// The refusal of something that the guard does not know to be harmless.
+    /// The refusal of an unknown construct.
     fn unsupported(&self, what: impl Display, at: Location) -> Error {
         self.error(
             Code::SqlNotSupported,
@@ -114,7 +114,7 @@ impl<'a> Walk<'a> {
         self.none(nodes.first(), what)
     }
 
-    /// Checks a name: written with a quote of the dialect, or a plain word; and printed as it was read.
+    /// Checks a name: a plain word, or quoted as in the dialect; and the printed form must parse to the same name.
     fn ident(&self, ident: &Ident) -> Result<()> {
         let Ident {
             value,
@@ -140,7 +140,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// A name that the statement gives; SQLite and SQL Server take a string there, which is made a name.
+    /// Checks a name that the statement defines. SQLite and SQL Server allow a string there, which becomes a name.
     fn alias(&self, ident: &mut Ident) -> Result<()> {
         if ident.quote_style == Some('\'') && !self.is(Dialect::Postgresql) {
             ident.quote_style = Some(self.rules.quote());
@@ -152,7 +152,7 @@ impl<'a> Walk<'a> {
         idents.iter().try_for_each(|ident| self.ident(ident))
     }
 
-    /// The parts of a name, each checked.
+    /// Checks and returns the parts of a name.
     fn parts<'n>(&self, name: &'n ObjectName) -> Result<Vec<&'n Ident>> {
         let mut parts = Vec::with_capacity(name.0.len());
         for part in &name.0 {
@@ -175,7 +175,7 @@ impl<'a> Walk<'a> {
         self.rules.fold(&ident.value, ident.quote_style.is_some())
     }
 
-    /// A name as the engine stores it, quoted.
+    /// The quoted form of a stored name.
     fn stored(&self, name: &str, at: Location) -> Result<Ident> {
         let ident = Ident::with_quote(self.rules.quote(), name);
         if prints_exactly(name, self.rules.quote()) {
@@ -185,8 +185,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Checks the schema of a function, type or operator: the engine's own, or one to be compared with the
-    /// datasource's list once it is known. True for the engine's own.
+    /// Checks the schema of a function, type or operator: the engine's own, or one to compare with the datasource's
+    /// list later. True for the engine's own.
     fn schema(&mut self, schema: &Ident) -> bool {
         if self.is(Dialect::Postgresql) && self.fold(schema) == "pg_catalog" {
             return true;
@@ -223,7 +223,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Whether a name needs no quotes anywhere. It may be a keyword: then the statement did not mean a name.
+/// Whether a name never needs quotes. A keyword counts: then the statement does not mean a name.
 fn is_word(value: &str) -> bool {
     let mut characters = value.chars();
     let first = characters
@@ -233,8 +233,8 @@ fn is_word(value: &str) -> bool {
         && characters.all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '$') || !c.is_ascii())
 }
 
-/// Whether the serialiser writes this value between these quotes so that it is read back as it is. It leaves a
-/// quote alone that follows a backslash or another quote, because it cannot know whether that is an escape.
+/// Whether the serializer prints this value so that it parses to the same value. It does not double a quote that
+/// follows a backslash or another quote, which may be an escape.
 fn prints_exactly(value: &str, quote: char) -> bool {
     if quote == '[' {
         return !value.contains(['[', ']']);

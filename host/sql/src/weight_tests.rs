@@ -11,20 +11,20 @@ const DIALECTS: [Dialect; 4] = [
     Dialect::Datafusion,
 ];
 
-fn in_each(sql: &str) -> impl Iterator<Item = (Dialect, Result<Guarded>)> {
+fn in_each_dialect(sql: &str) -> impl Iterator<Item = (Dialect, Result<Guarded>)> {
     DIALECTS
         .map(|dialect| (dialect, guard(sql, &shop(dialect))))
         .into_iter()
 }
 
 fn passes(sql: &str) {
-    for (dialect, guarded) in in_each(sql) {
+    for (dialect, guarded) in in_each_dialect(sql) {
         assert!(guarded.is_ok(), "{dialect:?}: {guarded:?}");
     }
 }
 
 fn refused(sql: &str, why: &str) {
-    for (dialect, guarded) in in_each(sql) {
+    for (dialect, guarded) in in_each_dialect(sql) {
         let error = guarded.expect_err(&format!("{dialect:?}"));
         assert_eq!(error.code(), Code::SqlNotSupported, "{dialect:?}: {error}");
         assert!(error.message().contains(why), "{dialect:?}: {error}");

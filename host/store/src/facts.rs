@@ -1,4 +1,4 @@
-//! Facts about the store itself, and its workspaces.
+//! Facts about the store (a table of names and values), and its workspaces.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::{Store, WorkspaceNames, new_id, now};
 use mindhost_base::{error::Result, locks};
 
 impl Store {
-    /// A stored fact.
+    /// The value of a fact, if it is stored.
     pub async fn fact(&self, name: &str) -> Result<Option<Vec<u8>>> {
         Ok(
             sqlx::query_scalar("SELECT value FROM host_facts WHERE name = $1")
@@ -18,7 +18,7 @@ impl Store {
         )
     }
 
-    /// Stores a fact unless there is one of that name, and returns the one that is stored now.
+    /// Stores a fact unless the name exists. Returns the stored value.
     pub async fn add_fact(&self, name: &str, value: &[u8]) -> Result<Vec<u8>> {
         let added = sqlx::query(
             "INSERT INTO host_facts (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING",
@@ -32,18 +32,18 @@ impl Store {
         )
     }
 
-    /// The id of the workspace of that name, which is made if there is none.
+    /// The id of a workspace, which is created if the name does not exist.
     pub async fn ensure_workspace(&self, name: &str) -> Result<String> {
-        let made = sqlx::query(
+        let insert = sqlx::query(
             "INSERT INTO workspaces (id, name, created_at) VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING",
         );
-        self.record(made.bind(new_id()).bind(name).bind(now()))
+        self.record(insert.bind(new_id()).bind(name).bind(now()))
             .await?;
         let id = self.workspace_id(name).await?;
-        id.ok_or_else(|| mindhost_base::Error::internal("a workspace is gone that was just made"))
+        id.ok_or_else(|| mindhost_base::Error::internal("a new workspace disappeared"))
     }
 
-    /// The id of the workspace of that name, if there is one.
+    /// The id of a workspace, if the name exists.
     pub async fn workspace_id(&self, name: &str) -> Result<Option<String>> {
         Ok(
             sqlx::query_scalar("SELECT id FROM workspaces WHERE name = $1")
@@ -53,7 +53,7 @@ impl Store {
         )
     }
 
-    /// What a workspace is called. Asks once for each.
+    /// The names of a workspace, which are queried once.
     pub async fn workspace(&self, id: &str) -> Result<Arc<WorkspaceNames>> {
         let known = locks::read(&self.workspaces).get(id).cloned();
         if let Some(names) = known {
@@ -73,7 +73,7 @@ impl Store {
         Ok(names)
     }
 
-    /// How many workspaces there are.
+    /// The number of workspaces.
     pub async fn workspace_count(&self) -> Result<i64> {
         Ok(sqlx::query_scalar("SELECT count(*) FROM workspaces")
             .fetch_one(self.pool())

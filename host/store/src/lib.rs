@@ -1,16 +1,17 @@
-//! The store: one pool over SQLite or PostgreSQL.
+//! The store: one connection pool over SQLite or PostgreSQL, with migrations, quotas and a read cache. It never queries
+//! the tables of another crate, except to count them.
 //!
-//! Queries are plain SQL that both understand, with `$1` placeholders; each part of the host keeps its own in
-//! `<part>/store.rs`. Ids are UUIDs as text, times microseconds since 1970, JSON text, truth values 0 and 1: the
-//! few types that travel through both drivers unchanged.
+//! Queries are plain SQL that both databases understand, with `$1` placeholders; each service has its own in
+//! `<service>/store.rs`. Both drivers pass only a few types unchanged, so ids are UUIDs as text, times are microseconds
+//! since 1970, JSON is text, and booleans are 0 and 1.
 
+mod cache;
 mod facts;
 mod migrations;
 mod open;
-mod remembered;
-mod room;
-mod space;
+mod quotas;
 pub mod testing;
+mod vacuum;
 
 use std::{
     collections::HashMap,
@@ -32,17 +33,17 @@ use tokio::{
 use uuid::Uuid;
 
 use self::{
-    remembered::{Changes, Changing},
-    room::Bounds,
+    cache::{ChangeCounter, ChangeGuard},
+    quotas::Quotas,
 };
 use mindhost_base::error::{Error, Result};
 
-pub use open::{Migrations, OpenError};
-pub use remembered::Remembered;
-pub use room::{Added, Counted, ROW_BYTES, count};
+pub use cache::ReadCache;
+pub use open::{OpenError, SchemaState};
+pub use quotas::{ROW_BYTES, ResourceKind, StoredBytes, count};
 pub use sqlx::{Row, any::AnyRow};
 
-/// The workspace that the first start makes.
+/// The workspace that the first start creates.
 pub const DEFAULT_WORKSPACE: &str = "default";
 
 /// Which database is behind the store.
@@ -50,58 +51,58 @@ pub const DEFAULT_WORKSPACE: &str = "default";
 pub enum Backend {
     /// A file in the data directory.
     Sqlite,
-    /// A server, perhaps shared by several hosts.
+    /// A server, which several hosts may share.
     Postgres,
 }
 
-/// A handle on the store; cheap to clone.
+/// A handle to the store; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Store {
     pool: AnyPool,
     backend: Backend,
     /// Names of workspaces by id; they never change.
     workspaces: Arc<RwLock<HashMap<String, Arc<WorkspaceNames>>>>,
-    changes: Changes,
-    bounds: Arc<Bounds>,
-    /// Who writes to SQLite does so in turn: it has one writer at a time, and knows no order among those that wait.
-    turn: Arc<Mutex<()>>,
-    patience: Duration,
+    changes: ChangeCounter,
+    quotas: Arc<Quotas>,
+    /// Queues the writers of SQLite, which has one writer at a time and does not serve them in order.
+    writer: Arc<Mutex<()>>,
+    write_timeout: Duration,
 }
 
-/// What a workspace is called.
+/// The names of a workspace.
 #[derive(Debug)]
 pub struct WorkspaceNames {
     /// Its name.
     pub name: String,
-    /// Its directory below `files/` in the data directory: its name, unless a deleted workspace had that before.
+    /// Its directory below `files/` in the data directory. Differs from the name if a deleted workspace used that.
     pub folder: String,
 }
 
-/// The connections of a store.
+/// The state of the connection pool.
 #[derive(Clone, Copy, Debug)]
 pub struct Connections {
-    /// That there are.
+    /// Open connections.
     pub open: u64,
-    /// Of those, that nobody uses.
+    /// Open connections that are not in use.
     pub idle: u64,
-    /// That there may be.
+    /// Open connections at most.
     pub limit: u64,
 }
 
-/// A transaction that may write. Rolled back when dropped.
+/// A transaction that may write. Rolls back when dropped.
 #[derive(Debug)]
 pub struct Tx {
     transaction: Transaction<'static, Any>,
-    /// Ends after the transaction.
-    _changing: Option<Changing>,
-    _turn: Option<OwnedMutexGuard<()>>,
+    /// Dropped after the transaction.
+    _change: Option<ChangeGuard>,
+    _writer: Option<OwnedMutexGuard<()>>,
 }
 
 impl Tx {
-    /// Makes what was written last.
+    /// Commits the transaction.
     ///
     /// # Errors
-    /// When the store fails; nothing was written then.
+    /// When the store fails; then nothing is written.
     pub async fn commit(self) -> sqlx::Result<()> {
         self.transaction.commit().await
     }
@@ -122,12 +123,12 @@ impl DerefMut for Tx {
 }
 
 impl Store {
-    /// For single statements that read, or that write records; see [`Self::change`] for others.
+    /// The pool, for single statements that read. [`Self::change`] and [`Self::record`] write.
     pub fn pool(&self) -> &AnyPool {
         &self.pool
     }
 
-    /// Its connections.
+    /// The state of the connection pool, for metrics.
     pub fn connections(&self) -> Connections {
         Connections {
             open: u64::from(self.pool.size()),
@@ -136,25 +137,25 @@ impl Store {
         }
     }
 
-    /// Which database it is.
+    /// The database behind the store.
     pub fn backend(&self) -> Backend {
         self.backend
     }
 
-    /// A transaction that may change anything. Nothing that was read before it ends is remembered after it.
+    /// Begins a transaction that may change anything. Its end invalidates every [`ReadCache`].
     ///
-    /// On SQLite it takes the write lock at once: one that started by reading and then wrote would fail when another
-    /// wrote in between.
+    /// On SQLite it takes the write lock at once: a transaction that reads first fails when it writes after another
+    /// writer.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn begin(&self) -> Result<Tx> {
-        let changing = self.changes.begin();
-        self.transaction(Some(changing)).await
+        let change = self.changes.begin();
+        self.transaction(Some(change)).await
     }
 
-    /// As [`Self::begin`], for records of what was asked and done: responses, conversations, notes, sums. Nothing of
-    /// them is ever [`Remembered`].
+    /// As [`Self::begin`], for records of requests: responses, conversations, audit entries, usage. A [`ReadCache`]
+    /// never holds them, so it stays valid.
     ///
     /// # Errors
     /// When the store fails.
@@ -162,7 +163,7 @@ impl Store {
         self.transaction(None).await
     }
 
-    /// One statement that may change anything, as in a transaction of its own.
+    /// Runs one statement that may change anything, as [`Self::begin`] does.
     ///
     /// # Errors
     /// When the statement fails.
@@ -170,11 +171,11 @@ impl Store {
         &self,
         statement: Query<'_, Any, AnyArguments>,
     ) -> sqlx::Result<AnyQueryResult> {
-        let _changing = self.changes.begin();
+        let _change = self.changes.begin();
         self.record(statement).await
     }
 
-    /// One statement that writes records, as in a transaction of [`Self::begin_records`].
+    /// Runs one statement that writes records, as [`Self::begin_records`] does.
     ///
     /// # Errors
     /// When the statement fails.
@@ -182,70 +183,70 @@ impl Store {
         &self,
         statement: Query<'_, Any, AnyArguments>,
     ) -> sqlx::Result<AnyQueryResult> {
-        let _turn = self.turn().await?;
+        let _writer = self.lock_writer().await?;
         statement.execute(&self.pool).await
     }
 
-    async fn transaction(&self, changing: Option<Changing>) -> Result<Tx> {
-        // First the turn, then a connection: who waits for its turn keeps no connection from those that read.
-        let turn = self.turn().await?;
+    async fn transaction(&self, change: Option<ChangeGuard>) -> Result<Tx> {
+        // Lock first, then take a connection: a writer that waits must not hold a connection that a reader could use.
+        let writer = self.lock_writer().await?;
         let transaction = match self.backend {
             Backend::Sqlite => self.pool.begin_with("BEGIN IMMEDIATE").await?,
             Backend::Postgres => self.pool.begin().await?,
         };
         Ok(Tx {
             transaction,
-            _changing: changing,
-            _turn: turn,
+            _change: change,
+            _writer: writer,
         })
     }
 
-    /// The turn to write, in the order of asking; PostgreSQL has many writers.
-    async fn turn(&self) -> sqlx::Result<Option<OwnedMutexGuard<()>>> {
+    /// The writer lock of SQLite, first come, first served. None for PostgreSQL, which has many writers.
+    async fn lock_writer(&self) -> sqlx::Result<Option<OwnedMutexGuard<()>>> {
         if self.backend == Backend::Postgres {
             return Ok(None);
         }
-        let turn = timeout(self.patience, self.turn.clone().lock_owned()).await;
-        turn.map(Some).map_err(|_| sqlx::Error::PoolTimedOut)
+        let writer = timeout(self.write_timeout, self.writer.clone().lock_owned()).await;
+        writer.map(Some).map_err(|_| sqlx::Error::PoolTimedOut)
     }
 
-    /// How long who writes may wait for a turn or a connection.
-    pub fn patience(&self) -> Duration {
-        self.patience
+    /// How long a writer waits for the writer lock, and again for a connection.
+    pub fn write_timeout(&self) -> Duration {
+        self.write_timeout
     }
 
-    /// Proves that the store answers.
+    /// Runs an empty query, for readiness checks.
     pub async fn ping(&self) -> Result<()> {
         sqlx::query("SELECT 1").execute(&self.pool).await?;
         Ok(())
     }
 
-    /// Ends all connections, waiting for those in use.
+    /// Closes all connections after their current use.
     pub async fn close(&self) {
         self.pool.close().await;
     }
 }
 
-/// Whether a statement failed because a row with that name or key exists.
+/// Whether a statement violated a unique constraint: a row with that name or key exists.
 pub fn is_taken(error: &sqlx::Error) -> bool {
     error
         .as_database_error()
         .is_some_and(|error| error.is_unique_violation())
 }
 
-/// Whether a statement failed because another row refers to this one, or this one to none.
+/// Whether a statement violated a foreign key: another row refers to this one, or this one to a missing row.
 pub fn is_referenced(error: &sqlx::Error) -> bool {
     error
         .as_database_error()
         .is_some_and(|error| error.is_foreign_key_violation())
 }
 
-/// A new id; later ones sort after earlier ones.
+/// A new id (UUIDv7); later ids sort after earlier ones.
 pub fn new_id() -> String {
     Uuid::now_v7().to_string()
 }
 
-/// Sorts behind all ids that were made before a time, and before those made since.
+/// A prefix that sorts between the ids from before a time and those from then on.
 pub fn first_id_of(time: jiff::Timestamp) -> String {
     let millis = u64::try_from(time.as_millisecond()).unwrap_or(0);
     format!("{:08x}-{:04x}", millis >> 16, millis & 0xffff)
@@ -256,12 +257,12 @@ pub fn now() -> i64 {
     jiff::Timestamp::now().as_microsecond()
 }
 
-/// A stored time, to show.
+/// Converts a stored time.
 pub fn timestamp(micros: i64) -> jiff::Timestamp {
     jiff::Timestamp::from_microsecond(micros).unwrap_or_default()
 }
 
-/// Values that go into one statement; far below the limits of both databases on placeholders.
+/// Values per statement; far below the placeholder limits of both databases.
 pub const CHUNK: usize = 500;
 
 /// `$first, $first+1, …`
@@ -281,7 +282,7 @@ pub fn rows_of_placeholders(rows: usize, columns: usize) -> String {
     (0..rows).map(row).collect::<Vec<_>>().join(", ")
 }
 
-/// Rows in groups of 32, 16, 8, 4, 2 and 1, so that few statements are prepared however many rows come at a time.
+/// Splits rows into groups of 32, 16, 8, 4, 2 and 1, so that any number of rows needs only six prepared statements.
 pub fn groups<T>(mut rows: &[T]) -> impl Iterator<Item = &[T]> {
     std::iter::from_fn(move || {
         let size = rows.len().checked_ilog2()?.min(5);
@@ -291,12 +292,12 @@ pub fn groups<T>(mut rows: &[T]) -> impl Iterator<Item = &[T]> {
     })
 }
 
-/// Reads a JSON column.
+/// Parses a JSON column.
 pub fn json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T> {
     serde_json::from_str(text).map_err(Error::internal)
 }
 
-/// Writes a JSON column.
+/// Serializes a value for a JSON column.
 pub fn to_json(value: &impl serde::Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(Error::internal)
 }

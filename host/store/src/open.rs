@@ -9,55 +9,54 @@ use sqlx::{
     postgres::PgConnectOptions,
 };
 
-use super::{Backend, Store, migrations, remembered::Changes, room::Bounds};
+use super::{Backend, Store, cache::ChangeCounter, migrations, quotas::Quotas};
 use mindhost_base::config::{self, Config, Synchronous};
 
-/// What the journal of SQLite may keep of the disk between two times.
+/// Size to which SQLite truncates its write-ahead log.
 const WAL_BYTES: u32 = 64 << 20;
 
-/// What need not be escaped in the path of a URL.
+/// Characters to escape in the path of a URL.
 const PATH: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'/')
     .remove(b'.')
     .remove(b'-')
     .remove(b'_');
 
-/// Why the store cannot be used. Never holds the password of its URL.
+/// Why the store cannot be opened. Never contains the password of its URL.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The file of the store cannot be made.
-    #[error("the store {path} cannot be made: {source}; check the rights on its directory")]
+    /// The file of the store cannot be created.
+    #[error("cannot create the store {path}: {source}; check the permissions of its directory")]
     File {
         /// The file.
         path: String,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// The URL is of another kind.
+    /// The URL has another scheme.
     #[error("database_url must begin with postgres:// or be empty (SQLite in the data directory)")]
     Url,
-    /// The database refuses or does not answer.
-    #[error("the store cannot be opened: {0}; check database_url and that the server runs")]
+    /// The database refuses the connection or does not answer.
+    #[error("cannot open the store: {0}; check database_url and that the server runs")]
     Connect(#[source] sqlx::Error),
-    /// The tables cannot be brought up to date.
-    #[error("the store cannot be migrated: {0}")]
+    /// A migration failed.
+    #[error("cannot migrate the store: {0}")]
     Migrate(#[from] sqlx::migrate::MigrateError),
 }
 
-/// How the tables of a store compare with what this program needs.
+/// How the schema of a store compares with that of this program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Migrations {
-    /// `serve` will bring them up to date.
+pub enum SchemaState {
+    /// Migrations are missing; `serve` runs them.
     Behind,
-    /// As they should be.
+    /// All migrations have run.
     UpToDate,
-    /// A later version of the program made them.
+    /// A later version of the program has migrated the store.
     Ahead,
 }
 
 impl Store {
-    /// Host and port of the database server that a URL names, as its driver understands the URL; none for a socket in
-    /// the file system.
+    /// Host and port of the database server in a URL, as its driver reads it; none for a Unix socket.
     pub fn server(url: &str) -> Option<(String, u16)> {
         let options: PgConnectOptions = url.parse().ok()?;
         let host = options.get_host().trim_matches(['[', ']']);
@@ -65,10 +64,10 @@ impl Store {
         (!is_socket).then(|| (host.to_owned(), options.get_port()))
     }
 
-    /// Opens the store that the settings name, without touching its tables.
+    /// Opens the store of the settings. Does not change its tables.
     ///
     /// # Errors
-    /// When it cannot be reached or made.
+    /// When the store cannot be created or reached.
     pub async fn open(config: &Config) -> Result<Self, OpenError> {
         install_default_drivers();
         let (url, backend) = match config.database_url.get() {
@@ -78,16 +77,16 @@ impl Store {
             }
             Some(_) => return Err(OpenError::Url),
         };
-        let set_up: Arc<str> = set_up(backend, &config.store).into();
+        let setup: Arc<str> = session_setup(backend, &config.store).into();
         let pool = AnyPoolOptions::new()
-            // A file does not go away as a server does, and asking costs as much as a query.
+            // A file does not disconnect, and the test costs as much as a query.
             .test_before_acquire(backend == Backend::Postgres)
             .max_connections(config.store.max_connections)
             .acquire_timeout(config.store.acquire_timeout)
             .after_connect(move |connection, _| {
-                let set_up = set_up.clone();
+                let setup = setup.clone();
                 Box::pin(async move {
-                    connection.execute(AssertSqlSafe(set_up)).await?;
+                    connection.execute(AssertSqlSafe(setup)).await?;
                     Ok(())
                 })
             })
@@ -98,54 +97,54 @@ impl Store {
             pool,
             backend,
             workspaces: Arc::default(),
-            changes: Changes::default(),
-            bounds: Bounds::of(
+            changes: ChangeCounter::default(),
+            quotas: Quotas::of(
                 config,
                 (backend == Backend::Sqlite).then(|| config.data_dir.clone()),
             ),
-            turn: Arc::default(),
-            patience: config.store.acquire_timeout,
+            writer: Arc::default(),
+            write_timeout: config.store.acquire_timeout,
         })
     }
 
-    /// How the tables compare with what this program needs. Changes nothing.
+    /// Compares the schema with that of this program. Changes nothing.
     ///
     /// # Errors
     /// When the store does not answer.
-    pub async fn migrations(&self) -> mindhost_base::Result<Migrations> {
+    pub async fn schema_state(&self) -> mindhost_base::Result<SchemaState> {
         let sql = "SELECT max(version) FROM _sqlx_migrations";
         let newest: Option<i64> = match sqlx::query_scalar(sql).fetch_one(self.pool()).await {
             Ok(newest) => newest,
-            // No such table: nothing was ever migrated.
+            // No such table: no migration has run.
             Err(sqlx::Error::Database(_)) => None,
             Err(error) => return Err(error.into()),
         };
         Ok(match newest.unwrap_or(0).cmp(&migrations::newest()) {
-            Ordering::Less => Migrations::Behind,
-            Ordering::Equal => Migrations::UpToDate,
-            Ordering::Greater => Migrations::Ahead,
+            Ordering::Less => SchemaState::Behind,
+            Ordering::Equal => SchemaState::UpToDate,
+            Ordering::Greater => SchemaState::Ahead,
         })
     }
 
-    /// Brings the tables up to date. Several hosts may do so at once: one does, the others wait.
+    /// Runs the missing migrations. If several hosts do so at once, one runs them and the others wait.
     ///
     /// # Errors
-    /// When a migration fails or the store is newer than this program.
+    /// When a migration fails, or the store is newer than this program.
     pub async fn migrate(&self) -> Result<(), OpenError> {
         let migrator = migrations::migrator(self.backend, migrations::newest());
         migrator.run(&self.pool).await?;
-        if let Err(error) = self.let_space_go().await {
+        if let Err(error) = self.enable_vacuum().await {
             let cause = std::error::Error::source(&error);
             tracing::warn!(
                 ?cause,
-                "the store cannot be written anew: what is deleted from it stays in its file"
+                "the store cannot be rewritten, so its file will not shrink"
             );
         }
         Ok(())
     }
 }
 
-/// The file is made here and not by SQLite, so that nobody else can read it, not even for a moment.
+/// The URL of the SQLite file. Creates the file with mode 0600, because SQLite would create it readable for others.
 fn sqlite_url(data_dir: &Path) -> Result<String, OpenError> {
     let path = data_dir.join("mindhost.db");
     let failed = |source| OpenError::File {
@@ -164,8 +163,8 @@ fn sqlite_url(data_dir: &Path) -> Result<String, OpenError> {
     Ok(format!("sqlite://{escaped}"))
 }
 
-/// What each connection begins with. Of SQLite, that a file gives back what is deleted comes before it has a page.
-fn set_up(backend: Backend, settings: &config::Store) -> String {
+/// The statements that set up each connection. For SQLite, `auto_vacuum` must come before the file has a page.
+fn session_setup(backend: Backend, settings: &config::Store) -> String {
     if backend == Backend::Postgres {
         return "SET TIME ZONE 'UTC'".to_owned();
     }
@@ -173,10 +172,10 @@ fn set_up(backend: Backend, settings: &config::Store) -> String {
         Synchronous::Normal => "NORMAL",
         Synchronous::Full => "FULL",
     };
-    let patience = settings.acquire_timeout.as_millis().min(i32::MAX as u128);
+    let busy_timeout = settings.acquire_timeout.as_millis().min(i32::MAX as u128);
     format!(
         "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous}; \
-         PRAGMA foreign_keys = ON; PRAGMA busy_timeout = {patience}; PRAGMA trusted_schema = OFF; \
+         PRAGMA foreign_keys = ON; PRAGMA busy_timeout = {busy_timeout}; PRAGMA trusted_schema = OFF; \
          PRAGMA journal_size_limit = {WAL_BYTES};"
     )
 }
@@ -187,16 +186,16 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[tokio::test]
-    async fn the_file_is_private_and_migrating_twice_changes_nothing() {
+    async fn file_is_private_and_second_migration_changes_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let data_dir = dir.path().join("data with spaces & ümläuts");
         let vars = [("MINDHOST_DATA_DIR", data_dir.to_str().unwrap())];
         let config = Config::from_env(vars.map(|(n, v)| (n.to_owned(), v.to_owned()))).unwrap();
         let store = Store::open(&config).await.unwrap();
-        assert_eq!(store.migrations().await.unwrap(), Migrations::Behind);
+        assert_eq!(store.schema_state().await.unwrap(), SchemaState::Behind);
         store.migrate().await.unwrap();
         store.migrate().await.unwrap();
-        assert_eq!(store.migrations().await.unwrap(), Migrations::UpToDate);
+        assert_eq!(store.schema_state().await.unwrap(), SchemaState::UpToDate);
         store.ping().await.unwrap();
         let mode = std::fs::metadata(data_dir.join("mindhost.db"))
             .unwrap()

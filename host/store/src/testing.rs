@@ -1,18 +1,18 @@
-//! A store for the tests of the crates above, which cannot share what is compiled for tests alone.
+//! A store for tests. Not behind `cfg(test)`, because the tests of other crates use it.
 
 #![allow(
     clippy::unwrap_used,
-    reason = "a fixture that cannot do its work fails the test with the reason"
+    reason = "a fixture that fails makes the test fail with the reason"
 )]
 
 use mindhost_base::config::Config;
 
 use crate::{DEFAULT_WORKSPACE, Store, migrations::migrator};
 
-/// An empty store on SQLite, with the id of its workspace. The directory is deleted when the first field is dropped.
+/// An empty SQLite store and the id of its workspace. Dropping the first field deletes the directory.
 ///
 /// # Panics
-/// When the directory or the store cannot be made.
+/// When the directory or the store cannot be created.
 pub async fn temporary() -> (tempfile::TempDir, Store, String) {
     let dir = tempfile::tempdir().unwrap();
     let var = (
@@ -26,7 +26,7 @@ pub async fn temporary() -> (tempfile::TempDir, Store, String) {
     (dir, store, workspace)
 }
 
-/// Makes the tables of an earlier version.
+/// Migrates to an earlier version.
 ///
 /// # Panics
 /// When a migration fails.

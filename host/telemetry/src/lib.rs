@@ -1,4 +1,5 @@
-//! Log lines: for people or for machines, each with the id of the request that it belongs to. And traces.
+//! Log lines on standard error, and traces to an OpenTelemetry collector. It never writes to standard output and never
+//! waits for the collector.
 
 pub mod traces;
 
@@ -18,31 +19,31 @@ use tracing_subscriber::{
 pub use self::traces::Traces;
 use mindhost_base::config::{Log, LogFormat, Telemetry};
 
-/// Why logging cannot begin.
+/// Why logging cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    /// The setting is no filter.
+    /// `log.level` is not a filter.
     #[error("log.level: {0}; use a level such as \"info\" or \"info,mindhost=debug\"")]
     Level(#[from] ParseError),
-    /// The setting is no collector.
+    /// `telemetry.otlp_endpoint` is not a collector.
     #[error(transparent)]
     Endpoint(#[from] traces::EndpointError),
-    /// Somebody logs already in this process.
+    /// The process has a logger already.
     #[error(transparent)]
     Started(#[from] TryInitError),
 }
 
-/// Starts logging to standard error, and sending spans where they are wanted; what is returned must be ended. Standard
-/// output belongs to the commands. Needs a tokio runtime.
+/// Starts logging to standard error and, if the settings name a collector, sending spans. Call [`Traces::shut_down`] at
+/// the end. Standard output belongs to the commands. Needs a tokio runtime.
 ///
 /// # Errors
-/// When `log.level` is no filter or `telemetry.otlp_endpoint` no collector.
+/// When `log.level` is not a filter or `telemetry.otlp_endpoint` not a collector.
 pub fn start(log: &Log, telemetry: &Telemetry) -> Result<Option<Traces>, LogError> {
     let filter = EnvFilter::builder().parse(filter(&log.level))?;
     let traces = Traces::start(telemetry)?;
     match &traces {
-        None => registry().with(filter).with(lines(log)).try_init(),
-        // The spans that are sent are not those that the lines name, so each has a filter of its own.
+        None => registry().with(filter).with(line_layer(log)).try_init(),
+        // The collector gets other spans than the log lines, so each layer has its own filter.
         Some(traces) => {
             let ours = |metadata: &Metadata<'_>| {
                 metadata.is_span() && metadata.target().starts_with("mindhost")
@@ -54,20 +55,20 @@ pub fn start(log: &Log, telemetry: &Telemetry) -> Result<Option<Traces>, LogErro
                 .with_tracked_inactivity(false)
                 .with_filter(filter_fn(ours).with_max_level_hint(LevelFilter::DEBUG));
             registry()
-                .with(lines(log).with_filter(filter))
+                .with(line_layer(log).with_filter(filter))
                 .with(spans)
                 .try_init()
         }
     }?;
-    // A panic is a line of the log like any other, with the request that it belongs to.
+    // A panic becomes a log line with the id of its request.
     std::panic::set_hook(Box::new(
         |panic| tracing::error!(%panic, "a part of the server panicked"),
     ));
     Ok(traces)
 }
 
-/// The library that speaks the Model Context Protocol calls it an error when a client does not wait for its answer. What
-/// goes wrong in a call we say ourselves, so it is heard only where the setting names it.
+/// Mutes the MCP library unless the setting names it: it logs an error when a client disconnects, and the host logs
+/// failed calls itself.
 fn filter(level: &str) -> String {
     match level.contains("rmcp") {
         true => level.to_owned(),
@@ -75,13 +76,13 @@ fn filter(level: &str) -> String {
     }
 }
 
-fn lines<S>(log: &Log) -> Box<dyn Layer<S> + Send + Sync>
+fn line_layer<S>(log: &Log) -> Box<dyn Layer<S> + Send + Sync>
 where
     S: Subscriber + for<'span> LookupSpan<'span>,
 {
     let lines = fmt::layer()
         .with_writer(std::io::stderr)
-        // It would print there that printing there failed, and panic.
+        // It would report a failed write to standard error on standard error, and panic.
         .log_internal_errors(false)
         .with_ansi(std::io::stderr().is_terminal());
     match log.format {

@@ -1,7 +1,7 @@
-//! Traces: spans of requests and of calls to plugins, sent to an OpenTelemetry collector over OTLP/HTTP.
+//! Traces: spans of requests and plugin calls, sent to an OpenTelemetry collector over OTLP/HTTP.
 //!
-//! Spans that have ended wait in a queue of a fixed length for a task that sends them in batches. When the collector is
-//! slow or away the queue is full and spans are dropped: the server never waits for it.
+//! A task sends finished spans in batches from a bounded queue. When the collector is slow or down, the queue fills and
+//! spans are dropped.
 
 use std::{
     sync::{
@@ -34,29 +34,29 @@ use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
 use mindhost_base::config::Telemetry;
 
-/// Spans that may wait.
-const QUEUE: usize = 8_192;
-/// Spans that are sent at a time.
-const BATCH: usize = 512;
-/// How long the first span of a batch waits for others.
-const GATHER: Duration = Duration::from_millis(500);
-/// How long the collector may take for a batch.
-const SEND: Duration = Duration::from_secs(10);
-/// How long the last spans may take when the server ends.
-const LAST: Duration = Duration::from_secs(3);
+/// Capacity of the queue in spans.
+const QUEUE_SPANS: usize = 8_192;
+/// Spans per batch.
+const BATCH_SPANS: usize = 512;
+/// How long the first span of a batch waits for more.
+const BATCH_DELAY: Duration = Duration::from_millis(500);
+/// Timeout of the collector for a batch.
+const SEND_TIMEOUT: Duration = Duration::from_secs(10);
+/// Timeout for the last spans at shutdown.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Whether spans are wanted, so that nothing is done for them where they are not.
-static WANTED: AtomicBool = AtomicBool::new(false);
+/// Whether a collector is set. Without one, no span is built.
+static ENABLED: AtomicBool = AtomicBool::new(false);
 
-/// Sends spans until it is ended.
+/// The span exporter.
 #[derive(Debug)]
 pub struct Traces {
     provider: SdkTracerProvider,
-    ending: CancellationToken,
+    shutdown: CancellationToken,
     sender: JoinHandle<()>,
 }
 
-/// Why traces cannot begin.
+/// Why traces cannot start.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "telemetry.otlp_endpoint: {0}; write the URL of an OpenTelemetry collector, such as \"http://127.0.0.1:4318\""
@@ -64,10 +64,10 @@ pub struct Traces {
 pub struct EndpointError(String);
 
 impl Traces {
-    /// Begins to send, if the settings name a collector. Needs a tokio runtime.
+    /// Starts the exporter, if the settings name a collector. Needs a tokio runtime.
     ///
     /// # Errors
-    /// When the endpoint is no URL of a collector.
+    /// When the endpoint is not an `http` URL.
     pub fn start(settings: &Telemetry) -> Result<Option<Self>, EndpointError> {
         if settings.otlp_endpoint.is_empty() {
             return Ok(None);
@@ -81,18 +81,18 @@ impl Traces {
         let mut exporter = SpanExporter::builder()
             .with_http()
             .with_endpoint(traces_url(&settings.otlp_endpoint)?)
-            .with_timeout(SEND)
+            .with_timeout(SEND_TIMEOUT)
             .build()
             .map_err(|error| EndpointError(error.to_string()))?;
         exporter.set_resource(&resource);
-        let (spans, waiting) = mpsc::channel(QUEUE);
+        let (spans, queue) = mpsc::channel(QUEUE_SPANS);
         let dropped = Arc::new(AtomicU64::new(0));
-        let ending = CancellationToken::new();
+        let shutdown = CancellationToken::new();
         let sender = Sender {
             exporter,
-            waiting,
+            queue,
             dropped: Arc::clone(&dropped),
-            ending: ending.clone(),
+            shutdown: shutdown.clone(),
         };
         let share = f64::from(settings.sample_percent.min(100)) / 100.0;
         let provider = SdkTracerProvider::builder()
@@ -100,36 +100,39 @@ impl Traces {
             .with_sampler(Sampler::ParentBased(Box::new(Sampler::TraceIdRatioBased(
                 share,
             ))))
-            .with_span_processor(Queue { spans, dropped })
+            .with_span_processor(SpanQueue { spans, dropped })
             .build();
-        WANTED.store(true, Ordering::Relaxed);
+        ENABLED.store(true, Ordering::Relaxed);
         Ok(Some(Self {
             provider,
-            ending,
+            shutdown,
             sender: tokio::spawn(sender.run()),
         }))
     }
 
-    /// What makes the spans.
+    /// The tracer that creates the spans.
     pub(super) fn tracer(&self) -> SdkTracer {
         self.provider.tracer("mindhost")
     }
 
-    /// Sends what still waits, for a while.
-    pub async fn end(self) {
-        self.ending.cancel();
-        if tokio::time::timeout(LAST, self.sender).await.is_err() {
+    /// Sends the queued spans and stops.
+    pub async fn shut_down(self) {
+        self.shutdown.cancel();
+        if tokio::time::timeout(FLUSH_TIMEOUT, self.sender)
+            .await
+            .is_err()
+        {
             tracing::warn!("the collector did not take the last spans in time");
         }
     }
 }
 
-/// The collector's address for traces: what OTLP says, unless a path is named.
+/// The collector's URL for traces: the path of OTLP, unless the endpoint has a path.
 fn traces_url(endpoint: &str) -> Result<String, EndpointError> {
     let mut url = url::Url::parse(endpoint).map_err(|error| EndpointError(error.to_string()))?;
     if url.scheme() != "http" {
         return Err(EndpointError(String::from(
-            "only http is spoken; have a collector on this machine or network pass the spans on over TLS",
+            "only http is supported; run a collector on this machine or network that forwards the spans over TLS",
         )));
     }
     if url.path() == "/" {
@@ -138,14 +141,14 @@ fn traces_url(endpoint: &str) -> Result<String, EndpointError> {
     Ok(url.into())
 }
 
-/// Takes spans as they end.
+/// Queues finished spans.
 #[derive(Debug)]
-struct Queue {
+struct SpanQueue {
     spans: mpsc::Sender<SpanData>,
     dropped: Arc<AtomicU64>,
 }
 
-impl SpanProcessor for Queue {
+impl SpanProcessor for SpanQueue {
     fn on_start(&self, _: &mut SdkSpan, _: &Context) {}
 
     fn on_end(&self, span: SpanData) {
@@ -163,57 +166,59 @@ impl SpanProcessor for Queue {
     }
 }
 
-/// Sends spans, a batch at a time.
+/// The task that sends batches.
 struct Sender {
     exporter: SpanExporter,
-    waiting: mpsc::Receiver<SpanData>,
+    queue: mpsc::Receiver<SpanData>,
     dropped: Arc<AtomicU64>,
-    ending: CancellationToken,
+    shutdown: CancellationToken,
 }
 
 impl Sender {
     async fn run(mut self) {
-        let ending = self.ending.clone();
-        let mut is_away = false;
+        let shutdown = self.shutdown.clone();
+        let mut is_down = false;
         loop {
             let mut batch = Vec::new();
-            let first = ending
-                .run_until_cancelled(self.waiting.recv_many(&mut batch, BATCH))
+            let first = shutdown
+                .run_until_cancelled(self.queue.recv_many(&mut batch, BATCH_SPANS))
                 .await;
             if first.is_none() {
-                self.waiting.close();
+                self.queue.close();
             }
-            if batch.len() < BATCH && first.is_some() {
-                let _ = ending.run_until_cancelled(tokio::time::sleep(GATHER)).await;
+            if batch.len() < BATCH_SPANS && first.is_some() {
+                let _ = shutdown
+                    .run_until_cancelled(tokio::time::sleep(BATCH_DELAY))
+                    .await;
             }
-            while batch.len() < BATCH
-                && let Ok(span) = self.waiting.try_recv()
+            while batch.len() < BATCH_SPANS
+                && let Ok(span) = self.queue.try_recv()
             {
                 batch.push(span);
             }
             if batch.is_empty() {
                 return;
             }
-            is_away = self.send(batch, is_away).await;
+            is_down = self.send(batch, is_down).await;
         }
     }
 
-    /// Whether the collector is away: said once, until it is back.
-    async fn send(&self, batch: Vec<SpanData>, was_away: bool) -> bool {
+    /// Sends a batch. Returns whether the collector is down, which is logged once per outage.
+    async fn send(&self, batch: Vec<SpanData>, was_down: bool) -> bool {
         let spans = batch.len() as u64;
-        let sent = tokio::time::timeout(SEND, self.exporter.export(batch)).await;
+        let sent = tokio::time::timeout(SEND_TIMEOUT, self.exporter.export(batch)).await;
         let problem = match sent {
             Ok(Ok(())) => None,
             Ok(Err(error)) => Some(error.to_string()),
-            Err(_) => Some(String::from("it took too long")),
+            Err(_) => Some(String::from("timed out")),
         };
         match &problem {
             Some(problem) => {
                 self.dropped.fetch_add(spans, Ordering::Relaxed);
-                if !was_away {
+                if !was_down {
                     tracing::warn!(
                         problem,
-                        "the collector of telemetry.otlp_endpoint takes no spans; they are dropped"
+                        "the collector of telemetry.otlp_endpoint does not accept spans; they are dropped"
                     );
                 }
             }
@@ -222,7 +227,7 @@ impl Sender {
                 if dropped > 0 {
                     tracing::warn!(
                         dropped,
-                        "spans were dropped; the collector takes them again"
+                        "spans were dropped; the collector accepts them again"
                     );
                 }
             }
@@ -231,14 +236,14 @@ impl Sender {
     }
 }
 
-/// Whether spans are wanted.
-pub fn is_wanted() -> bool {
-    WANTED.load(Ordering::Relaxed)
+/// Whether spans are sent to a collector.
+pub fn is_enabled() -> bool {
+    ENABLED.load(Ordering::Relaxed)
 }
 
-/// Makes a span part of the trace that the caller of a request began (W3C `traceparent`).
-pub fn take_up(span: &Span, headers: &HeaderMap) {
-    if !is_wanted() || !headers.contains_key("traceparent") {
+/// Makes a span part of the caller's trace (W3C `traceparent`).
+pub fn continue_trace(span: &Span, headers: &HeaderMap) {
+    if !is_enabled() || !headers.contains_key("traceparent") {
         return;
     }
     let context = TraceContextPropagator::new().extract(&Headers(headers));
@@ -246,9 +251,9 @@ pub fn take_up(span: &Span, headers: &HeaderMap) {
     let _ = span.set_parent(context);
 }
 
-/// Notes how a request was answered.
-pub fn note_status(span: &Span, status: u16) {
-    if !is_wanted() {
+/// Records the status of a response.
+pub fn record_status(span: &Span, status: u16) {
+    if !is_enabled() {
         return;
     }
     span.set_attribute("http.response.status_code", i64::from(status));
@@ -274,7 +279,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_path_of_traces_is_added_where_none_is_named() {
+    fn endpoint_without_a_path_gets_that_of_traces() {
         let check = |endpoint: &str, expected: &str| {
             assert_eq!(traces_url(endpoint).unwrap(), expected);
         };
@@ -284,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endpoint_that_cannot_be_used_says_what_to_write() {
+    fn unusable_endpoint_is_refused_with_an_example() {
         for wrong in ["collector", "https://c.example", "127.0.0.1:4318"] {
             let error = traces_url(wrong).unwrap_err().to_string();
             assert!(error.contains("http://127.0.0.1:4318"), "{error}");

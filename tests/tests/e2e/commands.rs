@@ -95,7 +95,7 @@ async fn doctor_finds_what_is_wrong_and_says_how_to_mend_it() {
     );
     check(
         &[("MINDHOST_DATABASE_URL", "postgres://u:secret@127.0.0.1:1/d")],
-        "cannot be opened",
+        "cannot open the store",
         false,
     );
     check(

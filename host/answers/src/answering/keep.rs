@@ -11,7 +11,7 @@ pub use self::together::{Together, Whole};
 use super::{Inner, prepare::Prepared, record::ResponseRecord, store};
 use crate::conversations::{self, Conversation, Message};
 use mindhost_base::error::{Code, Result};
-use mindhost_store::{Added, Tx};
+use mindhost_store::{StoredBytes, Tx};
 
 /// Stores a response that begins, with what was asked.
 ///
@@ -105,7 +105,7 @@ pub async fn fail(
         (false, false) => {
             record.conversation_id = None;
             store::insert(&mut tx, &[record], &inner.host_id).await?;
-            let added = Added::of(
+            let added = StoredBytes::of(
                 &record.workspace_id,
                 &record.key_id,
                 store::bytes_of(record),

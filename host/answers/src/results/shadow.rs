@@ -16,7 +16,7 @@ use mindhost_plugins::{
     registry::Registry,
     trial::{Side, Trial},
 };
-use mindhost_sql::{guard::Guarded, json::Rows, repeatable::is_repeatable};
+use mindhost_sql::{deterministic::is_deterministic, guard::Guarded, json::Rows};
 
 /// Results with more rows are not compared.
 const MAX_ROWS: usize = 10_000;
@@ -46,7 +46,7 @@ pub fn begin(registry: &Registry, source: &Source, guarded: &Guarded, tasks: &Ta
     let Some(turn) = trial.watch.take_turn() else {
         return;
     };
-    if !is_repeatable(guarded) {
+    if !is_deterministic(guarded) {
         return;
     }
     let (source, text) = (source.clone(), guarded.text().to_owned());

@@ -1,4 +1,4 @@
-//! Rules for addresses, as an operator writes them.
+//! Address rules of the settings `egress.allow` and `egress.deny`.
 
 use std::net::IpAddr;
 
@@ -14,12 +14,12 @@ pub struct AddressRule {
 }
 
 impl AddressRule {
-    /// Whether an address and port fall under the rule.
+    /// Whether the rule covers an address and port.
     pub fn matches(&self, ip: IpAddr, port: u16) -> bool {
         self.net.contains(&ip) && self.port.is_none_or(|own| own == port)
     }
 
-    /// Whether the rule is about this port of the address, and not about all of its ports.
+    /// Whether the rule names this port of the address, rather than all ports.
     pub fn names_port(&self, ip: IpAddr, port: u16) -> bool {
         self.port.is_some() && self.matches(ip, port)
     }

@@ -1,38 +1,38 @@
-//! Values that are of the right type, and with which nothing could work. Better not to start than to refuse every request.
+//! Range checks. A server that could serve no request does not start.
 
 use std::time::Duration;
 
 use super::{Config, ConfigError, PluginLimits};
 
-/// Refuses the first setting that makes no sense.
+/// Refuses the first setting that is out of range.
 pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
     for (name, value) in counts(config) {
         at_least_one(name, value)?;
     }
     for (name, time) in times(config) {
-        some_time(name, time)?;
+        longer_than_zero(name, time)?;
     }
     for (plugin, limits) in &config.plugins.limits.by_plugin {
         of_plugin(plugin, limits)?;
     }
     let rollouts = &config.rollouts;
     let is_share = (0.0..=1.0).contains(&rollouts.fault_share);
-    is(
+    require(
         "rollouts.fault_share",
         is_share,
         "must be between 0.0 and 1.0",
     )?;
     let is_factor = rollouts.slower.is_finite() && rollouts.slower >= 1.0;
-    is("rollouts.slower", is_factor, "must be 1.0 or more")?;
+    require("rollouts.slower", is_factor, "must be 1.0 or more")?;
     let percent = config.telemetry.sample_percent;
-    is(
+    require(
         "telemetry.sample_percent",
         percent <= 100,
         "must be between 0 and 100",
     )
 }
 
-/// What must not be nothing.
+/// Settings that must be greater than 0.
 fn counts(config: &Config) -> Vec<(&'static str, u64)> {
     let plugins = &config.plugins.limits;
     let (sql, catalog, answering) = (&config.sql, &config.catalog, &config.answering);
@@ -102,7 +102,7 @@ fn counts(config: &Config) -> Vec<(&'static str, u64)> {
     ]
 }
 
-/// What must not end before it begins.
+/// Durations that must be longer than zero.
 fn times(config: &Config) -> Vec<(&'static str, Duration)> {
     let plugins = &config.plugins.limits;
     let (sql, catalog, answering) = (&config.sql, &config.catalog, &config.answering);
@@ -146,32 +146,24 @@ fn of_plugin(plugin: &str, limits: &PluginLimits) -> Result<(), ConfigError> {
     ] {
         at_least_one(&of(limit), value.unwrap_or(1))?;
     }
-    some_time(
+    longer_than_zero(
         &of("max_call_time"),
         limits.max_call_time.unwrap_or(Duration::MAX),
     )
 }
 
 fn at_least_one(name: &str, value: u64) -> Result<(), ConfigError> {
-    is(
-        name,
-        value > 0,
-        "must be more than 0: with none of it nothing could work",
-    )
+    require(name, value > 0, "must be greater than 0")
 }
 
-fn some_time(name: &str, time: Duration) -> Result<(), ConfigError> {
-    is(
-        name,
-        !time.is_zero(),
-        "must be longer than \"0s\": everything would be over before it began",
-    )
+fn longer_than_zero(name: &str, time: Duration) -> Result<(), ConfigError> {
+    require(name, !time.is_zero(), "must be longer than \"0s\"")
 }
 
-fn is(name: &str, is_well: bool, problem: &str) -> Result<(), ConfigError> {
-    match is_well {
+fn require(name: &str, in_range: bool, problem: &str) -> Result<(), ConfigError> {
+    match in_range {
         true => Ok(()),
-        false => Err(ConfigError::Senseless {
+        false => Err(ConfigError::OutOfRange {
             name: name.to_owned(),
             problem: problem.to_owned(),
         }),
@@ -183,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_setting_with_which_nothing_works_is_refused_by_its_name() {
+    fn setting_out_of_range_is_refused_by_name() {
         for (name, value) in [
             ("plugins.max_instances", "0"),
             ("plugins.batch_bytes", "0"),

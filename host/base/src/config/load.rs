@@ -1,4 +1,4 @@
-//! Puts the layers together and refuses what does not exist.
+//! Merges the layers and refuses unknown settings.
 
 use std::ffi::OsString;
 
@@ -18,48 +18,43 @@ pub const DEFAULTS: &str = include_str!("../../mindhost.default.toml");
 const PREFIX: &str = "MINDHOST_";
 const FILE: &str = "MINDHOST_CONFIG";
 
-/// Why the settings cannot be used; says which one, where it came from and what to do.
+/// Why the settings cannot be used: which one, where it is set, and what to write.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// A name that is no setting.
+    /// An unknown name.
     #[error("{origin}: there is no setting `{name}`{}", nearest.as_ref().map(|n| format!("; did you mean `{n}`?")).unwrap_or_default())]
     Unknown {
         /// The file or the environment variable.
         origin: String,
-        /// As it was written.
+        /// The unknown name.
         name: String,
-        /// The setting whose name is most like it.
+        /// The most similar known name.
         nearest: Option<String>,
     },
-    /// A variable that is no text.
+    /// A variable that is not UTF-8.
     #[error("the environment variable {0} is not valid UTF-8; write it in UTF-8")]
     NotText(String),
     /// A value of the wrong type.
     #[error("{origin}: `{name}` {problem}")]
-    Wrong {
+    Invalid {
         /// The file or the environment variable.
         origin: String,
         /// The setting.
         name: String,
-        /// What it must be. Never what it is: it may be a secret.
+        /// What it must be. Never the value, which may be a secret.
         problem: String,
     },
-    /// A value with which nothing could work.
+    /// A value out of range.
     #[error("the setting `{name}` {problem}")]
-    Senseless {
+    OutOfRange {
         /// The setting.
         name: String,
         /// What it must be.
         problem: String,
     },
     /// A file that cannot be read.
-    #[error("{}", told(.0))]
+    #[error("{}", .0.kind)] // Only the kind: the rest names places in the source.
     Value(Box<figment::Error>),
-}
-
-/// An error without the places of the source that it passed through.
-fn told(error: &figment::Error) -> String {
-    error.kind.to_string()
 }
 
 impl From<figment::Error> for ConfigError {
@@ -68,7 +63,7 @@ impl From<figment::Error> for ConfigError {
     }
 }
 
-/// TOML whose errors say where and what, but not the line itself: it may hold a secret.
+/// TOML whose errors give the line number but not the line, which may hold a secret.
 struct File;
 
 impl Format for File {
@@ -85,7 +80,7 @@ impl Format for File {
     }
 }
 
-/// The variables that may be settings. What other variables hold is not our business.
+/// The variables that begin with the prefix. Others may hold anything.
 pub(super) fn texts(
     vars: impl IntoIterator<Item = (OsString, OsString)>,
 ) -> Result<Vec<(String, String)>, ConfigError> {
@@ -106,7 +101,7 @@ pub(super) fn load(
     let defaults = layer(&Toml::string(DEFAULTS))?;
     let known = names(&defaults);
     let mut figment = Figment::from(Serialized::defaults(&defaults));
-    let mut given = Vec::new();
+    let mut assigned = Vec::new();
     let vars: Vec<_> = vars
         .into_iter()
         .filter(|(name, value)| name.starts_with(PREFIX) && !value.is_empty())
@@ -120,7 +115,7 @@ pub(super) fn load(
             check(&name, &known, || origin.clone())?;
             if let Some(value) = value_at(&found, &name) {
                 let value = value.clone();
-                given.push(Given {
+                assigned.push(Assignment {
                     origin,
                     name,
                     value,
@@ -134,15 +129,15 @@ pub(super) fn load(
         check(&name, &known, || {
             format!("the environment variable {variable}")
         })?;
-        // Of a plugin's limits no default says what they are: all but the times are numbers.
+        // The limits of single plugins have no default to take the type from: all but the times are numbers.
         let number = Value::from(0);
         let like = match limit_of_plugin(&name) {
             Some(limit) => (!limit.ends_with("_time")).then_some(&number),
             None => value_at(&defaults, &name),
         };
-        let value = typed(text, like);
+        let value = parse_as(text, like);
         figment = figment.merge(Serialized::default(&name, value.clone()));
-        given.push(Given {
+        assigned.push(Assignment {
             origin: format!("the environment variable {variable}"),
             name,
             value,
@@ -150,34 +145,39 @@ pub(super) fn load(
     }
     let config: Config = match figment.extract() {
         Ok(config) => config,
-        Err(error) => return Err(culprit(&defaults, given).unwrap_or_else(|| error.into())),
+        Err(error) => {
+            return Err(first_invalid(&defaults, assigned).unwrap_or_else(|| error.into()));
+        }
     };
     bounds::check(&config)?;
     Ok(config)
 }
 
-/// A value that somebody set.
-struct Given {
+/// A value from the file or the environment.
+struct Assignment {
     origin: String,
     name: String,
     value: Value,
 }
 
-/// The first value that is wrong by itself. Sections that lie in one flatten away where an error happened.
-fn culprit(defaults: &Dict, given: Vec<Given>) -> Option<ConfigError> {
-    given.into_iter().find_map(|given| {
-        let alone = Figment::from(Serialized::defaults(defaults))
-            .merge(Serialized::default(&given.name, given.value.clone()));
-        let error = alone.extract::<Config>().err()?;
-        let like = match limit_of_plugin(&given.name) {
+/// The first value that is invalid by itself. The error of all values together does not say which one: flattened
+/// sections lose the path.
+fn first_invalid(defaults: &Dict, assigned: Vec<Assignment>) -> Option<ConfigError> {
+    assigned.into_iter().find_map(|assignment| {
+        let single = Figment::from(Serialized::defaults(defaults)).merge(Serialized::default(
+            &assignment.name,
+            assignment.value.clone(),
+        ));
+        let error = single.extract::<Config>().err()?;
+        let like = match limit_of_plugin(&assignment.name) {
             Some(limit) if limit.ends_with("_time") => Some(Value::from("24h")),
             Some(_) => Some(Value::from(0)),
-            None => value_at(defaults, &given.name).cloned(),
+            None => value_at(defaults, &assignment.name).cloned(),
         };
-        Some(ConfigError::Wrong {
-            problem: problem(error, &given.value, like.as_ref()),
-            origin: given.origin,
-            name: given.name,
+        Some(ConfigError::Invalid {
+            problem: problem(error, &assignment.value, like.as_ref()),
+            origin: assignment.origin,
+            name: assignment.name,
         })
     })
 }
@@ -186,21 +186,21 @@ fn culprit(defaults: &Dict, given: Vec<Given>) -> Option<ConfigError> {
 fn problem(error: figment::Error, value: &Value, like: Option<&Value>) -> String {
     let is_time = |text: &str| text.parse::<jiff::SignedDuration>().is_ok();
     let kind = match like {
-        // Our own kinds of values say it themselves.
+        // The types of this crate word their own errors.
         _ if matches!(error.kind, Kind::Message(_)) => return format!("is wrong: {}", error.kind),
         Some(Value::Bool(..)) => "true or false",
         Some(Value::Num(_, Num::F32(_) | Num::F64(_))) => "a number",
         Some(Value::Num(..)) if matches!(value, Value::Num(..)) => {
-            return "must be a whole number, not below 0, and not as large".to_owned();
+            return "must be an integer from 0 up; this value is negative or too large".to_owned();
         }
-        Some(Value::Num(..)) => "a whole number, not below 0",
-        Some(Value::Array(..)) => "a list of texts in quotes: [\"one\", \"two\"]",
+        Some(Value::Num(..)) => "an integer from 0 up",
+        Some(Value::Array(..)) => "a list of strings: [\"one\", \"two\"]",
         Some(Value::String(_, text)) if is_time(text) => "a time in quotes, like \"30s\" or \"5m\"",
         _ => match error.kind {
             Kind::UnknownVariant(_, of) => {
                 return format!("must be one of \"{}\"", of.join("\", \""));
             }
-            _ => "a text in quotes",
+            _ => "text in quotes",
         },
     };
     format!("must be {kind}")
@@ -213,7 +213,7 @@ fn layer(provider: &impl Provider) -> Result<Dict, ConfigError> {
         .unwrap_or_default())
 }
 
-/// The dotted names of all leaves.
+/// The dotted names of all settings in a table.
 fn names(dict: &Dict) -> Vec<String> {
     dict.iter()
         .flat_map(|(key, value)| match value {
@@ -232,10 +232,10 @@ fn value_at<'a>(dict: &'a Dict, name: &str) -> Option<&'a Value> {
     parts.try_fold(first, |value, part| value.as_dict()?.get(part))
 }
 
-/// Where the limits of single plugins are: a section for each, which no default names.
+/// The sections with the limits of single plugins, which have no defaults.
 const LIMITS: &str = "plugins.limits.";
 
-/// The name of a variable as that of a setting. Names of plugins have hyphens, those of variables cannot.
+/// The setting that a variable names. Variables cannot hold the hyphens of plugin names, so `_` stands for them.
 fn dotted(variable: &str) -> String {
     let name = variable.to_ascii_lowercase().replace("__", ".");
     let of_plugin = name
@@ -247,7 +247,7 @@ fn dotted(variable: &str) -> String {
     }
 }
 
-/// The limit, in the name of one plugin's.
+/// The last part of a setting in `plugins.limits`.
 fn limit_of_plugin(name: &str) -> Option<&str> {
     let (_, limit) = name.strip_prefix(LIMITS)?.rsplit_once('.')?;
     Some(limit)
@@ -282,8 +282,8 @@ fn check(name: &str, known: &[String], origin: impl FnOnce() -> String) -> Resul
     })
 }
 
-/// The text of a variable as the type that the default has. A key of digits stays text.
-fn typed(text: &str, default: Option<&Value>) -> Value {
+/// Parses a variable as the type of the default. A key of digits stays text.
+fn parse_as(text: &str, default: Option<&Value>) -> Value {
     let as_text = || Value::from(text);
     match default {
         Some(Value::Bool(..)) => text.parse::<bool>().map_or_else(|_| as_text(), Value::from),
@@ -291,10 +291,10 @@ fn typed(text: &str, default: Option<&Value>) -> Value {
             text.parse::<f64>().map_or_else(|_| as_text(), Value::from)
         }
         Some(Value::Num(..)) => text.parse::<i64>().map_or_else(|_| as_text(), Value::from),
-        // Tables are written as in the file.
+        // An array of tables has the syntax of the file.
         Some(Value::Array(..)) if text.contains('{') => {
-            let written = layer(&Toml::string(&format!("value = {text}")));
-            let value = written.ok().and_then(|mut all| all.remove("value"));
+            let table = layer(&Toml::string(&format!("value = {text}")));
+            let value = table.ok().and_then(|mut all| all.remove("value"));
             value.unwrap_or_else(as_text)
         }
         Some(Value::Array(..)) => {
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_file_names_every_setting_and_nothing_else() {
+    fn default_file_has_exactly_the_known_settings() {
         // Every field is required and unknown ones are refused, so extraction proves both directions.
         let config = config(&[]).unwrap();
         assert_eq!(config.listen.to_string(), "127.0.0.1:8080");
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn every_setting_has_a_comment_right_above_it() {
+    fn every_default_has_a_comment_above_it() {
         let lines: Vec<_> = DEFAULTS.lines().collect();
         for (index, line) in lines.iter().enumerate() {
             if line.contains(" = ") && !line.starts_with('#') {
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_wins_over_the_file_and_the_file_over_the_defaults() {
+    fn environment_overrides_file_and_file_overrides_defaults() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("mindhost.toml");
         std::fs::write(
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plugin_has_limits_of_its_own_from_the_file_and_the_environment() {
+    fn limits_of_one_plugin_come_from_file_and_environment() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("mindhost.toml");
         let text =
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_limit_of_a_plugin_is_refused_with_the_nearest_name() {
+    fn unknown_plugin_limit_is_refused_with_a_suggestion() {
         let name = "MINDHOST_PLUGINS__LIMITS__CONNECTOR_X__MAX_MEMORY";
         let error = config(&[(name, "1")]).unwrap_err().to_string();
         let nearest = "did you mean `plugins.limits.connector-x.max_memory_bytes`?";
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_setting_is_refused_with_the_nearest_name() {
+    fn unknown_setting_is_refused_with_a_suggestion() {
         let error = config(&[("MINDHOST_SQL__STATEMENT_TIMOUT", "7s")]).unwrap_err();
         assert_eq!(
             error.to_string(),
@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_in_the_file_is_not_repeated_when_it_is_wrong() {
+    fn error_never_repeats_a_secret() {
         let check = |content: &str, expected: &str| {
             let dir = tempfile::tempdir().unwrap();
             let file = dir.path().join("mindhost.toml");
@@ -422,16 +422,16 @@ mod tests {
                 assert!(error.contains(expected), "{error}");
             }
         };
-        check("admin_key = 314159265358979", "a text in quotes");
-        check("admin_key = [\"31415\"]", "a text in quotes");
-        check("database_url = 31415.5", "a text in quotes");
+        check("admin_key = 314159265358979", "text in quotes");
+        check("admin_key = [\"31415\"]", "text in quotes");
+        check("database_url = 31415.5", "text in quotes");
         check("# a comment\nadmin_key = mh_31415\n", "line 2: ");
         check("admin_key = \"31415", "line 1: ");
     }
 
     #[cfg(unix)]
     #[test]
-    fn a_variable_that_is_no_text_is_refused_only_where_it_is_a_setting() {
+    fn variable_must_be_utf8_only_with_the_prefix() {
         use std::os::unix::ffi::OsStringExt;
         let wrong = |name: &str| (OsString::from(name), OsString::from_vec(vec![0xff]));
         let odd_name = (OsString::from_vec(vec![0xfe]), OsString::from("x"));
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_value_says_whose_it_is_and_what_would_be_right() {
+    fn invalid_value_is_refused_with_its_origin_and_type() {
         for (name, value, expected) in [
             (
                 "SQL__STATEMENT_TIMEOUT",
@@ -456,17 +456,17 @@ mod tests {
             (
                 "PLUGINS__MAX_INSTANCES",
                 "many",
-                "`plugins.max_instances` must be a whole number, not below 0",
+                "`plugins.max_instances` must be an integer from 0 up",
             ),
             (
                 "PLUGINS__MAX_INSTANCES",
                 "-1",
-                "`plugins.max_instances` must be a whole number, not below 0, and not as large",
+                "`plugins.max_instances` must be an integer from 0 up; this value is negative or too large",
             ),
             (
                 "PLUGINS__BATCH_BYTES",
                 "9999999999",
-                "`plugins.batch_bytes` must be a whole number, not below 0, and not as large",
+                "`plugins.batch_bytes` must be an integer from 0 up; this value is negative or too large",
             ),
             (
                 "PLUGINS__REQUIRE_SIGNATURE",
@@ -481,7 +481,7 @@ mod tests {
             (
                 "PLUGINS__LIMITS__X__MAX_CONNECTIONS",
                 "few",
-                "`plugins.limits.x.max_connections` must be a whole number, not below 0",
+                "`plugins.limits.x.max_connections` must be an integer from 0 up",
             ),
             (
                 "ROLLOUTS__SLOWER",
@@ -508,7 +508,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_can_be_set_in_the_environment() {
+    fn environment_can_set_a_fraction() {
         let config = config(&[("MINDHOST_ROLLOUTS__SLOWER", "2.5")]).unwrap();
         assert!((config.rollouts.slower - 2.5).abs() < f64::EPSILON);
     }

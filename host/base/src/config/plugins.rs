@@ -9,18 +9,18 @@ use serde::{
 
 use super::values::duration;
 
-/// What makes machine code of plugins.
+/// The compiler for plugins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Compiler {
     /// Fast code.
     #[default]
     Cranelift,
-    /// Code that is made five times as fast, and runs half as fast.
+    /// Compiles five times as fast; the code runs half as fast.
     Winch,
 }
 
-/// A public key of minisign, and what it is trusted with: in the settings the key alone, or a table
+/// A minisign public key and what it may sign. In the settings, either the key or a table
 /// `{ key = "RWQ…", plugins = ["connector-postgres"], min_version = "1.2.0" }`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrustedKey {
@@ -33,7 +33,7 @@ pub struct TrustedKey {
 }
 
 impl TrustedKey {
-    /// Whether it is trusted with less than everything.
+    /// Whether it may sign only some plugins or versions.
     pub fn is_limited(&self) -> bool {
         self.plugins.is_some() || self.min_version.is_some()
     }
@@ -98,30 +98,29 @@ impl<'de> Deserialize<'de> for TrustedKey {
     }
 }
 
-/// The limits in the section `[plugins]`, where their defaults stand. Sizes are bytes.
+/// The limits in the section `[plugins]`. Sizes are in bytes.
 #[derive(Clone, Debug, Deserialize)]
 pub struct PluginSettings {
-    /// Linear memory of one instance. A connector streams, so 512 MiB is far above what it needs; a guest that
-    /// asks for more is ended.
+    /// Linear memory of one instance. A guest that asks for more traps. Connectors stream, so they need far less than
+    /// the default.
     pub max_memory_bytes: u64,
-    /// Linear memory of all instances together, so that many guests cannot exhaust the machine.
+    /// Linear memory of all instances, so that many guests cannot exhaust the machine.
     pub max_total_memory_bytes: u64,
-    /// Linear memory of the instances of one workspace, so that it leaves room for the others.
+    /// Linear memory of the instances of one workspace.
     pub max_workspace_memory_bytes: u64,
-    /// Linear memory of the instances of one datasource or provider, so that it leaves room for the others.
+    /// Linear memory of the instances of one datasource or provider.
     pub max_target_memory_bytes: u64,
-    /// Instances that may exist at once, live connections included. Their address space is reserved at start.
+    /// Instances at most, idle connections included. The start reserves their address space.
     pub max_instances: u32,
-    /// Of them, those of one workspace's datasources and providers.
+    /// Instances of one workspace's datasources and providers.
     pub max_workspace_instances: u32,
-    /// Of them, those that work for one key.
+    /// Instances that work for one key at a time.
     pub max_key_instances: u32,
-    /// Bytes that a cursor is asked for at a time. Large enough to hide the cost of a call, small enough that
-    /// a slow reader holds little.
+    /// Bytes that the host asks a cursor for. Large enough to hide the cost of a call, small enough for slow readers.
     pub batch_bytes: u32,
-    /// What a cursor may really return at a time: one row may be larger than `batch_bytes`, and comes alone.
+    /// Bytes that a cursor may return: a row larger than `batch_bytes` is a batch of its own.
     pub max_batch_bytes: u32,
-    /// A larger cell is refused.
+    /// Largest cell.
     pub max_cell_bytes: u32,
     /// Columns of a result.
     pub max_columns: u32,
@@ -129,50 +128,50 @@ pub struct PluginSettings {
     pub max_tables: u32,
     /// Text of one error message of a guest, in bytes; longer ones are cut.
     pub max_message_bytes: u32,
-    /// Text that one completion of a model may produce, tool calls included.
+    /// Bytes of one completion of a model, tool calls included.
     pub max_completion_bytes: u32,
-    /// Lines that one instance may log in a second; what is above is counted and dropped.
+    /// Lines that one instance may log per second; the host counts and drops the rest.
     pub log_lines_per_second: u32,
-    /// How long an ended call may take to wind up before its instance is dropped.
+    /// How long a cancelled call may take to return before its instance is dropped.
     #[serde(deserialize_with = "duration")]
     pub cancel_grace: Duration,
     /// How long `cancel` on a second connection may take.
     #[serde(deserialize_with = "duration")]
     pub cancel_timeout: Duration,
-    /// How long a statement that was stopped keeps its connection's place while the engine has not confirmed its end.
+    /// How long a cancelled statement holds its connection slot until the engine confirms the end.
     #[serde(deserialize_with = "duration")]
     pub cancel_confirm_timeout: Duration,
-    /// An idle connection is closed after this long.
+    /// How long a connection may be idle before it is closed.
     #[serde(deserialize_with = "duration")]
     pub idle_timeout: Duration,
-    /// Time for TCP and TLS of an HTTP request, before the request itself.
+    /// Longest time for the TCP and TLS handshakes of an HTTP request.
     #[serde(deserialize_with = "duration")]
     pub connect_timeout: Duration,
-    /// Silence in an HTTP answer after which it counts as broken.
+    /// Longest wait for the next bytes of an HTTP response.
     #[serde(deserialize_with = "duration")]
     pub http_idle_timeout: Duration,
-    /// What makes machine code of plugins.
+    /// The compiler for plugins.
     pub compiler: Compiler,
-    /// Whether a start that finds no compiled code serves with code that is made quickly at first.
+    /// Serve with quickly compiled code until the optimised code is ready.
     pub quick_start: bool,
-    /// How long a start waits for plugins whose code is being made.
+    /// How long a start waits for plugins to compile.
     #[serde(deserialize_with = "duration")]
     pub compile_wait: Duration,
-    /// How long calls on a version that was replaced may go on.
+    /// How long calls may continue on a replaced version.
     #[serde(deserialize_with = "duration")]
     pub drain_timeout: Duration,
     /// Memory of one statement over a scanner.
     pub query_memory_bytes: u64,
-    /// Memory of all statements over scanners together.
+    /// Memory of all statements over scanners.
     pub max_total_query_memory_bytes: u64,
-    /// Threads that run statements over scanners; 0 is one less than the machine has, and at least one.
+    /// Threads for statements over scanners; 0 means one less than the machine has, and at least one.
     pub query_threads: u32,
-    /// Size of a plugin file.
+    /// Largest plugin file.
     pub max_package_bytes: u64,
-    /// The longest call of a function, whatever its statement's own limit is.
+    /// Longest call of a plugin function, whatever the timeout of the statement is.
     #[serde(deserialize_with = "duration")]
     pub max_call_time: Duration,
-    /// How much is forgiven.
+    /// When a plugin that fails is no longer called.
     pub faults: FaultSettings,
     /// Limits of single plugins, by their names.
     #[serde(rename = "limits")]
@@ -180,7 +179,7 @@ pub struct PluginSettings {
 }
 
 impl PluginSettings {
-    /// The settings as they are for one plugin.
+    /// The settings for one plugin, with its own limits in place of the general ones.
     #[must_use]
     pub fn of(&self, plugin: &str) -> Self {
         let mut settings = self.clone();
@@ -201,7 +200,7 @@ impl PluginSettings {
         settings
     }
 
-    /// Linear memory that the largest instance of any plugin may have.
+    /// The largest `max_memory_bytes` of any plugin.
     pub fn largest_memory_bytes(&self) -> u64 {
         let own = self.by_plugin.values();
         let own = own.filter_map(|one| one.max_memory_bytes);
@@ -209,26 +208,26 @@ impl PluginSettings {
     }
 }
 
-/// What one plugin may take where that differs: the section `[plugins.limits.<name>]`. What is not set is as for all.
+/// Limits of one plugin, which override the general ones: the section `[plugins.limits.<name>]`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PluginLimits {
     /// Linear memory of one instance.
     pub max_memory_bytes: Option<u64>,
-    /// Linear memory of the plugin's instances together, over all its versions, datasources and workspaces.
+    /// Linear memory of all instances of the plugin, over its versions, datasources and workspaces.
     pub max_total_memory_bytes: Option<u64>,
     /// Linear memory of the instances of one datasource or provider.
     pub max_target_memory_bytes: Option<u64>,
-    /// Connections of one datasource, whatever it has set itself.
+    /// Connections to one datasource, whatever its own setting is.
     pub max_connections: Option<u32>,
-    /// The longest call of a function.
+    /// Longest call of a function.
     #[serde(deserialize_with = "optional_duration")]
     pub max_call_time: Option<Duration>,
-    /// What a cursor is asked for at a time.
+    /// Bytes that the host asks a cursor for.
     pub batch_bytes: Option<u32>,
-    /// What a cursor may return at a time.
+    /// Bytes that a cursor may return.
     pub max_batch_bytes: Option<u32>,
-    /// A larger cell is refused.
+    /// Largest cell.
     pub max_cell_bytes: Option<u32>,
 }
 
@@ -252,21 +251,21 @@ fn optional_duration<'de, D: Deserializer<'de>>(
     duration(deserializer).map(Some)
 }
 
-/// When a plugin that fails is no longer called: the section `[plugins.faults]`.
+/// When a plugin that fails is no longer called (a circuit breaker): the section `[plugins.faults]`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FaultSettings {
-    /// Faults of one target, less its good uses, after which it is not called for a while.
+    /// Faults of one target, minus its successes, that start a backoff.
     pub budget: u32,
-    /// Faults that are older than this are forgotten.
+    /// Age after which a fault no longer counts.
     #[serde(deserialize_with = "duration")]
     pub window: Duration,
-    /// The first such while; each one after it is twice as long …
+    /// Length of the first backoff; each further one is twice as long.
     #[serde(deserialize_with = "duration")]
     pub backoff: Duration,
-    /// … up to this.
+    /// Longest backoff.
     #[serde(deserialize_with = "duration")]
     pub max_backoff: Duration,
-    /// A version that serves nobody is in quarantine after so many of them; 0 means never.
+    /// Backoffs after which a version is quarantined; 0 means never.
     pub quarantine_after: u32,
 }

@@ -1,20 +1,20 @@
-//! The kinds of values that settings have.
+//! Types of settings.
 
 use std::{fmt, time::Duration};
 
 use figment::value::Value;
 use serde::{Deserialize, Deserializer, de};
 
-/// A text that must not be printed. Empty means not set.
+/// Text that is never printed. Empty means not set.
 #[derive(Clone, Default)]
 pub struct Secret(String);
 
-/// By hand, because the usual error repeats a value of the wrong type.
+/// Written by hand, because the error of the derived code repeats the value.
 impl<'de> Deserialize<'de> for Secret {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match <Value as Deserialize>::deserialize(deserializer)? {
             Value::String(_, text) => Ok(Self(text)),
-            _ => Err(de::Error::custom("expected a text in quotes")),
+            _ => Err(de::Error::custom("expected text in quotes")),
         }
     }
 }
@@ -32,10 +32,10 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Yes, no, or what the circumstances suggest.
+/// `true`, `false` or `"auto"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
-    /// As the circumstances suggest.
+    /// The host decides.
     Auto,
     /// Yes.
     On,
@@ -47,14 +47,14 @@ impl<'de> Deserialize<'de> for Switch {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
-        enum Written {
+        enum Raw {
             Bool(bool),
             Text(String),
         }
-        match Written::deserialize(deserializer)? {
-            Written::Bool(true) => Ok(Switch::On),
-            Written::Bool(false) => Ok(Switch::Off),
-            Written::Text(text) => match text.as_str() {
+        match Raw::deserialize(deserializer)? {
+            Raw::Bool(true) => Ok(Switch::On),
+            Raw::Bool(false) => Ok(Switch::Off),
+            Raw::Text(text) => match text.as_str() {
                 "auto" => Ok(Switch::Auto),
                 "true" => Ok(Switch::On),
                 "false" => Ok(Switch::Off),
@@ -80,13 +80,13 @@ pub enum LogFormat {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Synchronous {
-    /// Safe against a crash of the program.
+    /// Survives a crash of the program.
     Normal,
-    /// Safe against a loss of power too.
+    /// Survives a power failure too.
     Full,
 }
 
-/// A time as people write it: `30s`, `5m`, `1h 30m`.
+/// Parses a duration such as `30s`, `5m` or `1h 30m`.
 pub(crate) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     let text = String::deserialize(deserializer)?;
     text.parse::<jiff::SignedDuration>()
@@ -95,7 +95,7 @@ pub(crate) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Dur
         .ok_or_else(|| de::Error::custom(format!("`{text}` is not a time like \"30s\" or \"5m\"")))
 }
 
-/// Addresses or CIDR blocks.
+/// Parses addresses or CIDR blocks.
 pub(super) fn networks<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<ipnet::IpNet>, D::Error> {
@@ -111,27 +111,27 @@ pub(super) fn networks<'de, D: Deserializer<'de>>(
         .collect()
 }
 
-/// Port numbers; in the environment they are texts.
+/// Parses port numbers, which environment variables give as text.
 pub(super) fn ports<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u16>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
-    enum Written {
+    enum Raw {
         Number(i64),
         Text(String),
     }
-    let written = Vec::<Written>::deserialize(deserializer)?;
-    let port = |one: Written| {
+    let ports = Vec::<Raw>::deserialize(deserializer)?;
+    let port = |one: Raw| {
         let text = match one {
-            Written::Number(number) => number.to_string(),
-            Written::Text(text) => text,
+            Raw::Number(number) => number.to_string(),
+            Raw::Text(text) => text,
         };
         let port = text.parse().ok().filter(|port| *port != 0);
         port.ok_or_else(|| de::Error::custom(format!("`{text}` is not a port from 1 to 65535")))
     };
-    written.into_iter().map(port).collect()
+    ports.into_iter().map(port).collect()
 }
 
-/// An address with its port, or none.
+/// Parses `address:port`, or nothing.
 pub(super) fn optional_address<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<std::net::SocketAddr>, D::Error> {
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_is_never_printed() {
+    fn secret_is_never_printed() {
         let secret = Secret("hunter2".to_owned());
         assert_eq!(format!("{secret:?}"), "set");
     }

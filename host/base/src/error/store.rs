@@ -1,4 +1,4 @@
-//! What a failure of the store is to a caller.
+//! Maps failures of the store to codes.
 
 use std::time::Duration;
 
@@ -17,15 +17,15 @@ impl From<sqlx::Error> for Error {
     }
 }
 
-/// A failure that passes, or that an operator has to see to.
+/// A failure that is not a fault of this server: it passes, or an operator frees space.
 enum Temporary {
     Busy,
     DiskFull,
 }
 
 impl Temporary {
-    /// Reads the codes of SQLite, whose lowest byte is the kind, and of PostgreSQL: too many connections, a deadlock, a
-    /// serialization failure, a lock timeout, a full disk.
+    /// Reads the codes of SQLite, whose low byte is the primary code, and of PostgreSQL: too many connections,
+    /// deadlock, serialization failure, lock timeout, disk full.
     fn of(error: &sqlx::Error) -> Option<Self> {
         let code = error.as_database_error()?.code()?;
         match code.parse::<u32>().map(|code| code & 0xff) {

@@ -1,10 +1,10 @@
-//! Which characters a name for people may have: those that are seen, and that are what they look like.
+//! Which characters a display name may have: visible ones that are not confusable with others.
 //!
-//! The list is short on purpose and needs no table of Unicode: whole ranges of what is not typed into a name are refused,
-//! and letters of alphabets that look alike do not stand in one name. What looks alike within one alphabet (`l` and `I`)
-//! is not told apart.
+//! The list is short on purpose and needs no Unicode table: it refuses whole ranges that people do not type into a
+//! name, and a mix of scripts whose letters look alike. It does not distinguish letters that look alike within one
+//! script (`l`, `I`).
 
-/// Control characters, ends of lines, what turns the direction of text, and what takes no room or looks like a space.
+/// Whether a character is a control character, a line break, a direction mark, invisible, or a space other than U+0020.
 pub(super) fn is_hidden(char: char) -> bool {
     char.is_control()
         || (char.is_whitespace() && char != ' ')
@@ -20,8 +20,8 @@ pub(super) fn is_hidden(char: char) -> bool {
             | '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{10ffff}')
 }
 
-/// Forms of letters and signs that stand for others, and marks that are drawn over a letter.
-pub(super) fn is_disguise(char: char) -> bool {
+/// Whether a character is an alternative form of a letter or sign, or a mark that is drawn over a letter.
+pub(super) fn is_confusable(char: char) -> bool {
     matches!(char,
         // Phonetic, modifier, superscript and subscript letters; letterlike signs; Roman numerals; circled ones.
         '\u{250}'..='\u{2ff}' | '\u{1d00}'..='\u{1dbf}' | '\u{2070}'..='\u{209f}'
@@ -29,7 +29,7 @@ pub(super) fn is_disguise(char: char) -> bool {
         // Full-width and half-width forms, mathematical alphabets, small forms, ligatures.
         | '\u{ff01}'..='\u{ff5e}' | '\u{ffe0}'..='\u{ffee}' | '\u{1d400}'..='\u{1d7ff}'
         | '\u{fe50}'..='\u{fe6f}' | '\u{fb00}'..='\u{fb06}'
-        // Old alphabets of letters like Latin ones in which no names are written.
+        // Rare and historic scripts with letters like Latin ones.
         | '\u{a4d0}'..='\u{a4ff}' | '\u{10280}'..='\u{1032f}' | '\u{10400}'..='\u{1044f}'
         | '\u{118a0}'..='\u{118ff}' | '\u{16f00}'..='\u{16f9f}' | '\u{1ccd6}'..='\u{1ccf9}'
         // Overlays and enclosures; hyphens, dots and strokes that look like those of ASCII.
@@ -37,18 +37,18 @@ pub(super) fn is_disguise(char: char) -> bool {
         | '\u{2044}' | '\u{2212}' | '\u{2215}' | '\u{a78a}')
 }
 
-/// Whether letters stand together that look alike and come from different alphabets.
-pub(super) fn mixes_alphabets(name: &str) -> bool {
-    let mut alphabets = name.chars().filter_map(Alphabet::of);
-    let Some(first) = alphabets.next() else {
+/// Whether a name has letters of two scripts whose letters look alike.
+pub(super) fn mixes_scripts(name: &str) -> bool {
+    let mut scripts = name.chars().filter_map(Script::of);
+    let Some(first) = scripts.next() else {
         return false;
     };
-    alphabets.any(|other| other != first)
+    scripts.any(|other| other != first)
 }
 
-/// The alphabets that have letters like those of another in this list.
+/// The scripts that share letter shapes with another in this list.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Alphabet {
+enum Script {
     Latin,
     Greek,
     Cyrillic,
@@ -57,7 +57,7 @@ enum Alphabet {
     Coptic,
 }
 
-impl Alphabet {
+impl Script {
     fn of(char: char) -> Option<Self> {
         match char {
             'a'..='z' | 'A'..='Z' | '\u{c0}'..='\u{24f}' | '\u{1e00}'..='\u{1eff}' => {
@@ -82,9 +82,9 @@ impl Alphabet {
     }
 }
 
-/// How a name of ASCII letters reads at a glance: without case, with nothing between the words, and with the digits that
-/// look like letters as those.
-pub(super) fn at_a_glance(name: &str) -> String {
+/// The skeleton of an ASCII name, which look-alikes share: upper case, no separators, and letters in place of the
+/// digits that look like them.
+pub(super) fn skeleton(name: &str) -> String {
     let letters = name.chars().filter(char::is_ascii_alphanumeric);
     letters
         .map(|char| match char.to_ascii_uppercase() {

@@ -1,4 +1,4 @@
-//! One value of a column, borrowed from its batch: how it compares, and how it reads.
+//! One value of a column, borrowed from its batch, with its order and its text.
 
 use std::{
     borrow::Cow,
@@ -30,9 +30,9 @@ pub enum Cell<'a> {
     Json(&'a str),
 }
 
-/// A value that outlives its batch. Long texts keep only their beginning, which is all that is shown.
+/// A value that outlives its batch. Long text is truncated to what statistics show.
 #[derive(Clone, Debug)]
-pub enum Kept {
+pub enum OwnedCell {
     Boolean(bool),
     Integer(i128),
     Float(f64),
@@ -44,27 +44,27 @@ pub enum Kept {
     TimestampUtc(i64),
 }
 
-/// Longer texts are compared and kept by this many bytes: more than is ever shown.
-const KEPT_BYTES: usize = 1_200;
+/// Bytes to which text is truncated: more than statistics show.
+const MAX_TEXT_BYTES: usize = 1_200;
 
 impl<'a> Cell<'a> {
-    /// To keep; `None` for what is never shown.
-    pub fn keep(self) -> Option<Kept> {
+    /// Copies the value; `None` for values that are never shown.
+    pub fn into_owned(self) -> Option<OwnedCell> {
         Some(match self {
-            Cell::Boolean(value) => Kept::Boolean(value),
-            Cell::Integer(value) => Kept::Integer(value),
-            Cell::Float(value) => Kept::Float(value),
-            Cell::Decimal(text) => Kept::Decimal(beginning(text).into()),
-            Cell::Text(text) => Kept::Text(beginning(text).into()),
-            Cell::Date(days) => Kept::Date(days),
-            Cell::Time(micros) => Kept::Time(micros),
-            Cell::Timestamp(micros) => Kept::Timestamp(micros),
-            Cell::TimestampUtc(micros) => Kept::TimestampUtc(micros),
+            Cell::Boolean(value) => OwnedCell::Boolean(value),
+            Cell::Integer(value) => OwnedCell::Integer(value),
+            Cell::Float(value) => OwnedCell::Float(value),
+            Cell::Decimal(text) => OwnedCell::Decimal(beginning(text).into()),
+            Cell::Text(text) => OwnedCell::Text(beginning(text).into()),
+            Cell::Date(days) => OwnedCell::Date(days),
+            Cell::Time(micros) => OwnedCell::Time(micros),
+            Cell::Timestamp(micros) => OwnedCell::Timestamp(micros),
+            Cell::TimestampUtc(micros) => OwnedCell::TimestampUtc(micros),
             Cell::Bytes(_) | Cell::Json(_) => return None,
         })
     }
 
-    /// As it reads in answers; `None` for what is never shown.
+    /// The text as in results; `None` for values that are never shown.
     pub fn text(self) -> Option<Cow<'a, str>> {
         Some(match self {
             Cell::Decimal(text) | Cell::Text(text) => Cow::Borrowed(text),
@@ -82,7 +82,7 @@ impl<'a> Cell<'a> {
         })
     }
 
-    /// How many bytes it takes, roughly.
+    /// Its approximate size in bytes.
     pub fn size(self) -> usize {
         match self {
             Cell::Decimal(text) | Cell::Text(text) | Cell::Json(text) => text.len(),
@@ -91,7 +91,7 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// Kinds in the order truth values, numbers, times, texts; a column without a type may hold all of them.
+    /// Orders values: booleans, numbers, times, text. A column without a type may hold all of them.
     pub fn compare(self, other: Cell<'_>) -> Ordering {
         use Cell::{Boolean, Date, Decimal, Float, Integer, Text, Time, Timestamp, TimestampUtc};
         match (self, other) {
@@ -146,7 +146,7 @@ impl Hash for Cell<'_> {
         match self {
             Cell::Boolean(value) => value.hash(state),
             Cell::Integer(value) => value.hash(state),
-            // Zero and its negative are one value to every engine.
+            // Engines treat 0.0 and -0.0 as equal.
             Cell::Float(value) => (if *value == 0.0 { 0 } else { value.to_bits() }).hash(state),
             Cell::Decimal(text) | Cell::Text(text) | Cell::Json(text) => text.hash(state),
             Cell::Bytes(bytes) => bytes.hash(state),
@@ -157,31 +157,31 @@ impl Hash for Cell<'_> {
     }
 }
 
-impl Kept {
-    /// Back to the borrowed form.
+impl OwnedCell {
+    /// Borrows the value.
     pub fn cell(&self) -> Cell<'_> {
         match self {
-            Kept::Boolean(value) => Cell::Boolean(*value),
-            Kept::Integer(value) => Cell::Integer(*value),
-            Kept::Float(value) => Cell::Float(*value),
-            Kept::Decimal(text) => Cell::Decimal(text),
-            Kept::Text(text) => Cell::Text(text),
-            Kept::Date(days) => Cell::Date(*days),
-            Kept::Time(micros) => Cell::Time(*micros),
-            Kept::Timestamp(micros) => Cell::Timestamp(*micros),
-            Kept::TimestampUtc(micros) => Cell::TimestampUtc(*micros),
+            OwnedCell::Boolean(value) => Cell::Boolean(*value),
+            OwnedCell::Integer(value) => Cell::Integer(*value),
+            OwnedCell::Float(value) => Cell::Float(*value),
+            OwnedCell::Decimal(text) => Cell::Decimal(text),
+            OwnedCell::Text(text) => Cell::Text(text),
+            OwnedCell::Date(days) => Cell::Date(*days),
+            OwnedCell::Time(micros) => Cell::Time(*micros),
+            OwnedCell::Timestamp(micros) => Cell::Timestamp(*micros),
+            OwnedCell::TimestampUtc(micros) => Cell::TimestampUtc(*micros),
         }
     }
 }
 
-/// The beginning of a text, cut between characters.
+/// Truncates text at a character boundary.
 pub fn beginning(text: &str) -> &str {
-    &text[..text.floor_char_boundary(KEPT_BYTES)]
+    &text[..text.floor_char_boundary(MAX_TEXT_BYTES)]
 }
 
-/// Exact, whatever the number of digits. What is no number (`NaN`, `Infinity`) comes after all numbers.
+/// Compares exactly, with any number of digits. `NaN` and `Infinity` come after all numbers.
 fn compare_decimals(a: &str, b: &str) -> Ordering {
-    match (Parts::of(a), Parts::of(b)) {
+    match (DecimalParts::of(a), DecimalParts::of(b)) {
         (Some(a), Some(b)) => a.compare(&b),
         (Some(_), None) => Ordering::Less,
         (None, Some(_)) => Ordering::Greater,
@@ -189,14 +189,14 @@ fn compare_decimals(a: &str, b: &str) -> Ordering {
     }
 }
 
-/// A decimal number, taken apart: no zeros before the whole part, none after the fraction.
-struct Parts<'a> {
+/// The parts of a decimal number, without leading and trailing zeros.
+struct DecimalParts<'a> {
     negative: bool,
     whole: &'a str,
     fraction: &'a str,
 }
 
-impl<'a> Parts<'a> {
+impl<'a> DecimalParts<'a> {
     fn of(text: &'a str) -> Option<Self> {
         let (negative, digits) = match text.strip_prefix('-') {
             Some(digits) => (true, digits),
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn values_read_as_in_answers() {
+    fn value_has_the_text_of_results() {
         check_text(Cell::Boolean(true), "true");
         check_text(Cell::Float(1.5), "1.5");
         check_text(Cell::Float(f64::NEG_INFINITY), "-Infinity");
@@ -255,13 +255,13 @@ mod tests {
     }
 
     #[test]
-    fn times_far_away_read_too() {
+    fn time_far_from_today_has_a_text() {
         check_text(Cell::Date(i32::MAX), "+5881580-07-11");
         check_text(Cell::Timestamp(i64::MIN), "-290308-12-21T19:59:05.224192");
     }
 
     #[test]
-    fn decimals_compare_by_value_and_not_by_text() {
+    fn decimals_compare_by_value() {
         let ordered = [
             "-10", "-9.5", "-0.001", "0.00", "0.5", "9", "10.0", "10.01", "NaN",
         ];
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_come_before_texts_in_a_column_without_a_type() {
+    fn numbers_sort_before_text() {
         assert_eq!(Cell::Integer(9).compare(Cell::Text("10")), Ordering::Less);
         assert_eq!(
             Cell::Integer(2).compare(Cell::Float(1.5)),

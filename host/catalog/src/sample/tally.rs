@@ -1,39 +1,39 @@
-//! What the values of one column come to, in bounded memory.
+//! Counts the values of one column in bounded memory.
 
 use std::{
     collections::HashMap,
     hash::{BuildHasher, RandomState},
 };
 
-use super::cell::{Cell, Kept, beginning};
+use super::cell::{Cell, OwnedCell, beginning};
 use crate::statistics::{MAX_COMMON, Statistics};
 
-/// Different values whose text is kept: one that is common overall shows up early.
+/// Distinct values whose text is stored: a common value appears early.
 const MAX_TEXTS: usize = 2_000;
-/// Columns of longer texts on average are prose, in which no value is common.
+/// Average length from which text is prose, which has no common values.
 const PROSE: usize = 200;
-/// In a larger sample a value that occurs once is not common.
+/// Rows from which a value that occurs once is not common.
 const SMALL_SAMPLE: u64 = 50;
 
-/// How many values were seen of a column, and which.
+/// Counts of the values of a column.
 pub struct Tally {
     hasher: RandomState,
     rows: u64,
     nulls: u64,
-    /// By hash; two values of the same 64 bits are so rare that no statistic shows it.
+    /// Counts by 64-bit hash; collisions are too rare to matter.
     counts: HashMap<u64, u32>,
     max_counts: usize,
     texts: HashMap<u64, Box<str>>,
     text_bytes: u64,
-    /// Set when there were more different values than can be followed.
+    /// Set if there are more distinct values than the memory allows.
     overflow: Option<Overflow>,
-    min: Option<Kept>,
-    max: Option<Kept>,
-    /// Whether values may be shown: not of bytes and JSON.
+    min: Option<OwnedCell>,
+    max: Option<OwnedCell>,
+    /// Whether values may be shown: not for bytes and JSON.
     shown: bool,
 }
 
-/// What was known when the memory for different values ran out.
+/// The counts when the memory for distinct values ran out.
 struct Overflow {
     values: u64,
     distinct: u64,
@@ -41,7 +41,7 @@ struct Overflow {
 }
 
 impl Tally {
-    /// Follows at most `max_counts` different values.
+    /// Counts at most `max_counts` distinct values.
     pub fn new(max_counts: usize) -> Self {
         Self {
             hasher: RandomState::new(),
@@ -58,7 +58,7 @@ impl Tally {
         }
     }
 
-    /// One more row; `None` is NULL.
+    /// Adds a row; `None` is NULL.
     pub fn add(&mut self, cell: Option<Cell<'_>>) {
         self.rows += 1;
         let Some(cell) = cell else {
@@ -105,14 +105,14 @@ impl Tally {
             .as_ref()
             .is_none_or(|min| cell.compare(min.cell()).is_lt())
         {
-            self.min = cell.keep();
+            self.min = cell.into_owned();
         }
         if self
             .max
             .as_ref()
             .is_none_or(|max| cell.compare(max.cell()).is_gt())
         {
-            self.max = cell.keep();
+            self.max = cell.into_owned();
         }
     }
 
@@ -120,7 +120,7 @@ impl Tally {
         self.counts.values().filter(|count| **count == 1).count() as u64
     }
 
-    /// The statistics. `total_rows` is what the engine says of the table, used where only a part was read.
+    /// The statistics. `total_rows` is the engine's estimate, used if `whole` is false.
     pub fn finish(self, whole: bool, total_rows: Option<u64>) -> Statistics {
         let exact = whole && self.overflow.is_none();
         let mut statistics = Statistics {
@@ -131,9 +131,9 @@ impl Tally {
             ..Statistics::default()
         };
         if self.shown {
-            let text = |kept: &Option<Kept>| {
-                kept.as_ref()
-                    .and_then(|kept| kept.cell().text().map(String::from))
+            let text = |cell: &Option<OwnedCell>| {
+                cell.as_ref()
+                    .and_then(|cell| cell.cell().text().map(String::from))
                     .unwrap_or_default()
             };
             statistics.set_range(&text(&self.min), &text(&self.max));
@@ -172,7 +172,7 @@ impl Tally {
                 Some(seen) => estimate(seen, values),
             };
         }
-        // Of the rows that were not read the same share is taken to be NULL.
+        // Assumes the same share of NULL in the other rows.
         #[allow(
             clippy::cast_precision_loss,
             clippy::cast_possible_truncation,
@@ -191,7 +191,7 @@ impl Tally {
     }
 }
 
-/// The estimator of Haas and Stokes ("Duj1"): values that were seen once stand for those not seen at all.
+/// The estimator Duj1 of Haas and Stokes, which extrapolates from the values that occur once.
 #[allow(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_column_has_exact_figures() {
+    fn whole_column_has_exact_statistics() {
         let mut cells = texts(&["b", "a", "b", "c"]);
         cells.push(None);
         let statistics = tally(&cells).finish(true, None);
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn at_most_ten_values_are_common_and_in_a_large_column_none_that_occurs_once() {
+    fn at_most_ten_values_are_common_and_none_that_occurs_once_in_a_large_column() {
         let cells: Vec<_> = (0..200).map(|n| Some(Cell::Integer(n % 30))).collect();
         let common = tally(&cells).finish(true, None).most_common_values.unwrap();
         assert_eq!(common.len(), 10);
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_column_without_values_has_no_range() {
+    fn column_without_values_has_no_range() {
         let statistics = tally(&[None, None]).finish(true, None);
         assert_eq!(statistics.null_percentage, 100.0);
         assert_eq!(
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_of_unique_values_says_that_all_are_unique() {
+    fn sample_of_unique_values_estimates_a_unique_column() {
         let cells: Vec<_> = (0..100).map(|n| Some(Cell::Integer(n))).collect();
         let statistics = tally(&cells).finish(false, Some(10_000));
         assert_eq!(statistics.distinct_values_count, 10_000);
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_in_which_every_value_repeats_has_seen_them_all() {
+    fn sample_with_repeated_values_has_all_distinct_values() {
         let cells: Vec<_> = (0..100).map(|n| Some(Cell::Integer(n % 5))).collect();
         assert_eq!(
             tally(&cells)
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn more_values_than_can_be_followed_are_estimated_in_bounded_memory() {
+    fn distinct_values_beyond_the_memory_are_estimated() {
         let mut tally = Tally::new(100);
         (0..5_000).for_each(|n| tally.add(Some(Cell::Integer(n))));
         assert!(tally.counts.len() <= 100);

@@ -1,8 +1,8 @@
-//! A list of tables on its way into the store.
+//! Stores a list of tables.
 //!
-//! A database may have a hundred thousand tables, and SQLite has one writer: a long list is stored in many short
-//! transactions, between which others write. Readers see none of it before it is whole: its tables carry the id of the
-//! list, and are hidden until the one row is gone that says that the list is being stored.
+//! A database may have a hundred thousand tables, and SQLite has one writer, so a long list is stored in many short
+//! transactions. Readers see it when it is complete: its tables have the id of the list, and are hidden until the row
+//! of the unpublished list is deleted.
 
 use std::collections::HashSet;
 
@@ -17,20 +17,20 @@ use mindhost_base::error::{Code, Error, Result};
 use mindhost_plugin_api::TableRef;
 use mindhost_store::{CHUNK, Store, Tx, is_referenced, new_id, rows_of_placeholders};
 
-/// Tables that are added in one transaction.
-const AT_ONCE: usize = 2 * CHUNK;
+/// Tables per transaction.
+const TABLES_PER_TRANSACTION: usize = 2 * CHUNK;
 
 /// A list of the tables of one datasource.
 pub(super) struct Listing<'a> {
     pub store: &'a Store,
     pub workspace: &'a str,
     pub datasource_id: &'a str,
-    /// The run that will load what is new, and the host that works on it.
+    /// The run that will load the new tables, and its host.
     pub run: Option<(&'a Run, &'a str)>,
 }
 
 impl Listing<'_> {
-    /// Adds what is new of a long list, hidden. False when nothing is to be stored: nothing changed, or the run is lost.
+    /// Inserts the new tables of a long list, hidden. False if nothing changed or the run is lost.
     pub async fn insert_ahead(&self, listed: &[TableRef]) -> Result<bool> {
         let known = {
             let mut connection = self.store.pool().acquire().await?;
@@ -40,12 +40,12 @@ impl Listing<'_> {
         if self.run.is_none() && change.is_nothing() {
             return Ok(false);
         }
-        self.store.require_disk()?;
-        if change.new.len() <= AT_ONCE {
+        self.store.check_free_space()?;
+        if change.new.len() <= TABLES_PER_TRANSACTION {
             return Ok(true);
         }
         let id = self.begin().await?;
-        for tables in change.new.chunks(AT_ONCE) {
+        for tables in change.new.chunks(TABLES_PER_TRANSACTION) {
             let mut tx = self.store.begin().await?;
             if let Some((run, host)) = self.run
                 && !fence(&mut tx, run, host, "listed = listed").await?
@@ -58,7 +58,7 @@ impl Listing<'_> {
         Ok(true)
     }
 
-    /// Says that a list is being stored. One that was left in the middle is gone on with.
+    /// Begins an unpublished list, or resumes one.
     async fn begin(&self) -> Result<String> {
         let mut tx = self.store.begin().await?;
         sqlx::query(
@@ -79,7 +79,7 @@ impl Listing<'_> {
         Ok(id)
     }
 
-    /// Shows all at once. Gives the tables that an earlier list had left hidden, and no run of this list took.
+    /// Publishes the list. Returns tables that an interrupted list left hidden and that no run has taken.
     pub async fn publish(&self, tx: &mut Tx) -> Result<HashSet<String>> {
         let sql = format!(
             "SELECT id FROM catalog_tables WHERE datasource_id = $1 AND {HIDDEN} AND COALESCE(run_id, '') <> $2"
@@ -102,7 +102,7 @@ impl Listing<'_> {
         Ok(left.into_iter().collect())
     }
 
-    /// Adds tables; those of a list that is not whole yet carry its id.
+    /// Inserts tables, with the id of an unpublished list.
     pub async fn insert(
         &self,
         tx: &mut Tx,
@@ -144,7 +144,7 @@ impl Listing<'_> {
     }
 }
 
-/// The datasource may go while its list is stored.
+/// Converts an error: the datasource may be deleted while its list is stored.
 fn deleted(error: sqlx::Error) -> Error {
     match is_referenced(&error) {
         true => Error::new(
@@ -162,9 +162,8 @@ mod tests {
     use super::*;
     use crate::store::{CatalogStore, fixture};
 
-    /// What another writer sees in the store each time that it has its turn. It asks for the next one as soon as it gave one
-    /// back, and turns are had in the order of asking.
-    async fn rows_at_each_turn(store: &Store, is_done: &AtomicBool) -> Vec<i64> {
+    /// The rows that another writer sees in each of its transactions. It queues again at once, and the queue is fair.
+    async fn rows_at_each_write(store: &Store, is_done: &AtomicBool) -> Vec<i64> {
         let mut seen = Vec::new();
         while !is_done.load(Ordering::SeqCst) {
             let mut tx = store.begin().await.unwrap();
@@ -179,7 +178,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn another_writer_has_its_turn_after_each_thousand_tables_of_a_long_list() {
+    async fn another_writer_can_write_after_each_thousand_tables_of_a_long_list() {
         const TABLES: usize = 4_500;
         let (_dir, store, workspace) = mindhost_store::testing::temporary().await;
         let datasource = fixture::datasource(&store, &workspace).await;
@@ -197,7 +196,7 @@ mod tests {
                 .unwrap();
             is_done.store(true, Ordering::SeqCst);
         };
-        let (seen, ()) = tokio::join!(rows_at_each_turn(&store, &is_done), list);
+        let (seen, ()) = tokio::join!(rows_at_each_write(&store, &is_done), list);
         let mut before = 0;
         for rows in &seen {
             assert!(

@@ -1,4 +1,4 @@
-//! Runs: making, claiming, keeping alive, ending.
+//! Runs: creating, claiming, heartbeats, ending.
 
 use std::collections::HashSet;
 
@@ -15,20 +15,20 @@ use mindhost_store::{Backend, CHUNK, Tx, new_id, now, placeholders};
 const RUN: &str = "id, workspace_id, datasource_id, mode, status, whole, listed, total, done, message, cancel_requested";
 const ACTIVE: &str = "status IN ('PENDING', 'LOADING')";
 
-/// What a host learns when it says that it is still working on a run.
+/// The response to a heartbeat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Beat {
-    /// Go on.
-    GoOn,
-    /// Somebody wants the run to stop.
+pub enum Heartbeat {
+    /// Continue.
+    Continue,
+    /// Cancel the run.
     CancelRequested,
-    /// The run is over, gone, or another host's.
+    /// The run has ended, was deleted, or belongs to another host.
     Lost,
 }
 
 impl CatalogStore {
-    /// Decides what a request comes to, and stores the run if one is to start. Gives the ids of the runs that
-    /// the request waits for. Two requests at the same moment are decided one after the other.
+    /// Plans a request and stores the new run, if any. Returns the ids of the runs that the request waits for.
+    /// Concurrent requests are planned one after the other.
     ///
     /// # Errors
     /// `run_active`; or when the store fails.
@@ -76,7 +76,7 @@ impl CatalogStore {
         Ok(runs)
     }
 
-    /// Whether one of these runs is not over.
+    /// Whether one of these runs is active.
     ///
     /// # Errors
     /// When the store fails.
@@ -94,7 +94,7 @@ impl CatalogStore {
         Ok(query.fetch_optional(self.store.pool()).await?.is_some())
     }
 
-    /// Takes the oldest run that nobody works on: never claimed, or its host silent since `silent_since`.
+    /// Claims the oldest run without a host, or without a heartbeat since `silent_since`.
     ///
     /// # Errors
     /// When the store fails.
@@ -117,11 +117,11 @@ impl CatalogStore {
         row.as_ref().map(run).transpose()
     }
 
-    /// Says that the host still works on the run.
+    /// Records a heartbeat of the host.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn beat(&self, run_id: &str, host: &str) -> Result<Beat> {
+    pub async fn heartbeat(&self, run_id: &str, host: &str) -> Result<Heartbeat> {
         let sql = format!(
             "UPDATE catalog_runs SET heartbeat_at = $1 WHERE id = $2 AND claimed_by = $3 AND {ACTIVE} \
              RETURNING cancel_requested"
@@ -133,13 +133,13 @@ impl CatalogStore {
             .fetch_optional(self.store.pool())
             .await?;
         Ok(match row {
-            None => Beat::Lost,
-            Some(row) if row.try_get::<i64, _>(0)? != 0 => Beat::CancelRequested,
-            Some(_) => Beat::GoOn,
+            None => Heartbeat::Lost,
+            Some(row) if row.try_get::<i64, _>(0)? != 0 => Heartbeat::CancelRequested,
+            Some(_) => Heartbeat::Continue,
         })
     }
 
-    /// Gives a run back, for this host after its restart or for another.
+    /// Releases a run, for this host after its restart or for another.
     ///
     /// # Errors
     /// When the store fails.
@@ -165,7 +165,7 @@ impl CatalogStore {
         Ok(tx.commit().await?)
     }
 
-    /// Gives back every run that a former process of this host left. Only where no other host uses the store.
+    /// Releases every run of an earlier process. Only if no other host uses the store.
     ///
     /// # Errors
     /// When the store fails.
@@ -176,8 +176,8 @@ impl CatalogStore {
         Ok(())
     }
 
-    /// Ends a run. Tables that it did not finish get the status that fits, and `error` where it failed as a
-    /// whole. Older runs of the datasource beyond the last twenty are forgotten.
+    /// Ends a run. Its unfinished tables get the matching status, and `error` if the run failed. Deletes all but the
+    /// last twenty runs of the datasource.
     ///
     /// # Errors
     /// When the store fails.
@@ -208,7 +208,7 @@ impl CatalogStore {
         Ok(tx.commit().await?)
     }
 
-    /// Asks every active run of a datasource to stop. One that no host works on stops here. Gives their ids.
+    /// Requests the cancellation of every active run of a datasource; ends those without a host. Returns their ids.
     ///
     /// # Errors
     /// When the store fails.
@@ -244,7 +244,7 @@ impl CatalogStore {
     }
 }
 
-/// All tables of a datasource. Those of a list that is not stored whole yet count as missing.
+/// All tables of a datasource. Those of an unpublished list count as missing.
 pub(super) async fn tables_in(
     executor: &mut sqlx::AnyConnection,
     datasource_id: &str,
@@ -296,7 +296,7 @@ async fn insert_run(
     Ok(())
 }
 
-/// Ends a run whose row this transaction has locked. `counts`: tables in all, and those that are done.
+/// Ends a run whose row this transaction has locked. `counts` are its tables, and those that are done.
 async fn end_run(
     tx: &mut Tx,
     run_id: &str,
@@ -325,7 +325,7 @@ async fn end_run(
     Ok(())
 }
 
-/// What a person reads about a run that is over: each failed table with its reason, up to a bound.
+/// The message of an ended run: each failed table with its reason, up to a limit.
 async fn message_of(
     tx: &mut Tx,
     run_id: &str,

@@ -1,4 +1,4 @@
-//! What a run writes: the list of tables, the result of one table.
+//! The writes of a run: the list of tables, and the result of each table.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,20 +14,20 @@ use mindhost_base::error::Result;
 use mindhost_plugin_api::{TableInfo, TableRef};
 use mindhost_store::{CHUNK, Tx, now, placeholders, rows_of_placeholders, to_json};
 
-/// Everything that a run learnt about one table.
+/// The result of one table.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// As the engine describes it.
+    /// The engine's description.
     pub info: TableInfo,
-    /// Exact where the whole table was read, else what the engine knows.
+    /// Exact if the whole table was read, else the engine's estimate.
     pub row_count: Option<u64>,
-    /// By name of the column; one that is not here was not looked at.
+    /// By column name; columns without statistics are missing.
     pub statistics: HashMap<String, Statistics>,
 }
 
 impl CatalogStore {
-    /// Stores which tables a datasource has: adds those that are new, marks those that are gone. Writes nothing
-    /// when nothing changed.
+    /// Stores the list of a datasource's tables: adds new ones and marks missing ones. Writes nothing if nothing
+    /// changed.
     ///
     /// # Errors
     /// When the store fails.
@@ -57,7 +57,7 @@ impl CatalogStore {
         Ok(tx.commit().await?)
     }
 
-    /// As [`Self::store_list`], and the run takes what its mode takes of it. False when the run is lost.
+    /// As [`Self::store_list`], and gives the run the tables that its mode takes. False if the run is lost.
     ///
     /// # Errors
     /// When the store fails.
@@ -112,7 +112,7 @@ impl CatalogStore {
         Ok(true)
     }
 
-    /// The tables that a run has yet to load, by name.
+    /// The tables that a run has not loaded yet, by name.
     ///
     /// # Errors
     /// When the store fails.
@@ -145,7 +145,7 @@ impl CatalogStore {
         Ok(row.try_get(0)?)
     }
 
-    /// Says that a table is being loaded.
+    /// Marks a table as loading.
     ///
     /// # Errors
     /// When the store fails.
@@ -159,7 +159,7 @@ impl CatalogStore {
         Ok(())
     }
 
-    /// Stores the result of one table, all of it or nothing. False when the run is lost.
+    /// Stores the result of one table in one transaction. False if the run is lost.
     ///
     /// # Errors
     /// When the store fails.
@@ -184,7 +184,7 @@ impl CatalogStore {
         Ok(true)
     }
 
-    /// Stores that a table could not be loaded; what was stored before stays. False when the run is lost.
+    /// Stores that a table failed; its earlier columns stay. False if the run is lost.
     ///
     /// # Errors
     /// When the store fails.
@@ -216,7 +216,7 @@ impl CatalogStore {
     }
 }
 
-/// How what is listed differs from what is known.
+/// The difference between the stored list and that of the source.
 pub(super) struct Change<'a> {
     pub new: Vec<&'a TableRef>,
     gone: Vec<&'a Table>,
@@ -253,7 +253,7 @@ impl<'a> Change<'a> {
         self.new.is_empty() && self.gone.is_empty() && self.back.is_empty()
     }
 
-    /// Tables that the source does not have, whenever they vanished.
+    /// Stored tables that the source does not have, including those marked before.
     fn still_gone(&self, known: &'a [Table]) -> Vec<&'a Table> {
         known
             .iter()
@@ -266,8 +266,8 @@ fn ids(tables: &[&Table]) -> Vec<String> {
     tables.iter().map(|table| table.id.clone()).collect()
 }
 
-/// Changes the run where it is still active and this host's; false otherwise. The row stays locked until the
-/// end of the transaction, so nobody takes the run over in between.
+/// Updates the run if it is active and claimed by this host; else returns false. The row stays locked until the end of
+/// the transaction, so no other host can claim it.
 pub(super) async fn fence(tx: &mut Tx, run: &Run, host: &str, change: &str) -> Result<bool> {
     let sql = format!(
         "UPDATE catalog_runs SET {change} WHERE id = $1 AND claimed_by = $2 AND status IN ('PENDING', 'LOADING')"
@@ -280,7 +280,7 @@ pub(super) async fn fence(tx: &mut Tx, run: &Run, host: &str, change: &str) -> R
     Ok(changed.rows_affected() > 0)
 }
 
-/// Gives tables to a run. `force` deletes what is stored of them.
+/// Gives tables to a run. `force` deletes their stored columns and keys.
 pub(super) async fn take(
     tx: &mut Tx,
     run_id: &str,
@@ -309,8 +309,7 @@ pub(super) async fn take(
     Ok(())
 }
 
-/// Takes tables that the source no longer has out of a run: the status from before comes back. After `force`
-/// nothing is left of them.
+/// Removes missing tables from a run and restores their status. After `force` they are deleted.
 async fn leave(tx: &mut Tx, run: &Run, gone: &[&Table]) -> Result<()> {
     let held = |table: &&&Table| {
         table.run_id.as_ref() == Some(&run.id)
@@ -364,7 +363,7 @@ async fn update_table(tx: &mut Tx, run: &Run, table_id: &str, loaded: &Loaded) -
     Ok(changed.rows_affected() > 0)
 }
 
-/// The columns that the caller described, with what he said.
+/// The columns that a caller has described, with the text.
 async fn decided_columns(tx: &mut Tx, table_id: &str) -> Result<HashMap<String, Option<String>>> {
     let rows = sqlx::query(
         "SELECT name, description FROM catalog_columns WHERE table_id = $1 AND description_source = 'caller'",

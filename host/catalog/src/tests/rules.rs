@@ -46,7 +46,7 @@ on_both_stores! {
         assert_eq!(table.foreign_keys[0].referenced_table, "parent");
     }
 
-    async fn a_run_that_waits_for_its_turn_is_pending(postgres) {
+    async fn run_without_a_permit_is_pending(postgres) {
         let setup = Setup::idle(postgres, &["a"]).await;
         setup.refresh(Mode::All, None).await;
         let shown = setup.shown().await;
@@ -69,7 +69,7 @@ on_both_stores! {
         assert_eq!(setup.shown().await.status.overall_status, RunStatus::Completed);
     }
 
-    async fn a_run_that_panics_has_failed_and_is_not_taken_up_again(postgres) {
+    async fn run_that_panics_fails_and_is_not_resumed(postgres) {
         let setup = Setup::new(postgres, &["a"]).await;
         setup.engine.put("bad", Scripted { panics: true, ..Scripted::default() });
         let shown = setup.refreshed(Mode::All, None).await;
@@ -123,7 +123,7 @@ on_both_stores! {
         assert_eq!(table.error.as_deref(), Some("locked"));
     }
 
-    async fn an_engine_out_of_reach_fails_the_run_with_its_message(postgres) {
+    async fn unreachable_engine_fails_the_run_with_its_message(postgres) {
         let setup = Setup::new(postgres, &["a"]).await;
         *setup.engine.unreachable.lock().unwrap() = true;
         let shown = setup.refreshed(Mode::All, None).await;
@@ -132,7 +132,7 @@ on_both_stores! {
         assert_eq!(shown.tables[0].error.as_deref(), Some("connection refused"));
     }
 
-    async fn cancelling_goes_down_to_the_engine(postgres) {
+    async fn cancellation_reaches_the_engine(postgres) {
         let setup = Setup::new(postgres, &[]).await;
         setup.engine.put("a", Scripted { gated: true, ..Scripted::default() });
         let started = setup.refresh(Mode::All, None).await;
@@ -145,7 +145,7 @@ on_both_stores! {
         assert_eq!(*setup.engine.cancelled.lock().unwrap(), 1);
     }
 
-    async fn a_run_that_nobody_works_on_is_cancelled_at_once(postgres) {
+    async fn unclaimed_run_is_cancelled_at_once(postgres) {
         let setup = Setup::idle(postgres, &["a"]).await;
         setup.refresh(Mode::All, None).await;
         setup.catalog.cancel(setup.source()).await.unwrap();
@@ -156,7 +156,7 @@ on_both_stores! {
         assert!(again.is_ok(), "nothing to cancel is no error");
     }
 
-    async fn the_callers_words_outlive_a_refresh_and_not_a_forced_one(postgres) {
+    async fn descriptions_survive_a_refresh_but_not_a_forced_one(postgres) {
         let setup = Setup::new(postgres, &["a"]).await;
         setup.engine.put("a", Scripted { comment: Some("of the source".into()), ..Scripted::default() });
         fixture::mind(&setup.store, &setup.workspace, &setup.datasource).await;
@@ -190,7 +190,7 @@ on_both_stores! {
         assert_eq!(setup.table("a").await.status, TableStatus::Completed);
     }
 
-    async fn a_table_that_vanished_stays_until_it_is_deleted(postgres) {
+    async fn missing_table_stays_until_it_is_deleted(postgres) {
         let setup = Setup::new(postgres, &["a", "b"]).await;
         setup.refreshed(Mode::All, None).await;
         setup.engine.drop_table("b");
@@ -203,7 +203,7 @@ on_both_stores! {
         assert_eq!(setup.shown().await.tables.len(), 1);
     }
 
-    async fn a_table_that_comes_back_is_there_again(postgres) {
+    async fn missing_table_that_returns_is_listed_again(postgres) {
         let setup = Setup::new(postgres, &["a", "b"]).await;
         setup.engine.drop_table("b");
         setup.refreshed(Mode::All, None).await;
@@ -214,7 +214,7 @@ on_both_stores! {
         assert_eq!((back.missing, back.status), (false, TableStatus::Completed));
     }
 
-    async fn deleting_a_table_leaves_it_known_and_nothing_else(postgres) {
+    async fn deleted_table_stays_listed_without_columns(postgres) {
         let setup = Setup::new(postgres, &["a", "b"]).await;
         setup.refreshed(Mode::All, None).await;
         setup.catalog.describe_table(setup.source(), "a", Some("mine")).await.unwrap();
@@ -225,7 +225,7 @@ on_both_stores! {
         assert_eq!(setup.table("b").await.status, TableStatus::Completed);
     }
 
-    async fn deleting_all_makes_it_as_if_it_was_never_loaded(postgres) {
+    async fn deleted_catalog_counts_as_never_loaded(postgres) {
         let setup = Setup::new(postgres, &["a"]).await;
         setup.refreshed(Mode::All, None).await;
         setup.catalog.delete_all(setup.source()).await.unwrap();
@@ -266,11 +266,11 @@ on_both_stores! {
         assert_eq!(setup.engine.times_read("a"), 1);
     }
 
-    async fn a_run_goes_on_after_a_restart_where_it_was(postgres) {
+    async fn run_resumes_after_a_restart(postgres) {
         let mut setup = Setup::new(postgres, &["a", "b"]).await;
         setup.engine.put("c", Scripted { gated: true, ..Scripted::default() });
         let started = setup.refresh(Mode::All, None).await;
-        let done = |name| move |shown: &Shown| status_of(shown, name) == TableStatus::Completed;
+        let done = |name| move |shown: &CatalogPage| status_of(shown, name) == TableStatus::Completed;
         setup.until(done("a")).await;
         setup.until(done("b")).await;
         setup.until(|shown| status_of(shown, "c") == TableStatus::Loading).await;
@@ -282,7 +282,7 @@ on_both_stores! {
         assert_eq!((setup.engine.times_read("a"), setup.engine.times_read("b")), (1, 1));
     }
 
-    async fn a_run_belongs_to_one_host_until_that_host_is_silent(postgres) {
+    async fn run_belongs_to_one_host_until_its_heartbeats_stop(postgres) {
         let setup = Setup::idle(postgres, &["a"]).await;
         setup.refresh(Mode::All, Some(&["a"])).await;
         let store = &setup.catalog.store;
@@ -291,7 +291,7 @@ on_both_stores! {
         let soon = mindhost_store::now() + 1_000_000;
         let taken = store.claim("two", soon).await.unwrap().unwrap();
         assert_eq!(taken.id, run.id);
-        assert_eq!(store.beat(&run.id, "one").await.unwrap(), super::super::store::Beat::Lost);
+        assert_eq!(store.heartbeat(&run.id, "one").await.unwrap(), super::super::store::Heartbeat::Lost);
         let entry = setup.table("a").await.id;
         assert!(!store.table_failed(&run, "one", &entry, "late", false).await.unwrap());
         assert_eq!(setup.table("a").await.error, None, "what comes late changes nothing");
@@ -314,7 +314,7 @@ on_both_stores! {
         assert_eq!(ambiguous.code(), Code::AmbiguousTable);
     }
 
-    async fn a_new_mind_loads_what_it_lacks_and_only_that(postgres) {
+    async fn new_mind_loads_only_missing_tables(postgres) {
         let setup = Setup::new(postgres, &["a", "b"]).await;
         let selection = [table("a")];
         setup.catalog.start_missing(setup.source(), Some(&selection)).await.unwrap();
@@ -356,7 +356,7 @@ on_both_stores! {
         assert_eq!((one.tables.len(), one.total_tables), (1, 3));
     }
 
-    async fn a_model_is_told_tables_in_detail_and_values_only_where_they_may_leave(postgres) {
+    async fn model_gets_table_details_and_values_only_if_allowed(postgres) {
         let setup = Setup::new(postgres, &["a"]).await;
         setup.refreshed(Mode::All, None).await;
         for name in ["a", "main.a", "shop.a", "shop.main.a"] {

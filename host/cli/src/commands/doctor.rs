@@ -7,7 +7,7 @@ use mindhost_core::{
     providers,
     secrets::{KeyError, SecretKeys, Source},
 };
-use mindhost_store::{DEFAULT_WORKSPACE, Migrations, Store};
+use mindhost_store::{DEFAULT_WORKSPACE, SchemaState, Store};
 
 use super::{
     finding::Finding::{self, Bad, Good, Note},
@@ -121,19 +121,19 @@ async fn store(config: &Config, findings: &mut Vec<Finding>) {
             return;
         }
     };
-    let migrated = match store.migrations().await {
-        Ok(Migrations::UpToDate) => {
+    let migrated = match store.schema_state().await {
+        Ok(SchemaState::UpToDate) => {
             findings.push(Good("store: reachable and up to date".to_owned()));
             true
         }
-        Ok(Migrations::Behind) => {
+        Ok(SchemaState::Behind) => {
             findings.push(Note(
                 "store: older than this program; the next start of `serve` brings it up to date"
                     .to_owned(),
             ));
             false
         }
-        Ok(Migrations::Ahead) => {
+        Ok(SchemaState::Ahead) => {
             findings.push(Finding::bad(
                 "store: newer than this program",
                 "run the version that it was last used with, or a later one",

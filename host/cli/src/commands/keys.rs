@@ -143,6 +143,6 @@ fn line(key: &Key) -> String {
         "{}  {:<11}  {role:<8}  {state}, {used}  {}",
         key.id,
         key.prefix,
-        names::shown(&key.name)
+        names::escaped(&key.name)
     )
 }

@@ -136,7 +136,7 @@ fn sources(
         plugins_dir: config.plugins_dir.clone(),
         artifacts_dir: config.artifacts_dir(),
         import: false,
-        compilers: Compilers::Inside,
+        compilers: Compilers::InProcess,
         soon: false,
         cache_dir: seal_key.is_some().then(|| config.cache_dir()),
         seal_key: seal_key.unwrap_or_default(),

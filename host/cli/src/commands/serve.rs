@@ -48,7 +48,7 @@ pub(super) async fn run_with(
     let traces = telemetry::start(&config.log, &config.telemetry)?;
     let served = serve(config, beside).await;
     if let Some(traces) = traces {
-        traces.end().await;
+        traces.shut_down().await;
     }
     served
 }

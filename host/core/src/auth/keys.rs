@@ -12,7 +12,7 @@ use mindhost_base::{
     error::{Code, Error, Result},
     names,
 };
-use mindhost_store::{Counted, Store, Tx, now};
+use mindhost_store::{ResourceKind, Store, Tx, now};
 
 /// A key as it is listed: never its text.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
@@ -196,7 +196,7 @@ async fn make(
     workspace: &str,
     mut new: NewKey,
 ) -> Result<(Key, KeyText)> {
-    names::check_free("key", &new.name)?;
+    names::check_display_name("key", &new.name)?;
     check_to_come(new.expires_at)?;
     if let Some(minds) = &mut new.minds {
         let mut seen = HashSet::new();
@@ -205,13 +205,13 @@ async fn make(
     }
     // Who is at the command line decides about the limit too.
     if by.is_some() {
-        store.require_room_for(Counted::Keys, workspace).await?;
+        store.check_quota(ResourceKind::Keys, workspace).await?;
     }
     let text = new_text()?;
     let mut tx = begin(store, by).await?;
     if by.is_some() {
         store
-            .require_room_in(&mut tx, Counted::Keys, workspace)
+            .check_quota_in(&mut tx, ResourceKind::Keys, workspace)
             .await?;
     }
     let (prefix, hash) = (prefix(&text), hash(&text));

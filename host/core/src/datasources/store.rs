@@ -7,7 +7,7 @@ use sqlx::AssertSqlSafe;
 use super::{Datasource, Settings};
 use crate::stored_connections::{in_use, not_found, store as rows};
 use mindhost_base::error::{Code, Error, Result};
-use mindhost_store::{CHUNK, Counted, Store, is_referenced, json, placeholders};
+use mindhost_store::{CHUNK, ResourceKind, Store, is_referenced, json, placeholders};
 
 /// The settings of every datasource.
 pub(super) async fn all_settings(store: &Store) -> Result<Vec<Settings>> {
@@ -36,7 +36,7 @@ pub(super) async fn used_by(store: &Store, minds: &[String]) -> Result<HashSet<S
 pub(super) async fn insert(store: &Store, new: &Datasource) -> Result<()> {
     let mut tx = store.begin().await?;
     store
-        .require_room_in(&mut tx, Counted::Datasources, &new.workspace_id)
+        .check_quota_in(&mut tx, ResourceKind::Datasources, &new.workspace_id)
         .await?;
     rows::insert(&mut tx, new).await?;
     Ok(tx.commit().await?)

@@ -9,7 +9,7 @@ use super::{Mind, MindDatasource};
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_plugin_api::TableRef;
 use mindhost_store::{
-    AnyRow, Counted, Row, Store, Tx, is_referenced, is_taken, json, now, timestamp, to_json,
+    AnyRow, ResourceKind, Row, Store, Tx, is_referenced, is_taken, json, now, timestamp, to_json,
 };
 
 /// The model is the Mind's own, else its provider's default at the time of reading.
@@ -92,7 +92,7 @@ async fn of_workspace(
 pub(super) async fn insert(store: &Store, new: &Mind) -> Result<()> {
     let mut tx = store.begin().await?;
     store
-        .require_room_in(&mut tx, Counted::Minds, &new.workspace_id)
+        .check_quota_in(&mut tx, ResourceKind::Minds, &new.workspace_id)
         .await?;
     sqlx::query(
         "INSERT INTO minds (id, workspace_id, name, provider_id, model_name, parameters, created_at, updated_at) \

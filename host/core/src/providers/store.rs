@@ -3,7 +3,7 @@
 use super::{BUILTIN, Provider};
 use crate::stored_connections::{in_use, not_found, store as rows};
 use mindhost_base::error::{Error, Result};
-use mindhost_store::{Counted, Store, Tx, is_referenced, is_taken, new_id, now};
+use mindhost_store::{ResourceKind, Store, Tx, is_referenced, is_taken, new_id, now};
 
 pub(super) async fn ensure_builtin(store: &Store, workspace: &str) -> Result<()> {
     let (name, plugin) = BUILTIN;
@@ -36,7 +36,7 @@ pub(super) async fn ensure_builtin(store: &Store, workspace: &str) -> Result<()>
 pub(super) async fn insert(store: &Store, new: &Provider) -> Result<()> {
     let mut tx = store.begin().await?;
     store
-        .require_room_in(&mut tx, Counted::Providers, &new.workspace_id)
+        .check_quota_in(&mut tx, ResourceKind::Providers, &new.workspace_id)
         .await?;
     if new.is_default {
         clear_default(&mut tx, &new.workspace_id).await?;

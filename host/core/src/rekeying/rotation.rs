@@ -221,7 +221,7 @@ impl<S: Fn(String)> Rotation<'_, S> {
             if secrets::followers(self.store).await?.is_empty() {
                 break;
             }
-            sleep(self.store.patience()).await;
+            sleep(self.store.write_timeout()).await;
             let late = self.reseal(keys).await?;
             renewed.rows += late.rows;
             renewed.keys += late.keys;

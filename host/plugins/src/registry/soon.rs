@@ -21,7 +21,7 @@ impl Registry {
         };
         let begun: Vec<_> = packages
             .into_iter()
-            .map(|package| Arc::new(workshop.loader.load_soon(package)))
+            .map(|package| Arc::new(workshop.loader.load_in_background(package)))
             .collect();
         for ready in &begun {
             if let Some(one) = locks::write(&self.known).get_mut(ready.digest()) {

@@ -22,7 +22,7 @@ async fn texts_are_cut_and_cannot_exhaust_the_host() {
     assert!(connection.check(&soon()).await.unwrap().product.len() <= 200);
 
     let error = sandbox.failure("giant-text", "check").await;
-    check_fault(&error, Code::PluginError, "cannot be taken over");
+    check_fault(&error, Code::PluginError, "returned an invalid value");
     let error = sandbox.failure("long-error", "check").await;
     assert_eq!(error.code(), Code::UpstreamError);
     assert!(error.message().len() <= 4_096);

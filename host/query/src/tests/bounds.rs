@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::*;
 
 #[tokio::test]
-async fn no_function_takes_longer_than_its_statement_may() {
+async fn no_function_exceeds_the_deadline_of_its_statement() {
     let connector = connector(&scripted(20_000, Pushdown::No), &settings());
     // Each match reads all of the rest, in each of the rows.
     let sql = r#"SELECT sum(length(regexp_replace(repeat(name, 30000), '.*[^ -~]|[a-z]', '', 'g'))) FROM "main"."t" WHERE id < 500"#;
@@ -24,7 +24,7 @@ async fn no_function_takes_longer_than_its_statement_may() {
 }
 
 #[tokio::test]
-async fn what_would_take_too_long_for_one_row_is_refused_at_once() {
+async fn row_that_would_take_too_long_is_refused_at_once() {
     let start = Instant::now();
     for (sql, code) in [
         (
@@ -72,7 +72,7 @@ async fn patterns_replace_as_in_postgresql() {
 }
 
 #[tokio::test]
-async fn a_number_that_does_not_fit_is_an_error() {
+async fn overflow_is_an_error() {
     for sql in [
         "SELECT 9223372036854775807 + 1",
         "SELECT id + 9223372036854775807 FROM \"main\".\"t\"",
@@ -98,7 +98,7 @@ async fn a_number_that_does_not_fit_is_an_error() {
 }
 
 #[tokio::test]
-async fn a_number_that_fits_is_what_it_was() {
+async fn result_without_overflow_is_unchanged() {
     for (sql, expected) in [
         (
             r#"sum(id), avg(id), sum(DISTINCT id), sum(price), -min(id), max(id) * 2 + 1 - 3"#,
@@ -139,7 +139,7 @@ async fn times_go_beyond_2262() {
 }
 
 #[tokio::test]
-async fn messages_show_names_as_they_were_written() {
+async fn message_names_columns_as_in_the_statement() {
     for (sql, message) in [
         (
             r#"SELECT resource.x FROM "main"."t" AS resource"#,
@@ -166,7 +166,7 @@ fn balanced(terms: &[String], op: &str) -> String {
 }
 
 #[tokio::test]
-async fn long_chain_of_conditions_is_planned_soon() {
+async fn long_chain_of_conditions_is_planned_quickly() {
     let start = Instant::now();
     for (op, expected) in [("AND", "1000"), ("OR", "0")] {
         let terms: Vec<String> = (0..150)

@@ -1,4 +1,4 @@
-//! One connection: the calls of its guest, and what becomes of it afterwards.
+//! A connection: the calls of its guest, and its return to the pool.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,7 +13,7 @@ use super::super::{
         types,
     },
     convert,
-    instance::{GuestFuture, OnStop, drained},
+    instance::{GuestFuture, OnStop, blame_guest},
     pool::Reported,
     shared::{Fault, Held, gone},
     state::State,
@@ -24,14 +24,14 @@ use mindhost_plugin_api::{
     TableInfo, TableRef,
 };
 
-/// How long the end of a cursor may take.
+/// Timeout of the end of a cursor.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A connection that was taken from its pool.
 pub struct WasmConnection {
     held: Held<SqlConnectorPre<State>>,
     cursor: Option<Cursor>,
-    /// Inside a snapshot: the next user must not see it.
+    /// Inside a snapshot, so the connection must not be reused.
     snapshot: bool,
 }
 
@@ -43,7 +43,7 @@ struct Cursor {
 }
 
 impl WasmConnection {
-    /// A connection that holds one of the target's places.
+    /// A connection that holds one of the target's slots.
     pub(super) fn new(held: Held<SqlConnectorPre<State>>) -> Self {
         Self {
             held,
@@ -52,7 +52,7 @@ impl WasmConnection {
         }
     }
 
-    /// Calls the guest once; keeps the connection if it can be used again.
+    /// Calls the guest once and keeps the connection if it is usable.
     async fn once<R, F>(&mut self, call: &Call, f: F) -> Result<std::result::Result<R, Fault>>
     where
         R: Send + 'static,
@@ -71,8 +71,7 @@ impl WasmConnection {
             .await
     }
 
-    /// A call that delivers nothing before it succeeds, so that it may be repeated on a new connection when
-    /// the pooled one turns out to be dead.
+    /// Calls the guest, and again on a new connection if the pooled one is dead. For calls without a partial result.
     async fn call<R, F>(&mut self, call: &Call, f: F) -> Result<R>
     where
         R: Send + 'static,
@@ -97,7 +96,7 @@ impl WasmConnection {
             .await
     }
 
-    /// Checks what came back; a guest that broke the contract loses its instance.
+    /// Drops the instance if the guest broke the contract.
     fn accept<R>(&mut self, checked: Result<R>) -> Result<R> {
         if checked.is_err() {
             self.held.live = None;
@@ -128,7 +127,7 @@ impl Connection for WasmConnection {
                 Box::pin(async move { connection.call_tables(store, handle).await })
             })
             .await?;
-        let checked = convert::table_refs(tables, &self.held.shared.share.settings);
+        let checked = convert::table_refs(tables, &self.held.shared.quota.settings);
         self.accept(checked)
     }
 
@@ -146,7 +145,7 @@ impl Connection for WasmConnection {
                 )
             })
             .await?;
-        let checked = convert::tables(infos, tables, &self.held.shared.share.settings);
+        let checked = convert::tables(infos, tables, &self.held.shared.quota.settings);
         self.accept(checked)
     }
 
@@ -181,7 +180,7 @@ impl Connection for WasmConnection {
 
     async fn begin_snapshot(&mut self, timeout: Duration, call: &Call) -> Result<bool> {
         let timeout = millis(timeout);
-        // Set before it is known whether it began: a failure may leave one behind.
+        // Set before the call, because a failed call may leave a snapshot open.
         self.snapshot = true;
         self.snapshot = self
             .call(call, move |store, connection, _, handle| {
@@ -207,7 +206,7 @@ impl Connection for WasmConnection {
             text: statement.text.clone(),
             id: statement.id.clone(),
             timeout_ms: millis(statement.timeout),
-            max_cell_bytes: u64::from(self.held.shared.share.settings.max_cell_bytes),
+            max_cell_bytes: u64::from(self.held.shared.quota.settings.max_cell_bytes),
             extra: Vec::new(),
         };
         let (handle, key, columns) = self
@@ -216,7 +215,7 @@ impl Connection for WasmConnection {
                 Box::pin(start(store, connection, cursor, handle, statement))
             })
             .await?;
-        let settings = &self.held.shared.share.settings;
+        let settings = &self.held.shared.quota.settings;
         let checked = convert::cancel_key(key)
             .and_then(|key| Ok((key, convert::Schema::new(columns, settings)?)));
         let (key, schema) = self.accept(checked)?;
@@ -232,7 +231,7 @@ impl Connection for WasmConnection {
     async fn next(&mut self, max_rows: u32, call: &Call) -> Result<Option<Batch>> {
         let cursor = self.cursor.clone().ok_or_else(gone)?;
         let shared = Arc::clone(&self.held.shared);
-        let settings = &shared.share.settings;
+        let settings = &shared.quota.settings;
         let (handle, max_bytes) = (cursor.handle, settings.batch_bytes);
         let mut is_again = false;
         loop {
@@ -243,7 +242,8 @@ impl Connection for WasmConnection {
                     )
                 })
                 .await;
-            let reported = reported.map_err(|error| if is_again { drained(error) } else { error });
+            let reported =
+                reported.map_err(|error| if is_again { blame_guest(error) } else { error });
             is_again = true;
             let batch = match reported? {
                 Ok(Some(batch)) => batch,
@@ -256,7 +256,7 @@ impl Connection for WasmConnection {
             };
             let checked = convert::batch(batch, &cursor.schema, max_rows, settings);
             let batch = self.accept(checked)?;
-            // An empty batch means nothing yet. The deadline of the call bounds how often it may say so.
+            // An empty batch means that there are no rows yet. The deadline of the call limits the repetitions.
             if batch.rows() > 0 {
                 return Ok(Some(batch));
             }
@@ -284,7 +284,7 @@ impl Connection for WasmConnection {
                 })
             })
             .await;
-        // The rows are delivered; a cursor that cannot be closed costs its connection, not the answer.
+        // The rows are complete, so a failed close drops the connection but not the result.
         if !matches!(closed, Ok(Ok(true))) {
             self.held.live = None;
         }
@@ -292,7 +292,7 @@ impl Connection for WasmConnection {
     }
 }
 
-/// Runs a statement up to its schema. A cursor without a schema is closed at once.
+/// Starts a statement and reads its schema. Closes a cursor without a schema.
 async fn start(
     store: &mut Store<State>,
     connection: guest::GuestConnection<'_>,
@@ -332,8 +332,8 @@ impl Drop for WasmConnection {
                 }
             }
             None => self.held.give_back(),
-            // Left in the middle of a result: the engine is told to stop at once, and the guest may take leave. Its
-            // connection is not used again: the word to stop could still reach the next statement on it.
+            // Dropped in the middle of a result: cancel the statement, then let the guest close. The connection is not
+            // reused, because the cancellation could hit its next statement.
             Some(cursor) => {
                 let Some(live) = self.held.live.take() else {
                     return;
@@ -342,7 +342,7 @@ impl Drop for WasmConnection {
                 let slot = &self.held.slot;
                 let stop = self.held.shared.canceller(key, &live.grants, slot);
                 let on_stop = OnStop {
-                    tell: None,
+                    cancel_engine: None,
                     slot: Arc::clone(slot),
                     waits: stop.is_some(),
                 };
@@ -351,7 +351,7 @@ impl Drop for WasmConnection {
                 {
                     stop();
                 }
-                live.leave(vec![cursor.handle], Some(on_stop));
+                live.close_in_background(vec![cursor.handle], Some(on_stop));
             }
         }
     }

@@ -1,8 +1,7 @@
-//! One Arrow IPC stream of a guest: a schema, one record batch, the end, and nothing else.
+//! Decodes an Arrow IPC stream of a guest: a schema, one record batch, the end.
 //!
-//! The stream is taken apart here before Arrow's reader sees it, because a reader is written for files that
-//! somebody meant well: offsets, lengths and counts are compared with what is really there, and only the
-//! physical types of `wit/README.md` are known at all.
+//! Arrow's reader trusts its input. So offsets, lengths and counts are checked here first, and only the physical types
+//! of `wit/README.md` are accepted.
 
 use std::{collections::HashMap, panic::AssertUnwindSafe, sync::Arc};
 
@@ -32,7 +31,7 @@ pub fn decode(
         .ok_or_else(|| violation("Arrow data without a record batch"))?;
     check_batch(&batch, &expected, frames.body.len())?;
     let version = frames.batch.version();
-    // The checks above leave nothing that the reader is known to panic on; if it does, it is the guest's doing.
+    // The checks above exclude every known panic of the reader. Another one is the fault of the guest.
     let read = std::panic::catch_unwind(AssertUnwindSafe(|| {
         let none = HashMap::new();
         arrow_ipc::reader::read_record_batch(&frames.body, batch, expected, &none, None, &version)
@@ -51,7 +50,7 @@ pub fn decode(
     Ok(batch)
 }
 
-/// The one physical form of each type. The host's own names and nullability count, not the guest's.
+/// The physical form of each type, with the names and nullability of the host.
 pub fn schema(columns: &[Column]) -> Result<Arc<Schema>> {
     let fields: Result<Vec<Field>> = columns
         .iter()
@@ -203,7 +202,7 @@ fn physical(field: &arrow_ipc::Field<'_>) -> Option<Physical> {
     })
 }
 
-/// Compares what a batch says of its buffers with the body that came with it.
+/// Checks the buffers of a batch against its body.
 fn check_batch(batch: &arrow_ipc::RecordBatch<'_>, schema: &Schema, body: usize) -> Result<()> {
     let wrong = || violation("Arrow data whose lengths do not agree");
     if batch.compression().is_some() {
@@ -253,7 +252,7 @@ fn check_batch(batch: &arrow_ipc::RecordBatch<'_>, schema: &Schema, body: usize)
     Ok(())
 }
 
-/// Bytes that the second buffer of a column of `rows` rows has at least.
+/// The minimum size of the second buffer of a column with `rows` rows.
 fn least_bytes(physical: &Physical, rows: usize) -> usize {
     match physical {
         Physical::Boolean => rows.div_ceil(8),
@@ -265,7 +264,7 @@ fn least_bytes(physical: &Physical, rows: usize) -> usize {
     }
 }
 
-/// What the physical type alone does not promise.
+/// Checks of values that the physical type does not guarantee.
 fn check_values(data_type: DataType, values: &dyn Array, max_cell: usize) -> Result<()> {
     match data_type {
         DataType::Text => check_cells(values.as_string::<i32>().value_offsets(), max_cell),

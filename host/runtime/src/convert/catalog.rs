@@ -1,7 +1,6 @@
-//! What a guest says of tables.
+//! Converts tables and statistics of a guest.
 //!
-//! What was asked for is looked up in a set: comparing each name with each would be work that grows with the square of
-//! what the guest says.
+//! Requested names are in a set, so that the check takes linear time in the size of the reply.
 
 use std::collections::HashSet;
 
@@ -19,7 +18,7 @@ use mindhost_plugin_api::{
     ColumnInfo, ColumnStatistics, ForeignKeyColumn, KeyColumn, TableInfo, TableRef,
 };
 
-/// A host's table name as the guest takes it.
+/// Converts a table name for the guest.
 pub fn to_table_ref(table: &TableRef) -> types::TableRef {
     types::TableRef {
         schema: table.schema.clone(),
@@ -34,7 +33,7 @@ fn table_ref(table: types::TableRef) -> Result<TableRef> {
     })
 }
 
-/// The list of tables.
+/// Converts the list of tables.
 pub fn table_refs(
     tables: Vec<types::TableRef>,
     settings: &PluginSettings,
@@ -53,7 +52,7 @@ pub fn table_refs(
     tables.into_iter().map(table_ref).collect()
 }
 
-/// Descriptions of tables, none of which was not asked for.
+/// Converts descriptions of tables. Refuses tables that were not requested.
 pub fn tables(
     tables: Vec<catalog::Table>,
     asked: &[TableRef],
@@ -112,7 +111,7 @@ fn table_info(table: catalog::Table, settings: &PluginSettings) -> Result<TableI
     })
 }
 
-/// Statistics of columns that were asked for.
+/// Converts statistics of requested columns.
 pub fn statistics(
     statistics: Vec<catalog::ColumnStatistics>,
     asked: &[String],

@@ -1,4 +1,4 @@
-//! Filters on their way to a guest, and its answers.
+//! Converts filters for a guest, and its replies.
 
 use crate::bindings::{scanner as guest, types};
 use mindhost_plugin_api::{
@@ -6,7 +6,7 @@ use mindhost_plugin_api::{
     scanner::{Filter, FilterOp, Pushdown},
 };
 
-/// A host's filter as the guest takes it.
+/// Converts a filter for the guest.
 pub fn to_filter(filter: &Filter) -> guest::Filter {
     guest::Filter {
         column: filter.column.clone(),
@@ -45,7 +45,7 @@ fn to_value(value: &Value) -> types::Value {
     }
 }
 
-/// How far a guest says that it applies a filter.
+/// Converts the support of a filter.
 pub fn pushdown(answer: guest::Pushdown) -> Pushdown {
     match answer {
         guest::Pushdown::No => Pushdown::No,

@@ -1,4 +1,4 @@
-//! Schemas, rows and values of a guest.
+//! Converts schemas, rows and values of a guest.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -16,14 +16,14 @@ pub const DAY: u64 = 86_400_000_000;
 /// The schema of a cursor.
 #[derive(Clone)]
 pub struct Schema {
-    /// As the rest of the host sees it.
+    /// The columns for the host.
     pub columns: Arc<[Column]>,
-    /// Columns whose engine does not enforce their type, so that any kind of value may stand in them.
+    /// Columns with a type that the engine does not enforce: they may hold any value.
     dynamic: Arc<[bool]>,
 }
 
 impl Schema {
-    /// Checks what a cursor gave.
+    /// Checks the schema of a cursor.
     pub fn new(columns: Vec<types::Column>, settings: &PluginSettings) -> Result<Self> {
         if columns.is_empty() || columns.len() > settings.max_columns as usize {
             return Err(violation(format_args!(
@@ -110,7 +110,7 @@ fn data_type(guest: types::DataType) -> DataType {
     }
 }
 
-/// One batch, of at most `max_rows` rows.
+/// Converts a batch of at most `max_rows` rows.
 pub fn batch(
     batch: types::Batch,
     schema: &Schema,
@@ -172,7 +172,7 @@ fn rows_batch(
     Ok(rows)
 }
 
-/// One value with its size in bytes.
+/// Converts a value. Returns it with its size in bytes.
 fn value(guest: types::Value, max: usize) -> Result<(Value, usize)> {
     let sized = |text: &str| cell_size(text.len(), max);
     Ok(match guest {
@@ -217,7 +217,7 @@ fn value(guest: types::Value, max: usize) -> Result<(Value, usize)> {
     })
 }
 
-/// The size of a cell that is not too large.
+/// Checks the size of a cell.
 pub fn cell_size(size: usize, max: usize) -> Result<usize> {
     match size <= max {
         true => Ok(size),
@@ -231,7 +231,7 @@ pub fn cell_size(size: usize, max: usize) -> Result<usize> {
     }
 }
 
-/// `-12.50`, `1e10`, and the three words that some engines have among their decimals.
+/// Whether text is a decimal: `-12.50`, `1e10`, or one of the three special values of some engines.
 pub fn is_decimal(text: &str) -> bool {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     if matches!(digits, "NaN" | "Infinity") {
@@ -251,7 +251,7 @@ pub fn is_decimal(text: &str) -> bool {
     all_digits(whole) && fraction.is_none_or(all_digits) && exponent.is_none_or(exponent_ok)
 }
 
-/// Whether a text is one JSON document.
+/// Whether text is one JSON document.
 pub fn is_json(text: &str) -> bool {
     serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }

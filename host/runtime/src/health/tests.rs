@@ -67,19 +67,19 @@ fn report(health: &Health, users: &[&str]) -> HealthReport {
 /// Faults of one target until its budget is used up.
 fn exhaust(health: &Health, id: &str, known: usize) {
     for _ in 0..3 {
-        health.fault(&target(id), "it panicked", users(known));
+        health.record_fault(&target(id), "it panicked", users(known));
     }
 }
 
 #[test]
-fn a_target_rests_when_its_budget_is_used_up_and_twice_as_long_the_next_time() {
+fn target_without_budget_is_backed_off_and_twice_as_long_the_next_time() {
     let health = health();
     let bad = target("bad");
     for _ in 0..2 {
-        health.fault(&bad, "it panicked", users(5));
+        health.record_fault(&bad, "it panicked", users(5));
         assert!(health.admit(&bad).is_ok());
     }
-    health.fault(&bad, "it panicked", users(5));
+    health.record_fault(&bad, "it panicked", users(5));
     let error = health.admit(&bad).unwrap_err();
     assert_eq!(error.code(), Code::PluginSuspended);
     assert_eq!(error.retry_after(), Some(Duration::from_secs(1)));
@@ -88,7 +88,7 @@ fn a_target_rests_when_its_budget_is_used_up_and_twice_as_long_the_next_time() {
     for seconds in [2, 4, 4] {
         health.pass(Duration::from_secs(4));
         assert!(health.admit(&bad).is_ok(), "it is tried again");
-        health.fault(&bad, "it panicked", users(5));
+        health.record_fault(&bad, "it panicked", users(5));
         let wait = health.admit(&bad).unwrap_err().retry_after();
         assert_eq!(wait, Some(Duration::from_secs(seconds)));
     }
@@ -97,17 +97,17 @@ fn a_target_rests_when_its_budget_is_used_up_and_twice_as_long_the_next_time() {
 }
 
 #[test]
-fn good_uses_restore_the_budget_and_a_good_one_after_a_rest_ends_it() {
+fn successes_restore_the_budget_and_end_a_backoff() {
     let health = health();
     let target = target("half");
     for _ in 0..20 {
-        health.fault(&target, "it panicked", users(5));
-        health.went_well(&target);
+        health.record_fault(&target, "it panicked", users(5));
+        health.record_success(&target);
         assert!(health.admit(&target).is_ok());
     }
     exhaust(&health, "half", 5);
     assert!(health.admit(&target).is_err());
-    health.went_well(&target);
+    health.record_success(&target);
     assert!(health.admit(&target).is_ok());
     assert!(!health.release(), "nothing is left");
 }
@@ -116,18 +116,18 @@ fn good_uses_restore_the_budget_and_a_good_one_after_a_rest_ends_it() {
 fn faults_long_ago_do_not_count() {
     let health = health();
     for _ in 0..10 {
-        health.fault(&target("rare"), "it panicked", users(5));
+        health.record_fault(&target("rare"), "it panicked", users(5));
         health.pass(Duration::from_secs(61));
     }
     assert!(health.admit(&target("rare")).is_ok());
 }
 
 #[test]
-fn one_bad_datasource_does_not_take_the_others_down() {
+fn one_faulty_datasource_does_not_stop_the_others() {
     let health = health();
     for _ in 0..50 {
         exhaust(&health, "bad", 4);
-        health.went_well(&target("good"));
+        health.record_success(&target("good"));
         health.pass(Duration::from_secs(5));
     }
     assert!(health.admit(&target("good")).is_ok());
@@ -135,7 +135,7 @@ fn one_bad_datasource_does_not_take_the_others_down() {
 }
 
 #[test]
-fn a_version_that_serves_nobody_any_more_ends_in_quarantine() {
+fn version_that_fails_for_all_is_quarantined() {
     let health = health();
     for id in ["a", "b", "c"] {
         assert!(health.admit(&target("other")).is_ok());
@@ -150,7 +150,7 @@ fn a_version_that_serves_nobody_any_more_ends_in_quarantine() {
     );
     for _ in 0..2 {
         health.pass(Duration::from_secs(5));
-        health.fault(&target("a"), "it panicked", users(10));
+        health.record_fault(&target("a"), "it panicked", users(10));
     }
     let report = report(&health, &["default"]);
     assert_eq!(report.status, HealthStatus::Quarantined);
@@ -163,7 +163,7 @@ fn a_version_that_serves_nobody_any_more_ends_in_quarantine() {
 }
 
 #[test]
-fn a_version_with_one_target_is_judged_by_it_alone() {
+fn version_with_one_target_depends_on_it_alone() {
     let health = health();
     for _ in 0..5 {
         exhaust(&health, "only", 1);
@@ -176,7 +176,7 @@ fn a_version_with_one_target_is_judged_by_it_alone() {
 }
 
 #[test]
-fn a_changed_target_begins_anew() {
+fn changed_target_has_its_full_budget() {
     let health = health();
     exhaust(&health, "bad", 5);
     health.forget("default/bad");
@@ -187,7 +187,7 @@ fn a_changed_target_begins_anew() {
 fn take_away(health: &Health, workspace: &str, users: Users) {
     let bad = of_workspace(workspace, "bad");
     for _ in 0..12 {
-        health.fault(&bad, "it panicked", users);
+        health.record_fault(&bad, "it panicked", users);
         health.pass(Duration::from_secs(5));
     }
     let error = health.admit(&of_workspace(workspace, "new")).unwrap_err();
@@ -196,7 +196,7 @@ fn take_away(health: &Health, workspace: &str, users: Users) {
 }
 
 #[test]
-fn one_workspace_takes_a_version_from_nobody_else() {
+fn one_workspace_cannot_suspend_a_version_for_others() {
     let health = health();
     // No other workspace has used it since the start.
     take_away(&health, "bad", workspaces(1));
@@ -213,12 +213,12 @@ fn one_workspace_takes_a_version_from_nobody_else() {
 }
 
 #[test]
-fn a_version_that_fails_in_several_workspaces_rests_for_all() {
+fn version_that_fails_in_several_workspaces_is_backed_off_for_all() {
     let health = health();
     for workspace in ["a", "b", "c"] {
         assert!(health.admit(&target("other")).is_ok(), "{workspace}");
         for _ in 0..3 {
-            health.fault(
+            health.record_fault(
                 &of_workspace(workspace, "only"),
                 "it panicked",
                 workspaces(5),
@@ -231,7 +231,7 @@ fn a_version_that_fails_in_several_workspaces_rests_for_all() {
 }
 
 #[test]
-fn two_workspaces_are_enough_where_there_are_no_more() {
+fn two_workspaces_suffice_if_there_are_no_more() {
     let health = health();
     take_away(&health, "a", workspaces(2));
     assert!(health.admit(&target("other")).is_ok());
@@ -240,7 +240,7 @@ fn two_workspaces_are_enough_where_there_are_no_more() {
 }
 
 #[test]
-fn a_workspace_is_released_by_itself() {
+fn workspace_is_released_by_itself() {
     let health = health();
     take_away(&health, "a", workspaces(3));
     take_away(&health, "b", workspaces(3));
@@ -251,12 +251,12 @@ fn a_workspace_is_released_by_itself() {
 }
 
 #[test]
-fn what_goes_well_in_another_workspace_keeps_the_rest_with_the_target() {
+fn success_in_another_workspace_limits_the_backoff_to_the_target() {
     let health = health();
     for _ in 0..10 {
         for _ in 0..3 {
-            health.fault(&of_workspace("a", "bad"), "it panicked", workspaces(2));
-            health.went_well(&target("good"));
+            health.record_fault(&of_workspace("a", "bad"), "it panicked", workspaces(2));
+            health.record_success(&target("good"));
         }
         health.pass(Duration::from_secs(5));
     }

@@ -1,4 +1,4 @@
-//! The HTTP client of one target: it resolves names by itself and checks every address.
+//! The HTTP client of one target, which resolves names and checks every address.
 
 use std::{
     future::Future,
@@ -31,7 +31,7 @@ use mindhost_base::{
 /// A client that reaches only what its resolver allows.
 pub type Client = legacy::Client<HttpsConnector<HttpConnector<Resolver>>, WasiBody>;
 
-/// A client that keeps its connections for the next request.
+/// Creates a client with a connection pool.
 pub fn client(resolver: Resolver, settings: &PluginSettings) -> Result<Client> {
     let mut tcp = HttpConnector::new_with_resolver(resolver);
     tcp.enforce_http(false);
@@ -58,11 +58,11 @@ fn tls() -> Result<rustls::ClientConfig> {
         .with_no_client_auth())
 }
 
-/// What an address must be before anything is sent to it.
+/// The rules for an address.
 pub struct Rules {
     /// The operator's rules.
     pub egress: EgressRules,
-    /// Addresses of the host itself.
+    /// Addresses of the host.
     pub reserved: Vec<SocketAddr>,
     /// The granted origins.
     pub destinations: Vec<Destination>,
@@ -70,17 +70,16 @@ pub struct Rules {
 
 /// A granted origin.
 pub struct Destination {
-    /// Where it is.
+    /// The origin.
     pub origin: Origin,
-    /// The port that the plugin itself uses when its configuration names none.
+    /// The default port of the plugin.
     pub own_port: Option<u16>,
     /// Whether requests to it carry a credential.
     pub confidential: bool,
 }
 
 impl Rules {
-    /// Checks one address of an origin. A credential goes out only where nobody in between can read it: over
-    /// TLS, or on a network of one's own.
+    /// Checks one address of an origin. Credentials need TLS or a private network.
     pub fn check(&self, ip: IpAddr, origin: &Origin) -> Result<(), Refused> {
         let address = SocketAddr::new(ip, origin.port);
         if let Some(why) = self.egress.refusal(address, &self.reserved) {
@@ -101,8 +100,8 @@ impl Rules {
         Ok(())
     }
 
-    /// Checks one address of a name. The name says nothing of the port, so an address must do for every origin that
-    /// has it; one that no origin has is not answered at all.
+    /// Checks one address of a name. The port is unknown here, so the address must be allowed for every origin with
+    /// that name. A name of no origin does not resolve.
     fn check_name(&self, ip: IpAddr, name: &str) -> Result<(), Refused> {
         let mut is_granted = false;
         for Destination { origin, .. } in &self.destinations {
@@ -120,7 +119,7 @@ impl Rules {
     }
 }
 
-/// Why a request was not sent; travels through hyper's errors back to the sender.
+/// Why a request was not sent. hyper's errors carry it to the caller.
 #[derive(Debug)]
 pub struct Refused(pub String);
 
@@ -169,9 +168,9 @@ impl tower::Service<Name> for Resolver {
 
 /// How a request failed.
 pub enum Failure {
-    /// The guest asked for what it may not have.
+    /// The request is not allowed.
     Refused(String),
-    /// Everything else, in WASI's words.
+    /// Another failure, as an error of WASI.
     Http(HttpError),
 }
 
@@ -221,7 +220,7 @@ pub fn failure(error: &legacy::Error) -> Failure {
     }
 }
 
-/// What an I/O error says by itself; an error that only wraps another says nothing.
+/// Converts an I/O error, unless it only wraps another error.
 fn io_failure(error: &std::io::Error) -> Option<HttpError> {
     if let Some(inner) = error.get_ref()
         && let Some(tls) = inner.downcast_ref::<rustls::Error>()

@@ -1,4 +1,4 @@
-//! Credentials that the host adds to a guest's requests, by the rules of the manifest.
+//! Credentials that the host adds to requests, by the rules of the manifest.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub enum Credential {
 }
 
 impl Credential {
-    /// Puts it into a request; none when the URL has no room for it.
+    /// Adds it to a request; none if the URL would be too long.
     pub fn add_to<B>(&self, request: &mut Request<B>) -> Option<()> {
         match self {
             Credential::Header(name, value) => {
@@ -31,14 +31,14 @@ impl Credential {
     }
 }
 
-/// The credentials that are configured and that the host is to add to requests to the URL in the property `url`.
+/// The configured credentials that the host adds to requests to the URL in the property `url`.
 pub fn credentials(
     manifest: &Manifest,
     url: &str,
     data: &Map<String, Value>,
 ) -> Result<Vec<Credential>> {
     let mut credentials = Vec::new();
-    // A rule without a URL is for the only one; a manifest in which that is not clear was refused.
+    // A rule without a URL is for the only URL. The manifest checks refuse an ambiguous rule.
     let here = |rule: &&CredentialRule| rule.url.as_deref().is_none_or(|named| named == url);
     for rule in manifest.credentials.iter().filter(here) {
         let secret = text(data, &rule.property);

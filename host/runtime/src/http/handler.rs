@@ -1,7 +1,7 @@
-//! `wasi:http/outgoing-handler`, in the place of the library's own.
+//! `wasi:http/outgoing-handler`, which replaces that of the library.
 //!
-//! The library's `handle` reads the options of a request and leaves them in the table of the instance, although the guest
-//! gave them away and cannot drop them any more: after about a thousand requests the table is full.
+//! The library's `handle` reads the options of a request and leaves them in the table of the instance, although the
+//! guest gave them away and cannot drop them any more: after about a thousand requests the table is full.
 
 use wasmtime::{
     StoreContextMut,
@@ -20,7 +20,7 @@ use wasmtime_wasi_http::{
 
 use crate::state::State;
 
-/// The interface, in the version that the library links: another spelling would be another interface beside it.
+/// The interface in the version that the library links. Any other string would be a second interface.
 const INTERFACE: &str = "wasi:http/outgoing-handler@0.2.12";
 
 type Request = Resource<HostOutgoingRequest>;
@@ -35,7 +35,7 @@ pub fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     linker.instance(INTERFACE)?.func_wrap("handle", send)
 }
 
-/// Sends a request, and removes its options whatever became of it.
+/// Sends a request and removes its options, even if it fails.
 fn handle(
     mut http: WasiHttpCtxView<'_>,
     request: Request,

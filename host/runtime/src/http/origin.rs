@@ -1,4 +1,4 @@
-//! Where a request goes, in one spelling.
+//! The origin of a request, in canonical form.
 
 use std::net::IpAddr;
 
@@ -10,7 +10,7 @@ use http::{
 use super::super::grants::{literal, misconfigured, plain_name};
 use mindhost_base::error::Result;
 
-/// Scheme, host and port, all of which must match. The host is in lower case and without the root's dot.
+/// Scheme, host and port, which must all match. The host is in lower case without the trailing dot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     pub tls: bool,
@@ -19,7 +19,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// The origin that a configured URL names.
+    /// The origin of a configured URL.
     pub fn configured(property: &str, url: &str) -> Result<Self> {
         let wrong = |why: &str| {
             misconfigured(format!(
@@ -51,18 +51,18 @@ impl Origin {
         (!host.is_empty()).then_some(Self { tls, host, port })
     }
 
-    /// The port of a URL, if it is one.
+    /// The port of a URL, if it is valid.
     pub fn port_of(url: &str) -> Option<u16> {
         Self::of(&url.parse().ok()?).map(|origin| origin.port)
     }
 
-    /// The address that the host spells out, if it is no name.
+    /// The address, if the host is a literal.
     pub fn literal(&self) -> Option<IpAddr> {
         literal(&self.host)
     }
 
-    /// The same request in this origin's spelling. Whoever connects must see exactly the host that was checked:
-    /// a guest may write it in another case, with a dot at its end, or with a user name before it.
+    /// The URI in canonical form, so that the client uses exactly the checked host. A guest may write it in another
+    /// case, with a trailing dot, or with a user name.
     pub fn respell(&self, uri: Uri) -> Option<Uri> {
         let usual = if self.tls { 443 } else { 80 };
         let authority = match self.port == usual {

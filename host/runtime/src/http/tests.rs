@@ -128,7 +128,7 @@ async fn only_the_granted_origin_is_reached() {
 }
 
 #[tokio::test]
-async fn a_redirect_is_handed_to_the_guest_and_not_followed() {
+async fn redirect_is_returned_and_not_followed() {
     let (port, served) =
         serve("HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n")
             .await;
@@ -139,7 +139,7 @@ async fn a_redirect_is_handed_to_the_guest_and_not_followed() {
 }
 
 #[test]
-fn a_credential_never_goes_out_in_clear_to_a_public_address() {
+fn credential_is_never_sent_in_clear_to_a_public_address() {
     let why = |credential, url| {
         grant(credential, url, &[])
             .err()
@@ -153,7 +153,7 @@ fn a_credential_never_goes_out_in_clear_to_a_public_address() {
 }
 
 #[tokio::test]
-async fn addresses_are_checked_behind_names_too() {
+async fn resolved_addresses_are_checked() {
     let reserved = [
         "127.0.0.1:8080".parse().unwrap(),
         "[::1]:8080".parse().unwrap(),
@@ -165,7 +165,7 @@ async fn addresses_are_checked_behind_names_too() {
 
 /// `0XA9FEA9FE` is 169.254.169.254, and `0X5DB8D822` a public address, to whoever resolves names.
 #[tokio::test]
-async fn no_spelling_of_a_host_goes_round_the_rules() {
+async fn no_form_of_a_host_bypasses_the_rules() {
     let reserved = [
         "127.0.0.1:8080".parse().unwrap(),
         "[::1]:8080".parse().unwrap(),
@@ -189,7 +189,7 @@ async fn no_spelling_of_a_host_goes_round_the_rules() {
 }
 
 #[tokio::test]
-async fn a_request_goes_out_in_the_spelling_that_was_checked() {
+async fn request_has_the_checked_form_of_its_host() {
     let (port, served) = serve(OK).await;
     let grant = grant(bearer(), &format!("http://LocalHost:{port}/v1"), &[]).unwrap();
     let status = get(&grant, &format!("http://ann@LOCALHOST.:{port}/v1")).await;
@@ -202,7 +202,7 @@ async fn a_request_goes_out_in_the_spelling_that_was_checked() {
 }
 
 #[tokio::test]
-async fn a_name_that_nobody_granted_is_not_resolved() {
+async fn name_without_a_grant_is_not_resolved() {
     use tower::Service as _;
     let grant = grant(bearer(), "http://localhost:1/", &[]).unwrap();
     let mut resolver = Resolver(Arc::clone(&grant.rules));
@@ -214,7 +214,7 @@ async fn a_name_that_nobody_granted_is_not_resolved() {
 }
 
 #[tokio::test]
-async fn a_credential_goes_to_its_own_origin_only() {
+async fn credential_is_sent_to_its_own_origin_only() {
     let (own, seen) = serve(OK).await;
     let (other, seen_there) = serve(OK).await;
     let manifest = json!({
@@ -237,7 +237,7 @@ async fn a_credential_goes_to_its_own_origin_only() {
 }
 
 #[tokio::test]
-async fn a_tunnel_is_no_request() {
+async fn connect_request_is_refused() {
     let grant = grant(bearer(), "http://127.0.0.1:9/", &[]).unwrap();
     let request = Request::connect("http://127.0.0.1:9/").body(()).unwrap();
     assert!(matches!(
@@ -247,7 +247,7 @@ async fn a_tunnel_is_no_request() {
 }
 
 #[test]
-fn urls_that_cannot_be_are_refused_with_the_reason() {
+fn invalid_url_is_refused_with_the_reason() {
     let why = |url: &str| {
         grant(bearer(), url, &[])
             .err()
@@ -262,7 +262,7 @@ fn urls_that_cannot_be_are_refused_with_the_reason() {
 }
 
 #[test]
-fn a_guest_cannot_set_what_the_host_fills_in() {
+fn guest_cannot_set_headers_of_the_host() {
     let grant = grant(bearer(), "http://127.0.0.1:1", &[]).unwrap();
     assert!(grant.forbidden.contains(&header::AUTHORIZATION));
     assert!(grant.forbidden.contains(&header::HOST));

@@ -1,4 +1,4 @@
-//! What a manifest must say to be acceptable.
+//! Checks of a manifest.
 
 use http::HeaderName;
 use serde_json::{Map, Value};
@@ -15,7 +15,7 @@ const MAX_TITLE: usize = 200;
 /// Longest description, in bytes.
 const MAX_DESCRIPTION: usize = 4_096;
 
-/// Whether this host can serve what the manifest says, and whether the manifest makes sense.
+/// Checks that the manifest is consistent and that this host can serve it.
 pub fn check_manifest(manifest: &Manifest) -> Result<(), Refusal> {
     check_wit_version(&manifest.wit)?;
     let worlds: &[&str] = match manifest.kind {
@@ -64,10 +64,10 @@ pub fn check_manifest(manifest: &Manifest) -> Result<(), Refusal> {
     check_properties(manifest)
 }
 
-/// A connector goes where the datasource's own configuration says and nowhere else: a destination that the manifest
-/// brings along would get the stored secrets of every datasource. A vendor's own address is what a model is for.
+/// Refuses a connector with a default destination: it would get the stored secrets of every datasource. A model may
+/// have one, the address of its vendor.
 ///
-/// Asked of new plugins only. What is installed already goes on: no right is made of such a default.
+/// For new plugins only. Installed ones stay, because a default grants nothing.
 pub fn check_origins(manifest: &Manifest) -> Result<(), Refusal> {
     if manifest.kind == PluginKind::Model {
         return Ok(());
@@ -95,7 +95,7 @@ pub fn check_origins(manifest: &Manifest) -> Result<(), Refusal> {
     }
 }
 
-/// The host gives a scanner its dialect, and pages, stops and counts by itself.
+/// Refuses a scanner that declares a dialect or capabilities, which the host provides.
 fn check_scanner(manifest: &Manifest) -> Result<(), Refusal> {
     if manifest
         .dialect
@@ -113,7 +113,7 @@ fn check_scanner(manifest: &Manifest) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The part of a version before the patch, as this host compares it.
+/// Major and minor version, for comparison.
 fn check_wit_version(wit: &str) -> Result<(), Refusal> {
     let mut parts = wit.split('.').map(str::parse::<u32>);
     let (Some(Ok(major)), Some(Ok(minor)), Some(Ok(_)), None) =
@@ -137,7 +137,7 @@ fn check_wit_version(wit: &str) -> Result<(), Refusal> {
     )))
 }
 
-/// Whether a text can be the name of a plugin or an engine.
+/// Whether text is a valid name of a plugin or engine.
 pub fn is_name(text: &str) -> bool {
     let inside = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
     text.starts_with(|c: char| c.is_ascii_lowercase())
@@ -155,9 +155,9 @@ fn check_name(field: &str, name: &str) -> Result<(), Refusal> {
     )))
 }
 
-/// Words for people are shown on terminals and pages as they are.
+/// Checks display text, which terminals and pages show unchanged.
 fn check_words(field: &str, words: &str, max: usize) -> Result<(), Refusal> {
-    match words.len() <= max && !words.chars().any(is_disguise) {
+    match words.len() <= max && !words.chars().any(is_control_or_bidi) {
         true => Ok(()),
         false => Err(Refusal(format!(
             "its manifest's `{field}` must be plain text on one line, of at most {max} bytes"
@@ -165,9 +165,8 @@ fn check_words(field: &str, words: &str, max: usize) -> Result<(), Refusal> {
     }
 }
 
-/// Whether a character could make a text look like another one: it is a command to a terminal, or turns the direction
-/// of what follows.
-fn is_disguise(c: char) -> bool {
+/// Whether a character is a control character or changes the direction of text.
+fn is_control_or_bidi(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
@@ -181,7 +180,7 @@ fn check_version(version: &str) -> Result<(), Refusal> {
     )))
 }
 
-/// Numbers of a version in the order that compares them; a pre-release comes before its release.
+/// The sort key of a version. A pre-release sorts before its release.
 pub fn version_order(version: &str) -> Option<(u64, u64, u64, bool, String)> {
     let (core, pre) = match version.split_once('-') {
         Some((core, pre)) => (core, pre),
@@ -216,9 +215,8 @@ fn check_schema(manifest: &Manifest) -> Result<(), Refusal> {
         })
 }
 
-/// Every property that a grant or credential rule names must be in the schema, with its mark: a right that hangs on
-/// a misspelt name would silently mean nothing, and a secret without a mark would be stored and shown in clear, or
-/// follow a changed destination.
+/// Checks that every property in a grant or credential rule is in the schema and marked. A misspelt property would
+/// grant nothing. An unmarked secret would be stored in clear, or sent to a changed destination.
 fn check_properties(manifest: &Manifest) -> Result<(), Refusal> {
     let network = manifest
         .network
@@ -267,7 +265,7 @@ fn check_mark(manifest: &Manifest, property: &str, mark: &str) -> Result<(), Ref
     )))
 }
 
-/// A mark on a nested property would be passed over.
+/// Refuses a mark on a nested property, which would be ignored.
 fn check_depth(schema: &Value) -> Result<(), Refusal> {
     let properties = schema.get("properties").and_then(Value::as_object);
     let properties: Vec<&Value> = properties.into_iter().flat_map(Map::values).collect();
@@ -338,7 +336,7 @@ fn check_credential(manifest: &Manifest, rule: &CredentialRule) -> Result<(), Re
     }
 }
 
-/// Not one of those that frame or route the request itself.
+/// Whether a header may hold a credential: not one that frames or routes the request.
 fn is_free_header(name: &str) -> bool {
     const TAKEN: [&str; 7] = [
         "host",

@@ -1,4 +1,4 @@
-//! The top level of a component, as far as its sections.
+//! The top-level sections of a component.
 
 use super::{Refusal, not_a_component};
 
@@ -31,8 +31,7 @@ impl<'a> Section<'a> {
     }
 }
 
-/// Cuts a component into its top-level sections. What is nested stays whole, so a manifest of an inner
-/// component is never taken for that of the outer one.
+/// Splits a component into its top-level sections. Nested components stay opaque, so their manifests are never used.
 pub fn sections(bytes: &[u8]) -> Result<Vec<Section<'_>>, Refusal> {
     const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
     let mut rest = bytes.strip_prefix(COMPONENT).ok_or_else(not_a_component)?;

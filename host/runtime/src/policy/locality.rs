@@ -1,18 +1,18 @@
-//! Whether everybody who can ask is on this machine: what `egress.allow_loopback = "auto"` goes by.
+//! Whether all callers are on this machine, which decides `egress.allow_loopback = "auto"`.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What the server knows of who can reach it. Starts as what the settings say, and is corrected by what is seen.
+/// What the server knows about its callers: first from the settings, then from requests.
 #[derive(Debug)]
 pub struct Locality {
-    /// Whether there is one workspace at most: its owner is the owner of the machine.
+    /// Whether there is at most one workspace, whose owner then owns the machine.
     sole_workspace: AtomicBool,
-    /// Set by the first request from elsewhere, and never reset: the way that it took is still there.
+    /// Set by the first remote request, and never reset.
     remote: AtomicBool,
 }
 
 impl Locality {
-    /// `local` is what the settings say, `sole_workspace` what the store says.
+    /// `local` comes from the settings, `sole_workspace` from the store.
     pub fn new(local: bool, sole_workspace: bool) -> Self {
         Self {
             sole_workspace: AtomicBool::new(sole_workspace),
@@ -20,22 +20,22 @@ impl Locality {
         }
     }
 
-    /// Whether everybody who can ask is on this machine, as far as can be told.
+    /// Whether all callers are on this machine, as far as the server knows.
     pub fn is_local(&self) -> bool {
         !self.is_remote() && self.sole_workspace.load(Ordering::Relaxed)
     }
 
-    /// Whether requests come from elsewhere too, or may by the settings.
+    /// Whether there are remote requests, or the settings allow them.
     pub fn is_remote(&self) -> bool {
         self.remote.load(Ordering::Relaxed)
     }
 
-    /// A request came from elsewhere. True for the first one.
+    /// Records a remote request. True for the first one.
     pub fn saw_remote(&self) -> bool {
         !self.remote.swap(true, Ordering::Relaxed)
     }
 
-    /// Whether there is one workspace at most, from now on.
+    /// Sets whether there is at most one workspace.
     pub fn set_sole_workspace(&self, sole: bool) {
         self.sole_workspace.store(sole, Ordering::Relaxed);
     }

@@ -1,10 +1,10 @@
-//! Ports on which other protocols are usual.
+//! Well-known ports of other protocols.
 //!
-//! A connector sends what its configuration says to the port that its configuration names. A service that reads lines,
-//! such as a mail server or Redis, may take some of that for commands; an admin interface may take a request for an
-//! order. No database that a connector is for listens there, so these ports are refused, as browsers refuse many of them.
+//! A connector sends text of its configuration to the port in its configuration. A line-based service, such as a mail
+//! server or Redis, may run parts of it as commands, and an admin interface may run a request. No database listens on
+//! these ports, so they are refused, as in browsers.
 
-/// Well-known ports of protocols that are not SQL databases, in order, with what is usual there.
+/// Well-known ports of protocols that are not SQL databases, sorted, with the protocol.
 const USUAL: &[(u16, &str)] = &[
     (7, "echo"),
     (11, "systat"),
@@ -113,7 +113,7 @@ const USUAL: &[(u16, &str)] = &[
     (26379, "Redis Sentinel"),
 ];
 
-/// What is usual on a port, if that is another protocol than those of databases and web services.
+/// The well-known protocol of a port, unless it is a database or a web service.
 pub(super) fn usual(port: u16) -> Option<&'static str> {
     let found = USUAL.binary_search_by_key(&port, |(known, _)| *known);
     found.ok().map(|index| USUAL[index].1)

@@ -1,4 +1,4 @@
-//! One source: the calls of its guest, and what becomes of it afterwards.
+//! A source: the calls of its guest, and its return to the pool.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -22,9 +22,9 @@ use mindhost_plugin_api::{
     scanner::{Filter, Pushdown, Scan, ScanId, Source},
 };
 
-/// How long the end of a scan may take.
+/// Timeout of the end of a scan.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
-/// Scans that one statement may have open at once.
+/// Open scans per statement.
 const MAX_SCANS: usize = 256;
 
 /// A source that was taken from its pool.
@@ -32,7 +32,7 @@ pub struct WasmSource {
     held: Held<ScannerConnectorPre<State>>,
     scans: BTreeMap<ScanId, Open>,
     next_id: u64,
-    /// A scan said when it ended that the source is of no use any more.
+    /// A scan reported at its end that the source is unusable.
     spent: bool,
 }
 
@@ -43,7 +43,7 @@ struct Open {
 }
 
 impl WasmSource {
-    /// A source that holds one of the target's places.
+    /// A source that holds one of the target's slots.
     pub(super) fn new(held: Held<ScannerConnectorPre<State>>) -> Self {
         Self {
             held,
@@ -53,8 +53,8 @@ impl WasmSource {
         }
     }
 
-    /// A call that delivers nothing before it succeeds. It is repeated on a new source when the pooled one turns out to
-    /// be dead, which it can only be found at its first call: no scan is open then.
+    /// Calls the guest, and again on a new source if the pooled one is dead, which only its first call can find. No
+    /// scan is open then.
     async fn call<R, F>(&mut self, call: &Call, f: F) -> Result<R>
     where
         R: Send + 'static,
@@ -76,7 +76,7 @@ impl WasmSource {
             .await
     }
 
-    /// Checks what came back; a guest that broke the contract loses its instance.
+    /// Drops the instance if the guest broke the contract.
     fn accept<R>(&mut self, checked: Result<R>) -> Result<R> {
         if checked.is_err() {
             self.held.live = None;
@@ -119,7 +119,7 @@ impl Source for WasmSource {
                 Box::pin(async move { source.call_tables(store, handle).await })
             })
             .await?;
-        let checked = convert::table_refs(tables, &self.shared().share.settings);
+        let checked = convert::table_refs(tables, &self.shared().quota.settings);
         self.accept(checked)
     }
 
@@ -135,7 +135,7 @@ impl Source for WasmSource {
                 Box::pin(async move { source.call_describe_tables(store, handle, &asked).await })
             })
             .await?;
-        let checked = convert::tables(infos, tables, &self.shared().share.settings);
+        let checked = convert::tables(infos, tables, &self.shared().quota.settings);
         self.accept(checked)
     }
 
@@ -147,7 +147,7 @@ impl Source for WasmSource {
                 Box::pin(async move { source.call_columns(store, handle, &asked).await })
             })
             .await?;
-        let checked = convert::Schema::of_table(columns, &self.shared().share.settings);
+        let checked = convert::Schema::of_table(columns, &self.shared().quota.settings);
         Ok(self.accept(checked)?.columns)
     }
 
@@ -189,7 +189,7 @@ impl Source for WasmSource {
             ));
         }
         let shared = self.shared();
-        let settings = &shared.share.settings;
+        let settings = &shared.quota.settings;
         let request = guest::ScanRequest {
             table: convert::to_table_ref(&scan.table),
             projection: scan.columns.iter().map(|c| c.name.clone()).collect(),
@@ -231,7 +231,7 @@ impl Source for WasmSource {
     async fn next(&mut self, scan: ScanId, max_rows: u32, call: &Call) -> Result<Option<Batch>> {
         let open = self.scans.get(&scan).cloned().ok_or_else(gone)?;
         let shared = self.shared();
-        let settings = &shared.share.settings;
+        let settings = &shared.quota.settings;
         let (handle, max_bytes) = (open.handle, settings.batch_bytes);
         loop {
             let reported = self
@@ -254,7 +254,7 @@ impl Source for WasmSource {
             };
             let checked = convert::batch(batch, &open.schema, max_rows, settings);
             let batch = self.accept(checked)?;
-            // An empty batch means nothing yet. The deadline of the call bounds how often it may say so.
+            // An empty batch means that there are no rows yet. The deadline of the call limits the repetitions.
             if batch.rows() > 0 {
                 return Ok(Some(batch));
             }
@@ -281,13 +281,13 @@ impl Source for WasmSource {
                 })
             })
             .await;
-        // Other scans may go on; nobody else gets the source.
+        // Other scans continue; the source is not returned to the pool.
         self.spent |= !matches!(closed, Ok(Ok(true)));
         Ok(())
     }
 }
 
-/// Starts a scan up to its schema. A cursor without a schema is closed at once.
+/// Starts a scan and reads its schema. Closes a cursor without a schema.
 async fn start(
     store: &mut Store<State>,
     source: guest::GuestSource<'_>,
@@ -318,12 +318,12 @@ impl Drop for WasmSource {
         }
         if let Some(live) = self.held.live.take() {
             let on_stop = OnStop {
-                tell: None,
+                cancel_engine: None,
                 slot: Arc::clone(&self.held.slot),
                 waits: false,
             };
             let open = open.into_iter().map(|open| open.handle);
-            live.leave(open.collect(), Some(on_stop));
+            live.close_in_background(open.collect(), Some(on_stop));
         }
     }
 }

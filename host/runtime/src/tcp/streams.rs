@@ -14,15 +14,15 @@ use tokio::{net::TcpStream, task::JoinError};
 use tokio_util::task::AbortOnDropHandle;
 use wasmtime_wasi::p2::{InputStream, OutputStream, Pollable, StreamError, StreamResult};
 
-use crate::{limits::HandlePermit, stopwatch::Traffic};
+use crate::{call_time::Traffic, limits::HandlePermit};
 use mindhost_base::locks;
 
-/// Bytes of one read or write; a guest that asks for more gets so many.
+/// Bytes per read or write at most.
 const PORTION: usize = 64 << 10;
-/// How long the rest of what was written may take after the guest has ended its direction.
+/// How long the last write may take after the guest has closed its direction.
 const LINGER: Duration = Duration::from_secs(30);
 
-/// What the guest reads.
+/// The stream that the guest reads.
 pub struct Input {
     stream: Arc<TcpStream>,
     traffic: Arc<Traffic>,
@@ -44,7 +44,7 @@ impl Input {
 impl Pollable for Input {
     async fn ready(&mut self) {
         if !self.has_ended {
-            // What went wrong is found out by the read that follows.
+            // The next read returns the error.
             let _ = self.traffic.waited(self.stream.readable()).await;
         }
     }
@@ -79,7 +79,7 @@ impl InputStream for Input {
     }
 }
 
-/// What the guest writes. Clones are the same direction of the same connection.
+/// The stream that the guest writes. Clones share the direction.
 #[derive(Clone)]
 pub struct Output(Arc<Mutex<Sender>>);
 
@@ -92,10 +92,10 @@ struct Sender {
 
 enum Sending {
     Idle,
-    /// The rest of a write that the operating system did not take at once. It is sent whether or not the guest asks
-    /// for it: one that only waits for the answer would wait for ever.
+    /// The rest of a write that did not fit into the socket buffer. A task sends it even if the guest does not poll: a
+    /// guest that waits for the response would wait for ever.
     Busy(AbortOnDropHandle<io::Result<()>>),
-    /// The rest could not be sent, and the guest was not told yet.
+    /// The rest failed, and the guest has not seen the error yet.
     Failed(io::Error),
     Ended,
 }
@@ -111,14 +111,14 @@ impl Output {
         })))
     }
 
-    /// Ends this direction once everything is sent. No write is taken any more.
+    /// Closes this direction after the last write. Refuses further writes.
     pub fn end(&self) {
         let mut sender = self.lock();
         let (stream, permit) = (Arc::clone(&sender.stream), Arc::clone(&sender.permit));
-        // An error of a shutdown means that the peer has gone already.
+        // An error of shutdown means that the peer has disconnected.
         let shut_down = move || drop(SockRef::from(&*stream).shutdown(Shutdown::Write));
         match std::mem::replace(&mut sender.state, Sending::Ended) {
-            // The guest may have dropped the socket by then; it counts as long as it is open.
+            // The guest may have dropped the socket; it counts until it is closed.
             Sending::Busy(rest) => drop(tokio::spawn(async move {
                 let _ = tokio::time::timeout(LINGER, rest).await;
                 shut_down();
@@ -135,7 +135,7 @@ impl Output {
 }
 
 impl Sender {
-    /// Whether another write is taken; an error of the one before is told once.
+    /// Whether another write is possible. Returns the error of the last one once.
     fn settle(&mut self) -> StreamResult<bool> {
         if let Sending::Busy(rest) = &mut self.state
             && let Some(outcome) = rest.now_or_never()
@@ -196,7 +196,7 @@ impl OutputStream for Output {
         if bytes.len() > PORTION || !sender.settle()? {
             return Err(StreamError::trap("more was written than permitted"));
         }
-        // Whatever is taken here is sent, or the connection breaks.
+        // Accepted bytes are sent, or the connection breaks.
         sender.traffic.sent(bytes.len());
         match sender.stream.try_write(&bytes) {
             Ok(written) => bytes.advance(written),
@@ -235,7 +235,7 @@ mod tests {
     use tokio::{io::AsyncReadExt, net::TcpListener};
 
     use super::*;
-    use crate::{limits::Handles, stopwatch::traffic};
+    use crate::{call_time::traffic, limits::Handles};
 
     fn output(stream: Arc<TcpStream>) -> Output {
         let permit = Handles::default().take_socket().unwrap();
@@ -249,7 +249,7 @@ mod tests {
         (Arc::new(ours.unwrap()), theirs.unwrap().0)
     }
 
-    /// Writes until the operating system takes no more, so that a rest is left over.
+    /// Writes until the socket buffer is full.
     fn fill(output: &mut Output) -> usize {
         let mut written = 0;
         while output.check_write().unwrap() > 0 {
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_does_not_fit_is_sent_while_the_guest_does_something_else() {
+    async fn rest_of_a_write_is_sent_without_a_poll() {
         let (ours, mut theirs) = pair().await;
         let mut output = output(ours);
         let written = fill(&mut output);
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_end_comes_after_everything_that_was_written() {
+    async fn direction_closes_after_the_last_write() {
         let (ours, mut theirs) = pair().await;
         let mut output = output(ours);
         let written = fill(&mut output);
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_peer_that_goes_away_is_an_error_told_once() {
+    async fn disconnected_peer_is_reported_once() {
         let (ours, theirs) = pair().await;
         let mut output = output(ours);
         fill(&mut output);
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn reading_ends_where_the_peer_ends_and_gives_no_more_than_asked() {
+    async fn read_ends_with_the_peer_and_returns_at_most_the_requested_bytes() {
         let (ours, theirs) = pair().await;
         theirs.try_write(b"abc").unwrap();
         drop(theirs);

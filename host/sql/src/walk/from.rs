@@ -1,4 +1,4 @@
-//! What stands in FROM: tables, functions that give rows, subqueries, joins.
+//! FROM: tables, table functions, subqueries, joins.
 
 use sqlparser::{
     ast::{
@@ -174,8 +174,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// A name in FROM: a CTE that is in scope here, or a table of the Mind, which gets its stored, quoted and
-    /// qualified name. Without an alias it can still be referred to by its bare name, as every dialect allows.
+    /// Checks a name in FROM: a CTE in scope, or a table of the Mind, which gets its stored, quoted and qualified name.
+    /// Every dialect can still refer to it by its bare name.
     fn relation(&mut self, name: &mut ObjectName) -> Result<()> {
         let start = name.span().start;
         let found = {
@@ -240,7 +240,7 @@ impl Walk<'_> {
         args.iter_mut().try_for_each(|arg| self.argument(arg))
     }
 
-    /// `unnest` of several arrays is grammar; of one array it is an ordinary function, and is made one.
+    /// `unnest` of one array becomes an ordinary function; of several arrays it stays grammar.
     fn unnest(&mut self, factor: &mut TableFactor) -> Result<()> {
         let TableFactor::UNNEST {
             alias,
@@ -286,7 +286,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Notes the columns of a function in FROM, for [`Walk::attributes_are_columns`].
+    /// Records the columns of a function in FROM, for [`Walk::attributes_are_columns`].
     fn remember(
         &mut self,
         function: &Ident,

@@ -1,4 +1,4 @@
-//! Literals: every way to write a text becomes the one that means the same in all sessions.
+//! Literals: every string gets the form that means the same in all sessions.
 
 use sqlparser::ast::{BinaryOperator, DollarQuotedString, Expr, Value, ValueWithSpan};
 
@@ -7,7 +7,7 @@ use mindhost_base::error::{Code, Result};
 use mindhost_plugin_api::Dialect;
 
 impl Walk<'_> {
-    /// Checks a literal that stands as an expression, where it may be written as several.
+    /// Checks a literal in an expression, where it may become a concatenation.
     pub(super) fn literal(&mut self, expr: &mut Expr) -> Result<()> {
         let Expr::Value(value) = expr else {
             return Ok(());
@@ -19,13 +19,13 @@ impl Walk<'_> {
             && !text.contains('\0')
             && !prints_exactly(text, '\'')
         {
-            *expr = in_pieces(text);
+            *expr = concatenated(text);
             return Ok(());
         }
         self.value(value)
     }
 
-    /// Checks a literal and gives it its plain form.
+    /// Checks a literal and rewrites it to its plain form.
     pub(super) fn value(&self, value: &mut ValueWithSpan) -> Result<()> {
         let at = value.span.start;
         if let Some(text) = text_of(&value.value) {
@@ -46,7 +46,7 @@ impl Walk<'_> {
                         .chars()
                         .all(|c| c.is_ascii_alphanumeric() || "._+-".contains(c))
             }
-            // The parser gives the number 0x1F and the bytes X'1F' the same node.
+            // The number 0x1F and the bytes X'1F' have the same node.
             Value::HexStringLiteral(digits) if self.source.at(at).starts_with('0') => {
                 match (self.rules.dialect, u64::from_str_radix(digits, 16)) {
                     (Dialect::Sqlite | Dialect::Postgresql, Ok(number))
@@ -77,7 +77,7 @@ impl Walk<'_> {
         Err(self.unsupported(format_args!("the literal `{value}`"), at))
     }
 
-    /// A text as a literal of the dialect; `None` where there is none that means the same in all sessions.
+    /// A string as a literal of the dialect; `None` if no form means the same in all sessions.
     fn text(&self, text: &str) -> Option<Value> {
         if text.contains('\0') {
             return None;
@@ -87,7 +87,7 @@ impl Walk<'_> {
             Dialect::Postgresql if text.contains('\\') || !exact => {
                 Some(Value::EscapedStringLiteral(text.to_owned()))
             }
-            // Kept as it was written, see `Rules::unescapes`.
+            // Stays as it was written, see `Rules::unescapes`.
             Dialect::Mysql => {
                 (!text.contains(r"\'")).then(|| Value::SingleQuotedString(text.to_owned()))
             }
@@ -97,7 +97,7 @@ impl Walk<'_> {
     }
 }
 
-/// The text that a literal stands for, when it stands for text.
+/// The text of a string literal.
 fn text_of(value: &Value) -> Option<&str> {
     match value {
         Value::SingleQuotedString(text)
@@ -113,8 +113,8 @@ fn text_of(value: &Value) -> Option<&str> {
     }
 }
 
-/// `('it''' || '''s')`: the serialiser cannot write two quotes in a row, so the text is cut between them.
-fn in_pieces(text: &str) -> Expr {
+/// `('it''' || '''s')`: the serializer cannot print two quotes in a row, so the text is split between them.
+fn concatenated(text: &str) -> Expr {
     let mut pieces = vec![String::new()];
     let mut previous = None;
     for character in text.chars() {

@@ -147,13 +147,12 @@ impl Walk<'_> {
     }
 }
 
-/// Terms from which on a chain is balanced; shorter ones stay as they were written.
+/// Terms from which a chain is balanced.
 const LONG: usize = 64;
-/// Longer chains are left alone, and so refused.
+/// Terms up to which a chain is balanced. Longer ones are refused.
 const LONGEST: usize = 1_000;
 
-/// Writes a long chain of AND or of OR as a balanced tree: `(a AND b) AND (c AND d)`. The order of the terms stays, and so does
-/// what they mean.
+/// Rewrites a long chain of AND or OR as a balanced tree: `(a AND b) AND (c AND d)`. The terms keep their order.
 pub(super) fn balance(expr: &mut Expr) {
     let Expr::BinaryOp { op, .. } = expr else {
         return;
@@ -200,7 +199,7 @@ pub(super) fn balance(expr: &mut Expr) {
     *expr = tree(terms, &op);
 }
 
-/// The terms as a balanced tree; brackets stand where the parser would not see it.
+/// Builds a balanced tree, with brackets where the parser needs them.
 fn tree(mut terms: Vec<Expr>, op: &BinaryOperator) -> Expr {
     if terms.len() < 2 {
         return terms.pop().unwrap_or_else(|| Expr::Tuple(Vec::new()));

@@ -1,38 +1,37 @@
-//! How much a statement means when its names are written out.
+//! The weight of a statement: its size after the planner has inlined every name.
 //!
-//! Planners put the meaning of a name where the name stands: the text of a WITH for each mention of it, and the
-//! expression of a column for each use of the column. Doubled a few dozen times, a short text means more than any
-//! machine holds. The walk notes what names what; the sum is made when it is over, because SQLite and recursive lists
-//! may name what only follows.
+//! Planners inline a WITH at each mention, and the expression of a column at each use. A few dozen doublings exceed any
+//! memory. The walk records which names refer to which; the sum follows at the end, because SQLite and recursive WITH
+//! lists allow forward references.
 
 mod sums;
 
 use std::ops::Range;
 
-/// The names of WITH in one statement.
+/// WITH names per statement.
 pub(super) const MAX_CTES: usize = 100;
-/// Tables that a statement may read, each mention of a WITH counted as all that it stands for.
+/// Tables that a statement may read, with every WITH inlined.
 const MAX_TABLES: u64 = 500;
-/// Parts of expressions that the columns of subqueries may stand for, beyond what is written.
+/// Nodes that inlined columns of subqueries may add.
 const MAX_PARTS: u64 = 20_000;
 
-/// A bound that a statement does not keep.
+/// A limit that a statement exceeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TooMuch {
+pub(super) enum LimitExceeded {
     /// More than [`MAX_TABLES`] as the statement is written.
     Sources,
-    /// More than [`MAX_TABLES`] when its names are written out.
+    /// More than [`MAX_TABLES`] with its names inlined.
     Tables,
-    /// More columns that subqueries hand on than the sum looks at.
+    /// More inherited columns of subqueries than the sum counts.
     Columns,
     /// More than [`MAX_PARTS`].
     Parts,
-    /// More levels than so many.
+    /// More than this many levels.
     Depth(usize),
 }
 
-impl TooMuch {
-    /// What is wrong, and what to write instead.
+impl LimitExceeded {
+    /// The message: what is wrong, and what to write instead.
     pub fn message(self) -> String {
         match self {
             Self::Sources => format!(
@@ -52,12 +51,12 @@ impl TooMuch {
     }
 }
 
-/// A query, one SELECT of it, or a name of its WITH.
+/// A query, one of its SELECTs, or a name of its WITH.
 #[derive(Debug, Default)]
 struct Block {
-    /// The block around it.
+    /// The enclosing block.
     outer: Option<usize>,
-    /// How many sources of it were there when this began. What stands in FROM sees those before it, not those behind.
+    /// Sources of the enclosing block before this one, which are the visible ones in FROM.
     outer_sources: usize,
     /// Tables of the engine that it reads itself.
     tables: u64,
@@ -76,13 +75,13 @@ struct Block {
     passes_all: bool,
     /// Its columns have other names than its items, so any of them may be the largest.
     is_renamed: bool,
-    /// Its rows are computed as a whole, so nothing of it is written elsewhere.
+    /// Its rows are materialized, so nothing of it is inlined.
     is_barrier: bool,
-    /// What its columns are made of is computed as a whole; its own expressions may be written elsewhere.
+    /// Its input is materialized; its own expressions may be inlined.
     is_grouped: bool,
 }
 
-/// What an expression comes to.
+/// The size of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Size {
     parts: u64,
@@ -110,7 +109,7 @@ struct Item {
     nested: Range<usize>,
 }
 
-/// Where an item begins.
+/// The start of an item.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Mark {
     uses: usize,
@@ -118,7 +117,7 @@ pub(super) struct Mark {
     parts: u64,
 }
 
-/// What the walk has noted so far.
+/// The records of the walk.
 #[derive(Debug, Default)]
 pub(super) struct Weights {
     blocks: Vec<Block>,
@@ -128,7 +127,7 @@ pub(super) struct Weights {
 }
 
 impl Weights {
-    /// Begins a query or a SELECT.
+    /// Opens the block of a query or a SELECT.
     pub fn open(&mut self) {
         let outer = self.open.last().copied();
         let around = outer.and_then(|outer| self.blocks.get(outer));
@@ -140,7 +139,7 @@ impl Weights {
         self.open.push(id);
     }
 
-    /// Ends it. It counts as a subquery in an expression unless [`Self::is_source`] follows.
+    /// Closes the block. It counts as a subquery in an expression unless [`Self::is_source`] follows.
     pub fn close(&mut self) {
         if let Some(id) = self.open.pop()
             && let Some(around) = self.current()
@@ -149,8 +148,8 @@ impl Weights {
         }
     }
 
-    /// The block that was closed last gives its columns to the one around it, under other names if `is_renamed`. `alias`
-    /// is what its whole row is called.
+    /// The block that was closed last gives its columns to the one around it, under other names if `is_renamed`.
+    /// `alias` is what its whole row is called.
     pub fn is_source(&mut self, alias: Option<String>, is_renamed: bool) {
         let Some(id) = self.current().and_then(|block| block.nested.pop()) else {
             return;
@@ -183,13 +182,13 @@ impl Weights {
         }
     }
 
-    /// Something in FROM that is about to be looked at. Refused before the work for it begins: later steps compare columns
-    /// with all that stands in FROM.
-    pub fn source(&mut self) -> Result<(), TooMuch> {
+    /// Something in FROM that is about to be looked at. Refused before the work for it begins: later steps compare
+    /// columns with all that stands in FROM.
+    pub fn source(&mut self) -> Result<(), LimitExceeded> {
         self.sources += 1;
         match self.sources <= MAX_TABLES {
             true => Ok(()),
-            false => Err(TooMuch::Sources),
+            false => Err(LimitExceeded::Sources),
         }
     }
 
@@ -236,14 +235,14 @@ impl Weights {
         }
     }
 
-    /// The rows here are computed as a whole.
+    /// The rows of this block are materialized.
     pub fn is_barrier(&mut self) {
         if let Some(block) = self.current() {
             block.is_barrier = true;
         }
     }
 
-    /// The rows here are made of groups.
+    /// The rows of this block are groups.
     pub fn is_grouped(&mut self) {
         if let Some(block) = self.current() {
             block.is_grouped = true;
@@ -289,8 +288,8 @@ impl Weights {
         self.blocks.get_mut(id)
     }
 
-    /// Looks whether the statement keeps the bounds; `max_depth` is that of the dialect.
-    pub fn check(&self, max_depth: usize) -> Result<(), TooMuch> {
+    /// Checks the limits; `max_depth` is that of the dialect.
+    pub fn check(&self, max_depth: usize) -> Result<(), LimitExceeded> {
         sums::check(&self.blocks, max_depth)
     }
 }

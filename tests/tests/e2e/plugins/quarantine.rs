@@ -91,7 +91,7 @@ async fn a_datasource_that_breaks_its_plugin_rests_alone() {
     hostile(&host, "bad", "trap").await;
     hostile(&host, "good", "nothing").await;
     assert_eq!(check(&host, "good").await["success"], true);
-    fail_until(&host, "bad", "rests for a while").await;
+    fail_until(&host, "bad", "is backed off").await;
     assert_eq!(check(&host, "good").await["success"], true);
     let report = health(&host).await;
     assert_eq!(report["status"], "ok");
@@ -104,7 +104,7 @@ async fn a_datasource_that_breaks_its_plugin_rests_alone() {
         refused.expect_error(502, "plugin_error");
         let status = check(&host, "bad").await;
         let message = status["error_message"].as_str().unwrap_or_default();
-        assert!(message.contains("rests for a while"), "{status}");
+        assert!(message.contains("is backed off"), "{status}");
     }
 
     // What is changed is tried anew.

@@ -11,7 +11,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::super::{record::ResponseRecord, store};
 use crate::conversations::{self, Conversation, Message};
 use mindhost_base::error::{Code, Error, Result};
-use mindhost_store::{Added, Store};
+use mindhost_store::{Store, StoredBytes};
 
 /// Responses that are stored in one transaction at most, and that may wait for theirs.
 const AT_ONCE: usize = 64;
@@ -107,7 +107,7 @@ async fn insert(db: &Store, host_id: &str, wholes: &[&Whole]) -> Result<()> {
     conversations::insert(&mut tx, &conversations).await?;
     store::insert(&mut tx, &records, host_id).await?;
     conversations::insert_messages(&mut tx, &said).await?;
-    let mut added = Added::default();
+    let mut added = StoredBytes::default();
     for Whole {
         conversation,
         record,

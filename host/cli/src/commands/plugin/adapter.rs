@@ -21,7 +21,7 @@ use mindhost_plugin_api::{
 use mindhost_plugins::record::{Tape, recorded};
 use mindhost_runtime::{
     package::Refusal,
-    standalone::{Alone, Cache},
+    standalone::{Cache, StandalonePlugin},
 };
 use tempfile::TempDir;
 use tokio_util::task::TaskTracker;
@@ -38,7 +38,7 @@ pub(super) struct Adapter {
     /// Compiled code, for this run alone: a plugin must describe itself at least once.
     compiled: TempDir,
     key: [u8; 32],
-    loaded: tokio::sync::Mutex<HashMap<Limits, Arc<Alone>>>,
+    loaded: tokio::sync::Mutex<HashMap<Limits, Arc<StandalonePlugin>>>,
     /// Where the calls under the usual limits are noted.
     tape: Option<Arc<Tape>>,
     /// Connections that are being closed.
@@ -79,7 +79,7 @@ impl Adapter {
     }
 
     /// The plugin under some limits.
-    async fn with(&self, limits: Limits) -> Result<Arc<Alone>, Refusal> {
+    async fn with(&self, limits: Limits) -> Result<Arc<StandalonePlugin>, Refusal> {
         let mut loaded = self.loaded.lock().await;
         if let Some(alone) = loaded.get(&limits) {
             return Ok(Arc::clone(alone));
@@ -95,7 +95,7 @@ impl Adapter {
         let cache: Cache = (self.compiled.path().to_owned(), self.key);
         let package = self.configured.package.clone();
         let roots = self.configured.roots.clone();
-        let mut alone = Alone::load(package, settings, roots, Some(cache)).await?;
+        let mut alone = StandalonePlugin::load(package, settings, roots, Some(cache)).await?;
         if let Some(tape) = self.tape.as_ref().filter(|_| limits == Limits::USUAL) {
             alone.loaded = recorded(&alone.loaded, tape);
         }

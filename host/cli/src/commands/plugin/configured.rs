@@ -13,7 +13,7 @@ use mindhost_plugin_api::Target;
 use mindhost_plugins::record::Tape;
 use mindhost_runtime::{
     package::Package,
-    standalone::{self, Alone, Cache, grant_files},
+    standalone::{self, Cache, StandalonePlugin, grant_files},
 };
 
 use crate::commands::load_plugins;
@@ -55,8 +55,8 @@ impl Configured {
     }
 
     /// The plugin, ready to be called, with compiled code from the host's cache where there is one.
-    pub async fn load(&self) -> anyhow::Result<Alone> {
-        let loading = Alone::load(
+    pub async fn load(&self) -> anyhow::Result<StandalonePlugin> {
+        let loading = StandalonePlugin::load(
             self.package.clone(),
             self.settings.clone(),
             self.roots.clone(),
@@ -78,7 +78,8 @@ impl Configured {
 
     /// What the configuration grants, a line each.
     pub fn grants(&self) -> Vec<String> {
-        let mut told = standalone::reaches(&self.package.manifest, &self.config.connection_data);
+        let mut told =
+            standalone::grant_summary(&self.package.manifest, &self.config.connection_data);
         let roots = self.roots.iter();
         told.extend(roots.map(|root| {
             format!(

@@ -92,7 +92,7 @@ pub const ROWS: &[Behaviour] = &[
         name: "pollables",
         does: "makes pollables and never drops one",
         mode: "resources",
-        ends: fault("cannot be taken over"),
+        ends: fault("returned an invalid value"),
         by: HANDLES,
         ..PLAIN
     },
@@ -100,7 +100,7 @@ pub const ROWS: &[Behaviour] = &[
         name: "headers-objects",
         does: "makes headers of requests that it never sends",
         mode: "fields",
-        ends: fault("cannot be taken over"),
+        ends: fault("returned an invalid value"),
         by: HANDLES,
         ..PLAIN
     },
@@ -109,7 +109,7 @@ pub const ROWS: &[Behaviour] = &[
         does: "looks names up and never drops an answer",
         mode: "dns",
         more: |_| json!({"host": "localhost", "port": 5432}),
-        ends: fault("cannot be taken over"),
+        ends: fault("returned an invalid value"),
         by: HANDLES,
         ..PLAIN
     },
@@ -117,7 +117,7 @@ pub const ROWS: &[Behaviour] = &[
         name: "poll-nothing",
         does: "polls an empty list, which WASI forbids",
         mode: "poll-none",
-        ends: fault("cannot be taken over"),
+        ends: fault("returned an invalid value"),
         by: INSTANCE,
         ..PLAIN
     },
@@ -125,7 +125,7 @@ pub const ROWS: &[Behaviour] = &[
         name: "random",
         does: "asks for 1 TiB of random bytes",
         mode: "random",
-        ends: fault("cannot be taken over"),
+        ends: fault("returned an invalid value"),
         by: "at most 1 MiB of random bytes for one call",
         ..PLAIN
     },
@@ -133,7 +133,7 @@ pub const ROWS: &[Behaviour] = &[
         name: "header-flood",
         does: "adds headers to one request for ever",
         mode: "header-flood",
-        ends: fault("cannot be taken over"),
+        ends: fault("returned an invalid value"),
         by: "at most 32 KiB of headers",
         ..PLAIN
     },

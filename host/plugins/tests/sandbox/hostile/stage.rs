@@ -207,11 +207,11 @@ impl Stage {
     async fn check_level(&self, hostile: &Target) -> Result<(), String> {
         self.forget(hostile).await;
         let taken = || async {
-            let room = self.sandbox.registry.room().unwrap();
+            let usage = self.sandbox.registry.instance_usage().unwrap();
             (
-                room.instances,
-                room.memory_bytes,
-                room.waiting,
+                usage.instances,
+                usage.memory_bytes,
+                usage.waiting,
                 self.servers.open(),
                 self.version().meter.instances(),
             )

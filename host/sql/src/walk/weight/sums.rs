@@ -1,14 +1,14 @@
-//! The sum of what a walk has noted: each block is looked at once, and each column of a source once for what names it.
+//! Sums the weights of a walk: visits each block once, and each column of a source once per block that sees it.
 
 use std::{collections::HashMap, ops::Range, rc::Rc};
 
-use super::{Block, Item, MAX_PARTS, MAX_TABLES, Size, TooMuch};
+use super::{Block, Item, LimitExceeded, MAX_PARTS, MAX_TABLES, Size};
 
 /// Columns that sources hand on to the blocks that name them.
 const MAX_PASSED: usize = 1_000_000;
 
-/// Looks whether blocks keep the bounds.
-pub(super) fn check(blocks: &[Block], max_depth: usize) -> Result<(), TooMuch> {
+/// Checks the limits of all blocks.
+pub(super) fn check(blocks: &[Block], max_depth: usize) -> Result<(), LimitExceeded> {
     let mut sums = Sums {
         blocks,
         known: vec![None; blocks.len()],
@@ -18,19 +18,19 @@ pub(super) fn check(blocks: &[Block], max_depth: usize) -> Result<(), TooMuch> {
     for id in 0..blocks.len() {
         let weight = sums.of(id)?;
         if weight.tables > MAX_TABLES {
-            return Err(TooMuch::Tables);
+            return Err(LimitExceeded::Tables);
         }
         if weight.columns.largest.depth > max_depth as u64 {
-            return Err(TooMuch::Depth(max_depth));
+            return Err(LimitExceeded::Depth(max_depth));
         }
         if weight.excess > MAX_PARTS {
-            return Err(TooMuch::Parts);
+            return Err(LimitExceeded::Parts);
         }
     }
     Ok(())
 }
 
-/// What a block comes to, written out.
+/// The weight of a block with its names inlined.
 #[derive(Clone, Debug)]
 struct Weight<'a> {
     tables: u64,
@@ -101,7 +101,7 @@ impl<'a> Columns<'a> {
 
 struct Sums<'a> {
     blocks: &'a [Block],
-    /// `Some(None)` while it is being worked out.
+    /// `Some(None)` while the sum runs.
     known: Vec<Option<Option<Rc<Weight<'a>>>>>,
     /// What expressions can name of the sources of each block, for the number of them that was asked for last.
     visible: Vec<Option<(usize, Rc<Columns<'a>>)>>,
@@ -110,10 +110,10 @@ struct Sums<'a> {
 }
 
 impl<'a> Sums<'a> {
-    fn of(&mut self, id: usize) -> Result<Rc<Weight<'a>>, TooMuch> {
+    fn of(&mut self, id: usize) -> Result<Rc<Weight<'a>>, LimitExceeded> {
         match self.known.get(id) {
             Some(Some(Some(weight))) => return Ok(Rc::clone(weight)),
-            // A recursive WITH names itself.
+            // A recursive WITH refers to itself.
             Some(Some(None)) | None => return Ok(Rc::new(Weight::least())),
             Some(None) => {}
         }
@@ -123,7 +123,7 @@ impl<'a> Sums<'a> {
         Ok(weight)
     }
 
-    fn sum(&mut self, id: usize) -> Result<Weight<'a>, TooMuch> {
+    fn sum(&mut self, id: usize) -> Result<Weight<'a>, LimitExceeded> {
         let blocks = self.blocks;
         let block = &blocks[id];
         let mut sum = Weight {
@@ -165,7 +165,11 @@ impl<'a> Sums<'a> {
     }
 
     /// What the columns of a block stand for, whose uses of columns stand for so much.
-    fn columns(&mut self, block: &'a Block, uses: &[Size]) -> Result<Rc<Columns<'a>>, TooMuch> {
+    fn columns(
+        &mut self,
+        block: &'a Block,
+        uses: &[Size],
+    ) -> Result<Rc<Columns<'a>>, LimitExceeded> {
         let passes = block.passes_all || block.is_renamed;
         if let ([(id, _)], [], true, false) = (
             block.sources.as_slice(),
@@ -195,7 +199,7 @@ impl<'a> Sums<'a> {
         &mut self,
         sources: &[(usize, Option<String>)],
         to: &mut Columns<'a>,
-    ) -> Result<(), TooMuch> {
+    ) -> Result<(), LimitExceeded> {
         let mut seen = HashMap::new();
         for (id, _) in sources {
             let from = Rc::clone(&self.of(*id)?.columns);
@@ -204,7 +208,7 @@ impl<'a> Sums<'a> {
             }
             self.passed += from.named.len();
             if self.passed > MAX_PASSED {
-                return Err(TooMuch::Columns);
+                return Err(LimitExceeded::Columns);
             }
             to.add(None, from.unnamed);
             for (name, size) in &from.named {
@@ -214,9 +218,9 @@ impl<'a> Sums<'a> {
         Ok(())
     }
 
-    /// What expressions can name of the first `count` sources of a block: a column counts as the largest of its name, and a
-    /// source as its whole row.
-    fn visible(&mut self, id: usize, count: usize) -> Result<Rc<Columns<'a>>, TooMuch> {
+    /// What expressions can name of the first `count` sources of a block: a column counts as the largest of its name,
+    /// and a source as its whole row.
+    fn visible(&mut self, id: usize, count: usize) -> Result<Rc<Columns<'a>>, LimitExceeded> {
         if let Some(Some((known, visible))) = self.visible.get(id)
             && *known == count
         {
@@ -251,7 +255,7 @@ impl<'a> Sums<'a> {
         uses: &Range<usize>,
         nested: &Range<usize>,
         sizes: &[Size],
-    ) -> Result<u64, TooMuch> {
+    ) -> Result<u64, LimitExceeded> {
         let uses = sizes.get(uses.clone()).unwrap_or_default();
         let uses = uses.iter().map(|size| size.parts - 1);
         let mut excess = uses.fold(0, u64::saturating_add);
@@ -262,7 +266,7 @@ impl<'a> Sums<'a> {
     }
 
     /// A column of a block, whose uses of columns stand for so much.
-    fn item(&mut self, block: &Block, item: &Item, sizes: &[Size]) -> Result<Size, TooMuch> {
+    fn item(&mut self, block: &Block, item: &Item, sizes: &[Size]) -> Result<Size, LimitExceeded> {
         let mut size = item.size.max(Size::LEAST);
         for id in block.nested.get(item.nested.clone()).unwrap_or_default() {
             size.parts = size.parts.saturating_add(self.of(*id)?.parts);
@@ -277,7 +281,7 @@ impl<'a> Sums<'a> {
     }
 
     /// What a column stands for: its own source is not looked for, the largest of the name counts.
-    fn size(&mut self, id: usize, name: &str) -> Result<Size, TooMuch> {
+    fn size(&mut self, id: usize, name: &str) -> Result<Size, LimitExceeded> {
         let blocks = self.blocks;
         let mut size = Size::LEAST;
         let mut around = Some((id, blocks[id].sources.len()));

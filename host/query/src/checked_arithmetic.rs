@@ -1,5 +1,4 @@
-//! Numbers that their type cannot hold are errors. DataFusion's own operators and sums begin again at the other end,
-//! which is a wrong number that looks like a right one.
+//! Arithmetic that fails on overflow. DataFusion's operators and sums wrap around.
 
 use std::sync::Arc;
 
@@ -28,10 +27,10 @@ use datafusion::{
     },
 };
 
-use super::{errors::carried, steps::may_go_on};
+use super::{errors::carried, slow_functions::check_deadline};
 use mindhost_base::error::Error;
 
-/// Puts operators that check in the place of those that do not.
+/// Replaces arithmetic operators by checked ones.
 #[derive(Debug)]
 pub struct CheckedOperators;
 
@@ -46,7 +45,7 @@ impl FunctionRewrite for CheckedOperators {
         _: &DFSchema,
         options: &ConfigOptions,
     ) -> Result<Transformed<Expr>> {
-        may_go_on(options)?;
+        check_deadline(options)?;
         Ok(match expr {
             Expr::BinaryExpr(BinaryExpr {
                 left,
@@ -67,7 +66,7 @@ fn call(op: Option<Operator>, args: Vec<Expr>) -> Expr {
     Expr::ScalarFunction(ScalarFunction::new_udf(Arc::new(operation), args))
 }
 
-/// `a + b`, `a - b`, `a * b`, and `- a` where there is no operator.
+/// `a + b`, `a - b`, `a * b`, or `-a` without an operator.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Operation {
     op: Option<Operator>,
@@ -101,7 +100,7 @@ impl ScalarUDFImpl for Operation {
                 let (left, right) = BinaryTypeCoercer::new(left, &op, right).get_input_types()?;
                 Ok(vec![left, right])
             }
-            // What has no sign gets room for one.
+            // The negative of an unsigned type needs a signed one.
             (None, [DataType::UInt64]) => Ok(vec![DataType::Decimal128(20, 0)]),
             (None, [of]) if of.is_unsigned_integer() => Ok(vec![DataType::Int64]),
             (None, [of])
@@ -139,13 +138,13 @@ impl ScalarUDFImpl for Operation {
             (None, [ColumnarValue::Array(values)]) => ColumnarValue::Array(neg(values)?),
             _ => return Err(carried(Error::internal("an operator without its values"))),
         };
-        has_its_digits(&computed)?;
+        check_precision(&computed)?;
         Ok(computed)
     }
 }
 
 impl Operation {
-    /// As DataFusion writes its own, because columns are named so.
+    /// The text of DataFusion's operator, which names the column.
     fn shown(&self, args: &[String]) -> String {
         match args {
             [left, right] => format!("{left} {} {right}", self.name()),
@@ -154,7 +153,7 @@ impl Operation {
     }
 }
 
-/// DataFusion's own operator, which can check when it is told to.
+/// Runs DataFusion's operator with overflow checks.
 fn compute(
     left: &ColumnarValue,
     op: Operator,
@@ -179,8 +178,8 @@ fn compute(
     computed.evaluate(&batch)
 }
 
-/// A decimal may have more digits than its type although its bits hold them.
-fn has_its_digits(value: &ColumnarValue) -> Result<()> {
+/// Fails if a decimal has more digits than its type: 128 bits hold more than the type allows.
+fn check_precision(value: &ColumnarValue) -> Result<()> {
     let DataType::Decimal128(digits, _) = value.data_type() else {
         return Ok(());
     };
@@ -192,7 +191,7 @@ fn has_its_digits(value: &ColumnarValue) -> Result<()> {
     Ok(decimals.validate_decimal_precision(digits)?)
 }
 
-/// `sum` that adds up in a type with room for any number of rows, and looks at the end whether the result fits.
+/// A `sum` that uses a wider type, and fails if the result does not fit.
 pub fn sum(function: Arc<AggregateUDF>) -> Arc<AggregateUDF> {
     match function.name() {
         "sum" => Arc::new(AggregateUDF::from(CheckedSum { inner: function })),
@@ -200,11 +199,11 @@ pub fn sum(function: Arc<AggregateUDF>) -> Arc<AggregateUDF> {
     }
 }
 
-/// The type in which these are added up; `None` where their own is wide enough for 10^10 rows.
+/// The wider type of a sum; `None` if its own is wide enough for 10^10 rows.
 fn wide(sum: &DataType) -> Option<DataType> {
     match sum {
         DataType::Int64 | DataType::UInt64 => Some(DataType::Decimal128(38, 0)),
-        // A sum has ten digits more than what is added up, unless there are no more.
+        // A sum has ten digits more than its values, up to the maximum.
         DataType::Decimal128(38, scale) => Some(DataType::Decimal256(76, *scale)),
         _ => None,
     }
@@ -220,7 +219,7 @@ struct CheckedSum {
 }
 
 impl CheckedSum {
-    /// Makes something that adds up with the arguments of the wide type.
+    /// Creates an accumulator for arguments of the wide type.
     fn with<T>(
         &self,
         args: AccumulatorArgs,
@@ -321,7 +320,7 @@ impl AggregateUDFImpl for CheckedSum {
     }
 }
 
-/// Adds up in `wide` what comes and goes out as `narrow`. Its state stays wide.
+/// Sums in the wide type. The input and the result are narrow; the state is wide.
 struct Widened<T: ?Sized> {
     wide: DataType,
     narrow: DataType,
@@ -340,7 +339,7 @@ impl<T: ?Sized> Widened<T> {
         Ok(widened.collect::<Result<_, _>>()?)
     }
 
-    /// A sum that does not fit any more is an error.
+    /// Converts the sum back; fails if it does not fit.
     fn narrowed(&self, sums: &ArrayRef) -> Result<ArrayRef> {
         let options = CastOptions {
             safe: false,

@@ -1,4 +1,4 @@
-//! A time limit on silence.
+//! The idle timeout of a response body.
 
 use std::{
     future::Future,
@@ -15,18 +15,18 @@ use tokio::{
 };
 use wasmtime_wasi_http::Error as HttpError;
 
-/// A body that fails when it stays silent for too long.
-pub struct Silence<B> {
+/// A body that fails when no frame arrives for too long.
+pub struct IdleTimeoutBody<B> {
     body: B,
     limit: Duration,
     timer: Pin<Box<Sleep>>,
-    /// Counts the exchange until the guest is through with it.
+    /// Counts the exchange until the guest drops the body.
     _slot: OwnedSemaphorePermit,
 }
 
-impl<B> Silence<B> {
-    /// Fails the body once it has said nothing for `limit`.
-    pub fn watch(body: B, limit: Duration, slot: OwnedSemaphorePermit) -> Self {
+impl<B> IdleTimeoutBody<B> {
+    /// Fails the body if no frame arrives for `limit`.
+    pub fn new(body: B, limit: Duration, slot: OwnedSemaphorePermit) -> Self {
         Self {
             body,
             limit,
@@ -36,7 +36,7 @@ impl<B> Silence<B> {
     }
 }
 
-impl<B> Body for Silence<B>
+impl<B> Body for IdleTimeoutBody<B>
 where
     B: Body<Data = Bytes, Error = hyper::Error> + Unpin,
 {

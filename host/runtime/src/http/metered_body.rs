@@ -1,4 +1,4 @@
-//! Bodies whose bytes are counted, and the waits for them.
+//! Bodies that count their bytes and the waits for them.
 
 use std::{
     pin::Pin,
@@ -9,39 +9,39 @@ use std::{
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
-use super::super::stopwatch::{Traffic, Waiting};
+use super::super::call_time::{NetworkWait, Traffic};
 
-/// Which way a body goes.
+/// The direction of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Direction {
     /// From the guest.
     Out,
     /// To the guest.
     In,
 }
 
-/// A body of which each byte is counted as it passes.
-pub struct Counted<B> {
+/// A body that counts each byte that passes.
+pub struct MeteredBody<B> {
     body: B,
-    way: Way,
+    direction: Direction,
     traffic: Arc<Traffic>,
-    /// While the other end has said nothing more.
-    waiting: Option<Waiting>,
+    /// Set while no frame is available.
+    waiting: Option<NetworkWait>,
 }
 
-impl<B> Counted<B> {
-    /// Counts a body.
-    pub fn new(body: B, way: Way, traffic: &Arc<Traffic>) -> Self {
+impl<B> MeteredBody<B> {
+    /// Wraps a body.
+    pub fn new(body: B, direction: Direction, traffic: &Arc<Traffic>) -> Self {
         Self {
             body,
-            way,
+            direction,
             traffic: Arc::clone(traffic),
             waiting: None,
         }
     }
 }
 
-impl<B: Body<Data = Bytes> + Unpin> Body for Counted<B> {
+impl<B: Body<Data = Bytes> + Unpin> Body for MeteredBody<B> {
     type Data = Bytes;
     type Error = B::Error;
 
@@ -51,7 +51,7 @@ impl<B: Body<Data = Bytes> + Unpin> Body for Counted<B> {
     ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
         let polled = Pin::new(&mut self.body).poll_frame(cx);
         match &polled {
-            Poll::Pending if self.way == Way::In && self.waiting.is_none() => {
+            Poll::Pending if self.direction == Direction::In && self.waiting.is_none() => {
                 self.waiting = Some(self.traffic.wait());
             }
             Poll::Pending => {}
@@ -60,9 +60,9 @@ impl<B: Body<Data = Bytes> + Unpin> Body for Counted<B> {
                 if let Some(Ok(frame)) = frame
                     && let Some(data) = frame.data_ref()
                 {
-                    match self.way {
-                        Way::Out => self.traffic.sent(data.len()),
-                        Way::In => self.traffic.received(data.len()),
+                    match self.direction {
+                        Direction::Out => self.traffic.sent(data.len()),
+                        Direction::In => self.traffic.received(data.len()),
                     }
                 }
             }

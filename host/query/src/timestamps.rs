@@ -1,13 +1,13 @@
-//! Times in microseconds, as sources have them: the engine's own unit ends in the year 2262.
+//! Timestamps in microseconds, as sources have them. DataFusion's default, nanoseconds, ends in the year 2262.
 
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{DataType, Expr, Statement, VisitMut as _, VisitorMut};
 
-/// Digits of a second that sources have.
+/// Fractional digits of a second.
 const DIGITS: u64 = 6;
 
-/// Gives each `TIMESTAMP` without a precision that of the sources.
+/// Plans `TIMESTAMP` without a precision as microseconds.
 pub fn to_microseconds(statement: &mut Statement) {
     let _ = statement.visit(&mut Microseconds);
 }

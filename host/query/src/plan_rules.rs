@@ -1,5 +1,4 @@
-//! What keeps a statement that computes for long from being in the way: it gives its turn back often, and so can be
-//! ended; and plans do not grow beyond what their text explains.
+//! Rules of the planner with a deadline, a limit on the size of plans, and operators that yield to other statements.
 
 use std::sync::Arc;
 
@@ -16,17 +15,17 @@ use datafusion::{
 };
 
 use super::{
-    pieces::Pieces,
+    plan_size,
     scheduler::{Share, SlicedExec},
-    size,
-    steps::may_go_on,
+    slow_functions::check_deadline,
+    splitter::SplitExec,
 };
 
 type Analysis = Arc<dyn AnalyzerRule + Send + Sync>;
 type Logical = Arc<dyn OptimizerRule + Send + Sync>;
 type Physical = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 
-/// The rules that make sense of names and types.
+/// The analyzer rules, which resolve names and types.
 pub fn analyzer(rules: Vec<Analysis>) -> Vec<Analysis> {
     let bounded = |rule: Analysis| -> Analysis { Arc::new(Bounded(rule)) };
     rules.into_iter().map(bounded).collect()
@@ -38,18 +37,16 @@ pub fn logical(rules: Vec<Logical>) -> Vec<Logical> {
     rules.into_iter().map(bounded).collect()
 }
 
-/// The rules of the physical plan. Filters are pushed into scans before; what the rules here would push later no scan
-/// takes.
+/// The rules of the physical plan, without filter pushdown: the logical rules push filters into scans already.
 pub fn physical(rules: Vec<Physical>, share: &Arc<Share>) -> Vec<Physical> {
-    let is_wanted = |rule: &Physical| !rule.name().starts_with("FilterPushdown");
+    let is_needed = |rule: &Physical| !rule.name().starts_with("FilterPushdown");
     let bounded = |rule: Physical| -> Physical { Arc::new(Bounded(rule)) };
-    let mut rules: Vec<_> = rules.into_iter().filter(is_wanted).map(bounded).collect();
-    rules.push(Arc::new(TurnsBack(Arc::clone(share))));
+    let mut rules: Vec<_> = rules.into_iter().filter(is_needed).map(bounded).collect();
+    rules.push(Arc::new(YieldRule(Arc::clone(share))));
     rules
 }
 
-/// A rule that is not begun when the time of the statement is over. Planning is one long computation, and this is where
-/// it can end.
+/// A rule that checks the deadline first. Planning cannot be interrupted in between.
 #[derive(Debug)]
 struct Bounded<R>(R);
 
@@ -59,13 +56,12 @@ impl AnalyzerRule for Bounded<Analysis> {
     }
 
     fn analyze(&self, plan: LogicalPlan, config: &ConfigOptions) -> Result<LogicalPlan> {
-        may_go_on(config)?;
+        check_deadline(config)?;
         self.0.analyze(plan, config)
     }
 }
 
-/// Called for each node of the plan. A rule that writes expressions into filters is left out where they would become too
-/// long.
+/// Runs for each node of the plan. Skips the pushdown of filters that would become too large.
 impl OptimizerRule for Bounded<Logical> {
     fn name(&self) -> &str {
         self.0.name()
@@ -80,8 +76,8 @@ impl OptimizerRule for Bounded<Logical> {
         plan: LogicalPlan,
         config: &dyn OptimizerConfig,
     ) -> Result<Transformed<LogicalPlan>> {
-        may_go_on(&config.options())?;
-        match self.name() == "push_down_filter" && size::would_outgrow(&plan) {
+        check_deadline(&config.options())?;
+        match self.name() == "push_down_filter" && plan_size::would_outgrow(&plan) {
             true => Ok(Transformed::no(plan)),
             false => self.0.rewrite(plan, config),
         }
@@ -94,7 +90,7 @@ impl PhysicalOptimizerRule for Bounded<Physical> {
         plan: Arc<dyn ExecutionPlan>,
         config: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        may_go_on(config)?;
+        check_deadline(config)?;
         self.0.optimize(plan, config)
     }
 
@@ -107,12 +103,12 @@ impl PhysicalOptimizerRule for Bounded<Physical> {
     }
 }
 
-/// Operators that make many batches out of one give their turn back between them, and their rows in pieces.
+/// Wraps operators that turn one batch into many, so that they yield between batches and split large ones.
 #[derive(Debug)]
-struct TurnsBack(Arc<Share>);
+struct YieldRule(Arc<Share>);
 
-/// Filters are among them because they put pieces together again.
-const MULTIPLYING: [&str; 8] = [
+/// The operators to wrap. Filters merge small batches again.
+const EXPANDING: [&str; 8] = [
     "CrossJoinExec",
     "FilterExec",
     "HashJoinExec",
@@ -123,16 +119,16 @@ const MULTIPLYING: [&str; 8] = [
     "UnnestExec",
 ];
 
-impl PhysicalOptimizerRule for TurnsBack {
+impl PhysicalOptimizerRule for YieldRule {
     fn optimize(
         &self,
         plan: Arc<dyn ExecutionPlan>,
         _: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         plan.transform_up(|node| {
-            Ok(match MULTIPLYING.contains(&node.name()) {
+            Ok(match EXPANDING.contains(&node.name()) {
                 true => {
-                    let pieces = Arc::new(Pieces::new(node));
+                    let pieces = Arc::new(SplitExec::new(node));
                     Transformed::yes(Arc::new(SlicedExec::new(pieces, Arc::clone(&self.0))) as _)
                 }
                 false => Transformed::no(node),
@@ -142,7 +138,7 @@ impl PhysicalOptimizerRule for TurnsBack {
     }
 
     fn name(&self) -> &str {
-        "turns_back"
+        "yield"
     }
 
     fn schema_check(&self) -> bool {

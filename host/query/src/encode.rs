@@ -1,4 +1,4 @@
-//! From what SQL computed to the host's columns and batches, each in the one form of its type.
+//! Encodes results of DataFusion as the host's columns and batches, each type in one physical form.
 
 use std::{fmt::Write as _, sync::Arc};
 
@@ -10,27 +10,27 @@ use datafusion::arrow::{
     util::display::{ArrayFormatter, FormatOptions},
 };
 
-use super::incoming::{NATIVE, TYPE};
+use super::decode::{NATIVE, TYPE};
 use mindhost_base::error::{Blame, Code, Error, Result};
 use mindhost_plugin_api::{Column, DataType};
 
-/// What does not fit is an error rather than a NULL.
+/// A failed cast is an error, not NULL.
 const CHECKED: CastOptions = CastOptions {
     safe: false,
     format_options: FormatOptions::new(),
 };
-/// How deep values may lie in each other.
+/// Nesting depth of a value.
 const MAX_DEPTH: usize = 32;
 
-/// What a result is turned into.
-pub struct Form {
-    /// The columns as the host sees them.
+/// Encodes the batches of one result.
+pub struct ResultEncoder {
+    /// The columns of the result.
     pub columns: Arc<[Column]>,
     schema: SchemaRef,
 }
 
-impl Form {
-    /// For results of this schema.
+impl ResultEncoder {
+    /// An encoder for a schema.
     pub fn of(schema: &Schema) -> Self {
         let columns: Arc<[Column]> = schema.fields().iter().map(|field| column(field)).collect();
         let fields = columns
@@ -40,7 +40,7 @@ impl Form {
         Self { columns, schema }
     }
 
-    /// A batch in the host's form.
+    /// Encodes a batch.
     pub fn batch(&self, batch: &RecordBatch) -> Result<RecordBatch> {
         let arrays = batch.columns().iter().zip(self.schema.fields());
         let arrays = arrays.map(|(array, field)| converted(array, field.data_type()));
@@ -86,7 +86,7 @@ fn data_type(physical: &Physical) -> DataType {
         Physical::Timestamp(_, Some(_)) => DataType::TimestampUtc,
         Physical::Dictionary(_, values) => data_type(values),
         nested if nested.is_nested() => DataType::Json,
-        // Texts, and what has no type of its own: NULL, intervals.
+        // Text, and types that the host does not have: NULL, intervals.
         _ => DataType::Text,
     }
 }
@@ -127,7 +127,7 @@ fn converted(array: &ArrayRef, wanted: &Physical) -> Result<ArrayRef> {
     }
 }
 
-/// Texts of one batch are held by offsets of 32 bits.
+/// The error of a batch whose text exceeds 32-bit offsets.
 fn too_large(error: ArrowError) -> Error {
     Error::new(
         Code::ResultTooLarge,
@@ -149,7 +149,7 @@ fn shown(array: &ArrayRef) -> Result<ArrayRef> {
     Ok(Arc::new(texts.finish()))
 }
 
-/// Lists, records and maps travel as JSON.
+/// Encodes lists, structs and maps as JSON.
 fn json(array: &ArrayRef) -> Result<ArrayRef> {
     let mut texts = StringBuilder::new();
     let mut text = String::new();
@@ -223,7 +223,7 @@ fn write_plain(array: &dyn Array, row: usize, of: &Physical, text: &mut String) 
     let value = formatter.value(row);
     let shown = value.to_string();
     let is_number = matches!(of, Physical::Boolean) || of.is_integer() || of.is_floating();
-    // NaN and the infinities are no numbers to JSON.
+    // JSON has no NaN and no infinities.
     match is_number && serde_json::from_str::<serde::de::IgnoredAny>(&shown).is_ok() {
         true => write!(text, "{shown}").map_err(Error::internal),
         false => {

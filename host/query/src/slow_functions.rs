@@ -1,9 +1,8 @@
-//! Functions that may take long for one row: a few rows at a time, with a look between them at whether the statement may
-//! go on, and bounds on the text and the pattern of a row.
+//! Slow functions, in chunks of a few rows: the deadline is checked between chunks, and text and patterns are limited.
 //!
-//! A function cannot be interrupted, and other statements wait for its thread. So what takes time in proportion to more
-//! than its text is either not there at all or bounded here. A row with a hostile regular expression may still take
-//! seconds within its bounds, and `LIKE`, an operator and no function, has none here.
+//! A function cannot be interrupted, and other statements wait for its thread. So a function whose time is more than
+//! linear in its text is either missing or limited here. Within the limits, a row with a hostile regular expression may
+//! still take seconds. `LIKE` is an operator and has no limit here.
 
 use std::{
     any::Any,
@@ -30,30 +29,30 @@ use regex::{Regex, RegexBuilder};
 use tokio::time::Instant;
 
 use super::{
-    bounded::{Size, sizes},
     errors::carried,
+    growing_functions::{Size, sizes},
 };
 use mindhost_base::error::{Blame, Code, Error};
 use mindhost_plugin_api::Call;
 
-/// Rows between two looks at the time.
+/// Rows between two checks of the deadline.
 const ROWS: usize = 256;
-/// Comparisons of a character that the rows of one step may cost: a second or so.
-const MAX_WORK: u64 = 1 << 32;
-/// Bytes of a text that a pattern is searched in.
-const MAX_SEARCHED: u64 = 256 << 10;
-/// Bytes that a pattern may take when it is compiled: a search visits each state of it for each character at worst.
-const MAX_PATTERN: usize = 256 << 10;
+/// Comparisons of characters per chunk: about a second.
+const MAX_COMPARISONS: u64 = 1 << 32;
+/// Largest text for a pattern search.
+const MAX_SEARCHED_BYTES: u64 = 256 << 10;
+/// Largest compiled pattern. In the worst case a search visits each of its states for each character.
+const MAX_PATTERN_BYTES: usize = 256 << 10;
 
-/// The bounds of the statement that a function is called for.
+/// The call of the running statement, as an extension of the session options.
 #[derive(Clone, Debug)]
-pub struct Until(pub Call);
+pub struct StatementCall(pub Call);
 
-impl ConfigExtension for Until {
+impl ConfigExtension for StatementCall {
     const PREFIX: &'static str = "mindhost";
 }
 
-impl ExtensionOptions for Until {
+impl ExtensionOptions for StatementCall {
     fn as_any(&self) -> &dyn Any {
         self
     }
@@ -75,9 +74,9 @@ impl ExtensionOptions for Until {
     }
 }
 
-/// Whether the statement may go on.
-pub fn may_go_on(options: &ConfigOptions) -> Result<()> {
-    let Some(Until(call)) = options.extensions.get::<Until>() else {
+/// Fails if the statement is cancelled or past its deadline.
+pub fn check_deadline(options: &ConfigOptions) -> Result<()> {
+    let Some(StatementCall(call)) = options.extensions.get::<StatementCall>() else {
         return Ok(());
     };
     if call.cancel.is_cancelled() {
@@ -95,7 +94,7 @@ pub fn may_go_on(options: &ConfigOptions) -> Result<()> {
     }
 }
 
-/// The functions that take more than their text, with how much.
+/// The slow functions, with the check of their arguments.
 const SLOW: [(&str, Check); 6] = [
     ("btrim", compared),
     ("ltrim", compared),
@@ -105,15 +104,15 @@ const SLOW: [(&str, Check); 6] = [
     ("regexp_replace", searched),
 ];
 
-/// Refuses arguments that would take too long. It sees the rows of one step.
+/// Refuses arguments that would take too long. Runs for each chunk.
 type Check = fn(&[ColumnarValue], &[Size]) -> Result<()>;
 
-/// Each character with each of the other text: the characters to trim, or a text that almost fits everywhere.
+/// For functions that compare each character of the first text with each of the second.
 fn compared(_: &[ColumnarValue], sizes: &[Size]) -> Result<()> {
     let (Some(text), Some(with)) = (sizes.first(), sizes.get(1)) else {
         return Ok(());
     };
-    match text.bytes.saturating_mul(with.longest) <= MAX_WORK {
+    match text.bytes.saturating_mul(with.longest) <= MAX_COMPARISONS {
         true => Ok(()),
         false => Err(too_long("the second argument of a function is too long")),
     }
@@ -122,11 +121,11 @@ fn compared(_: &[ColumnarValue], sizes: &[Size]) -> Result<()> {
 fn searched(args: &[ColumnarValue], sizes: &[Size]) -> Result<()> {
     if sizes
         .first()
-        .is_some_and(|text| text.longest > MAX_SEARCHED)
+        .is_some_and(|text| text.longest > MAX_SEARCHED_BYTES)
     {
         return Err(too_long(&format!(
-            "patterns are searched in texts of {} KiB at most",
-            MAX_SEARCHED >> 10
+            "a pattern can search text of {} KiB at most",
+            MAX_SEARCHED_BYTES >> 10
         )));
     }
     let Some(patterns) = args.get(1) else {
@@ -147,7 +146,9 @@ fn too_long(what: &str) -> datafusion::error::DataFusionError {
 }
 
 fn compiled(pattern: &str) -> Result<Regex> {
-    let compiled = RegexBuilder::new(pattern).size_limit(MAX_PATTERN).build();
+    let compiled = RegexBuilder::new(pattern)
+        .size_limit(MAX_PATTERN_BYTES)
+        .build();
     compiled.map_err(|error| {
         let error = Error::new(
             Code::SqlInvalid,
@@ -157,25 +158,25 @@ fn compiled(pattern: &str) -> Result<Regex> {
     })
 }
 
-/// The texts of an argument; of a constant as many as there are rows.
+/// The text of an argument. A constant is repeated for each row.
 fn texts(arg: &ColumnarValue, rows: usize) -> Result<ArrayRef> {
     Ok(cast(&arg.to_array(rows)?, &DataType::Utf8View)?)
 }
 
-/// A function as it is, or one that is called for a few rows at a time.
-pub fn in_steps(function: Arc<ScalarUDF>) -> Arc<ScalarUDF> {
+/// Wraps a slow function; returns any other unchanged.
+pub fn chunked(function: Arc<ScalarUDF>) -> Arc<ScalarUDF> {
     match SLOW.iter().any(|(name, _)| *name == function.name()) {
-        true => Arc::new(ScalarUDF::from(InSteps { inner: function })),
+        true => Arc::new(ScalarUDF::from(ChunkedFunction { inner: function })),
         false => function,
     }
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct InSteps {
+struct ChunkedFunction {
     inner: Arc<ScalarUDF>,
 }
 
-impl ScalarUDFImpl for InSteps {
+impl ScalarUDFImpl for ChunkedFunction {
     fn name(&self) -> &str {
         self.inner.name()
     }
@@ -224,9 +225,9 @@ impl ScalarUDFImpl for InSteps {
     }
 }
 
-impl InSteps {
+impl ChunkedFunction {
     fn step(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        may_go_on(&args.config_options)?;
+        check_deadline(&args.config_options)?;
         if let Some((_, check)) = SLOW.iter().find(|(name, _)| *name == self.inner.name()) {
             check(&args.args, &sizes(&args.args, args.number_rows)?)?;
         }
@@ -237,7 +238,8 @@ impl InSteps {
     }
 }
 
-/// `regexp_replace(text, pattern, by [, flags])`: every match looks at the time, because each may read all of the rest.
+/// `regexp_replace(text, pattern, by [, flags])`. Checks the deadline at every match, because each may read all of the
+/// rest.
 fn replaced(args: &ScalarFunctionArgs) -> Result<ColumnarValue> {
     let is_constant = |arg: &ColumnarValue| matches!(arg, ColumnarValue::Scalar(_));
     let constant = args.args.iter().all(is_constant);
@@ -289,7 +291,7 @@ fn replace(
     let mut result = String::with_capacity(text.len());
     let mut end = 0;
     for found in pattern.captures_iter(text) {
-        may_go_on(options)?;
+        check_deadline(options)?;
         let Some(whole) = found.get(0) else { break };
         result.push_str(&text[end..whole.start()]);
         found.expand(by, &mut result);
@@ -302,7 +304,7 @@ fn replace(
     Ok(result)
 }
 
-/// `g` is for all matches; the others are the pattern's.
+/// Adds the flags to a pattern, without `g`, which means all matches.
 fn with_flags(pattern: &str, flags: &str) -> String {
     match flags.replace('g', "") {
         flags if flags.is_empty() => pattern.to_owned(),
@@ -310,7 +312,7 @@ fn with_flags(pattern: &str, flags: &str) -> String {
     }
 }
 
-/// `\1` is `${1}` to the expressions here.
+/// Translates `\1` to `${1}`.
 fn groups(by: &str) -> String {
     static NUMBERED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\\{1,2}(\d+)").ok());
     match &*NUMBERED {

@@ -1,7 +1,7 @@
-//! Functions whose text can be far larger than what they are given: how large is worked out before it is made.
+//! Functions whose result can be far larger than their arguments. Its size is computed first.
 //!
-//! Doubling a text forty times takes forty lines of SQL and more memory than any machine has. No operator counts what
-//! its expressions make, so these count by themselves.
+//! Forty lines of SQL can double a text forty times. Operators do not count the memory of expressions, so these
+//! functions do.
 
 use std::{hash::Hash, sync::Arc};
 
@@ -22,15 +22,15 @@ use datafusion::{
 };
 use sqlparser::ast::BinaryOperator;
 
-use super::{errors::carried, steps};
+use super::{errors::carried, slow_functions};
 use mindhost_base::error::{Code, Error};
 
-/// Bytes of text that one function may make of one batch.
+/// Bytes that one function may produce for one batch.
 const MAX_BYTES: u64 = 128 << 20;
-/// Bytes of one text that a function may make: what works on it next cannot be interrupted in the middle of it.
+/// Largest text that a function may produce: the next function cannot be interrupted within it.
 const MAX_TEXT: u64 = 16 << 20;
 
-/// The functions that grow, with how to work out how much; and those that write out what may be a view that is repeated.
+/// The growing functions, with the bound of their results; and functions that copy views, which may repeat one text.
 const GROWING: [(&str, Estimate); 19] = [
     ("btrim", all),
     ("initcap", all),
@@ -53,16 +53,16 @@ const GROWING: [(&str, Estimate); 19] = [
     ("to_char", formatted),
 ];
 
-/// A bound of the bytes that a function makes, from the sizes of its arguments and the number of rows.
+/// An upper bound of the result in bytes, from the sizes of the arguments and the number of rows.
 type Estimate = fn(&[Size], u64) -> u64;
 
-/// What is known of an argument.
+/// The size of an argument.
 pub struct Size {
-    /// Of all its texts together.
+    /// Bytes of all texts.
     pub bytes: u64,
-    /// Of its longest text.
+    /// Bytes of the longest text.
     pub longest: u64,
-    /// The greatest number, where it is one.
+    /// The greatest value, if it is a number.
     number: u64,
 }
 
@@ -164,9 +164,9 @@ fn greatest(array: &ArrayRef) -> Result<u64> {
         .unwrap_or(0))
 }
 
-/// A function as it is, or one that looks at its arguments first.
+/// Wraps a growing function; returns any other unchanged.
 pub fn bounded(function: Arc<ScalarUDF>) -> Arc<ScalarUDF> {
-    let function = steps::in_steps(function);
+    let function = slow_functions::chunked(function);
     match GROWING.iter().find(|(name, _)| *name == function.name()) {
         Some((name, _)) => Arc::new(ScalarUDF::from(Bounded {
             name: (*name).to_owned(),
@@ -176,7 +176,7 @@ pub fn bounded(function: Arc<ScalarUDF>) -> Arc<ScalarUDF> {
     }
 }
 
-/// A function that grows.
+/// A function that checks the size of its result first.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Bounded {
     name: String,
@@ -226,7 +226,7 @@ impl ScalarUDFImpl for Bounded {
     }
 }
 
-/// Texts that were made are views like those that were read, so that a join that repeats them copies nothing.
+/// Converts new text to views, so that a join that repeats it copies nothing.
 fn as_view(of: DataType) -> DataType {
     match of {
         DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
@@ -234,7 +234,7 @@ fn as_view(of: DataType) -> DataType {
     }
 }
 
-/// What aggregates make for each row out of all rows of its window: as many times as much work and memory.
+/// Aggregates that build a value from all rows of a window for each row, which is quadratic.
 const NOT_IN_WINDOWS: [&str; 7] = [
     "approx_distinct",
     "approx_median",
@@ -245,7 +245,7 @@ const NOT_IN_WINDOWS: [&str; 7] = [
     "string_agg",
 ];
 
-/// Plans `a || b` as a function that looks at the sizes first, and no window that is more than linear.
+/// Plans `a || b` as a checked function, and refuses windows that are more than linear.
 #[derive(Debug)]
 pub struct Joining;
 

@@ -1,4 +1,4 @@
-//! From the rows of a source to what SQL computes with. The difference is in the decimals: text there, numbers here.
+//! Decodes batches of a source to DataFusion's types. Decimals change from text to numbers, and text to views.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -16,16 +16,16 @@ use datafusion::arrow::{
 use mindhost_base::error::{Blame, Code, Error, Result};
 use mindhost_plugin_api::{Batch, Column, DataType, Value};
 
-/// Digits of a decimal that does not say how many it has, and those of them behind the point.
+/// Precision and scale of a decimal whose type does not say.
 const DEFAULT_DECIMAL: (u8, i8) = (38, 10);
-/// Digits of any decimal.
+/// Largest precision.
 const MAX_DIGITS: u8 = 38;
-/// Where a field says what its column was.
+/// Metadata key of a field: the data type of its column.
 pub const TYPE: &str = "mindhost.type";
-/// Where a field says what its column's native type was.
+/// Metadata key of a field: the native type of its column.
 pub const NATIVE: &str = "mindhost.native";
 
-/// The columns as fields. All may hold NULL, whatever the source says.
+/// Converts columns to fields. All are nullable, whatever the source says.
 pub fn schema(columns: &[Column]) -> SchemaRef {
     let fields = columns.iter().map(|column| {
         let mut about = HashMap::new();
@@ -60,7 +60,7 @@ fn physical(column: &Column) -> Physical {
     }
 }
 
-/// The digits that `decimal(12,2)` allows.
+/// Precision and scale of a type such as `decimal(12,2)`.
 fn decimal(native: &str) -> (u8, i8) {
     let inner = native
         .split_once('(')
@@ -77,7 +77,7 @@ fn decimal(native: &str) -> (u8, i8) {
     }
 }
 
-/// A batch with the columns of `schema`, or with none of them where only its rows count.
+/// Decodes a batch to `schema`, which has no columns if only the number of rows counts.
 pub fn batch(batch: Batch, columns: &[Column], schema: &SchemaRef) -> Result<RecordBatch> {
     let rows = batch.rows();
     let arrays: Vec<ArrayRef> = if schema.fields().is_empty() {
@@ -133,7 +133,7 @@ fn decimals<'a>(column: &Column, texts: impl Iterator<Item = Option<&'a str>>) -
     Ok(Arc::new(array))
 }
 
-/// A decimal text as a number of units of its last place; `None` where digits would be lost.
+/// Parses a decimal as a multiple of its last place; `None` if digits would be lost.
 fn parse_decimal(text: &str, digits: u8, scale: i8) -> Option<i128> {
     let (negative, text) = match text.as_bytes().first()? {
         b'-' => (true, &text[1..]),
@@ -166,7 +166,7 @@ fn parse_decimal(text: &str, digits: u8, scale: i8) -> Option<i128> {
     fits.then_some(if negative { -value } else { value })
 }
 
-/// The text of a number of units of the last place.
+/// Formats a multiple of the last place.
 pub fn decimal_text(value: i128, scale: i8) -> Option<String> {
     let scale = usize::try_from(scale).ok()?;
     let digits = format!("{:0>width$}", value.unsigned_abs(), width = scale + 1);
@@ -178,7 +178,7 @@ pub fn decimal_text(value: i128, scale: i8) -> Option<String> {
     })
 }
 
-/// One column of plain rows.
+/// Decodes one column of plain rows.
 fn of_rows(column: &Column, rows: &[Vec<Value>], index: usize) -> Result<ArrayRef> {
     let cells = || {
         rows.iter()
@@ -242,7 +242,7 @@ fn unfit(column: &Column) -> Error {
     ))
 }
 
-/// A value of a column that has values of any type, as text.
+/// The text of a value in a column of any type.
 fn text_of(value: &Value) -> Option<String> {
     Some(match value {
         Value::Null => return None,
@@ -266,7 +266,7 @@ fn text_of(value: &Value) -> Option<String> {
     })
 }
 
-/// `2024-02-29T12:00:00`, as everywhere; a number only where no calendar goes.
+/// Formats a timestamp (`2024-02-29T12:00:00`); a number if it is outside of the calendar.
 fn moment(micros: i64) -> String {
     timestamp_us_to_datetime(micros).map_or_else(|| micros.to_string(), |at| format!("{at:?}"))
 }
@@ -276,7 +276,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn digits_of_decimals() {
+    fn decimal_type_has_precision_and_scale() {
         assert_eq!(decimal("decimal(12,2)"), (12, 2));
         assert_eq!(decimal("NUMERIC(5)"), (5, 0));
         for other in [
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn times_of_any_column_are_texts() {
+    fn time_in_column_of_any_type_becomes_text() {
         for (value, text) in [
             (Value::Date(19_782), "2024-02-29"),
             (Value::Time(43_200_000_000), "12:00:00"),
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn no_digit_is_lost() {
+    fn decimal_that_would_lose_digits_is_refused() {
         let parse = |text| parse_decimal(text, 5, 2);
         assert_eq!(parse("-12.50"), Some(-1250));
         assert_eq!(parse("12.500"), Some(1250));

@@ -1,4 +1,4 @@
-//! How long a call takes, and what of that time its guest computes or waits for the network.
+//! Times a call: its duration, the CPU time of its guest and its waits for the network.
 
 use std::{
     pin::Pin,
@@ -14,11 +14,11 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::meter::{Figure, Series};
 
-/// From this length on a piece of work may have been interrupted by other threads, so the processor's own clock is worth
-/// what it costs: it is a call of the operating system, as long as the whole of a short call.
-const LONG: Duration = Duration::from_micros(100);
+/// From this length on, other threads may have interrupted a poll, so the next one reads the CPU clock. That is a
+/// system call, which takes as long as a short guest call.
+const LONG_POLL: Duration = Duration::from_micros(100);
 
-/// What one instance does over the network, and whether it waits for it.
+/// The network traffic of one instance, and whether it waits for the network.
 #[derive(Debug)]
 pub struct Traffic {
     series: Series,
@@ -26,7 +26,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// Of an instance that is counted there.
+    /// The traffic of an instance with this meter series.
     pub fn new(series: Series) -> Arc<Self> {
         Arc::new(Self {
             series,
@@ -34,28 +34,28 @@ impl Traffic {
         })
     }
 
-    /// Where the instance is counted.
+    /// The meter series of the instance.
     pub fn series(&self) -> &Series {
         &self.series
     }
 
-    /// Bytes that came.
+    /// Counts received bytes.
     pub fn received(&self, bytes: usize) {
         self.series.add(Figure::ReceivedBytes, bytes as u64);
     }
 
-    /// Bytes that went.
+    /// Counts sent bytes.
     pub fn sent(&self, bytes: usize) {
         self.series.add(Figure::SentBytes, bytes as u64);
     }
 
-    /// A wait that lasts until this is dropped.
-    pub fn wait(&self) -> Waiting {
+    /// Starts a wait that lasts until the guard is dropped.
+    pub fn wait(&self) -> NetworkWait {
         self.waits.fetch_add(1, Ordering::Relaxed);
-        Waiting(Arc::clone(&self.waits))
+        NetworkWait(Arc::clone(&self.waits))
     }
 
-    /// A wait that lasts as long as this does.
+    /// Awaits a future and counts the time as a wait for the network.
     pub async fn waited<T>(&self, what: impl Future<Output = T>) -> T {
         let _waiting = self.wait();
         what.await
@@ -66,17 +66,17 @@ impl Traffic {
     }
 }
 
-/// A wait for the network.
+/// A running wait for the network.
 #[derive(Debug)]
-pub struct Waiting(Arc<AtomicU32>);
+pub struct NetworkWait(Arc<AtomicU32>);
 
-impl Drop for Waiting {
+impl Drop for NetworkWait {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-/// A call whose time is counted, also when it is dropped before its end.
+/// A call whose time is counted, even if it is dropped before its end.
 pub struct Timed<F> {
     call: F,
     times: Times,
@@ -85,8 +85,8 @@ pub struct Timed<F> {
 /// The times of a call.
 struct Times {
     traffic: Arc<Traffic>,
-    begun: Option<Instant>,
-    /// When the guest stopped computing to wait, and whether it is the network that it waits for.
+    started: Option<Instant>,
+    /// When the guest began to wait, and whether it waits for the network.
     paused: Option<(Instant, bool)>,
     was_long: bool,
     computed: Duration,
@@ -94,13 +94,13 @@ struct Times {
 }
 
 impl<F> Timed<F> {
-    /// Counts the time of a call, from when it is first polled.
+    /// Times a call from its first poll.
     pub fn new(call: F, traffic: Arc<Traffic>) -> Self {
         Self {
             call,
             times: Times {
                 traffic,
-                begun: None,
+                started: None,
                 paused: None,
                 was_long: false,
                 computed: Duration::ZERO,
@@ -109,16 +109,16 @@ impl<F> Timed<F> {
         }
     }
 
-    /// Whether the network was waited for in most of the time so far.
+    /// Whether the call has spent more than half of its time waiting for the network.
     pub fn waited_for_network(&self) -> bool {
         let times = &self.times;
-        let (begun, now) = (times.begun.unwrap_or_else(Instant::now), Instant::now());
-        times.upstream_until(now) * 2 > now - begun
+        let (started, now) = (times.started.unwrap_or_else(Instant::now), Instant::now());
+        times.upstream_until(now) * 2 > now - started
     }
 }
 
 impl<F> Timed<F> {
-    /// Whether it is the network that is waited for now.
+    /// Whether the call waits for the network now.
     pub fn waits_for_network(&self) -> bool {
         matches!(self.times.paused, Some((_, true)))
     }
@@ -130,14 +130,14 @@ impl<F: Future + Unpin> Future for Timed<F> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let Self { call, times } = &mut *self;
         let start = Instant::now();
-        times.begun.get_or_insert(start);
+        times.started.get_or_insert(start);
         times.upstream = times.upstream_until(start);
         times.paused = None;
         let exact = times.was_long.then(processor_time);
         let polled = Pin::new(call).poll(cx);
         let end = Instant::now();
         let elapsed = end - start;
-        times.was_long = elapsed >= LONG;
+        times.was_long = elapsed >= LONG_POLL;
         times.computed += exact.map_or(elapsed, |before| {
             processor_time().saturating_sub(before).min(elapsed)
         });
@@ -157,23 +157,23 @@ impl Times {
 
 impl Drop for Times {
     fn drop(&mut self) {
-        let Some(begun) = self.begun else {
+        let Some(started) = self.started else {
             return;
         };
-        // One that had ended took until its end; one that is dropped waited until now.
+        // A finished call ended at its last poll; a dropped one waited until now.
         let end = match self.paused {
             Some((since, false)) => since,
             _ => Instant::now(),
         };
         let series = self.traffic.series();
         series.add(Figure::Calls, 1);
-        series.add_time(Figure::CallTime, end - begun);
+        series.add_time(Figure::CallTime, end - started);
         series.add_time(Figure::CpuTime, self.computed);
         series.add_time(Figure::UpstreamTime, self.upstream_until(end));
     }
 }
 
-/// What this thread has computed.
+/// The CPU time of this thread.
 fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
@@ -181,7 +181,7 @@ fn processor_time() -> Duration {
     Duration::new(seconds, nanoseconds)
 }
 
-/// Of an instance of a plugin that is not there.
+/// The traffic of a plugin that does not exist.
 #[cfg(test)]
 pub fn traffic() -> Arc<Traffic> {
     use crate::meter::{Meters, VersionId};
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_guest_that_waits_for_the_network_does_not_compute() {
+    async fn network_wait_does_not_count_as_cpu_time() {
         let traffic = traffic();
         let (done, waited) = tokio::sync::oneshot::channel::<()>();
         let waits = traffic.clone();
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn another_wait_is_not_the_networks() {
+    async fn other_wait_does_not_count_as_network_time() {
         let traffic = traffic();
         let mut call = Box::pin(Timed::new(
             Box::pin(tokio::task::yield_now()),
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_call_that_is_dropped_counts_too_and_one_that_never_began_does_not() {
+    async fn dropped_call_counts_unless_it_was_never_polled() {
         let traffic = traffic();
         let waits = traffic.clone();
         let call = async move { waits.waited(std::future::pending::<()>()).await };

@@ -1,31 +1,31 @@
-//! What a configuration lets a plugin reach, in words.
+//! The grants of a configuration, in words.
 
 use serde_json::{Map, Value};
 
 use mindhost_plugin_api::manifest::{CredentialRule, CredentialScheme, FileKind, Manifest};
 
-/// One line for each thing that the configuration grants, secrets left out; no line when it grants nothing.
-pub fn reaches(manifest: &Manifest, data: &Map<String, Value>) -> Vec<String> {
+/// One line for each grant of a configuration, without secrets.
+pub fn grant_summary(manifest: &Manifest, data: &Map<String, Value>) -> Vec<String> {
     let text = |name: &str| match data.get(name) {
         Some(Value::String(text)) => text.trim().to_owned(),
         Some(Value::Number(number)) => number.to_string(),
         _ => String::new(),
     };
-    let given = |text: String| (!text.is_empty()).then_some(text);
+    let non_empty = |text: String| (!text.is_empty()).then_some(text);
     let network = manifest.network.iter().filter_map(|rule| {
-        let host = given(text(&rule.host))?;
-        let port = given(text(&rule.port)).unwrap_or_else(|| rule.default_port.to_string());
+        let host = non_empty(text(&rule.host))?;
+        let port = non_empty(text(&rule.port)).unwrap_or_else(|| rule.default_port.to_string());
         Some(format!(
             "TCP to {host}:{port} (`{}`, `{}`)",
             rule.host, rule.port
         ))
     });
     let http = manifest.http.iter().filter_map(|rule| {
-        let url = given(text(&rule.url)).or_else(|| rule.default.clone())?;
+        let url = non_empty(text(&rule.url)).or_else(|| rule.default.clone())?;
         Some(format!("HTTP to {} (`{}`)", origin(&url), rule.url))
     });
     let files = manifest.files.iter().filter_map(|rule| {
-        let path = given(text(&rule.path))?;
+        let path = non_empty(text(&rule.path))?;
         let what = match rule.kind {
             FileKind::File if rule.siblings.is_empty() => "the file",
             FileKind::File => "the file and its siblings",
@@ -61,7 +61,7 @@ fn credential(rule: &CredentialRule) -> String {
     )
 }
 
-/// Scheme and authority; what follows may hold more than a person wants to show. A password in it goes.
+/// The scheme and authority of a URL, without a password. The path may hold a secret.
 fn origin(url: &str) -> String {
     match url::Url::parse(url) {
         Ok(url) => url.origin().ascii_serialization(),
@@ -75,7 +75,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn grants_are_told_without_secrets() {
+    fn summary_leaves_out_secrets() {
         let manifest = json!({
             "kind": "connector", "name": "c", "title": "C", "version": "1.0.0", "wit": "0.1.0",
             "world": "sql-connector",
@@ -91,9 +91,9 @@ mod tests {
         });
         let manifest = serde_json::from_value(manifest).unwrap();
         let data = json!({"host": "db", "path": "/a/shop.db", "password": "hunter2", "key": "k3y"});
-        let told = reaches(&manifest, data.as_object().unwrap());
+        let summary = grant_summary(&manifest, data.as_object().unwrap());
         assert_eq!(
-            told,
+            summary,
             [
                 "TCP to db:5432 (`host`, `port`)",
                 "HTTP to https://api.example.com (`url`)",

@@ -1,4 +1,4 @@
-//! Whether a statement must give the same rows whenever it runs on the same data.
+//! Whether a statement is deterministic.
 
 use sqlparser::{
     dialect::GenericDialect,
@@ -7,9 +7,9 @@ use sqlparser::{
 
 use super::guard::Guarded;
 
-/// Words after which the rows depend on an order that the statement need not fix, or on the moment. A quoted name is none
-/// of them.
-const DEPENDING: &[&str] = &[
+/// Words that make the rows depend on an order that the statement does not fix, or on the time. Quoted names do not
+/// count.
+const NONDETERMINISTIC: &[&str] = &[
     // Which rows of several.
     "fetch",
     "limit",
@@ -42,7 +42,7 @@ const DEPENDING: &[&str] = &[
     "listagg",
     "string_agg",
     "xmlagg",
-    // The moment, and whose session it is.
+    // The time and the session.
     "age",
     "clock_timestamp",
     "curdate",
@@ -70,8 +70,8 @@ const DEPENDING: &[&str] = &[
     "utc_timestamp",
 ];
 
-/// True when two runs on the same data must give the same rows, in whatever order. When in doubt, false.
-pub fn is_repeatable(guarded: &Guarded) -> bool {
+/// Whether two executions on the same data return the same rows in any order. When in doubt, false.
+pub fn is_deterministic(guarded: &Guarded) -> bool {
     if guarded.is_volatile() {
         return false;
     }
@@ -85,7 +85,7 @@ pub fn is_repeatable(guarded: &Guarded) -> bool {
         };
         let name = word.value.to_ascii_lowercase();
         let is_plain = word.quote_style.is_none();
-        if is_plain && (DEPENDING.contains(&name.as_str()) || distinct && name == "on") {
+        if is_plain && (NONDETERMINISTIC.contains(&name.as_str()) || distinct && name == "on") {
             return false;
         }
         distinct = is_plain && name == "distinct";
@@ -115,11 +115,11 @@ mod tests {
                 paging: Paging::Sql,
             }],
         };
-        is_repeatable(&guard(sql, &scope).unwrap_or_else(|error| panic!("{sql}: {error}")))
+        is_deterministic(&guard(sql, &scope).unwrap_or_else(|error| panic!("{sql}: {error}")))
     }
 
     #[test]
-    fn what_depends_on_the_data_alone_is_repeatable() {
+    fn statement_over_data_only_is_deterministic() {
         assert!(is("SELECT id, name FROM item WHERE id > 3 ORDER BY id"));
         assert!(is("SELECT name, count(*), min(id) FROM item GROUP BY name"));
         assert!(is("SELECT DISTINCT name FROM item"));
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_depends_on_an_order_or_on_the_moment_is_not() {
+    fn statement_that_depends_on_order_or_time_is_not() {
         for sql in [
             "SELECT id FROM item LIMIT 3",
             "SELECT id FROM item ORDER BY name OFFSET 3",

@@ -1,4 +1,4 @@
-//! What one workspace, or one key, may take of the room for instances.
+//! Permits with a limit per owner: a workspace or a key.
 
 use std::{
     collections::HashMap,
@@ -18,14 +18,14 @@ use mindhost_base::{
 };
 use mindhost_plugin_api::Call;
 
-/// Portions of one size, by whose they are. One of which nothing is taken is forgotten.
-pub struct Portions<K> {
+/// A semaphore of the same size for each owner. An unused one is removed.
+pub struct KeyedPermits<K> {
     size: u32,
     by_owner: Mutex<HashMap<K, Weak<Semaphore>>>,
 }
 
-impl<K: Hash + Eq + Clone> Portions<K> {
-    /// Portions of `size`.
+impl<K: Hash + Eq + Clone> KeyedPermits<K> {
+    /// `size` permits for each owner.
     pub fn new(size: u32) -> Self {
         Self {
             size,
@@ -33,71 +33,71 @@ impl<K: Hash + Eq + Clone> Portions<K> {
         }
     }
 
-    /// Takes a part of the owner's portion. Where nothing is left of it, `wait` is told, and the wait ends with the call,
-    /// with what `refused` says.
-    pub async fn take<W>(
+    /// Acquires a permit of an owner. If none is free, calls `wait` and waits until the call ends, then fails with
+    /// `refused`.
+    pub async fn acquire<W>(
         &self,
         owner: &K,
         call: &Call,
         wait: impl FnOnce() -> W,
         refused: impl FnOnce(u32) -> Error,
     ) -> Result<OwnedSemaphorePermit> {
-        let portion = self.of(owner);
-        if let Ok(permit) = Arc::clone(&portion).try_acquire_owned() {
+        let semaphore = self.of(owner);
+        if let Ok(permit) = Arc::clone(&semaphore).try_acquire_owned() {
             return Ok(permit);
         }
         let _waiting = wait();
         tokio::select! {
-            permit = portion.acquire_owned() => permit.map_err(Error::internal),
+            permit = semaphore.acquire_owned() => permit.map_err(Error::internal),
             () = call.cancel.cancelled() => Err(cancelled()),
             () = tokio::time::sleep_until(call.deadline) => Err(refused(self.size)),
         }
     }
 
     fn of(&self, owner: &K) -> Arc<Semaphore> {
-        let mut portions = lock(&self.by_owner);
-        if let Some(portion) = portions.get(owner).and_then(Weak::upgrade) {
-            return portion;
+        let mut semaphores = lock(&self.by_owner);
+        if let Some(semaphore) = semaphores.get(owner).and_then(Weak::upgrade) {
+            return semaphore;
         }
-        portions.retain(|_, portion| portion.strong_count() > 0);
-        let portion = Arc::new(Semaphore::new(self.size as usize));
-        portions.insert(owner.clone(), Arc::downgrade(&portion));
-        portion
+        semaphores.retain(|_, semaphore| semaphore.strong_count() > 0);
+        let semaphore = Arc::new(Semaphore::new(self.size as usize));
+        semaphores.insert(owner.clone(), Arc::downgrade(&semaphore));
+        semaphore
     }
 }
 
-/// Calls that wait for room: connections that become idle make it.
+/// Calls that wait for a permit. A connection that becomes idle is closed for them.
 #[derive(Default)]
 pub struct Waiters {
-    /// Those that wait for the room of all, and those that wait for their workspace's.
+    /// Calls that wait for a permit of the host or of a workspace.
     all: AtomicUsize,
     of_workspaces: Mutex<HashMap<String, usize>>,
-    of_all: AtomicUsize,
+    of_host: AtomicUsize,
 }
 
-/// A call that waits, until it is dropped.
-pub struct Waiting {
+/// Counts a waiting call until it is dropped.
+pub struct WaitGuard {
     waiters: Arc<Waiters>,
     workspace: Option<String>,
 }
 
 impl Waiters {
-    /// Calls that wait.
+    /// The number of waiting calls.
     pub fn count(&self) -> usize {
         self.all.load(Ordering::Relaxed)
     }
 
-    /// Whether room is wanted that an idle connection of this workspace takes.
-    pub fn want_room_of(&self, workspace: &str) -> bool {
+    /// Whether a call waits for a permit that an idle connection of this workspace holds.
+    pub fn wants_slot_in(&self, workspace: &str) -> bool {
         self.all.load(Ordering::SeqCst) > 0
-            && (self.of_all.load(Ordering::SeqCst) > 0
+            && (self.of_host.load(Ordering::SeqCst) > 0
                 || lock(&self.of_workspaces).contains_key(workspace))
     }
 
-    /// One more that waits, for the room of its workspace or for that of all.
-    pub fn add(self: &Arc<Self>, workspace: Option<&str>) -> Waiting {
+    /// Counts a call that waits for a permit of a workspace, or of the host.
+    pub fn add(self: &Arc<Self>, workspace: Option<&str>) -> WaitGuard {
         match workspace {
-            None => _ = self.of_all.fetch_add(1, Ordering::SeqCst),
+            None => _ = self.of_host.fetch_add(1, Ordering::SeqCst),
             Some(name) => {
                 *lock(&self.of_workspaces)
                     .entry(name.to_owned())
@@ -105,18 +105,18 @@ impl Waiters {
             }
         }
         self.all.fetch_add(1, Ordering::SeqCst);
-        Waiting {
+        WaitGuard {
             waiters: Arc::clone(self),
             workspace: workspace.map(str::to_owned),
         }
     }
 }
 
-impl Drop for Waiting {
+impl Drop for WaitGuard {
     fn drop(&mut self) {
         self.waiters.all.fetch_sub(1, Ordering::SeqCst);
         let Some(name) = &self.workspace else {
-            self.waiters.of_all.fetch_sub(1, Ordering::SeqCst);
+            self.waiters.of_host.fetch_sub(1, Ordering::SeqCst);
             return;
         };
         let mut waiting = lock(&self.waiters.of_workspaces);
@@ -129,18 +129,18 @@ impl Drop for Waiting {
     }
 }
 
-/// The workspace has as many instances as it may have.
-pub fn workspace_is_full(size: u32) -> Error {
+/// The error of a workspace at its instance limit.
+pub fn workspace_limit_reached(size: u32) -> Error {
     instance::overloaded(format!(
         "all {size} plugin instances that one workspace may have are in use (plugins.max_workspace_instances); retry \
          when another call has finished"
     ))
 }
 
-/// The workspace cancels as many statements as it may at a time.
-pub fn cancelling_is_full(size: u32) -> Error {
+/// The error of a workspace at its cancellation limit.
+pub fn cancel_limit_reached(size: u32) -> Error {
     instance::overloaded(format!(
-        "{size} statements of one workspace are being cancelled, as many as may at a time"
+        "limit of {size} concurrent cancellations of one workspace reached; try again"
     ))
 }
 
@@ -152,17 +152,17 @@ mod tests {
 
     use super::*;
 
-    fn soon() -> Call {
+    fn short_call() -> Call {
         Call::new(Duration::from_millis(20), CancellationToken::new())
     }
 
     #[tokio::test]
-    async fn a_portion_is_for_its_owner_alone_and_comes_back() {
-        let portions = Portions::new(2);
+    async fn permit_belongs_to_one_owner_and_is_released_on_drop() {
+        let semaphores = KeyedPermits::new(2);
         let take = async |owner: &str| {
             let owner = owner.to_owned();
-            portions
-                .take(&owner, &soon(), || (), workspace_is_full)
+            semaphores
+                .acquire(&owner, &short_call(), || (), workspace_limit_reached)
                 .await
         };
         let first = take("one").await.ok();
@@ -180,20 +180,20 @@ mod tests {
         assert!(take("one").await.is_ok());
         drop((second, other));
         assert!(take("third").await.is_ok());
-        assert_eq!(lock(&portions.by_owner).len(), 1, "nothing is kept");
+        assert_eq!(lock(&semaphores.by_owner).len(), 1, "nothing is kept");
     }
 
     #[test]
-    fn idle_connections_make_room_for_those_who_can_use_it() {
+    fn idle_connection_is_closed_for_a_call_that_can_use_its_permit() {
         let waiters = Arc::new(Waiters::default());
         let own = waiters.add(Some("crowded"));
-        assert!(waiters.want_room_of("crowded"));
-        assert!(!waiters.want_room_of("other"));
+        assert!(waiters.wants_slot_in("crowded"));
+        assert!(!waiters.wants_slot_in("other"));
         let any = waiters.add(None);
-        assert!(waiters.want_room_of("other"));
+        assert!(waiters.wants_slot_in("other"));
         assert_eq!(waiters.count(), 2);
         drop((own, any));
-        assert!(!waiters.want_room_of("crowded"));
+        assert!(!waiters.wants_slot_in("crowded"));
         assert!(lock(&waiters.of_workspaces).is_empty());
     }
 }

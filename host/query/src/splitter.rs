@@ -1,7 +1,7 @@
-//! Batches in pieces: a row that a join repeats costs nothing until its texts are read, and then all of them at once.
+//! Splits batches by the size of their text.
 //!
-//! Texts are views between operators, so that repeating them copies nothing. What joins and filters give is cut here into
-//! pieces whose texts are of a bounded size when they are written out: whatever reads them next makes no more of them.
+//! Text between operators is views, so a join repeats it without a copy. The next operator may copy each view. So the
+//! batches of joins and filters are split into pieces whose copied text has a bounded size.
 
 use std::{fmt, sync::Arc};
 
@@ -20,10 +20,10 @@ use datafusion::{
 };
 use futures_util::{StreamExt as _, stream};
 
-/// Bytes that the texts of a piece have, written out. A single row may have more.
+/// Bytes of copied text per piece. A single row may have more.
 const MAX_BYTES: usize = 16 << 20;
 
-/// Cuts a batch where its texts are large.
+/// Splits a batch with much text.
 pub fn cut(batch: &RecordBatch) -> Vec<RecordBatch> {
     let mut cuts = vec![0];
     let mut bytes = 0;
@@ -43,7 +43,7 @@ pub fn cut(batch: &RecordBatch) -> Vec<RecordBatch> {
         .collect()
 }
 
-/// Bytes of all texts of a column, each as often as it stands there.
+/// Bytes of all text of a column, with every repetition.
 pub fn total(column: &Arc<dyn Array>) -> usize {
     match column.data_type() {
         DataType::Utf8View => lengths(column.as_string_view().views()),
@@ -52,7 +52,7 @@ pub fn total(column: &Arc<dyn Array>) -> usize {
     }
 }
 
-/// The length of a text is in the lower half of its view.
+/// The length of a text, which is in the lower half of its view.
 fn lengths(views: &[u128]) -> usize {
     views.iter().map(|view| *view as u32 as usize).sum()
 }
@@ -66,28 +66,28 @@ fn cell(column: &Arc<dyn Array>, row: usize) -> usize {
     view.map_or(0, |view| *view as u32 as usize)
 }
 
-/// Gives what its input gives, in pieces.
+/// An operator that splits the batches of its input.
 #[derive(Debug)]
-pub struct Pieces {
+pub struct SplitExec {
     input: Arc<dyn ExecutionPlan>,
 }
 
-impl Pieces {
-    /// Around an operator.
+impl SplitExec {
+    /// Wraps an operator.
     pub fn new(input: Arc<dyn ExecutionPlan>) -> Self {
         Self { input }
     }
 }
 
-impl DisplayAs for Pieces {
+impl DisplayAs for SplitExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Pieces")
+        f.write_str("SplitExec")
     }
 }
 
-impl ExecutionPlan for Pieces {
+impl ExecutionPlan for SplitExec {
     fn name(&self) -> &str {
-        "Pieces"
+        "SplitExec"
     }
 
     fn properties(&self) -> &Arc<PlanProperties> {

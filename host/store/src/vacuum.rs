@@ -1,4 +1,4 @@
-//! Space that was deleted from the file of an SQLite store, given back to the disk. PostgreSQL does so by itself.
+//! Incremental vacuum of the SQLite file, which returns deleted space to the disk. PostgreSQL vacuums itself.
 
 use std::time::Duration;
 
@@ -8,85 +8,87 @@ use tokio::time::sleep;
 use super::{Backend, Store};
 use mindhost_base::error::Result;
 
-/// How often it is looked for.
-const LOOK: Duration = Duration::from_secs(10);
-/// Free pages that a file may keep for what comes next: 4 MiB.
-const KEPT_PAGES: i64 = 1024;
-/// Pages that are given back in one transaction, so that no writer waits long.
-const PAGES_AT_ONCE: i64 = 512;
-/// How long the end of giving back waits for readers while it keeps writers waiting, in milliseconds.
-const PATIENCE_MS: u32 = 100;
-/// `PRAGMA auto_vacuum` of a file whose free pages can be given back a few at a time.
+/// How often the file is checked.
+const INTERVAL: Duration = Duration::from_secs(10);
+/// Free pages that stay in the file for new rows: 4 MiB.
+const SPARE_PAGES: i64 = 1024;
+/// Pages freed per transaction, so that no writer waits long.
+const PAGES_PER_STEP: i64 = 512;
+/// How long the final checkpoint waits for readers, in milliseconds. Writers wait meanwhile.
+const CHECKPOINT_TIMEOUT_MS: u32 = 100;
+/// The value of `PRAGMA auto_vacuum` that allows an incremental vacuum.
 const INCREMENTAL: i64 = 2;
 
 impl Store {
-    /// Gives back what was deleted, a little at a time, for as long as the future is polled.
-    pub async fn give_space_back(&self) {
+    /// Vacuums in small steps for as long as the future is polled.
+    pub async fn run_vacuum(&self) {
         if self.backend() != Backend::Sqlite {
             return;
         }
         loop {
-            sleep(LOOK).await;
-            if let Err(error) = self.give_some_back().await {
-                tracing::debug!(cause = ?std::error::Error::source(&error), "the store could not give space back");
+            sleep(INTERVAL).await;
+            if let Err(error) = self.vacuum().await {
+                tracing::debug!(cause = ?std::error::Error::source(&error), "the vacuum of the store failed");
             }
         }
     }
 
-    async fn give_some_back(&self) -> Result<()> {
+    async fn vacuum(&self) -> Result<()> {
         let mut free = self.pragma("freelist_count").await?;
-        if free <= KEPT_PAGES || self.pragma("auto_vacuum").await? != INCREMENTAL {
+        if free <= SPARE_PAGES || self.pragma("auto_vacuum").await? != INCREMENTAL {
             return Ok(());
         }
-        while free > KEPT_PAGES {
+        while free > SPARE_PAGES {
             let mut tx = self.begin_records().await?;
-            let step = format!("PRAGMA incremental_vacuum({PAGES_AT_ONCE})");
+            let step = format!("PRAGMA incremental_vacuum({PAGES_PER_STEP})");
             sqlx::query(sqlx::AssertSqlSafe(step))
                 .fetch_all(&mut *tx)
                 .await?;
             tx.commit().await?;
-            let left = self.pragma("freelist_count").await?;
-            if left >= free {
+            let remaining = self.pragma("freelist_count").await?;
+            if remaining >= free {
                 break;
             }
-            free = left;
+            free = remaining;
         }
-        // The file becomes shorter when what was written reaches it. The most of that is done while others write.
+        // The file shrinks at the checkpoint. A passive one does most of the work without blocking writers.
         sqlx::query("PRAGMA wal_checkpoint(PASSIVE)")
             .fetch_all(self.pool())
             .await?;
-        let _turn = self.turn().await?;
-        // On a connection of its own, which waits for no reader: another time will do.
+        let _writer = self.lock_writer().await?;
+        // On a connection of its own with a short busy timeout: if readers block it, the next round tries again.
         let mut connection = self.pool().acquire().await?.detach();
-        let rest = format!("PRAGMA busy_timeout = {PATIENCE_MS}; PRAGMA wal_checkpoint(TRUNCATE);");
-        sqlx::raw_sql(sqlx::AssertSqlSafe(rest))
+        let checkpoint = format!(
+            "PRAGMA busy_timeout = {CHECKPOINT_TIMEOUT_MS}; PRAGMA wal_checkpoint(TRUNCATE);"
+        );
+        sqlx::raw_sql(sqlx::AssertSqlSafe(checkpoint))
             .execute(&mut connection)
             .await?;
         Ok(connection.close().await?)
     }
 
-    /// Lets an existing file give space back later. It is written anew for that once, which needs as much space again;
-    /// where that is not there the file stays as it is.
+    /// Enables the incremental vacuum for an existing file. That rewrites the file once, which needs as much space
+    /// again; without it the file stays as it is.
     ///
     /// # Errors
     /// When the store fails.
-    pub(super) async fn let_space_go(&self) -> Result<()> {
+    pub(super) async fn enable_vacuum(&self) -> Result<()> {
         if self.backend() != Backend::Sqlite || self.pragma("auto_vacuum").await? == INCREMENTAL {
             return Ok(());
         }
         let bytes = self.pragma("page_count").await? * self.pragma("page_size").await?;
-        if self.bounds.free() / 2 < u64::try_from(bytes).unwrap_or(0) {
+        if self.quotas.free_bytes() / 2 < u64::try_from(bytes).unwrap_or(0) {
             tracing::warn!(
                 bytes,
-                "too little space is free on the disk to write the store anew: what is deleted from it stays in its file"
+                "the disk has too little space to rewrite the store, so its file will not shrink"
             );
             return Ok(());
         }
         tracing::info!(
             bytes,
-            "writing the store anew, so that it can give back what is deleted"
+            "rewriting the store once, so that its file can shrink"
         );
-        // Both on one connection, which ends with it: the pragma alone changes nothing.
+        // Both on one connection, which is closed: the pragma takes effect with the VACUUM.
         let mut connection = self.pool().acquire().await?.detach();
         sqlx::raw_sql("PRAGMA auto_vacuum = INCREMENTAL; VACUUM;")
             .execute(&mut connection)
@@ -96,7 +98,7 @@ impl Store {
 
     async fn pragma(&self, name: &str) -> Result<i64> {
         let mut connection = self.pool().acquire().await?;
-        // A connection reads the head of the file with the next table that it reads, and until then it says what it knew.
+        // A connection refreshes its copy of the file header only when it reads a table.
         sqlx::query("SELECT count(*) FROM sqlite_schema")
             .fetch_one(&mut *connection)
             .await?;
@@ -131,16 +133,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_deleted_leaves_the_file() {
+    async fn file_shrinks_after_rows_are_deleted() {
         let (dir, store, _) = temporary().await;
         fill_and_empty(&store).await;
-        store.give_some_back().await.unwrap();
-        let left = std::fs::metadata(dir.path().join("mindhost.db")).unwrap();
-        assert!(left.len() < 8 << 20, "{}", left.len());
+        store.vacuum().await.unwrap();
+        let file = std::fs::metadata(dir.path().join("mindhost.db")).unwrap();
+        assert!(file.len() < 8 << 20, "{}", file.len());
     }
 
     #[tokio::test]
-    async fn a_file_from_before_learns_to_give_space_back() {
+    async fn file_of_an_earlier_version_shrinks_too() {
         let dir = tempfile::tempdir().unwrap();
         let old = dir.path().join("mindhost.db");
         let url = format!("sqlite://{}?mode=rwc", old.display());
@@ -160,7 +162,7 @@ mod tests {
         store.migrate().await.unwrap();
         assert_eq!(store.pragma("auto_vacuum").await.unwrap(), INCREMENTAL);
         fill_and_empty(&store).await;
-        store.give_some_back().await.unwrap();
+        store.vacuum().await.unwrap();
         assert!(std::fs::metadata(old).unwrap().len() < 8 << 20);
     }
 }

@@ -1,5 +1,5 @@
-//! How large a plan becomes, before it is made: the planner writes a name's meaning wherever the name stands, so a short
-//! text can mean more than any machine holds.
+//! Limits on the size of a plan, checked before planning: the planner inlines each WITH at every mention, so a short
+//! text can become a plan that exceeds the memory.
 
 use std::{collections::HashMap, ops::ControlFlow};
 
@@ -11,14 +11,14 @@ use sqlparser::ast::{ObjectName, Query, Statement, Visit as _, Visitor};
 
 use mindhost_base::error::{Code, Error, Result};
 
-/// Tables that a statement may read, each mention of a WITH counted as all that it stands for.
+/// Tables that a statement may read, with every WITH inlined.
 const MAX_TABLES: u64 = 500;
-/// Parts of an expression that a filter may grow to on its way to a table.
+/// Nodes of a filter after pushdown.
 const MAX_PARTS: usize = 20_000;
-/// Levels that it may grow to: planners take time in proportion to a power of them.
+/// Depth of a filter after pushdown. Planning time is a power of it.
 const MAX_DEPTH: usize = 200;
 
-/// Refuses a statement whose names stand for too much.
+/// Refuses a statement that becomes too large with every WITH inlined.
 pub fn check(statement: &Statement) -> Result<()> {
     let mut weigh = Weigh {
         names: HashMap::new(),
@@ -36,7 +36,7 @@ pub fn check(statement: &Statement) -> Result<()> {
     }
 }
 
-/// Counts tables. Scopes are not told apart: a name counts as the heaviest that has it.
+/// Counts tables. Ignores scopes: of several WITHs of one name, the largest counts.
 struct Weigh {
     names: HashMap<String, u64>,
     weight: u64,
@@ -73,7 +73,7 @@ impl Visitor for Weigh {
     }
 }
 
-/// Whether a filter would grow too much if what the node below calls its columns were written into it.
+/// Whether a filter would become too large if the expressions of the node below replaced its columns.
 pub fn would_outgrow(plan: &LogicalPlan) -> bool {
     let LogicalPlan::Filter(filter) = plan else {
         return false;

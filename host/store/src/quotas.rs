@@ -1,5 +1,4 @@
-//! How much there may be in the store: things of a workspace, bytes of a key and of a workspace, and what is left on the
-//! disk.
+//! Quotas: resources per workspace, stored bytes per key and workspace, and free space on the disk.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -20,17 +19,17 @@ use mindhost_base::{
     locks::lock,
 };
 
-/// How long the free space of the disk is believed.
-const LOOKED: Duration = Duration::from_secs(1);
-/// When a client may look again whether somebody made room.
-const LATER: Duration = Duration::from_secs(60);
+/// How long a measurement of the free disk space is used.
+const FREE_SPACE_MAX_AGE: Duration = Duration::from_secs(1);
+/// The delay after which a client may retry a request over quota.
+const RETRY_AFTER: Duration = Duration::from_secs(60);
 
-/// What of a workspace is counted.
+/// A kind of resource with a quota per workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Counted {
+pub enum ResourceKind {
     /// Datasources.
     Datasources,
-    /// Keys that are valid.
+    /// Valid keys.
     Keys,
     /// Minds.
     Minds,
@@ -38,7 +37,7 @@ pub enum Counted {
     Providers,
 }
 
-impl Counted {
+impl ResourceKind {
     fn name(self) -> &'static str {
         match self {
             Self::Datasources => "datasources",
@@ -49,25 +48,25 @@ impl Counted {
     }
 }
 
-/// What a stored row counts for a key beside its text.
+/// Bytes that a row counts for in addition to its text.
 pub const ROW_BYTES: usize = 256;
 
-/// The bounds of a store, and what is known of how much is used.
+/// The quotas of a store, and which keys are over quota.
 #[derive(Debug)]
-pub(super) struct Bounds {
+pub(super) struct Quotas {
     limits: config::Limits,
     max_key_bytes: u64,
     max_workspace_bytes: u64,
     min_free_bytes: u64,
-    /// Where the store's own file is; none where a server keeps it.
+    /// The directory of the SQLite file; none for PostgreSQL.
     dir: Option<PathBuf>,
-    /// Keys that were refused because they, or their workspaces, are full. All others are let in without a look.
-    full: Mutex<HashSet<String>>,
-    disk: Mutex<Option<Instant>>,
-    free: AtomicU64,
+    /// Keys that are over quota, or whose workspaces are. Others are admitted without a query.
+    over_quota: Mutex<HashSet<String>>,
+    measured_at: Mutex<Option<Instant>>,
+    free_bytes: AtomicU64,
 }
 
-impl Bounds {
+impl Quotas {
     pub fn of(config: &config::Config, dir: Option<PathBuf>) -> Arc<Self> {
         Arc::new(Self {
             limits: config.limits.clone(),
@@ -75,41 +74,41 @@ impl Bounds {
             max_workspace_bytes: config.store.max_workspace_bytes,
             min_free_bytes: config.store.min_free_bytes,
             dir,
-            full: Mutex::default(),
-            disk: Mutex::default(),
-            free: AtomicU64::new(u64::MAX),
+            over_quota: Mutex::default(),
+            measured_at: Mutex::default(),
+            free_bytes: AtomicU64::new(u64::MAX),
         })
     }
 
-    /// Bytes that are free on the disk of the store, as of a moment ago; all there are where it is unknown.
-    pub fn free(&self) -> u64 {
+    /// Free bytes on the disk of the store, at most [`FREE_SPACE_MAX_AGE`] old; `u64::MAX` if unknown.
+    pub fn free_bytes(&self) -> u64 {
         let Some(dir) = &self.dir else {
             return u64::MAX;
         };
-        let mut looked = lock(&self.disk);
-        if looked.is_none_or(|at| at.elapsed() > LOOKED) {
+        let mut measured_at = lock(&self.measured_at);
+        if measured_at.is_none_or(|at| at.elapsed() > FREE_SPACE_MAX_AGE) {
             let free = rustix::fs::statvfs(dir)
                 .map_or(u64::MAX, |disk| disk.f_bavail.saturating_mul(disk.f_frsize));
-            self.free.store(free, Ordering::Relaxed);
-            *looked = Some(Instant::now());
+            self.free_bytes.store(free, Ordering::Relaxed);
+            *measured_at = Some(Instant::now());
         }
-        self.free.load(Ordering::Relaxed)
+        self.free_bytes.load(Ordering::Relaxed)
     }
 }
 
-/// What is added to the sums of some keys: by key, its workspace and the bytes.
+/// Bytes that a transaction stores: by key, its workspace and the bytes.
 #[derive(Debug, Default)]
-pub struct Added(BTreeMap<String, (String, i64)>);
+pub struct StoredBytes(BTreeMap<String, (String, i64)>);
 
-impl Added {
+impl StoredBytes {
     /// Bytes of one key.
     pub fn of(workspace: &str, key: &str, bytes: usize) -> Self {
-        let mut added = Self::default();
-        added.add(workspace, key, bytes);
-        added
+        let mut stored = Self::default();
+        stored.add(workspace, key, bytes);
+        stored
     }
 
-    /// More bytes of a key.
+    /// Adds bytes of a key.
     pub fn add(&mut self, workspace: &str, key: &str, bytes: usize) {
         let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
         let sum = self.0.entry(key.to_owned()).or_default();
@@ -118,55 +117,59 @@ impl Added {
 }
 
 impl Store {
-    /// Refuses one more of something where a workspace has as many as it may have, or where the disk is full.
+    /// Checks that a workspace may have one more resource, and that the disk has space. Call it before any other work.
     ///
     /// # Errors
     /// `quota_exceeded`, `storage_full`
-    pub async fn require_room_for(&self, what: Counted, workspace: &str) -> Result<()> {
-        self.require_disk()?;
-        self.check_count(self.pool(), what, workspace).await
+    pub async fn check_quota(&self, kind: ResourceKind, workspace: &str) -> Result<()> {
+        self.check_free_space()?;
+        self.check_count(self.pool(), kind, workspace).await
     }
 
-    /// Counts again in the transaction that adds one, so that of many requests in the same moment no more are let in than
-    /// there is room for.
+    /// Checks the count again in the transaction that adds the resource, so that concurrent requests cannot exceed it.
     ///
     /// # Errors
     /// `quota_exceeded`
-    pub async fn require_room_in(&self, tx: &mut Tx, what: Counted, workspace: &str) -> Result<()> {
-        // SQLite has one writer at a time; in PostgreSQL those of one workspace wait for each other here.
+    pub async fn check_quota_in(
+        &self,
+        tx: &mut Tx,
+        kind: ResourceKind,
+        workspace: &str,
+    ) -> Result<()> {
+        // SQLite has one writer at a time. On PostgreSQL this lock serializes the transactions of a workspace.
         if self.backend() == Backend::Postgres {
             sqlx::query("SELECT id FROM workspaces WHERE id = $1 FOR NO KEY UPDATE")
                 .bind(workspace)
                 .execute(&mut **tx)
                 .await?;
         }
-        self.check_count(&mut **tx, what, workspace).await
+        self.check_count(&mut **tx, kind, workspace).await
     }
 
     async fn check_count(
         &self,
         executor: impl Executor<'_, Database = Any>,
-        what: Counted,
+        kind: ResourceKind,
         workspace: &str,
     ) -> Result<()> {
-        let limits = &self.bounds.limits;
-        let (limit, rule) = match what {
-            Counted::Datasources => (limits.datasources_per_workspace, ""),
-            Counted::Keys => (
+        let limits = &self.quotas.limits;
+        let (limit, rule) = match kind {
+            ResourceKind::Datasources => (limits.datasources_per_workspace, ""),
+            ResourceKind::Keys => (
                 limits.keys_per_workspace,
                 " AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)",
             ),
-            Counted::Minds => (limits.minds_per_workspace, ""),
-            Counted::Providers => (limits.providers_per_workspace, ""),
+            ResourceKind::Minds => (limits.minds_per_workspace, ""),
+            ResourceKind::Providers => (limits.providers_per_workspace, ""),
         };
         if limit == 0 {
             return Ok(());
         }
-        let name = what.name();
+        let name = kind.name();
         let sql = format!("SELECT COUNT(*) FROM {name} WHERE workspace_id = $1{rule}");
         let query = sqlx::query_scalar(AssertSqlSafe(sql)).bind(workspace);
-        let query = match what {
-            Counted::Keys => query.bind(now()),
+        let query = match kind {
+            ResourceKind::Keys => query.bind(now()),
             _ => query,
         };
         let count: i64 = query.fetch_one(executor).await?;
@@ -178,26 +181,26 @@ impl Store {
         }
     }
 
-    /// Refuses to write more where the disk is nearly full: better nothing of a request than a part of it, and what is
-    /// left is for what must be written, such as the end of what was begun.
+    /// Checks that the disk is not nearly full. Refusing a request at its start leaves space for the end of running
+    /// ones.
     ///
     /// # Errors
     /// `storage_full`
-    pub fn require_disk(&self) -> Result<()> {
-        match self.bounds.free() >= self.bounds.min_free_bytes {
+    pub fn check_free_space(&self) -> Result<()> {
+        match self.quotas.free_bytes() >= self.quotas.min_free_bytes {
             true => Ok(()),
             false => Err(Error::storage_full()),
         }
     }
 
-    /// Refuses a key that would store more, before any work is done for it. Where nothing was refused before, nothing is
-    /// asked: then [`Self::add_stored`] decides.
+    /// Checks a key's byte quota before any work for it. Queries only for keys that were over quota; for others,
+    /// [`Self::add_stored`] decides.
     ///
     /// # Errors
     /// `quota_exceeded`, `storage_full`
-    pub async fn require_room_to_store(&self, workspace: &str, key: &str) -> Result<()> {
-        self.require_disk()?;
-        if !lock(&self.bounds.full).contains(key) {
+    pub async fn check_byte_quota(&self, workspace: &str, key: &str) -> Result<()> {
+        self.check_free_space()?;
+        if !lock(&self.quotas.over_quota).contains(key) {
             return Ok(());
         }
         let own: Option<i64> =
@@ -205,28 +208,28 @@ impl Store {
                 .bind(key)
                 .fetch_optional(self.pool())
                 .await?;
-        let all: i64 = sqlx::query_scalar(OF_WORKSPACE)
+        let all: i64 = sqlx::query_scalar(WORKSPACE_BYTES)
             .bind(workspace)
             .fetch_one(self.pool())
             .await?;
-        self.bounds.check(own.unwrap_or(0), all)?;
-        lock(&self.bounds.full).remove(key);
+        self.quotas.check(own.unwrap_or(0), all)?;
+        lock(&self.quotas.over_quota).remove(key);
         Ok(())
     }
 
-    /// Counts what a transaction stores for keys.
+    /// Counts the bytes that a transaction stores.
     ///
     /// # Errors
-    /// `quota_exceeded` when it is too much for a key or its workspace; the transaction must not be committed then.
-    pub async fn add_stored(&self, tx: &mut Tx, added: &Added) -> Result<()> {
-        for (key, (workspace, bytes)) in &added.0 {
-            self.counted(tx, workspace, key, *bytes).await??;
+    /// `quota_exceeded` when a key or its workspace is over quota; then the transaction must not be committed.
+    pub async fn add_stored(&self, tx: &mut Tx, stored: &StoredBytes) -> Result<()> {
+        for (key, (workspace, bytes)) in &stored.0 {
+            self.count_and_check(tx, workspace, key, *bytes).await??;
         }
         Ok(())
     }
 
-    /// Counts what a transaction stores or removes for a key that was let in before. A key that then has too much is
-    /// refused by its next request.
+    /// Counts bytes that a transaction stores or removes for an admitted request. If the key is over quota then, its
+    /// next request is refused.
     ///
     /// # Errors
     /// When the store fails.
@@ -237,13 +240,13 @@ impl Store {
         key: &str,
         bytes: i64,
     ) -> Result<()> {
-        // Whether it is too much now is for the next request.
-        let _ = self.counted(tx, workspace, key, bytes).await?;
+        // The inner result is for the next request.
+        let _ = self.count_and_check(tx, workspace, key, bytes).await?;
         Ok(())
     }
 
-    /// The outer result is the store's, the inner one says whether it is too much.
-    async fn counted(
+    /// Counts bytes. The outer result is that of the query, the inner one that of the quota.
+    async fn count_and_check(
         &self,
         tx: &mut Tx,
         workspace: &str,
@@ -251,38 +254,37 @@ impl Store {
         bytes: i64,
     ) -> Result<Result<()>> {
         let own = count(tx, workspace, key, bytes).await?;
-        let all = match self.bounds.max_workspace_bytes {
+        let all = match self.quotas.max_workspace_bytes {
             0 => 0,
             _ => {
-                sqlx::query_scalar(OF_WORKSPACE)
+                sqlx::query_scalar(WORKSPACE_BYTES)
                     .bind(workspace)
                     .fetch_one(&mut **tx)
                     .await?
             }
         };
-        let checked = self.bounds.check(own, all);
+        let checked = self.quotas.check(own, all);
         if checked.is_err() {
-            lock(&self.bounds.full).insert(key.to_owned());
+            lock(&self.quotas.over_quota).insert(key.to_owned());
         }
         Ok(checked)
     }
 }
 
-impl Bounds {
+impl Quotas {
     fn check(&self, own: i64, all: i64) -> Result<()> {
-        let is_more = |used: i64, max: u64| max > 0 && u64::try_from(used).unwrap_or(0) > max;
+        let exceeds = |used: i64, max: u64| max > 0 && u64::try_from(used).unwrap_or(0) > max;
         let advice = "delete conversations (DELETE /conversations/{id}) or responses (DELETE /responses/{id}), or send `store: false`; \
-                      what is kept for an `Idempotency-Key` goes after a day";
-        if is_more(own, self.max_key_bytes) {
+                      responses stored for an `Idempotency-Key` expire after a day";
+        if exceeds(own, self.max_key_bytes) {
             return Err(exceeded(format!(
-                "this key would store more than the {} bytes of conversations and responses that it may (store.max_key_bytes); {advice}",
+                "limit of {} bytes of conversations and responses per key reached (store.max_key_bytes); {advice}",
                 self.max_key_bytes
             )));
         }
-        if is_more(all, self.max_workspace_bytes) {
+        if exceeds(all, self.max_workspace_bytes) {
             return Err(exceeded(format!(
-                "the keys of this workspace would store more than the {} bytes of conversations and responses that they may \
-                 (store.max_workspace_bytes); {advice}",
+                "limit of {} bytes of conversations and responses per workspace reached (store.max_workspace_bytes); {advice}",
                 self.max_workspace_bytes
             )));
         }
@@ -290,10 +292,10 @@ impl Bounds {
     }
 }
 
-const OF_WORKSPACE: &str =
+const WORKSPACE_BYTES: &str =
     "SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM stored_bytes WHERE workspace_id = $1";
 
-/// Counts what a transaction stores or removes, whatever the bounds are: the end of what was let in.
+/// Counts bytes that a transaction stores or removes, without a check: the end of an admitted request must be written.
 pub async fn count(tx: &mut Tx, workspace: &str, key: &str, bytes: i64) -> Result<i64> {
     let own = sqlx::query_scalar(
         "INSERT INTO stored_bytes (key_id, workspace_id, bytes) VALUES ($1, $2, $3) ON CONFLICT (key_id) DO UPDATE \
@@ -308,7 +310,7 @@ pub async fn count(tx: &mut Tx, workspace: &str, key: &str, bytes: i64) -> Resul
     Ok(own)
 }
 
-/// There is as much of something as there may be.
+/// The error of a quota.
 fn exceeded(message: String) -> Error {
-    Error::new(Code::QuotaExceeded, message).with_retry_after(LATER)
+    Error::new(Code::QuotaExceeded, message).with_retry_after(RETRY_AFTER)
 }
