@@ -2,9 +2,16 @@
 
 use std::collections::HashSet;
 
-use arrow_array::{Array, RecordBatch, cast::AsArray, types::Int64Type};
+use arrow_array::{
+    Array, ArrayRef, RecordBatch,
+    cast::AsArray,
+    types::{
+        Date32Type, Float64Type, Int64Type, Time64MicrosecondType, TimestampMicrosecondType,
+        UInt64Type,
+    },
+};
 
-use super::Value;
+use super::{Column, DataType, Value};
 
 /// Some rows of a result, in one of two forms. Columns are as in the schema of the cursor.
 #[derive(Clone, Debug)]
@@ -36,6 +43,20 @@ impl Batch {
         }
     }
 
+    /// The rows as values, in either form. `columns` is the schema of the cursor.
+    pub fn into_values(self, columns: &[Column]) -> Vec<Vec<Value>> {
+        let batch = match self {
+            Batch::Rows(rows) => return rows,
+            Batch::Arrow(batch) => batch,
+        };
+        let row = |row| {
+            let cells = columns.iter().zip(batch.columns());
+            let values = cells.map(|(column, array)| cell(column.data_type, array, row));
+            values.collect()
+        };
+        (0..batch.num_rows()).map(row).collect()
+    }
+
     /// The whole number in a cell, if there is one.
     pub fn integer(&self, row: usize, column: usize) -> Option<i64> {
         match self {
@@ -52,6 +73,32 @@ impl Batch {
                 (row < cells.len() && cells.is_valid(row)).then(|| cells.value(row))
             }
         }
+    }
+}
+
+/// One cell of an Arrow column, which has the physical form of its type: batches are checked where they enter.
+fn cell(data_type: DataType, array: &ArrayRef, row: usize) -> Value {
+    if array.is_null(row) {
+        return Value::Null;
+    }
+    let text = || array.as_string::<i32>().value(row).to_owned();
+    let micros = || array.as_primitive::<TimestampMicrosecondType>().value(row);
+    match data_type {
+        DataType::Boolean => Value::Boolean(array.as_boolean().value(row)),
+        DataType::Int64 => Value::Int64(array.as_primitive::<Int64Type>().value(row)),
+        DataType::Uint64 => Value::Uint64(array.as_primitive::<UInt64Type>().value(row)),
+        DataType::Float64 => Value::Float64(array.as_primitive::<Float64Type>().value(row)),
+        DataType::Decimal => Value::Decimal(text()),
+        DataType::Text | DataType::Any => Value::Text(text()),
+        DataType::Json => Value::Json(text()),
+        DataType::Bytes => Value::Bytes(array.as_binary::<i32>().value(row).to_vec()),
+        DataType::Date => Value::Date(array.as_primitive::<Date32Type>().value(row)),
+        DataType::Time => {
+            let micros = array.as_primitive::<Time64MicrosecondType>().value(row);
+            Value::Time(micros.unsigned_abs())
+        }
+        DataType::Timestamp => Value::Timestamp(micros()),
+        DataType::TimestampUtc => Value::TimestampUtc(micros()),
     }
 }
 
@@ -77,8 +124,48 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use arrow_array::{ArrayRef, Int64Array};
+    use arrow_array::{BinaryArray, Int64Array, StringArray, TimestampMicrosecondArray};
     use arrow_buffer::{Buffer, ScalarBuffer};
+
+    #[test]
+    fn arrow_cells_become_values_of_their_columns() {
+        let column = |data_type| Column {
+            name: "c".into(),
+            data_type,
+            native_type: String::new(),
+            nullable: true,
+        };
+        let columns = [
+            DataType::Decimal,
+            DataType::Bytes,
+            DataType::TimestampUtc,
+            DataType::Json,
+        ]
+        .map(column);
+        let arrays: [ArrayRef; 4] = [
+            Arc::new(StringArray::from(vec![Some("1.50"), None])),
+            Arc::new(BinaryArray::from(vec![&[0, 255][..], &[]])),
+            Arc::new(TimestampMicrosecondArray::from(vec![7, -7])),
+            Arc::new(StringArray::from(vec!["[1]", "{}"])),
+        ];
+        let named = ["a", "b", "c", "d"].into_iter().zip(arrays);
+        let batch = Batch::Arrow(RecordBatch::try_from_iter(named).unwrap());
+        let expected = [
+            vec![
+                Value::Decimal("1.50".into()),
+                Value::Bytes(vec![0, 255]),
+                Value::TimestampUtc(7),
+                Value::Json("[1]".into()),
+            ],
+            vec![
+                Value::Null,
+                Value::Bytes(Vec::new()),
+                Value::TimestampUtc(-7),
+                Value::Json("{}".into()),
+            ],
+        ];
+        assert_eq!(batch.into_values(&columns), expected);
+    }
 
     #[test]
     fn buffer_that_columns_share_is_counted_once() {

@@ -114,6 +114,16 @@ pub struct TableRef {
     pub name: String,
 }
 
+impl TableRef {
+    /// A table of a schema.
+    pub fn new(schema: impl Into<String>, name: impl Into<String>) -> Self {
+        Self {
+            schema: schema.into(),
+            name: name.into(),
+        }
+    }
+}
+
 impl std::fmt::Display for TableRef {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}.{}", self.schema, self.name)
@@ -195,6 +205,25 @@ pub enum Value {
 }
 
 impl Value {
+    /// The type of columns that holds such values; none for NULL and for [`Value::Other`].
+    pub fn data_type(&self) -> Option<DataType> {
+        Some(match self {
+            Value::Null | Value::Other(_) => return None,
+            Value::Boolean(_) => DataType::Boolean,
+            Value::Int64(_) => DataType::Int64,
+            Value::Uint64(_) => DataType::Uint64,
+            Value::Float64(_) => DataType::Float64,
+            Value::Decimal(_) => DataType::Decimal,
+            Value::Text(_) => DataType::Text,
+            Value::Bytes(_) => DataType::Bytes,
+            Value::Date(_) => DataType::Date,
+            Value::Time(_) => DataType::Time,
+            Value::Timestamp(_) => DataType::Timestamp,
+            Value::TimestampUtc(_) => DataType::TimestampUtc,
+            Value::Json(_) => DataType::Json,
+        })
+    }
+
     fn heap_bytes(&self) -> usize {
         match self {
             Value::Decimal(text) | Value::Text(text) | Value::Json(text) | Value::Other(text) => {

@@ -5,16 +5,21 @@ use std::{
     time::Duration,
 };
 
-use mindhost_sdk::{Column, TableRef, Value};
-use serde::Deserialize;
+use mindhost_base::{Error, Result, error::Code};
+use mindhost_plugin_api::{
+    Call, Column, Completion, Connection, Dialect, Manifest, Model, ModelRequest, Statement,
+    TableRef, Value, is_secret, manifest::CredentialScheme, scanner::Source,
+};
 use tokio::sync::OnceCell;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     case::{Expect, Stop, skipped_until},
     cases::Sample,
-    config::Config,
+    config::{Config, Data, target},
     dialect::Samples,
-    subject::{Call, Connection, Connector, Data, Limits, Model, Noticed, Result, Source},
+    sandbox::{Limits, Loaded, Noticed, Sandbox},
+    watched::{Farewell, Masked, Watched},
 };
 
 /// The bound on every call of which nothing else is said.
@@ -23,51 +28,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) const ROWS: u32 = 8_192;
 /// Tables that are looked at where all would take too long.
 const TABLES: usize = 12;
-
-/// What the kit reads of a manifest.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct About {
-    pub kind: String,
-    pub dialect: String,
-    pub capabilities: Capabilities,
-    pub network: Vec<Network>,
-    pub http: Vec<Http>,
-    pub credentials: Vec<Credential>,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct Capabilities {
-    pub cancel: bool,
-    pub snapshot: bool,
-    pub paging: String,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Network {
-    pub host: String,
-    pub port: String,
-    pub default_port: u16,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Http {
-    pub url: String,
-    #[serde(default)]
-    pub default: Option<String>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Credential {
-    pub property: String,
-}
-
-impl About {
-    pub fn of(manifest: &serde_json::Value) -> Self {
-        serde_json::from_value(manifest.clone()).unwrap_or_default()
-    }
-}
+/// How long what a case left behind may take to be gone.
+const SETTLE: Duration = Duration::from_secs(10);
 
 /// What the host noticed while the cases ran, by case.
 #[derive(Default)]
@@ -83,21 +45,23 @@ impl Notes {
     }
 }
 
-/// For the cases of a connector.
+/// What a case works with.
 pub(crate) struct Bench {
-    pub plugin: Arc<dyn Connector>,
-    pub config: Arc<Config>,
-    pub about: About,
+    sandbox: Arc<dyn Sandbox>,
+    pub config: Config,
     pub samples: Samples,
     /// For the cases of a scanner: its first tables with their first rows.
     pub samples_of_tables: OnceCell<Vec<Sample>>,
     pub notes: Notes,
+    masked: Masked,
+    /// Pools that are being closed.
+    farewells: TaskTracker,
 }
 
 /// The whole answer to a statement.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
-    pub columns: Vec<Column>,
+    pub columns: Arc<[Column]>,
     pub rows: Vec<Vec<Value>>,
     /// Rows and bytes of each batch.
     pub batches: Vec<(usize, usize)>,
@@ -133,21 +97,39 @@ pub(crate) fn integer(value: &Value) -> Option<i128> {
 }
 
 impl Bench {
-    pub fn new(plugin: Arc<dyn Connector>, config: Arc<Config>) -> Self {
-        let about = About::of(plugin.manifest());
-        let samples = Samples::new(&about.dialect, &config.tests);
+    pub fn new(sandbox: Arc<dyn Sandbox>, config: Config) -> Self {
         Self {
-            plugin,
+            samples: Samples::new(dialect(sandbox.manifest()), &config.tests),
+            sandbox,
             config,
-            about,
-            samples,
             samples_of_tables: OnceCell::new(),
             notes: Notes::default(),
+            masked: Masked::default(),
+            farewells: TaskTracker::new(),
         }
+    }
+
+    pub fn manifest(&self) -> &Manifest {
+        self.sandbox.manifest()
     }
 
     pub fn data(&self) -> &Data {
         &self.config.connection_data
+    }
+
+    /// A new connection in an instance of its own. Dropped, it ends in the background.
+    pub async fn connect(&self, data: &Data, limits: Limits) -> Result<Box<dyn Connection>> {
+        let (Loaded::Connector(connector) | Loaded::Scanner(_, connector)) =
+            self.sandbox.load(limits).await?
+        else {
+            return Err(of_another_kind("connector"));
+        };
+        let target = target(data.clone());
+        let opened = connector.connect(&target, &usual()).await;
+        let opened = self.masked.check(opened)?;
+        let forget = async move { connector.forget(&target.id).await };
+        let farewell = Farewell::new(&self.farewells, forget);
+        Ok(Watched::new(opened, &self.masked, Some(farewell)))
     }
 
     /// A connection with the usual limits.
@@ -159,14 +141,77 @@ impl Bench {
         &self,
         limits: Limits,
     ) -> std::result::Result<Box<dyn Connection>, Stop> {
-        let opened = self.plugin.open(self.data(), limits, &usual()).await;
+        let opened = self.connect(self.data(), limits).await;
         opened.expect_to("a connection opens with the configuration that was given")
     }
 
-    /// A source of a scanner, below the host's SQL.
+    /// A source of a scanner, below the host's SQL, in an instance of its own.
     pub async fn source(&self, limits: Limits) -> std::result::Result<Box<dyn Source>, Stop> {
-        let opened = self.plugin.open_source(self.data(), limits, &usual()).await;
+        let opened = self.open_source(limits).await;
         opened.expect_to("a source opens with the configuration that was given")
+    }
+
+    async fn open_source(&self, limits: Limits) -> Result<Box<dyn Source>> {
+        let Loaded::Scanner(scanner, _) = self.sandbox.load(limits).await? else {
+            return Err(of_another_kind("scanner"));
+        };
+        let target = target(self.data().clone());
+        let opened = scanner.open(&target, &usual()).await;
+        let opened = self.masked.check(opened)?;
+        let forget = async move { scanner.forget(&target.id).await };
+        let farewell = Farewell::new(&self.farewells, forget);
+        Ok(Watched::new(opened, &self.masked, Some(farewell)))
+    }
+
+    async fn model(&self) -> Result<Arc<dyn Model>> {
+        match self.sandbox.load(Limits::USUAL).await? {
+            Loaded::Model(model) => Ok(model),
+            _ => Err(of_another_kind("model provider")),
+        }
+    }
+
+    /// `model.check`
+    pub async fn check_model(&self) -> Result<String> {
+        let target = target(self.data().clone());
+        let checked = self.model().await?.check(&target, &usual()).await;
+        self.masked.check(checked)
+    }
+
+    /// `model.models`
+    pub async fn models(&self) -> Result<Vec<String>> {
+        let target = target(self.data().clone());
+        let models = self.model().await?.models(&target, &usual()).await;
+        self.masked.check(models)
+    }
+
+    /// `model.start`
+    pub async fn start(
+        &self,
+        data: &Data,
+        request: ModelRequest,
+        call: &Call,
+    ) -> Result<Box<dyn Completion>> {
+        let model = self.model().await?;
+        let begun = model.start(&target(data.clone()), request, call).await;
+        let begun = self.masked.check(begun)?;
+        Ok(Watched::new(begun, &self.masked, None))
+    }
+
+    /// Waits, within bounds, until what a case left behind is gone; gives what was noticed since the last call.
+    pub async fn settle(&self) -> Noticed {
+        let settled = async {
+            self.farewells.close();
+            self.farewells.wait().await;
+            self.sandbox.settle().await;
+        };
+        let _ = tokio::time::timeout(SETTLE, settled).await;
+        let mut noticed = self.sandbox.noticed();
+        noticed.leaks.extend(self.masked.take());
+        // Without a secret of its own, a plugin only repeats what a vendor says of one that the host added.
+        if !holds_secrets(self.manifest()) {
+            noticed.leaks.clear();
+        }
+        noticed
     }
 
     /// The table of the hints, else the first few of the engine.
@@ -206,7 +251,7 @@ impl Bench {
     /// A statement of the samples, or why there is none.
     pub fn sample(&self, name: &str, sample: Option<String>) -> std::result::Result<String, Stop> {
         sample.ok_or_else(|| {
-            let dialect = &self.about.dialect;
+            let dialect = dialect(self.manifest());
             skipped_until(
                 format!("the kit knows no such statement in the dialect `{dialect}`"),
                 format!("tests.{name}: a statement, as the documentation of the kit describes it"),
@@ -228,9 +273,65 @@ impl Bench {
     }
 }
 
-/// The usual bounds of a call.
+/// The name of the dialect in the manifest; empty for a scanner, whose SQL is the host's.
+pub(crate) fn dialect(manifest: &Manifest) -> &'static str {
+    manifest.dialect.map_or("", Dialect::as_str)
+}
+
+/// Whether the plugin is given a secret; those that the host adds itself, it never sees.
+fn holds_secrets(manifest: &Manifest) -> bool {
+    let is_hosts = |name: &String| {
+        let mut rules = manifest.credentials.iter();
+        rules.any(|rule| rule.property == *name && rule.scheme != CredentialScheme::GuestHeld)
+    };
+    let properties = manifest.connection_data["properties"].as_object();
+    let mut properties = properties.into_iter().flatten();
+    properties.any(|(name, schema)| is_secret(schema) && !is_hosts(name))
+}
+
+fn of_another_kind(wanted: &str) -> Error {
+    Error::new(Code::PluginRefused, format!("this is no {wanted}"))
+}
+
+/// How long each call may take, and how to stop all of them.
+#[derive(Clone)]
+pub(crate) struct Bounds {
+    pub timeout: Duration,
+    pub cancel: CancellationToken,
+}
+
+impl Bounds {
+    /// Calls that may each take `timeout`.
+    pub fn of(timeout: Duration) -> Self {
+        Self {
+            timeout,
+            cancel: CancellationToken::new(),
+        }
+    }
+
+    /// The bounds of a call that begins now.
+    pub fn call(&self) -> Call {
+        Call::new(self.timeout, self.cancel.clone())
+    }
+}
+
+/// The usual bounds of a call that begins now.
 pub(crate) fn usual() -> Call {
-    Call::of(PATIENCE)
+    Bounds::of(PATIENCE).call()
+}
+
+/// A statement that the engine may work on as long as a call may take.
+pub(crate) fn statement(sql: &str) -> Statement {
+    Statement {
+        text: sql.to_owned(),
+        id: new_id(),
+        timeout: PATIENCE,
+    }
+}
+
+/// An id for one execution.
+pub(crate) fn new_id() -> String {
+    uuid::Uuid::new_v4().to_string()
 }
 
 /// Runs a statement and reads its whole answer, so many rows at a time.
@@ -239,50 +340,26 @@ pub(crate) async fn read(
     sql: &str,
     max_rows: u32,
 ) -> Result<Answer> {
-    read_within(connection, sql, max_rows, PATIENCE, &usual()).await
+    let bounds = Bounds::of(PATIENCE);
+    read_within(connection, &statement(sql), max_rows, &bounds).await
 }
 
-/// As [`read`], with the time that the engine gets, and the bounds of each call.
+/// As [`read`], of a statement with a time limit of its own, within the bounds of each call.
 pub(crate) async fn read_within(
     connection: &mut dyn Connection,
-    sql: &str,
+    statement: &Statement,
     max_rows: u32,
-    timeout: Duration,
-    call: &Call,
+    bounds: &Bounds,
 ) -> Result<Answer> {
-    let columns = connection.query(sql, timeout, call).await?;
     let mut answer = Answer {
-        columns,
+        columns: connection.query(statement, &bounds.call()).await?,
         rows: Vec::new(),
         batches: Vec::new(),
     };
-    while let Some(batch) = connection.next(max_rows, call).await? {
-        answer.batches.push((batch.values.len(), batch.bytes));
-        answer.rows.extend(batch.values);
+    while let Some(batch) = connection.next(max_rows, &bounds.call()).await? {
+        answer.batches.push((batch.rows(), batch.bytes()));
+        answer.rows.extend(batch.into_values(&answer.columns));
     }
-    connection.close(call).await?;
+    connection.close(&bounds.call()).await?;
     Ok(answer)
-}
-
-/// For the cases of a model.
-pub(crate) struct ModelBench {
-    pub plugin: Arc<dyn Model>,
-    pub config: Arc<Config>,
-    pub about: About,
-    pub notes: Notes,
-}
-
-impl ModelBench {
-    pub fn new(plugin: Arc<dyn Model>, config: Arc<Config>) -> Self {
-        Self {
-            about: About::of(plugin.manifest()),
-            plugin,
-            config,
-            notes: Notes::default(),
-        }
-    }
-
-    pub fn data(&self) -> &Data {
-        &self.config.connection_data
-    }
 }

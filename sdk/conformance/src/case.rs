@@ -3,18 +3,21 @@
 use std::{fmt::Display, time::Duration};
 
 use futures_util::future::BoxFuture;
-use mindhost_sdk::ErrorKind;
+use mindhost_base::{Error, Result as Called};
 
-use crate::subject::{Cause, Failure, kind_name};
+use crate::{
+    bench::Bench,
+    cause::{Cause, kind, told},
+};
 
-/// One thing that the contract promises, and the way to see that a plugin keeps it. `B` is what the case works with.
-pub struct Case<B: 'static> {
+/// One thing that the contract promises, and the way to see that a plugin keeps it.
+pub(crate) struct Case {
     /// Short and stable: `describe-matches-select`.
     pub name: &'static str,
     /// What it proves, in a sentence.
     pub proves: &'static str,
     /// The proof.
-    pub run: for<'a> fn(&'a B) -> BoxFuture<'a, Verdict>,
+    pub run: for<'a> fn(&'a Bench) -> BoxFuture<'a, Verdict>,
 }
 
 /// A remark for the report, or why the case did not pass.
@@ -119,43 +122,43 @@ pub(crate) trait Expect<T> {
     /// The call had to succeed.
     fn expect_to(self, what: impl Display) -> Result<T, Stop>;
     /// The call had to fail with an error of one of some kinds; gives the failure.
-    fn expect_kind(self, what: impl Display, kinds: &[ErrorKind]) -> Result<Failure, Stop>;
+    fn expect_kind(self, what: impl Display, kinds: &[&str]) -> Result<Error, Stop>;
 }
 
-impl<T> Expect<T> for crate::subject::Result<T> {
+impl<T> Expect<T> for Called<T> {
     fn expect_to(self, what: impl Display) -> Result<T, Stop> {
-        self.map_err(|failure| failed(what, &failure, advice(&failure)))
+        self.map_err(|error| unexpected(what, &error))
     }
 
-    fn expect_kind(self, what: impl Display, kinds: &[ErrorKind]) -> Result<Failure, Stop> {
-        let names: Vec<_> = kinds.iter().map(|kind| kind_name(*kind)).collect();
-        let expected = format!("{what}: the error `{}`", names.join("` or `"));
-        match self {
-            Ok(_) => Err(failed(
+    fn expect_kind(self, what: impl Display, kinds: &[&str]) -> Result<Error, Stop> {
+        let names = kinds.join("` or `");
+        let expected = format!("{what}: the error `{names}`");
+        let Err(error) = self else {
+            let next = format!("return an error of the kind `{names}`");
+            return Err(failed(expected, "success", next));
+        };
+        match Cause::of(&error) {
+            Cause::Reported(kind) if kinds.contains(&kind) => Ok(error),
+            Cause::Reported(kind) => Err(failed(
                 expected,
-                "success",
-                format!("return an error of the kind `{}`", names.join("` or `")),
+                told(&error),
+                format!(
+                    "map this error to `{names}` and not to `{kind}`; `types.wit` says what each kind means"
+                ),
             )),
-            Err(failure) => match failure.cause {
-                Cause::Reported(kind) if kinds.contains(&kind) => Ok(failure),
-                Cause::Reported(kind) => Err(failed(
-                    expected,
-                    &failure,
-                    format!(
-                        "map this error to `{}` and not to `{}`; `types.wit` says what each kind means",
-                        names.join("` or `"),
-                        kind_name(kind)
-                    ),
-                )),
-                _ => Err(failed(expected, &failure, advice(&failure))),
-            },
+            _ => Err(unexpected(expected, &error)),
         }
     }
 }
 
+/// A call failed in a way that it should not.
+pub(crate) fn unexpected(expected: impl Display, error: &Error) -> Stop {
+    failed(expected, told(error), advice(Cause::of(error)))
+}
+
 /// What to do about a failure that should not be.
-pub(crate) fn advice(failure: &Failure) -> &'static str {
-    match failure.cause {
+fn advice(cause: Cause) -> &'static str {
+    match cause {
         Cause::Broken => {
             "correct the plugin, or let it return an error in place of this; `mindhost plugin run` with the same configuration shows its log lines"
         }
@@ -168,7 +171,7 @@ pub(crate) fn advice(failure: &Failure) -> &'static str {
         }
         Cause::Host => "correct the configuration: the host refused it before the plugin was asked",
         Cause::Cancelled => "the plugin ended the call as cancelled although nobody cancelled it",
-        Cause::Reported(ErrorKind::Unreachable | ErrorKind::Auth | ErrorKind::InvalidConfig) => {
+        Cause::Reported(kind::UNREACHABLE | kind::AUTH | kind::INVALID_CONFIG) => {
             "see that the engine runs and that the configuration fits, with `mindhost plugin run`"
         }
         Cause::Reported(_) => {

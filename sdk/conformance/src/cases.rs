@@ -14,13 +14,10 @@ mod together;
 mod values;
 
 pub(crate) use self::scans::Sample;
-use crate::{
-    bench::{Bench, ModelBench},
-    case::Case,
-};
+use crate::case::Case;
 
 /// The cases of a SQL connector.
-pub(crate) fn of_connectors() -> impl Iterator<Item = &'static Case<Bench>> {
+pub(crate) fn of_connectors() -> impl Iterator<Item = &'static Case> {
     [
         opening::CASES,
         catalog::CASES,
@@ -39,7 +36,7 @@ pub(crate) fn of_connectors() -> impl Iterator<Item = &'static Case<Bench>> {
 }
 
 /// The cases of a scanner: its SQL is the host's own and needs no proof here.
-pub(crate) fn of_scanners() -> impl Iterator<Item = &'static Case<Bench>> {
+pub(crate) fn of_scanners() -> impl Iterator<Item = &'static Case> {
     [
         opening::CASES,
         catalog::CASES,
@@ -53,6 +50,6 @@ pub(crate) fn of_scanners() -> impl Iterator<Item = &'static Case<Bench>> {
 }
 
 /// The cases of a model provider.
-pub(crate) fn of_models() -> impl Iterator<Item = &'static Case<ModelBench>> {
+pub(crate) fn of_models() -> impl Iterator<Item = &'static Case> {
     model::CASES.iter()
 }

@@ -3,11 +3,27 @@
 use std::{
     fmt,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
+use mindhost_plugin_api::Target;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
-use crate::subject::Data;
+/// Connection data: an object of JSON.
+pub type Data = Map<String, Value>;
+
+/// A target of its own, so that no connection of another one serves it.
+pub fn target(data: Data) -> Target {
+    Target {
+        id: uuid::Uuid::new_v4().to_string(),
+        workspace: "default".into(),
+        folder: "default".into(),
+        name: "this run".into(),
+        connection_data: Arc::new(data),
+        max_connections: 8,
+    }
+}
 
 /// The content of `--config`: connection data alone, or an object with `connection_data` and `tests`.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -71,7 +87,7 @@ pub struct Expected {
     /// The column's type: `timestamp-utc`.
     pub r#type: String,
     /// The value: JSON for what JSON has, text in the form of the contract for the rest; left out for NULL.
-    pub value: Option<serde_json::Value>,
+    pub value: Option<Value>,
 }
 
 /// Why a configuration cannot be read.
@@ -137,7 +153,7 @@ impl Config {
                 tests: Hints::default(),
             });
         }
-        serde_json::from_value(serde_json::Value::Object(data))
+        serde_json::from_value(Value::Object(data))
             .map_err(|error| Unreadable(format!("{name}: {error}")))
     }
 }

@@ -1,6 +1,6 @@
 //! The statements that the cases are made of: those of a dialect, unless the configuration has others.
 
-use mindhost_sdk::TableRef;
+use mindhost_plugin_api::TableRef;
 
 use crate::config::Hints;
 

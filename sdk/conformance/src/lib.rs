@@ -1,40 +1,41 @@
 //! The conformance kit: runs the contract of `wit/` against any plugin, through a host's sandbox.
 //!
-//! A [`Case`] proves one promise of the contract. [`cases_of_connector`] and [`cases_of_model`] list them; [`run_connector`]
-//! and [`run_model`] run them against a [`subject::Connector`] or [`subject::Model`] and give a [`Report`], which prints
-//! itself for a person and as JUnit XML. `mindhost plugin test` is all of this over the host's real sandbox;
-//! `sdk/docs/testing.md` says how an author uses it.
+//! A case proves one promise of the contract. [`cases_of`] lists those of a kind of plugin; [`run`] runs them and gives
+//! a [`Report`], which prints itself for a person and as JUnit XML. `mindhost plugin test` is all of this over the host's
+//! real sandbox; `sdk/docs/testing.md` says how an author uses it.
 //!
-//! The kit depends on the SDK's types and on no host: a host implements the traits of [`subject`], which say in the
-//! contract's own words how a plugin is called.
+//! The kit calls plugins by the traits of `mindhost-plugin-api`, as the host does. What it needs beside them is a
+//! [`Sandbox`]. It knows nothing of WebAssembly, DataFusion or HTTP.
 
 mod bench;
 mod case;
 mod cases;
+mod cause;
 pub mod config;
 mod dialect;
 mod observed;
 mod proxy;
 mod report;
-pub mod subject;
+mod sandbox;
+mod watched;
 
 use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
 
-pub use case::{Case, Fault, Outcome};
+use mindhost_plugin_api::{Manifest, PluginKind, manifest::SCANNER_WORLD};
+
+pub use case::{Fault, Outcome};
 pub use config::Config;
 pub use report::{Entry, Report};
+pub use sandbox::{Limits, Loaded, Noticed, Sandbox};
 
-use bench::{Bench, ModelBench, Notes};
-use case::failed;
-use subject::Plugin;
+use bench::Bench;
+use case::{Case, failed};
 
 /// How long one case may take; the bound on a plugin that is slow rather than wrong.
 const CASE_TIMEOUT: Duration = Duration::from_secs(150);
-/// How long what a case left behind may take to be gone.
-const SETTLE: Duration = Duration::from_secs(10);
 /// The case that a plugin fails which the host does not even load.
 pub const ACCEPTED: (&str, &str) = (
     "accepted",
@@ -44,61 +45,18 @@ pub const ACCEPTED: (&str, &str) = (
 /// Name of a case and what it proves.
 pub type Listed = (&'static str, &'static str);
 
-/// The cases of a connector, in the order in which they run.
-pub fn cases_of_connector() -> Vec<Listed> {
-    cases::of_connectors()
-        .map(|case| (case.name, case.proves))
-        .collect()
+/// The cases of a kind of plugin, in the order in which they run.
+pub fn cases_of(manifest: &Manifest) -> Vec<Listed> {
+    let cases = cases(manifest).into_iter();
+    cases.map(|case| (case.name, case.proves)).collect()
 }
 
-/// The cases of a model provider, in the order in which they run.
-pub fn cases_of_model() -> Vec<Listed> {
-    cases::of_models()
-        .map(|case| (case.name, case.proves))
-        .collect()
-}
-
-/// The cases of a scanner, in the order in which they run.
-pub fn cases_of_scanner() -> Vec<Listed> {
-    cases::of_scanners()
-        .map(|case| (case.name, case.proves))
-        .collect()
-}
-
-/// As [`run_connector`], for a connector that only yields rows and gets its SQL from the host.
-pub async fn run_scanner(
-    plugin: Arc<dyn subject::Connector>,
-    config: Config,
-    filter: &str,
-    seen: impl FnMut(&Entry),
-) -> Report {
-    let bench = Bench::new(Arc::clone(&plugin), Arc::new(config));
-    let cases = cases::of_scanners().filter(|case| is_wanted(case.name, filter));
-    run(&*plugin, &bench, &bench.notes, cases, seen).await
-}
-
-/// Runs the cases of a connector whose names contain `filter`, or one of its parts between commas; `seen` hears of each as soon as it ended.
-pub async fn run_connector(
-    plugin: Arc<dyn subject::Connector>,
-    config: Config,
-    filter: &str,
-    seen: impl FnMut(&Entry),
-) -> Report {
-    let bench = Bench::new(Arc::clone(&plugin), Arc::new(config));
-    let cases = cases::of_connectors().filter(|case| is_wanted(case.name, filter));
-    run(&*plugin, &bench, &bench.notes, cases, seen).await
-}
-
-/// As [`run_connector`], for a model provider; `seen` hears of each as soon as it ended.
-pub async fn run_model(
-    plugin: Arc<dyn subject::Model>,
-    config: Config,
-    filter: &str,
-    seen: impl FnMut(&Entry),
-) -> Report {
-    let bench = ModelBench::new(Arc::clone(&plugin), Arc::new(config));
-    let cases = cases::of_models().filter(|case| is_wanted(case.name, filter));
-    run(&*plugin, &bench, &bench.notes, cases, seen).await
+fn cases(manifest: &Manifest) -> Vec<&'static Case> {
+    match manifest.kind {
+        PluginKind::Connector if manifest.world == SCANNER_WORLD => cases::of_scanners().collect(),
+        PluginKind::Connector => cases::of_connectors().collect(),
+        PluginKind::Model => cases::of_models().collect(),
+    }
 }
 
 fn is_wanted(name: &str, filter: &str) -> bool {
@@ -115,21 +73,24 @@ pub fn unknown_in<'a>(filter: &'a str, cases: &[Listed]) -> Vec<&'a str> {
     parts.filter(|part| !is_known(part)).collect()
 }
 
-/// One after the other: a case must not disturb what another one measures.
-async fn run<B: 'static>(
-    plugin: &(impl Plugin + ?Sized),
-    bench: &B,
-    notes: &Notes,
-    cases: impl Iterator<Item = &'static Case<B>>,
+/// Runs the cases of a plugin whose names contain `filter`, or one of its parts between commas; `seen` hears of each as
+/// soon as it ended. One after the other: a case must not disturb what another one measures.
+pub async fn run(
+    sandbox: Arc<dyn Sandbox>,
+    config: Config,
+    filter: &str,
     mut seen: impl FnMut(&Entry),
 ) -> Report {
-    let mut report = Report::new(plugin.manifest());
+    let bench = Bench::new(sandbox, config);
+    let manifest = bench.manifest();
+    let mut report = Report::new(&manifest.name, &manifest.version);
     let accepted = Entry::accepted();
     seen(&accepted);
     report.add(accepted);
-    for case in cases {
+    let cases = cases(manifest).into_iter();
+    for case in cases.filter(|case| is_wanted(case.name, filter)) {
         let start = Instant::now();
-        let outcome = match tokio::time::timeout(CASE_TIMEOUT, (case.run)(bench)).await {
+        let outcome = match tokio::time::timeout(CASE_TIMEOUT, (case.run)(&bench)).await {
             Ok(verdict) => verdict.into(),
             Err(_) => Outcome::from(Err(failed(
                 format!("an end within {} seconds", CASE_TIMEOUT.as_secs()),
@@ -138,8 +99,7 @@ async fn run<B: 'static>(
             ))),
         };
         let took = start.elapsed();
-        let _ = tokio::time::timeout(SETTLE, plugin.settle()).await;
-        let noticed = plugin.noticed();
+        let noticed = bench.settle().await;
         let entry = Entry {
             name: case.name,
             proves: case.proves,
@@ -147,7 +107,7 @@ async fn run<B: 'static>(
             took,
             lines: noticed.lines.clone(),
         };
-        notes.add(case.name, noticed);
+        bench.notes.add(case.name, noticed);
         seen(&entry);
         report.add(entry);
     }

@@ -10,12 +10,11 @@ use std::{
     time::Duration,
 };
 
-use mindhost_sdk::TableRef;
+use mindhost_plugin_api::{Connection, Statement, TableRef};
 
 use crate::{
-    bench::{Bench, ROWS, read_within, usual},
+    bench::{Bench, Bounds, ROWS, read_within, statement, usual},
     case::{Expect, Stop, failed},
-    subject::{Call, Connection},
 };
 
 /// How long the rows of one table may be counted; a table that takes longer is told by its name alone.
@@ -140,15 +139,19 @@ async fn rows(
     connection: &mut dyn Connection,
     table: &TableRef,
 ) -> Option<(i128, u64)> {
-    let call = Call::of(COUNT_TIME * 2);
-    let counting = bench.samples.count_of(table);
-    let counted = read_within(connection, &counting, ROWS, COUNT_TIME, &call).await;
+    let bounds = Bounds::of(COUNT_TIME * 2);
+    let within = |sql: &str| Statement {
+        timeout: COUNT_TIME,
+        ..statement(sql)
+    };
+    let counting = within(&bench.samples.count_of(table));
+    let counted = read_within(connection, &counting, ROWS, &bounds).await;
     let count = counted.ok()?.integer()?;
     if count > MOST {
         return Some((count, 0));
     }
-    let all = bench.samples.all_of(table);
-    let answer = read_within(connection, &all, ROWS, COUNT_TIME, &call).await;
+    let all = within(&bench.samples.all_of(table));
+    let answer = read_within(connection, &all, ROWS, &bounds).await;
     let mut rows: Vec<_> = answer
         .ok()?
         .rows

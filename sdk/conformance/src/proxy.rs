@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use mindhost_plugin_api::Manifest;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional},
     net::{TcpListener, TcpStream},
@@ -13,9 +14,8 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    bench::About,
     case::{Stop, skipped},
-    subject::Data,
+    config::Data,
 };
 
 /// What a server of another protocol says first.
@@ -110,13 +110,13 @@ impl<'a> Route<'a> {
     }
 
     /// The first TCP or plain HTTP destination of a configuration.
-    pub fn of(about: &'a About, data: &'a Data) -> Result<Self, Stop> {
+    pub fn of(manifest: &'a Manifest, data: &'a Data) -> Result<Self, Stop> {
         let text = |name: &str| match data.get(name) {
             Some(serde_json::Value::String(text)) => text.clone(),
             Some(serde_json::Value::Number(number)) => number.to_string(),
             _ => String::new(),
         };
-        for rule in &about.network {
+        for rule in &manifest.network {
             let host = text(&rule.host);
             if !host.is_empty() {
                 return Ok(Self {
@@ -130,7 +130,7 @@ impl<'a> Route<'a> {
                 });
             }
         }
-        for rule in &about.http {
+        for rule in &manifest.http {
             let given = text(&rule.url);
             let url = match given.is_empty() {
                 true => rule.default.clone().unwrap_or_default(),
@@ -149,7 +149,7 @@ impl<'a> Route<'a> {
             }
         }
         Err(skipped(
-            match about.network.is_empty() && about.http.is_empty() {
+            match manifest.network.is_empty() && manifest.http.is_empty() {
                 true => "the plugin reaches no network",
                 false => {
                     "the configuration names no TCP destination and no plain http:// one; behind TLS nothing can be put between"

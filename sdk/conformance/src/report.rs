@@ -3,7 +3,6 @@
 use std::{fmt::Write as _, time::Duration};
 
 use quick_junit::{NonSuccessKind, Report as Junit, TestCase, TestCaseStatus, TestSuite};
-use serde_json::Value;
 
 use crate::{
     ACCEPTED,
@@ -107,11 +106,10 @@ impl Entry {
 }
 
 impl Report {
-    /// An empty report on the plugin of a manifest.
-    pub fn new(manifest: &Value) -> Self {
-        let text = |name: &str| manifest[name].as_str().unwrap_or_default().to_owned();
+    /// An empty report on a version of a plugin; the version is empty where it is not known.
+    pub fn new(name: &str, version: &str) -> Self {
         Self {
-            plugin: format!("{} {}", text("name"), text("version")),
+            plugin: format!("{name} {version}"),
             entries: Vec::new(),
         }
     }
@@ -195,10 +193,9 @@ fn status(outcome: &Outcome) -> TestCaseStatus {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     fn report() -> Report {
-        let mut report = Report::new(&json!({"name": "connector-x", "version": "1.0.0"}));
+        let mut report = Report::new("connector-x", "1.0.0");
         report.add(Entry::accepted());
         report.add(Entry::refused("it is <none> & broken"));
         report

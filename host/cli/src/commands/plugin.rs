@@ -1,7 +1,6 @@
 //! `mindhost plugin …`
 
 mod activate;
-mod adapter;
 mod compile;
 mod configured;
 mod fetch;
@@ -18,6 +17,7 @@ mod print;
 mod release;
 mod replay;
 mod run;
+mod sandbox;
 mod show;
 mod sign;
 mod test;

@@ -1,23 +1,22 @@
 //! Whole answers: empty ones, long ones, and the same one in small and large batches.
 
-use mindhost_sdk::Value;
+use mindhost_plugin_api::{Connection, Paging, Value};
 
 use crate::{
-    bench::{Answer, Bench, ROWS, integer, read, usual},
+    bench::{Bench, ROWS, integer, read, statement, usual},
     case::{Case, Expect, Stop, Verdict, ensure, passed, skipped},
-    subject::Connection,
 };
 
-const BATCHES_AGREE: Case<Bench> = Case {
+const BATCHES_AGREE: Case = Case {
     name: "batches-agree",
     proves: "The rows of a table are the same, read 3 or 8,192 at a time.",
     run: |bench| Box::pin(batches_agree(bench)),
 };
 
 /// What is the plugin's own doing where the host makes the SQL.
-pub(super) const OF_SCANNERS: &[Case<Bench>] = &[BATCHES_AGREE];
+pub(super) const OF_SCANNERS: &[Case] = &[BATCHES_AGREE];
 
-pub(super) const CASES: &[Case<Bench>] = &[
+pub(super) const CASES: &[Case] = &[
     Case {
         name: "one-row",
         proves: "A statement with one row gives that row, then the end, and the end stays the end.",
@@ -44,7 +43,7 @@ pub(super) const CASES: &[Case<Bench>] = &[
 async fn one_row(bench: &Bench) -> Verdict {
     let sql = bench.sample("one", bench.samples.one.clone())?;
     let mut connection = bench.open().await?;
-    let columns = connection.query(&sql, usual().timeout, &usual()).await;
+    let columns = connection.query(&statement(&sql), &usual()).await;
     columns.expect_to(format!("`{sql}` runs"))?;
     let mut rows = 0;
     while let Some(batch) = next(&mut *connection, &sql).await? {
@@ -79,7 +78,7 @@ async fn one_row(bench: &Bench) -> Verdict {
 async fn next(connection: &mut dyn Connection, sql: &str) -> Result<Option<usize>, Stop> {
     let batch = connection.next(ROWS, &usual()).await;
     let batch = batch.expect_to(format!("the rows of `{sql}` can be read"))?;
-    Ok(batch.map(|batch| batch.values.len()))
+    Ok(batch.map(|batch| batch.rows()))
 }
 
 async fn empty(bench: &Bench) -> Verdict {
@@ -164,10 +163,8 @@ async fn head(
 ) -> Result<Option<Vec<Vec<Value>>>, Stop> {
     let runs = || format!("`{sql}` runs");
     let mut connection = bench.open().await?;
-    connection
-        .query(sql, usual().timeout, &usual())
-        .await
-        .expect_to(runs())?;
+    let columns = connection.query(&statement(sql), &usual()).await;
+    let columns = columns.expect_to(runs())?;
     let mut rows = Vec::new();
     while rows.len() <= most
         && let Some(batch) = connection
@@ -175,7 +172,7 @@ async fn head(
             .await
             .expect_to(runs())?
     {
-        rows.extend(batch.values);
+        rows.extend(batch.into_values(&columns));
     }
     connection
         .close(&usual())
@@ -192,7 +189,7 @@ fn sorted(rows: &[Vec<Value>]) -> Vec<String> {
 }
 
 async fn paging(bench: &Bench) -> Verdict {
-    if bench.about.capabilities.paging == "in-memory" {
+    if bench.manifest().capabilities.paging == Paging::InMemory {
         return Err(skipped(
             "capabilities.paging is `in-memory`: the host cuts the pages",
         ));
@@ -204,7 +201,7 @@ async fn paging(bench: &Bench) -> Verdict {
     let page = format!("{sql} LIMIT 3 OFFSET 5");
     let mut connection = bench.open().await?;
     let answer = read(&mut *connection, &page, ROWS).await;
-    let answer: Answer = answer.expect_to(format!("`{page}` runs"))?;
+    let answer = answer.expect_to(format!("`{page}` runs"))?;
     let numbers: Vec<_> = answer
         .rows
         .iter()

@@ -1,16 +1,15 @@
 //! What the engine has, and whether it is what a statement gets.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, time::Duration};
 
-use mindhost_sdk::{StatisticsOptions, Table, TableRef, Value};
+use mindhost_plugin_api::{Connection, StatisticsOptions, TableInfo, TableRef, Value};
 
 use crate::{
-    bench::{Bench, PATIENCE, usual},
+    bench::{Bench, statement, usual},
     case::{Case, Expect, Stop, Verdict, ensure, passed, skipped},
-    subject::Connection,
 };
 
-pub(super) const CASES: &[Case<Bench>] = &[
+pub(super) const CASES: &[Case] = &[
     Case {
         name: "tables",
         proves: "`tables` lists every table once, by schema and name.",
@@ -66,7 +65,7 @@ async fn tables(bench: &Bench) -> Verdict {
     Ok(format!("{} tables", tables.len()))
 }
 
-async fn described(bench: &Bench, connection: &mut dyn Connection) -> Result<Vec<Table>, Stop> {
+async fn described(bench: &Bench, connection: &mut dyn Connection) -> Result<Vec<TableInfo>, Stop> {
     let tables = bench.some_tables(connection).await?;
     let described = connection.describe_tables(&tables, &usual()).await;
     let described = described.expect_to("tables that were listed are described")?;
@@ -90,8 +89,8 @@ async fn describe(bench: &Bench) -> Verdict {
     Ok(format!("{columns} columns of {} tables", tables.len()))
 }
 
-fn columns_are_sound(table: &Table) -> Result<(), Stop> {
-    let name = shown(&table.table);
+fn columns_are_sound(table: &TableInfo) -> Result<(), Stop> {
+    let name = table.table.to_string();
     let ordinals: Vec<u32> = table.columns.iter().map(|column| column.ordinal).collect();
     ensure(
         !ordinals.is_empty() && ordinals.iter().copied().eq(1..=ordinals.len() as u32),
@@ -108,8 +107,8 @@ fn columns_are_sound(table: &Table) -> Result<(), Stop> {
     )
 }
 
-fn keys_are_sound(table: &Table) -> Result<(), Stop> {
-    let name = shown(&table.table);
+fn keys_are_sound(table: &TableInfo) -> Result<(), Stop> {
+    let name = table.table.to_string();
     let has = |column: &String| table.columns.iter().any(|known| known.name == *column);
     let primary = table.primary_key.iter().map(|key| &key.column);
     let foreign = table.foreign_keys.iter().map(|key| &key.column);
@@ -134,8 +133,11 @@ async fn describe_gone(bench: &Bench) -> Verdict {
     let described = connection.describe_tables(&tables, &usual()).await;
     let described =
         described.expect_to("a table that is gone does not keep others from being described")?;
-    let names: Vec<_> = described.iter().map(|table| shown(&table.table)).collect();
-    let expected: Vec<_> = there.iter().map(shown).collect();
+    let names: Vec<_> = described
+        .iter()
+        .map(|table| table.table.to_string())
+        .collect();
+    let expected: Vec<_> = there.iter().map(TableRef::to_string).collect();
     ensure(
         names == expected,
         format!("{expected:?}"),
@@ -160,11 +162,11 @@ async fn matches_select(bench: &Bench) -> Verdict {
 async fn compare(
     bench: &Bench,
     connection: &mut dyn Connection,
-    table: &Table,
+    table: &TableInfo,
 ) -> Result<usize, Stop> {
-    let name = shown(&table.table);
+    let name = table.table.to_string();
     let sql = bench.samples.all_of(&table.table);
-    let columns = connection.query(&sql, PATIENCE, &usual()).await;
+    let columns = connection.query(&statement(&sql), &usual()).await;
     let columns = columns.expect_to(format!("`{sql}` runs"))?;
     let rows = connection
         .next(1_000, &usual())
@@ -186,7 +188,8 @@ async fn compare(
         format!("the columns of SELECT *: {selected:?}"),
         "describe the columns that a statement gets, in that order",
     )?;
-    let rows = rows.unwrap_or_default().values;
+    let rows = rows.map(|batch| batch.into_values(&columns));
+    let rows = rows.unwrap_or_default();
     for (index, column) in table
         .columns
         .iter()
@@ -219,10 +222,9 @@ async fn statistics(bench: &Bench) -> Verdict {
                 .map(|column| column.name.clone())
                 .collect(),
             max_rows: 1_000,
-            max_ms: 5_000,
-            extra: Vec::new(),
+            max_time: Duration::from_secs(5),
         };
-        let name = shown(&table.table);
+        let name = table.table.to_string();
         let found = connection
             .statistics(&table.table, &options, &usual())
             .await;
@@ -252,8 +254,4 @@ async fn statistics(bench: &Bench) -> Verdict {
         )),
         told => Ok(format!("{told} of {} tables", tables.len())),
     }
-}
-
-fn shown(table: &TableRef) -> String {
-    format!("{}.{}", table.schema, table.name)
 }

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use mindhost_sdk::ErrorKind;
+use mindhost_plugin_api::Connection;
 
 use crate::{
     bench::{Bench, read, usual},
     case::{Case, Expect, Stop, Verdict, ensure, failed, passed, skipped_until},
-    subject::{Cause, Connection},
+    cause::{Cause, kind, told},
 };
 
-pub(super) const CASES: &[Case<Bench>] = &[
+pub(super) const CASES: &[Case] = &[
     Case {
         name: "snapshot",
         proves: "A snapshot begins, serves statements, survives an error in one of them, and ends; where none is claimed, none begins.",
@@ -32,13 +32,13 @@ async fn begin(connection: &mut dyn Connection) -> Result<bool, Stop> {
 
 async fn snapshot(bench: &Bench) -> Verdict {
     let mut connection = bench.open().await?;
-    if !bench.about.capabilities.snapshot {
+    if !bench.manifest().capabilities.snapshot {
         return match connection.begin_snapshot(LONG, &usual()).await {
             Ok(false) => Ok("not claimed, and there is none".to_owned()),
-            Err(failure) if failure.cause == Cause::Reported(ErrorKind::Unsupported) => passed(),
+            Err(error) if Cause::of(&error) == Cause::Reported(kind::UNSUPPORTED) => passed(),
             other => Err(failed(
                 "no snapshot: the manifest does not claim `capabilities.snapshot`",
-                format!("{other:?}"),
+                format!("{:?}", other.map_err(|error| told(&error))),
                 "claim it, or answer false",
             )),
         };
@@ -51,10 +51,7 @@ async fn snapshot(bench: &Bench) -> Verdict {
     )?;
     bench.works(&mut *connection, "in a snapshot").await?;
     let wrong = read(&mut *connection, "SELECT 1 +* 2 FORM", 1).await;
-    wrong.expect_kind(
-        "a syntax error in a snapshot",
-        &[ErrorKind::InvalidStatement],
-    )?;
+    wrong.expect_kind("a syntax error in a snapshot", &[kind::INVALID_STATEMENT])?;
     let ended = connection.end_snapshot(&usual()).await;
     ended.expect_to("a snapshot ends, after an error in it too")?;
     bench.works(&mut *connection, "after a snapshot").await?;
@@ -65,7 +62,7 @@ async fn snapshot(bench: &Bench) -> Verdict {
 }
 
 async fn one_state(bench: &Bench) -> Verdict {
-    if !bench.about.capabilities.snapshot {
+    if !bench.manifest().capabilities.snapshot {
         return Err(crate::case::skipped(
             "the manifest does not claim `capabilities.snapshot`",
         ));

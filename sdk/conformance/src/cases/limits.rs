@@ -1,16 +1,17 @@
 //! Batches and cells within what was asked for, and a memory that does not grow with the answer.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use mindhost_sdk::ErrorKind;
+use mindhost_plugin_api::Statement;
 
 use crate::{
-    bench::{Bench, ROWS, read, usual},
+    bench::{Bench, Bounds, ROWS, read, statement, usual},
     case::{Case, Expect, Verdict, ensure, passed, shown},
-    subject::{Call, Cause, Limits},
+    cause::{Cause, kind},
+    sandbox::Limits,
 };
 
-pub(super) const CASES: &[Case<Bench>] = &[
+pub(super) const CASES: &[Case] = &[
     Case {
         name: "batch-bytes",
         proves: "A batch has about as many bytes as were asked for.",
@@ -98,10 +99,10 @@ async fn large_cell(bench: &Bench) -> Verdict {
         "a cell of twice the {} bytes of max-cell-bytes",
         Limits::NARROW.cell_bytes
     );
-    answer.expect_kind(what, &[ErrorKind::TooLarge])?;
+    answer.expect_kind(what, &[kind::TOO_LARGE])?;
     let one = bench.sample("one", bench.samples.one.clone())?;
     match read(&mut *connection, &one, ROWS).await {
-        Err(failure) if failure.cause == Cause::Gone => {
+        Err(error) if Cause::of(&error) == Cause::Gone => {
             Ok("the connection was given up for it".to_owned())
         }
         other => {
@@ -115,14 +116,22 @@ async fn huge(bench: &Bench) -> Verdict {
     let sql = bench.sample("huge", bench.samples.huge.clone())?;
     let mut connection = bench.open_with(Limits::LEAN).await?;
     let start = Instant::now();
-    let call = Call::of(std::time::Duration::from_secs(110));
+    let bounds = Bounds::of(Duration::from_secs(110));
+    let statement = Statement {
+        timeout: bounds.timeout,
+        ..statement(&sql)
+    };
     let streams = "an answer larger than the memory of an instance can be read to its end";
-    let columns = connection.query(&sql, call.timeout, &call).await;
+    let columns = connection.query(&statement, &bounds.call()).await;
     columns.expect_to(streams)?;
     let (mut rows, mut bytes) = (0, 0);
-    while let Some(batch) = connection.next(ROWS, &call).await.expect_to(streams)? {
-        rows += batch.values.len();
-        bytes += batch.bytes;
+    while let Some(batch) = connection
+        .next(ROWS, &bounds.call())
+        .await
+        .expect_to(streams)?
+    {
+        rows += batch.rows();
+        bytes += batch.bytes();
     }
     connection
         .close(&usual())

@@ -1,15 +1,17 @@
 //! The network between plugin and engine breaks.
 
-use mindhost_sdk::ErrorKind;
+use mindhost_plugin_api::Connection;
 
 use crate::{
-    bench::{Bench, ROWS, read, usual},
+    bench::{Bench, ROWS, read, statement, usual},
     case::{Case, Expect, Stop, Verdict, ensure, failed, passed, skipped},
+    cause::{Cause, kind, told},
+    config::Data,
     proxy::{Proxy, Route, Transport},
-    subject::{Cause, Connection, Data, Limits},
+    sandbox::Limits,
 };
 
-pub(super) const CASES: &[Case<Bench>] = &[
+pub(super) const CASES: &[Case] = &[
     Case {
         name: "lost-idle",
         proves: "A connection that broke while nobody used it is `connection-lost` at its next use, or over HTTP simply works; a new one opens.",
@@ -22,14 +24,14 @@ pub(super) const CASES: &[Case<Bench>] = &[
     },
 ];
 
-const KINDS: &[ErrorKind] = &[ErrorKind::ConnectionLost];
+const KINDS: &[&str] = &[kind::CONNECTION_LOST];
 
 /// Rows of the answer that is compared before and after.
 const NUMBERS: u64 = 2_000;
 
 /// A proxy to the engine, a configuration that leads through it, and what goes through it.
 async fn detour(bench: &Bench) -> Result<(Proxy, Data, Transport), Stop> {
-    let route = Route::of(&bench.about, bench.data())?;
+    let route = Route::of(bench.manifest(), bench.data())?;
     let proxy = Proxy::to(route.host.clone(), route.port).await;
     let proxy = proxy.map_err(|error| skipped(format!("no port is free: {error}")))?;
     let data = route.to(proxy.port());
@@ -37,14 +39,14 @@ async fn detour(bench: &Bench) -> Result<(Proxy, Data, Transport), Stop> {
 }
 
 async fn open(bench: &Bench, data: &Data) -> Result<Box<dyn Connection>, Stop> {
-    let opened = bench.plugin.open(data, Limits::USUAL, &usual()).await;
-    opened.map_err(|failure| match failure.cause {
-        Cause::Reported(ErrorKind::Tls) => {
+    let opened = bench.connect(data, Limits::USUAL).await;
+    opened.map_err(|error| match Cause::of(&error) {
+        Cause::Reported(kind::TLS) => {
             skipped("the certificate is checked against the host's name, so that nothing can be put between")
         }
         _ => failed(
             "a connection through a proxy of the kit",
-            &failure,
+            told(&error),
             "connect to nothing but the configured host and port",
         ),
     })
@@ -93,7 +95,7 @@ async fn lost_midway(bench: &Bench) -> Verdict {
     let mut connection = open(bench, &data).await?;
     let runs = format!("`{sql}` runs");
     connection
-        .query(&sql, usual().timeout, &usual())
+        .query(&statement(&sql), &usual())
         .await
         .expect_to(&runs)?;
     connection.next(10, &usual()).await.expect_to(&runs)?;

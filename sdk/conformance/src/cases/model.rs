@@ -3,22 +3,24 @@
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use mindhost_sdk::{
-    ErrorKind,
-    model::{Event, Message, Part, Request, Role, StopReason, Tool, ToolCall, ToolResult},
+use mindhost_base::{Error, Result as Called};
+use mindhost_plugin_api::{
+    ModelEvent, ModelMessage, ModelRequest, Part, Role, StopReason, Tool, ToolCall,
 };
 
 use super::{opening::wrong_credentials, together};
 use crate::{
-    bench::{ModelBench, usual},
+    bench::{Bench, Bounds, PATIENCE, usual},
     case::{
-        Case, Expect, Stop, Verdict, advice, ensure, failed, passed, shown, skipped, skipped_until,
+        Case, Expect, Stop, Verdict, ensure, failed, passed, shown, skipped, skipped_until,
+        unexpected,
     },
+    cause::{Cause, kind},
+    config::Data,
     proxy::{Proxy, Route, Stranger, closed_port},
-    subject::{Call, Cause, Data, Failure, Result as Called},
 };
 
-pub(super) const CASES: &[Case<ModelBench>] = &[
+pub(super) const CASES: &[Case] = &[
     Case {
         name: "check",
         proves: "`check` says that the configuration works, in a text for a person.",
@@ -103,34 +105,46 @@ pub(super) const CASES: &[Case<ModelBench>] = &[
 
 const QUESTION: &str = "Say hello in one word.";
 
-fn question(bench: &ModelBench) -> Request {
-    let text = bench.config.tests.prompt.as_deref().unwrap_or(QUESTION);
-    Request::new(vec![Message::text(Role::User, text)])
+fn question(bench: &Bench) -> ModelRequest {
+    let text = bench.config.tests.prompt.as_deref();
+    asking(text.unwrap_or(QUESTION))
+}
+
+/// A request of one text.
+fn asking(text: &str) -> ModelRequest {
+    ModelRequest {
+        messages: vec![ModelMessage {
+            role: Role::User,
+            parts: vec![Part::Text(text.to_owned())],
+        }],
+        tool_choice: "auto".to_owned(),
+        ..ModelRequest::default()
+    }
 }
 
 /// Everything that comes of a request.
-async fn ask(bench: &ModelBench, data: &Data, request: Request, call: &Call) -> Called<Vec<Event>> {
-    let mut completion = bench.plugin.start(data, request, call).await?;
+async fn ask(bench: &Bench, data: &Data, request: ModelRequest) -> Called<Vec<ModelEvent>> {
+    let mut completion = bench.start(data, request, &usual()).await?;
     let mut events = Vec::new();
-    while let Some(more) = completion.next(call).await? {
+    while let Some(more) = completion.next(&usual()).await? {
         events.extend(more);
     }
     Ok(events)
 }
 
-async fn ask_usual(bench: &ModelBench, request: Request) -> Called<Vec<Event>> {
-    ask(bench, bench.data(), request, &usual()).await
+async fn ask_usual(bench: &Bench, request: ModelRequest) -> Called<Vec<ModelEvent>> {
+    ask(bench, bench.data(), request).await
 }
 
-fn stop_of(events: &[Event]) -> Option<&(StopReason, String)> {
+fn stop_of(events: &[ModelEvent]) -> Option<StopReason> {
     match events.last() {
-        Some(Event::Stop(stop)) => Some(stop),
+        Some(ModelEvent::Stop(reason, _)) => Some(*reason),
         _ => None,
     }
 }
 
-async fn check(bench: &ModelBench) -> Verdict {
-    let text = bench.plugin.check(bench.data(), &usual()).await;
+async fn check(bench: &Bench) -> Verdict {
+    let text = bench.check_model().await;
     let text = text.expect_to("`check` succeeds")?;
     ensure(
         !text.is_empty(),
@@ -141,8 +155,8 @@ async fn check(bench: &ModelBench) -> Verdict {
     Ok(text)
 }
 
-async fn models(bench: &ModelBench) -> Verdict {
-    let models = bench.plugin.models(bench.data(), &usual()).await;
+async fn models(bench: &Bench) -> Verdict {
+    let models = bench.models().await;
     let models = models.expect_to("`models` succeeds")?;
     ensure(
         models.iter().all(|name| !name.is_empty()),
@@ -153,14 +167,14 @@ async fn models(bench: &ModelBench) -> Verdict {
     Ok(format!("{} models", models.len()))
 }
 
-async fn answer(bench: &ModelBench) -> Verdict {
+async fn answer(bench: &Bench) -> Verdict {
     let start = Instant::now();
     let events = ask_usual(bench, question(bench))
         .await
         .expect_to("an answer comes to its end")?;
     let stops = events
         .iter()
-        .filter(|event| matches!(event, Event::Stop(_)))
+        .filter(|event| matches!(event, ModelEvent::Stop(..)))
         .count();
     ensure(
         stops == 1 && stop_of(&events).is_some(),
@@ -170,7 +184,7 @@ async fn answer(bench: &ModelBench) -> Verdict {
     )?;
     let has_content = events
         .iter()
-        .any(|event| matches!(event, Event::Text(_) | Event::ToolCall(_)));
+        .any(|event| matches!(event, ModelEvent::Text(_) | ModelEvent::ToolCall(_)));
     ensure(
         has_content,
         "text or a tool call",
@@ -184,13 +198,13 @@ async fn answer(bench: &ModelBench) -> Verdict {
     ))
 }
 
-async fn usage(bench: &ModelBench) -> Verdict {
+async fn usage(bench: &Bench) -> Verdict {
     const NAMES: [&str; 4] = ["input", "output", "cached-input", "reasoning"];
     let events = ask_usual(bench, question(bench))
         .await
         .expect_to("an answer comes to its end")?;
     let last = events.iter().rev().find_map(|event| match event {
-        Event::Usage(counts) => Some(counts),
+        ModelEvent::Usage(counts) => Some(counts),
         _ => None,
     });
     let Some(counts) = last else {
@@ -223,18 +237,18 @@ fn lookup() -> Tool {
     }
 }
 
-async fn tool_call(bench: &ModelBench) -> Verdict {
+async fn tool_call(bench: &Bench) -> Verdict {
     const PROMPT: &str =
         "Use the tool `lookup` with the key \"colour\", then answer with its value.";
     let prompt = bench.config.tests.tool_prompt.as_deref().unwrap_or(PROMPT);
-    let mut request = Request::new(vec![Message::text(Role::User, prompt)]);
+    let mut request = asking(prompt);
     request.tools = vec![lookup()];
     let events = ask_usual(bench, request.clone()).await;
     let events = events.expect_to("an answer with tools comes to its end")?;
     let calls: Vec<&ToolCall> = events
         .iter()
         .filter_map(|event| match event {
-            Event::ToolCall(call) => Some(call),
+            ModelEvent::ToolCall(call) => Some(call),
             _ => None,
         })
         .collect();
@@ -252,7 +266,7 @@ async fn tool_call(bench: &ModelBench) -> Verdict {
             "hand on the vendor's id; where it has none, make one",
         )?;
     }
-    let reason = stop_of(&events).map(|(reason, _)| *reason);
+    let reason = stop_of(&events);
     ensure(
         reason == Some(StopReason::ToolCalls),
         "`stop` with the reason `tool-calls`",
@@ -263,23 +277,21 @@ async fn tool_call(bench: &ModelBench) -> Verdict {
 }
 
 /// Gives the results of the tools, and expects an answer.
-async fn go_on(bench: &ModelBench, mut request: Request, calls: &[&ToolCall]) -> Verdict {
+async fn go_on(bench: &Bench, mut request: ModelRequest, calls: &[&ToolCall]) -> Verdict {
     let called = calls
         .iter()
         .map(|call| Part::ToolCall((*call).clone()))
         .collect();
-    let results = calls.iter().map(|call| {
-        Part::ToolResult(ToolResult {
-            call_id: call.id.clone(),
-            content: r#"{"value":"green"}"#.into(),
-            is_error: false,
-        })
+    let results = calls.iter().map(|call| Part::ToolResult {
+        call_id: call.id.clone(),
+        content: r#"{"value":"green"}"#.into(),
+        is_error: false,
     });
-    request.messages.push(Message {
+    request.messages.push(ModelMessage {
         role: Role::Assistant,
         parts: called,
     });
-    request.messages.push(Message {
+    request.messages.push(ModelMessage {
         role: Role::Tool,
         parts: results.collect(),
     });
@@ -294,7 +306,7 @@ async fn go_on(bench: &ModelBench, mut request: Request, calls: &[&ToolCall]) ->
     Ok(format!("{} calls", calls.len()))
 }
 
-async fn tool_choice(bench: &ModelBench) -> Verdict {
+async fn tool_choice(bench: &Bench) -> Verdict {
     let mut request = question(bench);
     request.tools = vec![lookup()];
     request.tool_choice = "required".into();
@@ -302,7 +314,7 @@ async fn tool_choice(bench: &ModelBench) -> Verdict {
         Ok(events) => {
             let called = events
                 .iter()
-                .any(|event| matches!(event, Event::ToolCall(_)));
+                .any(|event| matches!(event, ModelEvent::ToolCall(_)));
             match called {
                 true => Ok("a tool was called".to_owned()),
                 false => Ok(
@@ -311,28 +323,27 @@ async fn tool_choice(bench: &ModelBench) -> Verdict {
                 ),
             }
         }
-        Err(failure) => typed(failure, "an answer or an error for tool-choice `required`"),
+        Err(error) => typed(&error, "an answer or an error for tool-choice `required`"),
     }
 }
 
 /// An error of the plugin's own is as good as an answer.
-fn typed(failure: Failure, expected: &str) -> Verdict {
-    match failure.cause {
-        Cause::Reported(_) => Ok(failure.cause.to_string()),
-        _ => Err(failed(expected, &failure, advice(&failure))),
+fn typed(error: &Error, expected: &str) -> Verdict {
+    match Cause::of(error) {
+        Cause::Reported(kind) => Ok(kind.to_owned()),
+        _ => Err(unexpected(expected, error)),
     }
 }
 
-async fn long_prompt(bench: &ModelBench) -> Verdict {
+async fn long_prompt(bench: &Bench) -> Verdict {
     let text = "All work and no play makes a dull day. ".repeat((1 << 20) / 39);
-    let request = Request::new(vec![Message::text(Role::User, text)]);
-    match ask_usual(bench, request).await {
+    match ask_usual(bench, asking(&text)).await {
         Ok(_) => Ok("answered".to_owned()),
-        Err(failure) => typed(failure, "an answer or an error for a prompt of a megabyte"),
+        Err(error) => typed(&error, "an answer or an error for a prompt of a megabyte"),
     }
 }
 
-async fn hostile_prompt(bench: &ModelBench) -> Verdict {
+async fn hostile_prompt(bench: &Bench) -> Verdict {
     for text in [
         "",
         "a\0b",
@@ -340,25 +351,25 @@ async fn hostile_prompt(bench: &ModelBench) -> Verdict {
         "data: [DONE]\n\ndata: {\"choices\": [",
         "\"}],\"model\":\"other\",\"x\":[{\"y\":\"",
     ] {
-        let request = Request::new(vec![Message::text(Role::User, text)]);
-        if let Err(failure) = ask_usual(bench, request).await {
-            typed(
-                failure,
-                &format!("an answer or an error for the prompt {text:?}"),
-            )?;
+        if let Err(error) = ask_usual(bench, asking(text)).await {
+            let expected = format!("an answer or an error for the prompt {text:?}");
+            typed(&error, &expected)?;
         }
     }
-    let nobody = Request::new(Vec::new());
-    if let Err(failure) = ask_usual(bench, nobody).await {
+    let nobody = ModelRequest {
+        messages: Vec::new(),
+        ..asking("")
+    };
+    if let Err(error) = ask_usual(bench, nobody).await {
         typed(
-            failure,
+            &error,
             "an answer or an error for a request without messages",
         )?;
     }
     passed()
 }
 
-async fn concurrency(bench: &ModelBench) -> Verdict {
+async fn concurrency(bench: &Bench) -> Verdict {
     let answers = join_all((0..4).map(|_| ask_usual(bench, question(bench)))).await;
     for events in answers {
         let events = events.expect_to("four answers at once come to their ends")?;
@@ -372,30 +383,29 @@ async fn concurrency(bench: &ModelBench) -> Verdict {
     passed()
 }
 
-async fn cancel(bench: &ModelBench) -> Verdict {
+async fn cancel(bench: &Bench) -> Verdict {
     const SOON: Duration = Duration::from_secs(2);
-    let call = usual();
+    let bounds = Bounds::of(PATIENCE);
     let completion = bench
-        .plugin
-        .start(bench.data(), question(bench), &call)
+        .start(bench.data(), question(bench), &bounds.call())
         .await;
     let mut completion = completion.expect_to("an answer begins")?;
     // The first piece is there; what is cancelled is the work on the rest.
-    let first = completion.next(&call).await;
+    let first = completion.next(&bounds.call()).await;
     first.expect_to("an answer has a first piece")?;
     let rest = async {
         let ended = loop {
-            match completion.next(&call).await {
+            match completion.next(&bounds.call()).await {
                 Ok(Some(_)) => {}
                 Ok(None) => break Ok(()),
-                Err(failure) => break Err(failure),
+                Err(error) => break Err(error),
             }
         };
         (ended, Instant::now())
     };
     let stop = async {
         tokio::time::sleep(Duration::from_millis(300)).await;
-        call.cancel.cancel();
+        bounds.cancel.cancel();
         Instant::now()
     };
     let ((ended, over), cancelled) = futures_util::join!(rest, stop);
@@ -408,21 +418,8 @@ async fn cancel(bench: &ModelBench) -> Verdict {
     )?;
     let remark = match ended {
         Ok(()) => "the answer was over before it was cancelled",
-        Err(failure)
-            if matches!(
-                failure.cause,
-                Cause::Cancelled | Cause::Reported(ErrorKind::Cancelled)
-            ) =>
-        {
-            ""
-        }
-        Err(failure) => {
-            return Err(failed(
-                "an end because of the cancellation",
-                &failure,
-                advice(&failure),
-            ));
-        }
+        Err(error) if Cause::of(&error).is_cancellation() => "",
+        Err(error) => return Err(unexpected("an end because of the cancellation", &error)),
     };
     drop(completion);
     let events = ask_usual(bench, question(bench)).await;
@@ -430,62 +427,59 @@ async fn cancel(bench: &ModelBench) -> Verdict {
     Ok(remark.to_owned())
 }
 
-async fn bad_credentials(bench: &ModelBench) -> Verdict {
-    if bench.about.credentials.is_empty() {
+async fn bad_credentials(bench: &Bench) -> Verdict {
+    if bench.manifest().credentials.is_empty() {
         return Err(skipped("the manifest names no credentials"));
     }
     let hint = bench.config.tests.wrong_credentials.as_ref();
-    let wrong = wrong_credentials(bench.data(), &bench.about, hint).ok_or_else(|| {
+    let wrong = wrong_credentials(bench.data(), bench.manifest(), hint).ok_or_else(|| {
         skipped_until(
             "the configuration holds no credentials",
             "connection_data with a key, or tests.wrong_credentials: connection data that must be refused",
         )
     })?;
-    let answered = ask(bench, &wrong, question(bench), &usual()).await;
-    answered.expect_kind("an answer with a wrong key", &[ErrorKind::Auth])?;
+    let answered = ask(bench, &wrong, question(bench)).await;
+    answered.expect_kind("an answer with a wrong key", &[kind::AUTH])?;
     passed()
 }
 
-async fn unreachable(bench: &ModelBench) -> Verdict {
-    let route = Route::of(&bench.about, bench.data())?;
+async fn unreachable(bench: &Bench) -> Verdict {
+    let route = Route::of(bench.manifest(), bench.data())?;
     let port = closed_port()
         .await
         .map_err(|error| skipped(format!("no port is free: {error}")))?;
-    let answered = ask(bench, &route.to(port), question(bench), &usual()).await;
-    answered.expect_kind(
-        "an answer from where nobody listens",
-        &[ErrorKind::Unreachable],
-    )?;
+    let answered = ask(bench, &route.to(port), question(bench)).await;
+    answered.expect_kind("an answer from where nobody listens", &[kind::UNREACHABLE])?;
     passed()
 }
 
-async fn stranger(bench: &ModelBench) -> Verdict {
-    let route = Route::of(&bench.about, bench.data())?;
+async fn stranger(bench: &Bench) -> Verdict {
+    let route = Route::of(bench.manifest(), bench.data())?;
     let stranger = Stranger::start()
         .await
         .map_err(|error| skipped(format!("no port is free: {error}")))?;
     let expected = "an error of the plugin when a mail server answers in the place of the vendor";
-    match ask(bench, &route.to(stranger.port), question(bench), &usual()).await {
+    match ask(bench, &route.to(stranger.port), question(bench)).await {
         Ok(_) => Err(failed(
             expected,
             "an answer",
             "look at what the server sends",
         )),
-        Err(failure) => typed(failure, expected),
+        Err(error) => typed(&error, expected),
     }
 }
 
-async fn reconnect(bench: &ModelBench) -> Verdict {
-    let route = Route::of(&bench.about, bench.data())?;
+async fn reconnect(bench: &Bench) -> Verdict {
+    let route = Route::of(bench.manifest(), bench.data())?;
     let proxy: Result<Proxy, Stop> = Proxy::to(route.host.clone(), route.port)
         .await
         .map_err(|error| skipped(format!("no port is free: {error}")));
     let proxy = proxy?;
     let data = route.to(proxy.port());
-    let first = ask(bench, &data, question(bench), &usual()).await;
+    let first = ask(bench, &data, question(bench)).await;
     first.expect_to("an answer comes through a proxy of the kit")?;
     proxy.cut();
-    let second = ask(bench, &data, question(bench), &usual()).await;
+    let second = ask(bench, &data, question(bench)).await;
     second.expect_to("an answer comes after the network broke and was mended")?;
     passed()
 }

@@ -1,16 +1,18 @@
 //! Getting a connection, and being refused one in the right words.
 
-use mindhost_sdk::ErrorKind;
+use mindhost_plugin_api::Manifest;
 use serde_json::Value;
 
 use crate::{
     bench::{Bench, usual},
-    case::{Case, Expect, Verdict, advice, ensure, failed, passed, skipped, skipped_until},
+    case::{Case, Expect, Verdict, ensure, failed, passed, skipped, skipped_until, unexpected},
+    cause::{Cause, kind},
+    config::Data,
     proxy::{Route, Stranger, closed_port},
-    subject::{Cause, Data, Limits},
+    sandbox::Limits,
 };
 
-pub(super) const CASES: &[Case<Bench>] = &[
+pub(super) const CASES: &[Case] = &[
     Case {
         name: "opens",
         proves: "A connection opens with the configuration, and one after it.",
@@ -65,7 +67,7 @@ async fn check(bench: &Bench) -> Verdict {
 /// Connection data with wrong credentials, where there are credentials.
 pub(super) fn wrong_credentials(
     data: &Data,
-    about: &crate::bench::About,
+    manifest: &Manifest,
     hint: Option<&Data>,
 ) -> Option<Data> {
     let mut wrong = data.clone();
@@ -74,7 +76,7 @@ pub(super) fn wrong_credentials(
         return Some(wrong);
     }
     let mut found = false;
-    for rule in &about.credentials {
+    for rule in &manifest.credentials {
         // A key in PEM form that is changed is no key any more.
         if let Some(Value::String(text)) = wrong.get_mut(&rule.property)
             && !text.contains("-----BEGIN")
@@ -87,46 +89,41 @@ pub(super) fn wrong_credentials(
 }
 
 async fn bad_credentials(bench: &Bench) -> Verdict {
-    if bench.about.credentials.is_empty() {
+    if bench.manifest().credentials.is_empty() {
         return Err(skipped("the manifest names no credentials"));
     }
     let hint = bench.config.tests.wrong_credentials.as_ref();
-    let wrong = wrong_credentials(bench.data(), &bench.about, hint).ok_or_else(|| {
+    let wrong = wrong_credentials(bench.data(), bench.manifest(), hint).ok_or_else(|| {
         skipped_until(
             "the configuration holds no credentials",
             "connection_data of a user with a password, or tests.wrong_credentials: connection data that must be refused",
         )
     })?;
-    let opened = bench.plugin.open(&wrong, Limits::USUAL, &usual()).await;
+    let opened = bench.connect(&wrong, Limits::USUAL).await;
     let what = "opening with wrong credentials";
-    opened.map(drop).expect_kind(what, &[ErrorKind::Auth])?;
+    opened.map(drop).expect_kind(what, &[kind::AUTH])?;
     bench.open().await?;
     passed()
 }
 
 async fn unreachable(bench: &Bench) -> Verdict {
-    let route = Route::of(&bench.about, bench.data())?;
+    let route = Route::of(bench.manifest(), bench.data())?;
     let port = closed_port()
         .await
         .map_err(|error| skipped(format!("no port is free: {error}")))?;
-    let opened = bench
-        .plugin
-        .open(&route.to(port), Limits::USUAL, &usual())
-        .await;
+    let opened = bench.connect(&route.to(port), Limits::USUAL).await;
     let what = "opening towards a port on which nobody listens";
-    opened
-        .map(drop)
-        .expect_kind(what, &[ErrorKind::Unreachable])?;
+    opened.map(drop).expect_kind(what, &[kind::UNREACHABLE])?;
     passed()
 }
 
 async fn stranger(bench: &Bench) -> Verdict {
-    let route = Route::of(&bench.about, bench.data())?;
+    let route = Route::of(bench.manifest(), bench.data())?;
     let stranger = Stranger::start()
         .await
         .map_err(|error| skipped(format!("no port is free: {error}")))?;
     let data = route.to(stranger.port);
-    let opened = bench.plugin.open(&data, Limits::USUAL, &usual()).await;
+    let opened = bench.connect(&data, Limits::USUAL).await;
     let expected = "an error of the plugin when a mail server answers in the place of the engine";
     match opened.map(drop) {
         Ok(()) => Err(failed(
@@ -134,9 +131,9 @@ async fn stranger(bench: &Bench) -> Verdict {
             "a connection",
             "look at what the server sends before the connection counts as open",
         )),
-        Err(failure) => match failure.cause {
+        Err(error) => match Cause::of(&error) {
             Cause::Reported(_) => passed(),
-            _ => Err(failed(expected, &failure, advice(&failure))),
+            _ => Err(unexpected(expected, &error)),
         },
     }
 }

@@ -7,19 +7,20 @@ mod reader;
 
 use std::{
     collections::HashMap,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
-use mindhost_sdk::{
+use mindhost_plugin_api::{
     Column, TableRef, Value,
-    scanner::{Filter, Pushdown},
+    scanner::{Filter, Pushdown, Scan},
 };
 
 use self::{expected::passes, reader::Reader};
 use crate::{
-    bench::{Bench, ROWS, usual},
+    bench::{Bench, ROWS, new_id, usual},
     case::{Expect, Stop, ensure, skipped_until},
-    subject::{Limits, Scan},
+    sandbox::Limits,
 };
 
 pub(super) use self::cases::CASES;
@@ -40,7 +41,7 @@ type Row = Vec<Value>;
 /// A table with its first rows.
 pub(crate) struct Sample {
     table: TableRef,
-    columns: Vec<Column>,
+    columns: Arc<[Column]>,
     rows: Vec<Row>,
     /// Whether these are all of its rows.
     is_whole: bool,
@@ -48,12 +49,7 @@ pub(crate) struct Sample {
 
 impl Sample {
     fn scan(&self) -> Scan {
-        Scan {
-            table: self.table.clone(),
-            columns: self.columns.clone(),
-            filters: Vec::new(),
-            limit: None,
-        }
+        whole(self.table.clone(), Arc::clone(&self.columns))
     }
 
     fn cells(&self, column: usize) -> Vec<&Value> {
@@ -80,6 +76,17 @@ impl Sample {
             }
         }
         Some(passing)
+    }
+}
+
+/// A scan of all rows.
+fn whole(table: TableRef, columns: Arc<[Column]>) -> Scan {
+    Scan {
+        table,
+        columns,
+        filters: Vec::new(),
+        limit: None,
+        id: new_id(),
     }
 }
 

@@ -1,15 +1,16 @@
 //! Statements that the engine rejects, that would write, and that try to do harm.
 
-use mindhost_sdk::{ErrorKind, Value};
+use mindhost_base::Error;
+use mindhost_plugin_api::{Connection, Value};
 
 use crate::{
     bench::{Bench, ROWS, read, usual},
-    case::{Case, Expect, Stop, Verdict, advice, ensure, failed, passed, skipped},
+    case::{Case, Expect, Stop, Verdict, ensure, failed, passed, skipped, unexpected},
+    cause::{Cause, kind, told},
     observed::Observed,
-    subject::{Cause, Connection, Failure},
 };
 
-pub(super) const CASES: &[Case<Bench>] = &[
+pub(super) const CASES: &[Case] = &[
     Case {
         name: "syntax-error",
         proves: "A statement that the engine cannot parse is `invalid-statement`, with a position inside of it where there is one, and the connection lives on.",
@@ -50,14 +51,14 @@ pub(super) const CASES: &[Case<Bench>] = &[
 async fn rejected(
     connection: &mut dyn Connection,
     sql: &str,
-    kinds: &[ErrorKind],
-) -> Result<Failure, Stop> {
+    kinds: &[&str],
+) -> Result<Error, Stop> {
     let failure = read(connection, sql, ROWS)
         .await
         .expect_kind(format!("`{sql}`"), kinds)?;
     let length = sql.chars().count();
     let beyond = failure
-        .position
+        .position()
         .filter(|position| *position as usize > length + 1);
     ensure(
         beyond.is_none(),
@@ -73,13 +74,13 @@ async fn syntax_error(bench: &Bench) -> Verdict {
     let failure = rejected(
         &mut *connection,
         "SELECT 1 +* 2 FORM",
-        &[ErrorKind::InvalidStatement],
+        &[kind::INVALID_STATEMENT],
     )
     .await?;
     bench
         .works(&mut *connection, "after a syntax error")
         .await?;
-    Ok(match failure.position {
+    Ok(match failure.position() {
         Some(position) => format!("position {position}"),
         None => "without a position".to_owned(),
     })
@@ -88,7 +89,7 @@ async fn syntax_error(bench: &Bench) -> Verdict {
 async fn unknown_table(bench: &Bench) -> Verdict {
     let mut connection = bench.open().await?;
     let sql = "SELECT * FROM mindhost_conformance_nowhere";
-    let kinds = [ErrorKind::InvalidStatement, ErrorKind::NotFound];
+    let kinds = [kind::INVALID_STATEMENT, kind::NOT_FOUND];
     rejected(&mut *connection, sql, &kinds).await?;
     bench
         .works(&mut *connection, "after an unknown table")
@@ -100,7 +101,7 @@ async fn empty_statement(bench: &Bench) -> Verdict {
     let mut connection = bench.open().await?;
     for sql in ["", ";", "-- nothing", "   \n"] {
         let answer = read(&mut *connection, sql, ROWS).await;
-        let kinds = [ErrorKind::InvalidStatement, ErrorKind::Unsupported];
+        let kinds = [kind::INVALID_STATEMENT, kind::UNSUPPORTED];
         answer.expect_kind(format!("the statement {sql:?}"), &kinds)?;
     }
     bench
@@ -117,11 +118,7 @@ async fn several(bench: &Bench) -> Verdict {
         format!("{one}; DROP TABLE mindhost_conformance_nowhere"),
     ] {
         let answer = read(&mut *connection, &sql, ROWS).await;
-        let kinds = [
-            ErrorKind::InvalidStatement,
-            ErrorKind::Unsupported,
-            ErrorKind::Permission,
-        ];
+        let kinds = [kind::INVALID_STATEMENT, kind::UNSUPPORTED, kind::PERMISSION];
         answer.expect_kind(format!("`{sql}`"), &kinds)?;
     }
     passed()
@@ -143,15 +140,15 @@ async fn writes(bench: &Bench) -> Verdict {
         drop(connection);
         let answered = match &answer {
             Ok(_) => "success".to_owned(),
-            Err(failure) => failure.to_string(),
+            Err(error) => told(error),
         };
         let kinds = [
-            ErrorKind::InvalidStatement,
-            ErrorKind::Permission,
-            ErrorKind::Unsupported,
-            ErrorKind::NotFound,
-            ErrorKind::Denied,
-            ErrorKind::Upstream,
+            kind::INVALID_STATEMENT,
+            kind::PERMISSION,
+            kind::UNSUPPORTED,
+            kind::NOT_FOUND,
+            kind::DENIED,
+            kind::UPSTREAM,
         ];
         // What it did counts for more than what it said of it.
         if let Some(change) = before.difference(&Observed::of(bench).await?) {
@@ -222,14 +219,11 @@ async fn hostile_statements(bench: &Bench) -> Verdict {
         ("controls", "SELECT \u{1}\u{7f}\u{feff} 1".to_owned()),
     ] {
         let mut connection = bench.open().await?;
-        if let Err(failure) = read(&mut *connection, &sql, ROWS).await
-            && !matches!(failure.cause, Cause::Reported(_))
+        if let Err(error) = read(&mut *connection, &sql, ROWS).await
+            && !matches!(Cause::of(&error), Cause::Reported(_))
         {
-            return Err(failed(
-                format!("an answer or an error for a statement with {what}"),
-                &failure,
-                advice(&failure),
-            ));
+            let expected = format!("an answer or an error for a statement with {what}");
+            return Err(unexpected(expected, &error));
         }
     }
     passed()

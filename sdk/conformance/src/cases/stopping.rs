@@ -2,15 +2,16 @@
 
 use std::time::{Duration, Instant};
 
-use mindhost_sdk::ErrorKind;
+use mindhost_base::{Error, Result as Called};
+use mindhost_plugin_api::Statement;
 
 use crate::{
-    bench::{Bench, read, read_within, usual},
+    bench::{Bench, Bounds, PATIENCE, read, read_within, statement, usual},
     case::{Case, Expect, Stop, Verdict, ensure, failed, passed, shown},
-    subject::{Call, Cause, Failure},
+    cause::{Cause, kind, told},
 };
 
-pub(super) const CASES: &[Case<Bench>] = &[
+pub(super) const CASES: &[Case] = &[
     Case {
         name: "statement-timeout",
         proves: "A statement that runs beyond its timeout ends by itself as `timeout`, before the host ends the call.",
@@ -41,24 +42,29 @@ const SOON: Duration = Duration::from_secs(5);
 async fn timeout(bench: &Bench) -> Verdict {
     let sql = bench.sample("slow", bench.samples.slow.clone())?;
     let mut connection = bench.open().await?;
-    const PATIENCE: Duration = Duration::from_secs(20);
-    let call = Call::of(PATIENCE);
+    const LIMIT: Duration = Duration::from_secs(20);
+    let short = Statement {
+        timeout: Duration::from_secs(1),
+        ..statement(&sql)
+    };
     let start = Instant::now();
-    let answer = read_within(&mut *connection, &sql, 1, Duration::from_secs(1), &call).await;
-    if let Err(failure) = &answer
-        // A language may fail when its time is up, which is no more than late.
-        && (failure.cause == Cause::TimedOut
-            || failure.cause == Cause::Broken && start.elapsed() + SLACK >= PATIENCE)
-    {
+    let answer = read_within(&mut *connection, &short, 1, &Bounds::of(LIMIT)).await;
+    // A language may fail when its time is up, which is no more than late.
+    let is_late = |error: &Error| match Cause::of(error) {
+        Cause::TimedOut => true,
+        Cause::Broken => start.elapsed() + SLACK >= LIMIT,
+        _ => false,
+    };
+    if let Some(error) = answer.as_ref().err().filter(|error| is_late(error)) {
         return Err(failed(
             "`timeout` from the plugin, a second after the statement began",
-            failure,
+            told(error),
             "give the engine the statement's timeout (`timeout-ms`), or look at the clock while it runs",
         ));
     }
     answer.expect_kind(
         "a statement that runs for a minute, with a timeout of one second",
-        &[ErrorKind::Timeout],
+        &[kind::TIMEOUT],
     )?;
     Ok(format!("after {}", shown(start.elapsed())))
 }
@@ -122,11 +128,12 @@ async fn is_over(bench: &Bench) -> Result<String, Stop> {
 async fn cancel(bench: &Bench) -> Verdict {
     let sql = bench.sample("slow", bench.samples.slow.clone())?;
     let mut connection = bench.open().await?;
-    let call = usual();
-    let run = read_within(&mut *connection, &sql, 1, Duration::from_secs(60), &call);
+    let bounds = Bounds::of(PATIENCE);
+    let slow = statement(&sql);
+    let run = read_within(&mut *connection, &slow, 1, &bounds);
     let stop = async {
         let begun = begun(bench).await;
-        call.cancel.cancel();
+        bounds.cancel.cancel();
         (begun, Instant::now())
     };
     let (answer, (begun, cancelled)) = futures_util::join!(run, stop);
@@ -139,7 +146,7 @@ async fn cancel(bench: &Bench) -> Verdict {
         shown(took),
         "look at `control` wherever the plugin waits or counts",
     )?;
-    let engine = match bench.about.capabilities.cancel {
+    let engine = match bench.manifest().capabilities.cancel {
         true => is_over(bench).await?,
         false => "capabilities.cancel is not claimed, so the engine was not asked".to_owned(),
     };
@@ -147,7 +154,7 @@ async fn cancel(bench: &Bench) -> Verdict {
     Ok(format!("ended after {}; {engine}", shown(took)))
 }
 
-fn is_cancelled(answer: Result<(), Failure>) -> Result<(), Stop> {
+fn is_cancelled(answer: Called<()>) -> Result<(), Stop> {
     let expected = "an end because of the cancellation";
     match answer {
         Ok(()) => Err(failed(
@@ -155,23 +162,20 @@ fn is_cancelled(answer: Result<(), Failure>) -> Result<(), Stop> {
             "a whole answer",
             "give tests.slow a statement that runs for a minute or more",
         )),
-        Err(failure) => match failure.cause {
-            Cause::Cancelled | Cause::Reported(ErrorKind::Cancelled) => Ok(()),
-            _ => Err(failed(
-                expected,
-                &failure,
-                "answer `cancelled` when `control` says so",
-            )),
-        },
+        Err(error) if Cause::of(&error).is_cancellation() => Ok(()),
+        Err(error) => Err(failed(
+            expected,
+            told(&error),
+            "answer `cancelled` when `control` says so",
+        )),
     }
 }
 
 async fn left(bench: &Bench) -> Verdict {
     let sql = bench.sample("slow", bench.samples.slow.clone())?;
     let mut connection = bench.open().await?;
-    let call = usual();
     {
-        let run = read_within(&mut *connection, &sql, 1, Duration::from_secs(60), &call);
+        let run = read(&mut *connection, &sql, 1);
         tokio::select! {
             answer = run => {
                 answer.expect_to("the slow statement runs for a while")?;
@@ -180,7 +184,7 @@ async fn left(bench: &Bench) -> Verdict {
         }
     }
     drop(connection);
-    let engine = match bench.about.capabilities.cancel {
+    let engine = match bench.manifest().capabilities.cancel {
         true => is_over(bench).await?,
         false => String::new(),
     };
@@ -196,7 +200,7 @@ async fn closed(bench: &Bench) -> Verdict {
     let mut connection = bench.open().await?;
     let runs = format!("`{sql}` runs");
     connection
-        .query(&sql, usual().timeout, &usual())
+        .query(&statement(&sql), &usual())
         .await
         .expect_to(&runs)?;
     connection.next(10, &usual()).await.expect_to(&runs)?;
@@ -205,7 +209,7 @@ async fn closed(bench: &Bench) -> Verdict {
         .await
         .expect_to("the cursor closes before its end")?;
     match read(&mut *connection, &one, 1).await {
-        Err(failure) if failure.cause == Cause::Gone => {
+        Err(error) if Cause::of(&error) == Cause::Gone => {
             Ok("`close` said that the connection cannot be used again".to_owned())
         }
         other => {

@@ -1,14 +1,14 @@
 //! Many connections at once, and what was noticed of all of them.
 
 use futures_util::future::join_all;
-use mindhost_sdk::Value;
+use mindhost_plugin_api::Value;
 
 use crate::{
-    bench::{Bench, Notes, ROWS, read, usual},
+    bench::{Bench, Notes, PATIENCE, ROWS, read, statement, usual},
     case::{Case, Expect, Stop, Verdict, ensure, passed},
 };
 
-pub(super) const CASES: &[Case<Bench>] = &[
+pub(super) const CASES: &[Case] = &[
     Case {
         name: "concurrency",
         proves: "Six connections work at the same time, and no row of one shows up in another.",
@@ -22,7 +22,7 @@ pub(super) const CASES: &[Case<Bench>] = &[
 ];
 
 /// What is judged when all other cases have run.
-pub(super) const LAST: &[Case<Bench>] = &[
+pub(super) const LAST: &[Case] = &[
     Case {
         name: "discretion",
         proves: "No secret is in an error or a log line, and the log is not flooded.",
@@ -65,7 +65,7 @@ async fn drops(bench: &Bench) -> Verdict {
         let mut connection = bench.open().await?;
         if point > 0 {
             connection
-                .query(&one, usual().timeout, &usual())
+                .query(&statement(&one), &usual())
                 .await
                 .expect_to("a statement runs")?;
         }
@@ -82,11 +82,7 @@ async fn drops(bench: &Bench) -> Verdict {
                 .expect_to("the cursor closes")?;
         }
     }
-    let _ = bench
-        .open()
-        .await?
-        .begin_snapshot(usual().timeout, &usual())
-        .await;
+    let _ = bench.open().await?.begin_snapshot(PATIENCE, &usual()).await;
     bench
         .works(&mut *bench.open().await?, "after others were dropped")
         .await?;

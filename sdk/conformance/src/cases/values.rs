@@ -1,15 +1,15 @@
 //! Each type of the contract: a value that went in comes back as it is.
 
-use mindhost_sdk::{DataType, Value};
+use mindhost_plugin_api::{DataType, Value};
 use serde_json::{Value as Json, json};
 
 use crate::{
-    bench::{Bench, ROWS, read},
+    bench::{Bench, ROWS, dialect, read},
     case::{Case, Expect, Stop, Verdict, ensure, skipped_until},
     config::Expected,
 };
 
-pub(super) const CASES: &[Case<Bench>] = &[Case {
+pub(super) const CASES: &[Case] = &[Case {
     name: "values",
     proves: "A value of each type comes with its type and as it is, NULL, limits and rare ones included.",
     run: |bench| Box::pin(values(bench)),
@@ -69,7 +69,7 @@ fn known(dialect: &str) -> &'static [(&'static str, &'static str, &'static str)]
 }
 
 fn expected(bench: &Bench) -> Vec<Expected> {
-    let known = known(&bench.about.dialect)
+    let known = known(dialect(bench.manifest()))
         .iter()
         .map(|(expression, name, value)| Expected {
             sql: format!("SELECT {expression} AS value"),
@@ -103,7 +103,7 @@ async fn values(bench: &Bench) -> Verdict {
         ensure(
             same(&shown(value), &wanted),
             format!("{wanted} from `{}`", one.sql),
-            format!("{} ({})", shown(value), value.type_name()),
+            format!("{} ({})", shown(value), type_name(value)),
             "keep every digit and every byte, and count dates and times as the contract says",
         )?;
     }
@@ -113,18 +113,32 @@ async fn values(bench: &Bench) -> Verdict {
 /// The column has the type; where it is `any`, the value has.
 fn has_type(one: &Expected, column: DataType, value: &Value) -> Result<(), Stop> {
     let is_free = matches!(value, Value::Null | Value::Other(_));
-    let fits = column.name() == one.r#type
-        || column == DataType::Any && (is_free || value.type_name() == one.r#type);
+    let fits = name(column) == one.r#type
+        || column == DataType::Any && (is_free || type_name(value) == one.r#type);
     ensure(
         fits,
         format!("the type {} from `{}`", one.r#type, one.sql),
         format!(
             "a column of type {} with a value of type {}",
-            column.name(),
-            value.type_name()
+            name(column),
+            type_name(value)
         ),
         "map the engine's type to the one of the contract that holds it exactly",
     )
+}
+
+/// The name of a type in the contract: `timestamp-utc`.
+fn name(data_type: DataType) -> String {
+    json!(data_type).as_str().unwrap_or_default().to_owned()
+}
+
+/// The name of a value's type in the contract; `null` and `other` are no types of columns.
+fn type_name(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Other(_) => "other".to_owned(),
+        _ => value.data_type().map(name).unwrap_or_default(),
+    }
 }
 
 fn same(value: &Json, wanted: &Json) -> bool {
@@ -217,5 +231,12 @@ mod tests {
     fn a_number_is_the_same_however_it_is_written() {
         assert!(same(&json!(1), &json!(1.0)));
         assert!(!same(&json!("1"), &json!(1)));
+    }
+
+    #[test]
+    fn types_have_their_names_in_the_contract() {
+        assert_eq!(name(DataType::TimestampUtc), "timestamp-utc");
+        assert_eq!(type_name(&Value::Uint64(1)), "uint64");
+        assert_eq!(type_name(&Value::Null), "null");
     }
 }

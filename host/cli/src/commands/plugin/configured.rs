@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::Context;
 use mindhost_base::config::{Config, PluginSettings};
-use mindhost_conformance::subject::Data;
+use mindhost_conformance::config::target;
 use mindhost_core::{connection_data::Rules, secrets::Source};
 use mindhost_plugin_api::Target;
 use mindhost_plugins::record::Tape;
@@ -88,18 +88,6 @@ impl Configured {
             )
         }));
         told
-    }
-}
-
-/// A target of its own, so that no connection of another one serves it.
-pub(super) fn target(data: Data) -> Target {
-    Target {
-        id: uuid::Uuid::new_v4().to_string(),
-        workspace: "default".into(),
-        folder: "default".into(),
-        name: "this run".into(),
-        connection_data: Arc::new(data),
-        max_connections: 8,
     }
 }
 

@@ -11,11 +11,11 @@ use std::{
 use anyhow::Context;
 use clap::Args;
 use mindhost_base::config::Config;
-use mindhost_conformance::{self as kit, Entry, Report, subject::Plugin as _};
-use mindhost_plugin_api::{Manifest, PluginKind};
+use mindhost_conformance::{self as kit, Entry, Report, Sandbox as _};
+use mindhost_plugin_api::Manifest;
 use mindhost_runtime::package::Package;
 
-use super::{adapter::Adapter, configured::Configured, lines};
+use super::{configured::Configured, lines, sandbox::TestSandbox};
 use crate::commands::say::{aside, say, say_part};
 
 /// The exit code of a run that could prove nothing, as of arguments that cannot be understood.
@@ -53,7 +53,7 @@ pub(super) async fn run(test: Test) -> anyhow::Result<ExitCode> {
             return Ok(ExitCode::SUCCESS);
         }
         Ok(package) => {
-            let cases_there = listed(&package.manifest);
+            let cases_there = kit::cases_of(&package.manifest);
             let unknown = kit::unknown_in(&test.filter, &cases_there);
             if !unknown.is_empty() {
                 let names: Vec<_> = cases_there.iter().map(|(name, _)| *name).collect();
@@ -78,34 +78,15 @@ pub(super) async fn run(test: Test) -> anyhow::Result<ExitCode> {
 }
 
 fn list(manifest: &Manifest) {
-    for (name, proves) in std::iter::once(kit::ACCEPTED).chain(listed(manifest)) {
+    for (name, proves) in std::iter::once(kit::ACCEPTED).chain(kit::cases_of(manifest)) {
         say!("{name:<24} {proves}");
     }
 }
 
-/// The cases of this kind of plugin.
-fn listed(manifest: &Manifest) -> Vec<kit::Listed> {
-    match manifest.kind {
-        PluginKind::Connector if is_scanner(manifest) => kit::cases_of_scanner(),
-        PluginKind::Connector => kit::cases_of_connector(),
-        PluginKind::Model => kit::cases_of_model(),
-    }
-}
-
-/// Whether the host makes the SQL over what the plugin yields.
-fn is_scanner(manifest: &Manifest) -> bool {
-    manifest.world == "scanner-connector"
-}
-
 /// The report on a file that the host does not take.
 fn refused(test: &Test, reason: String, coloured: bool) -> Report {
-    let name = test
-        .file
-        .file_stem()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
-    let mut report = Report::new(&serde_json::json!({"name": name, "version": ""}));
+    let name = test.file.file_stem().unwrap_or_default().to_string_lossy();
+    let mut report = Report::new(&name, "");
     let entry = Entry::refused(reason);
     say_part!("{}", entry.text(coloured));
     report.add(entry);
@@ -114,32 +95,20 @@ fn refused(test: &Test, reason: String, coloured: bool) -> Report {
 
 async fn cases(test: &Test, coloured: bool) -> anyhow::Result<Report> {
     let configured = Configured::read(&test.file, test.config.as_deref()).await?;
-    let kind = configured.package.manifest.kind;
-    let is_scanner = is_scanner(&configured.package.manifest);
     let config = configured.config.clone();
     let tape = match &test.record {
         None => None,
         Some(file) => Some(configured.tape(file, false)?),
     };
-    let adapter = match Adapter::load(configured, tape.clone()).await? {
-        Ok(adapter) => Arc::new(adapter),
+    let sandbox = match TestSandbox::load(configured, tape.clone()).await? {
+        Ok(sandbox) => Arc::new(sandbox),
         Err(refusal) => return Ok(refused(test, refusal.to_string(), coloured)),
     };
-    let hears = Arc::clone(&adapter);
+    let hears = Arc::clone(&sandbox);
     lines::listen(move |line| hears.hear(line))?;
     let seen = |entry: &Entry| say_part!("{}", entry.text(coloured));
-    let report = match kind {
-        PluginKind::Connector if is_scanner => {
-            kit::run_scanner(Arc::clone(&adapter) as _, config, &test.filter, seen).await
-        }
-        PluginKind::Connector => {
-            kit::run_connector(Arc::clone(&adapter) as _, config, &test.filter, seen).await
-        }
-        PluginKind::Model => {
-            kit::run_model(Arc::clone(&adapter) as _, config, &test.filter, seen).await
-        }
-    };
-    adapter.settle().await;
+    let report = kit::run(Arc::clone(&sandbox) as _, config, &test.filter, seen).await;
+    sandbox.settle().await;
     if let Some(tape) = tape {
         tape.finish()?;
     }

@@ -2,22 +2,24 @@
 
 use std::time::{Duration, Instant};
 
-use mindhost_sdk::{
-    ErrorKind, Value,
-    scanner::{Filter, Pushdown},
+use mindhost_base::Error;
+use mindhost_plugin_api::{
+    Value,
+    scanner::{Filter, Pushdown, Scan},
 };
 
 use super::{
     CLAIM, LOOK, MOST, Reader, Row, Sample, Turns, each_passes, expected, holds, shown, small,
-    small_cells, spread, support, tables, within,
+    small_cells, spread, support, tables, whole, within,
 };
 use crate::{
-    bench::{Bench, ROWS, usual},
-    case::{Case, Expect, Stop, Verdict, advice, ensure, failed, passed, shown as time, skipped},
-    subject::{Cause, Failure, Limits, Scan},
+    bench::{Bench, Bounds, PATIENCE, ROWS, new_id, usual},
+    case::{Case, Expect, Stop, Verdict, ensure, passed, shown as time, skipped, unexpected},
+    cause::{Cause, kind},
+    sandbox::Limits,
 };
 
-pub(in crate::cases) const CASES: &[Case<Bench>] = &[
+pub(in crate::cases) const CASES: &[Case] = &[
     Case {
         name: "projection",
         proves: "Columns come in the order in which they are asked for, each with its own values.",
@@ -300,8 +302,9 @@ async fn two_scans(bench: &Bench) -> Verdict {
         }
         let at_a_time = u32::try_from(whole.rows.len() / 8).unwrap_or(1).max(1);
         let mut came: [(Vec<Row>, bool); 2] = Default::default();
+        let columns = [&plain.columns, &turned.columns];
         while came.iter().any(|(rows, over)| !over && rows.len() <= MOST) {
-            for (id, (rows, over)) in ids.iter().zip(&mut came) {
+            for ((id, columns), (rows, over)) in ids.iter().zip(columns).zip(&mut came) {
                 if *over {
                     continue;
                 }
@@ -310,7 +313,7 @@ async fn two_scans(bench: &Bench) -> Verdict {
                     .await
                     .expect_to(what)?
                 {
-                    Some(batch) => rows.extend(batch.values),
+                    Some(batch) => rows.extend(batch.into_values(columns)),
                     None => *over = true,
                 }
             }
@@ -347,13 +350,17 @@ async fn batches(bench: &Bench) -> Verdict {
             within(&what, &read.rows, least, &whole.rows, NEXT)?;
         }
         let what = format!("{}, in few bytes at a time", shown(&scan));
+        let scan = Scan {
+            id: new_id(),
+            ..scan
+        };
         let id = narrow.scan(&scan, &usual()).await.expect_to(&what)?;
         let mut came = Vec::new();
         while let Some(batch) = narrow.next(id, u32::MAX, &usual()).await.expect_to(&what)? {
-            if batch.values.len() > 1 {
-                largest = largest.max(batch.bytes);
+            if batch.rows() > 1 {
+                largest = largest.max(batch.bytes());
             }
-            came.extend(batch.values);
+            came.extend(batch.into_values(&scan.columns));
         }
         narrow.close(id, &usual()).await.expect_to(&what)?;
         within(&what, &came, &whole.rows, &whole.rows, NEXT)?;
@@ -394,7 +401,7 @@ async fn large_cell(bench: &Bench) -> Verdict {
                 "{} with a cell of {largest} bytes, and one less as max-cell-bytes",
                 shown(&scan)
             ),
-            &[ErrorKind::TooLarge],
+            &[kind::TOO_LARGE],
         )?;
         return passed();
     }
@@ -416,7 +423,7 @@ async fn closed(bench: &Bench) -> Verdict {
         source.next(id, 1, &usual()).await.expect_to(&what)?;
         source.close(id, &usual()).await.expect_to(&what)?;
         match source.columns(&whole.table, &usual()).await {
-            Err(failure) if failure.cause == Cause::Gone => {
+            Err(error) if Cause::of(&error) == Cause::Gone => {
                 return Ok("`close` said that the source cannot be used again".to_owned());
             }
             columns => columns.expect_to("the source can be used again, as `close` said")?,
@@ -439,21 +446,16 @@ async fn cancel(bench: &Bench) -> Verdict {
         let mut source = bench.source(Limits::USUAL).await?;
         let columns = source.columns(&table, &usual()).await;
         let columns = columns.expect_to(format!("the columns of `{}` are told", table.name))?;
-        let scan = Scan {
-            table,
-            columns,
-            filters: Vec::new(),
-            limit: None,
-        };
-        let call = usual();
+        let scan = whole(table, columns);
+        let bounds = Bounds::of(PATIENCE);
         let read = async {
-            let id = source.scan(&scan, &call).await?;
-            while source.next(id, 1, &call).await?.is_some() {}
-            Ok::<(), Failure>(())
+            let id = source.scan(&scan, &bounds.call()).await?;
+            while source.next(id, 1, &bounds.call()).await?.is_some() {}
+            Ok::<(), Error>(())
         };
         let stop = async {
             tokio::time::sleep(Duration::from_millis(300)).await;
-            call.cancel.cancel();
+            bounds.cancel.cancel();
             Instant::now()
         };
         let read = async { (read.await, Instant::now()) };
@@ -471,21 +473,8 @@ async fn cancel(bench: &Bench) -> Verdict {
         )?;
         match answer {
             Ok(()) => {}
-            Err(failure)
-                if matches!(
-                    failure.cause,
-                    Cause::Cancelled | Cause::Reported(ErrorKind::Cancelled)
-                ) =>
-            {
-                ended += 1;
-            }
-            Err(failure) => {
-                return Err(failed(
-                    "an end because of the cancellation",
-                    &failure,
-                    advice(&failure),
-                ));
-            }
+            Err(error) if Cause::of(&error).is_cancellation() => ended += 1,
+            Err(error) => return Err(unexpected("an end because of the cancellation", &error)),
         }
     }
     match ended {

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use mindhost_sdk::{
+use mindhost_plugin_api::{
     DataType, Value,
     scanner::{Filter, FilterOp},
 };
@@ -29,7 +29,11 @@ pub(super) fn passes(cell: &Value, filter: &Filter) -> Option<bool> {
             let orders: Option<Vec<_>> = filter.values.iter().map(|one| order(cell, one)).collect();
             Some(orders?.contains(&Ordering::Equal))
         }
-        FilterOp::Like => matches!(cell, Value::Text(_)).then(|| filter.matches(cell)),
+        FilterOp::Like => match (cell, filter.values.first()) {
+            (Value::Text(text), Some(Value::Text(pattern))) => Some(is_like(text, pattern)),
+            (Value::Text(_), _) => Some(false),
+            _ => None,
+        },
     }
 }
 
@@ -51,6 +55,56 @@ fn order(one: &Value, other: &Value) -> Option<Ordering> {
     }
 }
 
+/// A mark of a pattern.
+enum Mark {
+    /// `%`: any text.
+    Any,
+    /// `_`: one character.
+    One,
+    /// This character; behind `\`, whatever it is.
+    Plain(char),
+}
+
+/// Whether a text fits a pattern. Takes time in the product of both lengths at most: one `%` is tried at a time.
+fn is_like(text: &str, pattern: &str) -> bool {
+    let text: Vec<char> = text.chars().collect();
+    let mut chars = pattern.chars();
+    let marks: Vec<Mark> = std::iter::from_fn(|| {
+        Some(match chars.next()? {
+            '%' => Mark::Any,
+            '_' => Mark::One,
+            '\\' => Mark::Plain(chars.next().unwrap_or('\\')),
+            plain => Mark::Plain(plain),
+        })
+    })
+    .collect();
+    let (mut at, mut mark) = (0, 0);
+    // Where to go on when a character does not fit: behind the last `%`, one character later.
+    let mut again = None;
+    while let Some(here) = text.get(at) {
+        let fits = match marks.get(mark) {
+            Some(Mark::Any) => {
+                mark += 1;
+                again = Some((at, mark));
+                continue;
+            }
+            Some(Mark::One) => true,
+            Some(Mark::Plain(wanted)) => wanted == here,
+            None => false,
+        };
+        (at, mark) = match (fits, &mut again) {
+            (true, _) => (at + 1, mark + 1),
+            (false, None) => return false,
+            (false, Some((from, behind))) => {
+                *from += 1;
+                (*from, *behind)
+            }
+        };
+    }
+    let mut rest = marks.iter().skip(mark);
+    rest.all(|mark| matches!(mark, Mark::Any))
+}
+
 /// A decimal as a whole number: its digits, and 12 behind the point.
 fn signed(text: &str) -> Option<i128> {
     const SCALE: usize = 12;
@@ -69,7 +123,11 @@ fn signed(text: &str) -> Option<i128> {
 
 /// Filters on one column of every kind that the host may ask for, over values that are there and some that are not.
 pub(super) fn filters(name: &str, data_type: DataType, cells: &[&Value]) -> Vec<Filter> {
-    let filter = |op, values: &[Value]| Filter::new(name, op, values.to_vec());
+    let filter = |op, values: &[Value]| Filter {
+        column: name.to_owned(),
+        op,
+        values: values.to_vec(),
+    };
     let mut made = vec![
         filter(FilterOp::IsNull, &[]),
         filter(FilterOp::IsNotNull, &[]),
@@ -137,19 +195,11 @@ fn values(data_type: DataType, cells: &[&Value]) -> Vec<Value> {
 
 /// Whether the host may put such a value into a filter on such a column.
 fn is_of(data_type: DataType, value: &Value) -> bool {
-    matches!(
-        (data_type, value),
-        (DataType::Boolean, Value::Boolean(_))
-            | (DataType::Int64, Value::Int64(_))
-            | (DataType::Uint64, Value::Uint64(_))
-            | (DataType::Float64, Value::Float64(_))
-            | (DataType::Decimal, Value::Decimal(_))
-            | (DataType::Text, Value::Text(_))
-            | (DataType::Date, Value::Date(_))
-            | (DataType::Time, Value::Time(_))
-            | (DataType::Timestamp, Value::Timestamp(_))
-            | (DataType::TimestampUtc, Value::TimestampUtc(_))
-    ) && !matches!(value, Value::Float64(number) if number.is_nan())
+    match value {
+        Value::Bytes(_) | Value::Json(_) => false,
+        Value::Float64(number) if number.is_nan() => false,
+        _ => value.data_type() == Some(data_type),
+    }
 }
 
 /// Patterns that fit a text, and some that all but fit it.
@@ -222,7 +272,32 @@ mod tests {
                 assert!(passes(cell, filter).is_some(), "{filter:?} {cell:?}");
             }
         }
-        let list = Filter::new("c", FilterOp::InList, cells[..2].to_vec());
+        let list = Filter {
+            column: "c".into(),
+            op: FilterOp::InList,
+            values: cells[..2].to_vec(),
+        };
         assert_eq!(passes(&cells[1], &list), Some(true));
+    }
+
+    #[test]
+    fn patterns_fit_whole_texts() {
+        for (text, pattern, expected) in [
+            ("shop", "sh%", true),
+            ("shop", "%op", true),
+            ("shop", "s__p", true),
+            ("shop", "s_p", false),
+            ("", "%", true),
+            ("", "_", false),
+            ("shop", "", false),
+            ("50%", r"50\%", true),
+            ("505", r"50\%", false),
+            ("aab", "%ab", true),
+            ("mississippi", "%iss%pi", true),
+            ("mississippi", "%iss%pa", false),
+            ("größe", "gr__e", true),
+        ] {
+            assert_eq!(is_like(text, pattern), expected, "{text} LIKE {pattern}");
+        }
     }
 }

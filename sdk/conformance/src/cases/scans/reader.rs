@@ -2,11 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use mindhost_plugin_api::scanner::{Scan, Source};
+
 use super::{MOST, Row, shown};
 use crate::{
-    bench::{Bench, usual},
+    bench::{Bench, new_id, usual},
     case::{Expect, Stop},
-    subject::{Limits, Scan, Source},
+    sandbox::Limits,
 };
 
 /// A source that is opened anew after each scan that was closed before its end: such a scan may say that its source
@@ -51,15 +53,20 @@ impl<'a> Reader<'a> {
     ) -> Result<Read, Stop> {
         let start = Instant::now();
         let what = format!("{} can be read", shown(scan));
+        // It may be read several times, and each is an execution.
+        let scan = Scan {
+            id: new_id(),
+            ..scan.clone()
+        };
         let source = self.source().await?;
-        let id = source.scan(scan, &usual()).await.expect_to(&what)?;
+        let id = source.scan(&scan, &usual()).await.expect_to(&what)?;
         let mut read = Read {
             rows: Vec::new(),
             ended: false,
         };
         while read.rows.len() <= most && (read.rows.is_empty() || start.elapsed() < time) {
             match source.next(id, max_rows, &usual()).await.expect_to(&what)? {
-                Some(batch) => read.rows.extend(batch.values),
+                Some(batch) => read.rows.extend(batch.into_values(&scan.columns)),
                 None => {
                     read.ended = true;
                     break;

@@ -1,0 +1,138 @@
+//! The plugin under test of the conformance kit, in the host's own sandbox.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use mindhost_base::{
+    Error, Result,
+    config::PluginSettings,
+    error::{Blame, Code},
+};
+use mindhost_conformance::{Limits, Loaded, Noticed, Sandbox};
+use mindhost_plugin_api::{MASK, Manifest};
+use mindhost_plugins::record::{Tape, recorded};
+use mindhost_runtime::{
+    package::Refusal,
+    standalone::{self, Alone, Cache},
+};
+use tempfile::TempDir;
+
+use super::{configured::Configured, lines::Line};
+
+/// How long a cancelled call may go on before the host ends it. Longer than the kit waits for an end, so that it can
+/// tell who ended a call.
+const CANCEL_GRACE: Duration = Duration::from_secs(4);
+
+/// One plugin, loaded once for each set of limits that the kit asks for.
+pub(super) struct TestSandbox {
+    configured: Configured,
+    /// Compiled code, for this run alone: a plugin must describe itself at least once.
+    compiled: TempDir,
+    key: [u8; 32],
+    loaded: tokio::sync::Mutex<HashMap<Limits, Arc<Alone>>>,
+    /// Where the calls under the usual limits are noted.
+    tape: Option<Arc<Tape>>,
+    noticed: Mutex<Noticed>,
+}
+
+impl TestSandbox {
+    /// Loads the plugin with the usual limits. Inside of the result: why the host refuses it.
+    pub async fn load(
+        configured: Configured,
+        tape: Option<Arc<Tape>>,
+    ) -> anyhow::Result<std::result::Result<Self, Refusal>> {
+        let mut key = [0; 32];
+        getrandom::fill(&mut key).map_err(|error| anyhow::anyhow!("no randomness: {error}"))?;
+        let sandbox = Self {
+            configured,
+            compiled: TempDir::new()?,
+            key,
+            loaded: tokio::sync::Mutex::default(),
+            tape,
+            noticed: Mutex::default(),
+        };
+        Ok(sandbox.under(Limits::USUAL).await.map(|_| sandbox))
+    }
+
+    /// The plugin under some limits.
+    async fn under(&self, limits: Limits) -> std::result::Result<Arc<Alone>, Refusal> {
+        let mut loaded = self.loaded.lock().await;
+        if let Some(alone) = loaded.get(&limits) {
+            return Ok(Arc::clone(alone));
+        }
+        let settings = PluginSettings {
+            batch_bytes: limits.batch_bytes,
+            max_cell_bytes: limits.cell_bytes,
+            max_memory_bytes: limits.memory_bytes,
+            cancel_grace: CANCEL_GRACE,
+            ..self.configured.settings.clone()
+        };
+        let cache: Cache = (self.compiled.path().to_owned(), self.key);
+        let package = self.configured.package.clone();
+        let roots = self.configured.roots.clone();
+        let mut alone = Alone::load(package, settings, roots, Some(cache)).await?;
+        if let Some(tape) = self.tape.as_ref().filter(|_| limits == Limits::USUAL) {
+            alone.loaded = recorded(&alone.loaded, tape);
+        }
+        let alone = Arc::new(alone);
+        loaded.insert(limits, Arc::clone(&alone));
+        Ok(alone)
+    }
+
+    /// Keeps what the host logs of the plugin.
+    pub fn hear(&self, line: Line) {
+        let mut noticed = self.notes();
+        match line {
+            Line::Said(level, text) => {
+                let level = level.as_str().to_lowercase();
+                noticed.lines.push(format!("{level} {text}"));
+                if text.contains(MASK) {
+                    noticed.leaks.push(text);
+                }
+            }
+            Line::Refused(why) => noticed.refusals.push(why),
+            Line::Dropped(count) => noticed.dropped_lines += count,
+            Line::Failed(detail) => noticed.lines.push(detail),
+        }
+    }
+
+    fn notes(&self) -> MutexGuard<'_, Noticed> {
+        self.noticed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl Sandbox for TestSandbox {
+    fn manifest(&self) -> &Manifest {
+        &self.configured.package.manifest
+    }
+
+    async fn load(&self, limits: Limits) -> Result<Loaded> {
+        let alone = self.under(limits).await.map_err(|refusal| {
+            Error::new(Code::PluginRefused, refusal.to_string()).blamed(Blame::Plugin)
+        })?;
+        Ok(match (&alone.loaded, &alone.scanner) {
+            (standalone::Loaded::Model(model), _) => Loaded::Model(Arc::clone(model)),
+            (standalone::Loaded::Connector(connector), None) => {
+                Loaded::Connector(Arc::clone(connector))
+            }
+            (standalone::Loaded::Connector(connector), Some(scanner)) => {
+                Loaded::Scanner(Arc::clone(scanner), Arc::clone(connector))
+            }
+        })
+    }
+
+    fn noticed(&self) -> Noticed {
+        std::mem::take(&mut *self.notes())
+    }
+
+    async fn settle(&self) {
+        for alone in self.loaded.lock().await.values() {
+            alone.drain().await;
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Connections, sources and completions of a case: each error is searched for masked secrets, and what is dropped is
+//! closed for good, so that no other case gets it.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use futures_util::future::BoxFuture;
+use mindhost_base::Result;
+use mindhost_plugin_api::{
+    Batch, Call, Column, ColumnStatistics, Completion, Connection, MASK, ModelEvent, ServerInfo,
+    Statement, StatisticsOptions, TableInfo, TableRef,
+    scanner::{Filter, Pushdown, Scan, ScanId, Source},
+};
+use tokio_util::task::TaskTracker;
+
+/// The messages of errors in which the host masked something.
+#[derive(Clone, Default)]
+pub(crate) struct Masked(Arc<Mutex<Vec<String>>>);
+
+impl Masked {
+    /// Looks at what a call gave, and hands it on.
+    pub fn check<T>(&self, result: Result<T>) -> Result<T> {
+        result.inspect_err(|error| {
+            if error.message().contains(MASK) {
+                let mut messages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+                messages.push(error.message().to_owned());
+            }
+        })
+    }
+
+    /// The messages since the last call.
+    pub fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Closes the pool of a target once what was opened for it is dropped.
+pub(crate) struct Farewell {
+    forget: Option<BoxFuture<'static, ()>>,
+    tasks: TaskTracker,
+}
+
+impl Farewell {
+    /// Runs `forget` as one of the tasks.
+    pub fn new(tasks: &TaskTracker, forget: impl Future<Output = ()> + Send + 'static) -> Self {
+        Self {
+            forget: Some(Box::pin(forget)),
+            tasks: tasks.clone(),
+        }
+    }
+}
+
+impl Drop for Farewell {
+    fn drop(&mut self) {
+        if let Some(forget) = self.forget.take() {
+            self.tasks.spawn(forget);
+        }
+    }
+}
+
+/// Hands every call on to `inner`. The order of the fields counts: `inner` is dropped first and goes back to its pool,
+/// which the farewell then closes.
+pub(crate) struct Watched<T: ?Sized> {
+    inner: Box<T>,
+    masked: Masked,
+    _farewell: Option<Farewell>,
+}
+
+impl<T: ?Sized> Watched<T> {
+    /// Over what was opened. Completions have no farewell: models keep no pool.
+    pub fn new(inner: Box<T>, masked: &Masked, farewell: Option<Farewell>) -> Box<Self> {
+        Box::new(Self {
+            inner,
+            masked: masked.clone(),
+            _farewell: farewell,
+        })
+    }
+}
+
+#[async_trait]
+impl Connection for Watched<dyn Connection> {
+    fn digest(&self) -> &str {
+        self.inner.digest()
+    }
+
+    async fn check(&mut self, call: &Call) -> Result<ServerInfo> {
+        self.masked.check(self.inner.check(call).await)
+    }
+
+    async fn tables(&mut self, call: &Call) -> Result<Vec<TableRef>> {
+        self.masked.check(self.inner.tables(call).await)
+    }
+
+    async fn describe_tables(
+        &mut self,
+        tables: &[TableRef],
+        call: &Call,
+    ) -> Result<Vec<TableInfo>> {
+        let described = self.inner.describe_tables(tables, call).await;
+        self.masked.check(described)
+    }
+
+    async fn statistics(
+        &mut self,
+        table: &TableRef,
+        options: &StatisticsOptions,
+        call: &Call,
+    ) -> Result<Option<Vec<ColumnStatistics>>> {
+        let found = self.inner.statistics(table, options, call).await;
+        self.masked.check(found)
+    }
+
+    async fn begin_snapshot(&mut self, timeout: Duration, call: &Call) -> Result<bool> {
+        let begun = self.inner.begin_snapshot(timeout, call).await;
+        self.masked.check(begun)
+    }
+
+    async fn end_snapshot(&mut self, call: &Call) -> Result<()> {
+        self.masked.check(self.inner.end_snapshot(call).await)
+    }
+
+    async fn query(&mut self, statement: &Statement, call: &Call) -> Result<Arc<[Column]>> {
+        self.masked.check(self.inner.query(statement, call).await)
+    }
+
+    async fn next(&mut self, max_rows: u32, call: &Call) -> Result<Option<Batch>> {
+        self.masked.check(self.inner.next(max_rows, call).await)
+    }
+
+    async fn close(&mut self, call: &Call) -> Result<()> {
+        self.masked.check(self.inner.close(call).await)
+    }
+}
+
+#[async_trait]
+impl Source for Watched<dyn Source> {
+    fn digest(&self) -> &str {
+        self.inner.digest()
+    }
+
+    async fn check(&mut self, call: &Call) -> Result<ServerInfo> {
+        self.masked.check(self.inner.check(call).await)
+    }
+
+    async fn tables(&mut self, call: &Call) -> Result<Vec<TableRef>> {
+        self.masked.check(self.inner.tables(call).await)
+    }
+
+    async fn describe_tables(
+        &mut self,
+        tables: &[TableRef],
+        call: &Call,
+    ) -> Result<Vec<TableInfo>> {
+        let described = self.inner.describe_tables(tables, call).await;
+        self.masked.check(described)
+    }
+
+    async fn columns(&mut self, table: &TableRef, call: &Call) -> Result<Arc<[Column]>> {
+        self.masked.check(self.inner.columns(table, call).await)
+    }
+
+    async fn filter_support(
+        &mut self,
+        table: &TableRef,
+        filters: &[Filter],
+        call: &Call,
+    ) -> Result<Vec<Pushdown>> {
+        let support = self.inner.filter_support(table, filters, call).await;
+        self.masked.check(support)
+    }
+
+    async fn scan(&mut self, scan: &Scan, call: &Call) -> Result<ScanId> {
+        self.masked.check(self.inner.scan(scan, call).await)
+    }
+
+    async fn next(&mut self, scan: ScanId, max_rows: u32, call: &Call) -> Result<Option<Batch>> {
+        self.masked
+            .check(self.inner.next(scan, max_rows, call).await)
+    }
+
+    async fn close(&mut self, scan: ScanId, call: &Call) -> Result<()> {
+        self.masked.check(self.inner.close(scan, call).await)
+    }
+}
+
+#[async_trait]
+impl Completion for Watched<dyn Completion> {
+    async fn next(&mut self, call: &Call) -> Result<Option<Vec<ModelEvent>>> {
+        self.masked.check(self.inner.next(call).await)
+    }
+}
