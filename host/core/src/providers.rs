@@ -22,7 +22,7 @@ use mindhost_base::{
 };
 use mindhost_plugin_api::{Model, Target};
 use mindhost_plugins::registry::Registry;
-use mindhost_store::{AnyRow, ResourceKind, ReadCache, Row, Store, new_id, now, timestamp};
+use mindhost_store::{AnyRow, ReadCache, ResourceKind, Row, Store, new_id, now, timestamp};
 
 /// The provider that every workspace has from the start, and the plugin that serves it.
 pub const BUILTIN: (&str, &str) = ("offline", "model-offline");

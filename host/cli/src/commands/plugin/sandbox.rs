@@ -17,7 +17,7 @@ use mindhost_plugin_api::{MASK, Manifest};
 use mindhost_plugins::record::{Tape, recorded};
 use mindhost_runtime::{
     package::Refusal,
-    standalone::{self, Alone, Cache},
+    standalone::{self, StandalonePlugin, Cache},
 };
 use tempfile::TempDir;
 
@@ -33,7 +33,7 @@ pub(super) struct TestSandbox {
     /// Compiled code, for this run alone: a plugin must describe itself at least once.
     compiled: TempDir,
     key: [u8; 32],
-    loaded: tokio::sync::Mutex<HashMap<Limits, Arc<Alone>>>,
+    loaded: tokio::sync::Mutex<HashMap<Limits, Arc<StandalonePlugin>>>,
     /// Where the calls under the usual limits are noted.
     tape: Option<Arc<Tape>>,
     noticed: Mutex<Noticed>,
@@ -59,7 +59,7 @@ impl TestSandbox {
     }
 
     /// The plugin under some limits.
-    async fn under(&self, limits: Limits) -> std::result::Result<Arc<Alone>, Refusal> {
+    async fn under(&self, limits: Limits) -> std::result::Result<Arc<StandalonePlugin>, Refusal> {
         let mut loaded = self.loaded.lock().await;
         if let Some(alone) = loaded.get(&limits) {
             return Ok(Arc::clone(alone));
@@ -74,7 +74,7 @@ impl TestSandbox {
         let cache: Cache = (self.compiled.path().to_owned(), self.key);
         let package = self.configured.package.clone();
         let roots = self.configured.roots.clone();
-        let mut alone = Alone::load(package, settings, roots, Some(cache)).await?;
+        let mut alone = StandalonePlugin::load(package, settings, roots, Some(cache)).await?;
         if let Some(tape) = self.tape.as_ref().filter(|_| limits == Limits::USUAL) {
             alone.loaded = recorded(&alone.loaded, tape);
         }
