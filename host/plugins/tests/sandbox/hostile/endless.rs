@@ -60,7 +60,7 @@ pub const ROWS: &[Behaviour] = &[
         name: "poll-many",
         does: "polls a list of a hundred thousand pollables",
         mode: "poll-many",
-        ends: fault("cannot be taken over"),
+        ends: fault("returned an invalid value"),
         by: "the trap ends one call and one instance",
         ..PLAIN
     },

@@ -203,7 +203,7 @@ pub const ROWS: &[Behaviour] = &[
         mode: "http-many",
         more: |servers| servers.listens(),
         is_brief: true,
-        ends: fault("cannot be taken over"),
+        ends: fault("returned an invalid value"),
         by: "at most 8 exchanges under way; those that wait are handles, of which there are at most 1,024",
         ..PLAIN
     },
