@@ -17,7 +17,7 @@ use mindhost_plugin_api::{MASK, Manifest};
 use mindhost_plugins::record::{Tape, recorded};
 use mindhost_runtime::{
     package::Refusal,
-    standalone::{self, StandalonePlugin, Cache},
+    standalone::{self, Cache, StandalonePlugin},
 };
 use tempfile::TempDir;
 
