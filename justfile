@@ -5,6 +5,9 @@ set shell := ["bash", "-euo", "pipefail", "-c"]
 target := absolute_path(env("CARGO_TARGET_DIR", "target"))
 plugins := "connector-sqlite connector-postgres connector-csv model-openai model-offline"
 
+# Those that the demo needs: a new user waits for them.
+demo_plugins := "connector-sqlite model-offline"
+
 # Components that only tests load.
 guests := `for guest in tests/guests/*/Cargo.toml; do [ ! -e "$guest" ] || printf 'guest-%s ' "$(basename "$(dirname "$guest")")"; done`
 
@@ -23,7 +26,7 @@ _default:
 
 # Build the demo database and the server, show the whole job with curl, leave the server running. `--once` exits.
 [positional-arguments]
-demo *options: _setup-build _server _plugins
+demo *options: _setup-build _server (_components "debug" "plugins" "plugins" demo_plugins)
     @"{{ target }}/debug/mindhost" demo --dir "{{ target }}/demo" --plugins-dir "{{ target }}/plugins" "$@"
 
 # Run all tests, against real databases.
@@ -85,7 +88,7 @@ setup: _setup-build _setup-tests
 
 # The server alone: a new user waits for this, so nothing is built that only tests need.
 _server:
-    @echo "building the server and its plugins; the first time takes 10 to 20 minutes on two cores"
+    @echo "building the server and the plugins of the demo; the first time takes 15 to 20 minutes on two cores"
     cargo build -p mindhost
 
 # One feature set for tests, demo and plugins' packing, so that nothing is built twice.
