@@ -36,7 +36,7 @@ use mindhost_core::{
     auth::{
         Auth, Caller,
         failed_logins::FailedLogins,
-        limits::{Limits, Place},
+        limits::{Limits, Permit},
     },
     usage::Usage,
 };
@@ -83,7 +83,7 @@ pub(super) async fn admit(State(gate): State<Gate>, mut request: Request, next: 
         Ok(caller) => caller,
         Err(error) => return ApiError(error).into_response(),
     };
-    let place = match gate.limits.enter(&caller.key_id) {
+    let place = match gate.limits.acquire(&caller.key_id) {
         Ok(place) => place,
         Err(error) => return ApiError(error).into_response(),
     };
@@ -108,7 +108,7 @@ async fn answer(
     request: Request,
     next: Next,
     noted: Option<Noted>,
-    place: Place,
+    place: Permit,
 ) -> Response {
     let served = Served::default();
     let mut response = served.during(gate.answer(&caller, request, next)).await;
@@ -155,7 +155,7 @@ impl Gate {
             && !self.auth.has_accepted(key)
             && let Err(refused) = self.failed_logins.check(address)
         {
-            let Some(_late) = self.failed_logins.late().await else {
+            let Some(_permit) = self.failed_logins.lookup_permit().await else {
                 return Err(refused);
             };
             return match self.auth.authenticate(key).await {

@@ -148,9 +148,9 @@ impl Noted {
                     workspace: other.into(),
                     ..note.clone()
                 };
-                self.audit.note_now(there).await;
+                self.audit.note_and_wait(there).await;
             }
-            self.audit.note_now(note).await;
+            self.audit.note_and_wait(note).await;
         }
     }
 
@@ -171,7 +171,7 @@ impl Noted {
 impl Drop for Noted {
     fn drop(&mut self) {
         if let Some(note) = self.whole() {
-            self.audit.note_in_passing(note);
+            self.audit.try_note(note);
         }
     }
 }
