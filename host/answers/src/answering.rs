@@ -1,26 +1,26 @@
 //! Answers: a Mind is asked in words or in SQL.
 //!
-//! [`Answering::start`] checks everything that a caller can get wrong, then makes the answer in a task of its
-//! own, which writes to an [`events::EventLog`]. Whoever waits for it only reads that log. The task ends when
-//! the answer ends, when its log's token is cancelled (by a reader that leaves, by the caller, at shutdown), or
-//! at a bound; in each case the response is stored with how it ended.
+//! [`Answering::start`] checks the request, then makes the answer in its own task, which writes to an
+//! [`events::EventLog`]. Clients only read that log. The task ends when the answer is complete, when the token of its
+//! log is cancelled (by a reader that disconnects, by the caller, at shutdown), or at a limit. In each case the
+//! response is stored with its status.
 
-mod ended;
 pub mod events;
 pub mod items;
-mod keep;
 mod links;
+mod persist;
 mod prepare;
 mod prompt;
 mod provenance;
 pub mod record;
 mod recovery;
-mod replay;
 mod retention;
+mod revoked_keys;
 mod run;
 mod running;
-mod spent;
 mod store;
+mod stored_events;
+mod token_count;
 mod tools;
 mod turns;
 
@@ -35,10 +35,10 @@ use uuid::Uuid;
 
 use self::{
     events::{Event, EventLog, EventReader},
-    keep::Together,
+    persist::GroupCommit,
     record::{ResponseRecord, ResponseStatus, Settings},
     run::{Task, Work},
-    running::{Running, Underway},
+    running::{RunningAnswer, RunningAnswers},
 };
 use crate::{
     conversations::{Conversations, Message},
@@ -54,45 +54,45 @@ use mindhost_core::{auth::Caller, minds::Minds, providers::Providers};
 use mindhost_plugins::{registry::Registry, served::Served};
 use mindhost_store::{Backend, Store};
 
-/// Rows that a `sql_query` gives at once, by default and at most.
+/// Rows that a `sql_query` returns inline, by default and at most.
 pub const MAX_INLINE_ROWS: u64 = 10_000;
 
-/// How long another host may take to stop an answer.
-const STOPPED_WITHIN: Duration = Duration::from_secs(10);
-/// How often it is looked whether it has.
-const STOPPED_LOOK: Duration = Duration::from_millis(200);
+/// How long another host may take to stop an answer before `cancel` fails.
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
+/// How often `cancel` checks whether the other host stopped the answer.
+const STOP_POLL: Duration = Duration::from_millis(200);
 
-/// What a caller asks.
+/// A request for an answer.
 #[derive(Debug)]
 pub struct Ask {
     /// Name of the Mind.
     pub model: String,
-    /// What is said, the question last; empty to have the conversation's last question answered again.
+    /// The messages, the question last; empty to answer the last question of the conversation again.
     pub input: Vec<Input>,
-    /// The conversation to go on with.
+    /// The conversation to continue.
     pub conversation: Option<Uuid>,
-    /// The response whose conversation to go on with.
+    /// The response whose conversation to continue.
     pub previous_response_id: Option<Uuid>,
     /// SQL instead of words.
     pub query: Option<SqlQuery>,
     /// Added to the Mind's instructions.
     pub instructions: Option<String>,
-    /// The caller's own notes.
+    /// Metadata of the caller.
     pub metadata: Map<String, Value>,
-    /// Bound on the answer, in tokens.
+    /// Limit for the answer, in tokens.
     pub max_output_tokens: Option<u32>,
-    /// What else the caller sets.
+    /// Other settings of the request.
     pub settings: Settings,
-    /// Whether anything of the answer is kept.
+    /// Whether the response is stored.
     pub store: bool,
-    /// Whether the answer goes on without its caller.
+    /// Whether the answer continues after its client disconnects.
     pub background: bool,
     /// Whether the caller wants to see the steps.
     pub shows_steps: bool,
 }
 
 impl Default for Ask {
-    /// Nothing yet, to be stored.
+    /// An empty request whose response is stored.
     fn default() -> Self {
         Self {
             model: String::new(),
@@ -111,12 +111,12 @@ impl Default for Ask {
     }
 }
 
-/// A part of what is said.
+/// One message of the input.
 #[derive(Clone, Debug)]
 pub enum Input {
     /// A new message.
     Message(Message),
-    /// A message of before, and the path of the field that names it.
+    /// An earlier message, and the path of the field that names it.
     Reference(Uuid, String),
 }
 
@@ -125,14 +125,14 @@ pub enum Input {
 pub struct SqlQuery {
     /// The statement.
     pub sql: String,
-    /// Rows to give at once.
+    /// Rows to return inline.
     pub max_inline_rows: u64,
-    /// The parameter that it came in, for messages about what is wrong with it.
+    /// The parameter that held the statement, for error messages.
     pub param: &'static str,
 }
 
 impl SqlQuery {
-    /// A failure that the statement itself is to blame for, with the parameter that it came in.
+    /// Adds the parameter of the statement to an error that the statement caused.
     fn to_blame(&self, error: Error) -> Error {
         match error.kind() {
             Kind::Invalid => error.param(self.param),
@@ -141,9 +141,9 @@ impl SqlQuery {
     }
 }
 
-/// The parts that answers are made from.
-pub struct Parts {
-    /// Where responses are kept.
+/// What answers are made with.
+pub struct Services {
+    /// Holds the responses.
     pub store: Store,
     /// Conversations.
     pub conversations: Conversations,
@@ -161,7 +161,7 @@ pub struct Parts {
     pub stored_results: StoredResults,
     /// Bounds.
     pub settings: config::Answering,
-    /// How long conversations and responses are kept; zero means without an end.
+    /// How long conversations and responses are kept; zero means forever.
     pub retention: Duration,
     /// The tasks that a shutdown waits for.
     pub tasks: TaskTracker,
@@ -176,66 +176,66 @@ pub struct Parts {
 pub struct Answering(Arc<Inner>);
 
 struct Inner {
-    parts: Parts,
+    services: Services,
     host_id: Arc<str>,
-    together: Together,
-    running: Arc<Running>,
+    group_commit: GroupCommit,
+    running: Arc<RunningAnswers>,
 }
 
 impl Answering {
-    /// Over its parts; begins to look after responses that a dead host left behind.
-    pub fn new(parts: Parts) -> Self {
+    /// Also starts the background tasks: recovery, retention, and the stop of answers whose keys are invalid.
+    pub fn new(services: Services) -> Self {
         let host_id: Arc<str> = Uuid::now_v7().to_string().into();
-        let (store, ending) = (parts.store.clone(), parts.ending.clone());
+        let (store, ending) = (services.store.clone(), services.ending.clone());
         let this = Self(Arc::new(Inner {
-            together: Together::start(store, host_id.clone(), &parts.tasks, ending),
+            group_commit: GroupCommit::start(store, host_id.clone(), &services.tasks, ending),
             host_id,
-            running: Running::new(parts.settings.clone()),
-            parts,
+            running: RunningAnswers::new(services.settings.clone()),
+            services,
         }));
         let worker = this.clone();
-        let tasks = &this.0.parts.tasks;
-        tasks.spawn(async move { recovery::keep(&worker.0).await });
+        let tasks = &this.0.services.tasks;
+        tasks.spawn(async move { recovery::run(&worker.0).await });
         let worker = this.clone();
-        tasks.spawn(async move { ended::keep(&worker.0).await });
-        if !this.0.parts.retention.is_zero() {
+        tasks.spawn(async move { revoked_keys::run(&worker.0).await });
+        if !this.0.services.retention.is_zero() {
             let worker = this.clone();
-            tasks.spawn(async move { retention::keep(&worker.0).await });
+            tasks.spawn(async move { retention::run(&worker.0).await });
         }
-        if this.0.parts.store.backend() == Backend::Postgres {
+        if this.0.services.store.backend() == Backend::Postgres {
             let worker = this.clone();
-            tasks.spawn(async move { recovery::obey(&worker.0).await });
+            tasks.spawn(async move { recovery::watch_stop_requests(&worker.0).await });
         }
         this
     }
 
-    /// Checks the request and begins the answer. The reader sees it from its first event; dropping the reader
-    /// before the end cancels the answer, unless it is made in the background.
+    /// Checks the request and starts the answer. The reader sees all events. Dropping it before the end cancels the
+    /// answer, unless the answer is made in the background.
     ///
     /// # Errors
-    /// What the caller got wrong: unknown Mind or conversation, a conversation of another Mind, direct queries
-    /// that are not allowed, SQL that the guard refuses, too many answers at once, no room to store one.
+    /// When the request is invalid: an unknown Mind or conversation, a conversation of another Mind, direct queries that are
+    /// not allowed, SQL that the guard refuses, too many concurrent answers, no room to store one.
     pub async fn start(&self, caller: &Caller, ask: Ask) -> Result<EventReader> {
         let (reader, task) = self.begin(caller, ask).await?;
         let (opened, is_open) = oneshot::channel();
         let served = Served::current();
         let task = async move { served.during(task.run(opened)).await }.in_current_span();
-        self.0.parts.tasks.spawn(task);
+        self.0.services.tasks.spawn(task);
         match is_open.await {
             Ok(Err(error)) => Err(error),
-            // One that panicked says so in its last event.
+            // The last event of a task that panicked says so.
             Ok(Ok(())) | Err(_) => Ok(reader),
         }
     }
 
-    /// As [`Self::start`], for a caller that wants nothing but the completed response.
+    /// As [`Self::start`], for a caller that only wants the completed response.
     ///
     /// # Errors
     /// As [`Self::start`], and why the answer failed.
     pub async fn complete(&self, caller: &Caller, ask: Ask) -> Result<Arc<ResponseRecord>> {
         let (reader, task) = self.begin(caller, ask).await?;
         let (opened, mut is_open) = oneshot::channel();
-        let tasks = &self.0.parts.tasks;
+        let tasks = &self.0.services.tasks;
         DetachOnDrop::new(tasks.track_future(task.run(opened))).await;
         if let Ok(Err(error)) = is_open.try_recv() {
             return Err(error);
@@ -252,7 +252,7 @@ impl Answering {
         let inner = &self.0;
         let prepared = inner.prepare(caller, &ask).await?;
         if ask.store {
-            let store = &inner.parts.store;
+            let store = &inner.services.store;
             store
                 .check_byte_quota(&caller.workspace, &caller.key_id)
                 .await?;
@@ -262,20 +262,20 @@ impl Answering {
         let work = match ask.query {
             None => Work::Words(inner.vendor(&prepared.mind).await),
             Some(query) => {
-                let access = inner.parts.results.access(&prepared.mind).await?;
-                let accepted = inner.parts.results.accept(&access, &query.sql).await;
+                let access = inner.services.results.access(&prepared.mind).await?;
+                let accepted = inner.services.results.accept(&access, &query.sql).await;
                 Work::Query(accepted.map_err(|error| query.to_blame(error))?, query)
             }
         };
-        let log = EventLog::new(inner.parts.halt.child_token(), shows_steps);
+        let log = EventLog::new(inner.services.halt.child_token(), shows_steps);
         let task = Task {
             inner: inner.clone(),
-            place: inner.running.take_place(&record, &log)?,
+            slot: inner.running.take_slot(&record, &log)?,
             prepared,
             record,
             work,
         };
-        // Made before the task: a caller that leaves meanwhile drops it, which cancels what was begun.
+        // Made before the task starts: a client that disconnects now drops it, which cancels the answer.
         let reader = log.reader(!background);
         Ok((reader, task))
     }
@@ -288,18 +288,18 @@ impl Answering {
         self.0.response(caller, id).await
     }
 
-    /// As [`Self::get`], with the rows of a `sql_query` read again: they are not kept. Where they cannot be had
-    /// any more, the item says why.
+    /// As [`Self::get`], with the rows of a `sql_query`. Rows are not stored, so the statement runs again; if it fails,
+    /// the item says why.
     ///
     /// # Errors
     /// `response_not_found`.
-    pub async fn get_whole(&self, caller: &Caller, id: Uuid) -> Result<ResponseRecord> {
+    pub async fn get_with_rows(&self, caller: &Caller, id: Uuid) -> Result<ResponseRecord> {
         let mut record = self.get(caller, id).await?;
         if record.status != ResponseStatus::Completed || !record.output.is_empty() {
             return Ok(record);
         }
-        let parts = &self.0.parts;
-        let Some(message) = parts.conversations.answer_of(id).await? else {
+        let services = &self.0.services;
+        let Some(message) = services.conversations.answer_of(id).await? else {
             return Ok(record);
         };
         let Some(conversation) = record.conversation_id.filter(|_| message.sql.is_some()) else {
@@ -307,11 +307,11 @@ impl Answering {
         };
         let rows = record.limits.max_inline_rows.unwrap_or(MAX_INLINE_ROWS);
         let page = async {
-            let found = parts
+            let found = services
                 .stored_results
                 .find(caller, conversation, message.id)
                 .await?;
-            parts.stored_results.page(&found, rows, 0).await
+            services.stored_results.page(&found, rows, 0).await
         };
         let item = match page.await {
             Ok(page) => items::query_result(&message, page)?,
@@ -324,21 +324,21 @@ impl Answering {
         Ok(record)
     }
 
-    /// The events of a response: as they happen, as they happened, or made from what is stored. The last are as many
-    /// as they need to be, so they cannot be counted on from the middle.
+    /// The events of a response: live, from the kept log, or rebuilt from the stored response. Rebuilt events differ in
+    /// number from the original ones, so a client cannot resume in them.
     ///
     /// # Errors
     /// `response_not_found`; `wrong_state` when its events are not kept here and `from_middle` wants to go on.
-    pub async fn follow(
+    pub async fn events(
         &self,
         caller: &Caller,
         id: Uuid,
         from_middle: bool,
     ) -> Result<EventReader> {
-        let underway = self.0.running.find(id);
+        let running = self.0.running.find(id);
         let record = self.get(caller, id).await?;
-        let log = underway.map(|one| one.log);
-        if let Some(log) = log.or_else(|| self.0.running.ended(id)) {
+        let log = running.map(|one| one.log);
+        if let Some(log) = log.or_else(|| self.0.running.finished_log(id)) {
             return Ok(log.reader(false));
         }
         if from_middle || record.completed_at.is_none() {
@@ -347,28 +347,28 @@ impl Answering {
                 "the events of this response are not kept here; read it without `stream`",
             ));
         }
-        let log = replay::log(self.get_whole(caller, id).await?)?;
+        let log = stored_events::log(self.get_with_rows(caller, id).await?)?;
         Ok(log.reader(false))
     }
 
-    /// Answers that are being made on this host.
-    pub fn under_way(&self) -> u64 {
+    /// Answers that run on this host.
+    pub fn running_count(&self) -> u64 {
         self.0.running.count() as u64
     }
 
-    /// The events of a response that the caller asked for before, if it is under way or was completed. Under way, it
-    /// ends when the last of those leaves who asked for it.
+    /// The events of a response that the caller requested before, if it is running or completed. A running answer is
+    /// cancelled when the last client that requested it disconnects.
     ///
     /// # Errors
-    /// As [`Self::get_whole`], but for a response that is not there any more.
-    pub async fn join(&self, caller: &Caller, id: Uuid) -> Result<Option<EventReader>> {
-        if let Some(underway) = self.0.running.find(id) {
-            let now = underway.now();
+    /// As [`Self::get_with_rows`], except that a missing response is `None`.
+    pub async fn attach(&self, caller: &Caller, id: Uuid) -> Result<Option<EventReader>> {
+        if let Some(running) = self.0.running.find(id) {
+            let now = running.now();
             caller.count(|tally| tally.mind(&now.mind_id));
             let owns = !now.background;
-            return Ok(Some(underway.log.reader(owns)));
+            return Ok(Some(running.log.reader(owns)));
         }
-        let record = match self.get_whole(caller, id).await {
+        let record = match self.get_with_rows(caller, id).await {
             Ok(record) if record.status == ResponseStatus::Completed => record,
             Ok(record) if record.completed_at.is_none() => {
                 return Err(Error::new(
@@ -382,59 +382,60 @@ impl Answering {
             Err(error) => return Err(error),
         };
         caller.count(|tally| tally.mind(&record.mind_id));
-        let log = match self.0.running.ended(id) {
+        let log = match self.0.running.finished_log(id) {
             Some(log) => log,
-            None => replay::log(record)?,
+            None => stored_events::log(record)?,
         };
         Ok(Some(log.reader(false)))
     }
 
-    /// How often a quiet stream says that it lives.
+    /// How often an idle stream sends a keep-alive.
     pub fn keep_alive(&self) -> Duration {
-        self.0.parts.settings.keep_alive
+        self.0.services.settings.keep_alive
     }
 
-    /// Removes a response; one under way is cancelled first.
+    /// Removes a response; a running one is cancelled first.
     ///
     /// # Errors
     /// `response_not_found`; `forbidden` for one of another key.
     pub async fn delete(&self, caller: &Caller, id: Uuid) -> Result<()> {
         self.cancel(caller, id).await?;
-        store::delete(&self.0.parts.store, id).await
+        store::delete(&self.0.services.store, id).await
     }
 
-    /// Stops a response that is under way, here or on another host, down to the database, and gives it as it then is.
+    /// Stops a running response, on this host or another, including its statement in the database. Returns the stopped
+    /// response.
     ///
     /// # Errors
     /// `response_not_found`; `forbidden` for one of another key; `wrong_state` when its host does not stop it in time.
     pub async fn cancel(&self, caller: &Caller, id: Uuid) -> Result<ResponseRecord> {
         let record = self.get(caller, id).await?;
-        self.require_heir(caller, &record.key_id).await?;
+        self.require_owner_or_heir(caller, &record.key_id).await?;
         match self.0.running.find(id) {
-            Some(underway) => {
-                stop(&underway).await;
-                Ok(ResponseRecord::clone(&underway.now()))
+            Some(running) => {
+                stop(&running).await;
+                Ok(ResponseRecord::clone(&running.now()))
             }
             None => {
                 if record.completed_at.is_none() {
-                    self.0.stop_elsewhere(id).await?;
+                    self.0.stop_on_other_host(id).await?;
                 }
                 self.get(caller, id).await
             }
         }
     }
 
-    async fn require_heir(&self, caller: &Caller, key_id: &str) -> Result<()> {
-        let conversations = &self.0.parts.conversations;
-        conversations.require_heir(caller, key_id).await
+    async fn require_owner_or_heir(&self, caller: &Caller, key_id: &str) -> Result<()> {
+        let conversations = &self.0.services.conversations;
+        conversations.require_owner_or_heir(caller, key_id).await
     }
 
-    /// Stops the answers under way on this host whose keys have ended. Nobody waits for that.
+    /// Stops the answers on this host whose keys are invalid, without waiting for their end.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn stop_ended(&self) -> Result<()> {
-        ended::stop(&self.0).await
+    pub async fn stop_answers_of_invalid_keys(&self) -> Result<()> {
+        revoked_keys::stop_answers(&self.0).await
     }
 
     /// Removes a conversation with all its messages; answers that would be added to it are cancelled first.
@@ -442,29 +443,30 @@ impl Answering {
     /// # Errors
     /// `conversation_not_found`; `forbidden` for one of another key.
     pub async fn delete_conversation(&self, caller: &Caller, id: Uuid) -> Result<()> {
-        let conversations = &self.0.parts.conversations;
+        let conversations = &self.0.services.conversations;
         let conversation = conversations.get(caller, id).await?;
-        self.require_heir(caller, &conversation.key_id).await?;
+        self.require_owner_or_heir(caller, &conversation.key_id)
+            .await?;
         join_all(self.0.running.in_conversation(id).iter().map(stop)).await;
-        for response in store::under_way_in(&self.0.parts.store, id).await? {
-            self.0.stop_elsewhere(response).await?;
+        for response in store::running_in(&self.0.services.store, id).await? {
+            self.0.stop_on_other_host(response).await?;
         }
         conversations.delete(&conversation).await
     }
 }
 
-/// Stops an answer and waits until its end is stored.
-async fn stop(underway: &Underway) {
-    underway.log.cancel.cancel();
-    underway.log.reader(false).last().await;
+/// Stops an answer and waits until its status is stored.
+async fn stop(running: &RunningAnswer) {
+    running.log.cancel.cancel();
+    running.log.reader(false).last().await;
 }
 
 impl Inner {
-    /// Has the host that makes a response stop it, and waits until it has.
-    async fn stop_elsewhere(&self, id: Uuid) -> Result<()> {
-        let store = &self.parts.store;
-        store::ask_to_stop(store, id).await?;
-        let until = Instant::now() + STOPPED_WITHIN;
+    /// Requests that another host stops a response, and waits until it has.
+    async fn stop_on_other_host(&self, id: Uuid) -> Result<()> {
+        let store = &self.services.store;
+        store::request_stop(store, id).await?;
+        let until = Instant::now() + STOP_TIMEOUT;
         loop {
             let found = store::find(store, id).await?;
             if found.is_none_or(|record| record.completed_at.is_some()) {
@@ -473,18 +475,18 @@ impl Inner {
             if Instant::now() >= until {
                 return Err(Error::new(
                     Code::WrongState,
-                    "the host that makes this response has not stopped it yet; ask again in a minute",
+                    "the host that makes this response has not stopped it yet; try again in a minute",
                 ));
             }
-            tokio::time::sleep(STOPPED_LOOK).await;
+            tokio::time::sleep(STOP_POLL).await;
         }
     }
 
-    /// A response that the caller may see: under way here, or stored.
+    /// A response that the caller may see: running here, or stored.
     async fn response(&self, caller: &Caller, id: Uuid) -> Result<ResponseRecord> {
         let found = match self.running.find(id) {
-            Some(underway) => Some(ResponseRecord::clone(&underway.now())),
-            None => store::find(&self.parts.store, id).await?,
+            Some(running) => Some(ResponseRecord::clone(&running.now())),
+            None => store::find(&self.services.store, id).await?,
         };
         found
             .filter(|one| caller.may_read(&one.workspace_id, &one.key_id, Some(&one.mind_id)))

@@ -1,8 +1,8 @@
 //! Conversations and their messages.
 //!
-//! A conversation binds to the id of a Mind, not to its name: a new Mind of the same name inherits nothing. It
-//! belongs to the key that made it. A message of the assistant may hold the SQL that it is based on; the text
-//! is stored as it was written and guarded anew each time it runs.
+//! A conversation is bound to the id of a Mind, not to its name, so a new Mind of the same name does not inherit it. It
+//! belongs to the key that created it. A message of the assistant may have the SQL that it is based on, which passes
+//! the guard again each time it runs.
 
 mod store;
 
@@ -24,18 +24,18 @@ pub struct Conversation {
     pub workspace_id: String,
     /// Key that owns it.
     pub key_id: String,
-    /// The Mind that it belongs to, once it has one.
+    /// Id of its Mind, once it has one.
     pub mind_id: Option<String>,
-    /// That Mind's name when it was first asked.
+    /// Name of that Mind at the first question.
     pub mind_name: Option<String>,
-    /// The caller's own notes.
+    /// Metadata of the caller.
     pub metadata: Map<String, Value>,
     /// When it was made.
     pub created_at: Timestamp,
 }
 
 impl Conversation {
-    /// A new one of the caller's, without a Mind.
+    /// A new conversation of the caller, without a Mind.
     pub fn new(caller: &Caller) -> Self {
         Self {
             id: Uuid::now_v7(),
@@ -48,7 +48,7 @@ impl Conversation {
         }
     }
 
-    /// What it counts for its key, without its messages.
+    /// Its size without its messages, counted for its key.
     pub fn bytes(&self) -> usize {
         ROW_BYTES + to_json(&self.metadata).map_or(0, |text| text.len())
     }
@@ -70,12 +70,12 @@ pub enum Author {
     Assistant,
     /// Instructions that came as a message.
     System,
-    /// The same, in the newer word of OpenAI's API.
+    /// The same, by its newer name in OpenAI's API.
     Developer,
 }
 
 impl Author {
-    /// As stored and sent.
+    /// Its name in the store and the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -95,7 +95,7 @@ impl Author {
     }
 }
 
-/// Where the SQL of a message came from; decides what is asked of the Mind before it runs again.
+/// Who wrote the SQL of a message. It decides which right the Mind needs to run it again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SqlOrigin {
@@ -114,7 +114,7 @@ impl SqlOrigin {
         }
     }
 
-    /// From its stored form. What is unknown is held to the stricter rule.
+    /// From its stored name. An unknown name gets the stricter rule.
     fn parse(text: Option<&str>) -> Self {
         match text {
             Some("model") => Self::Model,
@@ -123,12 +123,12 @@ impl SqlOrigin {
     }
 }
 
-/// The SQL that a message is based on, in its author's own words.
+/// The SQL that a message is based on, as its author wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredSql {
-    /// The statement, unguarded.
+    /// The statement, before the guard.
     pub text: String,
-    /// Where it came from.
+    /// Who wrote it.
     pub origin: SqlOrigin,
 }
 
@@ -162,19 +162,19 @@ impl Message {
         }
     }
 
-    /// What it counts for the key of its conversation.
+    /// Its size, counted for the key of its conversation.
     pub fn bytes(&self) -> usize {
         let sql = self.sql.as_ref().map_or(0, |sql| sql.text.len());
         ROW_BYTES + store::content(self).len() + sql
     }
 }
 
-/// Which part of a list to give.
+/// A page of a list.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
-    /// Start behind this one.
+    /// Start after this one.
     pub after: Option<Uuid>,
-    /// At most so many.
+    /// Most entries to return.
     pub limit: u32,
     /// Newest first.
     pub descending: bool,
@@ -192,7 +192,7 @@ impl Conversations {
         Self { store }
     }
 
-    /// Makes a conversation with its first messages.
+    /// Creates a conversation with its first messages.
     ///
     /// # Errors
     /// `quota_exceeded`, `storage_full`; or when the store fails.
@@ -232,10 +232,9 @@ impl Conversations {
             .ok_or_else(|| not_found(id))
     }
 
-    /// The conversations that the caller may read, and whether there are more behind them. They are in the order of
-    /// their making, which is that of their ids.
+    /// The conversations that the caller may read, by time of creation, and whether there are more.
     ///
-    /// `after` may name one that was deleted since.
+    /// `after` may be a deleted conversation.
     ///
     /// # Errors
     /// When the store fails.
@@ -246,7 +245,7 @@ impl Conversations {
         Ok((found, more))
     }
 
-    /// Replaces the caller's own notes.
+    /// Replaces the metadata.
     ///
     /// # Errors
     /// `conversation_not_found`; `forbidden` for one of another key; `quota_exceeded`, `storage_full`.
@@ -295,7 +294,8 @@ impl Conversations {
     /// As [`Self::update`]; `message_not_found`.
     pub async fn remove(&self, caller: &Caller, id: Uuid, message: Uuid) -> Result<Conversation> {
         let conversation = self.get(caller, id).await?;
-        self.require_heir(caller, &conversation.key_id).await?;
+        self.require_owner_or_heir(caller, &conversation.key_id)
+            .await?;
         match store::remove(&self.store, &conversation, message).await? {
             true => Ok(conversation),
             false => Err(no_message(message)),
@@ -325,32 +325,31 @@ impl Conversations {
         Ok(found)
     }
 
-    /// Refuses to remove or stop what another key made, unless that key has ended and so cannot do it any more: then
-    /// admins may.
+    /// Refuses to remove or stop what another key made. If that key is invalid, admins may do so in its place.
     ///
     /// # Errors
     /// `forbidden`
-    pub async fn require_heir(&self, caller: &Caller, key_id: &str) -> Result<()> {
+    pub async fn require_owner_or_heir(&self, caller: &Caller, key_id: &str) -> Result<()> {
         let owned = require_owner(caller, key_id);
         if owned.is_ok() || caller.role < Role::Admin {
             return owned;
         }
-        match self.key_has_ended(key_id).await? {
+        match self.key_is_invalid(key_id).await? {
             false => owned,
             true => Ok(()),
         }
     }
 
-    /// Whether a key is valid no more.
+    /// Whether a key is revoked, expired or deleted.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn key_has_ended(&self, key_id: &str) -> Result<bool> {
-        let ended = keys::ended(&self.store, vec![key_id.to_owned()]).await?;
-        Ok(!ended.is_empty())
+    pub async fn key_is_invalid(&self, key_id: &str) -> Result<bool> {
+        let invalid = keys::invalid(&self.store, vec![key_id.to_owned()]).await?;
+        Ok(!invalid.is_empty())
     }
 
-    /// Deletes it with all its messages.
+    /// Deletes a conversation with all its messages.
     ///
     /// # Errors
     /// When the store fails.
@@ -358,22 +357,22 @@ impl Conversations {
         store::delete(&self.store, conversation.id).await
     }
 
-    /// Deletes some of those in which nothing was said since a time. False when there was none.
+    /// Deletes a batch of the conversations without a message since then. False when there was none.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn delete_quiet(&self, since: Timestamp) -> Result<bool> {
-        let quiet = store::quiet(&self.store, since).await?;
+    pub async fn delete_inactive(&self, since: Timestamp) -> Result<bool> {
+        let quiet = store::inactive(&self.store, since).await?;
         for id in &quiet {
             store::delete(&self.store, *id).await?;
         }
         Ok(!quiet.is_empty())
     }
 
-    /// Some messages of a conversation, and whether there are more behind them.
+    /// A page of the messages of a conversation, and whether there are more.
     ///
     /// # Errors
-    /// `message_not_found` when `after` names none of its messages.
+    /// `message_not_found` when `after` is none of its messages.
     pub async fn list(
         &self,
         conversation: &Conversation,
@@ -400,7 +399,7 @@ impl Conversations {
         Ok((messages, more))
     }
 
-    /// The answer that a response added, if it is kept.
+    /// The answer of a response, if it is stored.
     ///
     /// # Errors
     /// When the store fails.
@@ -419,12 +418,12 @@ impl Conversations {
     }
 }
 
-/// What messages count for the key of their conversation.
+/// The size of messages, counted for the key of their conversation.
 pub fn bytes_of(messages: &[Message]) -> usize {
     messages.iter().map(Message::bytes).sum()
 }
 
-/// Refuses to change what another key made: admins may read it, and remove it once that key has ended.
+/// Refuses to change what another key made: admins may read it, and remove it once that key is invalid.
 ///
 /// # Errors
 /// `forbidden`
@@ -438,7 +437,7 @@ pub fn require_owner(caller: &Caller, key_id: &str) -> Result<()> {
     }
 }
 
-/// For a conversation that has another Mind than the one that is asked.
+/// For a conversation of another Mind.
 pub fn of_another_mind(name: &str) -> Error {
     Error::new(
         Code::ConversationOfAnotherMind,
@@ -462,4 +461,4 @@ fn no_message(id: Uuid) -> Error {
     )
 }
 
-pub use store::{Said, append, bind_to_mind, insert, insert_messages};
+pub use store::{NewMessage, append, bind_to_mind, insert, insert_messages};

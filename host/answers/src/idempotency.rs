@@ -1,8 +1,8 @@
-//! Requests that are sent twice because the client did not see the first answer.
+//! Idempotency keys: a client that did not receive a response sends the same request again.
 //!
-//! A request with an `Idempotency-Key` is remembered for a day by the key of its caller, its route and that name. The
-//! same request again waits for the first while that runs on this host, and then has its outcome. Of the body only a
-//! keyed hash is kept: it may hold a password.
+//! The outcome of a request with an `Idempotency-Key` is kept for a day, by the API key, the route and that name. A
+//! retry waits while the first request runs on this host, and then gets its outcome. Only a keyed hash of the body is
+//! stored, because the body may contain a password.
 
 mod store;
 
@@ -24,44 +24,44 @@ use mindhost_base::{
 use mindhost_core::{auth::Caller, secrets::SecretKeys};
 use mindhost_store::Store;
 
-/// Longest name.
-const NAME: usize = 255;
-/// How often requests are looked for that are older than a day.
-const TIDY: Duration = Duration::from_secs(10 * 60);
+/// Longest `Idempotency-Key`.
+const MAX_NAME_BYTES: usize = 255;
+/// How often expired outcomes are deleted.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(10 * 60);
 
-/// A request that may come again.
+/// A request with an `Idempotency-Key`.
 #[derive(Clone, Debug)]
 pub struct Request {
-    place: Place,
+    key: RequestKey,
     workspace_id: Arc<str>,
-    /// Keyed hash of what was sent.
+    /// Keyed hash of the request.
     hash: Vec<u8>,
-    /// The same with other secret keys: one of them may have been in use when it came for the first time.
+    /// The hashes with the other secret keys, one of which may have been current at the first request.
     other_hashes: Vec<Vec<u8>>,
 }
 
-/// Where a request is remembered.
+/// The unique key of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Place {
+struct RequestKey {
     key_id: Arc<str>,
     route: &'static str,
     name: String,
 }
 
-/// What a request came to.
+/// The outcome of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// A response, which is stored by itself.
+    /// A response, which has its own row.
     Response(Uuid),
     /// A status and a JSON body.
     Reply(u16, String),
 }
 
-/// Remembers requests.
+/// The outcomes of requests.
 pub struct Idempotency {
     store: Store,
     keys: SecretKeys,
-    busy: Mutex<HashMap<Place, Arc<AsyncMutex<()>>>>,
+    in_progress: Mutex<HashMap<RequestKey, Arc<AsyncMutex<()>>>>,
 }
 
 impl Idempotency {
@@ -70,21 +70,21 @@ impl Idempotency {
         Arc::new(Self {
             store,
             keys,
-            busy: Mutex::default(),
+            in_progress: Mutex::default(),
         })
     }
 
-    /// For as long as the future is polled: forgets requests that are older than a day.
-    pub async fn forget(&self) {
+    /// Deletes expired outcomes, until the future is dropped.
+    pub async fn sweep(&self) {
         loop {
-            if let Err(error) = store::forget_old(&self.store).await {
+            if let Err(error) = store::delete_expired(&self.store).await {
                 tracing::warn!(cause = ?std::error::Error::source(&error), "old requests with an Idempotency-Key cannot be deleted");
             }
-            tokio::time::sleep(TIDY).await;
+            tokio::time::sleep(SWEEP_INTERVAL).await;
         }
     }
 
-    /// A request by the name in its `Idempotency-Key` and what was sent, in pieces.
+    /// A request with this `Idempotency-Key`. `sent` are the parts that a retry must repeat.
     ///
     /// # Errors
     /// `invalid_parameter` for a name that is empty or too long.
@@ -95,11 +95,11 @@ impl Idempotency {
         name: &str,
         sent: &[&[u8]],
     ) -> Result<Request> {
-        if name.is_empty() || name.len() > NAME {
+        if name.is_empty() || name.len() > MAX_NAME_BYTES {
             return Err(Error::invalid(
                 "Idempotency-Key",
                 format!(
-                    "the header Idempotency-Key has 1 to {NAME} visible ASCII characters; a UUID will do"
+                    "the header Idempotency-Key has 1 to {MAX_NAME_BYTES} visible ASCII characters; a UUID will do"
                 ),
             ));
         }
@@ -110,7 +110,7 @@ impl Idempotency {
             .unwrap_or_else(|| Err(Error::internal("there is no secret key")))?;
         let other_hashes = hashes.collect::<Result<_>>()?;
         Ok(Request {
-            place: Place {
+            key: RequestKey {
                 key_id: caller.key_id.clone(),
                 route,
                 name: name.to_owned(),
@@ -121,13 +121,13 @@ impl Idempotency {
         })
     }
 
-    /// Waits until nobody else on this host works on the same request, and gives what it came to before, if it did.
+    /// Waits until no one else on this host handles the same request, and returns its earlier outcome, if any.
     ///
     /// # Errors
     /// `idempotency_key_reused` when the name was sent with another request.
     pub async fn begin(self: &Arc<Self>, request: Request) -> Result<(Claim, Option<Outcome>)> {
-        let mutex = lock(&self.busy)
-            .entry(request.place.clone())
+        let mutex = lock(&self.in_progress)
+            .entry(request.key.clone())
             .or_default()
             .clone();
         let guard = mutex.lock_owned().await;
@@ -136,9 +136,9 @@ impl Idempotency {
             request,
             guard: Some(guard),
         };
-        let place = &claim.request.place;
-        let outcome = match store::find(&self.store, place).await? {
-            Some((hash, _)) if !claim.request.is_of(&hash) => return Err(reused(&place.name)),
+        let key = &claim.request.key;
+        let outcome = match store::find(&self.store, key).await? {
+            Some((hash, _)) if !claim.request.is_of(&hash) => return Err(reused(&key.name)),
             found => found.map(|(_, outcome)| outcome),
         };
         Ok((claim, outcome))
@@ -168,7 +168,7 @@ fn reused(name: &str) -> Error {
     .param("Idempotency-Key")
 }
 
-/// The right to work on a request. Nobody else on this host has it until it is dropped.
+/// The exclusive right on this host to handle a request, until it is dropped.
 pub struct Claim {
     idempotency: Arc<Idempotency>,
     request: Request,
@@ -176,21 +176,19 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Refuses a key that has stored as much as it may, before anything is done of which a reply would be kept.
+    /// Refuses a key that has used up its storage, before the request has an effect.
     ///
     /// # Errors
     /// `quota_exceeded`, `storage_full`
     pub async fn require_room(&self) -> Result<()> {
         let Request {
-            workspace_id,
-            place,
-            ..
+            workspace_id, key, ..
         } = &self.request;
         let store = &self.idempotency.store;
-        store.check_byte_quota(workspace_id, &place.key_id).await
+        store.check_byte_quota(workspace_id, &key.key_id).await
     }
 
-    /// Remembers what the request came to, in place of what it came to before.
+    /// Stores the outcome, in place of an earlier one.
     ///
     /// # Errors
     /// When the store fails.
@@ -202,13 +200,13 @@ impl Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         self.guard = None;
-        let mut busy = lock(&self.idempotency.busy);
-        // Whoever waits holds the mutex too.
-        if busy
-            .get(&self.request.place)
+        let mut in_progress = lock(&self.idempotency.in_progress);
+        // Those that wait hold the mutex too.
+        if in_progress
+            .get(&self.request.key)
             .is_some_and(|mutex| Arc::strong_count(mutex) == 1)
         {
-            busy.remove(&self.request.place);
+            in_progress.remove(&self.request.key);
         }
     }
 }
@@ -231,7 +229,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_same_request_has_the_same_outcome_and_another_is_refused() {
+    async fn retry_has_the_same_outcome_and_another_request_is_refused() {
         let (_dir, idempotency, caller) = fixture().await;
         let request = |body: &[u8]| {
             idempotency
@@ -248,11 +246,11 @@ mod tests {
             panic!("another request under the same name");
         };
         assert_eq!(error.code(), Code::IdempotencyKeyReused);
-        assert!(lock(&idempotency.busy).is_empty());
+        assert!(lock(&idempotency.in_progress).is_empty());
     }
 
     #[tokio::test]
-    async fn what_is_kept_counts_for_its_key_until_it_goes() {
+    async fn stored_outcome_counts_for_its_key_until_deleted() {
         let (_dir, idempotency, caller) = fixture().await;
         let keep = async |name: &str, body: &str| {
             let request = idempotency.request(&caller, "/minds", name, &[b"one"]);
@@ -272,13 +270,13 @@ mod tests {
             store::stored_bytes(&idempotency.store).await,
             2 * 256 + 2 + 8
         );
-        store::forget_old(&idempotency.store).await.unwrap();
+        store::delete_expired(&idempotency.store).await.unwrap();
         assert_eq!(
             store::stored_bytes(&idempotency.store).await,
             2 * 256 + 2 + 8
         );
         let all = mindhost_store::now() + 1;
-        store::forget_before(&idempotency.store, all).await.unwrap();
+        store::delete_before(&idempotency.store, all).await.unwrap();
         assert_eq!(store::stored_bytes(&idempotency.store).await, 0);
         let request = idempotency.request(&caller, "/minds", "a", &[b"two"]);
         let (_, known) = idempotency.begin(request.unwrap()).await.unwrap();
@@ -286,7 +284,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_second_waits_for_the_first() {
+    async fn retry_waits_for_the_first_request() {
         let (_dir, idempotency, caller) = fixture().await;
         let request = idempotency
             .request(&caller, "/minds", "a", &[b"one"])

@@ -1,17 +1,17 @@
 //! Results of statements: pages and exports.
 //!
-//! Nothing is kept of a result but its SQL. Each page and each export guards the stored text against the Mind as it is
-//! now, and runs it again.
+//! Only the SQL of a result is stored. Each page and each export passes it through the guard with the current rights of
+//! the Mind, and runs it again.
 
 pub mod access;
+mod comparison;
+mod complete_pages;
 mod export;
-mod exports;
+mod export_slots;
+mod guard_cache;
 mod page;
 pub mod sample;
-mod shadow;
 pub mod stored;
-mod verdicts;
-mod whole;
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,6 +21,7 @@ pub use access::Access;
 pub use export::Export;
 pub use page::Page;
 
+use self::{complete_pages::CompletePages, export_slots::ExportSlots, guard_cache::GuardCache};
 use mindhost_base::{
     config::{self, Formulas},
     error::{Error, Result},
@@ -39,40 +40,40 @@ pub struct Results {
     datasources: Arc<Datasources>,
     catalog: Arc<Catalog>,
     settings: config::Sql,
-    exports: exports::Exports,
+    export_slots: ExportSlots,
     tasks: TaskTracker,
-    /// By id of the Mind, with the Mind that it was loaded for.
-    remembered: Arc<ReadCache<(Arc<Mind>, Arc<Access>)>>,
-    verdicts: Arc<verdicts::Verdicts>,
-    whole: Arc<whole::Whole>,
+    /// By id of the Mind, with the version of the Mind that it was loaded for.
+    access_cache: Arc<ReadCache<(Arc<Mind>, Arc<Access>)>>,
+    guard_cache: Arc<GuardCache>,
+    complete_pages: Arc<CompletePages>,
 }
 
-/// A statement that passed the guard, with what it may see.
+/// A statement that passed the guard, with the access that it passed with.
 pub struct Accepted {
     access: Arc<Access>,
     guarded: Arc<Guarded>,
 }
 
 impl Accepted {
-    /// Name of the datasource that it goes to.
+    /// The name of its datasource.
     pub fn datasource(&self) -> &str {
         let datasource = self.access.scope.datasources.get(self.guarded.datasource);
         datasource.map_or("", |datasource| datasource.name.as_str())
     }
 
-    /// The texts and numbers that it holds.
+    /// Its text and number literals.
     pub fn literals(&self) -> Vec<String> {
         self.guarded.literals(&self.access.scope)
     }
 
-    /// Why a Mind does not allow any more what it allowed when this was accepted; see [`Access::withdrawn`].
+    /// Why the Mind no longer allows this statement, if it does not; see [`Access::withdrawn`].
     pub fn withdrawn(&self, now: &Access) -> Option<&'static str> {
         self.access.withdrawn(&self.guarded, now)
     }
 }
 
 impl Results {
-    /// Over the parts that it needs; exports run in `tasks`.
+    /// Exports and comparisons run in `tasks`. `exports_per_key` is a limit; 0 means none.
     pub fn new(
         store: &Store,
         registry: Arc<Registry>,
@@ -87,21 +88,21 @@ impl Results {
             datasources,
             catalog,
             settings,
-            exports: exports::Exports::new(exports_per_key),
+            export_slots: ExportSlots::new(exports_per_key),
             tasks,
-            remembered: Arc::new(ReadCache::new(store)),
-            verdicts: Arc::default(),
-            whole: Arc::default(),
+            access_cache: Arc::new(ReadCache::new(store)),
+            guard_cache: Arc::default(),
+            complete_pages: Arc::default(),
         }
     }
 
-    /// What a Mind lets a statement see, as of now.
+    /// What the statements of a Mind may read now.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn access(&self, mind: &Arc<Mind>) -> Result<Arc<Access>> {
-        // What was loaded for the Mind as it was before it changed is of no use, however late it was loaded.
-        if let Some((of, access)) = self.remembered.get(&mind.id)
+        // An access that was loaded for an older version of the Mind is stale, however late it was loaded.
+        if let Some((of, access)) = self.access_cache.get(&mind.id)
             && Arc::ptr_eq(&of, mind)
         {
             return Ok(access);
@@ -111,17 +112,17 @@ impl Results {
             let access = access::load(mind, datasources, catalog, &self.registry).await?;
             Ok((Arc::clone(mind), Arc::new(access)))
         };
-        let (_, access) = self.remembered.read(&mind.id, load).await?;
+        let (_, access) = self.access_cache.read(&mind.id, load).await?;
         Ok(access)
     }
 
-    /// Lets a statement through the guard, or refuses it. Runs nothing.
+    /// Passes a statement through the guard. Does not run it.
     ///
     /// # Errors
     /// A `sql_*` code.
     pub async fn accept(&self, access: &Arc<Access>, sql: &str) -> Result<Accepted> {
         Ok(Accepted {
-            guarded: self.verdicts.of(access, sql).await?,
+            guarded: self.guard_cache.guarded(access, sql).await?,
             access: Arc::clone(access),
         })
     }
@@ -129,7 +130,7 @@ impl Results {
     /// One page of a statement's result with the exact total.
     ///
     /// # Errors
-    /// What the engine says, `result_too_large`.
+    /// The error of the engine, `result_too_large`.
     pub async fn page(
         &self,
         accepted: &Accepted,
@@ -149,20 +150,20 @@ impl Results {
                 offset,
                 max_bytes: self.settings.page_bytes,
             },
-            |statement| self.whole.page(&source.target.id, statement),
+            |statement| self.complete_pages.page(&source.target.id, statement),
             &call,
         )
         .await;
-        // Of a failure one wants to know which version it was, more than of anything else.
+        // Also after a failure, where the version matters most.
         served::note(&source.engine, connection.digest());
-        page.inspect(|_| shadow::begin(&self.registry, source, guarded, &self.tasks))
+        page.inspect(|_| comparison::start(&self.registry, source, guarded, &self.tasks))
     }
 
-    /// The whole result as CSV for a key; what becomes of formulas is a setting unless `formulas` says it. `ended` resolves
-    /// with the reason when the export has to stop early.
+    /// The whole result as CSV. `formulas` overrides the setting for cells that look like formulas. `withdrawn`
+    /// resolves with the reason when the export must stop early.
     ///
     /// # Errors
-    /// As for a page, and `rate_limit_exceeded`; once the stream has begun a failure breaks it off.
+    /// As for a page, and `rate_limit_exceeded`; after the stream has started a failure aborts it.
     pub async fn export(
         &self,
         accepted: &Accepted,
@@ -170,10 +171,10 @@ impl Results {
         key: &Arc<str>,
         cancel: CancellationToken,
         tally: Option<Arc<Tally>>,
-        ended: impl Future<Output = Error> + Send + 'static,
+        withdrawn: impl Future<Output = Error> + Send + 'static,
     ) -> Result<Export> {
         let Accepted { access, guarded } = accepted;
-        let place = self.exports.take(key)?;
+        let slot = self.export_slots.take(key)?;
         let source = access.source(guarded);
         let first = Call::new(self.statement_timeout(source), cancel);
         let first = first.for_key(key.clone()).for_export();
@@ -188,8 +189,8 @@ impl Results {
             &self.tasks,
             export::Terms {
                 tally,
-                place,
-                ended: Box::pin(ended),
+                slot,
+                withdrawn: Box::pin(withdrawn),
             },
         )
         .await
@@ -202,7 +203,7 @@ impl Results {
         opened.inspect_err(|_| served::note(&source.engine, connector.digest()))
     }
 
-    /// Longer than any statement may run; the bound of waits that have a shorter one inside.
+    /// Longer than any statement may run; for waits that have a shorter timeout inside.
     pub fn longest(&self) -> Duration {
         self.settings.export_timeout
     }

@@ -30,7 +30,7 @@ use mindhost_base::{
     detached_task::DetachOnDrop,
     error::{Code, Error, Result},
 };
-use mindhost_core::auth::{Caller, limits::Place};
+use mindhost_core::auth::{Caller, limits::Permit};
 use mindhost_plugins::served::Served;
 
 /// Which versions of plugins an answer came from, as far as it is known when its headers are sent.
@@ -55,8 +55,8 @@ pub(super) async fn admit(
         Ok(caller) => caller,
         Err(error) => return ApiError(error).into_response(),
     };
-    let place = match state.limits.enter(&caller.key_id) {
-        Ok(place) => place,
+    let permit = match state.limits.acquire(&caller.key_id) {
+        Ok(permit) => permit,
         Err(error) => return ApiError(error).into_response(),
     };
     let configured = state.config.admin_key.get();
@@ -64,7 +64,7 @@ pub(super) async fn admit(
     let is_act = noted.as_ref().is_some_and(Noted::is_act);
     request.extensions_mut().insert(caller.clone());
     let tasks = state.shutdown.tasks.clone();
-    let answer = admission.answer(caller, request, next, noted, place);
+    let answer = admission.answer(caller, request, next, noted, permit);
     if !is_act {
         return answer.await;
     }
@@ -79,14 +79,14 @@ impl Admission {
         Self { state, rules }
     }
 
-    /// The answer, once its note was taken. The key's place is given back with the last byte of it.
+    /// The answer, once its note was taken. The key's permit is released with the last byte of it.
     async fn answer(
         self,
         caller: Caller,
         request: Request,
         next: Next,
         noted: Option<Noted>,
-        place: Place,
+        permit: Permit,
     ) -> Response {
         let served = Served::default();
         let handled = self.handle(&caller, request, next);
@@ -103,7 +103,7 @@ impl Admission {
             taken.await;
         }
         let (head, body) = response.into_parts();
-        match Counted::new(body, caller.tally, place, only_read) {
+        match Counted::new(body, caller.tally, permit, only_read) {
             Ok(body) => Response::from_parts(head, Body::new(body)),
             Err(error) => ApiError(error).into_response(),
         }
@@ -172,7 +172,7 @@ async fn caller(state: &AppState, headers: &HeaderMap, extensions: &Extensions) 
         && !state.auth.has_accepted(key)
         && let Err(refused) = state.failed_logins.check(address)
     {
-        let Some(_late) = state.failed_logins.late().await else {
+        let Some(_permit) = state.failed_logins.lookup_permit().await else {
             return Err(refused);
         };
         return match state.auth.authenticate(key).await {

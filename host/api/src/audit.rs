@@ -16,7 +16,7 @@ use super::{
 };
 use mindhost_base::error::{Error, Result};
 use mindhost_core::{
-    audit::{Audit, Entry, Wanted},
+    audit::{Audit, AuditFilter, Entry},
     auth::Caller,
 };
 
@@ -55,7 +55,7 @@ pub(super) async fn list(
     Query(list): Query<List>,
 ) -> ApiResult<axum::Json<Page<Entry>>> {
     caller.require_all_minds("read the audit trail")?;
-    let wanted = Wanted {
+    let wanted = AuditFilter {
         after: list.after.as_deref().map(cursor).transpose()?,
         key: list.key_id,
         limit: limit(list.limit, DEFAULT_LIMIT, MAX_LIMIT)?,

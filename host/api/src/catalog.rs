@@ -375,7 +375,7 @@ impl Reach {
 impl Parts {
     async fn reach(&self, caller: &Caller, name: &str) -> Result<Reach> {
         let datasource = self.datasources.get(caller, name).await?;
-        let seen = self.minds.tables_seen(caller, &datasource.id).await?;
+        let seen = self.minds.visible_tables(caller, &datasource.id).await?;
         Ok(Reach { datasource, seen })
     }
 

@@ -245,6 +245,6 @@ pub(super) async fn revoke(
     Path(id): Path<String>,
 ) -> ApiResult<StatusCode> {
     auth.revoke_key(&caller, &id).await?;
-    answering.stop_ended().await?;
+    answering.stop_answers_of_invalid_keys().await?;
     Ok(StatusCode::NO_CONTENT)
 }

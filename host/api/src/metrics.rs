@@ -114,12 +114,12 @@ impl Watched {
             Gauge::of(
                 "requests_under_way",
                 "Requests of keys whose answer has not ended, streams included",
-                self.limits.under_way(),
+                self.limits.in_flight(),
             ),
             Gauge::of(
                 "answers_under_way",
                 "Answers that are being made",
-                self.answering.under_way(),
+                self.answering.running_count(),
             ),
             Gauge::of("store_connections", "Connections to the store", pool.open),
             Gauge::of(

@@ -115,7 +115,7 @@ pub async fn answer(
     let request = idempotency.request(caller, asked.route, &name, &[asked.body])?;
     let (claim, known) = idempotency.begin(request).await?;
     if let Some(Outcome::Response(id)) = known
-        && let Some(reader) = answering.join(caller, id).await?
+        && let Some(reader) = answering.attach(caller, id).await?
     {
         return Ok(reader);
     }

@@ -146,7 +146,7 @@ pub async fn get(
     let id = response_id(&id)?;
     if read.stream.unwrap_or(false) {
         let after = read.starting_after.unwrap_or(0);
-        let reader = answering.follow(&caller, id, after > 0).await?;
+        let reader = answering.events(&caller, id, after > 0).await?;
         return Ok(events::stream(reader, wanted(&answering, &headers, after)));
     }
     if read.starting_after.is_some() {
@@ -154,7 +154,7 @@ pub async fn get(
             Error::invalid("starting_after", "`starting_after` is for `stream=true`").into(),
         );
     }
-    let record = answering.get_whole(&caller, id).await?;
+    let record = answering.get_with_rows(&caller, id).await?;
     Ok(axum::Json(ResponseObject::new(&record)).into_response())
 }
 

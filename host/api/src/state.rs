@@ -169,7 +169,7 @@ impl AppState {
         let idempotency = Idempotency::new(store.clone(), keys.clone());
         let (old, ending) = (idempotency.clone(), shutdown.ending.clone());
         shutdown.tasks.spawn(async move {
-            ending.run_until_cancelled(old.forget()).await;
+            ending.run_until_cancelled(old.sweep()).await;
         });
         let providers = Arc::new(Providers::new(
             store.clone(),
@@ -218,7 +218,7 @@ impl AppState {
             minds.clone(),
             shutdown.halt.clone(),
         );
-        let answering = Answering::new(answering::Parts {
+        let answering = Answering::new(answering::Services {
             store: store.clone(),
             conversations: conversations.clone(),
             minds: minds.clone(),

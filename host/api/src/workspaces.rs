@@ -101,7 +101,7 @@ pub(super) async fn delete(
     Path(name): Path<String>,
 ) -> ApiResult<StatusCode> {
     workspaces.delete(&caller, &name).await?;
-    answering.stop_ended().await?;
+    answering.stop_answers_of_invalid_keys().await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

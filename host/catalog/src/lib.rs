@@ -62,7 +62,7 @@ impl Engines for Datasources {
         workspace: &str,
         datasource_id: &str,
     ) -> Result<(Arc<dyn Connector>, Target)> {
-        self.reach(workspace, datasource_id).await
+        self.connector_and_target(workspace, datasource_id).await
     }
 }
 

@@ -1,10 +1,10 @@
 //! The audit trail: who did what to which resource.
 //!
-//! Everything but reading is noted, refused attempts too. Questions and refused attempts beyond a number in a minute become
-//! one note with their count (`folding`), so that no caller fills the store with notes. Notes are written by one task, many at
-//! a time; a request that waits for its note does not hold up the others. While the store is busy or away they are tried again and
-//! again, and as many wait as memory was set aside for. Never a secret, never a row of data: a note holds
-//! the route, the path, the status and the name of what was made.
+//! Every request that does more than read gets a note, also if it is refused. Beyond a number per minute, questions and
+//! refused requests become one note with their count (`folding`), so that no caller floods the store. One task writes
+//! the notes in batches, so that waiting for a note does not delay other requests. While the store is unavailable the
+//! task retries, and a bounded number of notes waits. A note holds the route, the path, the status and the name of what
+//! was created: never a secret, never a row of data.
 
 mod folding;
 mod store;
@@ -22,29 +22,29 @@ use self::folding::Folding;
 use mindhost_base::error::Result;
 use mindhost_store::{Store, new_id, now};
 
-/// Notes that may wait to be written; who comes then waits too.
-const WAITING: usize = 4096;
-/// Notes that are written at a time.
-const AT_ONCE: usize = 256;
-/// How long a note waits for others that nobody waits for.
+/// Notes that may wait to be written; beyond that, callers wait.
+const QUEUE: usize = 4096;
+/// Notes in one transaction.
+const BATCH: usize = 256;
+/// How long the task collects notes that no caller waits for.
 const LINGER: Duration = Duration::from_millis(100);
-/// How long until notes are tried again that the store did not take, at first and at most.
-const AGAIN: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
-/// How long an act is held up for its note, and anything for a place among those that wait. The note is tried on after it.
-const PATIENCE: Duration = Duration::from_secs(15);
-/// How long notes are tried at the end of the server.
-const LAST_TRIES: Duration = Duration::from_secs(10);
-/// How often old notes are looked for.
-const TIDY: Duration = Duration::from_secs(60 * 60);
-/// How often it is looked for minutes of `folding` that are over.
-const FOLD: Duration = Duration::from_secs(5);
+/// The first and the longest delay before a retry.
+const RETRY_BACKOFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
+/// How long a request waits for its note, or for room in the queue. The task keeps trying after that.
+const NOTE_TIMEOUT: Duration = Duration::from_secs(15);
+/// How long the task retries at shutdown.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
+/// How often old notes are deleted.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(60 * 60);
+/// How often finished minutes of `folding` are written.
+const FOLD_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Something that was done.
+/// A note of one action.
 #[derive(Clone, Debug)]
 pub struct Note {
-    /// Workspace in which it was done.
+    /// Workspace of the action.
     pub workspace: Arc<str>,
-    /// Key that did it; `None` on the command line, and for a wrong key.
+    /// Its key; `None` on the command line, and for a wrong key.
     pub key: Option<Arc<str>>,
     /// `PUT /minds/{name}`, `mindhost keys create`
     pub action: String,
@@ -52,11 +52,11 @@ pub struct Note {
     pub resource: String,
     /// Id of the Mind that was asked.
     pub mind: Option<Arc<str>>,
-    /// Name or id of what was made.
+    /// Name or id of what was created.
     pub made: Option<String>,
     /// HTTP status of the answer, where there was one.
     pub status: Option<u16>,
-    /// Of the answer and the log.
+    /// Id of the request, as in the response and the log.
     pub request_id: Option<String>,
 }
 
@@ -94,7 +94,7 @@ pub struct Entry {
 
 /// Which notes to read.
 #[derive(Clone, Debug, Default)]
-pub struct Wanted {
+pub struct AuditFilter {
     /// Older than this one.
     pub after: Option<String>,
     /// Of one key.
@@ -107,25 +107,25 @@ pub struct Wanted {
 #[derive(Clone, Debug)]
 pub struct Audit {
     store: Store,
-    waiting: mpsc::Sender<Waiting>,
+    queue: mpsc::Sender<PendingNote>,
     folding: Arc<Folding>,
     closing: CancellationToken,
     tasks: TaskTracker,
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct PendingNote {
     id: String,
     at: i64,
     note: Note,
     written: Option<oneshot::Sender<()>>,
 }
 
-/// Writes what was done on the command line.
+/// Writes a note of an action on the command line.
 ///
 /// # Errors
 /// When the store fails.
-pub async fn by_hand(
+pub async fn record(
     store: &Store,
     workspace: &str,
     action: &str,
@@ -142,10 +142,10 @@ pub async fn by_hand(
         status: None,
         request_id: None,
     };
-    store::insert_one(store, &Waiting::new(note, None)).await
+    store::insert_one(store, &PendingNote::new(note, None)).await
 }
 
-impl Waiting {
+impl PendingNote {
     fn new(note: Note, written: Option<oneshot::Sender<()>>) -> Self {
         Self {
             id: new_id(),
@@ -159,42 +159,42 @@ impl Waiting {
 impl Audit {
     /// Starts writing, until [`Self::close`]. Notes older than `retention` are deleted.
     pub fn start(store: Store, retention: Duration) -> Self {
-        let (waiting, notes) = mpsc::channel(WAITING);
+        let (queue, notes) = mpsc::channel(QUEUE);
         let audit = Self {
             store,
-            waiting,
+            queue,
             folding: Arc::default(),
             closing: CancellationToken::new(),
             tasks: TaskTracker::new(),
         };
         audit.tasks.spawn(audit.clone().write(notes));
-        audit.tasks.spawn(audit.clone().tidy(retention));
+        audit.tasks.spawn(audit.clone().sweep(retention));
         audit.tasks.spawn(audit.clone().fold());
         audit
     }
 
-    /// Writes what waits, and ends.
+    /// Writes the pending notes, and stops.
     pub async fn close(&self) {
         for rest in self.folding.end_all() {
-            self.pass(Waiting::new(rest, None));
+            self.enqueue(PendingNote::new(rest, None));
         }
         self.closing.cancel();
         self.tasks.close();
         self.tasks.wait().await;
     }
 
-    /// Takes a note of what may be done often, to be written soon, or counted.
+    /// Queues the note of a frequent action, or counts it.
     pub async fn note(&self, note: Note) {
         if self.admits(&note) {
             self.send(note, None).await;
         }
     }
 
-    /// As [`Self::note`], of somebody who cannot wait for a place among those that wait. False when it is only counted.
-    pub fn note_in_passing(&self, note: Note) -> bool {
+    /// As [`Self::note`], without waiting for room in the queue. False when the note is only counted.
+    pub fn try_note(&self, note: Note) -> bool {
         let is_admitted = self.admits(&note);
         if is_admitted {
-            self.pass(Waiting::new(note, None));
+            self.enqueue(PendingNote::new(note, None));
         }
         is_admitted
     }
@@ -205,8 +205,8 @@ impl Audit {
         self.folding.admits(note, has_disk, now)
     }
 
-    fn pass(&self, waiting: Waiting) {
-        if let Err(lost) = self.waiting.try_send(waiting) {
+    fn enqueue(&self, waiting: PendingNote) {
+        if let Err(lost) = self.queue.try_send(waiting) {
             let action = lost.into_inner().note.action;
             tracing::error!(
                 action,
@@ -215,22 +215,27 @@ impl Audit {
         }
     }
 
-    /// Takes a note of an act and waits until it is written, or cannot be. One that was refused may be counted instead.
-    pub async fn note_now(&self, note: Note) {
+    /// Queues a note and waits until it is written or cannot be. That of a refused request may be counted instead.
+    pub async fn note_and_wait(&self, note: Note) {
         let is_refused = note.status.is_some_and(|status| status >= 400);
         if is_refused && !self.admits(&note) {
             return;
         }
         let (written, done) = oneshot::channel();
         self.send(note, Some(written)).await;
-        // Dropped without a word when it cannot be written, which the log says.
-        let _ = timeout(PATIENCE, done).await;
+        // The sender is dropped when the note cannot be written, which is logged.
+        let _ = timeout(NOTE_TIMEOUT, done).await;
     }
 
     async fn send(&self, note: Note, written: Option<oneshot::Sender<()>>) {
-        let waiting = Waiting::new(note, written);
+        let waiting = PendingNote::new(note, written);
         let action = waiting.note.action.clone();
-        if self.waiting.send_timeout(waiting, PATIENCE).await.is_err() {
+        if self
+            .queue
+            .send_timeout(waiting, NOTE_TIMEOUT)
+            .await
+            .is_err()
+        {
             tracing::error!(
                 action,
                 "a note of the audit trail was lost: too many wait, or it came after its end"
@@ -242,36 +247,37 @@ impl Audit {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn read(&self, workspace: &str, wanted: &Wanted) -> Result<(Vec<Entry>, bool)> {
-        let mut entries = store::read(&self.store, workspace, wanted).await?;
-        let more = entries.len() > wanted.limit as usize;
-        entries.truncate(wanted.limit as usize);
+    pub async fn read(&self, workspace: &str, filter: &AuditFilter) -> Result<(Vec<Entry>, bool)> {
+        let mut entries = store::read(&self.store, workspace, filter).await?;
+        let more = entries.len() > filter.limit as usize;
+        entries.truncate(filter.limit as usize);
         Ok((entries, more))
     }
 
-    async fn write(self, mut notes: mpsc::Receiver<Waiting>) {
-        let mut batch = Vec::with_capacity(AT_ONCE);
-        let mut pause = AGAIN.0;
+    async fn write(self, mut notes: mpsc::Receiver<PendingNote>) {
+        let mut batch = Vec::with_capacity(BATCH);
+        let mut pause = RETRY_BACKOFF.0;
         let mut last_try = None;
         loop {
             if batch.is_empty() {
-                pause = AGAIN.0;
+                pause = RETRY_BACKOFF.0;
                 tokio::select! {
                     () = gather(&mut notes, &mut batch) => {}
                     () = self.closing.cancelled() => {
                         notes.close();
-                        notes.recv_many(&mut batch, AT_ONCE).await;
+                        notes.recv_many(&mut batch, BATCH).await;
                         if batch.is_empty() {
                             return;
                         }
                     }
                 }
             } else {
-                // Those that the store did not take. More would only wait with them.
+                // A batch that failed. No further notes are taken until it is written.
                 sleep(pause).await;
-                pause = (pause * 2).min(AGAIN.1);
+                pause = (pause * 2).min(RETRY_BACKOFF.1);
                 if self.closing.is_cancelled()
-                    && *last_try.get_or_insert_with(|| Instant::now() + LAST_TRIES) < Instant::now()
+                    && *last_try.get_or_insert_with(|| Instant::now() + SHUTDOWN_TIMEOUT)
+                        < Instant::now()
                 {
                     let waiting = std::iter::from_fn(|| notes.try_recv().ok());
                     return lost(batch.into_iter().chain(waiting));
@@ -280,7 +286,7 @@ impl Audit {
             match store::insert(&self.store, &batch).await {
                 Ok(()) => {
                     for written in batch.drain(..).filter_map(|one| one.written) {
-                        // Nobody waits any more: the client went away.
+                        // The client may have disconnected.
                         let _ = written.send(());
                     }
                 }
@@ -297,9 +303,9 @@ impl Audit {
         }
     }
 
-    /// Once more, so that one that cannot be written takes no other with it. Gives those that can later.
-    async fn write_singly(&self, batch: Vec<Waiting>) -> Vec<Waiting> {
-        let mut left = Vec::with_capacity(AT_ONCE);
+    /// Writes the notes one by one, so that an invalid one does not block the others. Returns those to retry.
+    async fn write_singly(&self, batch: Vec<PendingNote>) -> Vec<PendingNote> {
+        let mut left = Vec::with_capacity(BATCH);
         for one in batch {
             match store::insert_one(&self.store, &one).await {
                 Ok(()) => {
@@ -322,33 +328,33 @@ impl Audit {
     async fn fold(self) {
         let fold = async {
             loop {
-                sleep(FOLD).await;
+                sleep(FOLD_INTERVAL).await;
                 for rest in self.folding.end(std::time::Instant::now()) {
-                    self.pass(Waiting::new(rest, None));
+                    self.enqueue(PendingNote::new(rest, None));
                 }
             }
         };
         self.closing.run_until_cancelled(fold).await;
     }
 
-    async fn tidy(self, retention: Duration) {
+    async fn sweep(self, retention: Duration) {
         let retention = i64::try_from(retention.as_micros()).unwrap_or(i64::MAX);
-        let tidy = async {
+        let sweep = async {
             loop {
                 let before = now().saturating_sub(retention);
                 if let Err(error) = store::delete_before(&self.store, before).await {
-                    tracing::warn!(cause = ?std::error::Error::source(&error), "the audit trail cannot be tidied");
+                    tracing::warn!(cause = ?std::error::Error::source(&error), "old entries of the audit trail cannot be deleted");
                 }
-                sleep(TIDY).await;
+                sleep(SWEEP_INTERVAL).await;
             }
         };
-        self.closing.run_until_cancelled(tidy).await;
+        self.closing.run_until_cancelled(sweep).await;
     }
 }
 
-/// Says which notes are lost, so that the log has them at least.
-fn lost(notes: impl Iterator<Item = Waiting>) {
-    for Waiting { note, .. } in notes {
+/// Logs the lost notes.
+fn lost(notes: impl Iterator<Item = PendingNote>) {
+    for PendingNote { note, .. } in notes {
         let Note {
             key,
             action,
@@ -368,12 +374,12 @@ fn lost(notes: impl Iterator<Item = Waiting>) {
     }
 }
 
-/// Takes notes until there are many, somebody waits for one, or the first of them has waited for [`LINGER`].
-async fn gather(notes: &mut mpsc::Receiver<Waiting>, batch: &mut Vec<Waiting>) {
-    notes.recv_many(batch, AT_ONCE).await;
+/// Collects notes until the batch is full, a caller waits for one, or [`LINGER`] has passed.
+async fn gather(notes: &mut mpsc::Receiver<PendingNote>, batch: &mut Vec<PendingNote>) {
+    notes.recv_many(batch, BATCH).await;
     let until = Instant::now() + LINGER;
-    while batch.len() < AT_ONCE && batch.iter().all(|one| one.written.is_none()) {
-        let more = notes.recv_many(batch, AT_ONCE - batch.len());
+    while batch.len() < BATCH && batch.iter().all(|one| one.written.is_none()) {
+        let more = notes.recv_many(batch, BATCH - batch.len());
         if !matches!(timeout_at(until, more).await, Ok(1..)) {
             return;
         }
@@ -398,18 +404,18 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_noted_before_the_end_is_written_and_old_notes_go() {
+    async fn pending_notes_are_written_at_close_and_old_ones_deleted() {
         let (_dir, store, workspace) = mindhost_store::testing::temporary().await;
         let day = Duration::from_secs(24 * 60 * 60);
         let audit = Audit::start(store.clone(), day);
-        audit.note_now(note(&workspace, "first")).await;
-        let wanted = Wanted {
+        audit.note_and_wait(note(&workspace, "first")).await;
+        let filter = AuditFilter {
             limit: 1,
-            ..Wanted::default()
+            ..AuditFilter::default()
         };
-        let (entries, more) = audit.read(&workspace, &wanted).await.unwrap();
+        let (entries, more) = audit.read(&workspace, &filter).await.unwrap();
         assert_eq!((entries[0].action.as_str(), more), ("first", false));
-        for number in 0..2 * AT_ONCE {
+        for number in 0..2 * BATCH {
             let key = format!("key {}", number % 2);
             audit
                 .note(Note {
@@ -419,14 +425,14 @@ mod tests {
                 .await;
         }
         audit.close().await;
-        let all = Wanted {
+        let all = AuditFilter {
             limit: 10_000,
-            ..Wanted::default()
+            ..AuditFilter::default()
         };
         let (entries, _) = audit.read(&workspace, &all).await.unwrap();
-        assert_eq!(entries.len(), 1 + 2 * AT_ONCE);
+        assert_eq!(entries.len(), 1 + 2 * BATCH);
         assert_eq!(entries.last().unwrap().action, "first");
-        let next = Wanted {
+        let next = AuditFilter {
             after: Some(entries[0].id.clone()),
             limit: 1,
             key: None,
@@ -448,15 +454,15 @@ mod tests {
         };
         for _ in 0..250 {
             audit.note(note(&workspace, "POST /responses")).await;
-            audit.note_now(refused.clone()).await;
+            audit.note_and_wait(refused.clone()).await;
         }
         audit
-            .note_now(note(&workspace, "DELETE /minds/{name}"))
+            .note_and_wait(note(&workspace, "DELETE /minds/{name}"))
             .await;
         audit.close().await;
-        let all = Wanted {
+        let all = AuditFilter {
             limit: 10_000,
-            ..Wanted::default()
+            ..AuditFilter::default()
         };
         let (entries, _) = audit.read(&workspace, &all).await.unwrap();
         assert_eq!(entries.len(), 300 + 1 + 1);
@@ -472,7 +478,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_note_that_the_store_does_not_take_at_once_is_written_later() {
+    async fn note_is_retried_while_the_store_is_locked() {
         let dir = tempfile::tempdir().unwrap();
         let data_dir = dir.path().display().to_string();
         let set = [("DATA_DIR", &*data_dir), ("STORE__MAX_CONNECTIONS", "1")]
@@ -500,33 +506,33 @@ mod tests {
         sleep(3 * LINGER).await;
         sqlx::query("ROLLBACK").execute(&mut other).await.unwrap();
         audit.close().await;
-        let wanted = Wanted {
+        let filter = AuditFilter {
             limit: 10,
-            ..Wanted::default()
+            ..AuditFilter::default()
         };
-        let (entries, _) = audit.read(&workspace, &wanted).await.unwrap();
+        let (entries, _) = audit.read(&workspace, &filter).await.unwrap();
         assert_eq!(entries[0].action, "held up");
     }
 
     #[tokio::test]
-    async fn a_note_that_cannot_be_written_takes_no_other_with_it() {
+    async fn invalid_note_does_not_block_others() {
         let (_dir, store, workspace) = mindhost_store::testing::temporary().await;
         let audit = Audit::start(store.clone(), Duration::from_secs(60));
         let (written, done) = oneshot::channel();
-        let first = Waiting::new(note(&workspace, "first"), None);
-        let mut again = Waiting::new(note(&workspace, "the same id again"), None);
+        let first = PendingNote::new(note(&workspace, "first"), None);
+        let mut again = PendingNote::new(note(&workspace, "the same id again"), None);
         again.id = first.id.clone();
-        let deleted = Waiting::new(note("of a workspace that is gone", "gone"), None);
-        let last = Waiting::new(note(&workspace, "last"), Some(written));
+        let deleted = PendingNote::new(note("of a workspace that is gone", "gone"), None);
+        let last = PendingNote::new(note(&workspace, "last"), Some(written));
         for waiting in [first, again, deleted, last] {
-            audit.waiting.send(waiting).await.unwrap();
+            audit.queue.send(waiting).await.unwrap();
         }
         done.await.unwrap();
-        let wanted = Wanted {
+        let filter = AuditFilter {
             limit: 10,
-            ..Wanted::default()
+            ..AuditFilter::default()
         };
-        let (entries, _) = audit.read(&workspace, &wanted).await.unwrap();
+        let (entries, _) = audit.read(&workspace, &filter).await.unwrap();
         let actions: Vec<_> = entries.iter().map(|one| one.action.as_str()).collect();
         assert_eq!(actions, ["last", "first"]);
         audit.close().await;

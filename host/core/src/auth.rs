@@ -1,15 +1,16 @@
-//! Who is asking: keys, roles, callers.
+//! Authentication and authorization: keys, roles, callers.
 //!
-//! A key is 32 random bytes, so its plain SHA-256 is as hard to turn round as any slow hash would be, and can be
-//! looked up. What it is worth a proof says, which takes the secret key to make. The text of a key exists only in the
-//! answer that made it.
+//! A key is 32 random bytes, so its plain SHA-256 is as hard to invert as a slow hash, and can be looked up. A proof,
+//! which takes the secret key to make, confirms its privileges. The text of a key is shown only once, when it is
+//! created.
 
 mod cache;
 pub mod failed_logins;
+mod key;
 pub mod keys;
 pub mod limits;
+mod privileges;
 mod store;
-mod width;
 
 use std::{sync::Arc, time::Duration};
 
@@ -27,13 +28,13 @@ pub use store::proof;
 
 /// `last_used_at` is written once a minute a key, in microseconds.
 const USED_EVERY: i64 = 60 * 1_000_000;
-/// As long as what else every request needs. `docs/access.md` promises it.
-const REMEMBERED: Duration = Duration::from_secs(1);
+/// How long keys are cached, the same as the other data that every request needs. `docs/access.md` promises it.
+const CACHE_TTL: Duration = Duration::from_secs(1);
 
 /// The SHA-256 of a key.
 pub(crate) type Hash = [u8; 32];
 
-/// What a key may do; each role may do what the ones before it may.
+/// The role of a key. Each role includes the ones before it.
 #[derive(
     Clone,
     Copy,
@@ -61,7 +62,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// As it is stored and shown.
+    /// Its name in the store and the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Role::User => "user",
@@ -72,7 +73,7 @@ impl Role {
     }
 }
 
-/// A client whose answers have the shapes that it needs where they differ.
+/// A client that needs responses of another shape.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum, utoipa::ToSchema,
 )]
@@ -82,7 +83,7 @@ pub enum Compat {
     MindsSdk,
 }
 
-/// Who is asking. Everything that a request may see follows from it.
+/// The caller of a request. It determines everything that the request may see.
 #[derive(Clone, Debug)]
 pub struct Caller {
     /// Id of the workspace; every query names it.
@@ -93,25 +94,25 @@ pub struct Caller {
     pub role: Role,
     /// Ids of the Minds that it may see; `None` means all.
     pub minds: Option<Arc<[String]>>,
-    /// When the key ends; `None` means never.
+    /// When the key expires; `None` means never.
     pub expires_at: Option<jiff::Timestamp>,
     /// Shapes of answers.
     pub compat: Option<Compat>,
-    /// What proves it, to be looked up again; `None` for the configured key, which is in no store.
+    /// The hash of the key, to look it up again; `None` for the configured key.
     pub(crate) hash: Option<Hash>,
-    /// What the request uses; `None` for what is no request.
+    /// Counts the usage of the request; `None` outside of requests.
     pub tally: Option<Arc<Tally>>,
 }
 
 impl Caller {
-    /// The same caller, whose use is counted in `tally`.
+    /// The same caller with a tally.
     #[must_use]
     pub fn counted_in(mut self, tally: Tally) -> Self {
         self.tally = Some(Arc::new(tally));
         self
     }
 
-    /// Counts what the request uses.
+    /// Counts usage of the request.
     pub fn count(&self, count: impl FnOnce(&Tally)) {
         if let Some(tally) = &self.tally {
             count(tally);
@@ -136,7 +137,7 @@ impl Caller {
         ))
     }
 
-    /// Refuses a caller that is limited to some Minds: what it wants reaches beyond them. `what` completes "your key
+    /// Refuses a caller that is limited to some Minds, for an action that affects others. `what` completes "your key
     /// cannot".
     ///
     /// # Errors
@@ -151,8 +152,8 @@ impl Caller {
         ))
     }
 
-    /// Refuses everyone but operators without a limit to some Minds: what is of the whole host reaches beyond them.
-    /// `what` completes "your key cannot".
+    /// Requires an operator that is not limited to some Minds, for an action that affects the whole host. `what`
+    /// completes "your key cannot".
     ///
     /// # Errors
     /// `forbidden`
@@ -161,8 +162,8 @@ impl Caller {
         self.require_all_minds(what)
     }
 
-    /// Whether it may read what a key of a workspace made with a Mind, or before it had one: its own, and as an
-    /// admin everything of the workspace, but never what belongs to a Mind that it does not see.
+    /// Whether it may read a conversation or response of a key, with a Mind or before it has one: its own, and as an
+    /// admin all of the workspace, but never those of a Mind that it does not see.
     pub fn may_read(&self, workspace: &str, key_id: &str, mind_id: Option<&str>) -> bool {
         let own = *self.key_id == *key_id;
         let visible = match mind_id {
@@ -180,7 +181,7 @@ impl Caller {
     }
 }
 
-/// Knows the keys.
+/// Authenticates keys.
 #[derive(Debug)]
 pub struct Auth {
     store: Store,
@@ -192,7 +193,7 @@ pub struct Auth {
 }
 
 impl Auth {
-    /// Knows the keys of the store that `keys` prove, and the configured admin key, which administers `workspace`.
+    /// Accepts the keys of the store that `keys` prove, and the configured admin key, which belongs to `workspace`.
     ///
     /// # Errors
     /// When the store fails, or the configured key is too short to be safe.
@@ -226,7 +227,7 @@ impl Auth {
             store,
             keys,
             configured,
-            cache: Cache::new(REMEMBERED),
+            cache: Cache::new(CACHE_TTL),
             accepted: Accepted::default(),
             tracker: TaskTracker::new(),
         })
@@ -234,8 +235,8 @@ impl Auth {
 
     /// The caller with this key.
     ///
-    /// A known key is remembered for a second: one that is revoked on this host ends at once, on another
-    /// host within that time.
+    /// Keys are cached for a second: a key that is revoked on this host is invalid at once, on another host within that
+    /// time.
     ///
     /// # Errors
     /// `invalid_api_key` when it is unknown, revoked or expired.
@@ -250,7 +251,7 @@ impl Auth {
         caller
     }
 
-    /// Whether this server has accepted the key before, and not refused it since. The store is not asked.
+    /// Whether this server has accepted the key before and not refused it since. Does not query the store.
     pub fn has_accepted(&self, key: &str) -> bool {
         self.accepted.contains(&hash(key))
     }
@@ -265,19 +266,19 @@ impl Auth {
             Some(found) => found,
             None => {
                 let asked = self.cache.generation();
-                let looked = store::by_hash(self.store.pool(), &hash)
+                let row = store::by_hash(self.store.pool(), &hash)
                     .await?
                     .ok_or_else(unknown_key)?;
-                let store::Looked {
+                let store::KeyRow {
                     found,
                     claims,
                     proof,
-                } = looked;
+                } = row;
                 if !claims.is_proven(&self.keys, proof.as_deref()) {
                     tracing::warn!(
                         key = claims.id,
                         "a key was refused: its row in the store was not written, or was changed, without the secret key; if a \
-                         server of an earlier version made it, stop that server and make the key anew"
+                         server of an earlier version made it, stop that server and create the key again"
                     );
                     return Err(unknown_key());
                 }
@@ -285,15 +286,15 @@ impl Auth {
                 found
             }
         };
-        check_not_ended(&found.caller)?;
+        check_not_expired(&found.caller)?;
         if self.cache.mark_used(&hash, now(), USED_EVERY) {
             self.write_last_used(found.caller.key_id.clone());
         }
         Ok(found.caller)
     }
 
-    /// Asks the store whether the caller's key is still valid, whatever is remembered: before what reaches far, and
-    /// behind what took long.
+    /// Checks in the store, past the cache, that the caller's key is still valid: before an action with a wide effect,
+    /// and after a slow one.
     ///
     /// # Errors
     /// `invalid_api_key`
@@ -304,12 +305,12 @@ impl Auth {
         }
     }
 
-    /// Forgets what it remembers of keys: they are looked up anew.
+    /// Clears the cache of keys.
     pub fn forget(&self) {
         self.cache.clear();
     }
 
-    /// Waits until what is being written in the background is written.
+    /// Waits for the writes in the background.
     pub async fn close(&self) {
         self.tracker.close();
         self.tracker.wait().await;
@@ -325,9 +326,8 @@ impl Auth {
     }
 }
 
-/// A transaction that changes keys or workspaces. There is one at a time in the whole store, so that none decides by
-/// what another is about to change: two admins that revoke each other leave one. `by` is whose key must be valid in
-/// it; `None` is the command line.
+/// A transaction that changes keys or workspaces. One runs at a time in the whole store, so that two admins who revoke
+/// each other at the same moment leave one. The key of `by` must be valid in it; `None` is the command line.
 ///
 /// # Errors
 /// `invalid_api_key`
@@ -340,11 +340,11 @@ pub(crate) async fn begin(store: &Store, by: Option<&Caller>) -> Result<Tx> {
     Ok(tx)
 }
 
-fn check_found(looked: Option<store::Looked>) -> Result<()> {
-    check_not_ended(&looked.ok_or_else(unknown_key)?.found.caller)
+fn check_found(row: Option<store::KeyRow>) -> Result<()> {
+    check_not_expired(&row.ok_or_else(unknown_key)?.found.caller)
 }
 
-fn check_not_ended(caller: &Caller) -> Result<()> {
+fn check_not_expired(caller: &Caller) -> Result<()> {
     match caller.expires_at {
         Some(at) if at.as_microsecond() <= now() => Err(unknown_key()),
         _ => Ok(()),
@@ -367,7 +367,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_role_may_do_what_smaller_roles_may() {
+    fn role_includes_lower_roles() {
         let caller = Caller {
             workspace: "w".into(),
             key_id: "k".into(),
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn an_admin_reads_what_others_made_but_only_of_minds_that_it_sees() {
+    fn admin_reads_the_content_of_others_in_visible_minds_only() {
         let all = Caller {
             workspace: "w".into(),
             key_id: "k".into(),

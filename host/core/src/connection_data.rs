@@ -1,27 +1,27 @@
-//! What a datasource or a model provider is configured with.
+//! Connection data: what a datasource or a model provider is configured with.
 //!
-//! The plugin's manifest has the JSON schema; `x-secret` marks the properties that are encrypted and shown as
-//! [`MASK`], `x-destination` those that decide where a secret goes. A stored secret may not follow a changed
-//! destination: else whoever may edit a datasource could have its password sent to a server of his own.
+//! The plugin's manifest has the JSON schema; `x-secret` marks the properties that are encrypted and shown as [`MASK`],
+//! `x-destination` those that decide where a secret goes. When a destination changes, the secrets must be sent again:
+//! otherwise anyone who may edit a datasource could redirect its password to another server.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 use zeroize::Zeroizing;
 
-use crate::secrets::{Opened, Place, SecretKeys, Unsealable};
+use crate::secrets::{Binding, Opened, SecretKeys, Unsealable};
 use mindhost_base::error::{Code, Error, Result};
 
 pub use mindhost_plugin_api::schema::Rules;
 
-/// What is shown in the place of a secret.
+/// Shown in place of a secret.
 pub const MASK: &str = "********";
 
-/// Connection data in clear: secrets are where they belong.
+/// Connection data with its secrets in clear.
 pub type Clear = Map<String, Value>;
 
-/// The row that holds connection data. With what is shown of them it says where the secrets go: sealed ones open for this
-/// row and these data alone, even when another program writes into the store.
+/// The row of some connection data. Together with the shown properties it is the destination of the secrets: they open
+/// only for this row and these properties, even if another program writes into the store.
 #[derive(Clone, Copy, Debug)]
 pub struct Holder<'a> {
     /// Its table.
@@ -31,21 +31,21 @@ pub struct Holder<'a> {
     /// Id of its workspace.
     pub workspace: &'a str,
     /// The engine or plugin that gets the secrets.
-    pub gets: &'a str,
-    /// Digest of the version that it wants to keep, if any.
+    pub served_by: &'a str,
+    /// Digest of the plugin version that it is pinned to.
     pub version: Option<&'a str>,
 }
 
 impl Holder<'_> {
     fn destination(&self, shown: &Map<String, Value>) -> Result<String> {
-        // In one order, whatever order they were sent in.
+        // Sorted, because the order of properties has no meaning.
         let shown: BTreeMap<_, _> = shown.iter().collect();
-        let parts = (self.workspace, self.gets, self.version, shown);
+        let parts = (self.workspace, self.served_by, self.version, shown);
         serde_json::to_string(&parts).map_err(Error::internal)
     }
 }
 
-/// Connection data as they are stored: the shown form, and the secrets sealed.
+/// Stored connection data: the shown properties, and the sealed secrets.
 #[derive(Clone, Debug, Default)]
 pub struct Stored {
     /// Every secret is [`MASK`] here.
@@ -54,7 +54,7 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// From the two columns that hold it.
+    /// From its two columns.
     pub fn new(shown: Map<String, Value>, sealed: Option<Vec<u8>>) -> Self {
         Self { shown, sealed }
     }
@@ -66,12 +66,12 @@ impl Stored {
         secret.map(|(name, _)| name)
     }
 
-    /// The secrets as they are stored.
+    /// The sealed secrets.
     pub fn sealed(&self) -> Option<&[u8]> {
         self.sealed.as_deref()
     }
 
-    /// Takes the secrets out of `clear` and seals them for a row.
+    /// Masks the secrets of `clear` and seals them for a row.
     ///
     /// # Errors
     /// When the operating system has no randomness.
@@ -100,10 +100,10 @@ impl Stored {
         Ok(Self { shown, sealed })
     }
 
-    /// The same for a row that keeps another version, or under the key that seals now.
+    /// The same data sealed with the current key for `to`.
     ///
     /// # Errors
-    /// When the secrets do not open for the row as it was.
+    /// When the secrets do not open for `from`.
     pub fn moved(&self, keys: &SecretKeys, from: Holder<'_>, to: Holder<'_>) -> Result<Self> {
         let sealed = match self.plain(keys, from)? {
             Some(plain) => Some(sealed_for(&self.shown, keys, to, &plain)?),
@@ -115,7 +115,7 @@ impl Stored {
         })
     }
 
-    /// The same bound to where it goes, if an earlier version of the program sealed it.
+    /// The same data bound to its destination, if an earlier version of the program sealed it.
     ///
     /// # Errors
     /// When the secrets do not open.
@@ -135,7 +135,7 @@ impl Stored {
         }))
     }
 
-    /// Whether it has secrets that another key than the one that seals now has sealed.
+    /// Whether it has secrets that were sealed with another key than the current one.
     pub fn is_outdated(&self, keys: &SecretKeys) -> bool {
         let sealed = self.sealed.as_ref();
         sealed.is_some_and(|sealed| !keys.is_current(sealed))
@@ -146,14 +146,14 @@ impl Stored {
             return Ok(None);
         };
         let destination = holder.destination(&self.shown)?;
-        let opened = keys.open(place(holder, &destination), sealed);
+        let opened = keys.open(binding(holder, &destination), sealed);
         opened.map(Some).map_err(|error| unopened(error, sealed))
     }
 
     /// Everything in clear, for the plugin.
     ///
     /// # Errors
-    /// When the secrets do not open: the row was changed by another hand.
+    /// When the secrets do not open, because the row was modified outside Mindhost.
     pub fn open(&self, keys: &SecretKeys, holder: Holder<'_>) -> Result<Clear> {
         let mut clear = self.shown.clone();
         if let Some(plain) = self.plain(keys, holder)? {
@@ -164,8 +164,8 @@ impl Stored {
         Ok(clear)
     }
 
-    /// Everything in clear, to be changed by what was sent. Where the secrets do not open, nothing that is stored counts:
-    /// another hand may have written it. What was sent must be all there is to be then.
+    /// Everything in clear, as the base of a change. If the secrets do not open, the stored data cannot be trusted, and
+    /// `sent` must have all of it.
     ///
     /// # Errors
     /// `secret_required`
@@ -179,15 +179,14 @@ impl Stored {
             Ok(clear) => return Ok(clear),
             Err(error) => error,
         };
-        left_sealed(holder, &error);
-        let why =
-            "what is stored does not open any more, so send the whole `connection_data` again";
+        log_unopened(holder, &error);
+        let why = "the stored secrets no longer open, so send the whole `connection_data` again";
         require_secrets(self, sent, why)?;
         Ok(Clear::new())
     }
 }
 
-/// Why secrets do not open, as far as their form tells.
+/// The error for secrets that do not open.
 fn unopened(error: Unsealable, sealed: &[u8]) -> Error {
     match SecretKeys::is_bound(sealed) {
         true => Error::internal(error),
@@ -198,8 +197,8 @@ fn unopened(error: Unsealable, sealed: &[u8]) -> Error {
     }
 }
 
-/// Logs that secrets cannot be decrypted and are left as they are.
-pub fn left_sealed(holder: Holder<'_>, error: &Error) {
+/// Logs that the secrets of a row do not open.
+pub fn log_unopened(holder: Holder<'_>, error: &Error) {
     let (table, id) = (holder.table, holder.id);
     let cause = std::error::Error::source(error);
     tracing::error!(
@@ -217,18 +216,18 @@ fn sealed_for(
     plain: &[u8],
 ) -> Result<Vec<u8>> {
     let destination = holder.destination(shown)?;
-    keys.seal(place(holder, &destination), plain)
+    keys.seal(binding(holder, &destination), plain)
 }
 
-fn place<'a>(holder: Holder<'a>, destination: &'a str) -> Place<'a> {
-    Place {
+fn binding<'a>(holder: Holder<'a>, destination: &'a str) -> Binding<'a> {
+    Binding {
         table: holder.table,
         id: holder.id,
         destination,
     }
 }
 
-/// The data of a new datasource or provider. There is nothing stored that a mask could stand for.
+/// The data of a new datasource or provider, in which no secret may be masked.
 ///
 /// # Errors
 /// `secret_required`, `invalid_connection_data`
@@ -242,11 +241,11 @@ pub fn new(sent: Clear, rules: &Rules<'_>) -> Result<Clear> {
     Ok(sent)
 }
 
-/// The stored data with changes applied: a property that is sent replaces the stored one, null removes it, a
-/// secret sent as [`MASK`] or not at all is kept.
+/// The stored data with changes applied: a sent property replaces the stored one, null removes it, and a secret that is
+/// sent as [`MASK`] or not sent is kept.
 ///
 /// # Errors
-/// `secret_required` when a destination changes and a stored secret is not sent anew; `invalid_connection_data`.
+/// `secret_required` when a destination changes and a stored secret is not sent again; `invalid_connection_data`.
 pub fn changed(stored: &Clear, sent: Clear, rules: &Rules<'_>) -> Result<Clear> {
     let mut merged = stored.clone();
     let mut renewed = Vec::new();
@@ -283,7 +282,7 @@ pub fn changed(stored: &Clear, sent: Clear, rules: &Rules<'_>) -> Result<Clear> 
     Ok(merged)
 }
 
-/// Refuses to go on with stored secrets that were not sent again.
+/// Requires that every stored secret is sent again.
 ///
 /// # Errors
 /// `secret_required`
@@ -295,8 +294,8 @@ pub fn require_secrets(stored: &Stored, sent: &Clear, why: &str) -> Result<()> {
     }
 }
 
-/// The failure of a test of connection data. What the engine, the vendor or the network says is the answer to it; our
-/// own faults and the plugin's stay what they are.
+/// The error of a failed connection test. An error of the engine, the vendor or the network becomes
+/// `connection_failed`; errors of the host and of the plugin stay as they are.
 pub fn test_failed(error: Error) -> Error {
     let ours = [
         Code::PluginError,
@@ -318,7 +317,7 @@ pub fn test_failed(error: Error) -> Error {
     failed.with_source(error)
 }
 
-/// Absent, null and the same number as digits make no difference.
+/// Whether two values are equal; absent equals null, and a number equals its text.
 fn same(old: Option<&Value>, new: Option<&Value>) -> bool {
     let text = |value: Option<&Value>| match value {
         None | Some(Value::Null) => None,
@@ -379,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_masked_secret_is_kept_while_its_destination_stays() {
+    fn masked_secret_is_kept_unless_its_destination_changes() {
         let secret_required = Err((Code::SecretRequired, "connection_data.password"));
         check(
             json!({"password": MASK, "database": "d"}),
@@ -410,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_match_the_schema_is_named_and_never_echoed() {
+    fn schema_error_names_the_property_without_its_value() {
         let schema = schema();
         let rules = Rules::new(&schema);
         for (sent, param, message) in [
@@ -440,10 +439,10 @@ mod tests {
     }
 
     #[test]
-    fn control_characters_are_refused_wherever_they_are() {
+    fn control_characters_are_refused_at_any_depth() {
         let schema = schema();
         let rules = Rules::new(&schema);
-        let place = |sent: Value| {
+        let param_of = |sent: Value| {
             new(clear(sent), &rules)
                 .err()
                 .map(|error| error.param_name().unwrap().to_owned())
@@ -467,23 +466,23 @@ mod tests {
                 "connection_data.extra",
             ),
         ] {
-            assert_eq!(place(sent.clone()).as_deref(), Some(param), "{sent}");
+            assert_eq!(param_of(sent.clone()).as_deref(), Some(param), "{sent}");
         }
         assert_eq!(
-            place(json!({"host": "ä b", "sslkey": "-----\r\nx\n\t-----\n"})),
+            param_of(json!({"host": "ä b", "sslkey": "-----\r\nx\n\t-----\n"})),
             None
         );
     }
 
     #[test]
-    fn secrets_are_sealed_shown_as_mask_and_open_again() {
+    fn secrets_are_sealed_masked_and_bound_to_their_row() {
         let schema = schema();
         let keys = SecretKeys::single(SecretKey::new([7; 32]));
         let holder = |id| Holder {
             table: "datasources",
             id,
             workspace: "w",
-            gets: "postgres",
+            served_by: "postgres",
             version: None,
         };
         let data = clear(json!({"host": "a", "password": "hunter2"}));
@@ -505,7 +504,7 @@ mod tests {
                 ..holder("1")
             },
             Holder {
-                gets: "mysql",
+                served_by: "mysql",
                 ..holder("1")
             },
             pinned,
@@ -514,10 +513,10 @@ mod tests {
         }
         let moved = stored.moved(&keys, holder("1"), pinned).unwrap();
         assert_eq!(moved.open(&keys, pinned).unwrap(), data);
-        // Another hand leads it elsewhere.
+        // The destination is modified outside Mindhost.
         stored.shown.insert("host".into(), json!("evil"));
         assert!(stored.open(&keys, holder("1")).is_err());
-        // To repair that, everything is sent again.
+        // To repair the row, everything is sent again.
         let open = |sent: Value| stored.open_for_change(&keys, holder("1"), &clear(sent));
         let kept = open(json!({"host": "b", "password": MASK})).unwrap_err();
         assert_eq!(kept.code(), Code::SecretRequired);
@@ -525,9 +524,9 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is sent: a stored secret never meets another destination.
+        /// For any change: a stored secret never meets another destination.
         #[test]
-        fn a_stored_secret_never_moves(
+        fn stored_secret_never_gets_another_destination(
             host in prop_oneof![Just(None), Just(Some(json!("a"))), Just(Some(json!("b"))), Just(Some(Value::Null))],
             port in prop_oneof![Just(None), Just(Some(json!(5432))), Just(Some(json!("1"))), Just(Some(Value::Null))],
             password in prop_oneof![Just(None), Just(Some(json!(MASK))), Just(Some(json!("new"))), Just(Some(Value::Null))],

@@ -13,7 +13,8 @@ use crate::{
     connection_data::{self, Clear, Rules, Stored},
     secrets::SecretKeys,
     stored_connections::{
-        self as shared, AnyQuery, Shared, StoredConnection, StoredConnections, store as rows,
+        self as shared, Shared, StoredConnection, StoredConnections,
+        store::{self as rows, AnyQuery},
     },
 };
 use mindhost_base::{
@@ -228,7 +229,7 @@ impl Datasources {
         caller.require_all_minds("change a datasource: other Minds may use it too")?;
         if changes.engine.is_some_and(|engine| engine != old.engine) {
             let message = format!(
-                "the engine of a datasource cannot change (it is '{}'); make another datasource",
+                "the engine of a datasource cannot change (it is '{}'); create another datasource",
                 old.engine
             );
             return Err(Error::invalid("engine", message));
@@ -297,8 +298,8 @@ impl Datasources {
         Ok(())
     }
 
-    /// The version of this digest, which must serve `engine`. Only operators choose versions that have never served or were
-    /// rolled back.
+    /// The version of this digest, which must serve `engine`. Only operators choose versions that have never served or
+    /// were rolled back.
     async fn pinned(
         &self,
         caller: &Caller,
@@ -348,8 +349,8 @@ impl Datasources {
         }
     }
 
-    /// Has the registry keep a version for a datasource that was just stored. The first call would pin it too, but until
-    /// then the version could be removed.
+    /// Has the registry keep a version for a datasource that was just stored. The first call would pin it too, but
+    /// until then the version could be removed.
     async fn pin(&self, digest: Option<&str>) {
         if let Some(digest) = digest
             && let Err(error) = self.registry.pin(digest).await
@@ -372,8 +373,8 @@ impl Datasources {
         }
     }
 
-    /// At most `limit` datasources of all workspaces that follow the active version of these engines, those that changed
-    /// last first: the engine of each, and what to point a plugin at.
+    /// At most `limit` datasources of all workspaces that follow the active version of these engines, those that
+    /// changed last first: the engine of each, and what to point a plugin at.
     ///
     /// # Errors
     /// When the store fails or the secrets do not open.
@@ -456,7 +457,11 @@ impl Datasources {
     ///
     /// # Errors
     /// `datasource_not_found`, `no_plugin`
-    pub async fn reach(&self, workspace: &str, id: &str) -> Result<(Arc<dyn Connector>, Target)> {
+    pub async fn connector_and_target(
+        &self,
+        workspace: &str,
+        id: &str,
+    ) -> Result<(Arc<dyn Connector>, Target)> {
         let datasource = self
             .get_by_id(workspace, id)
             .await?

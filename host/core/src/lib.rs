@@ -1,6 +1,6 @@
-//! Who may do what with what: workspaces and keys, datasources, model providers and Minds, their secrets, the rollout of
-//! plugin versions, the audit trail and usage. It answers no question and reads no table of anybody's database; HTTP is the
-//! business of `mindhost-api`.
+//! Who may do what with what: workspaces and keys, datasources, model providers and Minds, their secrets, the rollout
+//! of plugin versions, the audit trail and usage. It answers no question and reads no table of anybody's database; HTTP
+//! is the business of `mindhost-api`.
 
 pub mod audit;
 pub mod auth;

@@ -73,7 +73,7 @@ impl Mind {
     }
 }
 
-/// A Mind to be made.
+/// A new Mind.
 #[derive(Debug)]
 pub struct NewMind {
     /// `[A-Za-z][A-Za-z0-9_-]{0,63}`
@@ -88,22 +88,22 @@ pub struct NewMind {
     pub parameters: Map<String, Value>,
 }
 
-/// What shall change; `None` leaves as it is.
+/// A change; `None` keeps the value.
 #[derive(Debug, Default)]
 pub struct Changes {
     /// A new name.
     pub name: Option<String>,
-    /// The new list as a whole.
+    /// The complete new list.
     pub datasources: Option<Vec<MindDatasource>>,
     /// Another provider. Takes the provider's default model unless `model_name` is given too.
     pub provider: Option<String>,
     /// Another model; empty goes back to the provider's default.
     pub model_name: Option<String>,
-    /// The new parameters as a whole.
+    /// The complete new parameters.
     pub parameters: Option<Map<String, Value>>,
 }
 
-/// The ids of the Minds of these names; the command line's way, which needs no caller.
+/// The ids of the Minds with these names, for the command line, which has no caller.
 ///
 /// # Errors
 /// `mind_not_found`
@@ -120,9 +120,9 @@ pub async fn ids(store: &Store, workspace: &str, names: &[String]) -> Result<Vec
 pub struct Minds {
     providers: Arc<Providers>,
     /// Ids, by workspace and name.
-    named: ReadCache<Arc<str>>,
+    ids_by_name: ReadCache<Arc<str>>,
     /// By workspace and id.
-    remembered: ReadCache<Arc<Mind>>,
+    cache: ReadCache<Arc<Mind>>,
     store: Store,
 }
 
@@ -131,20 +131,20 @@ impl Minds {
     pub fn new(store: Store, providers: Arc<Providers>) -> Self {
         Self {
             providers,
-            named: ReadCache::new(&store),
-            remembered: ReadCache::new(&store),
+            ids_by_name: ReadCache::new(&store),
+            cache: ReadCache::new(&store),
             store,
         }
     }
 
-    /// Makes a Mind.
+    /// Creates a Mind.
     ///
     /// # Errors
     /// `invalid_parameter`, `unknown_provider`, `unknown_datasource`, `name_taken`; `forbidden` for a key that is
     /// limited to some Minds: it would not see the new one.
     pub async fn create(&self, caller: &Caller, new: NewMind) -> Result<Mind> {
         caller.require(Role::Editor)?;
-        caller.require_all_minds("make another Mind")?;
+        caller.require_all_minds("create another Mind")?;
         names::check("Mind", &new.name)?;
         rules::check_parameters(&new.parameters)?;
         rules::check_model_name(new.model_name.as_deref())?;
@@ -173,7 +173,7 @@ impl Minds {
         self.get(caller, &mind.name).await
     }
 
-    /// Changes what is named in `changes`.
+    /// Applies `changes`.
     ///
     /// # Errors
     /// As [`Self::create`], and `mind_not_found`.
@@ -249,12 +249,12 @@ impl Minds {
             .ok_or_else(|| not_found(name))
     }
 
-    /// The tables of a datasource that the caller may see; `None` means all. A key that is limited to Minds sees
-    /// theirs.
+    /// The tables of a datasource that the caller may see; `None` means all. A key that is limited to some Minds sees
+    /// the tables of those.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn tables_seen(
+    pub async fn visible_tables(
         &self,
         caller: &Caller,
         datasource_id: &str,
@@ -275,26 +275,27 @@ impl Minds {
     }
 }
 
-/// What answers ask for, many times a second.
+/// Cached lookups for answers.
 impl Minds {
-    /// As [`Self::get`]: the same value as long as nothing changed, and at most for a second.
+    /// As [`Self::get`], cached until something changes, at most for a second.
     ///
     /// # Errors
     /// `mind_not_found`
     pub async fn current(&self, caller: &Caller, name: &str) -> Result<Arc<Mind>> {
         let key = format!("{}/{name}", caller.workspace);
-        let id = match self.named.get(&key) {
+        let id = match self.ids_by_name.get(&key) {
             Some(id) => id,
             None => {
                 let find = async { Ok(self.get(caller, name).await?.id.into()) };
-                self.named.read(&key, find).await?
+                self.ids_by_name.read(&key, find).await?
             }
         };
         let mind = self.current_by_id(caller, &id).await?;
         mind.ok_or_else(|| not_found(name))
     }
 
-    /// The Mind of that id, if there still is one that the caller may see: the same value as long as nothing changed, and at most for a second.
+    /// The Mind of that id, if it exists and the caller may see it. Cached until something changes, at most for a
+    /// second.
     ///
     /// # Errors
     /// When the store fails.
@@ -303,14 +304,14 @@ impl Minds {
             return Ok(None);
         }
         let key = format!("{}/{id}", caller.workspace);
-        if let Some(mind) = self.remembered.get(&key) {
+        if let Some(mind) = self.cache.get(&key) {
             return Ok(Some(mind));
         }
         let find = async {
             let found = store::by_id(&self.store, &caller.workspace, id).await?;
             found.map(Arc::new).ok_or_else(|| not_found(id))
         };
-        match self.remembered.read(&key, find).await {
+        match self.cache.read(&key, find).await {
             Ok(mind) => Ok(Some(mind)),
             Err(error) if error.code() == Code::MindNotFound => Ok(None),
             Err(error) => Err(error),
@@ -334,7 +335,7 @@ pub fn direct_queries_not_allowed(mind: &Mind) -> Error {
     .param("tools")
 }
 
-/// For conversations whose Mind is gone.
+/// For conversations whose Mind was deleted.
 pub fn deleted(name: &str) -> Error {
     Error::new(
         Code::MindDeleted,

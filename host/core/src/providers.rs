@@ -12,7 +12,8 @@ use crate::{
     connection_data::{self, Clear, Rules, Stored},
     secrets::SecretKeys,
     stored_connections::{
-        self as shared, AnyQuery, Shared, StoredConnection, StoredConnections, store as rows,
+        self as shared, Shared, StoredConnection, StoredConnections,
+        store::{self as rows, AnyQuery},
     },
 };
 use mindhost_base::{
@@ -185,7 +186,7 @@ impl Providers {
     /// `name_taken`
     pub async fn create(&self, caller: &Caller, new: NewProvider, check: bool) -> Result<Provider> {
         caller.require(Role::Admin)?;
-        caller.require_all_minds("make a provider")?;
+        caller.require_all_minds("create a provider")?;
         names::check("provider", &new.name)?;
         let workspace = &caller.workspace;
         self.rows
@@ -317,7 +318,8 @@ impl Providers {
         found.ok_or_else(|| shared::not_found::<Provider>(name))
     }
 
-    /// The provider of that id, without a check of who may see it. Cached until something changes, at most for a second.
+    /// The provider of that id, without a check of who may see it. Cached until something changes, at most for a
+    /// second.
     ///
     /// # Errors
     /// `provider_not_found`
@@ -367,8 +369,8 @@ impl Providers {
         self.rows.target(provider, clear, u32::MAX).await
     }
 
-    /// What a model plugin is pointed at for at most `limit` providers of all workspaces that use it, those that changed
-    /// last first.
+    /// What a model plugin is pointed at for at most `limit` providers of all workspaces that use it, those that
+    /// changed last first.
     ///
     /// # Errors
     /// When the store fails or the secrets do not open.

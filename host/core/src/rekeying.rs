@@ -1,5 +1,5 @@
-//! Brings what the store holds under the secret key that seals now: once, when an earlier version of the program wrote it,
-//! and whenever the secret key changes.
+//! Seals and proves the rows of the store with the current secret key: at the upgrade from an earlier version, and at
+//! each rotation of the secret key.
 
 mod rotation;
 
@@ -15,46 +15,49 @@ use mindhost_store::Store;
 
 pub use rotation::rotate;
 
-/// The secret keys of this server, and a store that they fit.
+/// The secret keys of this server, checked against the store, which is upgraded if necessary.
 ///
 /// # Errors
-/// When the keys are not those of the store, or the store looks as an earlier version left it and was taken over before.
+/// When the keys are not those of the store, or the store looks as if it was never upgraded although it was.
 pub async fn open(source: &Source, store: &Store) -> Result<SecretKeys, KeyError> {
     let loaded = SecretKeys::load(source, store).await?;
     let keys = match loaded.stage {
         Stage::Current => loaded.keys,
         stage => {
-            settle(store, &loaded.keys, stage).await?;
-            // Another host may have done the same at the same moment, with another key; what the store says now counts.
+            upgrade(store, &loaded.keys, stage).await?;
+            // Another host may have upgraded it at the same moment with another key, so the store decides.
             let loaded = SecretKeys::load(source, store).await?;
             match loaded.stage {
                 Stage::Current => loaded.keys,
-                Stage::Unproven | Stage::Strange => {
-                    return Err(Error::internal("the store forgot its secret key at once").into());
+                Stage::Unproven | Stage::Unclaimed => {
+                    return Err(Error::internal(
+                        "the store lost its check value right after the upgrade",
+                    )
+                    .into());
                 }
             }
         }
     };
-    source.note_settled(&keys);
+    source.write_upgrade_markers(&keys);
     Ok(keys)
 }
 
-/// Binds sealed values to where they go and proves the keys that an earlier version left, once in the life of a store: from
-/// then on a row without a proof is one that another hand wrote.
-async fn settle(store: &Store, keys: &SecretKeys, stage: Stage) -> Result<()> {
+/// Binds sealed values to their destination and proves the keys of an earlier version, once in the life of a store.
+/// From then on, a row without a proof was written outside Mindhost.
+async fn upgrade(store: &Store, keys: &SecretKeys, stage: Stage) -> Result<()> {
     let is_unproven = stage == Stage::Unproven;
     if is_unproven {
         bind_secrets::<Datasource>(store, keys).await?;
         bind_secrets::<Provider>(store, keys).await?;
     }
     let mut tx = auth::begin(store, None).await?;
-    if secrets::is_settled(&mut tx).await? {
+    if secrets::is_upgraded(&mut tx).await? {
         return Ok(());
     }
     if is_unproven {
         auth::proof::prove_all(&mut tx, keys).await?;
     }
-    secrets::settle(&mut tx, keys).await?;
+    secrets::mark_upgraded(&mut tx, keys).await?;
     Ok(tx.commit().await?)
 }
 

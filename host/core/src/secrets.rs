@@ -1,16 +1,16 @@
-//! Encryption of secrets at rest, and proof that what is stored was written by this server.
+//! Encryption of secrets at rest, and proof that a row was written by this server.
 //!
-//! The secret keys are outside of the store: in a file, in the environment, or given by a command. One of them seals, the
-//! others open what was sealed before it; the store says by its id which one seals. A secret is sealed with
-//! XChaCha20-Poly1305 and bound to the row that holds it and to where it goes, so a sealed value that is copied to
-//! another row, or whose row was changed by another hand, does not open. Other uses get keys of their own, derived
-//! from these.
+//! The secret keys are outside of the store: in a file, in the environment, or printed by a command. One of them seals;
+//! the others open older values. The store has the id of the key that seals. A secret is sealed with XChaCha20-Poly1305
+//! and bound to its row and its destination, so a sealed value does not open after it was copied to another row, or
+//! after its row was modified outside Mindhost. For other purposes, keys are derived from these.
 
-mod follow;
+mod check_value;
 mod load;
-mod settled;
 mod source;
 mod store;
+mod upgrade_marker;
+mod watch;
 
 use std::{
     fmt,
@@ -32,21 +32,21 @@ use mindhost_base::{
     locks,
 };
 
-pub use follow::follow;
-pub use load::{Loaded, Stage};
+pub use load::{Loaded, Stage, mark_upgraded};
 pub use source::{KeyError, Source, overwrite, retire};
 pub use store::{
-    Claim, Follower, announce, announced, finish, followers, is_settled, settle, switch,
+    KeyHost, RotationLease, announce, announced, finish, is_upgraded, key_hosts, switch,
 };
+pub use watch::watch;
 
 const NONCE: usize = 24;
 const LENGTH: usize = 32;
 const ID: usize = 8;
 
-/// What sealed values begin with; the id of their key follows. Those without it were sealed before keys had ids.
-const MARK: &[u8; 4] = b"mh2\0";
+/// Sealed values start with this and the id of their key. Values without it were sealed before keys had ids.
+const MAGIC: &[u8; 4] = b"mh2\0";
 
-/// One secret key. Prints nothing of itself.
+/// One secret key. `Debug` does not show it.
 #[derive(Clone)]
 pub struct SecretKey(Zeroizing<[u8; LENGTH]>);
 
@@ -56,7 +56,7 @@ impl fmt::Debug for SecretKey {
     }
 }
 
-/// What tells secret keys apart without telling anything of them.
+/// Identifies a secret key without revealing it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct KeyId([u8; ID]);
 
@@ -66,21 +66,21 @@ impl fmt::Display for KeyId {
     }
 }
 
-/// A sealed value does not open: another key, another row or destination, or damage.
+/// A sealed value does not open: the key, the row or the destination differs, or the value is damaged.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "a sealed value does not open with the secret keys of this server, for this row and where it leads"
+    "a sealed value does not open with the secret keys of this server for this row and destination"
 )]
 pub struct Unsealable;
 
-/// What a sealed value belongs to: it opens for nothing else.
+/// The row and destination that a sealed value is bound to. It opens for nothing else.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct Binding<'a> {
     /// Table of the row.
     pub table: &'a str,
     /// Id of the row.
     pub id: &'a str,
-    /// Where the value goes, in the words of the caller.
+    /// Where the value goes, in a form that the caller defines.
     pub destination: &'a str,
 }
 
@@ -100,7 +100,7 @@ impl SecretKey {
         Ok(Self(bytes))
     }
 
-    /// The key in base64, as sources have it.
+    /// The key in base64, the form that sources have.
     pub fn text(&self) -> Zeroizing<String> {
         Zeroizing::new(STANDARD.encode(*self.0))
     }
@@ -112,7 +112,7 @@ impl SecretKey {
         KeyId(id)
     }
 
-    /// A key for one other purpose, which tells nothing of this one.
+    /// A key for one purpose, which reveals nothing of this one.
     pub fn derive(&self, purpose: &str) -> [u8; LENGTH] {
         let mut derived = [0; LENGTH];
         // Fails only for outputs of more than 8160 bytes.
@@ -121,7 +121,7 @@ impl SecretKey {
         derived
     }
 
-    fn seal(&self, place: Place<'_>, plain: &[u8]) -> Result<Vec<u8>> {
+    fn seal(&self, binding: Binding<'_>, plain: &[u8]) -> Result<Vec<u8>> {
         let mut nonce = [0; NONCE];
         getrandom::fill(&mut nonce).map_err(|e| Error::internal(e.to_string()))?;
         let text = self
@@ -130,11 +130,11 @@ impl SecretKey {
                 XNonce::from_slice(&nonce),
                 Payload {
                     msg: plain,
-                    aad: &place.bound(),
+                    aad: &binding.associated_data(),
                 },
             )
             .map_err(|e| Error::internal(e.to_string()))?;
-        Ok([&MARK[..], &self.id().0, &nonce, &text].concat())
+        Ok([&MAGIC[..], &self.id().0, &nonce, &text].concat())
     }
 
     fn open(&self, cipher: &str, aad: &[u8], sealed: &[u8]) -> Result<Opened, Unsealable> {
@@ -148,7 +148,7 @@ impl SecretKey {
     fn prove(&self, parts: &[&[u8]]) -> Result<Vec<u8>> {
         let mut mac = <Hmac<Sha256> as hmac::Mac>::new_from_slice(&self.derive("proofs"))
             .map_err(Error::internal)?;
-        mac.update(&lengthened(parts));
+        mac.update(&length_prefixed(parts));
         let code = mac.finalize().into_bytes();
         Ok([&self.id().0[..], code.as_slice()].concat())
     }
@@ -158,12 +158,12 @@ impl SecretKey {
     }
 }
 
-/// A value in clear.
+/// An opened value.
 pub type Opened = Zeroizing<Vec<u8>>;
 
-impl Place<'_> {
-    fn bound(&self) -> Vec<u8> {
-        lengthened(&[
+impl Binding<'_> {
+    fn associated_data(&self) -> Vec<u8> {
+        length_prefixed(&[
             self.table.as_bytes(),
             self.id.as_bytes(),
             self.destination.as_bytes(),
@@ -171,8 +171,8 @@ impl Place<'_> {
     }
 }
 
-/// Pieces one behind the other, so that no two lists of pieces are the same bytes.
-fn lengthened(parts: &[&[u8]]) -> Vec<u8> {
+/// The parts with their lengths, so that different lists of parts never give the same bytes.
+fn length_prefixed(parts: &[&[u8]]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for part in parts {
         bytes.extend((part.len() as u64).to_le_bytes());
@@ -181,13 +181,13 @@ fn lengthened(parts: &[&[u8]]) -> Vec<u8> {
     bytes
 }
 
-/// The secret keys of this server. Clones are the same keys, and hear of a change together.
+/// The secret keys of this server. Clones share them, so all see a change.
 #[derive(Clone, Debug)]
 pub struct SecretKeys(Arc<RwLock<Ring>>);
 
 #[derive(Debug)]
 struct Ring {
-    /// The one that its source names first is first.
+    /// In the order of their source.
     keys: Vec<SecretKey>,
     sealing: SecretKey,
 }
@@ -212,12 +212,12 @@ impl SecretKeys {
             .collect()
     }
 
-    /// Id of the one that seals.
+    /// The id of the key that seals.
     pub fn sealing(&self) -> KeyId {
         self.current().id()
     }
 
-    /// Has another one seal. False when it is not there.
+    /// Seals with another key from now on. False when there is no such key.
     pub fn seal_with(&self, id: KeyId) -> bool {
         let mut ring = locks::write(&self.0);
         match ring.keys.iter().find(|key| key.id() == id).cloned() {
@@ -229,17 +229,17 @@ impl SecretKeys {
         }
     }
 
-    /// What the source says now. The key that seals stays, whatever the source says of it.
+    /// Replaces the keys by those that the source has now. The key that seals does not change.
     pub fn replace(&self, keys: Vec<SecretKey>) {
         locks::write(&self.0).keys = keys;
     }
 
-    /// A key for one other purpose, from the key that seals.
+    /// A key for one purpose, derived from the key that seals.
     pub fn derive(&self, purpose: &str) -> [u8; LENGTH] {
         self.current().derive(purpose)
     }
 
-    /// The same from every key, that of the one that seals first.
+    /// As [`Self::derive`], from every key. The key that seals comes first.
     pub fn derive_all(&self, purpose: &str) -> Vec<[u8; LENGTH]> {
         let ring = locks::read(&self.0);
         let sealing = ring.sealing.id();
@@ -250,25 +250,25 @@ impl SecretKeys {
             .collect()
     }
 
-    /// Seals `plain` for a place.
+    /// Seals `plain` for a row and destination.
     ///
     /// # Errors
     /// When the operating system has no randomness.
-    pub fn seal(&self, place: Place<'_>, plain: &[u8]) -> Result<Vec<u8>> {
-        self.current().seal(place, plain)
+    pub fn seal(&self, binding: Binding<'_>, plain: &[u8]) -> Result<Vec<u8>> {
+        self.current().seal(binding, plain)
     }
 
-    /// Opens what was sealed for the same place.
+    /// Opens a value that was sealed for the same row and destination.
     ///
     /// # Errors
-    /// With another key, another place, or a changed byte.
-    pub fn open(&self, place: Place<'_>, sealed: &[u8]) -> Result<Opened, Unsealable> {
+    /// With another key or binding, or when a byte was changed.
+    pub fn open(&self, binding: Binding<'_>, sealed: &[u8]) -> Result<Opened, Unsealable> {
         let (id, rest) = split(sealed).ok_or(Unsealable)?;
         let key = self.find(id).ok_or(Unsealable)?;
-        key.open("sealed values", &place.bound(), rest)
+        key.open("sealed values", &binding.associated_data(), rest)
     }
 
-    /// Opens what was sealed before values were bound to where they go.
+    /// Opens a value that was sealed before values were bound to their destination.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -282,7 +282,7 @@ impl SecretKeys {
         opened.ok_or(Unsealable)
     }
 
-    /// Seals as earlier versions did, for tests of what they left.
+    /// Seals as earlier versions did.
     #[cfg(test)]
     pub fn seal_unbound(&self, table: &str, id: &str, plain: &[u8]) -> Vec<u8> {
         let aad = [table.as_bytes(), b"\0", id.as_bytes()].concat();
@@ -296,25 +296,25 @@ impl SecretKeys {
         [&nonce[..], &text].concat()
     }
 
-    /// Whether a value is bound to where it goes; see [`Self::open_unbound`].
+    /// Whether a value is bound to its destination; see [`Self::open_unbound`].
     pub fn is_bound(sealed: &[u8]) -> bool {
         split(sealed).is_some()
     }
 
-    /// Whether the key that seals now has sealed a value.
+    /// Whether a value was sealed with the current key.
     pub fn is_current(&self, sealed: &[u8]) -> bool {
         split(sealed).is_some_and(|(id, _)| id == self.sealing())
     }
 
-    /// What shows that somebody with these keys wrote those parts.
+    /// A proof (HMAC) that a holder of these keys wrote those parts.
     ///
     /// # Errors
-    /// None that can happen.
+    /// Never: HMAC accepts keys of any length.
     pub fn prove(&self, parts: &[&[u8]]) -> Result<Vec<u8>> {
         self.current().prove(parts)
     }
 
-    /// Whether a proof is that of those parts.
+    /// Whether a proof is valid for those parts.
     pub fn is_proven(&self, parts: &[&[u8]], proof: &[u8]) -> bool {
         use subtle::ConstantTimeEq as _;
         let key = proof_id(proof).and_then(|id| self.find(id));
@@ -322,7 +322,7 @@ impl SecretKeys {
         expected.is_some_and(|expected| bool::from(expected.as_slice().ct_eq(proof)))
     }
 
-    /// Whether the key that seals now has made a proof.
+    /// Whether a proof was made with the current key.
     pub fn is_current_proof(&self, proof: &[u8]) -> bool {
         proof_id(proof) == Some(self.sealing())
     }
@@ -340,7 +340,7 @@ impl SecretKeys {
 
 /// The id of a sealed value's key, and the rest.
 fn split(sealed: &[u8]) -> Option<(KeyId, &[u8])> {
-    let rest = sealed.strip_prefix(MARK)?;
+    let rest = sealed.strip_prefix(MAGIC)?;
     let (id, rest) = rest.split_first_chunk::<ID>()?;
     Some((KeyId(*id), rest))
 }
@@ -361,63 +361,63 @@ mod tests {
         SecretKeys::new(bytes.iter().map(|byte| key(*byte)).collect(), key(bytes[0]))
     }
 
-    const PLACE: Place<'static> = Place {
+    const BINDING: Binding<'static> = Binding {
         table: "datasources",
         id: "a",
         destination: "db:5432",
     };
 
     #[test]
-    fn a_sealed_secret_opens_for_its_own_row_and_destination_only() {
-        let sealed = keys(&[1]).seal(PLACE, b"hunter2").unwrap();
-        assert_eq!(&*keys(&[1]).open(PLACE, &sealed).unwrap(), b"hunter2");
+    fn sealed_value_opens_for_its_binding_only() {
+        let sealed = keys(&[1]).seal(BINDING, b"hunter2").unwrap();
+        assert_eq!(&*keys(&[1]).open(BINDING, &sealed).unwrap(), b"hunter2");
         for other in [
-            Place { id: "b", ..PLACE },
-            Place {
+            Binding { id: "b", ..BINDING },
+            Binding {
                 table: "providers",
-                ..PLACE
+                ..BINDING
             },
-            Place {
+            Binding {
                 destination: "evil:5432",
-                ..PLACE
+                ..BINDING
             },
-            Place {
+            Binding {
                 id: "adb:5432",
                 destination: "",
-                ..PLACE
+                ..BINDING
             },
         ] {
             assert!(keys(&[1]).open(other, &sealed).is_err(), "{other:?}");
         }
-        assert!(keys(&[2]).open(PLACE, &sealed).is_err());
+        assert!(keys(&[2]).open(BINDING, &sealed).is_err());
     }
 
     #[test]
-    fn a_changed_or_cut_value_does_not_open() {
-        let sealed = keys(&[1]).seal(PLACE, b"hunter2").unwrap();
+    fn changed_or_truncated_value_does_not_open() {
+        let sealed = keys(&[1]).seal(BINDING, b"hunter2").unwrap();
         for index in 0..sealed.len() {
             let mut changed = sealed.clone();
             changed[index] ^= 1;
-            assert!(keys(&[1]).open(PLACE, &changed).is_err());
-            assert!(keys(&[1]).open(PLACE, &sealed[..index]).is_err());
+            assert!(keys(&[1]).open(BINDING, &changed).is_err());
+            assert!(keys(&[1]).open(BINDING, &sealed[..index]).is_err());
         }
     }
 
     #[test]
-    fn what_an_older_key_sealed_and_proved_is_good_while_that_key_is_there() {
+    fn older_key_opens_and_verifies_while_present() {
         let (old, new) = (keys(&[1]), keys(&[2, 1]));
-        let sealed = old.seal(PLACE, b"hunter2").unwrap();
+        let sealed = old.seal(BINDING, b"hunter2").unwrap();
         let proof = old.prove(&[b"id", b"operator"]).unwrap();
-        assert!(new.open(PLACE, &sealed).is_ok() && !new.is_current(&sealed));
+        assert!(new.open(BINDING, &sealed).is_ok() && !new.is_current(&sealed));
         assert!(new.is_proven(&[b"id", b"operator"], &proof) && !new.is_current_proof(&proof));
-        assert!(keys(&[2]).open(PLACE, &sealed).is_err());
+        assert!(keys(&[2]).open(BINDING, &sealed).is_err());
         assert!(!keys(&[2]).is_proven(&[b"id", b"operator"], &proof));
         assert!(new.seal_with(key(1).id()) && new.is_current(&sealed));
         assert!(!new.seal_with(key(3).id()));
     }
 
     #[test]
-    fn a_proof_is_of_its_parts_alone() {
+    fn proof_is_valid_for_its_parts_only() {
         let keys = keys(&[1]);
         let proof = keys.prove(&[b"id", b"user"]).unwrap();
         assert!(keys.is_proven(&[b"id", b"user"], &proof));
@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn each_purpose_has_its_own_key_and_none_is_printed() {
+    fn purposes_have_own_keys_and_debug_shows_none() {
         assert_ne!(key(1).derive("plugin-cache"), key(1).derive("secrets"));
         assert_eq!(key(1).derive("plugin-cache"), key(1).derive("plugin-cache"));
         assert_eq!(format!("{:?}", key(1)), "SecretKey");

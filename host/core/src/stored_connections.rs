@@ -1,12 +1,11 @@
-//! What datasources and model providers share: a named row of a workspace that holds connection data, with secrets sealed
-//! for that row, and the call that tests a connection.
+//! What datasources and model providers share: a named row of a workspace that holds connection data, with secrets
+//! sealed for that row, and the call that tests a connection.
 
 pub(crate) mod store;
 
 use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
-use sqlx::{Any, any::AnyArguments, query::Query};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::{
@@ -19,6 +18,7 @@ use mindhost_base::{
 };
 use mindhost_plugin_api::{Call, Target};
 use mindhost_store::{AnyRow, ResourceKind, Store};
+use store::AnyQuery;
 
 /// A row that holds connection data.
 pub(crate) trait StoredConnection: Sized + Send + Sync {
@@ -45,8 +45,6 @@ pub(crate) trait StoredConnection: Sized + Send + Sync {
     fn bind_own<'q>(&'q self, query: AnyQuery<'q>) -> Result<AnyQuery<'q>>;
 }
 
-pub(crate) type AnyQuery<'q> = Query<'q, Any, AnyArguments>;
-
 /// The columns that both kinds have.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shared<'a> {
@@ -69,7 +67,7 @@ fn holder<C: StoredConnection>(row: &C) -> Holder<'_> {
         table: C::TABLE,
         id: shared.id,
         workspace: shared.workspace_id,
-        gets: shared.served_by,
+        served_by: shared.served_by,
         version: shared.pin,
     }
 }
@@ -93,8 +91,8 @@ impl StoredConnections {
         }
     }
 
-    /// Refuses a name that is taken, and a row for which the workspace has no room. Both are checked again when the row is
-    /// inserted; this comes before a test that may take long.
+    /// Refuses a name that is taken, and a row for which the workspace has no room. Both are checked again when the row
+    /// is inserted; this comes before a test that may take long.
     ///
     /// # Errors
     /// `name_taken`, `quota_exceeded`
@@ -106,8 +104,8 @@ impl StoredConnections {
         self.store.check_quota(C::COUNTED, workspace).await
     }
 
-    /// Seals the secrets of a row. Call it after the test of the connection: the test may last longer than a rotation of
-    /// the secret key waits for rows that were sealed under the old key.
+    /// Seals the secrets of a row. Call it after the test of the connection: the test may last longer than a rotation
+    /// of the secret key waits for rows that were sealed under the old key.
     ///
     /// # Errors
     /// When the operating system has no randomness.
@@ -166,7 +164,8 @@ impl StoredConnections {
         })
     }
 
-    /// The call that tests a connection. It is cancelled when the guard is dropped, which happens when the client leaves.
+    /// The call that tests a connection. It is cancelled when the guard is dropped, which happens when the client
+    /// leaves.
     pub fn test_call(&self) -> (Call, DropGuard) {
         let cancel = self.ending.child_token();
         let guard = cancel.clone().drop_guard();
@@ -174,8 +173,8 @@ impl StoredConnections {
     }
 }
 
-/// Binds secrets that an earlier version of the program sealed to their destination. Secrets that do not open stay as they
-/// are.
+/// Binds secrets that an earlier version of the program sealed to their destination. Secrets that do not open stay as
+/// they are.
 ///
 /// # Errors
 /// When the store fails.
@@ -187,14 +186,14 @@ pub(crate) async fn bind_secrets<C: StoredConnection>(
         match row.shared().connection_data.bound(keys, holder(&row)) {
             Ok(Some(bound)) => store::replace_secrets(store, &row, &bound).await?,
             Ok(None) => {}
-            Err(error) => connection_data::left_sealed(holder(&row), &error),
+            Err(error) => connection_data::log_unopened(holder(&row), &error),
         }
     }
     Ok(())
 }
 
-/// Seals with the current key what another key sealed, and returns the number of rows. A row that changes at the same time
-/// is left for the next call; secrets that do not open stay as they are.
+/// Seals with the current key what another key sealed, and returns the number of rows. A row that changes at the same
+/// time is left for the next call; secrets that do not open stay as they are.
 ///
 /// # Errors
 /// When the store fails.
@@ -213,7 +212,7 @@ pub(crate) async fn reseal_secrets<C: StoredConnection>(
                 store::replace_secrets(store, &row, &resealed).await?;
                 sealed += 1;
             }
-            Err(error) => connection_data::left_sealed(holder(&row), &error),
+            Err(error) => connection_data::log_unopened(holder(&row), &error),
         }
     }
     Ok(sealed)

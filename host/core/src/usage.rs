@@ -1,8 +1,8 @@
 //! What keys have used: requests, rows, bytes and model tokens, by key, Mind and day.
 //!
-//! A [`Tally`] belongs to one request. It is counted up wherever something is used, and adds itself to the sums when
-//! the last one who holds it lets go: the answer that goes on after its client left counts too. The sums are written
-//! every second; a host that is killed loses at most that.
+//! A [`Tally`] belongs to one request. It is added to the sums when the last reference to it is dropped, so an answer
+//! that continues after its client disconnects counts too. The sums are written every second; a host that is killed
+//! loses at most that.
 
 pub mod plugins;
 mod store;
@@ -42,12 +42,12 @@ pub struct Counts {
     pub output_tokens: u64,
 }
 
-/// Who used it, with which Mind, on which day.
+/// The key, Mind and day of some usage.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Who {
+struct Account {
     workspace: Arc<str>,
     key: Arc<str>,
-    /// Empty for what is of no Mind.
+    /// Empty for usage without a Mind.
     mind: Arc<str>,
     /// Days since 1970-01-01, in UTC.
     day: i64,
@@ -80,7 +80,7 @@ pub struct Span {
     pub until: Date,
     /// One key only.
     pub key: Option<String>,
-    /// At most so many lines.
+    /// Most lines to return.
     pub limit: u32,
 }
 
@@ -91,7 +91,7 @@ pub struct Usage(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     store: Store,
-    sums: Mutex<HashMap<Who, Counts>>,
+    sums: Mutex<HashMap<Account, Counts>>,
 }
 
 /// What one request uses.
@@ -108,7 +108,7 @@ pub struct Tally {
 }
 
 impl Usage {
-    /// Over a store; nothing is written yet.
+    /// Call [`Self::start`] to write the sums.
     pub fn new(store: Store) -> Self {
         Self(Arc::new(Inner {
             store,
@@ -116,7 +116,7 @@ impl Usage {
         }))
     }
 
-    /// Writes the sums from time to time, until `ending`; what comes later needs a last [`Self::write`].
+    /// Writes the sums periodically until `ending`. After that, call [`Self::write`] once more.
     pub fn start(&self, tasks: &TaskTracker, ending: CancellationToken) {
         let usage = self.clone();
         tasks.spawn(async move {
@@ -144,7 +144,7 @@ impl Usage {
         }
     }
 
-    /// Writes the sums. Those that cannot be written are kept for the next time.
+    /// Writes the sums. If that fails they are kept for the next time.
     pub async fn write(&self) {
         let sums = mem::take(&mut *locks::lock(&self.0.sums));
         if sums.is_empty() {
@@ -170,7 +170,7 @@ impl Usage {
         Ok((lines, more))
     }
 
-    fn add(&self, who: Who, counts: Counts) {
+    fn add(&self, who: Account, counts: Counts) {
         let mut sums = locks::lock(&self.0.sums);
         let sum = sums.entry(who).or_default();
         sum.requests += counts.requests;
@@ -182,7 +182,7 @@ impl Usage {
 }
 
 impl Tally {
-    /// The Mind that is asked; the first one counts.
+    /// Sets the Mind; only the first call counts.
     pub fn mind(&self, id: &str) {
         self.mind.get_or_init(|| id.into());
     }
@@ -192,17 +192,17 @@ impl Tally {
         self.mind.get().cloned()
     }
 
-    /// Rows of a result that were handed out.
+    /// Adds rows of a result that were sent.
     pub fn rows(&self, rows: u64) {
         self.rows.fetch_add(rows, Ordering::Relaxed);
     }
 
-    /// Bytes of the answer that were handed out.
+    /// Adds bytes of the response that were sent.
     pub fn bytes(&self, bytes: u64) {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Tokens that a model read and wrote.
+    /// Adds tokens that a model read and wrote.
     pub fn tokens(&self, input: u64, output: u64) {
         self.input_tokens.fetch_add(input, Ordering::Relaxed);
         self.output_tokens.fetch_add(output, Ordering::Relaxed);
@@ -216,7 +216,7 @@ fn today() -> i64 {
 
 impl Drop for Tally {
     fn drop(&mut self) {
-        let who = Who {
+        let who = Account {
             workspace: self.workspace.clone(),
             key: self.key.clone(),
             mind: self.mind.get().cloned().unwrap_or_else(|| "".into()),

@@ -23,7 +23,7 @@ use mindhost_base::{
 use mindhost_runtime::policy::Locality;
 use mindhost_store::{DEFAULT_WORKSPACE, Store};
 
-/// How often a host looks whether another one, or the command line, made or deleted a workspace.
+/// How often a host checks whether another host or the command line created or deleted a workspace.
 const LOOK: Duration = Duration::from_secs(5);
 
 /// A workspace.
@@ -33,8 +33,8 @@ pub struct Workspace {
     pub id: String,
     /// Unique in the store; `[A-Za-z][A-Za-z0-9_-]{0,63}`.
     pub name: String,
-    /// Where its files are, below the data directory. Another one than `files/<name>` where a workspace of that name was
-    /// deleted before, whose files stay, or where that directory had files already.
+    /// The directory of its files, below the data directory. Not `files/<name>` if a workspace of that name was deleted
+    /// before, whose files stay, or if that directory already had files.
     pub files_directory: String,
     /// When it was made.
     pub created_at: jiff::Timestamp,
@@ -50,7 +50,7 @@ pub struct Workspaces {
 }
 
 impl Workspaces {
-    /// Over a store. `locality` is told whether there is one workspace at most.
+    /// `locality` gets whether there is at most one workspace.
     pub fn new(store: Store, auth: Arc<Auth>, locality: Arc<Locality>, data_dir: PathBuf) -> Self {
         Self {
             store,
@@ -60,7 +60,7 @@ impl Workspaces {
         }
     }
 
-    /// Keeps an eye on workspaces that are made or deleted elsewhere, until `ending`.
+    /// Watches for workspaces that are created or deleted elsewhere, until `ending`.
     pub fn watch(&self, tasks: &TaskTracker, ending: CancellationToken) {
         let this = self.clone();
         tasks.spawn(async move {
@@ -94,13 +94,13 @@ impl Workspaces {
         find(&self.store, name).await
     }
 
-    /// Makes a workspace.
+    /// Creates a workspace.
     ///
     /// # Errors
     /// `forbidden`, `invalid_parameter`, `name_taken`
     pub async fn create(&self, caller: &Caller, name: &str) -> Result<Workspace> {
-        caller.require_host("make a workspace")?;
-        // Before it exists: it is not the only one from its first moment on.
+        caller.require_host("create a workspace")?;
+        // Before it exists, so that it is never treated as the only one.
         self.locality.set_sole_workspace(false);
         let made = make(&self.store, &self.data_dir, Some(caller), name).await;
         self.look().await?;
@@ -131,7 +131,7 @@ impl Workspaces {
     }
 }
 
-/// Every workspace, by name; the command line's way, which needs no caller.
+/// Every workspace, by name, for the command line, which has no caller.
 ///
 /// # Errors
 /// When the store fails.
@@ -152,7 +152,7 @@ pub async fn find(store: &Store, name: &str) -> Result<Workspace> {
     })
 }
 
-/// Makes a workspace with the provider that every workspace has.
+/// Creates a workspace with the built-in provider.
 ///
 /// # Errors
 /// `invalid_parameter`, `name_taken`
@@ -175,7 +175,7 @@ async fn make(
     Ok(workspace)
 }
 
-/// Whether there is something in a directory. What cannot be read counts as full.
+/// Whether a directory has entries. An unreadable one counts as not empty.
 fn has_files(directory: &Path) -> bool {
     match fs::read_dir(directory) {
         Ok(mut entries) => entries.next().is_some(),
@@ -188,8 +188,8 @@ fn has_files(directory: &Path) -> bool {
     }
 }
 
-/// Deletes a workspace with its keys, conversations and providers. Its files stay where they are, and no other workspace
-/// ever gets them.
+/// Deletes a workspace with its keys, conversations and providers. Its files stay, and no other workspace ever gets
+/// them.
 ///
 /// # Errors
 /// `workspace_not_found`; `resource_in_use` while it has datasources or Minds; `wrong_state` for `default`.
@@ -219,7 +219,7 @@ mod tests {
     };
 
     #[tokio::test]
-    async fn a_workspace_goes_with_its_keys_and_leaves_the_others_alone() {
+    async fn delete_removes_workspace_with_its_keys_only() {
         let (dir, store, home) = mindhost_store::testing::temporary().await;
         let create = async |store: &Store, name: &str| create(store, dir.path(), name).await;
         let secret = SecretKeys::single(SecretKey::new([7; 32]));
@@ -251,7 +251,7 @@ mod tests {
             assert_eq!(again.files_directory, format!("files/{folder}"));
             delete(&store, name).await.unwrap();
         }
-        // Files that an earlier workspace left, of which the store knows nothing any more, are not inherited either.
+        // Files of an earlier workspace that is not in the store are not inherited either.
         let left = dir.path().join("files/old");
         fs::create_dir_all(&left).unwrap();
         let empty = create(&store, "old").await.unwrap();

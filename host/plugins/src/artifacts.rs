@@ -1,7 +1,7 @@
 //! The files of installed plugins, each named after the SHA-256 of its bytes.
 //!
-//! What is installed never changes: a file is written once, under its digest, and looked at again whenever it is read.
-//! So a digest in the store, in a lock file or in a header always means the same bytes.
+//! An installed file never changes: it is written once, under its digest, and its digest is checked at every read. So a
+//! digest in the store, in a lock file or in a header always means the same bytes.
 
 use std::{
     collections::BTreeMap,
@@ -28,9 +28,9 @@ pub const MAX_SIGNATURE: u64 = 4 << 10;
 pub struct Artifacts {
     dir: PathBuf,
     max_bytes: u64,
-    /// By digest, how many want it to stay.
+    /// The number of holds, by digest.
     held: Held,
-    /// One is installed or removed at a time, or a file could be deleted that was just put there.
+    /// One is installed or removed at a time; otherwise a removal could delete a file that was just written.
     changing: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -56,7 +56,7 @@ impl Drop for Hold {
 }
 
 impl Artifacts {
-    /// The artifacts in `dir`, which is made when the first one comes. None may be larger than `max_bytes`.
+    /// The artifacts in `dir`, which is created with the first one. None may be larger than `max_bytes`.
     pub fn new(dir: PathBuf, max_bytes: u64) -> Self {
         Self {
             dir,
@@ -66,7 +66,7 @@ impl Artifacts {
         }
     }
 
-    /// Somebody is about to use an artifact.
+    /// Keeps an artifact from being removed while the hold exists.
     pub fn hold(&self, digest: &str) -> Hold {
         *lock(&self.held).entry(digest.to_owned()).or_default() += 1;
         Hold {
@@ -75,18 +75,18 @@ impl Artifacts {
         }
     }
 
-    /// Whether somebody is about to use it.
+    /// Whether an artifact has a hold.
     pub fn is_held(&self, digest: &str) -> bool {
         lock(&self.held).contains_key(digest)
     }
 
-    /// Waits for the right to install or to remove.
+    /// Waits for the lock to install or remove.
     pub async fn change(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.changing.lock().await
     }
 
-    /// The signature to keep of a package, where one may be kept already: of a trusted key rather than of a stranger, of
-    /// anybody rather than none, and the newer of two that are worth the same.
+    /// The better of a new and a stored signature of a package: a trusted key before an unknown one, any signature
+    /// before none, and the new one if both are equal.
     pub fn best_signature(
         &self,
         package: &Package,
@@ -96,7 +96,7 @@ impl Artifacts {
         let worth = |signature: &Option<String>| match trust.signer(package, signature.as_deref()) {
             Ok(Signer::Trusted(_)) => 3,
             Ok(Signer::Unknown(_)) => 2,
-            // It says that something is wrong, which may not be lost.
+            // An invalid signature must not be lost either.
             Err(_) => 1,
             Ok(Signer::Nobody) => 0,
         };
@@ -107,7 +107,7 @@ impl Artifacts {
         }
     }
 
-    /// Keeps a package; one that is there already stays as it is, and gets the signature if one comes with it.
+    /// Stores a package. An intact file stays as it is; a signature replaces the stored one.
     ///
     /// # Errors
     /// When the directory cannot be written.
@@ -117,31 +117,31 @@ impl Artifacts {
             self.replace(&self.path(&package.digest, SIGNATURE), signature.as_bytes())?;
         }
         let path = self.path(&package.digest, "wasm");
-        match self.is_whole(&path, package) {
+        match self.is_intact(&path, package) {
             true => Ok(()),
             false => self.replace(&path, &package.bytes),
         }
     }
 
-    /// Whether the file is there with its bytes; one that was damaged is written anew.
-    fn is_whole(&self, path: &Path, package: &Package) -> bool {
+    /// Whether the file exists with these bytes.
+    fn is_intact(&self, path: &Path, package: &Package) -> bool {
         Package::read(path, self.max_bytes).is_ok_and(|kept| kept.digest == package.digest)
     }
 
-    /// Writes beside the final name first: a half-written file is never taken for a whole one.
+    /// Writes a temporary file and renames it, so that a partial file never has the final name.
     fn replace(&self, path: &Path, content: &[u8]) -> io::Result<()> {
-        let draft = self.dir.join(format!(".{}", Uuid::now_v7()));
+        let temporary = self.dir.join(format!(".{}", Uuid::now_v7()));
         let mut file = fs::OpenOptions::new()
             .write(true)
             .create_new(true)
             .mode(0o600)
-            .open(&draft)?;
+            .open(&temporary)?;
         let written = file
             .write_all(content)
             .and_then(|()| file.sync_all())
-            .and_then(|()| fs::rename(&draft, path));
+            .and_then(|()| fs::rename(&temporary, path));
         if written.is_err() {
-            let _ = fs::remove_file(&draft);
+            let _ = fs::remove_file(&temporary);
         }
         written
     }
@@ -149,7 +149,7 @@ impl Artifacts {
     /// The package with this digest.
     ///
     /// # Errors
-    /// When it is not there, or not any more what it was.
+    /// When it is missing or was changed.
     pub fn read(&self, digest: &str) -> Result<Package, Refusal> {
         if !is_digest(digest) {
             return Err(Refusal::new("is not named by a SHA-256"));
@@ -170,7 +170,7 @@ impl Artifacts {
             .flatten()
     }
 
-    /// What is installed.
+    /// The digests of all artifacts.
     pub fn digests(&self) -> Vec<String> {
         let Ok(entries) = fs::read_dir(&self.dir) else {
             return Vec::new();
@@ -187,7 +187,7 @@ impl Artifacts {
     /// Deletes an artifact with its signature.
     ///
     /// # Errors
-    /// When it cannot be deleted; that it is not there is no error.
+    /// When it cannot be deleted. A missing file is no error.
     pub fn remove(&self, digest: &str) -> io::Result<()> {
         if !is_digest(digest) {
             return Ok(());
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_is_held_until_the_last_one_lets_go() {
+    fn artifact_is_held_until_the_last_hold_is_dropped() {
         let (_dir, artifacts) = artifacts();
         let holds = [artifacts.hold("d"), artifacts.clone().hold("d")];
         for hold in holds {
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_no_digest() {
+    fn path_is_not_a_digest() {
         let (_dir, artifacts) = artifacts();
         assert!(artifacts.read("../../etc/passwd").is_err());
         assert!(!is_digest(&"A".repeat(64)));

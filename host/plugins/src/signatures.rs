@@ -1,4 +1,4 @@
-//! Signatures of plugins, in the format of minisign: who signs, and whom this host trusts.
+//! Signatures of plugins, in the format of minisign, and the keys that this host trusts.
 
 use std::io::Cursor;
 
@@ -7,14 +7,14 @@ use minisign::{PublicKey, PublicKeyBox, SignatureBox};
 use mindhost_base::config::TrustedKey;
 use mindhost_runtime::package::{self, Package, Refusal, is_name, version_order};
 
-/// Whose plugins this host runs.
+/// The keys whose plugins this host runs.
 #[derive(Clone, Debug, Default)]
 pub struct Trust {
     required: bool,
     keys: Vec<Key>,
 }
 
-/// A key, and what it is trusted with.
+/// A trusted key with its limits.
 #[derive(Clone, Debug)]
 struct Key {
     public: PublicKey,
@@ -26,18 +26,18 @@ struct Key {
 pub enum Signer {
     /// There is no signature.
     Nobody,
-    /// Signed with a key that this host does not know, so nothing of it could be checked. The id of the key.
+    /// Signed with a key that this host does not know, so the signature cannot be checked. Holds the id of the key.
     Unknown(String),
-    /// Signed with a trusted key, and the signature fits. The id of the key.
+    /// Signed with a trusted key, and valid. Holds the id of the key.
     Trusted(String),
 }
 
 impl Trust {
-    /// Trusts those keys, in the text form of minisign: the line without the comment, or both. With `required` nothing
-    /// runs that none of them signed.
+    /// Trusts these keys, in the text form of minisign, with or without the comment line. With `required` only plugins
+    /// that one of them signed run.
     ///
     /// # Errors
-    /// Which key cannot be read, or has limits that mean nothing.
+    /// Which key is malformed or has invalid limits.
     pub fn new(required: bool, keys: &[TrustedKey]) -> Result<Self, String> {
         let keys: Vec<_> = keys.iter().map(Key::new).collect::<Result<_, _>>()?;
         match required && keys.is_empty() {
@@ -49,11 +49,11 @@ impl Trust {
         }
     }
 
-    /// Judges a file with its signature.
+    /// Checks the signature of a package against the policy.
     ///
     /// # Errors
-    /// A signature that does not fit, or whose key is not trusted with this plugin or this version; and, where one is
-    /// required, none of a trusted key.
+    /// When the signature is invalid, its key is not trusted with this plugin or version, or a trusted signature is required
+    /// and missing.
     pub fn judge(&self, package: &Package, signature: Option<&str>) -> Result<Signer, Refusal> {
         let signer = self.signer(package, signature)?;
         match (&signer, self.required) {
@@ -67,17 +67,17 @@ impl Trust {
         }
     }
 
-    /// Who signed a file, whether or not anybody has to.
+    /// The signer of a package, whether or not a signature is required.
     ///
     /// # Errors
-    /// A signature that does not fit, or whose key is not trusted with this plugin or this version.
+    /// When the signature is invalid, or its key is not trusted with this plugin or version.
     pub fn signer(&self, package: &Package, signature: Option<&str>) -> Result<Signer, Refusal> {
         let Some(text) = signature else {
             return Ok(Signer::Nobody);
         };
         let signature = parse(text)?;
         let id = key_id(signature.keynum());
-        // An id is short, and somebody may have made a key with that of another.
+        // Ids are short, so different keys may have the same id.
         let by = |key: &&Key| key.public.keynum() == signature.keynum();
         let keys: Vec<_> = self.keys.iter().filter(by).collect();
         let fits = |key: &&Key| {
@@ -87,7 +87,7 @@ impl Trust {
         if keys.is_empty() {
             return Ok(Signer::Unknown(id));
         }
-        // The same key may stand in the settings several times, for several plugins.
+        // A key may be in the settings several times, for several plugins.
         let fitting: Vec<_> = keys.into_iter().filter(fits).collect();
         if fitting.is_empty() {
             return Err(Refusal::new(format!(
@@ -106,7 +106,7 @@ impl Trust {
         )))
     }
 
-    /// What each trusted key may sign, for people: those that are limited, by their ids.
+    /// What the trusted key of this id may sign, for people; `None` if it is not limited.
     pub fn limits(&self, id: &str) -> Option<String> {
         let keys = self.keys.iter();
         let own: Vec<&Key> = keys
@@ -123,7 +123,7 @@ impl Key {
         let text = limits.key.trim();
         let boxed = || PublicKeyBox::from_string(text).ok()?.into_public_key().ok();
         let public = PublicKey::from_base64(text).ok().or_else(boxed).ok_or_else(|| {
-            format!("plugins.trusted_keys: `{text}` is no public key of minisign; `mindhost plugin keygen` makes a pair")
+            format!("plugins.trusted_keys: `{text}` is not a public key of minisign; `mindhost plugin keygen` creates a pair")
         })?;
         if let Some(plugins) = &limits.plugins {
             if plugins.is_empty() {
@@ -148,7 +148,7 @@ impl Key {
         }
     }
 
-    /// Whether it is trusted with this plugin in this version.
+    /// Whether it is trusted with this version of this plugin.
     fn covers(&self, package: &Package) -> bool {
         let (name, version) = (&package.manifest.name, &package.manifest.version);
         let plugins = self.limits.plugins.as_ref();
@@ -158,11 +158,11 @@ impl Key {
     }
 }
 
-/// Compares a file with what its signature says of itself, where nobody knows the key: that it is one, and that the digest
-/// in its comment, which `mindhost plugin sign` writes there, is that of the file.
+/// Checks a signature by an unknown key as far as possible: that it is well-formed, and that the digest in its comment,
+/// which `mindhost plugin sign` writes, is that of the file.
 ///
 /// # Errors
-/// What does not fit.
+/// When the signature is malformed or belongs to another file.
 pub fn claims(bytes: &[u8], signature: &str) -> Result<(), Refusal> {
     let signature = parse(signature)?;
     let comment = signature.trusted_comment().unwrap_or_default();
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trusted_key_is_named_and_a_changed_file_is_refused() {
+    fn trusted_key_is_named_and_changed_file_is_refused() {
         let ours = KeyPair::generate_unencrypted_keypair().unwrap();
         let trust = trust(true, &[&ours]);
         let (package, changed, signature) = signed_package(&ours);
@@ -232,22 +232,22 @@ mod tests {
     }
 
     #[test]
-    fn where_one_is_required_none_and_a_strangers_are_refused() {
+    fn required_signature_refuses_missing_and_unknown() {
         let ours = KeyPair::generate_unencrypted_keypair().unwrap();
-        let stranger = KeyPair::generate_unencrypted_keypair().unwrap();
-        let (package, _, signature) = signed_package(&stranger);
+        let unknown_key = KeyPair::generate_unencrypted_keypair().unwrap();
+        let (package, _, signature) = signed_package(&unknown_key);
         let required = trust(true, &[&ours]);
         assert!(required.judge(&package, None).is_err());
         assert!(required.judge(&package, Some(&signature)).is_err());
         let free = trust(false, &[&ours]);
         assert_eq!(free.judge(&package, None).unwrap(), Signer::Nobody);
-        let unknown = Signer::Unknown(key_id(stranger.pk.keynum()));
+        let unknown = Signer::Unknown(key_id(unknown_key.pk.keynum()));
         assert_eq!(free.judge(&package, Some(&signature)).unwrap(), unknown);
         assert!(free.judge(&package, Some("no signature")).is_err());
     }
 
     #[test]
-    fn a_limited_key_signs_its_own_plugins_from_a_version_on() {
+    fn limited_key_signs_its_plugins_from_a_minimum_version() {
         let ours = KeyPair::generate_unencrypted_keypair().unwrap();
         let (package, _, signature) = signed_package(&ours);
         let judged = |limits: &[(Option<&[&str]>, Option<&str>)]| {
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signature_of_another_file_is_told_from_what_it_says_of_itself() {
+    fn signature_of_another_file_is_detected_by_its_comment() {
         let key = KeyPair::generate_unencrypted_keypair().unwrap();
         let sign = |comment: Option<&str>| {
             minisign::sign(
@@ -304,13 +304,13 @@ mod tests {
         assert!(claims(b"plugin", &ours).is_ok());
         let refusal = claims(b"plugim", &ours).unwrap_err();
         assert!(refusal.to_string().contains("another file"), "{refusal}");
-        // Another tool's says nothing that could be compared.
+        // The comment of another tool has no digest to compare.
         assert!(claims(b"plugim", &sign(None)).is_ok());
         assert!(claims(b"plugin", "no signature").is_err());
     }
 
     #[test]
-    fn a_policy_that_nothing_could_meet_is_refused() {
+    fn policy_that_no_plugin_can_meet_is_refused() {
         assert!(Trust::new(true, &[]).is_err());
         assert!(Trust::new(false, &["RWQ".to_owned().into()]).is_err());
     }

@@ -1,7 +1,7 @@
-//! What happens while an answer is made, and the log that any number of readers can follow from the start.
+//! The events of an answer, and the log that any number of readers can read from the start.
 //!
-//! The answer runs in its own task and appends here; a stream over HTTP only reads. A slow or absent reader
-//! therefore never holds the answer up, and the log is bounded by the bounds of the answer itself.
+//! The answer runs in its own task and appends to the log; an HTTP stream only reads it. So a slow or missing reader
+//! never delays the answer, and the limits of the answer bound the log.
 
 use std::sync::{
     Arc, Mutex,
@@ -16,33 +16,33 @@ use uuid::Uuid;
 use super::record::ResponseRecord;
 use mindhost_base::{error::Error, locks::lock};
 
-/// One thing that happened, in the order of the stream.
+/// An event, in the order of the stream.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// The response exists; nothing was done yet.
+    /// The response exists; work has not started.
     Created(Arc<ResponseRecord>),
-    /// Work has begun.
+    /// Work has started.
     InProgress(Arc<ResponseRecord>),
-    /// The message that the text will go to.
+    /// The message of the text that follows.
     MessageAdded,
     /// A piece of text.
     Delta(Arc<str>),
-    /// The text is whole.
+    /// The complete text.
     TextDone(Arc<str>),
-    /// The finished output item, as the response carries it.
+    /// The finished output item, as in the response.
     ItemDone(Arc<RawValue>),
-    /// A `sql_query` was begun; the statement.
+    /// A `sql_query` has started; the statement.
     QueryAdded(Arc<str>),
-    /// Something the model had done for it.
+    /// A tool call of the model.
     Step(Arc<Step>),
-    /// The end: everything went well.
+    /// The last event: the answer is complete.
     Completed(Arc<ResponseRecord>),
-    /// The end: it failed or was cancelled.
+    /// The last event: the answer failed or was cancelled.
     Failed(Arc<Error>, Arc<ResponseRecord>),
 }
 
 impl Event {
-    /// Whether nothing comes after it.
+    /// Whether it is the last event.
     pub fn is_last(&self) -> bool {
         matches!(self, Event::Completed(_) | Event::Failed(..))
     }
@@ -67,7 +67,7 @@ impl Event {
     }
 }
 
-/// A step on the way to an answer, for those who asked to see them.
+/// A tool call, for clients that want to see them.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Step {
     /// `search_catalog`, `describe_tables`, `run_sql`.
@@ -77,24 +77,24 @@ pub struct Step {
     /// The SQL, when the step ran one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sql: Option<String>,
-    /// Rows that came back, or why it failed.
+    /// The number of rows, or the error.
     pub message: String,
-    /// Whole milliseconds that it took.
+    /// Its duration in milliseconds.
     pub duration_ms: u64,
 }
 
-/// The events of one answer so far, and the way to stop it.
+/// The events of one answer so far, and the token that cancels it.
 #[derive(Debug)]
 pub struct EventLog {
     events: Mutex<Vec<Event>>,
     length: watch::Sender<usize>,
-    /// Readers without whom the answer is made for nobody.
+    /// Readers that own the answer: without any, it is cancelled.
     owners: AtomicUsize,
-    /// The message that the answer becomes.
+    /// The id of the message of the answer.
     pub message_id: Uuid,
-    /// Whether who asked wants to see the steps; a stream that is picked up again counts the same events.
+    /// Whether the client wants to see the steps, so that a resumed stream has the same number of events.
     pub shows_steps: bool,
-    /// Stops the answer, down to model and database.
+    /// Cancels the answer, including the calls of model and database.
     pub cancel: CancellationToken,
 }
 
@@ -111,7 +111,7 @@ impl EventLog {
         })
     }
 
-    /// An empty log of an answer that was made before and became this message.
+    /// An empty log of a finished answer with this message.
     pub fn of_message(message_id: Uuid) -> Arc<Self> {
         Arc::new(Self {
             events: Mutex::default(),
@@ -133,15 +133,15 @@ impl EventLog {
         self.length.send_replace(length);
     }
 
-    /// Whether the last event was pushed.
+    /// Whether the log has its last event.
     pub fn has_ended(&self) -> bool {
         lock(&self.events).last().is_some_and(Event::is_last)
     }
 
-    /// The response as the newest event that carries it has it.
+    /// The response in the newest event that has one.
     pub fn record(&self) -> Option<Arc<ResponseRecord>> {
         let events = lock(&self.events);
-        // Only the first two and the last can carry it, and there are many in between.
+        // Only the first two events and the last can have it, with many in between.
         let candidates = [events.last(), events.get(1), events.first()];
         candidates.into_iter().flatten().find_map(Event::record)
     }
@@ -156,14 +156,14 @@ impl EventLog {
         pieces.collect()
     }
 
-    /// About how much memory the events take.
+    /// The approximate memory of the events, in bytes.
     pub fn bytes(&self) -> usize {
         let events = lock(&self.events);
         events.iter().map(Event::bytes).sum()
     }
 
-    /// A reader that begins at the first event. When the last one that `owns` is dropped before the end, the answer
-    /// is cancelled: nobody waits for it any more.
+    /// A reader from the first event. When the last reader that `owns` the answer is dropped before the end, the answer
+    /// is cancelled.
     pub fn reader(self: &Arc<Self>, owns: bool) -> EventReader {
         self.owners.fetch_add(usize::from(owns), Ordering::Relaxed);
         EventReader {
@@ -189,7 +189,7 @@ pub struct EventReader {
 }
 
 impl EventReader {
-    /// The next event, waiting for it; `None` after the last.
+    /// Waits for the next event; `None` after the last.
     pub async fn next(&mut self) -> Option<Event> {
         loop {
             if let Some(event) = self.log.get(self.next) {
@@ -210,7 +210,7 @@ impl EventReader {
         &self.log
     }
 
-    /// Reads to the end and gives the last event.
+    /// Reads to the end and returns the last event.
     pub async fn last(mut self) -> Option<Event> {
         let mut last = None;
         while let Some(event) = self.next().await {
@@ -241,7 +241,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_reader_that_comes_late_sees_everything_in_order() {
+    async fn late_reader_gets_all_events_in_order() {
         let log = EventLog::new(CancellationToken::new(), false);
         log.push(Event::Delta("a".into()));
         let mut reader = log.reader(false);
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_last_owner_that_leaves_stops_the_answer() {
+    async fn answer_is_cancelled_when_the_last_owner_disconnects() {
         let log = EventLog::new(CancellationToken::new(), false);
         let owners = [log.reader(true), log.reader(true)];
         drop(log.reader(false));

@@ -14,7 +14,7 @@ use mindhost_sql::{json::Rows, schema};
 /// An item of type `message`.
 ///
 /// # Errors
-/// Never: it is made of texts.
+/// Never: its parts are texts.
 pub fn message(message: &Message) -> Result<Arc<RawValue>> {
     raw(&Said {
         r#type: "message",
@@ -51,10 +51,10 @@ pub fn query_result(message: &Message, page: Page) -> Result<Arc<RawValue>> {
     })
 }
 
-/// An item of type `query_result` whose rows cannot be had any more, with the reason.
+/// An item of type `query_result` without rows, with the reason.
 ///
 /// # Errors
-/// Never: it is made of texts.
+/// Never: its parts are texts.
 pub fn without_rows(message: &Message, reason: &Error) -> Result<Arc<RawValue>> {
     raw(&QueryResult {
         r#type: "query_result",
@@ -74,7 +74,7 @@ pub fn without_rows(message: &Message, reason: &Error) -> Result<Arc<RawValue>> 
     })
 }
 
-/// What a Mind said.
+/// A message of a Mind.
 #[derive(Serialize, ToSchema)]
 #[schema(as = OutputMessage)]
 pub struct Said<'a> {
@@ -105,18 +105,18 @@ pub struct OutputText<'a> {
     logprobs: [u8; 0],
 }
 
-/// What a statement gave.
+/// The result of a statement.
 #[derive(Serialize, ToSchema)]
 pub struct QueryResult<'a> {
     #[schema(example = "query_result")]
     r#type: &'static str,
     id: Uuid,
-    /// `success`; `unavailable` when a stored response is read whose rows cannot be had any more.
+    /// `success`; `unavailable` for a stored response whose rows can no longer be read.
     #[schema(example = "success")]
     status: &'static str,
-    /// The statement in the caller's words.
+    /// The statement of the caller.
     query: &'a str,
-    /// The statement that went to the engine.
+    /// The statement that the engine ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     executed_query: Option<&'a str>,
     #[schema(example = json!(["name", "orders"]))]
@@ -127,14 +127,14 @@ pub struct QueryResult<'a> {
     data: Rows,
     /// Rows of the whole result.
     total: u64,
-    /// Whether there are rows beyond those given here.
+    /// Whether there are more rows than these.
     has_more: bool,
-    /// Why the rows cannot be had.
+    /// Why there are no rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Unavailable<'a>>,
 }
 
-/// Why the rows of a stored response cannot be had.
+/// Why a stored response has no rows.
 #[derive(Serialize, ToSchema)]
 pub struct Unavailable<'a> {
     code: &'a str,

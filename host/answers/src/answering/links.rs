@@ -1,20 +1,20 @@
-//! Links of an answer that lead where the question did not point.
+//! Breaks links and images in an answer whose address the question does not contain.
 //!
-//! An answer is shown as Markdown, and a picture is fetched without a click: a text that the model read in a table could
-//! have it send what it saw to any server. So no address becomes a link or a picture that the caller, or who set up the
-//! Mind, has not written. The text stays readable: a space is put where the link would begin. Fenced code stays as it is, as
-//! long as nothing before it could make a renderer see the fence elsewhere.
+//! Clients render answers as Markdown and load images without a click, so a prompt injection in a table could make the
+//! model send data to any server. Therefore only addresses that the caller or the author of the Mind wrote stay links
+//! or images. Others stay readable: a space is inserted where the link would start. Fenced code is not changed, unless
+//! something before it could make a renderer see the fence elsewhere.
 
-/// Bytes of an address that are waited for. A longer one is none that somebody wrote in a question.
+/// Longest address in bytes. No question contains a longer one.
 const MAX_ADDRESS: usize = 2_048;
-/// Bytes of what was said that are remembered, to know the scheme of an address.
+/// Bytes of output that are kept to recognise the scheme of an address.
 const MAX_TAIL: usize = 40;
-/// Bytes between angle brackets that may be a type's argument.
+/// Longest type argument between angle brackets, in bytes.
 const MAX_TYPE: usize = 60;
-/// What may stand behind an address that is whole.
+/// What may follow a complete address.
 const SENTENCE: &str = ".,;:!?*_~";
 const CLOSING: &str = "()[]<>{}\"'`|";
-/// Tags that change how what follows is read, though they have no address.
+/// Tags without an address that change how the following text is parsed.
 const TAGS: [&str; 12] = [
     "iframe",
     "math",
@@ -29,38 +29,38 @@ const TAGS: [&str; 12] = [
     "title",
     "xmp",
 ];
-/// Marks behind which a renderer may take a fence for text, or text for a fence.
+/// Marks after which a renderer may take a fence for text, or text for a fence.
 const UNCLEAR: [&str; 5] = ["```", "~~~", "$$", ":::", "+++"];
 
-/// Takes the links out of a text that comes in pieces.
+/// Filters the links of a streamed text.
 #[derive(Debug)]
 pub struct Links {
-    /// What the caller and who set up the Mind wrote.
+    /// The text of the caller and of the author of the Mind.
     words: String,
-    /// What may still become a link.
+    /// Text that may still become a link.
     held: String,
-    /// The end of what was given on.
+    /// The end of the output so far.
     tail: String,
-    /// Backticks of the fence of code that is open.
+    /// The number of backticks of the open code fence.
     fence: Option<usize>,
-    /// A line begins here.
+    /// Whether a line starts here.
     is_line_start: bool,
-    /// It is clear where a fence of code begins and ends.
+    /// Whether it is certain where code fences start and end.
     is_clear: bool,
 }
 
-/// What to do at a place of the text.
+/// What to do at a position in the text.
 enum Step {
-    /// Give on so many bytes.
+    /// Output this number of bytes.
     Pass(usize),
-    /// Give on so many bytes, a space behind them.
+    /// Output this number of bytes and a space.
     Break(usize),
-    /// More of the text has to come first.
+    /// Wait for more text.
     Wait,
 }
 
 impl Links {
-    /// Addresses that stand in `words` may be links.
+    /// Addresses that are in `words` may be links.
     pub fn new(words: String) -> Self {
         Self {
             words,
@@ -72,13 +72,13 @@ impl Links {
         }
     }
 
-    /// The next piece; what can be given on of it and of what came before.
+    /// Adds a piece, and returns the text that can be output.
     pub fn next(&mut self, piece: &str) -> String {
         self.held.push_str(piece);
         self.run(false)
     }
 
-    /// The rest, when nothing follows.
+    /// Returns the rest at the end of the text.
     pub fn end(&mut self) -> String {
         self.run(true)
     }
@@ -115,11 +115,11 @@ impl Links {
         given
     }
 
-    /// A line of fenced code, and those that begin and end it. Only fences without indentation count: they are in no list and
-    /// no quotation, whose end would end them too.
+    /// A line of fenced code, or a line that starts or ends it. Only fences without indentation count, because those in
+    /// a list or quotation end with it.
     fn code(&mut self, rest: &str, is_end: bool) -> Option<Step> {
         if self.fence.is_none() {
-            // This is asked at each letter, so the end of the line is not looked for before it has to be.
+            // This runs at each letter, so it searches for the end of the line only if necessary.
             if !self.is_line_start || !self.is_clear {
                 return None;
             }
@@ -155,7 +155,7 @@ impl Links {
             return within;
         }
         let Some(length) = whole else {
-            // No fence is as long, and what is held is looked at again with each piece.
+            // No fence is longer, and the buffered text is examined again with each piece.
             return match rest.len() > MAX_ADDRESS {
                 true => within,
                 false => Some(Step::Wait),
@@ -174,13 +174,13 @@ impl Links {
         let next = behind.chars().next();
         match (first, next) {
             (']' | '<', None) if !is_end => Step::Wait,
-            // A picture or link.
+            // An image or link.
             (']', Some('(')) => match destination(&behind[1..], is_end) {
                 None => Step::Wait,
                 Some(address) if self.is_known(address) => Step::Pass(2 + address.len()),
                 Some(_) => Step::Break(1),
             },
-            // Where one is defined.
+            // A link definition.
             (']', Some(':')) => self.at_definition(&behind[1..], is_end),
             // An address in angle brackets, or a tag.
             ('<', Some(next)) if next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?') => {
@@ -198,12 +198,12 @@ impl Links {
         }
     }
 
-    /// Behind `]:`. A word without the marks of an address leads nowhere else: `a[1]::int` and `list[int]: one`.
+    /// After `]:`. A word without the characters of an address is no link: `a[1]::int` and `list[int]: one`.
     fn at_definition(&self, behind: &str, is_end: bool) -> Step {
         if behind.is_empty() && !is_end {
             return Step::Wait;
         }
-        // A cast: no address begins with a colon.
+        // A cast: no address starts with a colon.
         if behind.starts_with(':') {
             return Step::Pass(1);
         }
@@ -214,7 +214,7 @@ impl Links {
             None if is_end || behind.len() > MAX_ADDRESS => target,
             None => return Step::Wait,
         };
-        // The address may stand in the next line, behind the mark of a quotation.
+        // The address may be in the next line, after the mark of a quotation.
         let is_below = behind[..behind.len() - target.len()].contains(['\n', '\r']);
         let leads = is_below
             || word.len() > MAX_ADDRESS
@@ -226,7 +226,7 @@ impl Links {
         }
     }
 
-    /// Behind `<`. What cannot hold an address stays: `List<String>`.
+    /// After `<`. Text that cannot contain an address stays: `List<String>`.
     fn at_bracket(&mut self, behind: &str, is_end: bool) -> Step {
         let is_type = |c: char| c.is_alphanumeric() || "_,. []".contains(c);
         let end = behind.find(|c: char| !is_type(c));
@@ -262,7 +262,7 @@ impl Links {
         }
     }
 
-    /// Whether a whole address stands in the question.
+    /// Whether the question contains this complete address.
     fn is_known(&self, address: &str) -> bool {
         let authority = match address.split_once("://") {
             Some((_, behind)) => behind,
@@ -280,7 +280,7 @@ impl Links {
                 .any(|(at, _)| is_over(&self.words[at + address.len()..]))
     }
 
-    /// The word that ends just here, if it may be a scheme.
+    /// The word that ends here, if it may be a scheme.
     fn scheme(&self) -> Option<&str> {
         let start = self.tail.trim_end_matches(char::is_alphanumeric).len();
         let scheme = &self.tail[start..];
@@ -310,8 +310,8 @@ impl Links {
     }
 }
 
-/// As much of a text as may be an address, and a little more, so that one that is too long is seen to be. Looking further
-/// would make the work grow with the square of the text.
+/// The start of a text that is as long as an address may be, and a little more, to recognise one that is too long.
+/// Without this bound the time would be quadratic.
 fn start(text: &str) -> &str {
     let mut end = text.len().min(MAX_ADDRESS + 8);
     while !text.is_char_boundary(end) {
@@ -320,14 +320,14 @@ fn start(text: &str) -> &str {
     &text[..end]
 }
 
-/// The address that a text begins with, without what ends a sentence or a bracket behind it; `None` while its end has not
-/// come. Renderers read up to a space, whatever stands in it.
+/// The address at the start of a text, without the punctuation after it; `None` until its end is known. Renderers read
+/// up to a space.
 fn address(text: &str, is_end: bool) -> Option<&str> {
     let is_space = |c: char| c.is_whitespace() || c.is_control() || c == '<';
     let end = [text.find(is_space), text.find("](")];
     let whole = match end.into_iter().flatten().min() {
         Some(end) => &text[..end],
-        // Its end is not known, so nothing is taken off it.
+        // Its end is not known, so no punctuation is removed.
         None if text.len() > MAX_ADDRESS => return Some(text),
         None if is_end => text,
         None => return None,
@@ -335,7 +335,7 @@ fn address(text: &str, is_end: bool) -> Option<&str> {
     Some(whole.trim_end_matches(|c: char| SENTENCE.contains(c) || CLOSING.contains(c)))
 }
 
-/// Where a link leads, which ends with a space or the bracket that closes it; `None` while its end has not come.
+/// The destination of a link, which ends with a space or its closing bracket; `None` until its end is known.
 fn destination(text: &str, is_end: bool) -> Option<&str> {
     let mut open = 0_usize;
     for (at, c) in text.char_indices() {
@@ -350,7 +350,7 @@ fn destination(text: &str, is_end: bool) -> Option<&str> {
     (is_end || text.len() > MAX_ADDRESS).then_some(text)
 }
 
-/// Whether an address that stands before this text is whole.
+/// Whether an address before this text is complete.
 fn is_over(rest: &str) -> bool {
     let is_end = |c: char| {
         c.is_whitespace()
@@ -369,7 +369,7 @@ mod tests {
     const QUESTION: &str =
         "Is https://shop.example/a?b=1 up, or www.other.example? (Ask https://shop.example)";
 
-    /// The answer as it is shown, whole and letter by letter.
+    /// The filtered answer, checked as one piece and letter by letter.
     fn shown(answer: &str) -> String {
         let mut links = Links::new(QUESTION.to_owned());
         let whole = links.next(answer) + &links.end();
@@ -454,7 +454,7 @@ mod tests {
             assert_eq!(shown(&format!("![]({address})")), format!("![] ({broken})"));
             assert_eq!(shown(&format!("[x]: {address}")), format!("[x] : {broken}"));
         }
-        // Not even one that the question has.
+        // Not even one that is in the question.
         let mut links = Links::new("Is https://me@shop.example up?".to_owned());
         let shown = links.next("![](https://me@shop.example)") + &links.end();
         assert_eq!(shown, "![] (https: //me@shop.example)");
@@ -484,7 +484,7 @@ mod tests {
         assert!(shown(&answer).starts_with("https: //"));
     }
 
-    /// Each of these made the work grow with the square of its length.
+    /// Each of these once took quadratic time.
     #[test]
     fn long_text_without_spaces_passes() {
         const LENGTH: usize = 10_000;

@@ -1,4 +1,4 @@
-//! What is checked before an answer begins: everything that a caller can get wrong.
+//! Validates a request before its answer starts.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use mindhost_core::{
     usage::Tally,
 };
 
-/// What an answer begins with.
+/// A validated request.
 pub struct Prepared {
     /// The Mind that answers.
     pub mind: Arc<Mind>,
@@ -25,16 +25,16 @@ pub struct Prepared {
     pub conversation: Conversation,
     /// Whether the conversation is not stored yet.
     pub is_new: bool,
-    /// What was said before, oldest first.
+    /// Earlier messages, oldest first.
     pub history: Vec<Message>,
-    /// What the caller says now, to be added to the conversation.
+    /// The new messages, to be added to the conversation.
     pub input: Vec<Message>,
-    /// Counts what the answer uses.
+    /// Counts the usage of the answer.
     pub tally: Option<Arc<Tally>>,
 }
 
 impl Prepared {
-    /// The response as it is when it begins.
+    /// The response at its start.
     pub fn record(&self, caller: &Caller, ask: &Ask) -> ResponseRecord {
         ResponseRecord {
             id: Uuid::now_v7(),
@@ -65,9 +65,9 @@ impl Prepared {
 }
 
 impl Inner {
-    /// Checks what the caller sent against what there is.
+    /// Validates a request against the store.
     ///
-    /// The conversation comes before the Mind: where the Mind of a conversation was deleted, that is the answer,
+    /// The conversation is checked before the Mind: if the Mind of the conversation was deleted, that is the error,
     /// whatever `model` names.
     pub(super) async fn prepare(&self, caller: &Caller, ask: &Ask) -> Result<Prepared> {
         let named = self.conversation(caller, ask).await?;
@@ -87,7 +87,7 @@ impl Inner {
             history = self.history(&conversation).await?;
         }
         let mut input = self.input(caller, &conversation, ask).await?;
-        // A question that got no answer and comes again is the same question: clients send it anew after a failure.
+        // The same question again, without an answer in between, is a retry: clients send it after a failure.
         let is_again = ask.query.is_none() && ends_with(&history, &input);
         if is_again {
             input.clear();
@@ -105,7 +105,7 @@ impl Inner {
         })
     }
 
-    /// What the caller says, with the messages that it refers to. Those of the conversation itself are there already.
+    /// The new messages, with copies of the messages of other conversations that they refer to.
     async fn input(
         &self,
         caller: &Caller,
@@ -117,7 +117,7 @@ impl Inner {
             match input {
                 Input::Message(message) => messages.push(message.clone()),
                 Input::Reference(id, param) => {
-                    let found = self.parts.conversations.find_message(caller, *id).await;
+                    let found = self.services.conversations.find_message(caller, *id).await;
                     let (at, message) = found.map_err(|error| error.param(param))?;
                     if at != conversation.id {
                         messages.push(Message::new(message.author, message.text));
@@ -140,7 +140,7 @@ impl Inner {
                 .conversation_id
                 .ok_or_else(|| conversation_gone(previous))?,
         };
-        let found = self.parts.conversations.get(caller, id).await?;
+        let found = self.services.conversations.get(caller, id).await?;
         conversations::require_owner(caller, &found.key_id)?;
         Ok(Some(found))
     }
@@ -152,7 +152,7 @@ impl Inner {
         name: &str,
         conversation: Option<&Conversation>,
     ) -> Result<Arc<Mind>> {
-        let minds = &self.parts.minds;
+        let minds = &self.services.minds;
         let named = || async {
             let found = minds.current(caller, name).await;
             found.map_err(|error| error.param("model"))
@@ -163,7 +163,7 @@ impl Inner {
         let Some(id) = conversation.mind_id.as_deref() else {
             return named().await;
         };
-        // A caller that may not see the Mind does not see the conversation either, so this one is gone.
+        // A caller that may not see the Mind does not see the conversation either, so the Mind was deleted.
         let bound = minds
             .current_by_id(caller, id)
             .await?
@@ -177,19 +177,23 @@ impl Inner {
 
     /// The newest messages of a conversation, oldest first.
     async fn history(&self, conversation: &Conversation) -> Result<Vec<Message>> {
-        let limit = u32::try_from(self.parts.settings.history).unwrap_or(u32::MAX - 1);
+        let limit = u32::try_from(self.services.settings.history).unwrap_or(u32::MAX - 1);
         let window = Window {
             after: None,
             limit,
             descending: true,
         };
-        let (mut messages, _) = self.parts.conversations.list(conversation, window).await?;
+        let (mut messages, _) = self
+            .services
+            .conversations
+            .list(conversation, window)
+            .await?;
         messages.reverse();
         Ok(messages)
     }
 }
 
-/// Whether the last that was said in a conversation is this, and a question.
+/// Whether the history ends with these messages, the last of which is a question.
 fn ends_with(history: &[Message], input: &[Message]) -> bool {
     let asks = |message: &Message| message.author == Author::User;
     let same =
@@ -208,7 +212,7 @@ fn conversation_gone(response: Uuid) -> Error {
     .param("previous_response_id")
 }
 
-/// There must be a question. Without input it is the last one of the history, and what was said to it is left out.
+/// Requires a question. Without input it is the last one of the history, and the answers to it are left out.
 fn check_question(history: &mut Vec<Message>, input: &[Message], again: bool) -> Result<()> {
     let asks = |message: &Message| message.author == Author::User;
     let last = history.iter().rposition(asks);

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn the_callers_instructions_are_added_never_put_in_place() {
+    fn instructions_of_the_caller_are_appended() {
         let text = message(json!({"system_prompt": "Be brief."}), Some("Use German."));
         assert!(
             text.contains("Be brief.")

@@ -1,10 +1,11 @@
-//! Where the values come from that a model writes into its SQL.
+//! The provenance of values that a model writes into SQL.
 //!
-//! A text in one database may tell the model to ask another one for rows and to bring them along. So what a model has read
-//! of one datasource it may not write into a statement for another, unless the caller has said it. This stops values that
-//! are brought along as they are; a model that spells them out in another way is not noticed.
-//! A number tells by itself where it comes from; of a text, the whole or two of its words do. What stands in SQL of any kind
-//! tells nothing: parts of dates, patterns for them, and round numbers.
+//! A text in one database may instruct the model to copy rows from another one. So a model may not write a value that
+//! it read from one datasource into a statement for another, unless the caller wrote that value. This stops literal
+//! copies; an encoded value is not detected.
+//!
+//! One number identifies its origin; of a text, the complete text or two of its words do. Values that are common in SQL
+//! are ignored: parts of dates, date patterns, and round numbers.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,21 +13,21 @@ use serde_json::Value;
 
 use mindhost_base::error::{Code, Error, Result};
 
-/// Letters of a word that tells where it comes from. Shorter ones are everywhere.
+/// Letters of a word that identifies its origin. Shorter words are too common.
 const MIN_WORD: usize = 4;
-/// Letters of a whole value.
+/// Letters of a complete value.
 const MIN_VALUE: usize = 3;
-/// Numbers below are everywhere.
+/// Smaller numbers are too common.
 const MIN_NUMBER: u64 = 100;
-/// Years are in every question about time.
+/// Years are too common.
 const YEARS: std::ops::RangeInclusive<u64> = 1900..=2100;
 
-/// Degrees, bytes, and what time is counted in.
+/// Common numbers: degrees, bytes and units of time.
 const MEASURES: &[u64] = &[
     120, 144, 168, 180, 240, 300, 336, 360, 364, 365, 366, 720, 1_024, 1_440, 3_600, 86_400,
     604_800,
 ];
-/// Parts of dates, and what patterns for dates are made of.
+/// Parts of dates and of date patterns.
 const TIMES: &[&str] = &[
     "century",
     "date",
@@ -70,21 +71,21 @@ const TIMES: &[&str] = &[
     "yyyymmdd",
 ];
 
-/// What the model was told, and by whom.
+/// What the model has read, by origin.
 #[derive(Debug, Default)]
 pub struct Provenance {
-    /// Words of the caller and of who set up the Mind.
+    /// Words of the caller and of the author of the Mind.
     said: HashSet<String>,
     /// Words of each datasource, by name.
     read: HashMap<String, HashSet<String>>,
 }
 
 impl Provenance {
-    /// Of an answer to these words.
+    /// For an answer to these words.
     pub fn new(words: &str) -> Self {
         let mut said = HashSet::new();
         add(words, 1, &mut said);
-        // As people write large numbers: 73,421 and 73 421.
+        // Large numbers with separators: 73,421 and 73 421.
         let joined = words.replace([',', '\'', '_', '\u{a0}', '\u{202f}'], "");
         add(&joined, 1, &mut said);
         Self {
@@ -93,16 +94,16 @@ impl Provenance {
         }
     }
 
-    /// The model reads something of a datasource: every text and number in it.
+    /// Records that the model reads this content of a datasource.
     pub fn read(&mut self, datasource: &str, content: &Value) {
         let words = self.read.entry(datasource.to_owned()).or_default();
         leaves(content, &mut |leaf| add(leaf, MIN_WORD, words));
     }
 
-    /// Looks at what a statement for a datasource holds.
+    /// Checks the literals of a statement for a datasource.
     ///
     /// # Errors
-    /// `sql_literal_not_allowed` when something in it comes from another datasource.
+    /// `sql_literal_not_allowed` when one of them comes from another datasource.
     pub fn check(&self, datasource: &str, literals: &[String]) -> Result<()> {
         let own = self.read.get(datasource);
         let is_known =
@@ -111,7 +112,7 @@ impl Provenance {
             let mut words = HashSet::new();
             add(literal, MIN_WORD, &mut words);
             let whole = literal.trim().to_lowercase();
-            // The text as a whole is among its words.
+            // The complete text is one of its words.
             let spelled = words.iter().filter(|word| **word != whole).count();
             let brought = self.read.iter().find(|(name, read)| {
                 let brought = words
@@ -136,7 +137,7 @@ impl Provenance {
     }
 }
 
-/// The words of a text that tell where it comes from, in lower case, and the text as a whole.
+/// The words of a text that identify its origin, in lower case, and the complete text.
 fn add(text: &str, min_word: usize, words: &mut HashSet<String>) {
     let text = text.to_lowercase();
     let whole = text.trim();
@@ -155,7 +156,7 @@ fn add(text: &str, min_word: usize, words: &mut HashSet<String>) {
     }
 }
 
-/// Whether a number is in SQL of any kind: 1, 2, 2.5 and 5 of hundreds, thousands and so on, years, and measures.
+/// Whether a number is common in SQL: 1, 2, 2.5 and 5 times a power of ten, years, and units.
 fn is_usual(number: u64) -> bool {
     let mut first = number;
     while first >= 100 && first.is_multiple_of(10) {

@@ -1,4 +1,4 @@
-//! A response as it is kept: what was asked of which Mind, how it ended, what it gave.
+//! A stored response: the request, its status and its output.
 
 use std::sync::Arc;
 
@@ -7,24 +7,24 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
 use uuid::Uuid;
 
-/// Where a response stands.
+/// The status of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ResponseStatus {
-    /// Accepted, nothing done yet.
+    /// Accepted, not started.
     Created,
-    /// Being made.
+    /// Running.
     InProgress,
     /// Done.
     Completed,
-    /// Ended by an error.
+    /// Failed with an error.
     Failed,
-    /// Ended by the caller.
+    /// Cancelled by the caller.
     Cancelled,
 }
 
 impl ResponseStatus {
-    /// As stored and sent.
+    /// Its name in the store and the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Created => "created",
@@ -35,7 +35,7 @@ impl ResponseStatus {
         }
     }
 
-    /// From its stored form; anything unknown counts as failed.
+    /// From its stored name; an unknown name counts as failed.
     pub fn parse(text: &str) -> Self {
         match text {
             "created" => Self::Created,
@@ -47,17 +47,17 @@ impl ResponseStatus {
     }
 }
 
-/// Why a text ends in the middle.
+/// Why a text is incomplete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
-    /// At a limit of tokens.
+    /// It reached a token limit.
     Length,
-    /// By the vendor's filter.
+    /// The vendor filtered it.
     Filter,
 }
 
 impl Cut {
-    /// As stored; 0 is no cut.
+    /// Its stored number; 0 means complete.
     pub fn number(cut: Option<Self>) -> i64 {
         match cut {
             None => 0,
@@ -66,7 +66,7 @@ impl Cut {
         }
     }
 
-    /// From its stored form.
+    /// From its stored number.
     pub fn of_number(number: i64) -> Option<Self> {
         match number {
             0 => None,
@@ -76,7 +76,7 @@ impl Cut {
     }
 }
 
-/// Tokens that the model counted; zero where it counts none.
+/// Token counts; zero if the model reports none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// Tokens read.
@@ -85,21 +85,21 @@ pub struct Usage {
     pub output_tokens: u64,
 }
 
-/// The bounds that the caller set.
+/// Limits of the caller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Limits {
     /// Tokens that the model may write.
     pub max_output_tokens: Option<u32>,
-    /// Rows that a `sql_query` gives at once.
+    /// Rows that a `sql_query` returns inline.
     pub max_inline_rows: Option<u64>,
 }
 
-/// What else the caller set, to be shown as it was sent.
+/// Other settings of the caller, returned as they were sent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Settings {
-    /// How freely the model chooses its words, from 0 to 2.
+    /// Sampling temperature, from 0 to 2.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
     /// From 0 to 1.
@@ -123,7 +123,7 @@ pub struct Settings {
     /// The caller's own name of its user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub safety_identifier: Option<String>,
-    /// What requests with the same beginning have in common.
+    /// A key for requests with the same prefix.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt_cache_key: Option<String>,
 }
@@ -143,29 +143,29 @@ pub struct ResponseRecord {
     pub mind_id: String,
     /// The Mind's name when it was asked.
     pub mind_name: String,
-    /// Where it stands.
+    /// Its status.
     pub status: ResponseStatus,
-    /// `{code, message}` once it failed.
+    /// `{code, message}` if it failed.
     pub error: Option<Value>,
     /// Finished output items, each as it is sent.
     pub output: Vec<Arc<RawValue>>,
     /// Tokens.
     pub usage: Usage,
-    /// The caller's own notes.
+    /// Metadata of the caller.
     pub metadata: Map<String, Value>,
     /// The caller's instructions for this response.
     pub instructions: Option<String>,
     /// The response that it continues.
     pub previous_response_id: Option<Uuid>,
-    /// Whether it goes on without its caller.
+    /// Whether it continues after its client disconnects.
     pub background: bool,
-    /// Whether anything of it is kept.
+    /// Whether it is stored.
     pub is_stored: bool,
-    /// The bounds that the caller set.
+    /// Limits of the caller.
     pub limits: Limits,
-    /// What else the caller set.
+    /// Other settings of the caller.
     pub settings: Settings,
-    /// Why the text ends in the middle, if it does.
+    /// Why the text is incomplete, if it is.
     pub cut: Option<Cut>,
     /// When it was accepted.
     pub created_at: Timestamp,

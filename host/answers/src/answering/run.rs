@@ -1,4 +1,4 @@
-//! The task that makes one answer, from its first event to its stored end.
+//! The task that makes one answer, from its first event until its status is stored.
 
 use std::{
     sync::{Arc, Mutex},
@@ -12,13 +12,14 @@ use tokio::sync::oneshot;
 use super::{
     Inner, SqlQuery,
     events::{Event, EventLog},
-    items, keep,
+    items,
     links::Links,
+    persist,
     prepare::Prepared,
     prompt::{self, PromptFacts},
     provenance::Provenance,
     record::{Cut, ResponseRecord, ResponseStatus, Usage},
-    running::Place,
+    running::Slot,
     tools::Toolbox,
     turns::{Answer, Turns},
 };
@@ -31,23 +32,23 @@ use mindhost_core::{minds::Mind, providers};
 use mindhost_plugin_api::{Call, Model, ModelMessage, Part, Role};
 use mindhost_plugins::served;
 
-/// One answer to be made.
+/// The task of one answer.
 pub struct Task {
-    /// The parts that it is made from.
+    /// What it is made with.
     pub inner: Arc<Inner>,
-    /// Its place, and the log that it writes to.
-    pub place: Place,
-    /// What was checked.
+    /// Its registration, with the log that it writes to.
+    pub slot: Slot,
+    /// The checked request.
     pub prepared: Prepared,
     /// The response so far.
     pub record: ResponseRecord,
-    /// What there is to do.
+    /// Words or SQL.
     pub work: Work,
 }
 
-/// What there is to do.
+/// The two ways to answer.
 pub enum Work {
-    /// Answer in words, with the model that was chosen; where there is none the answer fails.
+    /// Answer in words with this model; the answer fails if there is none.
     Words(Result<Vendor>),
     /// Run the caller's SQL.
     Query(Accepted, SqlQuery),
@@ -66,18 +67,18 @@ impl Inner {
     /// # Errors
     /// `provider_not_found`, `no_plugin`
     pub async fn vendor(&self, mind: &Mind) -> Result<Vendor> {
-        let parts = &self.parts;
-        let provider = parts
+        let services = &self.services;
+        let provider = services
             .providers
             .current(&mind.workspace_id, &mind.provider_id)
             .await?;
-        let model = parts.registry.serving_model(&provider.plugin)?;
+        let model = services.registry.serving_model(&provider.plugin)?;
         served::note(&provider.plugin, model.digest());
         Ok(Vendor { provider, model })
     }
 }
 
-/// What the work came to.
+/// The result of the work.
 struct Made {
     message: Message,
     item: Arc<RawValue>,
@@ -86,20 +87,23 @@ struct Made {
 }
 
 impl Task {
-    /// Makes the answer. `opened` learns as soon as the response is stored, or that it cannot be.
+    /// Makes the answer. Sends to `opened` as soon as the response is stored, or why it cannot be.
     pub async fn run(mut self, opened: oneshot::Sender<Result<()>>) {
-        // A response in the background must outlive a crash, and words take long enough to be worth a trace.
+        // A background response must survive a crash, and an answer in words takes long enough to be recorded at its
+        // start.
         let is_open = self.record.is_stored
             && (self.record.background || matches!(self.work, Work::Words(_)));
-        if is_open && let Err(error) = keep::open(&self.inner, &self.prepared, &self.record).await {
+        if is_open
+            && let Err(error) = persist::open(&self.inner, &self.prepared, &self.record).await
+        {
             let _ = opened.send(Err(error.clone()));
             return self.end_with(error);
         }
-        let log = self.place.log().clone();
+        let log = self.slot.log().clone();
         log.push(Event::Created(Arc::new(self.record.clone())));
         self.record.status = ResponseStatus::InProgress;
         log.push(Event::InProgress(Arc::new(self.record.clone())));
-        // Nobody who waits is no reason to stop: a reader that is gone has cancelled.
+        // Without a receiver the task goes on: a reader that disconnects cancels the log itself.
         let _ = opened.send(Ok(()));
         let made = match &self.work {
             Work::Words(Err(error)) => Err(error.clone()),
@@ -118,8 +122,7 @@ impl Task {
         }
     }
 
-    /// Ends at once when the answer is stopped, whatever it waits for; what it waited for is dropped, which cancels it
-    /// in turn.
+    /// Returns at once when the answer is cancelled. The work is dropped, which cancels what it waits for.
     async fn unless_stopped<T>(
         &self,
         log: &EventLog,
@@ -127,7 +130,7 @@ impl Task {
     ) -> Result<T> {
         tokio::select! {
             biased;
-            () = log.cancel.cancelled() => Err(match self.inner.parts.halt.is_cancelled() {
+            () = log.cancel.cancelled() => Err(match self.inner.services.halt.is_cancelled() {
                 true => Error::new(
                     Code::Overloaded,
                     "the server stopped while it made this answer; ask again",
@@ -163,8 +166,8 @@ impl Task {
 
     async fn query(&self, log: &EventLog, accepted: &Accepted, query: &SqlQuery) -> Result<Made> {
         log.push(Event::QueryAdded(query.sql.as_str().into()));
-        let results = &self.inner.parts.results;
-        // The statement has its own, shorter limit inside; this one only makes the wait finite.
+        let results = &self.inner.services.results;
+        // The statement has its own, shorter timeout; this one only bounds the wait.
         let call = Call::new(results.longest(), log.cancel.clone());
         let call = call.for_key(self.record.key_id.as_str());
         let page = results
@@ -197,17 +200,17 @@ impl Task {
     }
 
     async fn answer(&self, log: &Arc<EventLog>, vendor: &Vendor) -> Result<Answer> {
-        let parts = &self.inner.parts;
+        let services = &self.inner.services;
         let mind = &self.prepared.mind;
         let Vendor { provider, model } = vendor;
-        let access = parts.results.access(mind).await?;
+        let access = services.results.access(mind).await?;
         let messages = dialogue(&self.prepared, &self.record, &access);
         let words = words(&messages);
         let toolbox = Toolbox {
-            results: &parts.results,
-            catalog: &parts.catalog,
+            results: &services.results,
+            catalog: &services.catalog,
             access: &access,
-            max_rows: parts.settings.rows_for_model,
+            max_rows: services.settings.rows_for_model,
             provenance: Mutex::new(Provenance::new(&words)),
         };
         let turns = Turns {
@@ -216,7 +219,7 @@ impl Task {
             model_name: &mind.model_name,
             toolbox,
             log,
-            bounds: &parts.settings,
+            bounds: &services.settings,
             max_output_tokens: self.record.limits.max_output_tokens,
             settings: &self.record.settings,
             key: &self.record.key_id,
@@ -234,9 +237,9 @@ impl Task {
         record.cut = made.cut;
         record.output = vec![made.item.clone()];
         if record.is_stored {
-            keep::complete(&self.inner, &self.prepared, &record, &made.message, is_open).await?;
+            persist::complete(&self.inner, &self.prepared, &record, &made.message, is_open).await?;
         }
-        let log = self.place.log();
+        let log = self.slot.log();
         log.push(Event::ItemDone(made.item));
         log.push(Event::Completed(Arc::new(record)));
         Ok(())
@@ -244,7 +247,7 @@ impl Task {
 
     async fn fail(mut self, error: Error, is_open: bool) {
         self.mark(&error);
-        let said = self.said_so_far();
+        let said = self.partial_answer();
         if let Some(item) = said.as_ref().and_then(|said| items::message(said).ok()) {
             self.record.output = vec![item];
         }
@@ -252,7 +255,7 @@ impl Task {
             tracing::error!(response = %self.record.id, source = ?std::error::Error::source(&error), "an answer failed");
         }
         if self.record.is_stored
-            && let Err(stored) = keep::fail(
+            && let Err(stored) = persist::fail(
                 &self.inner,
                 &self.prepared,
                 &mut self.record,
@@ -261,14 +264,14 @@ impl Task {
             )
             .await
         {
-            tracing::error!(response = %self.record.id, source = ?std::error::Error::source(&stored), "could not store how a response ended");
+            tracing::error!(response = %self.record.id, source = ?std::error::Error::source(&stored), "cannot store the end of a response");
         }
         self.tell(error);
     }
 
-    /// What the reader of an answer in words has seen of it. It is kept: who goes on with the conversation refers to it.
-    fn said_so_far(&self) -> Option<Message> {
-        let log = self.place.log();
+    /// The part of an answer in words that was streamed. It is stored, because later questions may refer to it.
+    fn partial_answer(&self) -> Option<Message> {
+        let log = self.slot.log();
         let text = log.text();
         (!text.is_empty()).then(|| Message {
             id: log.message_id,
@@ -277,7 +280,7 @@ impl Task {
         })
     }
 
-    /// Ends an answer that could not be stored, so that nothing of it is.
+    /// Ends an answer that could not be stored.
     fn end_with(mut self, error: Error) {
         self.mark(&error);
         self.tell(error);
@@ -295,11 +298,11 @@ impl Task {
 
     fn tell(self, error: Error) {
         let failed = Event::Failed(Arc::new(error), Arc::new(self.record));
-        self.place.log().push(failed);
+        self.slot.log().push(failed);
     }
 }
 
-/// What the caller and those who set up the Mind wrote, and not what a model said before.
+/// The text of the caller and of the Mind, without the earlier answers of the model.
 fn words(messages: &[ModelMessage]) -> String {
     let theirs = messages
         .iter()
@@ -334,7 +337,7 @@ fn dialogue(prepared: &Prepared, record: &ResponseRecord, access: &Access) -> Ve
         parts: vec![Part::Text(text.to_owned())],
     };
     let mut messages = vec![message(Role::System, &prompt::system_message(&facts))];
-    // An answer that was cut before its first word says nothing, and vendors refuse empty messages.
+    // An answer that was cancelled before its first word is empty, and vendors refuse empty messages.
     for one in said.filter(|one| !one.text.trim().is_empty()) {
         let role = match one.author {
             Author::User => Role::User,
@@ -342,14 +345,14 @@ fn dialogue(prepared: &Prepared, record: &ResponseRecord, access: &Access) -> Ve
             Author::System | Author::Developer => Role::System,
         };
         match &one.sql {
-            // Its text says how many rows there were, which is a value where rows stay here.
+            // Its text has the number of rows, which is a value that may not leave this datasource.
             Some(sql) if sql.origin == SqlOrigin::SqlQuery && !access.sends_rows() => {
                 messages.push(message(
                     role,
                     &format!("The query was run.\n\n{}", sql.text),
                 ));
             }
-            // Its text says nothing of what was asked.
+            // Its text does not contain the query.
             Some(sql) if sql.origin == SqlOrigin::SqlQuery => {
                 messages.push(message(role, &format!("{}\n\n{}", one.text, sql.text)));
             }

@@ -1,4 +1,4 @@
-//! The answers under way on this host, and for a while the events of those that were made in the background.
+//! The running answers of this host, and for a while the event logs of finished background answers.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -21,57 +21,57 @@ use mindhost_base::{
     locks::lock,
 };
 
-/// Knows every answer under way, by the id of its response.
-pub struct Running {
-    answers: Mutex<HashMap<Uuid, Underway>>,
-    ended: Mutex<VecDeque<Ended>>,
+/// All running answers, by response id.
+pub struct RunningAnswers {
+    answers: Mutex<HashMap<Uuid, RunningAnswer>>,
+    finished: Mutex<VecDeque<FinishedLog>>,
     settings: config::Answering,
 }
 
-/// An answer under way.
+/// A running answer.
 #[derive(Clone)]
-pub struct Underway {
-    /// The response as it was when it began.
+pub struct RunningAnswer {
+    /// The response at the start.
     record: Arc<ResponseRecord>,
-    /// What has happened since.
+    /// The events since then.
     pub log: Arc<EventLog>,
 }
 
-/// An answer that was made in the background, with all its events.
-struct Ended {
+/// The events of a finished background answer.
+struct FinishedLog {
     id: Uuid,
     at: Instant,
     bytes: usize,
     log: Arc<EventLog>,
 }
 
-impl Underway {
+impl RunningAnswer {
     /// The response as it is now.
     pub fn now(&self) -> Arc<ResponseRecord> {
         self.log.record().unwrap_or_else(|| self.record.clone())
     }
 }
 
-impl Running {
-    /// None yet; the settings bound how many there may be.
+impl RunningAnswers {
+    /// The settings limit their number.
     pub fn new(settings: config::Answering) -> Arc<Self> {
         Arc::new(Self {
             answers: Mutex::default(),
-            ended: Mutex::default(),
+            finished: Mutex::default(),
             settings,
         })
     }
 
-    /// Takes a place for an answer.
+    /// Registers an answer.
     ///
     /// # Errors
-    /// `rate_limit_exceeded` when its key has as many as it may.
-    pub fn take_place(
+    /// `rate_limit_exceeded` when its key has reached its limit.
+    pub fn take_slot(
         self: &Arc<Self>,
         record: &ResponseRecord,
         log: &Arc<EventLog>,
-    ) -> Result<Place> {
-        let underway = Underway {
+    ) -> Result<Slot> {
+        let answer = RunningAnswer {
             record: Arc::new(record.clone()),
             log: log.clone(),
         };
@@ -96,24 +96,24 @@ impl Running {
                 setting,
             ));
         }
-        answers.insert(record.id, underway.clone());
-        Ok(Place {
-            underway,
+        answers.insert(record.id, answer.clone());
+        Ok(Slot {
+            answer,
             running: self.clone(),
         })
     }
 
-    /// How many there are.
+    /// Their number.
     pub fn count(&self) -> usize {
         lock(&self.answers).len()
     }
 
-    /// The answer of a response, if it is under way here.
-    pub fn find(&self, id: Uuid) -> Option<Underway> {
+    /// The answer of a response, if it runs on this host.
+    pub fn find(&self, id: Uuid) -> Option<RunningAnswer> {
         lock(&self.answers).get(&id).cloned()
     }
 
-    /// The keys that they are made for.
+    /// The ids of their keys.
     pub fn keys(&self) -> HashSet<String> {
         let answers = lock(&self.answers);
         answers
@@ -122,7 +122,7 @@ impl Running {
             .collect()
     }
 
-    /// Tells those of a key to stop.
+    /// Cancels those of a key.
     pub fn cancel(&self, key_id: &str) {
         let answers = lock(&self.answers);
         let of_key = answers.values().filter(|one| one.record.key_id == key_id);
@@ -137,8 +137,8 @@ impl Running {
     }
 
     /// The answers that will be added to a conversation.
-    pub fn in_conversation(&self, id: Uuid) -> Vec<Underway> {
-        let of_it = |one: &&Underway| one.record.conversation_id == Some(id);
+    pub fn in_conversation(&self, id: Uuid) -> Vec<RunningAnswer> {
+        let of_it = |one: &&RunningAnswer| one.record.conversation_id == Some(id);
         lock(&self.answers)
             .values()
             .filter(of_it)
@@ -146,35 +146,35 @@ impl Running {
             .collect()
     }
 
-    /// The events of an answer that was made in the background and has ended, while they are kept.
-    pub fn ended(&self, id: Uuid) -> Option<Arc<EventLog>> {
-        self.forget_old();
-        let ended = lock(&self.ended);
-        let found = ended.iter().find(|one| one.id == id);
+    /// The events of a finished background answer, while they are kept.
+    pub fn finished_log(&self, id: Uuid) -> Option<Arc<EventLog>> {
+        self.evict_logs();
+        let finished = lock(&self.finished);
+        let found = finished.iter().find(|one| one.id == id);
         found.map(|one| one.log.clone())
     }
 
-    /// Gives the memory of events back that nobody may pick up any more.
-    pub fn forget_old(&self) {
-        let mut ended = lock(&self.ended);
-        let mut bytes: usize = ended.iter().map(|one| one.bytes).sum();
-        while let Some(oldest) = ended.front() {
+    /// Drops the logs that are too old or too large to keep.
+    pub fn evict_logs(&self) {
+        let mut finished = lock(&self.finished);
+        let mut bytes: usize = finished.iter().map(|one| one.bytes).sum();
+        while let Some(oldest) = finished.front() {
             if oldest.at.elapsed() < self.settings.replay && bytes <= self.settings.replay_bytes {
                 return;
             }
             bytes -= oldest.bytes;
-            ended.pop_front();
+            finished.pop_front();
         }
     }
 
-    fn remember(&self, id: Uuid, log: &Arc<EventLog>) {
-        lock(&self.ended).push_back(Ended {
+    fn keep_log(&self, id: Uuid, log: &Arc<EventLog>) {
+        lock(&self.finished).push_back(FinishedLog {
             id,
             at: Instant::now(),
             bytes: log.bytes(),
             log: log.clone(),
         });
-        self.forget_old();
+        self.evict_logs();
     }
 }
 
@@ -186,23 +186,23 @@ fn too_many(count: usize, what: &str, setting: &str) -> Error {
     .with_retry_after(Duration::from_secs(1))
 }
 
-/// A place among the answers under way, given back when dropped.
-pub struct Place {
-    underway: Underway,
-    running: Arc<Running>,
+/// The registration of a running answer, which ends when this is dropped.
+pub struct Slot {
+    answer: RunningAnswer,
+    running: Arc<RunningAnswers>,
 }
 
-impl Place {
-    /// Where the answer is written.
+impl Slot {
+    /// The log of the answer.
     pub fn log(&self) -> &Arc<EventLog> {
-        &self.underway.log
+        &self.answer.log
     }
 }
 
-impl Drop for Place {
+impl Drop for Slot {
     fn drop(&mut self) {
-        let Underway { record, log } = &self.underway;
-        // A task that panicked has told its readers nothing, and they would wait for ever.
+        let RunningAnswer { record, log } = &self.answer;
+        // A task that panicked has sent no last event, and its readers would wait forever.
         if !log.has_ended() {
             let error = Error::internal("an answer ended without a last event");
             let mut record = ResponseRecord::clone(record);
@@ -212,7 +212,7 @@ impl Drop for Place {
             log.push(Event::Failed(Arc::new(error), Arc::new(record)));
         }
         if record.background {
-            self.running.remember(record.id, log);
+            self.running.keep_log(record.id, log);
         }
         lock(&self.running.answers).remove(&record.id);
     }

@@ -12,18 +12,18 @@ use mindhost_base::error::{Error, Result};
 use mindhost_store as store;
 use mindhost_store::{CHUNK, ROW_BYTES, Store, Tx, groups, placeholders, rows_of_placeholders};
 
-/// What a response counts in SQL, as [`bytes_of`] does.
+/// The size of a response in SQL, as in [`bytes_of`].
 const BYTES: &str = "CAST(octet_length(output) + octet_length(metadata) + COALESCE(octet_length(instructions), 0) \
      + COALESCE(octet_length(error), 0) + 256 AS BIGINT)";
 
-/// What a response counts for its key.
+/// The size of a response, counted for its key.
 pub fn bytes_of(record: &ResponseRecord) -> usize {
     let metadata = store::to_json(&record.metadata).map_or(0, |text| text.len());
     let instructions = record.instructions.as_ref().map_or(0, String::len);
     ROW_BYTES + metadata + instructions + bytes_of_end(record)
 }
 
-/// What of it comes with its end.
+/// The part of the size that is added at its end.
 fn bytes_of_end(record: &ResponseRecord) -> usize {
     let output = store::to_json(&record.output).map_or(0, |text| text.len());
     let error = record
@@ -33,7 +33,7 @@ fn bytes_of_end(record: &ResponseRecord) -> usize {
     output + error
 }
 
-/// Adds responses; those that already ended are added whole.
+/// Adds responses, running or finished.
 pub async fn insert(tx: &mut Tx, records: &[&ResponseRecord], host_id: &str) -> Result<()> {
     for group in groups(records) {
         let sql = format!(
@@ -80,7 +80,7 @@ fn bind<'q>(
         .bind(record.completed_at.map(|time| time.as_microsecond())))
 }
 
-/// Writes how a response ended, and counts it.
+/// Writes the end of a response, and counts its bytes.
 pub async fn finish(tx: &mut Tx, record: &ResponseRecord) -> Result<()> {
     sqlx::query(
         "UPDATE responses SET status = $2, error = $3, output = $4, usage = $5, is_cut = $6, completed_at = $7
@@ -95,14 +95,14 @@ pub async fn finish(tx: &mut Tx, record: &ResponseRecord) -> Result<()> {
     .bind(record.completed_at.map(|time| time.as_microsecond()))
     .execute(&mut **tx)
     .await?;
-    // An empty list was there before.
+    // The row had an empty list before.
     let more = bytes_of_end(record).saturating_sub("[]".len());
     let more = i64::try_from(more).unwrap_or(i64::MAX);
     store::count(tx, &record.workspace_id, &record.key_id, more).await?;
     Ok(())
 }
 
-/// One response, whoever's it is.
+/// One response, without a check of its owner.
 pub async fn find(store: &Store, id: Uuid) -> Result<Option<ResponseRecord>> {
     let row = sqlx::query(
         "SELECT workspace_id, key_id, conversation_id, mind_id, mind_name, status, error, output, usage, metadata,
@@ -123,7 +123,7 @@ pub async fn find(store: &Store, id: Uuid) -> Result<Option<ResponseRecord>> {
         conversation_id: uuid(row.try_get("conversation_id")?)?,
         mind_id: row.try_get("mind_id")?,
         mind_name: row.try_get("mind_name")?,
-        // Stored as it was when it began; who asks wants to know that it is being made.
+        // The row has the status of the start, but the response is in progress.
         status: match ResponseStatus::parse(row.try_get("status")?) {
             ResponseStatus::Created => ResponseStatus::InProgress,
             status => status,
@@ -144,7 +144,7 @@ pub async fn find(store: &Store, id: Uuid) -> Result<Option<ResponseRecord>> {
     }))
 }
 
-/// Removes a response; the messages of its conversation stay.
+/// Deletes a response; the messages of its conversation stay.
 pub async fn delete(store: &Store, id: Uuid) -> Result<()> {
     let mut tx = store.begin_records().await?;
     sqlx::query("UPDATE messages SET response_id = NULL WHERE response_id = $1")
@@ -164,11 +164,11 @@ pub async fn delete(store: &Store, id: Uuid) -> Result<()> {
     Ok(tx.commit().await?)
 }
 
-/// Responses that are removed at a time.
+/// Responses that one sweep deletes at a time.
 const OLD_AT_ONCE: u32 = 100;
 
-/// Some responses that ended and were made before a time.
-pub async fn older(store: &Store, before: Timestamp) -> Result<Vec<Uuid>> {
+/// A batch of finished responses that were created before a time.
+pub async fn older_than(store: &Store, before: Timestamp) -> Result<Vec<Uuid>> {
     let sql = format!(
         "SELECT id FROM responses WHERE id < $1 AND created_at < $2 AND completed_at IS NOT NULL ORDER BY id \
          LIMIT {OLD_AT_ONCE}"
@@ -181,7 +181,7 @@ pub async fn older(store: &Store, before: Timestamp) -> Result<Vec<Uuid>> {
     Ok(ids.iter().filter_map(|id| id.parse().ok()).collect())
 }
 
-/// Says that somebody still works on these responses.
+/// Writes the heartbeat of these responses.
 pub async fn heartbeat(store: &Store, ids: &[Uuid]) -> Result<()> {
     let mut tx = store.begin_records().await?;
     for id in ids {
@@ -196,8 +196,8 @@ pub async fn heartbeat(store: &Store, ids: &[Uuid]) -> Result<()> {
     Ok(tx.commit().await?)
 }
 
-/// Asks the host that makes a response to stop it.
-pub async fn ask_to_stop(store: &Store, id: Uuid) -> Result<()> {
+/// Requests the host of a response to stop it.
+pub async fn request_stop(store: &Store, id: Uuid) -> Result<()> {
     let mut tx = store.begin_records().await?;
     sqlx::query("UPDATE responses SET stop_asked = 1 WHERE id = $1 AND completed_at IS NULL")
         .bind(id.to_string())
@@ -206,8 +206,8 @@ pub async fn ask_to_stop(store: &Store, id: Uuid) -> Result<()> {
     Ok(tx.commit().await?)
 }
 
-/// Those of these responses that shall be stopped.
-pub async fn asked_to_stop(store: &Store, ids: &[Uuid]) -> Result<Vec<Uuid>> {
+/// Those of these responses with a stop request.
+pub async fn stop_requests(store: &Store, ids: &[Uuid]) -> Result<Vec<Uuid>> {
     let mut found = Vec::new();
     for ids in ids.chunks(CHUNK) {
         let sql = format!(
@@ -224,8 +224,8 @@ pub async fn asked_to_stop(store: &Store, ids: &[Uuid]) -> Result<Vec<Uuid>> {
     Ok(found)
 }
 
-/// The responses under way, on any host, that will be added to a conversation.
-pub async fn under_way_in(store: &Store, conversation: Uuid) -> Result<Vec<Uuid>> {
+/// The running responses of a conversation, on any host.
+pub async fn running_in(store: &Store, conversation: Uuid) -> Result<Vec<Uuid>> {
     let ids = sqlx::query_scalar::<_, String>(
         "SELECT id FROM responses WHERE conversation_id = $1 AND completed_at IS NULL",
     )
@@ -235,8 +235,8 @@ pub async fn under_way_in(store: &Store, conversation: Uuid) -> Result<Vec<Uuid>
     Ok(ids.iter().filter_map(|id| id.parse().ok()).collect())
 }
 
-/// Marks responses as failed that nobody works on any more: those of this host without a heartbeat since
-/// `own_before`, and those of others without one since `others_before`. Returns how many there were.
+/// Marks abandoned responses as failed: those of this host without a heartbeat since `own_before`, and those of other
+/// hosts without one since `others_before`. Returns their number.
 pub async fn fail_abandoned(
     store: &Store,
     host_id: &str,
@@ -259,7 +259,7 @@ pub async fn fail_abandoned(
     .fetch_all(&mut *tx)
     .await?;
     let found = failed.len() as u64;
-    // By key, in the order that every count takes: so no two transactions wait for each other.
+    // Ordered by key, as in every other count, so that transactions cannot deadlock.
     let bytes = i64::try_from(error.len()).unwrap_or(i64::MAX);
     let mut added = BTreeMap::<String, (String, i64)>::new();
     for (workspace, key) in failed {
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_an_abandoned_response_says_counts_until_it_is_deleted() {
+    async fn abandoned_response_counts_until_deleted() {
         let (_dir, store, workspace) = temporary().await;
         let keys = SecretKeys::single(SecretKey::new([7; 32]));
         let auth = Auth::new(store.clone(), keys, Some(KEY), &workspace);
@@ -309,7 +309,7 @@ mod tests {
         );
         let begun = begun.bind(id.to_string()).bind(&*workspace);
         store.record(begun.bind(&*caller.key_id)).await.unwrap();
-        // It, and something else of the key.
+        // This response, and another row of the key.
         let own = i64::try_from(ROW_BYTES + "[]{}".len()).unwrap();
         let mut tx = store.begin_records().await.unwrap();
         store::count(&mut tx, &workspace, &caller.key_id, own + 1000)

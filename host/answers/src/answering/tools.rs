@@ -1,7 +1,7 @@
-//! The tools offered to the model, and what happens when it uses one.
+//! The tools of the model.
 //!
-//! A model is a stranger: its arguments are parsed, its SQL goes through the same guard as a caller's, and
-//! what it did wrong is told back to it so that it can try again.
+//! The model is untrusted: its arguments are validated, and its SQL passes the same guard as that of a caller. It gets
+//! error messages, so that it can try again.
 
 use std::{
     num::NonZeroU32,
@@ -28,33 +28,33 @@ use mindhost_plugin_api::{Call, Tool, ToolCall};
 pub struct Toolbox<'a> {
     /// Runs statements.
     pub results: &'a Results,
-    /// Knows the tables.
+    /// Finds tables.
     pub catalog: &'a Catalog,
     /// What the Mind may see.
     pub access: &'a Arc<Access>,
-    /// Rows of a result that the model is shown at most.
+    /// Most rows of a result that the model gets.
     pub max_rows: NonZeroU32,
-    /// What the model was told of each datasource.
+    /// What the model has read of each datasource.
     pub provenance: Mutex<Provenance>,
 }
 
-/// What a tool call came to.
+/// The outcome of a tool call.
 pub struct Outcome {
     /// JSON for the model.
     pub content: String,
-    /// Whether `content` tells of an error.
+    /// Whether `content` is an error.
     pub is_error: bool,
-    /// Whether it counts against the repairs.
+    /// Whether it counts against the limit of repairs.
     pub needs_repair: bool,
     /// Why it failed.
     pub reason: Option<String>,
     /// The statement, when it ran.
     pub sql: Option<StoredSql>,
-    /// For those who follow the steps.
+    /// The step for the event log.
     pub step: Step,
 }
 
-/// Rows that the model is shown when it does not say how many.
+/// Rows that the model gets by default.
 const USUAL_ROWS: u32 = 50;
 
 /// The three tools, with JSON schemas of their arguments.
@@ -115,15 +115,14 @@ struct RunSql {
     max_rows: Option<u32>,
 }
 
-/// What a tool gave: JSON for the model, the statement if there was one, a line for the step.
+/// The result of a tool: JSON for the model, the statement if there was one, the text of the step.
 type Given = (Value, Option<StoredSql>, String);
 
 impl Toolbox<'_> {
     /// Runs one tool call of the model.
     ///
     /// # Errors
-    /// Only when the answer cannot go on: cancelled, out of time, or a fault of ours. Everything else becomes
-    /// an outcome that the model can read.
+    /// Only when the answer cannot continue: it is cancelled, out of time, or the host failed. Other errors become an outcome that the model can read.
     pub async fn run(&self, tool_call: &ToolCall, call: &Call) -> Result<Outcome> {
         let began = Instant::now();
         let sql = sql_of(tool_call);
@@ -233,14 +232,14 @@ impl Toolbox<'_> {
 }
 
 impl Toolbox<'_> {
-    /// The model reads something of a datasource.
+    /// Records that the model reads this content of a datasource.
     fn note(&self, datasource: &str, content: &Value) {
         if self.access.scope.datasources.len() > 1 {
             lock(&self.provenance).read(datasource, content);
         }
     }
 
-    /// The model reads what people wrote of tables, and values of their columns.
+    /// Records that the model reads the descriptions and values of tables.
     fn note_tables(&self, tables: &Value) {
         for table in tables.as_array().into_iter().flatten() {
             let datasource = table["datasource"].as_str().unwrap_or_default();
@@ -281,8 +280,7 @@ fn sql_of(tool_call: &ToolCall) -> Option<String> {
         .flatten()
 }
 
-/// What the model learns of an error. An engine may quote values of the data in its message; where rows stay here,
-/// so does that.
+/// The error for the model. The message of an engine may contain values, so it is withheld if rows are.
 fn told(error: &Error, sends_rows: bool) -> Value {
     let code = if error.code() == Code::InvalidParameter {
         "invalid_arguments"
@@ -304,7 +302,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_engines_message_stays_where_rows_stay() {
+    fn engine_message_is_withheld_when_rows_are() {
         let engine = Error::new(
             Code::SqlInvalid,
             "invalid input syntax: \"bob@example.com\"",

@@ -1,4 +1,4 @@
-//! The turn loop: ask the model, run the tools it wants, ask again, until it answers or a bound is met.
+//! The turn loop: call the model, run its tool calls, and repeat until it answers or a limit is reached.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::{
     events::{Event, EventLog},
     links::Links,
     record::{Cut, Settings, Usage},
-    spent::Spent,
+    token_count::TokenCount,
     tools::{self, Toolbox},
 };
 use crate::conversations::StoredSql;
@@ -21,7 +21,7 @@ use mindhost_plugin_api::{
     Call, Model, ModelEvent, ModelMessage, ModelRequest, Part, Role, StopReason, Target, ToolCall,
 };
 
-/// What the loop gave.
+/// The result of the loop.
 #[derive(Debug, Default)]
 pub struct Answer {
     /// The text, the same as all deltas together.
@@ -30,11 +30,11 @@ pub struct Answer {
     pub sql: Option<StoredSql>,
     /// Tokens over all turns.
     pub usage: Usage,
-    /// Why the text ends in the middle, if it does.
+    /// Why the text is incomplete, if it is.
     pub cut: Option<Cut>,
 }
 
-/// One answer under way.
+/// The turns of one answer.
 pub struct Turns<'a> {
     /// The model that answers.
     pub model: &'a dyn Model,
@@ -50,17 +50,17 @@ pub struct Turns<'a> {
     pub bounds: &'a config::Answering,
     /// The caller's limit on the answer, in tokens.
     pub max_output_tokens: Option<u32>,
-    /// What else the caller set.
+    /// Other settings of the caller.
     pub settings: &'a Settings,
     /// Id of the key that asks.
     pub key: &'a str,
-    /// Counts the tokens, also of an answer that fails later.
+    /// Counts the tokens, also if the answer fails later.
     pub tally: Option<&'a Tally>,
-    /// Takes the links out of what the model says.
+    /// Filters the links in the text of the model.
     pub links: Links,
 }
 
-/// What one turn of the model gave.
+/// The output of one turn of the model.
 #[derive(Default)]
 struct Turn {
     text: String,
@@ -74,7 +74,7 @@ impl Turns<'_> {
     /// Runs the loop over a dialogue that ends with the question.
     ///
     /// # Errors
-    /// What model or database said, or `answer_failed` naming the bound that was met.
+    /// The error of the model or the database, or `answer_failed` with the limit that was reached.
     pub async fn run(mut self, messages: Vec<ModelMessage>) -> Result<Answer> {
         let call = Call::new(self.bounds.wall_clock, self.log.cancel.clone());
         let call = call.for_key(self.key);
@@ -99,7 +99,7 @@ impl Turns<'_> {
             turn.calls.truncate(left);
             answer.usage.input_tokens += turn.usage.input_tokens;
             answer.usage.output_tokens += turn.usage.output_tokens;
-            // A call that was cut is no call: its arguments end in the middle.
+            // A truncated tool call is ignored, because its arguments are incomplete.
             if turn.calls.is_empty() || turn.stop == Some(StopReason::Length) {
                 answer.cut = match turn.stop {
                     Some(StopReason::Length) => Some(Cut::Length),
@@ -138,7 +138,7 @@ impl Turns<'_> {
         }
     }
 
-    /// One turn: text goes to the log as it comes.
+    /// One turn; its text is streamed to the log.
     async fn turn(
         &mut self,
         messages: &[ModelMessage],
@@ -154,11 +154,11 @@ impl Turns<'_> {
             max_output_tokens: self.max_output_tokens,
             temperature: self.settings.temperature.map(|value| value as f32),
         };
-        let mut spent = Spent::new(self.tally, messages);
+        let mut token_count = TokenCount::new(self.tally, messages);
         let mut completion = match self.model.start(self.target, request, call).await {
             Ok(completion) => completion,
             Err(error) => {
-                spent.refused(&error);
+                token_count.not_started(&error);
                 return Err(error);
             }
         };
@@ -167,13 +167,13 @@ impl Turns<'_> {
         while let Some(events) = completion.next(call).await? {
             for event in events {
                 self.take(event, &mut turn, text, before)?;
-                spent.so_far(turn.usage, text.len() - before);
+                token_count.update(turn.usage, text.len() - before);
             }
         }
         let rest = self.links.end();
         self.say(rest, text, before)?;
         turn.text = text[before..].trim_start_matches("\n\n").to_owned();
-        turn.usage = spent.whole(&turn.text);
+        turn.usage = token_count.finish(&turn.text);
         Ok(turn)
     }
 
@@ -201,7 +201,7 @@ impl Turns<'_> {
         if piece.is_empty() {
             return Ok(());
         }
-        // Text of an earlier turn ("let me look …") stays in the answer, as a paragraph of its own.
+        // Text of an earlier turn ("let me look …") stays in the answer as its own paragraph.
         let piece = if before > 0 && text.len() == before {
             format!("\n\n{piece}")
         } else {
@@ -236,7 +236,7 @@ impl Turns<'_> {
         Ok(answer)
     }
 
-    /// The end of the answer's own time, whatever was waited for.
+    /// The error when the answer exceeds its time limit.
     fn out_of_time(&self) -> Error {
         Error::new(
             Code::Timeout,

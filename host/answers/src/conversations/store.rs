@@ -44,9 +44,9 @@ pub async fn insert(tx: &mut Tx, conversations: &[&Conversation]) -> Result<()> 
     Ok(())
 }
 
-/// A message at its place in a conversation.
+/// A message with its position in its conversation.
 #[derive(Clone, Copy, Debug)]
-pub struct Said<'a> {
+pub struct NewMessage<'a> {
     /// The conversation.
     pub conversation: &'a Conversation,
     /// The response that it belongs to.
@@ -58,7 +58,7 @@ pub struct Said<'a> {
 }
 
 /// Adds messages to conversations that this transaction made.
-pub async fn insert_messages(tx: &mut Tx, said: &[Said<'_>]) -> Result<()> {
+pub async fn insert_messages(tx: &mut Tx, said: &[NewMessage<'_>]) -> Result<()> {
     for group in groups(said) {
         let sql = format!(
             "INSERT INTO messages (id, workspace_id, conversation_id, response_id, kind, role, status, content, sql, \
@@ -94,12 +94,12 @@ fn bind<'q>(
         .bind(message.created_at.as_microsecond())
 }
 
-/// The text of a message, as it is stored.
+/// The stored form of the text of a message.
 pub(super) fn content(message: &Message) -> String {
     json!([{"type": "text", "text": message.text}]).to_string()
 }
 
-/// Takes the row of a conversation until the end of the transaction, and gives it this Mind if it has none yet.
+/// Locks a conversation until the end of the transaction, and binds it to this Mind if it has none.
 ///
 /// # Errors
 /// When it has another Mind, or was deleted.
@@ -125,7 +125,7 @@ pub async fn bind_to_mind(tx: &mut Tx, id: Uuid, mind_id: &str, mind_name: &str)
     Err(of_another_mind(bound.as_deref().unwrap_or_default()))
 }
 
-/// Takes the row of a conversation until the end of the transaction, so that nobody else writes to it meanwhile.
+/// Locks a conversation until the end of the transaction. False when it does not exist.
 pub async fn lock(tx: &mut Tx, id: Uuid) -> Result<bool> {
     let done = sqlx::query("UPDATE conversations SET key_id = key_id WHERE id = $1")
         .bind(id.to_string())
@@ -134,7 +134,7 @@ pub async fn lock(tx: &mut Tx, id: Uuid) -> Result<bool> {
     Ok(done.rows_affected() > 0)
 }
 
-/// Adds messages behind those that are there.
+/// Appends messages.
 pub async fn append(
     tx: &mut Tx,
     conversation: &Conversation,
@@ -156,7 +156,7 @@ pub async fn append(
     Ok(())
 }
 
-/// Conversations that the caller may read, in the order of their ids; one more than the window has, if there is one.
+/// Conversations that the caller may read, ordered by id; one more than the limit, if there is one.
 pub async fn all(store: &Store, caller: &Caller, window: Window) -> Result<Vec<Conversation>> {
     let mut values = vec![caller.workspace.to_string()];
     let mut bind = |value: String| {
@@ -167,7 +167,7 @@ pub async fn all(store: &Store, caller: &Caller, window: Window) -> Result<Vec<C
     if caller.role < Role::Admin {
         rules.push(format!("key_id = {}", bind(caller.key_id.to_string())));
     }
-    // As `Caller::may_read`: what has no Mind yet may come to have any, so only the key that made it sees it.
+    // As in `Caller::may_read`: a conversation without a Mind may get any Mind, so only its own key sees it.
     if let Some(minds) = &caller.minds {
         let own = bind(caller.key_id.to_string());
         let minds: Vec<String> = minds.iter().map(|id| bind(id.clone())).collect();
@@ -197,7 +197,7 @@ pub async fn all(store: &Store, caller: &Caller, window: Window) -> Result<Vec<C
     rows.iter().map(conversation_of_row).collect()
 }
 
-/// Replaces the notes of a conversation.
+/// Replaces the metadata of a conversation.
 pub async fn set_metadata(
     store: &Store,
     conversation: &Conversation,
@@ -234,7 +234,7 @@ pub async fn set_metadata(
     Ok(tx.commit().await?)
 }
 
-/// What a message counts, as [`Message::bytes`] does.
+/// The size of a message in SQL, as in [`Message::bytes`].
 const MESSAGE_BYTES: &str =
     "CAST(octet_length(content) + COALESCE(octet_length(sql), 0) + 256 AS BIGINT)";
 
@@ -272,7 +272,7 @@ pub async fn conversation_of(store: &Store, message: Uuid) -> Result<Option<Uuid
     row.map(|row| uuid_of(&row, "conversation_id")).transpose()
 }
 
-/// One conversation, whoever's it is.
+/// One conversation, without a check of its owner.
 pub async fn find(store: &Store, id: Uuid) -> Result<Option<Conversation>> {
     let sql = format!("SELECT {COLUMNS} FROM conversations WHERE id = $1");
     let row = sqlx::query(AssertSqlSafe(sql))
@@ -299,7 +299,7 @@ fn uuid_of(row: &AnyRow, column: &str) -> Result<Uuid> {
     text.parse().map_err(Error::internal)
 }
 
-/// Removes a conversation and its messages; its responses stay as a record without it.
+/// Deletes a conversation and its messages; its responses stay without it.
 pub async fn delete(store: &Store, id: Uuid) -> Result<()> {
     let mut tx = store.begin_records().await?;
     if !lock(&mut tx, id).await? {
@@ -328,16 +328,16 @@ pub async fn delete(store: &Store, id: Uuid) -> Result<()> {
     Ok(tx.commit().await?)
 }
 
-/// Conversations that are removed at a time.
-const QUIET_AT_ONCE: u32 = 100;
+/// Conversations that one sweep deletes at a time.
+const INACTIVE_BATCH: u32 = 100;
 
-/// Some conversations in which nothing was said since a time, and in which no answer is being made.
-pub async fn quiet(store: &Store, since: Timestamp) -> Result<Vec<Uuid>> {
+/// A batch of conversations without a message since then and without a running answer.
+pub async fn inactive(store: &Store, since: Timestamp) -> Result<Vec<Uuid>> {
     let sql = format!(
         "SELECT id FROM conversations c WHERE id < $1 AND created_at < $2
          AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.conversation_id = c.id AND m.created_at >= $2)
          AND NOT EXISTS (SELECT 1 FROM responses r WHERE r.conversation_id = c.id AND r.completed_at IS NULL)
-         ORDER BY id LIMIT {QUIET_AT_ONCE}"
+         ORDER BY id LIMIT {INACTIVE_BATCH}"
     );
     let rows = sqlx::query(AssertSqlSafe(sql))
         .bind(store::first_id_of(since))
@@ -347,7 +347,7 @@ pub async fn quiet(store: &Store, since: Timestamp) -> Result<Vec<Uuid>> {
     rows.iter().map(|row| uuid_of(row, "id")).collect()
 }
 
-/// Where a message stands in its conversation.
+/// The position of a message in its conversation.
 pub async fn position(store: &Store, conversation: Uuid, message: Uuid) -> Result<Option<i64>> {
     let row = sqlx::query("SELECT position FROM messages WHERE conversation_id = $1 AND id = $2")
         .bind(conversation.to_string())
@@ -357,7 +357,7 @@ pub async fn position(store: &Store, conversation: Uuid, message: Uuid) -> Resul
     Ok(row.map(|row| row.try_get("position")).transpose()?)
 }
 
-/// Messages in order, behind a position.
+/// Messages in order, after a position.
 pub async fn list(
     store: &Store,
     conversation: Uuid,
@@ -396,7 +396,7 @@ pub async fn message(store: &Store, conversation: Uuid, id: Uuid) -> Result<Opti
     row.as_ref().map(message_of).transpose()
 }
 
-/// The message of the assistant that a response added.
+/// The message of the assistant of a response.
 pub async fn answer_of(store: &Store, response: Uuid) -> Result<Option<Message>> {
     let query = format!(
         "SELECT {MESSAGE_COLUMNS} FROM messages WHERE response_id = $1 AND role = 'assistant'"

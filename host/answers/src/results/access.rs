@@ -1,4 +1,4 @@
-//! What a Mind may see right now, and where it is.
+//! What a Mind may read now, and from which datasources.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,12 +9,12 @@ use mindhost_plugin_api::{Dialect, Target};
 use mindhost_plugins::registry::Registry;
 use mindhost_sql::guard::{Guarded, Scope, ScopeDatasource};
 
-/// One datasource of the Mind, ready to be asked.
+/// One datasource of the Mind, ready for calls.
 #[derive(Clone, Debug)]
 pub struct Source {
     /// Engine kind, for the registry.
     pub engine: String,
-    /// The version that it keeps.
+    /// Digest of the plugin version that it is pinned to.
     pub plugin_digest: Option<String>,
     /// Whether results are compared with those of a version on trial.
     pub shadow: bool,
@@ -37,7 +37,7 @@ pub struct Access {
 }
 
 impl Access {
-    /// With nothing behind it.
+    /// Without datasources behind the scope.
     #[cfg(test)]
     pub fn of(scope: Scope) -> Self {
         Self {
@@ -47,13 +47,13 @@ impl Access {
         }
     }
 
-    /// Where a guarded statement goes.
+    /// The datasource of a guarded statement.
     pub fn source(&self, guarded: &Guarded) -> &Source {
         &self.sources[guarded.datasource]
     }
 
-    /// Why a statement that was accepted for this may not go on when the Mind may see `now`; nothing if it may. The catalog is
-    /// not asked: while it is loaded anew it lacks tables for a while that nobody withdrew.
+    /// Why a statement that was accepted with this access is not allowed with `now`; `None` if it is. Tables that are
+    /// missing in the catalog do not count, because the catalog lacks tables while it is loaded.
     pub fn withdrawn(&self, guarded: &Guarded, now: &Self) -> Option<&'static str> {
         let (source, scope) = (
             self.source(guarded),
@@ -65,7 +65,7 @@ impl Access {
             .iter()
             .position(|one| one.id == source.target.id)
         else {
-            return Some("the Mind does not have the datasource of the export any more");
+            return Some("the Mind no longer has the datasource of the export");
         };
         let (view, scope_now) = (&now.view.sources[index], &now.scope.datasources[index]);
         if now.sources[index].target.connection_data != source.target.connection_data {
@@ -77,7 +77,7 @@ impl Access {
                 .iter()
                 .any(|table| !selected.contains(table))
         {
-            return Some("the Mind does not have a table of the export any more");
+            return Some("the Mind no longer has a table of the export");
         }
         let schemas = &scope_now.function_schemas;
         if scope
@@ -85,7 +85,7 @@ impl Access {
             .iter()
             .any(|one| !schemas.contains(one))
         {
-            return Some("the functions of a schema are not allowed any more");
+            return Some("the functions of a schema are no longer allowed");
         }
         None
     }
@@ -113,7 +113,7 @@ impl Access {
         self.sources.iter().all(|source| source.send_rows)
     }
 
-    /// The same, limited to one datasource; all of it without a name.
+    /// The same, limited to one datasource; unchanged without a name.
     ///
     /// # Errors
     /// When the Mind has no such datasource.
@@ -156,7 +156,7 @@ impl Access {
 /// Loads what a Mind may see.
 ///
 /// # Errors
-/// `no_plugin` when nothing serves the engine of one of its datasources any more.
+/// `no_plugin` when no plugin serves the engine of one of its datasources.
 pub async fn load(
     mind: &Mind,
     datasources: &Datasources,
@@ -224,7 +224,7 @@ mod tests {
         }
     }
 
-    /// Of one datasource, with what its catalog lists and what the Mind has of it.
+    /// An access to one datasource, with the tables of its catalog and the selection of the Mind.
     fn access(listed: &[&str], selected: Option<&[&str]>, path: &str) -> Access {
         let (id, name) = ("id of shop".to_owned(), "shop".to_owned());
         let target = Target {
@@ -270,11 +270,11 @@ mod tests {
     }
 
     #[test]
-    fn an_export_ends_when_something_was_withdrawn_and_not_while_the_catalog_is_loaded() {
+    fn withdrawn_access_stops_export_but_catalog_load_does_not() {
         let begun = access(&["item", "sale"], None, "shop.db");
         let guarded = guard("SELECT * FROM item", &begun.scope).unwrap();
         let withdrawn = |now: &Access| begun.withdrawn(&guarded, now);
-        // The catalog lists no table for a moment, and the guard would refuse the statement.
+        // The catalog is empty for a moment, and the guard would refuse the statement.
         let loading = access(&[], None, "shop.db");
         assert!(guard("SELECT * FROM item", &loading.scope).is_err());
         assert_eq!(withdrawn(&loading), None);

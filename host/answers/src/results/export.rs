@@ -11,7 +11,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::Instrument;
 use uuid::Uuid;
 
-use super::exports::Place;
+use super::export_slots::ExportSlot;
 use mindhost_base::{
     config::{self, Formulas},
     error::{Code, Error, Kind, Result},
@@ -23,42 +23,41 @@ use mindhost_sql::csv::CsvEncoder;
 /// Rows that are asked of a connector at once.
 const ROWS_AT_ONCE: u32 = 8192;
 
-/// Batches on their way to the client. Few: the engine waits for the client, memory does not grow.
+/// Batches on their way to the client. Few, so that the engine waits for the client and memory stays bounded.
 const BATCHES_IN_FLIGHT: usize = 2;
 
-/// A CSV stream that has begun.
+/// A started CSV stream.
 pub struct Export {
     pieces: mpsc::Receiver<io::Result<Bytes>>,
-    /// Cancelled when the client may not have the rest, not even what waits in `pieces`.
-    ended: CancellationToken,
-    /// The component that serves it.
+    /// Cancelled when the client may not have the rest, including what is queued in `pieces`.
+    revoked: CancellationToken,
+    /// Digest of the plugin version that serves it.
     pub digest: String,
     _cancel_on_drop: tokio_util::sync::DropGuard,
 }
 
 impl Export {
-    /// The next piece of the file. An error breaks the transfer off, so that no client takes a part for the whole.
+    /// The next piece of the file. An error aborts the transfer, so that no client takes a part for the whole file.
     pub async fn next(&mut self) -> Option<io::Result<Bytes>> {
         tokio::select! {
             biased;
-            () = self.ended.cancelled() => Some(Err(broken())),
+            () = self.revoked.cancelled() => Some(Err(broken())),
             piece = self.pieces.recv() => piece,
         }
     }
 }
 
-/// What an export goes by.
+/// What bounds an export beside its settings.
 pub struct Terms {
     /// Counts its rows.
     pub tally: Option<Arc<Tally>>,
-    /// Its place among those of its key.
-    pub place: Place,
-    /// Done with the reason when the client may not have it any more.
-    pub ended: Pin<Box<dyn Future<Output = Error> + Send>>,
+    /// Its slot among the exports of its key.
+    pub slot: ExportSlot,
+    /// Resolves with the reason when the client may no longer have the result.
+    pub withdrawn: Pin<Box<dyn Future<Output = Error> + Send>>,
 }
 
-/// Runs the statement up to its first rows, then goes on in a task of its own. The token of `first` stops it, down to the
-/// engine.
+/// Runs the statement until its first rows, then continues in its own task. The token of `first` cancels both.
 pub async fn start(
     mut connection: Box<dyn Connection>,
     text: &str,
@@ -79,7 +78,7 @@ pub async fn start(
     let batch = connection.next(ROWS_AT_ONCE, &first).await?;
     let digest = connection.digest().to_owned();
     let (sender, pieces) = mpsc::channel(BATCHES_IN_FLIGHT);
-    let ended = CancellationToken::new();
+    let revoked = CancellationToken::new();
     let copy = Copy {
         connection,
         columns,
@@ -89,13 +88,13 @@ pub async fn start(
         formulas,
         cancel: cancel.clone(),
         tally: terms.tally,
-        ended: ended.clone(),
-        _place: terms.place,
+        revoked: revoked.clone(),
+        _slot: terms.slot,
     };
-    tasks.spawn(copy.run(batch, terms.ended).in_current_span());
+    tasks.spawn(copy.run(batch, terms.withdrawn).in_current_span());
     Ok(Export {
         pieces,
-        ended,
+        revoked,
         digest,
         _cancel_on_drop: cancel.drop_guard(),
     })
@@ -111,17 +110,17 @@ struct Copy {
     formulas: Formulas,
     cancel: CancellationToken,
     tally: Option<Arc<Tally>>,
-    ended: CancellationToken,
-    _place: Place,
+    revoked: CancellationToken,
+    _slot: ExportSlot,
 }
 
 impl Copy {
-    async fn run(mut self, first: Option<Batch>, ended: impl Future<Output = Error>) {
-        let over = self.ended.clone();
+    async fn run(mut self, first: Option<Batch>, withdrawn: impl Future<Output = Error>) {
+        let revoked = self.revoked.clone();
         let copied = tokio::select! {
             copied = self.copy(first) => copied,
-            error = ended => {
-                over.cancel();
+            error = withdrawn => {
+                revoked.cancel();
                 Err(error)
             }
         };
@@ -133,7 +132,7 @@ impl Copy {
                     "an export broke off"
                 );
             }
-            // Dropped in the middle of its cursor, the connection cancels the statement.
+            // A connection that is dropped with an open cursor cancels the statement.
             drop(self.connection);
             let _ = timeout(self.idle, self.sender.send(Err(broken()))).await;
         }

@@ -1,10 +1,10 @@
-//! One page of a result, with the exact total of the whole.
+//! One page of a result, with the exact total of its rows.
 
 use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::whole::Habit;
+use super::complete_pages::PageHint;
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_plugin_api::{Batch, Call, Column, Connection, Statement};
 use mindhost_sql::guard::{Guarded, Paged};
@@ -12,12 +12,12 @@ use mindhost_sql::guard::{Guarded, Paged};
 /// Rows that are asked of a connector at once.
 const ROWS_AT_ONCE: u64 = 8192;
 
-/// Which rows to keep, and how many bytes of them at most.
+/// Which rows to return.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
     /// Rows at most.
     pub limit: u64,
-    /// Rows to leave out before.
+    /// Rows to skip.
     pub offset: u64,
     /// Bytes at most, as the batches hold them.
     pub max_bytes: usize,
@@ -34,9 +34,9 @@ pub struct Page {
     pub total: u64,
     /// Whether the statement has an ORDER BY of its own.
     pub ordered: bool,
-    /// What went to the engine, without the host's paging.
+    /// The statement that the engine ran, without the paging of the host.
     pub executed: String,
-    /// The component that served it.
+    /// Digest of the plugin version that served it.
     pub digest: String,
 }
 
@@ -47,29 +47,29 @@ impl Page {
     }
 }
 
-/// Reads a page. Count and rows see one state of the data where the engine can do that. `habit` tells of a statement
-/// what is remembered of its page.
+/// Reads a page. Count and rows come from one snapshot if the engine supports that. `hint` returns the hint for a
+/// statement.
 pub async fn read<'a>(
     connection: &mut dyn Connection,
     guarded: &Guarded,
     window: Window,
-    habit: impl FnOnce(&str) -> Habit<'a>,
+    hint: impl FnOnce(&str) -> PageHint<'a>,
     call: &Call,
 ) -> Result<Page> {
     let (columns, batches, total) =
         match (guarded.page(window.limit, window.offset), guarded.count()) {
             (Paged::Engine(text), Some(count)) => {
-                let habit = habit(&text);
-                match alone(connection, &text, window, &habit, call).await? {
+                let hint = hint(&text);
+                match complete_page(connection, &text, window, &hint, call).await? {
                     Some(read) => read,
                     None => {
-                        let read = counted(connection, &text, &count, window, call).await?;
-                        habit.learn(whole(&read.1, window).is_some());
+                        let read = page_with_count(connection, &text, &count, window, call).await?;
+                        hint.set_complete(complete_total(&read.1, window).is_some());
                         read
                     }
                 }
             }
-            _ => skimmed(connection, guarded.text(), window, call).await?,
+            _ => page_cut_by_host(connection, guarded.text(), window, call).await?,
         };
     Ok(Page {
         columns,
@@ -83,31 +83,31 @@ pub async fn read<'a>(
 
 type Read = (Arc<[Column]>, Vec<Batch>, u64);
 
-/// A page that held the whole result before is likely to do so again. Then nothing has to be counted, and one
-/// statement sees one state of the data by itself. `None` when it is not so any more.
-async fn alone(
+/// A page that held the complete result is likely to do so again. Then no count is needed, and a single statement needs
+/// no snapshot. `None` when the page is no longer complete.
+async fn complete_page(
     connection: &mut dyn Connection,
     text: &str,
     window: Window,
-    habit: &Habit<'_>,
+    hint: &PageHint<'_>,
     call: &Call,
 ) -> Result<Option<Read>> {
-    if !habit.is_whole() {
+    if !hint.is_complete() {
         return Ok(None);
     }
-    let (columns, batches) = all(connection, text, window.max_bytes, call).await?;
-    Ok(whole(&batches, window).map(|total| (columns, batches, total)))
+    let (columns, batches) = read_all(connection, text, window.max_bytes, call).await?;
+    Ok(complete_total(&batches, window).map(|total| (columns, batches, total)))
 }
 
-/// The rows of the whole result, where a page tells by holding the last of them.
-fn whole(batches: &[Batch], window: Window) -> Option<u64> {
+/// The rows of the result, if the page holds the last of them.
+fn complete_total(batches: &[Batch], window: Window) -> Option<u64> {
     let rows: u64 = batches.iter().map(|batch| batch.rows() as u64).sum();
     let is_last = rows < window.limit && (rows > 0 || window.offset == 0);
     is_last.then_some(window.offset + rows)
 }
 
-/// The engine cuts the page. It is asked for the count only when the page cannot tell.
-async fn counted(
+/// The engine cuts the page. The count is a second statement, which runs only if the page does not hold the last row.
+async fn page_with_count(
     connection: &mut dyn Connection,
     text: &str,
     count: &str,
@@ -118,7 +118,7 @@ async fn counted(
     let read = page_and_count(connection, text, count, window, call).await;
     if snapshot {
         let ended = connection.end_snapshot(call).await;
-        // The first error says why; without the end of the snapshot its connection is not used again.
+        // The first error is the cause. A connection whose snapshot does not end is not used again.
         return read.and_then(|read| ended.map(|()| read));
     }
     read
@@ -131,23 +131,23 @@ async fn page_and_count(
     window: Window,
     call: &Call,
 ) -> Result<Read> {
-    let (columns, batches) = all(connection, text, window.max_bytes, call).await?;
-    let total = match whole(&batches, window) {
+    let (columns, batches) = read_all(connection, text, window.max_bytes, call).await?;
+    let total = match complete_total(&batches, window) {
         Some(total) => total,
-        None => one_number(connection, count, call).await?,
+        None => read_count(connection, count, call).await?,
     };
     Ok((columns, batches, total))
 }
 
 /// The host cuts the page: it reads the whole result, keeps the page and counts the rest.
-async fn skimmed(
+async fn page_cut_by_host(
     connection: &mut dyn Connection,
     text: &str,
     window: Window,
     call: &Call,
 ) -> Result<Read> {
     let columns = connection.query(&statement(text, call), call).await?;
-    let mut kept = Kept::new(window.max_bytes);
+    let mut kept = BoundedBatches::new(window.max_bytes);
     let mut total: u64 = 0;
     while let Some(batch) = connection.next(ROWS_AT_ONCE as u32, call).await? {
         let rows = batch.rows() as u64;
@@ -164,33 +164,33 @@ async fn skimmed(
     Ok((columns, kept.batches, total))
 }
 
-async fn all(
+async fn read_all(
     connection: &mut dyn Connection,
     text: &str,
     max_bytes: usize,
     call: &Call,
 ) -> Result<(Arc<[Column]>, Vec<Batch>)> {
     let columns = connection.query(&statement(text, call), call).await?;
-    let read = to_the_end(connection, max_bytes, call).await;
-    // After an error too: the connection, and its snapshot, are of use again then.
+    let read = drain(connection, max_bytes, call).await;
+    // Also after an error, so that the connection and its snapshot can be used again.
     connection.close(call).await?;
     Ok((columns, read?))
 }
 
-async fn to_the_end(
+async fn drain(
     connection: &mut dyn Connection,
     max_bytes: usize,
     call: &Call,
 ) -> Result<Vec<Batch>> {
-    let mut kept = Kept::new(max_bytes);
+    let mut kept = BoundedBatches::new(max_bytes);
     while let Some(batch) = connection.next(ROWS_AT_ONCE as u32, call).await? {
         kept.push(batch)?;
     }
     Ok(kept.batches)
 }
 
-async fn one_number(connection: &mut dyn Connection, text: &str, call: &Call) -> Result<u64> {
-    let (_, batches) = all(connection, text, 4096, call).await?;
+async fn read_count(connection: &mut dyn Connection, text: &str, call: &Call) -> Result<u64> {
+    let (_, batches) = read_all(connection, text, 4096, call).await?;
     batches
         .iter()
         .find_map(|batch| batch.integer(0, 0))
@@ -213,14 +213,14 @@ fn slice(batch: Batch, from: usize, until: usize) -> Batch {
     }
 }
 
-/// Batches within a bound of bytes.
-struct Kept {
+/// Batches up to a number of bytes.
+struct BoundedBatches {
     batches: Vec<Batch>,
     bytes: usize,
     max_bytes: usize,
 }
 
-impl Kept {
+impl BoundedBatches {
     fn new(max_bytes: usize) -> Self {
         Self {
             batches: Vec::new(),

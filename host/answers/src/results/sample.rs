@@ -1,4 +1,4 @@
-//! A result as a model is shown it: few rows, short cells.
+//! The sample of a result that a model gets: few rows, short cells.
 
 use serde_json::{Value, json};
 
@@ -9,11 +9,11 @@ use mindhost_sql::{
     schema::column_types,
 };
 
-/// Characters of one cell that a model is shown.
+/// Most characters of one cell.
 const CELL_CHARACTERS: usize = 500;
 
-/// `{columns, rows, row_count, truncated}`; without `values` the rows are withheld and the model is told so. How many there
-/// are would tell values then: a statement can give as many rows as a cell says.
+/// `{columns, rows, row_count, truncated}`; without `values` the rows are withheld, with a note for the model. The
+/// exact number of rows is withheld too, because a statement can encode a value in it.
 ///
 /// # Errors
 /// Never for checked batches.

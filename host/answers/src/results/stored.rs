@@ -1,4 +1,4 @@
-//! The results of SQL that a message holds: found, allowed anew, run again.
+//! The results of stored SQL, which is checked again and run again.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,8 +17,8 @@ use mindhost_core::{
 };
 use mindhost_plugin_api::Call;
 
-/// How often it is looked whether an export may go on.
-const LOOK: Duration = Duration::from_secs(1);
+/// How often an export checks whether it may continue.
+const POLL: Duration = Duration::from_secs(1);
 
 /// Finds the SQL of messages and runs it.
 #[derive(Clone)]
@@ -29,7 +29,7 @@ pub struct StoredResults {
     halt: CancellationToken,
 }
 
-/// SQL of a message that its caller may run, with what its Mind may see now.
+/// The SQL of a message that the caller may run, with the current access of its Mind.
 pub struct StoredStatement {
     /// The message.
     pub message_id: Uuid,
@@ -59,8 +59,7 @@ impl StoredResults {
     /// The SQL of a message, if it may still be run.
     ///
     /// # Errors
-    /// When conversation or message are not there, the message has no SQL, its Mind was deleted, or the SQL came
-    /// from `sql_query` and the Mind no longer allows that.
+    /// When the conversation or message does not exist, the message has no SQL, its Mind was deleted, or the SQL came from `sql_query`, which the Mind no longer allows.
     pub async fn find(
         &self,
         caller: &Caller,
@@ -98,7 +97,7 @@ impl StoredResults {
         })
     }
 
-    /// What a Mind lets its stored SQL see now.
+    /// The current access of a Mind for its stored SQL.
     async fn allowed(&self, mind: &Arc<Mind>, origin: SqlOrigin) -> Result<Arc<Access>> {
         check_origin(mind, origin)?;
         self.results.access(mind).await
@@ -109,7 +108,7 @@ impl StoredResults {
     /// # Errors
     /// As for any statement.
     pub async fn page(&self, statement: &StoredStatement, limit: u64, offset: u64) -> Result<Page> {
-        // Dropped with the request when the client leaves, which cancels the statement.
+        // Dropped with the request when the client disconnects, which cancels the statement.
         let cancel = self.halt.child_token();
         let call = Call::new(self.results.longest(), cancel);
         let call = call.for_key(statement.caller.key_id.clone());
@@ -125,7 +124,7 @@ impl StoredResults {
     /// Its whole result as CSV.
     ///
     /// # Errors
-    /// As for any statement, until the stream begins.
+    /// As for any statement, until the stream starts.
     pub async fn export(
         &self,
         statement: StoredStatement,
@@ -137,35 +136,37 @@ impl StoredResults {
             .accept(&statement.access, &statement.sql)
             .await?;
         let accepted = Arc::new(accepted);
-        let ended = self.clone().ended(statement, accepted.clone());
+        let withdrawn = self.clone().until_withdrawn(statement, accepted.clone());
         let key = &caller.key_id;
         self.results
-            .export(&accepted, formulas, key, halt, caller.tally, ended)
+            .export(&accepted, formulas, key, halt, caller.tally, withdrawn)
             .await
     }
 
-    /// Waits until a statement may not be run any more, and says why. Failures to find that out pass: a store that is busy, a
-    /// plugin that is being replaced.
-    async fn ended(self, statement: StoredStatement, accepted: Arc<Accepted>) -> Error {
+    /// Waits until a statement is no longer allowed, and returns the reason. Failures of the check are ignored: the
+    /// store may be busy, or the plugin may be being replaced.
+    async fn until_withdrawn(self, statement: StoredStatement, accepted: Arc<Accepted>) -> Error {
         loop {
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL).await;
             match self.withdrawn(&statement, &accepted).await {
                 Ok(None) => {}
                 Ok(Some(reason)) => return reason,
-                Err(error) => tracing::debug!(%error, "could not see whether an export may go on"),
+                Err(error) => {
+                    tracing::debug!(%error, "cannot check whether an export may continue")
+                }
             }
         }
     }
 
-    /// Why a statement may not go on: its key has ended, or its Mind does not let it see what it saw.
+    /// Why a statement is no longer allowed: its key is invalid, or its Mind no longer has what it reads.
     async fn withdrawn(
         &self,
         statement: &StoredStatement,
         accepted: &Accepted,
     ) -> Result<Option<Error>> {
         let caller = &statement.caller;
-        if self.conversations.key_has_ended(&caller.key_id).await? {
-            let message = "the key of the export has ended";
+        if self.conversations.key_is_invalid(&caller.key_id).await? {
+            let message = "the key of the export is revoked or expired";
             return Ok(Some(Error::new(Code::InvalidApiKey, message)));
         }
         let mind = self.minds.current_by_id(caller, &statement.mind.id).await?;

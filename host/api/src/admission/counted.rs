@@ -11,7 +11,7 @@ use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 
 use mindhost_base::error::Result;
-use mindhost_core::{auth::limits::Place, usage::Tally};
+use mindhost_core::{auth::limits::Permit, usage::Tally};
 
 /// Longest piece that is handed on at a time. What is below the connection takes as much of them as its buffers have room
 /// for, so a long answer counts for as long as its client reads it.
@@ -30,7 +30,7 @@ pub(super) struct Counted {
 /// What is given back at the end: before the client can know of the end, so that its next request finds it free.
 struct UnderWay {
     tally: Option<Arc<Tally>>,
-    _place: Place,
+    _place: Permit,
 }
 
 impl Counted {
@@ -39,15 +39,15 @@ impl Counted {
     pub fn new(
         body: Body,
         tally: Option<Arc<Tally>>,
-        mut place: Place,
+        mut place: Permit,
         may_be_refused: bool,
     ) -> Result<Self> {
         if let Some(bytes) = body.size_hint().exact()
             && bytes > PIECE as u64
         {
             match may_be_refused {
-                true => place.hold(bytes)?,
-                false => place.hold_anyway(bytes),
+                true => place.reserve(bytes)?,
+                false => place.reserve_anyway(bytes),
             }
         }
         Ok(Self {
@@ -129,7 +129,7 @@ mod tests {
     #[tokio::test]
     async fn a_long_body_goes_out_in_pieces_and_is_under_way_until_the_last() {
         let limits = Limits::new(&Config::defaults().unwrap().limits);
-        let place = limits.enter(&"key".into()).unwrap();
+        let place = limits.acquire(&"key".into()).unwrap();
         let mut body =
             Counted::new(Body::from(vec![7_u8; 3 * PIECE + 1]), None, place, true).unwrap();
         assert_eq!(body.size_hint().exact(), Some(3 * PIECE as u64 + 1));
@@ -137,7 +137,7 @@ mod tests {
         while let Some(frame) = body.frame().await {
             sizes.push(frame.unwrap().into_data().unwrap().len());
             let expected = u64::from(!body.is_end_stream());
-            assert_eq!(limits.under_way(), expected, "after {sizes:?}");
+            assert_eq!(limits.in_flight(), expected, "after {sizes:?}");
         }
         assert_eq!(sizes, [PIECE, PIECE, PIECE, 1]);
     }
@@ -149,7 +149,7 @@ mod tests {
             ..Config::defaults().unwrap().limits
         });
         let key: Arc<str> = "key".into();
-        let answer = |place: Place, may_be_refused: bool| {
+        let answer = |place: Permit, may_be_refused: bool| {
             Counted::new(
                 Body::from(vec![7_u8; 3 * PIECE]),
                 None,
@@ -157,13 +157,13 @@ mod tests {
                 may_be_refused,
             )
         };
-        let places = [(); 3].map(|()| limits.enter(&key).unwrap());
+        let places = [(); 3].map(|()| limits.acquire(&key).unwrap());
         let [first, page, act] = places;
         let first = answer(first, true).unwrap();
         assert!(answer(page, true).is_err(), "a page is refused");
         let act = answer(act, false).unwrap();
-        assert!(limits.enter(&key).is_err(), "nothing new is begun");
+        assert!(limits.acquire(&key).is_err(), "nothing new is begun");
         drop((first, act));
-        assert!(limits.enter(&key).is_ok());
+        assert!(limits.acquire(&key).is_ok());
     }
 }

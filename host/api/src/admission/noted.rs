@@ -143,9 +143,9 @@ impl Noted {
                     workspace: other.into(),
                     ..note.clone()
                 };
-                self.audit.note_now(there).await;
+                self.audit.note_and_wait(there).await;
             }
-            self.audit.note_now(note).await;
+            self.audit.note_and_wait(note).await;
         }
     }
 
@@ -166,7 +166,7 @@ impl Noted {
 impl Drop for Noted {
     fn drop(&mut self) {
         if let Some(note) = self.whole() {
-            self.audit.note_in_passing(note);
+            self.audit.try_note(note);
         }
     }
 }

@@ -132,7 +132,7 @@ impl Resolver {
                     .param(format!("datasources[{index}]")),
                 _ => error,
             })?;
-        let seen = self.minds.tables_seen(caller, &datasource.id).await?;
+        let seen = self.minds.visible_tables(caller, &datasource.id).await?;
         let tables = match entry.tables {
             None if seen.is_some() => return Err(sees_some(index)),
             None => None,

@@ -190,7 +190,7 @@ async fn secret_key(config: &Config, store: &Store) -> Finding {
         Ok(found) => found,
         Err(error) => {
             let mend = match &error {
-                KeyError::Settled { .. } => "look for who else can write the store",
+                KeyError::AlreadyUpgraded { .. } => "look for who else can write the store",
                 _ => "restore the file from your backup of it",
             };
             return Finding::bad(format!("secret key: {error}"), mend);

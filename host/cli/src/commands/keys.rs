@@ -100,7 +100,7 @@ pub(super) async fn run(command: Keys, config: &Config) -> anyhow::Result<()> {
             let (key, text) = keys::create(&opened.store, &secret, &workspace, new).await?;
             say!("{}", *text);
             let (action, resource) = ("mindhost keys create", "/keys".to_owned());
-            audit::by_hand(&opened.store, &workspace, action, resource, Some(key.id)).await?;
+            audit::record(&opened.store, &workspace, action, resource, Some(key.id)).await?;
         }
         Keys::List { of } => {
             let keys = keys::list(&opened.store, &of.id(&opened.store).await?).await?;
@@ -114,14 +114,14 @@ pub(super) async fn run(command: Keys, config: &Config) -> anyhow::Result<()> {
             let (_, text) = keys::rotate(store, &secret, None, &workspace, &id, ends).await?;
             say!("{}", *text);
             let (action, resource) = ("mindhost keys rotate", format!("/keys/{id}"));
-            audit::by_hand(&opened.store, &workspace, action, resource, None).await?;
+            audit::record(&opened.store, &workspace, action, resource, None).await?;
         }
         Keys::Revoke { id, of } => {
             let workspace = of.id(&opened.store).await?;
             keys::revoke(&opened.store, None, &workspace, &id).await?;
             say!("revoked; servers that run notice within seconds");
             let (action, resource) = ("mindhost keys revoke", format!("/keys/{id}"));
-            audit::by_hand(&opened.store, &workspace, action, resource, None).await?;
+            audit::record(&opened.store, &workspace, action, resource, None).await?;
         }
     }
     opened.store.close().await;
@@ -131,7 +131,7 @@ pub(super) async fn run(command: Keys, config: &Config) -> anyhow::Result<()> {
 fn line(key: &Key) -> String {
     let state = match (key.revoked_at, key.expires_at) {
         (Some(at), _) => format!("revoked {at:.0}"),
-        (None, Some(at)) if key.has_ended() => format!("expired {at:.0}"),
+        (None, Some(at)) if key.has_expired() => format!("expired {at:.0}"),
         (None, Some(at)) => format!("expires {at:.0}"),
         (None, None) => "valid".to_owned(),
     };

@@ -38,7 +38,7 @@ pub(super) async fn run(command: Secrets) -> anyhow::Result<()> {
             let wait = Duration::from_secs(wait);
             rekeying::rotate(&source, &opened.store, wait, |line| say!("{line}")).await?;
             let (action, resource) = ("mindhost secrets rotate", "/secrets".to_owned());
-            audit::by_hand(&opened.store, &opened.workspace, action, resource, None).await?;
+            audit::record(&opened.store, &opened.workspace, action, resource, None).await?;
             opened.store.close().await;
         }
     }

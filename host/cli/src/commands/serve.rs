@@ -136,7 +136,7 @@ async fn serve(
         locality,
     )
     .await?;
-    let following = secrets::follow(
+    let following = secrets::watch(
         keys,
         source,
         opened.store,

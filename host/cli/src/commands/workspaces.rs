@@ -54,6 +54,6 @@ pub(super) async fn run(command: Command, config: &Config) -> anyhow::Result<()>
 /// In the trail of `default`, which is there for ever.
 async fn note(opened: &Opened, action: &str, name: &str) -> anyhow::Result<()> {
     let resource = format!("/workspaces/{name}");
-    audit::by_hand(&opened.store, &opened.workspace, action, resource, None).await?;
+    audit::record(&opened.store, &opened.workspace, action, resource, None).await?;
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! Notes that anybody can cause in any number: questions, refused attempts, wrong keys. A number of them is written each
-//! minute, and the rest become one note with their count.
+//! Rate limit for notes that any client can cause in any number: questions, refused requests, wrong keys. A number of
+//! them is written per minute; the rest become one note with their count.
 
 use std::{
     collections::HashMap,
@@ -13,11 +13,11 @@ use mindhost_base::locks::lock;
 /// How long notes of one origin are counted together.
 const MINUTE: Duration = Duration::from_secs(60);
 /// Notes of one key that are written in a minute.
-const OF_KEY: u32 = 300;
-/// Notes of all clients without a valid key that are written in a minute.
-const OF_STRANGERS: u32 = 60;
+const PER_KEY: u32 = 300;
+/// Notes of all clients without a valid key that are written per minute.
+const UNAUTHENTICATED: u32 = 60;
 /// Notes of one origin that are written in a minute while little of the disk is free.
-const AT_LITTLE_DISK: u32 = 1;
+const WITH_LOW_DISK: u32 = 1;
 
 /// Counts the notes of a minute, by their origin.
 #[derive(Debug, Default)]
@@ -34,12 +34,12 @@ struct Window {
 }
 
 impl Folding {
-    /// Whether a note is written by itself. One that is not is counted.
+    /// Whether a note is written. Otherwise it is counted.
     pub fn admits(&self, note: &Note, has_disk: bool, now: Instant) -> bool {
         let limit = match (has_disk, &note.key) {
-            (false, _) => AT_LITTLE_DISK,
-            (true, Some(_)) => OF_KEY,
-            (true, None) => OF_STRANGERS,
+            (false, _) => WITH_LOW_DISK,
+            (true, Some(_)) => PER_KEY,
+            (true, None) => UNAUTHENTICATED,
         };
         let mut windows = lock(&self.0);
         let origin = (note.workspace.clone(), note.key.clone());
@@ -56,7 +56,8 @@ impl Folding {
         is_admitted
     }
 
-    /// Ends the minutes that began a minute before `now`, and gives one note for each that has notes which were not written.
+    /// Ends the minutes that began a minute before `now`, and gives one note for each that has notes which were not
+    /// written.
     pub fn end(&self, now: Instant) -> Vec<Note> {
         let is_over = |window: &Window| now.saturating_duration_since(window.since) >= MINUTE;
         let mut windows = lock(&self.0);
@@ -113,15 +114,15 @@ mod tests {
     }
 
     #[test]
-    fn notes_beyond_those_of_a_minute_become_one_with_their_count() {
+    fn notes_beyond_the_limit_become_one_with_their_count() {
         let (folding, begin) = (Folding::default(), Instant::now());
         let admitted = |key, has_disk, count: u32| {
             let admits = |_: &u32| folding.admits(&note(key), has_disk, begin);
             (0..count).filter(admits).count()
         };
-        assert_eq!(admitted(Some("one"), true, OF_KEY + 7), OF_KEY as usize);
+        assert_eq!(admitted(Some("one"), true, PER_KEY + 7), PER_KEY as usize);
         assert_eq!(admitted(Some("other"), true, 3), 3);
-        assert_eq!(admitted(None, true, 65_536), OF_STRANGERS as usize);
+        assert_eq!(admitted(None, true, 65_536), UNAUTHENTICATED as usize);
         assert_eq!(admitted(Some("full"), false, 5), 1);
         assert!(folding.end(begin + MINUTE / 2).is_empty(), "it goes on");
 
@@ -140,7 +141,7 @@ mod tests {
             ]
         );
         assert!(lock(&folding.0).is_empty(), "nothing is kept");
-        assert_eq!(admitted(Some("one"), true, OF_KEY + 1), OF_KEY as usize);
+        assert_eq!(admitted(Some("one"), true, PER_KEY + 1), PER_KEY as usize);
         assert_eq!(folding.end_all().len(), 1);
         assert!(folding.end_all().is_empty());
     }

@@ -2,7 +2,7 @@
 
 use sqlx::{Any, AssertSqlSafe, any::AnyArguments, query::Query};
 
-use super::{Entry, Waiting, Wanted};
+use super::{AuditFilter, Entry, PendingNote};
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_store::{
     AnyRow, Row, Store, first_id_of, groups, placeholders, rows_of_placeholders, timestamp,
@@ -12,7 +12,7 @@ use mindhost_store::{
 const OLD_AT_ONCE: u64 = 1000;
 
 /// Adds notes, all or none: none when the workspace of one was deleted meanwhile.
-pub(super) async fn insert(store: &Store, notes: &[Waiting]) -> Result<()> {
+pub(super) async fn insert(store: &Store, notes: &[PendingNote]) -> Result<()> {
     let mut tx = store.begin_records().await?;
     for group in groups(notes) {
         let sql = format!(
@@ -20,16 +20,16 @@ pub(super) async fn insert(store: &Store, notes: &[Waiting]) -> Result<()> {
             rows_of_placeholders(group.len(), COLUMNS)
         );
         let mut query = sqlx::query(AssertSqlSafe(sql));
-        for waiting in group {
-            query = bind(query, waiting);
+        for pending in group {
+            query = bind(query, pending);
         }
         query.execute(&mut *tx).await?;
     }
     Ok(tx.commit().await?)
 }
 
-/// Adds one note, unless its workspace was deleted meanwhile: that has no trail any more.
-pub(super) async fn insert_one(store: &Store, note: &Waiting) -> Result<()> {
+/// Adds one note, unless its workspace was deleted.
+pub(super) async fn insert_one(store: &Store, note: &PendingNote) -> Result<()> {
     let sql = format!(
         "{INSERT} SELECT {} WHERE EXISTS (SELECT 1 FROM workspaces WHERE id = $2)",
         placeholders(1, COLUMNS)
@@ -45,9 +45,9 @@ const COLUMNS: usize = 10;
 
 fn bind<'q>(
     query: Query<'q, Any, AnyArguments>,
-    waiting: &'q Waiting,
+    pending: &'q PendingNote,
 ) -> Query<'q, Any, AnyArguments> {
-    let Waiting { id, at, note, .. } = waiting;
+    let PendingNote { id, at, note, .. } = pending;
     query
         .bind(id)
         .bind(note.workspace.to_string())
@@ -65,7 +65,11 @@ fn bind<'q>(
 }
 
 /// One entry more than asked for, where there is one.
-pub(super) async fn read(store: &Store, workspace: &str, wanted: &Wanted) -> Result<Vec<Entry>> {
+pub(super) async fn read(
+    store: &Store,
+    workspace: &str,
+    filter: &AuditFilter,
+) -> Result<Vec<Entry>> {
     sqlx::query(
         "SELECT a.id, a.created_at, a.key_id, k.name AS key_name, a.action, a.resource, a.resource_id, a.detail, \
          a.request_id, COALESCE(m.name, a.mind_id) AS mind \
@@ -74,9 +78,9 @@ pub(super) async fn read(store: &Store, workspace: &str, wanted: &Wanted) -> Res
          ORDER BY a.id DESC LIMIT $4",
     )
     .bind(workspace)
-    .bind(wanted.after.clone().unwrap_or_default())
-    .bind(wanted.key.clone().unwrap_or_default())
-    .bind(i64::from(wanted.limit) + 1)
+    .bind(filter.after.clone().unwrap_or_default())
+    .bind(filter.key.clone().unwrap_or_default())
+    .bind(i64::from(filter.limit) + 1)
     .fetch_all(store.pool())
     .await?
     .iter()

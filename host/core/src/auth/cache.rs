@@ -1,4 +1,4 @@
-//! Remembers keys for a moment, so that a request does not cost a query.
+//! A short-lived cache of keys, so that a request does not cost a query.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -9,7 +9,7 @@ use std::{
 use super::{Caller, Hash};
 use mindhost_base::locks;
 
-/// More keys than this at once are looked up each time.
+/// Keys beyond this number are not cached.
 const LIMIT: usize = 10_000;
 
 /// A key as the store knows it.
@@ -19,7 +19,7 @@ pub(super) struct Found {
     pub last_used_at: i64,
 }
 
-/// Keys that were accepted, by their hashes, whatever became of them since.
+/// The hashes of keys that were accepted, even if they were revoked since.
 #[derive(Debug, Default)]
 pub(super) struct Accepted(RwLock<HashSet<Hash>>);
 
@@ -48,21 +48,21 @@ impl Accepted {
 
 #[derive(Debug)]
 pub(super) struct Cache {
-    remembered: Duration,
+    ttl: Duration,
     entries: RwLock<Entries>,
 }
 
 #[derive(Debug, Default)]
 struct Entries {
-    /// Counts how often all was forgotten.
+    /// Counts the calls of [`Cache::clear`].
     generation: u64,
     keys: HashMap<Hash, (Instant, Found)>,
 }
 
 impl Cache {
-    pub fn new(remembered: Duration) -> Self {
+    pub fn new(ttl: Duration) -> Self {
         Self {
-            remembered,
+            ttl,
             entries: RwLock::default(),
         }
     }
@@ -70,17 +70,17 @@ impl Cache {
     pub fn get(&self, hash: &Hash) -> Option<Found> {
         let entries = locks::read(&self.entries);
         let (since, found) = entries.keys.get(hash)?;
-        (since.elapsed() < self.remembered).then(|| found.clone())
+        (since.elapsed() < self.ttl).then(|| found.clone())
     }
 
-    /// To be read before the store is asked, for [`Self::put`].
+    /// Read it before the query, for [`Self::put`].
     pub fn generation(&self) -> u64 {
         let entries = locks::read(&self.entries);
         entries.generation
     }
 
-    /// Remembers what the store said, unless all was forgotten since `asked`: the key may have been revoked between
-    /// the store's answer and now.
+    /// Caches the result of a query, unless the cache was cleared since `asked`: the key may have been revoked in
+    /// between.
     pub fn put(&self, asked: u64, hash: Hash, found: Found) {
         let mut entries = locks::write(&self.entries);
         if entries.generation != asked {
@@ -88,7 +88,7 @@ impl Cache {
         }
         let keys = &mut entries.keys;
         if keys.len() >= LIMIT {
-            keys.retain(|_, (since, _)| since.elapsed() < self.remembered);
+            keys.retain(|_, (since, _)| since.elapsed() < self.ttl);
         }
         if keys.len() < LIMIT {
             keys.insert(hash, (Instant::now(), found));
@@ -114,7 +114,7 @@ impl Cache {
         }
     }
 
-    /// Forgets all; the next request of each key asks the store.
+    /// Clears the cache; the next request of each key queries the store.
     pub fn clear(&self) {
         let mut entries = locks::write(&self.entries);
         entries.generation += 1;
@@ -128,7 +128,7 @@ mod tests {
     use crate::auth::Role;
 
     #[test]
-    fn what_the_store_said_before_all_was_forgotten_is_not_remembered() {
+    fn result_of_a_query_before_clear_is_not_cached() {
         let cache = Cache::new(Duration::from_secs(60));
         let found = Found {
             caller: Caller {

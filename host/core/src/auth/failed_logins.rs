@@ -1,9 +1,9 @@
 //! Wrong keys, counted by the address that sent them.
 //!
-//! Keys cannot be guessed, but the store need not be asked about each guess: after a number of wrong keys within a minute
-//! an address is refused, and the trail of the workspace `default` says that it tried. A key that this server has accepted
-//! before is let through at once, and another valid one after a look into the store, of which there are a few at a time: a
-//! stranger behind the same address locks no client out.
+//! Keys cannot be guessed, but each guess would cost a query: after a number of wrong keys within a minute an address
+//! is refused, and the audit trail of the workspace `default` records it. A key that this server has accepted before
+//! passes at once. Other keys are still looked up, a few at a time, so that an attacker behind the same address locks
+//! out no client.
 
 use std::{
     collections::HashMap,
@@ -26,24 +26,24 @@ use mindhost_base::{
 
 /// From the first wrong key of an address until it is no longer counted.
 const WINDOW: Duration = Duration::from_secs(60);
-/// Addresses that are told apart; what comes from others while so many are counted counts for all of those together.
+/// Addresses that are counted separately. Further addresses share one count.
 const ADDRESSES: usize = 10_000;
-/// Keys from addresses beyond their limit that are looked up at a time, and how long one waits for that.
-const LATE: (usize, Duration) = (4, Duration::from_secs(1));
+/// Concurrent lookups for addresses beyond their limit, and how long a request waits for one.
+const LOOKUPS: (usize, Duration) = (4, Duration::from_secs(1));
 
 /// The wrong keys of the last minute.
 #[derive(Debug)]
 pub struct FailedLogins {
-    /// Wrong keys of one address in a window; none means any number.
+    /// Wrong keys of one address in a window; `None` means no limit.
     limit: Option<NonZeroU32>,
     windows: Mutex<HashMap<Source, Window>>,
-    late: Semaphore,
+    lookups: Semaphore,
     audit: Audit,
-    /// Workspace in whose trail they are noted: a wrong key belongs to none.
+    /// Workspace of their audit entries, because a wrong key belongs to none.
     workspace: Arc<str>,
 }
 
-/// Who is taken for one: an IPv4 address, a network of IPv6 as one customer gets it, or everybody beyond [`ADDRESSES`].
+/// An IPv4 address, an IPv6 network (/64), or all addresses beyond [`ADDRESSES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Source {
     Address(IpAddr),
@@ -62,16 +62,17 @@ impl FailedLogins {
         Self {
             limit: NonZeroU32::new(limit),
             windows: Mutex::default(),
-            late: Semaphore::new(LATE.0),
+            lookups: Semaphore::new(LOOKUPS.0),
             audit,
             workspace: workspace.into(),
         }
     }
 
-    /// Whether an address sent too many wrong keys. A key from it may be valid all the same, see [`Self::late`].
+    /// Whether an address sent too many wrong keys. A key from it may be valid all the same, see
+    /// [`Self::lookup_permit`].
     ///
     /// # Errors
-    /// `rate_limit_exceeded`, with the time after which it is counted anew: what a wrong key gets.
+    /// `rate_limit_exceeded`, with the time until the window ends.
     pub fn check(&self, address: IpAddr) -> Result<()> {
         let Some(limit) = self.limit else {
             return Ok(());
@@ -92,21 +93,20 @@ impl FailedLogins {
         Err(Error::new(Code::RateLimited, message).with_retry_after(left))
     }
 
-    /// The right to look up a key that comes from an address beyond its limit; none when too many wait for it. So a
-    /// stranger's guesses cost the store little, and a valid key behind the same address is found.
-    pub async fn late(&self) -> Option<SemaphorePermit<'_>> {
-        timeout(LATE.1, self.late.acquire()).await.ok()?.ok()
+    /// A permit to look up a key from an address beyond its limit; `None` when too many requests wait for one.
+    pub async fn lookup_permit(&self) -> Option<SemaphorePermit<'_>> {
+        timeout(LOOKUPS.1, self.lookups.acquire()).await.ok()?.ok()
     }
 
-    /// Counts a wrong key, and notes the first one of an address in a window. Of many addresses the trail has a number only.
+    /// Counts a wrong key, and writes an audit entry for the first one of an address in a window.
     pub fn count(&self, address: IpAddr, request_id: Option<String>) {
-        let (source, first) = self.counted(address);
+        let (source, first) = self.add(address);
         if first {
             let resource = match source {
                 Source::Address(address) => address.to_string(),
                 Source::Others => "many addresses".to_owned(),
             };
-            let noted = self.audit.note_in_passing(Note {
+            let noted = self.audit.try_note(Note {
                 workspace: self.workspace.clone(),
                 key: None,
                 action: "failed login".to_owned(),
@@ -116,14 +116,14 @@ impl FailedLogins {
                 status: Some(401),
                 request_id,
             });
-            // The log is for strangers to fill no more than the trail is.
+            // So that an attacker cannot flood the log either.
             if noted {
                 tracing::warn!(address = resource, "a wrong key was sent");
             }
         }
     }
 
-    fn counted(&self, address: IpAddr) -> (Source, bool) {
+    fn add(&self, address: IpAddr) -> (Source, bool) {
         let mut windows = locks::lock(&self.windows);
         if windows.len() >= ADDRESSES {
             windows.retain(|_, window| window.since.elapsed() < WINDOW);
@@ -159,7 +159,7 @@ fn source(windows: &HashMap<Source, Window>, address: IpAddr) -> Source {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::audit::Wanted;
+    use crate::audit::AuditFilter;
 
     async fn failed_logins(limit: u32) -> (tempfile::TempDir, FailedLogins) {
         let (dir, store, workspace) = mindhost_store::testing::temporary().await;
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_address_is_refused_after_its_limit_and_no_other_is() {
+    async fn address_is_refused_after_its_limit() {
         let (_dir, logins) = failed_logins(2).await;
         let one = address("192.0.2.1");
         logins.count(one, None);
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_network_of_ipv6_is_one_address() {
+    async fn ipv6_network_counts_as_one_address() {
         let (_dir, logins) = failed_logins(1).await;
         logins.count(address("2001:db8:0:1::1"), None);
         assert!(logins.check(address("2001:db8:0:1:ffff::2")).is_err());
@@ -198,16 +198,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn each_address_is_noted_once_and_their_number_is_bounded() {
+    async fn address_is_noted_once_and_number_of_addresses_is_bounded() {
         let (_dir, logins) = failed_logins(5).await;
         for number in 0..20_u32 {
             let low = u8::try_from(number % 2).unwrap();
             logins.count(IpAddr::from([192, 0, 2, low]), None);
         }
         logins.audit.close().await;
-        let all = Wanted {
+        let all = AuditFilter {
             limit: 100,
-            ..Wanted::default()
+            ..AuditFilter::default()
         };
         let (notes, _) = logins.audit.read(&logins.workspace, &all).await.unwrap();
         let mut noted: Vec<_> = notes.iter().map(|note| note.resource.as_str()).collect();
@@ -216,7 +216,7 @@ mod tests {
         assert!(notes.iter().all(|note| note.action == "failed login"));
 
         for number in 0..2 * u32::try_from(ADDRESSES).unwrap() {
-            logins.counted(IpAddr::from(number.to_be_bytes()));
+            logins.add(IpAddr::from(number.to_be_bytes()));
         }
         let windows = locks::lock(&logins.windows);
         assert_eq!(windows.len(), ADDRESSES + 1);
@@ -225,7 +225,7 @@ mod tests {
 
     /// A network of IPv6 as one customer may have it has 65,536 of those that count as one address.
     #[tokio::test]
-    async fn many_addresses_leave_a_bounded_number_of_notes() {
+    async fn notes_of_many_addresses_are_bounded() {
         let (_dir, logins) = failed_logins(5).await;
         for number in 0..1_000_u128 {
             let network = address("2001:db8::").to_canonical();
@@ -236,9 +236,9 @@ mod tests {
             logins.count(IpAddr::V6(one), None);
         }
         logins.audit.close().await;
-        let all = Wanted {
+        let all = AuditFilter {
             limit: 10_000,
-            ..Wanted::default()
+            ..AuditFilter::default()
         };
         let (notes, _) = logins.audit.read(&logins.workspace, &all).await.unwrap();
         assert_eq!(notes.len(), 60 + 1);

@@ -1,12 +1,11 @@
-//! Making, listing and revoking keys.
+//! Creates, lists, rotates and revokes keys.
 
 use std::collections::HashSet;
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use serde::Serialize;
 use zeroize::Zeroizing;
 
-use super::{Auth, Caller, Compat, Role, begin, hash, store, width::Width};
+use super::{Auth, Caller, Role, begin, hash, privileges::Privileges, store};
 use crate::secrets::SecretKeys;
 use mindhost_base::{
     error::{Code, Error, Result},
@@ -14,85 +13,30 @@ use mindhost_base::{
 };
 use mindhost_store::{ResourceKind, Store, Tx, now};
 
-/// A key as it is listed: never its text.
-#[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
-#[schema(as = KeyFacts)]
-pub struct Key {
-    /// Id.
-    pub id: String,
-    /// Id of its workspace.
-    #[serde(skip)]
-    pub workspace: String,
-    /// For people.
-    pub name: String,
-    /// The first characters, to recognise it by.
-    pub prefix: String,
-    /// What it may do.
-    pub role: Role,
-    /// Ids of the Minds that it is limited to; `None` means all. Shown as names.
-    #[serde(skip)]
-    pub minds: Option<Vec<String>>,
-    /// Shapes of answers.
-    #[schema(required = true)]
-    pub compat: Option<Compat>,
-    /// When it was made.
-    pub created_at: jiff::Timestamp,
-    /// Not valid from then on.
-    #[schema(required = true)]
-    pub expires_at: Option<jiff::Timestamp>,
-    /// Not valid since then.
-    #[schema(required = true)]
-    pub revoked_at: Option<jiff::Timestamp>,
-    /// Written at most once a minute.
-    #[schema(required = true)]
-    pub last_used_at: Option<jiff::Timestamp>,
-}
+pub use super::key::{Key, NewKey};
 
-/// What a new key shall be.
-#[derive(Clone, Debug)]
-pub struct NewKey {
-    /// For people; 1 to 100 characters.
-    pub name: String,
-    /// What it may do.
-    pub role: Role,
-    /// Ids of the Minds that it is limited to.
-    pub minds: Option<Vec<String>>,
-    /// Not valid from then on.
-    pub expires_at: Option<jiff::Timestamp>,
-    /// Shapes of answers.
-    pub compat: Option<Compat>,
-}
-
-impl Key {
-    /// Whether its end has passed.
-    pub fn has_ended(&self) -> bool {
-        self.expires_at
-            .is_some_and(|at| at.as_microsecond() <= now())
-    }
-}
-
-/// Minds that a key may be limited to; every request of the key looks through them.
+/// Most Minds that a key may be limited to, because every request of the key searches them.
 pub const MINDS: usize = 256;
 
 /// The text of a new key, which is shown once.
 pub type KeyText = Zeroizing<String>;
 
 impl Auth {
-    /// Makes a key in the caller's workspace, no wider than the caller's own.
+    /// Creates a key in the caller's workspace, with at most the caller's privileges.
     ///
     /// # Errors
-    /// `forbidden` when it would be wider in role, Minds or expiry.
+    /// `forbidden` when its role, Minds or expiry exceed those of the caller.
     pub async fn create_key(&self, caller: &Caller, new: NewKey) -> Result<(Key, KeyText)> {
         caller.require(Role::Admin)?;
-        caller.check_not_wider(Width::of(&new))?;
+        caller.check_may_grant(Privileges::of(&new))?;
         let workspace = &caller.workspace;
         make(&self.store, &self.keys, Some(caller), workspace, new).await
     }
 
-    /// Makes a key in any workspace, for an operator.
+    /// Creates a key in any workspace, for an operator.
     ///
     /// # Errors
-    /// `forbidden` below the role `operator`, or when the key would be wider than the caller's own.
+    /// `forbidden` below the role `operator`, or when its privileges exceed those of the caller.
     pub async fn create_key_in(
         &self,
         caller: &Caller,
@@ -100,15 +44,15 @@ impl Auth {
         new: NewKey,
     ) -> Result<(Key, KeyText)> {
         caller.require(Role::Operator)?;
-        caller.check_not_wider(Width::of(&new))?;
+        caller.check_may_grant(Privileges::of(&new))?;
         make(&self.store, &self.keys, Some(caller), workspace, new).await
     }
 
-    /// Gives a key a new text; the old one ends at once. The key stays the same otherwise, so that what belongs to it
-    /// is handed on. `expires_at` changes when it ends, if it is given.
+    /// Gives a key a new text; the old text is invalid at once. The id stays, so the key keeps its conversations.
+    /// `expires_at` changes its expiry, if given.
     ///
     /// # Errors
-    /// As [`rotate`]; `forbidden` for a key that is wider than the caller's own, since its text is in the answer.
+    /// As [`rotate`]; `forbidden` for a key with more privileges than the caller, who gets its text.
     pub async fn rotate_key(
         &self,
         caller: &Caller,
@@ -123,7 +67,7 @@ impl Auth {
         Ok(made)
     }
 
-    /// The keys of the caller's workspace; to a caller that is limited to some Minds, those that reach no other.
+    /// The keys of the caller's workspace; for a caller that is limited to some Minds, only keys that see no others.
     ///
     /// # Errors
     /// `forbidden` below the role `admin`.
@@ -137,7 +81,7 @@ impl Auth {
     /// A key of the caller's workspace.
     ///
     /// # Errors
-    /// `forbidden` below the role `admin`; `key_not_found`, also for one that reaches further than the caller sees.
+    /// `forbidden` below the role `admin`; `key_not_found`, also for a key that the caller may not see.
     pub async fn find_key(&self, caller: &Caller, id: &str) -> Result<Key> {
         let keys = self.list_keys(caller).await?;
         let found = keys.into_iter().find(|key| key.id == id);
@@ -147,7 +91,7 @@ impl Auth {
     /// Revokes a key, on this host at once.
     ///
     /// # Errors
-    /// As [`revoke`]; `forbidden` for a key with a larger role.
+    /// As [`revoke`]; `forbidden` for a key with a higher role.
     pub async fn revoke_key(&self, caller: &Caller, id: &str) -> Result<()> {
         caller.require(Role::Admin)?;
         revoke(&self.store, Some(caller), &caller.workspace, id).await?;
@@ -161,7 +105,7 @@ impl Caller {
         if !self.sees_key(key.minds.as_deref()) {
             return Err(not_found());
         }
-        self.check_not_wider(Width {
+        self.check_may_grant(Privileges {
             role: key.role,
             minds: key.minds.as_deref(),
             expires_at,
@@ -176,10 +120,10 @@ impl Caller {
     }
 }
 
-/// Makes a key; the command line's way, which needs no caller.
+/// Creates a key for the command line, which has no caller.
 ///
 /// # Errors
-/// `invalid_parameter` for a name that nobody could read, for more Minds than [`MINDS`], and for an end that has passed.
+/// `invalid_parameter` for an invalid name, for more Minds than [`MINDS`], and for an expiry in the past.
 pub async fn create(
     store: &Store,
     keys: &SecretKeys,
@@ -197,13 +141,13 @@ async fn make(
     mut new: NewKey,
 ) -> Result<(Key, KeyText)> {
     names::check_display_name("key", &new.name)?;
-    check_to_come(new.expires_at)?;
+    check_future(new.expires_at)?;
     if let Some(minds) = &mut new.minds {
         let mut seen = HashSet::new();
         minds.retain(|id| seen.insert(id.clone()));
         check_count(minds.len())?;
     }
-    // Who is at the command line decides about the limit too.
+    // The command line is not bound by the limit.
     if by.is_some() {
         store.check_quota(ResourceKind::Keys, workspace).await?;
     }
@@ -234,11 +178,11 @@ pub fn check_count(minds: usize) -> Result<()> {
     }
 }
 
-fn check_to_come(expires_at: Option<jiff::Timestamp>) -> Result<()> {
+fn check_future(expires_at: Option<jiff::Timestamp>) -> Result<()> {
     match expires_at {
         Some(at) if at.as_microsecond() <= now() => Err(Error::invalid(
             "expires_at",
-            format!("{at} has passed; name a time to come"),
+            format!("{at} is in the past; send a future time"),
         )),
         _ => Ok(()),
     }
@@ -252,11 +196,11 @@ pub async fn list(store: &Store, workspace: &str) -> Result<Vec<Key>> {
     store::list(store, workspace).await
 }
 
-/// Revokes a key; `by` is who does it, and `None` the command line.
+/// Revokes a key. `by` is the caller; `None` is the command line.
 ///
 /// # Errors
-/// `key_not_found`; `resource_in_use` for the last key that could make every other; `wrong_state` for one that is set
-/// by the configuration; and where `by` may not.
+/// `key_not_found`; `resource_in_use` for the last key that can create every other; `wrong_state` for the configured key;
+/// `forbidden`.
 pub async fn revoke(store: &Store, by: Option<&Caller>, workspace: &str, id: &str) -> Result<()> {
     let mut tx = begin(store, by).await?;
     let key = store::get(&mut tx, workspace, id)
@@ -269,19 +213,19 @@ pub async fn revoke(store: &Store, by: Option<&Caller>, workspace: &str, id: &st
     if key.revoked_at.is_some() {
         return Ok(());
     }
-    if !key.has_ended() {
+    if !key.has_expired() {
         check_not_last(&mut tx, &key).await?;
     }
     store::revoke(&mut tx, id).await?;
     Ok(tx.commit().await?)
 }
 
-/// Gives a key a new text, and another end if one is given; `by` is who does it, and `None` the command line.
+/// Gives a key a new text, and a new expiry if given. `by` is the caller; `None` is the command line.
 ///
 /// # Errors
-/// `key_not_found`; `resource_in_use` when the last key that could make every other would end; `wrong_state` for one
-/// that is revoked, has ended and would stay so, is set by the configuration, or was not made by a server with these secret keys; `invalid_parameter` for an end that has
-/// passed; and where `by` may not.
+/// `key_not_found`; `resource_in_use` when the last key that can create every other would expire; `wrong_state` for a key
+/// that is revoked, expired without a new expiry, configured, or not written with these secret keys; `invalid_parameter` for
+/// an expiry in the past; `forbidden`.
 pub async fn rotate(
     store: &Store,
     keys: &SecretKeys,
@@ -290,7 +234,7 @@ pub async fn rotate(
     id: &str,
     expires_at: Option<Option<jiff::Timestamp>>,
 ) -> Result<(Key, KeyText)> {
-    check_to_come(expires_at.flatten())?;
+    check_future(expires_at.flatten())?;
     let mut tx = begin(store, by).await?;
     let mut key = store::get(&mut tx, workspace, id)
         .await?
@@ -301,20 +245,20 @@ pub async fn rotate(
     }
     check_changeable(&key)?;
     if key.revoked_at.is_some() {
-        let message = "this key was revoked; make another one";
+        let message = "this key is revoked; create another one";
         return Err(Error::new(Code::WrongState, message));
     }
-    if key.has_ended() && expires_at.is_none() {
-        let message = "this key has ended, and so would its new text; give it another `expires_at`";
+    if key.has_expired() && expires_at.is_none() {
+        let message = "this key has expired, and so would its new text; send a new `expires_at`";
         return Err(Error::new(Code::WrongState, message).param("expires_at"));
     }
-    // One that ends anyway loses nothing that it did not lack.
+    // A key that expires anyway was not such a key.
     if key.expires_at.is_none() && ends.is_some() {
         check_not_last(&mut tx, &key).await?;
     }
     let (claims, proof) = store::claimed(&mut tx, id).await?;
     if !claims.is_proven(keys, proof.as_deref()) {
-        let message = "this key was modified outside Mindhost; make another one";
+        let message = "this key was modified outside Mindhost; create another one";
         return Err(Error::new(Code::WrongState, message));
     }
     let text = new_text()?;
@@ -337,7 +281,8 @@ fn check_changeable(key: &Key) -> Result<()> {
     }
 }
 
-/// Refuses to end the last admin key of a workspace, and the last operator key of all: nobody could make another.
+/// Refuses to end the last admin key of a workspace and the last operator key of all, after which no one could create
+/// keys.
 async fn check_not_last(tx: &mut Tx, key: &Key) -> Result<()> {
     if key.role < Role::Admin || key.minds.is_some() {
         return Ok(());
@@ -350,25 +295,25 @@ async fn check_not_last(tx: &mut Tx, key: &Key) -> Result<()> {
         return Ok(());
     };
     let message = format!(
-        "this is the last key that can make every other; first make another one with the role {role}, for all Minds and \
-         with an end no sooner than this one's"
+        "this is the last key that can create every other; first create another one with the role {role}, for all Minds \
+         and with an expiry no earlier than this one's"
     );
     Err(Error::new(Code::InUse, message))
 }
 
-/// Those of some keys that are revoked, have ended or went with their workspace.
+/// Those of some keys that are revoked, expired or deleted with their workspace.
 ///
 /// # Errors
 /// When the store fails.
-pub async fn ended(store: &Store, mut ids: Vec<String>) -> Result<Vec<String>> {
+pub async fn invalid(store: &Store, mut ids: Vec<String>) -> Result<Vec<String>> {
     let valid = store::valid(store, &ids).await?;
-    // The configured one is valid where it is set, whatever another host says of it.
+    // The configured key is valid on the host where it is set, whatever another host wrote about it.
     ids.retain(|id| id != store::CONFIGURED_KEY && !valid.contains(id));
     Ok(ids)
 }
 
-/// On a store that never had a key, makes the first one, with the role `operator`. `hand_over` gets its text before
-/// it becomes valid; when that fails there is no key, and the next start tries again.
+/// Creates the first key of a store, with the role `operator`. `hand_over` gets its text before it becomes valid; if
+/// that fails there is no key, and the next start tries again.
 ///
 /// # Errors
 /// When the store or `hand_over` fails.

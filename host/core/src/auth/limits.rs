@@ -1,6 +1,6 @@
-//! How often, and how many at a time: limits of each key, so that one client cannot take the server from the others.
+//! Rate limit, concurrency limit and limit of unread bytes for each key, so that one client cannot starve the others.
 //!
-//! Only keys that exist are counted, so the memory is bounded by their number.
+//! Only valid keys are counted, so their number bounds the memory.
 
 use std::{
     collections::HashMap,
@@ -20,21 +20,21 @@ use mindhost_base::{
     locks,
 };
 
-/// When someone may try again whose key has too many requests under way; nobody knows when one will end.
-const LATER: Duration = Duration::from_secs(1);
+/// When to retry after too many concurrent requests. Nobody knows when one will end.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 type Running = Arc<Mutex<HashMap<Arc<str>, Used>>>;
 
-/// What a key uses now.
+/// The current use of a key.
 #[derive(Debug, Default)]
 struct Used {
     /// Requests in flight.
     requests: u32,
-    /// Bytes of whole answers that its clients have yet to take.
+    /// Bytes of buffered responses that its clients have not read yet.
     unread: u64,
 }
 
-/// The limits, and what each key has used of them.
+/// The limits, and the use of each key.
 #[derive(Debug)]
 pub struct Limits {
     rate: Option<DefaultKeyedRateLimiter<Arc<str>>>,
@@ -43,9 +43,9 @@ pub struct Limits {
     running: Running,
 }
 
-/// A request under way; over when dropped.
+/// The permit of a request in flight, returned when dropped.
 #[derive(Debug)]
-pub struct Place {
+pub struct Permit {
     key: Arc<str>,
     unread: u64,
     max_unread: u64,
@@ -67,17 +67,17 @@ impl Limits {
         }
     }
 
-    /// Requests of all keys that are under way.
-    pub fn under_way(&self) -> u64 {
+    /// Requests in flight, of all keys.
+    pub fn in_flight(&self) -> u64 {
         let running = locks::lock(&self.running);
         running.values().map(|used| u64::from(used.requests)).sum()
     }
 
-    /// Begins a request of a key.
+    /// Takes a permit for a request of a key.
     ///
     /// # Errors
-    /// `rate_limit_exceeded`, with the time after which it is worth another try.
-    pub fn enter(&self, key: &Arc<str>) -> Result<Place> {
+    /// `rate_limit_exceeded`, with the time after which to retry.
+    pub fn acquire(&self, key: &Arc<str>) -> Result<Permit> {
         if let Some(rate) = &self.rate
             && let Err(early) = rate.check_key(key)
         {
@@ -95,7 +95,7 @@ impl Limits {
             let message = format!(
                 "limit of {limit} concurrent requests per key reached (limits.concurrent_requests)"
             );
-            return Err(refused(&message, LATER));
+            return Err(refused(&message, RETRY_AFTER));
         }
         if self.max_unread > 0 && used.unread >= self.max_unread {
             let message = format!(
@@ -103,10 +103,10 @@ impl Limits {
                  (limits.unread_bytes_per_key)",
                 used.unread, self.max_unread
             );
-            return Err(refused(&message, LATER));
+            return Err(refused(&message, RETRY_AFTER));
         }
         used.requests += 1;
-        Ok(Place {
+        Ok(Permit {
             key: key.clone(),
             unread: 0,
             max_unread: self.max_unread,
@@ -115,13 +115,13 @@ impl Limits {
     }
 }
 
-impl Place {
-    /// Takes room for an answer that is whole in memory until its client has taken it. An answer alone always has some.
-    /// For answers of reading; others are past refusing, see [`Self::hold_anyway`].
+impl Permit {
+    /// Reserves memory for a response that is buffered until its client has read it. The only response of a key always
+    /// has room. For requests that only read; see [`Self::reserve_anyway`] for the others.
     ///
     /// # Errors
-    /// `rate_limit_exceeded` when the key's clients have yet to take as much as they may.
-    pub fn hold(&mut self, bytes: u64) -> Result<()> {
+    /// `rate_limit_exceeded` when the unread bytes of the key exceed its limit.
+    pub fn reserve(&mut self, bytes: u64) -> Result<()> {
         let mut running = locks::lock(&self.running);
         let Some(used) = running.get_mut(&self.key) else {
             return Ok(());
@@ -131,16 +131,16 @@ impl Place {
                 "{} unread response bytes for this key; limit {} (limits.unread_bytes_per_key)",
                 used.unread, self.max_unread
             );
-            return Err(refused(&message, LATER));
+            return Err(refused(&message, RETRY_AFTER));
         }
         used.unread += bytes;
         self.unread += bytes;
         Ok(())
     }
 
-    /// Counts an answer that goes out however much waits: what it tells of was done. The key's next request is refused
-    /// then.
-    pub fn hold_anyway(&mut self, bytes: u64) {
+    /// Counts a response that is sent even beyond the limit, because its action is done. The key's next request is
+    /// refused then.
+    pub fn reserve_anyway(&mut self, bytes: u64) {
         if let Some(used) = locks::lock(&self.running).get_mut(&self.key) {
             used.unread += bytes;
             self.unread += bytes;
@@ -148,7 +148,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for Permit {
     fn drop(&mut self) {
         let mut running = locks::lock(&self.running);
         if let Some(used) = running.get_mut(&self.key) {
@@ -186,44 +186,48 @@ mod tests {
     fn each_key_has_its_own_rate() {
         let limits = limits(1, 3, 0);
         let (one, other): (Arc<str>, Arc<str>) = ("one".into(), "other".into());
-        let allowed = (0..5).filter(|_| limits.enter(&one).is_ok()).count();
+        let allowed = (0..5).filter(|_| limits.acquire(&one).is_ok()).count();
         assert_eq!(allowed, 3);
-        let refused = limits.enter(&one).unwrap_err();
+        let refused = limits.acquire(&one).unwrap_err();
         assert_eq!(refused.code(), Code::RateLimited);
-        assert!(refused.retry_after().is_some_and(|wait| wait <= LATER));
-        assert!(limits.enter(&other).is_ok());
+        assert!(
+            refused
+                .retry_after()
+                .is_some_and(|wait| wait <= RETRY_AFTER)
+        );
+        assert!(limits.acquire(&other).is_ok());
     }
 
     #[test]
-    fn what_clients_do_not_read_counts_until_the_request_is_over() {
+    fn unread_bytes_count_until_the_permit_is_dropped() {
         let limits = Limits {
             max_unread: 100,
             ..limits(0, 0, 0)
         };
         let key: Arc<str> = "key".into();
-        let [mut first, mut second] = [(); 2].map(|()| limits.enter(&key).unwrap());
-        first.hold(150).unwrap();
-        let refused = second.hold(1).unwrap_err();
+        let [mut first, mut second] = [(); 2].map(|()| limits.acquire(&key).unwrap());
+        first.reserve(150).unwrap();
+        let refused = second.reserve(1).unwrap_err();
         assert!(refused.message().contains("limits.unread_bytes_per_key"));
-        let refused = limits.enter(&key).unwrap_err();
+        let refused = limits.acquire(&key).unwrap_err();
         assert!(refused.message().contains("limits.unread_bytes_per_key"));
-        assert_eq!(limits.under_way(), 2);
+        assert_eq!(limits.in_flight(), 2);
         drop(first);
-        second.hold(60).unwrap();
-        assert!(limits.enter(&key).unwrap().hold(41).is_err());
-        limits.enter(&key).unwrap().hold(40).unwrap();
+        second.reserve(60).unwrap();
+        assert!(limits.acquire(&key).unwrap().reserve(41).is_err());
+        limits.acquire(&key).unwrap().reserve(40).unwrap();
     }
 
     #[test]
-    fn a_request_counts_until_it_is_over() {
+    fn request_counts_until_the_permit_is_dropped() {
         let limits = limits(0, 0, 2);
         let key: Arc<str> = "key".into();
-        let first = limits.enter(&key).unwrap();
-        let second = limits.enter(&key).unwrap();
-        let refused = limits.enter(&key).unwrap_err();
-        assert_eq!(refused.retry_after(), Some(LATER));
+        let first = limits.acquire(&key).unwrap();
+        let second = limits.acquire(&key).unwrap();
+        let refused = limits.acquire(&key).unwrap_err();
+        assert_eq!(refused.retry_after(), Some(RETRY_AFTER));
         drop(first);
-        drop(limits.enter(&key).unwrap());
+        drop(limits.acquire(&key).unwrap());
         drop(second);
         assert!(locks::lock(&limits.running).is_empty(), "nothing is kept");
     }

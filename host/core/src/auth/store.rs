@@ -4,13 +4,12 @@ pub mod proof;
 
 use sqlx::Executor;
 
+use self::proof::Claims;
 use super::{
     Caller, Compat, Hash, Role,
     cache::Found,
-    keys::{Key, NewKey},
+    key::{Key, NewKey},
 };
-use proof::Claims;
-
 use crate::secrets::SecretKeys;
 use mindhost_base::{
     error::{Code, Error, Result},
@@ -26,7 +25,7 @@ pub(super) const CONFIGURED_KEY: &str = "00000000-0000-7000-8000-000000000001";
 
 const COLUMNS: &str = "id, workspace_id, name, prefix, role, minds, compat, created_at, expires_at, revoked_at, last_used_at";
 
-/// The row of the configured admin key; its hash is that of no key.
+/// Writes the row of the configured admin key, with a hash that no key has.
 pub(super) async fn configured_key(store: &Store, workspace: &str, set: bool) -> Result<()> {
     let insert = "INSERT INTO keys (id, workspace_id, name, prefix, hash, role, created_at) \
                   VALUES ($1, $2, $3, '', $4, 'operator', $5) ON CONFLICT (id) DO NOTHING";
@@ -53,7 +52,7 @@ pub(super) async fn configured_key(store: &Store, workspace: &str, set: bool) ->
 pub(super) async fn wait_for_turn(store: &Store, tx: &mut Tx) -> Result<()> {
     // SQLite has one writer anyway.
     if store.backend() == Backend::Postgres {
-        // The one row that is there for ever. References to it do not wait.
+        // The one row that is never deleted. References to it do not wait.
         sqlx::query("SELECT id FROM workspaces WHERE name = $1 FOR NO KEY UPDATE")
             .bind(DEFAULT_WORKSPACE)
             .execute(&mut **tx)
@@ -62,10 +61,10 @@ pub(super) async fn wait_for_turn(store: &Store, tx: &mut Tx) -> Result<()> {
     Ok(())
 }
 
-/// A row that was found by the text of a key.
-pub(super) struct Looked {
+/// The row of a key that was found by its hash.
+pub(super) struct KeyRow {
     pub found: Found,
-    /// What the row says, and what shows that it is true; not looked at yet.
+    /// The content of the row and its proof, not verified yet.
     pub claims: Claims,
     pub proof: Option<Vec<u8>>,
 }
@@ -73,7 +72,7 @@ pub(super) struct Looked {
 pub(super) async fn by_hash(
     executor: impl Executor<'_, Database = sqlx::Any>,
     hash: &Hash,
-) -> Result<Option<Looked>> {
+) -> Result<Option<KeyRow>> {
     let row = sqlx::query(
         "SELECT id, workspace_id, hash, role, minds, compat, expires_at, proof, last_used_at FROM keys \
          WHERE hash = $1 AND revoked_at IS NULL",
@@ -98,7 +97,7 @@ pub(super) async fn by_hash(
             },
             last_used_at: row.try_get::<Option<i64>, _>("last_used_at")?.unwrap_or(0),
         };
-        Ok(Looked {
+        Ok(KeyRow {
             found,
             claims,
             proof,
@@ -115,7 +114,7 @@ pub(super) async fn used(store: &Store, key_id: &str) -> Result<()> {
     Ok(())
 }
 
-/// Notes that the first key was made. False when that was already so, on this host or another.
+/// Records that the first key exists. False if this or another host recorded it before.
 pub(super) async fn claim_first_key(tx: &mut Tx) -> Result<bool> {
     let claimed = sqlx::query(
         "INSERT INTO host_facts (name, value) VALUES ('first_key', $1) ON CONFLICT (name) DO NOTHING",
@@ -165,7 +164,7 @@ pub(super) async fn insert(
     .map_err(|error| match is_referenced(&error) {
         true => Error::new(
             Code::WorkspaceNotFound,
-            "the workspace of the new key is not there any more",
+            "the workspace of the new key no longer exists",
         ),
         false => error.into(),
     })?;
@@ -184,7 +183,7 @@ pub(super) async fn insert(
     })
 }
 
-/// Every key of the workspace, oldest first. Those of operators show in their own workspace.
+/// Every key of the workspace, oldest first. Operator keys belong to one workspace too.
 pub(super) async fn list(store: &Store, workspace: &str) -> Result<Vec<Key>> {
     let sql = format!("SELECT {COLUMNS} FROM keys WHERE workspace_id = $1 ORDER BY created_at, id");
     sqlx::query(sqlx::AssertSqlSafe(sql))
@@ -206,7 +205,7 @@ pub(super) async fn get(tx: &mut Tx, workspace: &str, id: &str) -> Result<Option
     row.as_ref().map(key).transpose()
 }
 
-/// What the row of a key says of it, and the proof of that.
+/// The claims of a key and their proof.
 pub(super) async fn claimed(tx: &mut Tx, id: &str) -> Result<(Claims, Option<Vec<u8>>)> {
     let sql = format!("SELECT {} FROM keys WHERE id = $1", proof::COLUMNS);
     let row = sqlx::query(sqlx::AssertSqlSafe(sql))
@@ -216,7 +215,7 @@ pub(super) async fn claimed(tx: &mut Tx, id: &str) -> Result<(Claims, Option<Vec
     proof::claimed(&row)
 }
 
-/// How many others could stand in for an admin key: in its workspace, for all Minds, and for as long.
+/// How many other keys can replace an admin key: in its workspace, for all Minds, and for as long.
 pub(super) async fn other_admins(tx: &mut Tx, key: &Key) -> Result<i64> {
     Ok(sqlx::query_scalar(
         "SELECT count(*) FROM keys WHERE workspace_id = $1 AND id <> $2 AND role IN ('admin', 'operator') \
@@ -229,7 +228,7 @@ pub(super) async fn other_admins(tx: &mut Tx, key: &Key) -> Result<i64> {
     .await?)
 }
 
-/// How many others could stand in for an operator key: in any workspace, for all Minds, and for as long.
+/// How many other keys can replace an operator key: in any workspace, for all Minds, and for as long.
 pub(super) async fn other_operators(tx: &mut Tx, key: &Key) -> Result<i64> {
     Ok(sqlx::query_scalar(
         "SELECT count(*) FROM keys WHERE id <> $1 AND role = 'operator' \
@@ -271,7 +270,7 @@ pub(super) async fn revoke(tx: &mut Tx, id: &str) -> Result<()> {
     Ok(())
 }
 
-/// Stores another text and end of a key, with the proof of them.
+/// Stores a new text and expiry of a key, with their proof.
 pub(super) async fn replace_text(
     tx: &mut Tx,
     prefix: &str,

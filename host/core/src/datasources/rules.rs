@@ -1,4 +1,4 @@
-//! What a datasource may be called, and its settings.
+//! The settings of a datasource, and the limits for them.
 
 use std::time::Duration;
 
@@ -11,13 +11,13 @@ use mindhost_base::{
 
 const MAX_DESCRIPTION: usize = 10_000;
 
-/// Limits of a datasource, and what of it a model may see.
+/// Limits of a datasource, and which of its values a model may see.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Settings {
-    /// Connections open at once; `None` means the server's.
+    /// Open connections; `None` means the default of the server.
     pub max_connections: Option<u32>,
-    /// For one statement, in milliseconds; `None` means the server's.
+    /// For one statement, in milliseconds; `None` means the default of the server.
     pub statement_timeout_ms: Option<u64>,
     /// Whether values from the statistics may go to a model vendor.
     pub send_values: bool,
@@ -25,9 +25,9 @@ pub struct Settings {
     pub send_rows: bool,
     /// Schemas whose functions a statement may call.
     pub function_schemas: Vec<String>,
-    /// Digest of the plugin version that it keeps; `None` means the active one.
+    /// Digest of the plugin version that it is pinned to; `None` means the active version.
     pub plugin_digest: Option<String>,
-    /// Whether statements run a second time on a version that is on trial, to compare the results.
+    /// Whether statements also run on the candidate version of a trial, to compare the results.
     pub shadow: bool,
 }
 
@@ -51,8 +51,8 @@ impl Settings {
         self.statement_timeout_ms.map(Duration::from_millis)
     }
 
-    /// Refuses values out of range, and above the operator's ceiling unless they are `old` ones: those count as the
-    /// ceiling, and other changes need not change them.
+    /// Refuses values that are out of range or above the operator's ceiling. Unchanged values of `old` above the
+    /// ceiling are kept and act as the ceiling.
     pub(super) fn check(&self, old: &Self, ceiling: Ceiling) -> Result<()> {
         let most = ceiling.max_connections.min(1000);
         if self.max_connections != old.max_connections
@@ -91,7 +91,7 @@ impl Settings {
     }
 }
 
-/// The most that a datasource may set, as the operator says.
+/// The operator's limits for the settings of a datasource.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ceiling {
     pub max_connections: u32,
@@ -107,7 +107,7 @@ impl Ceiling {
     }
 }
 
-/// As such a time is written: `90s`, `1500ms`.
+/// A duration in the form of the API: `90s`, `1500ms`.
 fn written(time: Duration) -> String {
     let (millis, seconds) = (time.as_millis(), time.as_secs());
     match (millis % 1000, seconds % 3600) {
@@ -117,7 +117,7 @@ fn written(time: Duration) -> String {
     }
 }
 
-/// New settings; the outer `None` leaves as it is, the inner one goes back to the server's value.
+/// A change of settings. The outer `None` keeps a value, the inner one resets it to the default of the server.
 #[derive(Clone, Debug, Default)]
 pub struct SettingsChange {
     /// See [`Settings`].

@@ -1,4 +1,4 @@
-//! What a Mind may be called and what its parameters may be.
+//! Checks of the parameters of a Mind.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::MindDatasource;
 use mindhost_base::error::{Error, Result};
 
-/// Characters of an instruction; beyond that no model reads it anyway.
+/// Most characters of an instruction.
 const MAX_PROMPT: usize = 100_000;
 
 pub(super) fn check_model_name(name: Option<&str>) -> Result<()> {
@@ -20,7 +20,7 @@ pub(super) fn check_model_name(name: Option<&str>) -> Result<()> {
     }
 }
 
-/// Known keys have their types, null counting as absent; unknown ones are the caller's own.
+/// Known parameters must have their types, or be null; others belong to the caller.
 pub(super) fn check_parameters(parameters: &Map<String, Value>) -> Result<()> {
     for (name, value) in parameters {
         let fits = match name.as_str() {

@@ -17,7 +17,7 @@ const SELECT: &str = "SELECT m.id, m.workspace_id, m.name, m.provider_id, p.name
      p.connection_data, m.parameters, m.created_at, m.updated_at \
      FROM minds m JOIN providers p ON p.id = m.provider_id WHERE m.workspace_id = $1";
 
-/// What an update writes.
+/// The columns of an update.
 pub(super) struct Change {
     pub name: String,
     pub provider_id: String,

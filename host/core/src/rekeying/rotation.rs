@@ -1,9 +1,9 @@
-//! Another secret key takes the place of the one that seals, beside servers that serve.
+//! Rotation of the secret key while servers run.
 //!
-//! The new key must be in the source of each server before any seals with it, so the store first says which key comes next,
-//! and the rotation waits until every server has it. Then the store says that this one seals, and the rotation waits until
-//! every server does so. Then what older keys sealed is sealed anew, row by row. Whatever breaks off in between leaves a store
-//! that every server can read, and the same command goes on from there.
+//! The new key must be in the source of each server before any server seals with it. So the store first announces the
+//! next key, and the rotation waits until every server has it. Then the store switches to it, and the rotation waits
+//! until every server seals with it. Then the rows of older keys are sealed again, one by one. After an interruption at
+//! any point every server can read the store, and the same command continues.
 
 use std::{path::Path, time::Duration};
 
@@ -14,19 +14,19 @@ use crate::{
     auth,
     datasources::Datasource,
     providers::Provider,
-    secrets::{self, Claim, Follower, KeyError, KeyId, SecretKey, SecretKeys, Source},
+    secrets::{self, KeyError, KeyHost, KeyId, RotationLease, SecretKey, SecretKeys, Source},
     stored_connections::reseal_secrets,
 };
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_store::Store;
 
-/// How often the servers are looked at.
-const LOOK: Duration = Duration::from_millis(500);
+/// How often the rotation checks the servers.
+const POLL: Duration = Duration::from_millis(500);
 
-/// Has the first key of a source seal, and seals with it whatever another one sealed. Where the first one seals already, a
-/// new one is made if the source is a file. A rotation that was broken off is ended instead, under the key that it began
-/// with. One at a time in the whole store. `wait` is how long the servers of the store may take for each step, and another
-/// rotation to end; `say` hears what goes on.
+/// Switches to the first key of a source, and seals again what other keys sealed. If the first key seals already, a new
+/// one is generated, provided the source is a file. An interrupted rotation is finished first, with its own key. One
+/// rotation runs at a time in the whole store. `wait` bounds each step of the servers, and the wait for another
+/// rotation; `say` gets the progress.
 ///
 /// # Errors
 /// `wrong_state` when a server does not get the new key, another rotation does not end, or the source cannot be written; the
@@ -37,7 +37,7 @@ pub async fn rotate(
     wait: Duration,
     say: impl Fn(String),
 ) -> Result<(), KeyError> {
-    let mut claim = claimed(store, wait, &say).await?;
+    let mut lease = take_lease(store, wait, &say).await?;
     let rotation = Rotation {
         source,
         store,
@@ -46,9 +46,9 @@ pub async fn rotate(
     };
     let ended = tokio::select! {
         ended = rotation.run() => ended,
-        error = lost(&mut claim, store) => Err(error.into()),
+        error = keep_lease(&mut lease, store) => Err(error.into()),
     };
-    if let Err(error) = claim.release(store).await {
+    if let Err(error) = lease.release(store).await {
         let cause = std::error::Error::source(&error);
         tracing::warn!(
             ?cause,
@@ -58,13 +58,13 @@ pub async fn rotate(
     ended
 }
 
-/// Waits until no other rotation is running.
-async fn claimed(store: &Store, wait: Duration, say: &impl Fn(String)) -> Result<Claim> {
+/// Waits until no other rotation runs.
+async fn take_lease(store: &Store, wait: Duration, say: &impl Fn(String)) -> Result<RotationLease> {
     let deadline = Instant::now() + wait;
     let mut has_said = false;
     loop {
-        if let Some(claim) = Claim::take(store).await? {
-            return Ok(claim);
+        if let Some(lease) = RotationLease::take(store).await? {
+            return Ok(lease);
         }
         if Instant::now() >= deadline {
             let message = "another rotation of the secret key is running; run this again when it has ended. One that was \
@@ -75,21 +75,21 @@ async fn claimed(store: &Store, wait: Duration, say: &impl Fn(String)) -> Result
             has_said = true;
             say("another rotation of the secret key is running, or was killed a moment ago: waiting for its end".to_owned());
         }
-        sleep(LOOK).await;
+        sleep(POLL).await;
     }
 }
 
-/// Keeps the claim until it is lost; says why.
-async fn lost(claim: &mut Claim, store: &Store) -> Error {
+/// Renews the lease until it is lost, and returns the reason.
+async fn keep_lease(lease: &mut RotationLease, store: &Store) -> Error {
     loop {
-        sleep(Claim::RENEW).await;
-        match claim.renew(store).await {
+        sleep(RotationLease::RENEW).await;
+        match lease.renew(store).await {
             Ok(true) => {}
-            Err(_) if !claim.has_ended() => {}
+            Err(_) if !lease.has_expired() => {}
             Err(error) => return error,
             Ok(false) => {
                 let message =
-                    "this rotation stood still for so long that another one began; run this again";
+                    "this rotation stalled for so long that another one began; run this again";
                 return Error::new(Code::WrongState, message);
             }
         }
@@ -103,11 +103,11 @@ struct Rotation<'a, S> {
     say: S,
 }
 
-/// What there is to do.
+/// The first step of a rotation.
 enum Step {
-    /// Another key is to seal.
+    /// Switch to another key.
     Switch(KeyId),
-    /// The key that is to seal does so already, but older ones are in use too.
+    /// The servers have switched, but rows of older keys remain.
     Reseal,
 }
 
@@ -189,24 +189,24 @@ impl<S: Fn(String)> Rotation<'_, S> {
             )
         })
         .await?;
-        // What seals must not be lost: somebody may have changed the source while the servers were waited for.
+        // The key must not be lost, and the source may have changed during the wait.
         let all = self.source.read().await?;
         if !all.iter().any(|key| key.id() == next) {
             let message = format!(
-                "{shown} does not have the new secret key {next} any more; put it back, or run this again for another one. \
+                "{shown} no longer has the new secret key {next}; put it back, or run this again for another one. \
                  Nothing has changed"
             );
             return Err(Error::new(Code::WrongState, message).into());
         }
         keys.replace(all);
         if !keys.seal_with(next) {
-            return Err(Error::internal("the new secret key is gone").into());
+            return Err(Error::internal("the new secret key is missing").into());
         }
         Ok(secrets::switch(self.store, keys).await?)
     }
 
-    /// Seals and proves anew until nothing is left. A server may have sealed a row just before it heard of the new key, and
-    /// still wait for its turn to store it: so it is looked for once more after that time.
+    /// Seals and proves again until nothing is left. A server may have sealed a row just before the switch and still
+    /// wait to store it, so the rows are checked once more after that timeout.
     async fn reseal_all(&self, keys: &SecretKeys) -> Result<()> {
         let mut renewed = Renewed::default();
         loop {
@@ -218,7 +218,7 @@ impl<S: Fn(String)> Rotation<'_, S> {
                 renewed.rows += again.rows;
                 renewed.keys += again.keys;
             }
-            if secrets::followers(self.store).await?.is_empty() {
+            if secrets::key_hosts(self.store).await?.is_empty() {
                 break;
             }
             sleep(self.store.write_timeout()).await;
@@ -230,7 +230,7 @@ impl<S: Fn(String)> Rotation<'_, S> {
             }
         }
         (self.say)(format!(
-            "sealed {} rows anew and proved {} keys anew",
+            "sealed {} rows again and renewed the proofs of {} keys",
             renewed.rows, renewed.keys
         ));
         Ok(())
@@ -244,7 +244,7 @@ impl<S: Fn(String)> Rotation<'_, S> {
         })
     }
 
-    /// Takes keys that open nothing any more out of the file, and keeps them beside it.
+    /// Moves the keys that are no longer in use to a file beside the key file.
     async fn retire(&self, keys: &SecretKeys, in_use: KeyId) -> Result<(), KeyError> {
         let Some(path) = self.source.file() else {
             (self.say)(format!(
@@ -266,19 +266,16 @@ impl<S: Fn(String)> Rotation<'_, S> {
         Ok(())
     }
 
-    /// Waits until every server that is there is as wanted.
+    /// Waits until every running server meets the condition.
     async fn until(
         &self,
-        is_as_wanted: impl Fn(&Follower) -> bool,
+        is_ready: impl Fn(&KeyHost) -> bool,
         otherwise: impl FnOnce(String) -> String,
     ) -> Result<(), KeyError> {
         let deadline = Instant::now() + self.wait;
         loop {
-            let servers = secrets::followers(self.store).await?;
-            let missing: Vec<_> = servers
-                .into_iter()
-                .filter(|one| !is_as_wanted(one))
-                .collect();
+            let servers = secrets::key_hosts(self.store).await?;
+            let missing: Vec<_> = servers.into_iter().filter(|one| !is_ready(one)).collect();
             if missing.is_empty() {
                 return Ok(());
             }
@@ -286,20 +283,20 @@ impl<S: Fn(String)> Rotation<'_, S> {
                 let names: Vec<_> = missing.into_iter().map(|one| one.name).collect();
                 return Err(Error::new(Code::WrongState, otherwise(names.join(", "))).into());
             }
-            sleep(LOOK).await;
+            sleep(POLL).await;
         }
     }
 }
 
-/// What was sealed and proven anew.
+/// The rows and keys that were renewed.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Renewed {
     rows: u64,
     keys: u64,
 }
 
-/// Leaves a file with the key that is in use, and puts the others beside it. Says what it holds then and where they are, if
-/// there were others.
+/// Leaves only the current key in a file and moves the others to one beside it. Returns the kept keys and the path of
+/// the others, if there were any.
 fn retire(
     path: &Path,
     all: Vec<SecretKey>,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::*;
 use crate::{
     auth::Auth,
-    secrets::{Claim, SecretKey},
+    secrets::{RotationLease, SecretKey},
 };
 use mindhost_store::now;
 
@@ -63,7 +63,7 @@ async fn keys_of_an_earlier_version_stay_valid_and_rows_that_come_later_do_not_b
 }
 
 #[tokio::test]
-async fn a_rotation_leaves_nothing_that_the_old_key_opens_or_proves() {
+async fn rotation_renews_all_rows_and_proofs() {
     let (dir, store, workspace, source) = earlier().await;
     let old = open(&source, &store).await.unwrap();
     let said = std::sync::Mutex::new(Vec::new());
@@ -72,7 +72,7 @@ async fn a_rotation_leaves_nothing_that_the_old_key_opens_or_proves() {
     assert!(
         said.lock()
             .unwrap()
-            .contains(&"sealed 1 rows anew and proved 1 keys anew".to_owned())
+            .contains(&"sealed 1 rows again and renewed the proofs of 1 keys".to_owned())
     );
     let new = open(&source, &store).await.unwrap();
     assert_ne!(new.sealing(), old.sealing());
@@ -93,7 +93,7 @@ async fn a_rotation_leaves_nothing_that_the_old_key_opens_or_proves() {
 }
 
 #[tokio::test]
-async fn a_source_that_is_no_file_needs_its_new_key_first() {
+async fn source_other_than_a_file_must_have_the_new_key_first() {
     let (dir, store, _, source) = earlier().await;
     let source = in_environment(dir.path(), &source.read().await.unwrap());
     let refused = rotate(&source, &store, Duration::ZERO, |_| {}).await;
@@ -122,7 +122,7 @@ async fn stubborn_server(store: &Store, keys: &[SecretKey]) {
 }
 
 #[tokio::test]
-async fn a_rotation_that_broke_off_after_the_switch_goes_on_under_the_same_key() {
+async fn rotation_interrupted_after_the_switch_continues_with_its_key() {
     for is_file in [true, false] {
         let (dir, store, workspace, file) = earlier().await;
         open(&file, &store).await.unwrap();
@@ -187,7 +187,7 @@ async fn rows_that_an_older_key_still_seals_are_taken_along_before_another_key_i
 }
 
 #[tokio::test]
-async fn a_rotation_that_began_on_another_machine_makes_no_further_key_here() {
+async fn rotation_of_another_machine_is_not_continued_with_a_new_key() {
     let (_dir, store, _, source) = earlier().await;
     open(&source, &store).await.unwrap();
     let announced = SecretKey::new([2; 32]);
@@ -214,7 +214,7 @@ async fn a_rotation_that_began_on_another_machine_makes_no_further_key_here() {
 async fn rotations_take_turns_and_leave_the_key_in_use_in_the_file() {
     let (_dir, store, workspace, source) = earlier().await;
     open(&source, &store).await.unwrap();
-    let other = Claim::take(&store).await.unwrap().unwrap();
+    let other = RotationLease::take(&store).await.unwrap().unwrap();
     let refused = rotate(&source, &store, Duration::ZERO, |_| {}).await;
     let refused = refused.unwrap_err().to_string();
     assert!(refused.contains("another rotation"), "{refused}");
@@ -235,7 +235,7 @@ async fn rotations_take_turns_and_leave_the_key_in_use_in_the_file() {
 }
 
 #[tokio::test]
-async fn an_old_copy_of_the_store_is_not_taken_over_a_second_time() {
+async fn old_copy_of_the_store_is_not_upgraded_again() {
     for is_file in [true, false] {
         let (dir, store, workspace, file) = earlier().await;
         let check = store.fact("secret_key_check").await.unwrap().unwrap();
@@ -256,7 +256,10 @@ async fn an_old_copy_of_the_store_is_not_taken_over_a_second_time() {
         store.change(forget).await.unwrap();
         store.add_fact("secret_key_check", &check).await.unwrap();
         let refused = open(&source, &store).await.unwrap_err();
-        assert!(matches!(refused, KeyError::Settled { .. }), "{refused}");
+        assert!(
+            matches!(refused, KeyError::AlreadyUpgraded { .. }),
+            "{refused}"
+        );
         SecretKeys::verify(&source, &store).await.unwrap_err();
         // Without the old check it starts, and takes nothing over.
         let forget = sqlx::query("DELETE FROM host_facts WHERE name LIKE 'secret_key%'");

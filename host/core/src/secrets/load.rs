@@ -1,53 +1,48 @@
 //! The secret keys of a server, and their match with the store.
 
-use super::{KeyError, KeyId, Place, SecretKey, SecretKeys, Source, store};
+use super::{KeyError, SecretKey, SecretKeys, Source, check_value, store};
 use mindhost_base::error::Result;
 use mindhost_store::{Store, Tx};
 
-const CHECK: &[u8] = b"mindhost";
-const PLACE: Place<'static> = Place {
-    table: "host_facts",
-    id: store::KEY,
-    destination: "",
-};
-
-/// The keys of a server, and what the store makes of them.
+/// The keys of a server, and the state of the store that they fit.
 #[derive(Debug)]
 pub struct Loaded {
     /// The keys; the one that the store names seals.
     pub keys: SecretKeys,
-    /// Whether the store must be brought up to them first.
+    /// Whether the store must be upgraded first.
     pub stage: Stage,
 }
 
-/// How far a store has come.
+/// The state of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// What it holds is proven and bound.
+    /// Its keys are proven and its sealed values are bound.
     Current,
-    /// Keys have no proofs yet, and sealed values are not bound to where they go: an earlier version wrote it.
+    /// An earlier version wrote it: its keys have no proofs, and its sealed values are not bound to their destination.
     Unproven,
-    /// It names no secret key. No server has used it yet, or another hand wrote whatever it has: nothing of it is proven.
-    Strange,
+    /// It names no secret key: no server has used it yet, or its rows were written outside Mindhost. Nothing in it is
+    /// proven.
+    Unclaimed,
 }
 
 impl SecretKeys {
-    /// The keys of a source, proven to be the store's. An empty store gets a new key where the source is a file.
+    /// The keys of a source, checked against the store. For an empty store a new key is generated if the source is a
+    /// file.
     ///
     /// # Errors
-    /// A store that knows a key refuses every other one, and a missing file too.
+    /// When the store has another key, or the source has none.
     pub async fn load(source: &Source, store: &Store) -> Result<Loaded, KeyError> {
         let known = store::known(store).await?;
         let mut keys = source.read().await?;
-        if keys.is_empty() && known == Known::default() {
+        if keys.is_empty() && known == store::Known::default() {
             keys = source.create().await?;
         }
         let loaded = fitting(source, keys, &known)?;
         let loaded = loaded.ok_or_else(|| KeyError::Missing(source.shown()))?;
-        taken_over_once(source, store, loaded).await
+        refuse_second_upgrade(source, store, loaded).await
     }
 
-    /// Whether the keys of a source are the store's. False when neither of them has one yet. Changes nothing.
+    /// Whether the keys of a source are those of the store, without a change. False when neither has one yet.
     ///
     /// # Errors
     /// As [`SecretKeys::load`].
@@ -55,72 +50,67 @@ impl SecretKeys {
         let known = store::known(store).await?;
         let keys = source.read().await?;
         match fitting(source, keys, &known)? {
-            Some(loaded) => taken_over_once(source, store, loaded).await.map(|_| true),
+            Some(loaded) => refuse_second_upgrade(source, store, loaded)
+                .await
+                .map(|_| true),
             None => Ok(false),
         }
     }
 }
 
-/// Refuses a store that looks as an earlier version left it, when one was taken over under the same key before.
-async fn taken_over_once(
+/// Refuses a store of an earlier version if a store was already upgraded under the same key.
+async fn refuse_second_upgrade(
     source: &Source,
     store: &Store,
     loaded: Loaded,
 ) -> Result<Loaded, KeyError> {
     let key = loaded.keys.sealing();
-    let Some(note) = source.note(key).filter(|_| loaded.stage == Stage::Unproven) else {
+    let Some(marker) = source
+        .upgrade_marker(key)
+        .filter(|_| loaded.stage == Stage::Unproven)
+    else {
         return Ok(loaded);
     };
-    // Another process may have done it at this moment; it writes the store before the note.
+    // Another process may be upgrading it now; it writes the store before the marker.
     let known = store::known(store).await?;
     match fitting(source, source.read().await?, &known)? {
         Some(loaded) if loaded.stage == Stage::Current => Ok(loaded),
-        _ => Err(KeyError::Settled { key, note }),
+        _ => Err(KeyError::AlreadyUpgraded { key, marker }),
     }
-}
-
-/// What a store says of its secret key.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Known {
-    /// A value that the key that seals has sealed.
-    pub check: Option<Vec<u8>>,
-    /// The same of an earlier version.
-    pub unbound: Option<Vec<u8>>,
 }
 
 fn fitting(
     source: &Source,
     keys: Vec<SecretKey>,
-    known: &Known,
+    known: &store::Known,
 ) -> Result<Option<Loaded>, KeyError> {
     let mismatch = |wanted| KeyError::Mismatch {
         place: source.shown(),
         wanted,
     };
     let (sealing, stage) = match known {
-        Known {
+        store::Known {
             check: Some(check), ..
         } => {
-            let wanted = super::split(check).map(|(id, _)| id);
+            let wanted = check_value::claimed_key(check);
             let key = keys.iter().find(|key| Some(key.id()) == wanted).cloned();
-            let key = key.filter(|key| opens(key, check));
+            let opens = |key: &SecretKey| {
+                let keys = SecretKeys::single(key.clone());
+                check_value::sealing_key(&keys, check).is_some()
+            };
+            let key = key.filter(opens);
             (key.ok_or_else(|| mismatch(wanted))?, Stage::Current)
         }
-        Known {
+        store::Known {
             unbound: Some(check),
             ..
         } => {
-            let opens = |key: &&SecretKey| {
-                let single = SecretKeys::single((*key).clone());
-                single
-                    .open_unbound(PLACE_UNBOUND.0, PLACE_UNBOUND.1, check)
-                    .is_ok()
-            };
+            let opens = |key: &&SecretKey| check_value::opens_unbound(key, check);
             let key = keys.iter().find(opens).cloned();
             (key.ok_or_else(|| mismatch(None))?, Stage::Unproven)
         }
-        Known { .. } => match keys.first().cloned() {
-            Some(first) => (first, Stage::Strange),
+        store::Known { .. } => match keys.first().cloned() {
+            Some(first) => (first, Stage::Unclaimed),
             None => return Ok(None),
         },
     };
@@ -128,33 +118,16 @@ fn fitting(
     Ok(Some(Loaded { keys, stage }))
 }
 
-/// Table and id for which an earlier version sealed its check.
-const PLACE_UNBOUND: (&str, &str) = ("host_facts", store::UNBOUND);
-
-fn opens(key: &SecretKey, check: &[u8]) -> bool {
-    let opened = SecretKeys::single(key.clone()).open(PLACE, check);
-    opened.is_ok_and(|plain| plain.as_slice() == CHECK)
-}
-
-/// Whether the key that a check names has really sealed it.
-pub(super) fn names(keys: &SecretKeys, check: &[u8]) -> Option<KeyId> {
-    let (id, _) = super::split(check)?;
-    let opened = keys.open(PLACE, check).ok()?;
-    (opened.as_slice() == CHECK).then_some(id)
-}
-
-/// What the store is to say of the key that seals now.
-pub(super) fn check(keys: &SecretKeys) -> Result<Vec<u8>> {
-    keys.seal(PLACE, CHECK)
-}
-
-/// Notes in a store that what it holds is proven and bound under these keys. False when it was so already.
-pub(super) async fn settle(tx: &mut Tx, keys: &SecretKeys) -> Result<bool> {
-    let check = check(keys)?;
-    if !store::add(tx, store::KEY, &check).await? {
+/// Marks in the store that its keys are proven and its values bound under these keys. False when it was marked already.
+///
+/// # Errors
+/// When the store fails.
+pub async fn mark_upgraded(tx: &mut Tx, keys: &SecretKeys) -> Result<bool> {
+    let check = check_value::seal(keys)?;
+    if !store::add(tx, check_value::NAME, &check).await? {
         return Ok(false);
     }
-    store::remove(tx, store::UNBOUND).await?;
+    store::remove(tx, check_value::UNBOUND_NAME).await?;
     Ok(true)
 }
 
@@ -168,17 +141,17 @@ mod tests {
         let source = Source::at(path);
         let loaded = SecretKeys::load(&source, store).await?;
         let mut tx = store.begin().await?;
-        settle(&mut tx, &loaded.keys).await?;
+        mark_upgraded(&mut tx, &loaded.keys).await?;
         tx.commit().await.map_err(Error::from)?;
         Ok(loaded)
     }
 
     #[tokio::test]
-    async fn the_first_start_makes_a_private_key_and_later_ones_take_it() {
+    async fn first_start_creates_a_private_key_file() {
         let (dir, store, _) = mindhost_store::testing::temporary().await;
         let path = dir.path().join("keys/secrets.key");
         let made = load(&path, &store).await.unwrap();
-        assert_eq!(made.stage, Stage::Strange);
+        assert_eq!(made.stage, Stage::Unclaimed);
         let taken = load(&path, &store).await.unwrap();
         assert_eq!(taken.stage, Stage::Current);
         assert_eq!(made.keys.derive("x"), taken.keys.derive("x"));
@@ -187,7 +160,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_store_refuses_every_other_key() {
+    async fn store_refuses_another_key() {
         let (dir, store, _) = mindhost_store::testing::temporary().await;
         let path = dir.path().join("secrets.key");
         load(&path, &store).await.unwrap();
@@ -207,13 +180,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_store_that_lost_its_check_is_not_taken_for_an_old_one() {
+    async fn store_without_check_value_is_not_upgraded() {
         let (dir, store, _) = mindhost_store::testing::temporary().await;
         let path = dir.path().join("secrets.key");
         load(&path, &store).await.unwrap();
         let forget = sqlx::query("DELETE FROM host_facts");
         store.change(forget).await.unwrap();
         let loaded = SecretKeys::load(&Source::at(&path), &store).await.unwrap();
-        assert_eq!(loaded.stage, Stage::Strange);
+        assert_eq!(loaded.stage, Stage::Unclaimed);
     }
 }

@@ -62,26 +62,26 @@ pub enum KeyError {
         /// The one that the store needs, where it says so.
         wanted: Option<KeyId>,
     },
-    /// The store says that an earlier version wrote it, although this server has already taken it over.
+    /// The store looks as if an earlier version wrote it, although this server has already upgraded it.
     #[error(
-        "the store looks as an earlier version left it, but its keys and passwords were already taken over under the secret \
-         key {key}: somebody who writes the store may want to slip keys in. If you put a backup from before that upgrade back \
-         yourself, look through its keys, delete {}, and start again",
-        note.display()
+        "the store looks as if it was never upgraded, but a store was already upgraded under the secret key {key}: someone \
+         with write access to the store may be trying to add keys. If you restored a backup from before the upgrade, check \
+         its keys, delete {}, and start again",
+        marker.display()
     )]
-    Settled {
+    AlreadyUpgraded {
         /// The key.
         key: KeyId,
-        /// Says that it was taken over.
-        note: PathBuf,
+        /// The marker file of the upgrade.
+        marker: PathBuf,
     },
     /// The store cannot be asked or changed; says what is the matter.
     #[error(transparent)]
     Store(#[from] mindhost_base::Error),
 }
 
-/// Where the keys come from. Each source may hold several: the first is the one to use, the others are older or not in use
-/// yet.
+/// Where the keys come from. Each source may hold several: the first is the one to use, the others are older or not in
+/// use yet.
 #[derive(Clone, Debug)]
 pub struct Source {
     origin: Origin,
@@ -175,7 +175,7 @@ impl Source {
         }
     }
 
-    /// The keys of a file without asking any program, for what goes without them too.
+    /// The keys of a file or setting, without running a command, for callers that can do without the keys.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -213,7 +213,7 @@ async fn run(command: &[String]) -> Result<Zeroizing<String>, KeyError> {
     let (program, arguments) = command
         .split_first()
         .ok_or_else(|| failed("it is empty".to_owned()))?;
-    // What it complains of goes where the server's own complaints go; what it prints is the key.
+    // Its errors go to the log of the server; its output is the key.
     let running = Command::new(program)
         .args(arguments)
         .stdin(Stdio::null())
@@ -232,11 +232,11 @@ async fn run(command: &[String]) -> Result<Zeroizing<String>, KeyError> {
     Ok(Zeroizing::new(text.to_owned()))
 }
 
-/// Writes other keys into a file, at once: a reader sees the old or the new ones. The file keeps its owner and its mode, and a
-/// link to it stays a link.
+/// Replaces the keys in a file atomically: a reader sees the old or the new ones. The file keeps its owner and its
+/// mode, and a link to it stays a link.
 ///
 /// # Errors
-/// When it cannot be written, or would belong to somebody else; the file is as it was then. A file without any key is not
+/// When it cannot be written, or would get another owner; the file is unchanged then. A file without a key is never
 /// written.
 pub fn overwrite(path: &Path, keys: &[SecretKey]) -> Result<(), KeyError> {
     if keys.is_empty() {
@@ -260,7 +260,7 @@ pub fn overwrite(path: &Path, keys: &[SecretKey]) -> Result<(), KeyError> {
             })
             .and_then(|()| fs::rename(&new, &path));
         if replaced.is_err() {
-            // It holds keys, and nobody wants it.
+            // It holds keys, so it must not stay.
             let _ = fs::remove_file(&new);
         }
         replaced?;
@@ -269,8 +269,8 @@ pub fn overwrite(path: &Path, keys: &[SecretKey]) -> Result<(), KeyError> {
     written().map_err(|source| failed(path, source))
 }
 
-/// Keeps keys that are not in use any more beside the file, for backups of the store that need them. Whoever owns the file
-/// owns them too.
+/// Keeps keys that are not in use any more beside the file, for backups of the store that need them. Whoever owns the
+/// file owns them too.
 ///
 /// # Errors
 /// When they cannot be written.
@@ -345,7 +345,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn file_that_is_overwritten_keeps_owner_mode_and_link() {
+    fn overwritten_file_keeps_owner_mode_and_link() {
         let dir = tempfile::tempdir().unwrap();
         let (path, link) = (dir.path().join("kept.key"), dir.path().join("secrets.key"));
         let keys = [SecretKey::new([1; LENGTH]), SecretKey::new([2; LENGTH])];

@@ -1,35 +1,31 @@
-//! What the store knows of secret keys: which one seals, which one is to, and which ones its servers have.
+//! The state of the secret keys in the store: the current one, the next one, and those that each server has.
 
-mod claim;
+mod rotation_lease;
 
-use super::{KeyId, SecretKeys, load};
+use super::{KeyId, SecretKeys, check_value};
 use mindhost_base::error::Result;
 use mindhost_store::{Row, Store, Tx, now};
 
-pub use claim::Claim;
+pub use rotation_lease::RotationLease;
 
-/// A value that the key that seals has sealed.
-pub(super) const KEY: &str = "secret_key";
-/// The same of versions that did not bind values to where they go.
-pub(super) const UNBOUND: &str = "secret_key_check";
-/// The id of the key that is to seal next: servers that do not have it look into their source again.
+/// The id of the next key. Servers that do not have it read their source again.
 const NEXT: &str = "secret_key_next";
 
-/// A server that was heard of less long ago than this is there.
-const THERE: i64 = 45 * 1_000_000;
+/// A server is running if it has reported within this time.
+const ALIVE_MICROS: i64 = 45 * 1_000_000;
 
-/// A server of the store.
+/// A server that uses the store.
 #[derive(Clone, Debug)]
-pub struct Follower {
-    /// For people: where it is.
+pub struct KeyHost {
+    /// Where it runs, for people.
     pub name: String,
     /// Ids of the keys that it has.
     pub key_ids: Vec<String>,
-    /// Id of the one that it seals with.
+    /// Id of the key that it seals with.
     pub sealing: String,
 }
 
-impl Follower {
+impl KeyHost {
     /// Whether it has a key.
     pub fn has(&self, id: KeyId) -> bool {
         self.key_ids.contains(&id.to_string())
@@ -41,31 +37,32 @@ impl Follower {
     }
 }
 
-pub(super) async fn known(store: &Store) -> Result<load::Known> {
-    Ok(load::Known {
-        check: store.fact(KEY).await?,
-        unbound: store.fact(UNBOUND).await?,
+/// The check values of a store.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Known {
+    /// That of the current key.
+    pub check: Option<Vec<u8>>,
+    /// That of an earlier version.
+    pub unbound: Option<Vec<u8>>,
+}
+
+pub(super) async fn known(store: &Store) -> Result<Known> {
+    Ok(Known {
+        check: store.fact(check_value::NAME).await?,
+        unbound: store.fact(check_value::UNBOUND_NAME).await?,
     })
 }
 
-/// Whether what the store holds is proven and bound.
+/// Whether the store has been upgraded: its keys are proven and its sealed values are bound.
 ///
 /// # Errors
 /// When the store fails.
-pub async fn is_settled(tx: &mut Tx) -> Result<bool> {
+pub async fn is_upgraded(tx: &mut Tx) -> Result<bool> {
     let found: Option<Vec<u8>> = sqlx::query_scalar("SELECT value FROM host_facts WHERE name = $1")
-        .bind(KEY)
+        .bind(check_value::NAME)
         .fetch_optional(&mut **tx)
         .await?;
     Ok(found.is_some())
-}
-
-/// Notes that what the store holds is proven and bound under these keys. False when that was noted already.
-///
-/// # Errors
-/// When the store fails.
-pub async fn settle(tx: &mut Tx, keys: &SecretKeys) -> Result<bool> {
-    load::settle(tx, keys).await
 }
 
 pub(super) async fn add(tx: &mut Tx, name: &str, value: &[u8]) -> Result<bool> {
@@ -87,7 +84,7 @@ pub(super) async fn remove(tx: &mut Tx, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Tells all servers which key is to seal next, before any does.
+/// Announces the next key to all servers, before any of them seals with it.
 ///
 /// # Errors
 /// When the store fails.
@@ -95,7 +92,7 @@ pub async fn announce(store: &Store, next: KeyId) -> Result<()> {
     set(store, NEXT, next.to_string().as_bytes()).await
 }
 
-/// The id of the key that is or was to seal next, when a change of the key has not ended.
+/// The id of the announced key, while a rotation has not finished.
 ///
 /// # Errors
 /// When the store fails.
@@ -104,15 +101,15 @@ pub async fn announced(store: &Store) -> Result<Option<String>> {
     Ok(next.and_then(|text| String::from_utf8(text).ok()))
 }
 
-/// Has all servers seal with the key that seals here.
+/// Switches all servers to the key that seals here.
 ///
 /// # Errors
 /// When the store fails.
 pub async fn switch(store: &Store, keys: &SecretKeys) -> Result<()> {
-    set(store, KEY, &load::check(keys)?).await
+    set(store, check_value::NAME, &check_value::seal(keys)?).await
 }
 
-/// Ends a change of the key.
+/// Finishes a rotation.
 ///
 /// # Errors
 /// When the store fails.
@@ -131,17 +128,17 @@ async fn set(store: &Store, name: &str, value: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// The check of the key that seals, and the id of the next one, if there is to be another.
-pub(super) async fn wanted(store: &Store) -> Result<(Option<Vec<u8>>, Option<String>)> {
+/// The check value of the current key, and the id of the announced one.
+pub(super) async fn target(store: &Store) -> Result<(Option<Vec<u8>>, Option<String>)> {
     let next = announced(store).await?;
-    Ok((store.fact(KEY).await?, next))
+    Ok((store.fact(check_value::NAME).await?, next))
 }
 
-/// Notes that a server is there, and what it has.
-pub(super) async fn note(store: &Store, id: &str, name: &str, keys: &SecretKeys) -> Result<()> {
+/// Reports that a server is running, and which keys it has.
+pub(super) async fn report(store: &Store, id: &str, name: &str, keys: &SecretKeys) -> Result<()> {
     let ids: Vec<_> = keys.ids().iter().map(ToString::to_string).collect();
     let gone = sqlx::query("DELETE FROM secret_key_hosts WHERE seen_at < $1");
-    store.record(gone.bind(now() - THERE)).await?;
+    store.record(gone.bind(now() - ALIVE_MICROS)).await?;
     let here = sqlx::query(
         "INSERT INTO secret_key_hosts (id, name, key_ids, sealing, seen_at) VALUES ($1, $2, $3, $4, $5) \
          ON CONFLICT (id) DO UPDATE SET key_ids = excluded.key_ids, sealing = excluded.sealing, seen_at = excluded.seen_at",
@@ -155,31 +152,31 @@ pub(super) async fn note(store: &Store, id: &str, name: &str, keys: &SecretKeys)
     Ok(())
 }
 
-/// Notes that a server is not there any more.
+/// Removes the report of a server that stops.
 pub(super) async fn leave(store: &Store, id: &str) -> Result<()> {
     let gone = sqlx::query("DELETE FROM secret_key_hosts WHERE id = $1");
     store.record(gone.bind(id)).await?;
     Ok(())
 }
 
-/// The servers that are there.
+/// The running servers.
 ///
 /// # Errors
 /// When the store fails.
-pub async fn followers(store: &Store) -> Result<Vec<Follower>> {
+pub async fn key_hosts(store: &Store) -> Result<Vec<KeyHost>> {
     let rows = sqlx::query(
         "SELECT name, key_ids, sealing FROM secret_key_hosts WHERE seen_at >= $1 ORDER BY name",
     )
-    .bind(now() - THERE)
+    .bind(now() - ALIVE_MICROS)
     .fetch_all(store.pool())
     .await?;
-    let follower = |row: &mindhost_store::AnyRow| {
+    let key_host = |row: &mindhost_store::AnyRow| {
         let key_ids: String = row.try_get("key_ids")?;
-        Ok(Follower {
+        Ok(KeyHost {
             name: row.try_get("name")?,
             key_ids: key_ids.split(' ').map(str::to_owned).collect(),
             sealing: row.try_get("sealing")?,
         })
     };
-    rows.iter().map(follower).collect()
+    rows.iter().map(key_host).collect()
 }

@@ -1,11 +1,14 @@
 //! The queries that datasources and providers share.
 
-use sqlx::AssertSqlSafe;
+use sqlx::{Any, AssertSqlSafe, any::AnyArguments, query::Query};
 
-use super::{AnyQuery, StoredConnection, name_taken};
+use super::{StoredConnection, name_taken};
 use crate::connection_data::Stored;
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_store::{AnyRow, Row, Store, Tx, is_taken, json, placeholders, to_json};
+
+/// A query of any number of parameters.
+pub type AnyQuery<'q> = Query<'q, Any, AnyArguments>;
 
 fn select<C: StoredConnection>(condition: &str) -> AssertSqlSafe<String> {
     AssertSqlSafe(format!(

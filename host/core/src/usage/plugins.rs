@@ -1,5 +1,5 @@
-//! What plugins have used, by version, target and day. The counters are the plugins' own; this adds up what is new of them
-//! and writes it every few seconds. A host that is killed loses at most that.
+//! The usage of plugins, by version, target and day. The meters of the plugins count it; this sums the increments and
+//! writes them every few seconds. A host that is killed loses at most that.
 
 mod store;
 
@@ -21,8 +21,8 @@ use mindhost_store::Store;
 
 /// How often the sums are written.
 const WRITE: Duration = Duration::from_secs(5);
-/// How many days are kept; older ones are deleted.
-const KEPT: i64 = 400;
+/// Older days are deleted.
+const RETENTION_DAYS: i64 = 400;
 
 /// The account of all plugins.
 #[derive(Clone, Debug)]
@@ -32,12 +32,12 @@ pub struct PluginUsage(Arc<Inner>);
 struct Inner {
     store: Store,
     meters: Option<Arc<Meters>>,
-    sums: Mutex<HashMap<Who, Figures>>,
+    sums: Mutex<HashMap<Account, Figures>>,
 }
 
-/// Which version, for whom, on which day.
+/// The version, target and day of some usage.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Who {
+struct Account {
     version: VersionId,
     target: TargetId,
     /// Days since 1970-01-01, in UTC.
@@ -73,12 +73,12 @@ pub struct Span {
     pub from: Date,
     /// The last day.
     pub until: Date,
-    /// At most so many lines.
+    /// Most lines to return.
     pub limit: u32,
 }
 
 impl PluginUsage {
-    /// Over a store, of what those meters count.
+    /// Reads these meters.
     pub fn new(store: Store, meters: Option<Arc<Meters>>) -> Self {
         Self(Arc::new(Inner {
             store,
@@ -87,7 +87,7 @@ impl PluginUsage {
         }))
     }
 
-    /// Writes what is new from time to time, until `ending`; what comes later needs a last [`Self::write`].
+    /// Writes the increments periodically until `ending`. After that, call [`Self::write`] once more.
     pub fn start(&self, tasks: &TaskTracker, ending: CancellationToken) {
         let usage = self.clone();
         tasks.spawn(async move {
@@ -98,7 +98,7 @@ impl PluginUsage {
                     usage.write().await;
                     if swept != today() {
                         swept = today();
-                        usage.sweep(swept - KEPT).await;
+                        usage.sweep(swept - RETENTION_DAYS).await;
                     }
                 }
             };
@@ -106,7 +106,7 @@ impl PluginUsage {
         });
     }
 
-    /// Writes what is new. What cannot be written is kept for the next time.
+    /// Writes the increments. If that fails they are kept for the next time.
     pub async fn write(&self) {
         let news = self.0.meters.as_ref().map(|meters| meters.take_news());
         self.add(news.unwrap_or_default());
@@ -127,7 +127,7 @@ impl PluginUsage {
         let day = today();
         let mut sums = locks::lock(&self.0.sums);
         for one in news {
-            let who = Who {
+            let who = Account {
                 version: one.version,
                 target: one.target,
                 day,

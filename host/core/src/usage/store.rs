@@ -4,14 +4,14 @@ use std::collections::HashMap;
 
 use jiff::{ToSpan, civil::Date};
 
-use super::{Counts, Line, Span, Who};
+use super::{Account, Counts, Line, Span};
 use mindhost_base::error::{Error, Result};
 use mindhost_store::{AnyRow, Row, Store};
 
 pub(super) const EPOCH: Date = Date::constant(1970, 1, 1);
 
 /// Adds to the sums. A key that was deleted with its workspace meanwhile is left out.
-pub(super) async fn add(store: &Store, sums: &HashMap<Who, Counts>) -> Result<()> {
+pub(super) async fn add(store: &Store, sums: &HashMap<Account, Counts>) -> Result<()> {
     let mut tx = store.begin_records().await?;
     for (who, counts) in sums {
         sqlx::query(

@@ -6,7 +6,7 @@ use super::Workspace;
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_store::{AnyRow, Row, Store, Tx, is_referenced, is_taken, new_id, now, timestamp};
 
-/// What goes with a workspace, in an order in which no row refers to one that is gone.
+/// What is deleted with a workspace, in the order of the references.
 const CONTENTS: &[&str] = &[
     "idempotency",
     "messages",
@@ -38,9 +38,9 @@ pub(super) async fn by_name(store: &Store, name: &str) -> Result<Option<Workspac
         .transpose()
 }
 
-/// Adds a workspace, unless there is one whose name differs in case alone. Where one of the name was deleted before, or the
-/// directory of the name `has_files`, it gets a directory of its own for files: notes of deleted workspaces of earlier
-/// versions do not reach back for ever.
+/// Adds a workspace, unless there is one whose name differs only in case. If one of the name was deleted before, or the
+/// directory of the name `has_files`, it gets another directory: the list of deleted workspaces is not complete for
+/// stores of earlier versions.
 pub(super) async fn insert(tx: &mut Tx, name: &str, has_files: bool) -> Result<Workspace> {
     let same: Option<String> =
         sqlx::query_scalar("SELECT name FROM workspaces WHERE lower(name) = lower($1)")
@@ -56,7 +56,7 @@ pub(super) async fn insert(tx: &mut Tx, name: &str, has_files: bool) -> Result<W
             .fetch_optional(&mut **tx)
             .await?;
     let (id, created_at) = (new_id(), now());
-    // No name has a dot, so no workspace can be called like the directory of another.
+    // Names have no dot, so no workspace can have the directory name of another.
     let folder = (former.is_some() || has_files).then(|| format!("{name}.{id}"));
     sqlx::query("INSERT INTO workspaces (id, name, folder, created_at) VALUES ($1, $2, $3, $4)")
         .bind(&id)

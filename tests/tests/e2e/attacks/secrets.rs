@@ -145,12 +145,15 @@ async fn old_copy_of_the_store_makes_no_operator() {
         ))
         .unwrap();
     drop(written);
-    // The check is that of the key in use, and yet nothing is taken over once more.
+    // The check value fits the current key, and yet the store is not upgraded again.
     for args in [&["keys", "create", "mine"][..], &["serve"]] {
         let output = host.command(args).output().unwrap();
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!output.status.success(), "{args:?}");
-        assert!(told.contains("were already taken over"), "{args:?}: {told}");
+        assert!(
+            told.contains("was already upgraded under"),
+            "{args:?}: {told}"
+        );
     }
     let proven = "SELECT count(*) FROM keys WHERE id = 'forged' AND proof IS NOT NULL";
     let proven: i64 = store(&host)

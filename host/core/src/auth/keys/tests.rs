@@ -21,7 +21,7 @@ fn code<T>(result: Result<T>) -> Option<Code> {
 }
 
 #[tokio::test]
-async fn a_key_is_valid_until_it_is_revoked_or_expires() {
+async fn key_is_valid_until_revoked_or_expired() {
     let (_dir, store, workspace) = mindhost_store::testing::temporary().await;
     let auth = Auth::new(store.clone(), keys(), None, &workspace)
         .await
@@ -69,7 +69,7 @@ async fn a_key_is_valid_until_it_is_revoked_or_expires() {
 }
 
 #[tokio::test]
-async fn a_row_that_another_hand_wrote_or_changed_is_no_key() {
+async fn row_without_valid_proof_is_refused() {
     let (_dir, store, workspace) = mindhost_store::testing::temporary().await;
     let text = "mh_written_by_hand";
     let write = sqlx::query(
@@ -118,7 +118,7 @@ async fn a_row_that_another_hand_wrote_or_changed_is_no_key() {
 }
 
 #[tokio::test]
-async fn a_revoked_key_does_not_come_back_when_its_row_says_so() {
+async fn revoked_key_stays_revoked_when_its_row_is_edited() {
     let (_dir, store, workspace) = mindhost_store::testing::temporary().await;
     let (key, text) = create(&store, &keys(), &workspace, new(Role::User))
         .await
@@ -134,7 +134,7 @@ async fn a_revoked_key_does_not_come_back_when_its_row_says_so() {
 }
 
 #[tokio::test]
-async fn the_text_of_a_key_is_nowhere_in_the_store() {
+async fn key_text_is_not_in_the_store() {
     let (dir, store, workspace) = mindhost_store::testing::temporary().await;
     let (_, text) = create(&store, &keys(), &workspace, new(Role::User))
         .await
@@ -184,7 +184,7 @@ async fn no_key_makes_a_wider_one_and_the_last_admin_stays() {
 }
 
 #[tokio::test]
-async fn the_first_key_is_made_once_and_not_when_it_cannot_be_handed_over() {
+async fn first_key_is_created_once_and_only_after_hand_over() {
     let (_dir, store, workspace) = mindhost_store::testing::temporary().await;
     let refused = first_key(&store, &keys(), &workspace, |_| {
         Err(std::io::ErrorKind::StorageFull.into())
@@ -210,7 +210,7 @@ async fn the_first_key_is_made_once_and_not_when_it_cannot_be_handed_over() {
 }
 
 #[tokio::test]
-async fn the_configured_key_is_valid_while_it_is_set() {
+async fn configured_key_is_valid_while_set() {
     let (_dir, store, workspace) = mindhost_store::testing::temporary().await;
     let text = "a key of at least 24 characters";
     let auth = Auth::new(store.clone(), keys(), Some(text), &workspace)
@@ -237,7 +237,7 @@ async fn the_configured_key_is_valid_while_it_is_set() {
 }
 
 #[tokio::test]
-async fn the_last_use_is_written_in_the_background() {
+async fn last_use_is_written_in_the_background() {
     let (_dir, store, workspace) = mindhost_store::testing::temporary().await;
     let (_, text) = create(&store, &keys(), &workspace, new(Role::User))
         .await

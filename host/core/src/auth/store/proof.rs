@@ -1,8 +1,8 @@
-//! What shows that a row of keys was written by this server.
+//! Proofs that the rows of keys were written by this server.
 //!
-//! A row says by a hash which text is the key, and what that key may do. Both count only with a proof under a key that is
-//! derived from the secret key, which is not in the store: who can write the store makes no key, and gives none another
-//! role, workspace, end or other Minds. A revoked key has no proof any more.
+//! A row has the hash of a key and its privileges. They are valid only with a proof (HMAC) under a key that is derived
+//! from the secret key, which is not in the store. So write access to the store is not enough to create a key, or to
+//! change the role, workspace, expiry or Minds of one. A revoked key has no proof.
 
 use sqlx::AssertSqlSafe;
 
@@ -13,10 +13,10 @@ use mindhost_store::{AnyRow, Row, Store, Tx};
 /// Columns of [`Claims`], and the proof.
 pub(super) const COLUMNS: &str = "id, workspace_id, hash, role, minds, compat, expires_at, proof";
 
-/// Proofs that are renewed at a time.
+/// Rows that are read at a time to renew their proofs.
 const BATCH: i64 = 500;
 
-/// What a row says of a key, as it is stored.
+/// The content of the row of a key.
 #[derive(Clone, Debug)]
 pub(in crate::auth) struct Claims {
     pub id: String,
@@ -56,7 +56,7 @@ impl Claims {
     }
 
     fn with_parts<T>(&self, then: impl FnOnce(&[&[u8]]) -> T) -> T {
-        // What is absent is told from what is empty.
+        // So that absent and empty differ.
         let optional = |text: &Option<String>| match text {
             Some(text) => format!("={text}"),
             None => String::new(),
@@ -81,7 +81,7 @@ pub(super) fn claimed(row: &AnyRow) -> Result<(Claims, Option<Vec<u8>>)> {
     Ok((Claims::of(row)?, row.try_get("proof")?))
 }
 
-/// Proves every key that has no proof: once in the life of a store, for those of versions that made none.
+/// Proves every key that has no proof: once in the life of a store, for the keys of versions without proofs.
 ///
 /// # Errors
 /// When the store fails.
@@ -99,8 +99,8 @@ pub async fn prove_all(tx: &mut Tx, keys: &SecretKeys) -> Result<()> {
     Ok(())
 }
 
-/// Gives each key a proof under the secret key that seals now, and says how many had another. A proof that is not good is
-/// left as it is.
+/// Gives each key a proof under the current secret key, and returns how many had another. An invalid proof stays as it
+/// is.
 ///
 /// # Errors
 /// When the store fails.

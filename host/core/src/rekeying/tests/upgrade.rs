@@ -53,7 +53,7 @@ async fn recount(store: &Store, key: &str) -> i64 {
 }
 
 #[tokio::test]
-async fn a_filled_store_of_an_earlier_version_keeps_what_it_has() {
+async fn upgrade_keeps_the_content_of_the_store() {
     for postgres in [false, true] {
         let dir = tempfile::tempdir().unwrap();
         let store = earlier_store(postgres, dir.path()).await;

@@ -5,7 +5,7 @@ use std::{collections::HashMap, fmt::Write, sync::LazyLock};
 use jiff::ToSpan;
 use sqlx::AssertSqlSafe;
 
-use super::{Line, Span, Who};
+use super::{Account, Line, Span};
 use crate::usage::store::{EPOCH, day_of, stored};
 use mindhost_base::error::{Error, Result};
 use mindhost_runtime::meter::{Figure, Figures};
@@ -45,7 +45,7 @@ static ADD: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// Adds to the sums.
-pub(super) async fn add(store: &Store, sums: &HashMap<Who, Figures>) -> Result<()> {
+pub(super) async fn add(store: &Store, sums: &HashMap<Account, Figures>) -> Result<()> {
     let mut tx = store.begin_records().await?;
     for (who, figures) in sums {
         let mut query = sqlx::query(AssertSqlSafe(ADD.as_str()))
@@ -121,9 +121,9 @@ mod tests {
     use mindhost_runtime::meter::{TargetId, VersionId};
 
     #[tokio::test]
-    async fn what_is_added_on_one_day_is_one_line() {
+    async fn usage_of_one_day_is_one_line() {
         let (_dir, store, _) = mindhost_store::testing::temporary().await;
-        let who = Who {
+        let who = Account {
             version: VersionId {
                 plugin: "connector-x".into(),
                 version: "1.0.0".into(),

@@ -1,4 +1,4 @@
-//! How many exports may run for a key at once.
+//! Limits the concurrent exports of a key.
 
 use std::{
     collections::HashMap,
@@ -12,37 +12,37 @@ use mindhost_base::{
     locks::lock,
 };
 
-type UnderWay = Arc<Mutex<HashMap<Arc<str>, u32>>>;
+type Counts = Arc<Mutex<HashMap<Arc<str>, u32>>>;
 
-/// The running exports.
+/// The number of running exports of each key.
 #[derive(Clone)]
-pub struct Exports {
+pub struct ExportSlots {
     per_key: Option<NonZeroU32>,
-    under_way: UnderWay,
+    counts: Counts,
 }
 
-/// One of them; over when dropped.
-pub struct Place {
+/// The slot of a running export, free again when dropped.
+pub struct ExportSlot {
     key: Arc<str>,
-    under_way: UnderWay,
+    counts: Counts,
 }
 
-impl Exports {
-    /// None yet; at most so many of each key, and 0 means no limit.
+impl ExportSlots {
+    /// 0 means no limit.
     pub fn new(per_key: u32) -> Self {
         Self {
             per_key: NonZeroU32::new(per_key),
-            under_way: UnderWay::default(),
+            counts: Counts::default(),
         }
     }
 
-    /// Begins one.
+    /// Takes a slot.
     ///
     /// # Errors
     /// `rate_limit_exceeded`
-    pub fn take(&self, key: &Arc<str>) -> Result<Place> {
-        let mut under_way = lock(&self.under_way);
-        let count = under_way.entry(key.clone()).or_default();
+    pub fn take(&self, key: &Arc<str>) -> Result<ExportSlot> {
+        let mut counts = lock(&self.counts);
+        let count = counts.entry(key.clone()).or_default();
         if let Some(limit) = self.per_key
             && *count >= limit.get()
         {
@@ -55,20 +55,20 @@ impl Exports {
             .with_retry_after(Duration::from_secs(1)));
         }
         *count += 1;
-        Ok(Place {
+        Ok(ExportSlot {
             key: key.clone(),
-            under_way: self.under_way.clone(),
+            counts: self.counts.clone(),
         })
     }
 }
 
-impl Drop for Place {
+impl Drop for ExportSlot {
     fn drop(&mut self) {
-        let mut under_way = lock(&self.under_way);
-        if let Some(count) = under_way.get_mut(&self.key) {
+        let mut counts = lock(&self.counts);
+        if let Some(count) = counts.get_mut(&self.key) {
             *count -= 1;
             if *count == 0 {
-                under_way.remove(&self.key);
+                counts.remove(&self.key);
             }
         }
     }
@@ -79,15 +79,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_export_counts_for_its_key_until_it_is_over() {
-        let exports = Exports::new(1);
+    fn slot_is_free_after_drop() {
+        let slots = ExportSlots::new(1);
         let (one, other): (Arc<str>, Arc<str>) = ("one".into(), "other".into());
-        let first = exports.take(&one).unwrap();
-        let refused = exports.take(&one).err().unwrap();
+        let first = slots.take(&one).unwrap();
+        let refused = slots.take(&one).err().unwrap();
         assert!(refused.message().contains("limits.exports_per_key"));
-        assert!(exports.take(&other).is_ok());
+        assert!(slots.take(&other).is_ok());
         drop(first);
-        assert!(exports.take(&one).is_ok());
-        assert!(lock(&exports.under_way).is_empty(), "nothing is kept");
+        assert!(slots.take(&one).is_ok());
+        assert!(lock(&slots.counts).is_empty(), "nothing is kept");
     }
 }

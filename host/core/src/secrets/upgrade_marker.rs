@@ -1,8 +1,8 @@
-//! Notes, outside of the store, that what a store held was taken over.
+//! Marker files, outside of the store, that a store was upgraded.
 //!
-//! The first start of a version with proofs proves the keys that it finds and binds the passwords. The store itself cannot
-//! remember that this was done: an old copy of it has all that is needed to make it look as before. So each server notes for
-//! each of its secret keys that it has seen a store that was taken over under it, and does not do so again.
+//! The first start of a version with proofs proves the keys in the store and binds its passwords. The store itself
+//! cannot record this safely, because an old copy of it looks as if it was never upgraded. So each server writes a
+//! marker for each of its secret keys, and refuses to upgrade another store under that key.
 
 use std::{fs, io, path::PathBuf};
 
@@ -13,9 +13,9 @@ const TEXT: &str = "A store was taken over under the secret key with this id: it
                     that looks as an earlier version left it is refused while this file is here.\n";
 
 impl Source {
-    /// The note for a secret key, if there is one.
-    pub(super) fn note(&self, key: KeyId) -> Option<PathBuf> {
-        // One that cannot be looked for counts: to prove once more is worse than to refuse.
+    /// The marker for a secret key, if there is one.
+    pub(super) fn upgrade_marker(&self, key: KeyId) -> Option<PathBuf> {
+        // A path that cannot be examined counts as a marker: a second upgrade is worse than a refusal.
         let is_there = |path: &PathBuf| match fs::symlink_metadata(path) {
             Ok(_) => true,
             Err(error) => !matches!(
@@ -23,17 +23,17 @@ impl Source {
                 io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
             ),
         };
-        self.notes(key).into_iter().find(is_there)
+        self.marker_paths(key).into_iter().find(is_there)
     }
 
-    /// Notes for each of the keys that it has seen a store that was taken over.
-    pub fn note_settled(&self, keys: &SecretKeys) {
+    /// Writes a marker for each of the keys.
+    pub fn write_upgrade_markers(&self, keys: &SecretKeys) {
         for id in keys.ids() {
-            if self.note(id).is_some() {
+            if self.upgrade_marker(id).is_some() {
                 continue;
             }
             let mut failure = None;
-            for path in self.notes(id) {
+            for path in self.marker_paths(id) {
                 match write(&path) {
                     Ok(()) => {
                         failure = None;
@@ -46,14 +46,14 @@ impl Source {
                 let path = path.display();
                 tracing::warn!(
                     %path, %error,
-                    "cannot note that the store was taken over: who puts an old copy of it back could have its keys proven again"
+                    "cannot write the marker of the upgrade: an old copy of the store would be upgraded again, with any keys in it"
                 );
             }
         }
     }
 
-    /// Where the note may be: beside the file of the keys, or in the data directory when nothing can be written there.
-    fn notes(&self, key: KeyId) -> Vec<PathBuf> {
+    /// Where the marker may be: beside the key file, or in the data directory if that folder is not writable.
+    fn marker_paths(&self, key: KeyId) -> Vec<PathBuf> {
         let beside = self.file().map(|file| {
             let mut name = file.file_name().unwrap_or_default().to_owned();
             name.push(format!(".{key}.settled"));

@@ -1,31 +1,30 @@
-//! What is stored of an answer, and when.
+//! Persists answers.
 //!
-//! An answer in words is stored when it begins, so that a crash leaves a trace of it, and again when it ends. SQL
-//! is stored when it ended, in one transaction: it is short, and most often all that happens in its
-//! conversation. Who writes to a conversation takes its row first, so that no two append at the same place and
-//! nothing is added to one that is being deleted.
+//! An answer in words is stored when it starts, so that a crash leaves a record, and again when it ends. The answer to
+//! a SQL query is stored once, at its end: it is short, and usually the only answer of its conversation. Each writer
+//! locks the row of the conversation first, so that no two append at the same position and nothing is added to a
+//! conversation that is being deleted.
 
-mod together;
+mod group_commit;
 
-pub use self::together::{Together, Whole};
+pub use self::group_commit::{FinishedAnswer, GroupCommit};
 use super::{Inner, prepare::Prepared, record::ResponseRecord, store};
 use crate::conversations::{self, Conversation, Message};
 use mindhost_base::error::{Code, Result};
 use mindhost_store::{StoredBytes, Tx};
 
-/// Stores a response that begins, with what was asked.
+/// Stores a response that starts, with its question.
 ///
 /// # Errors
 /// When the conversation got another Mind or was deleted meanwhile; when the store fails.
 pub async fn open(inner: &Inner, prepared: &Prepared, record: &ResponseRecord) -> Result<()> {
-    let mut tx = inner.parts.store.begin_records().await?;
+    let mut tx = inner.services.store.begin_records().await?;
     conversation(&mut tx, prepared, false).await?;
     add(&mut tx, inner, prepared, record, 0).await?;
     Ok(tx.commit().await?)
 }
 
-/// Stores a completed response and its message. The rows of a query are not stored with it: they are read again
-/// when somebody asks for them.
+/// Stores a completed response and its message, without the rows of a query: they are read again on request.
 ///
 /// # Errors
 /// As [`open`].
@@ -36,7 +35,7 @@ pub async fn complete(
     message: &Message,
     is_open: bool,
 ) -> Result<()> {
-    let kept = match record.limits.max_inline_rows {
+    let stored = match record.limits.max_inline_rows {
         Some(_) => &ResponseRecord {
             output: Vec::new(),
             ..record.clone()
@@ -45,24 +44,24 @@ pub async fn complete(
     };
     if prepared.is_new && !is_open {
         let messages = prepared.input.iter().chain([message]);
-        let whole = Whole {
+        let finished = FinishedAnswer {
             conversation: prepared.conversation.clone(),
-            record: kept.clone(),
+            record: stored.clone(),
             messages: messages.cloned().collect(),
         };
-        if inner.together.store(whole).await? {
+        if inner.group_commit.store(finished).await? {
             return Ok(());
         }
     }
-    let mut tx = inner.parts.store.begin_records().await?;
+    let mut tx = inner.services.store.begin_records().await?;
     conversation(&mut tx, prepared, is_open).await?;
-    // The end of an answer is stored even where there is no room for it: its beginning was let in.
+    // The end of an answer is stored even if there is no room left: its start was accepted.
     match is_open {
         true => {
-            store::finish(&mut tx, kept).await?;
+            store::finish(&mut tx, stored).await?;
             count(&mut tx, prepared, message).await?;
         }
-        false => add(&mut tx, inner, prepared, kept, message.bytes()).await?,
+        false => add(&mut tx, inner, prepared, stored, message.bytes()).await?,
     }
     conversations::append(
         &mut tx,
@@ -74,8 +73,8 @@ pub async fn complete(
     Ok(tx.commit().await?)
 }
 
-/// Stores a response that failed or was cancelled, what was asked, and what had been said by then. Where the conversation
-/// cannot take it any more, the response is stored without one.
+/// Stores a response that failed or was cancelled, its question, and the part of the answer that was streamed. If the
+/// conversation was deleted or got another Mind meanwhile, the response is stored without one.
 ///
 /// # Errors
 /// When the store fails.
@@ -83,11 +82,11 @@ pub async fn fail(
     inner: &Inner,
     prepared: &Prepared,
     record: &mut ResponseRecord,
-    said: Option<&Message>,
+    partial: Option<&Message>,
     is_open: bool,
 ) -> Result<()> {
-    let mut tx = inner.parts.store.begin_records().await?;
-    let taken = match conversation(&mut tx, prepared, is_open).await {
+    let mut tx = inner.services.store.begin_records().await?;
+    let has_conversation = match conversation(&mut tx, prepared, is_open).await {
         Ok(()) => true,
         Err(error)
             if matches!(
@@ -99,7 +98,7 @@ pub async fn fail(
         }
         Err(error) => return Err(error),
     };
-    match (is_open, taken) {
+    match (is_open, has_conversation) {
         (true, _) => store::finish(&mut tx, record).await?,
         (false, true) => add(&mut tx, inner, prepared, record, 0).await?,
         (false, false) => {
@@ -110,18 +109,18 @@ pub async fn fail(
                 &record.key_id,
                 store::bytes_of(record),
             );
-            inner.parts.store.add_stored(&mut tx, &added).await?;
+            inner.services.store.add_stored(&mut tx, &added).await?;
         }
     }
-    if taken && let Some(said) = said {
-        count(&mut tx, prepared, said).await?;
-        let said = std::slice::from_ref(said);
-        conversations::append(&mut tx, &prepared.conversation, Some(record.id), said).await?;
+    if has_conversation && let Some(partial) = partial {
+        count(&mut tx, prepared, partial).await?;
+        let partial = std::slice::from_ref(partial);
+        conversations::append(&mut tx, &prepared.conversation, Some(record.id), partial).await?;
     }
     Ok(tx.commit().await?)
 }
 
-/// Adds the response and what was asked, and counts both, with the bytes of what comes with it.
+/// Adds the response and its question, and counts both against the quota of the key, with `more` bytes.
 async fn add(
     tx: &mut Tx,
     inner: &Inner,
@@ -147,10 +146,10 @@ async fn add(
         &record.key_id,
         store::bytes_of(record),
     );
-    inner.parts.store.add_stored(tx, &added).await
+    inner.services.store.add_stored(tx, &added).await
 }
 
-/// Counts a message, whatever the bounds are.
+/// Counts a message against the quota of the key, even beyond the limit.
 async fn count(tx: &mut Tx, prepared: &Prepared, message: &Message) -> Result<()> {
     let Conversation {
         workspace_id,
@@ -162,7 +161,7 @@ async fn count(tx: &mut Tx, prepared: &Prepared, message: &Message) -> Result<()
     Ok(())
 }
 
-/// Makes the conversation, or takes the row of the one that is there.
+/// Creates the conversation, or locks its row.
 async fn conversation(tx: &mut Tx, prepared: &Prepared, is_open: bool) -> Result<()> {
     if prepared.is_new && !is_open {
         return conversations::insert(tx, &[&prepared.conversation]).await;

@@ -1,33 +1,33 @@
-//! Who changes the secret key of a store: one at a time, whatever machine it is on.
+//! The lease on a rotation of the secret key: one rotation at a time for the whole store.
 
 use std::time::Duration;
 
 use mindhost_base::error::Result;
 use mindhost_store::{Store, new_id, now};
 
-/// `{microseconds since 1970 when the claim ends, 20 digits} {id}`: the text sorts by its end.
+/// `{microseconds since 1970 when the lease ends, 20 digits} {id}`: the text sorts by its end.
 const NAME: &str = "secret_key_rotation";
-/// How long a claim holds when it is not renewed: so long the next one waits for one that was killed.
-const LASTS: Duration = Duration::from_secs(30);
+/// How long a lease lasts without a renewal, which is how long the next rotation waits after a killed one.
+const DURATION: Duration = Duration::from_secs(30);
 
-/// The right to change the secret key, until it ends.
+/// The exclusive right to rotate the secret key, until it expires.
 #[derive(Debug)]
-pub struct Claim {
+pub struct RotationLease {
     id: String,
     value: Vec<u8>,
     ends_at: i64,
 }
 
-impl Claim {
+impl RotationLease {
     /// How often it should be renewed.
     pub const RENEW: Duration = Duration::from_secs(5);
 
-    /// Takes it, unless somebody has it.
+    /// Takes the lease, unless another rotation has it.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn take(store: &Store) -> Result<Option<Self>> {
-        let claim = Self::until(new_id());
+        let lease = Self::until(new_id());
         let taken = store
             .record(
                 sqlx::query(
@@ -35,14 +35,14 @@ impl Claim {
                      ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE host_facts.value < $3",
                 )
                 .bind(NAME)
-                .bind(claim.value.clone())
+                .bind(lease.value.clone())
                 .bind(digits(now()).into_bytes()),
             )
             .await?;
-        Ok((taken.rows_affected() == 1).then_some(claim))
+        Ok((taken.rows_affected() == 1).then_some(lease))
     }
 
-    /// Has it last longer. False when it ended before, and somebody else took it.
+    /// Extends the lease. False when it has expired and another rotation took it.
     ///
     /// # Errors
     /// When the store fails.
@@ -63,15 +63,15 @@ impl Claim {
         Ok(is_held)
     }
 
-    /// Whether somebody else may have it.
-    pub fn has_ended(&self) -> bool {
+    /// Whether another rotation may have taken it.
+    pub fn has_expired(&self) -> bool {
         self.ends_at <= now()
     }
 
-    /// Gives it back.
+    /// Releases the lease.
     ///
     /// # Errors
-    /// When the store fails; it ends by itself then.
+    /// When the store fails; the lease expires then.
     pub async fn release(self, store: &Store) -> Result<()> {
         let release = sqlx::query("DELETE FROM host_facts WHERE name = $1 AND value = $2");
         store.record(release.bind(NAME).bind(self.value)).await?;
@@ -79,8 +79,8 @@ impl Claim {
     }
 
     fn until(id: String) -> Self {
-        let lasts = i64::try_from(LASTS.as_micros()).unwrap_or(i64::MAX);
-        let ends_at = now().saturating_add(lasts);
+        let micros = i64::try_from(DURATION.as_micros()).unwrap_or(i64::MAX);
+        let ends_at = now().saturating_add(micros);
         Self {
             value: format!("{} {id}", digits(ends_at)).into_bytes(),
             id,
@@ -98,15 +98,15 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn one_has_the_claim_until_it_is_released_or_ends() {
+    async fn lease_is_exclusive_until_released_or_expired() {
         let (_dir, store, _) = mindhost_store::testing::temporary().await;
-        let mut first = Claim::take(&store).await.unwrap().unwrap();
-        assert!(Claim::take(&store).await.unwrap().is_none());
+        let mut first = RotationLease::take(&store).await.unwrap().unwrap();
+        assert!(RotationLease::take(&store).await.unwrap().is_none());
         assert!(first.renew(&store).await.unwrap());
-        assert!(Claim::take(&store).await.unwrap().is_none());
+        assert!(RotationLease::take(&store).await.unwrap().is_none());
         first.release(&store).await.unwrap();
 
-        let mut killed = Claim::take(&store).await.unwrap().unwrap();
+        let mut killed = RotationLease::take(&store).await.unwrap().unwrap();
         // As if time had passed.
         let ended = format!("{} {}", digits(now() - 1), killed.id).into_bytes();
         let end = sqlx::query("UPDATE host_facts SET value = $1 WHERE name = $2");
@@ -115,12 +115,12 @@ mod tests {
             .await
             .unwrap();
         killed.value = ended;
-        let second = Claim::take(&store).await.unwrap().unwrap();
+        let second = RotationLease::take(&store).await.unwrap().unwrap();
         assert!(!killed.renew(&store).await.unwrap());
-        // Who lost it does not take it from the next one.
+        // To release a lost lease does not affect the next holder.
         killed.release(&store).await.unwrap();
-        assert!(Claim::take(&store).await.unwrap().is_none());
+        assert!(RotationLease::take(&store).await.unwrap().is_none());
         second.release(&store).await.unwrap();
-        assert!(Claim::take(&store).await.unwrap().is_some());
+        assert!(RotationLease::take(&store).await.unwrap().is_some());
     }
 }

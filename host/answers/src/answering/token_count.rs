@@ -1,25 +1,25 @@
-//! The tokens of one turn of the model, counted however the turn ends.
+//! Counts the tokens of one turn of the model, even if the turn is cancelled.
 
 use super::record::Usage;
 use mindhost_base::error::{Error, Kind};
 use mindhost_core::usage::Tally;
 use mindhost_plugin_api::{ModelMessage, Part};
 
-/// What a turn uses. Adds itself to the tally when it is dropped: a vendor wants to be paid for what it wrote for a
-/// client that left, too.
-pub struct Spent<'a> {
+/// The tokens of a turn. Added to the tally on drop, because vendors also charge for output to a client that
+/// disconnected.
+pub struct TokenCount<'a> {
     tally: Option<&'a Tally>,
     messages: &'a [ModelMessage],
-    /// What the vendor has counted so far.
+    /// The count of the vendor so far.
     counted: Usage,
-    /// Bytes that it wrote so far.
+    /// Bytes of output so far.
     written: usize,
-    /// The turn is over, or never began: nothing is left to count.
+    /// Whether the turn has been added to the tally, or never started.
     is_counted: bool,
 }
 
-impl<'a> Spent<'a> {
-    /// Of a turn that is about to begin with these messages.
+impl<'a> TokenCount<'a> {
+    /// For a turn that starts with these messages.
     pub fn new(tally: Option<&'a Tally>, messages: &'a [ModelMessage]) -> Self {
         Self {
             tally,
@@ -30,19 +30,19 @@ impl<'a> Spent<'a> {
         }
     }
 
-    /// What the vendor has counted and written so far.
-    pub fn so_far(&mut self, counted: Usage, written: usize) {
+    /// Sets the count of the vendor and the bytes of output so far.
+    pub fn update(&mut self, counted: Usage, written: usize) {
         self.counted = counted;
         self.written = written;
     }
 
-    /// The turn did not begin. A vendor that refuses it takes no money; one that was not waited for to the end may.
-    pub fn refused(&mut self, error: &Error) {
+    /// The turn did not start. A vendor that refuses a request does not charge for it; after a timeout it may.
+    pub fn not_started(&mut self, error: &Error) {
         self.is_counted = !matches!(error.kind(), Kind::Timeout | Kind::Cancelled);
     }
 
-    /// The turn ended by itself, with this text: what it used.
-    pub fn whole(mut self, text: &str) -> Usage {
+    /// Adds a turn that ended normally with this text, and returns its usage.
+    pub fn finish(mut self, text: &str) -> Usage {
         let usage = match self.counted == Usage::default() {
             true => estimate(self.messages, text.len()),
             false => self.counted,
@@ -59,12 +59,12 @@ impl<'a> Spent<'a> {
     }
 }
 
-impl Drop for Spent<'_> {
+impl Drop for TokenCount<'_> {
     fn drop(&mut self) {
         if self.is_counted || self.tally.is_none() {
             return;
         }
-        // Vendors count what they read at the beginning and what they wrote at the end, which did not come.
+        // Vendors report the input at the start of a turn and the output at its end, which is missing here.
         let estimated = estimate(self.messages, self.written);
         let input_tokens = match self.counted.input_tokens {
             0 => estimated.input_tokens,
@@ -77,7 +77,7 @@ impl Drop for Spent<'_> {
     }
 }
 
-/// For vendors that count nothing: about four bytes a token, so that the token bound holds for them too.
+/// For vendors that report no usage: about four bytes per token, so that the token limit holds for them too.
 fn estimate(messages: &[ModelMessage], written: usize) -> Usage {
     let bytes = |part: &Part| match part {
         Part::Text(text) => text.len(),

@@ -1,4 +1,4 @@
-//! The events of an answer that has ended, made from what is stored of it.
+//! The events of a finished answer, rebuilt from the stored response.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::{
 };
 use mindhost_base::error::{Code, Error, Result};
 
-/// What an output item says of itself.
+/// A stored output item.
 #[derive(Deserialize)]
 struct Item<'a> {
     #[serde(rename = "type")]
@@ -28,10 +28,10 @@ struct Part {
     text: String,
 }
 
-/// A log that has ended. A text comes as one piece: how the model cut it is not stored.
+/// A finished log. The text is one delta, because the original deltas are not stored.
 ///
 /// # Errors
-/// When a stored item is none of ours.
+/// When a stored item is malformed.
 pub fn log(record: ResponseRecord) -> Result<Arc<EventLog>> {
     let raw = record.output.first().cloned();
     let item: Option<Item<'_>> = match &raw {
@@ -76,7 +76,7 @@ fn push_item(log: &EventLog, item: &Item<'_>, raw: &Arc<serde_json::value::RawVa
     log.push(Event::ItemDone(raw.clone()));
 }
 
-/// Why a response failed, as it was stored.
+/// The stored error of a response that failed.
 fn failure(record: &ResponseRecord) -> Option<Error> {
     if record.status == ResponseStatus::Completed {
         return None;

@@ -1,19 +1,19 @@
-//! No key makes, or gets hold of, a key that is wider than itself.
+//! No privilege escalation: a key creates or rotates only keys with at most its own privileges.
 
-use super::{Caller, Role, keys::NewKey};
+use super::{Caller, Role, key::NewKey};
 use mindhost_base::error::{Code, Error, Result};
 
-/// What makes a key wide or narrow.
+/// The privileges of a key.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Width<'a> {
+pub(super) struct Privileges<'a> {
     pub role: Role,
     /// Ids of the Minds that it is limited to; `None` means all.
     pub minds: Option<&'a [String]>,
-    /// Not valid from then on; `None` means for ever.
+    /// Not valid from then on; `None` means never.
     pub expires_at: Option<jiff::Timestamp>,
 }
 
-impl<'a> Width<'a> {
+impl<'a> Privileges<'a> {
     pub fn of(new: &'a NewKey) -> Self {
         Self {
             role: new.role,
@@ -24,7 +24,7 @@ impl<'a> Width<'a> {
 }
 
 impl Caller {
-    /// Whether a key reaches no Mind that the caller does not see. To the caller there are no others.
+    /// Whether the caller sees all Minds of a key. Other keys do not exist for the caller.
     pub(super) fn sees_key(&self, minds: Option<&[String]>) -> bool {
         match (&self.minds, minds) {
             (None, _) => true,
@@ -33,27 +33,25 @@ impl Caller {
         }
     }
 
-    /// Refuses a key that is wider than the caller's own.
+    /// Refuses privileges beyond the caller's own.
     ///
     /// # Errors
-    /// `forbidden`, with the parameter that makes it wider.
-    pub(super) fn check_not_wider(&self, key: Width<'_>) -> Result<()> {
+    /// `forbidden`, with the parameter of the excess privilege.
+    pub(super) fn check_may_grant(&self, wanted: Privileges<'_>) -> Result<()> {
         let refuse =
             |param: &str, message: String| Err(Error::new(Code::Forbidden, message).param(param));
-        if key.role > self.role {
-            let (own, wanted) = (self.role.as_str(), key.role.as_str());
-            let message = format!("a key with the role {own} cannot hand out one with {wanted}");
+        if wanted.role > self.role {
+            let (own, role) = (self.role.as_str(), wanted.role.as_str());
+            let message = format!("a key with the role {own} cannot hand out one with {role}");
             return refuse("role", message);
         }
-        if !self.sees_key(key.minds) {
+        if !self.sees_key(wanted.minds) {
             let message = "your key is limited to some Minds; name Minds among them";
             return refuse("minds", message.to_owned());
         }
-        match (self.expires_at, key.expires_at) {
+        match (self.expires_at, wanted.expires_at) {
             // In microseconds, as they are stored.
-            (Some(own), wanted)
-                if wanted.is_none_or(|at| at.as_microsecond() > own.as_microsecond()) =>
-            {
+            (Some(own), end) if end.is_none_or(|at| at.as_microsecond() > own.as_microsecond()) => {
                 refuse(
                     "expires_at",
                     format!("your key ends at {own}; a key that it hands out must end by then"),
@@ -69,14 +67,14 @@ mod tests {
     use super::*;
     use jiff::{SignedDuration, Timestamp};
 
-    fn check(caller: &Caller, key: Width<'_>, expected: Option<&str>) {
-        let result = caller.check_not_wider(key);
+    fn check(caller: &Caller, wanted: Privileges<'_>, expected: Option<&str>) {
+        let result = caller.check_may_grant(wanted);
         let param = result.as_ref().err().and_then(Error::param_name);
-        assert_eq!(param, expected, "{caller:?} {key:?}");
+        assert_eq!(param, expected, "{caller:?} {wanted:?}");
     }
 
     #[test]
-    fn a_key_may_be_as_wide_as_its_maker_and_no_wider() {
+    fn key_grants_at_most_its_own_privileges() {
         let ends = Timestamp::now() + SignedDuration::from_hours(1);
         let (sooner, later) = (
             ends - SignedDuration::from_secs(1),
@@ -93,7 +91,7 @@ mod tests {
             hash: None,
             tally: None,
         };
-        let same = Width {
+        let same = Privileges {
             role: Role::Admin,
             minds: Some(&own),
             expires_at: Some(ends),
@@ -101,7 +99,7 @@ mod tests {
         check(&caller, same, None);
         check(
             &caller,
-            Width {
+            Privileges {
                 minds: Some(&[]),
                 expires_at: Some(sooner),
                 ..same
@@ -110,7 +108,7 @@ mod tests {
         );
         check(
             &caller,
-            Width {
+            Privileges {
                 role: Role::Operator,
                 ..same
             },
@@ -118,7 +116,7 @@ mod tests {
         );
         check(
             &caller,
-            Width {
+            Privileges {
                 minds: None,
                 ..same
             },
@@ -126,7 +124,7 @@ mod tests {
         );
         check(
             &caller,
-            Width {
+            Privileges {
                 minds: Some(&other),
                 ..same
             },
@@ -134,7 +132,7 @@ mod tests {
         );
         check(
             &caller,
-            Width {
+            Privileges {
                 expires_at: None,
                 ..same
             },
@@ -142,7 +140,7 @@ mod tests {
         );
         check(
             &caller,
-            Width {
+            Privileges {
                 expires_at: Some(later),
                 ..same
             },
@@ -155,7 +153,7 @@ mod tests {
         };
         check(
             &unlimited,
-            Width {
+            Privileges {
                 minds: None,
                 expires_at: None,
                 ..same

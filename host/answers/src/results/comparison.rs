@@ -1,7 +1,7 @@
-//! A statement runs a second time on a version that is on trial, and the rows are compared.
+//! Runs a statement again on the candidate version of a trial, and compares the rows.
 //!
-//! The caller has its answer by then. Only statements that must give the same rows are compared, as multisets; and a
-//! difference counts only where the stable version gives the same rows before and after the new one.
+//! The caller has its result by then. Only repeatable statements are compared, without regard to the order of rows. A
+//! difference counts only if the stable version returns the same rows before and after the candidate.
 
 use std::{sync::Arc, time::Duration};
 
@@ -22,21 +22,21 @@ use mindhost_sql::{deterministic::is_deterministic, guard::Guarded, json::Rows};
 const MAX_ROWS: usize = 10_000;
 /// Rows that are asked for at once.
 const ROWS_AT_ONCE: u32 = 8_192;
-/// For one of the runs; whatever takes longer is not compared.
+/// Timeout for one of the runs; a slower statement is not compared.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What a result is, whatever the order of its rows.
+/// A result without regard to the order of its rows.
 #[derive(Debug, PartialEq, Eq)]
-struct Print {
+struct Fingerprint {
     columns: Vec<(String, String)>,
     rows: usize,
     /// The sum of the hashes of all rows: the same for every order, and counts rows that repeat.
     sum: [u64; 4],
 }
 
-/// Compares in the background, if the datasource wants it and a version is on trial. One comparison of a trial runs at a
-/// time; those that would come meanwhile are left out.
-pub fn begin(registry: &Registry, source: &Source, guarded: &Guarded, tasks: &TaskTracker) {
+/// Compares in the background, if the datasource has `shadow` set and a version is on trial. While one comparison of a
+/// trial runs, others are skipped.
+pub fn start(registry: &Registry, source: &Source, guarded: &Guarded, tasks: &TaskTracker) {
     if !source.shadow || source.plugin_digest.is_some() || tasks.is_closed() {
         return;
     }
@@ -57,25 +57,25 @@ pub fn begin(registry: &Registry, source: &Source, guarded: &Guarded, tasks: &Ta
 }
 
 async fn compare(trial: &Trial<dyn Connector>, source: &Source, text: &str) {
-    let Ok(Some(before)) = print(&trial.stable, source, text).await else {
+    let Ok(Some(before)) = fingerprint(&trial.stable, source, text).await else {
         return;
     };
-    let new = match print(&trial.candidate, source, text).await {
+    let new = match fingerprint(&trial.candidate, source, text).await {
         Ok(new) => new,
         Err(error) => return trial.watch.failed(Side::Candidate, error.message()),
     };
     if new.as_ref() == Some(&before) {
         return;
     }
-    let after = print(&trial.stable, source, text).await;
+    let after = fingerprint(&trial.stable, source, text).await;
     if after.is_ok_and(|after| after.as_ref() == Some(&before)) {
-        let found = new.map_or_else(|| "more rows".to_owned(), |new| new.unlike(&before));
+        let found = new.map_or_else(|| "more rows".to_owned(), |new| new.difference(&before));
         trial.watch.differed(&found);
     }
 }
 
-impl Print {
-    fn unlike(&self, other: &Self) -> String {
+impl Fingerprint {
+    fn difference(&self, other: &Self) -> String {
         if self.columns != other.columns {
             return "other columns, or of other types".to_owned();
         }
@@ -86,12 +86,12 @@ impl Print {
     }
 }
 
-/// `None` for a result that is too large to be compared.
-async fn print(
+/// `None` for a result that is too large to compare.
+async fn fingerprint(
     connector: &Arc<dyn Connector>,
     source: &Source,
     text: &str,
-) -> Result<Option<Print>> {
+) -> Result<Option<Fingerprint>> {
     let call = Call::new(TIMEOUT, CancellationToken::new());
     let mut connection = connector.connect(&source.target, &call).await?;
     let statement = Statement {
@@ -100,28 +100,28 @@ async fn print(
         timeout: TIMEOUT,
     };
     let columns = connection.query(&statement, &call).await?;
-    let mut print = Print {
+    let mut fingerprint = Fingerprint {
         columns: columns.iter().map(named).collect(),
         rows: 0,
         sum: [0; 4],
     };
     while let Some(batch) = connection.next(ROWS_AT_ONCE, &call).await? {
         let rows = Rows::new(Arc::clone(&columns), [batch]);
-        print.rows += rows.len();
-        if print.rows > MAX_ROWS {
+        fingerprint.rows += rows.len();
+        if fingerprint.rows > MAX_ROWS {
             return Ok(None);
         }
-        print.add(&rows)?;
+        fingerprint.add(&rows)?;
     }
     connection.close(&call).await?;
-    Ok(Some(print))
+    Ok(Some(fingerprint))
 }
 
 fn named(column: &Column) -> (String, String) {
     (column.name.clone(), format!("{:?}", column.data_type))
 }
 
-impl Print {
+impl Fingerprint {
     fn add(&mut self, rows: &Rows) -> Result<()> {
         let text = serde_json::to_string(rows).map_err(Error::internal)?;
         let rows: Vec<&RawValue> = serde_json::from_str(&text).map_err(Error::internal)?;
