@@ -99,7 +99,7 @@ async fn pooled_connection_does_not_outlive_the_permission() {
         .await
         .expect_status(200);
     let refused = mind.sql("SELECT id FROM item").await;
-    let error = refused.expect_error(400, "connection_failed");
+    let error = refused.expect_error(503, "upstream_unreachable");
     let message = error["message"].as_str().unwrap();
     assert!(message.contains("egress.allow_loopback"), "{error}");
 }

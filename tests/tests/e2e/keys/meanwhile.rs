@@ -6,7 +6,7 @@ use mindhost_tests::{Host, Value, eventually, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
-    time::{interval, timeout},
+    time::{Instant, interval, sleep_until, timeout},
 };
 
 use super::{create, text};
@@ -16,7 +16,11 @@ use crate::{metrics, stores};
 struct Slow {
     connection: TcpStream,
     rest: String,
+    begun: Instant,
 }
+
+/// The server looks a key up again when a body took longer than 100 ms.
+const SLOW: Duration = Duration::from_millis(150);
 
 impl Slow {
     /// Sends the headers and three bytes, and waits until the server has them.
@@ -41,6 +45,7 @@ impl Slow {
         Self {
             connection,
             rest: rest.to_owned(),
+            begun: Instant::now(),
         }
     }
 
@@ -51,8 +56,9 @@ impl Slow {
         self.connection.write_all(now.as_bytes()).await.unwrap();
     }
 
-    /// Sends the rest.
+    /// Sends the rest, once the body counts as slow.
     async fn finish(mut self) -> (u16, String) {
+        sleep_until(self.begun + SLOW).await;
         self.go_on(self.rest.len()).await;
         self.answer().await
     }
