@@ -1,6 +1,6 @@
 //! What the host asks of a source that yields rows and knows no SQL, in the host's own words.
 //!
-//! [`mindhost_query`] makes a connector of it. As of a connector, what comes out of here is well-formed and not
+//! `mindhost_query` makes a connector of it. As of a connector, what comes out of here is well-formed and not
 //! necessarily true.
 
 use std::sync::Arc;
