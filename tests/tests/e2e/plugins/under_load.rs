@@ -78,8 +78,12 @@ fn check_whole(csv: &str) {
 }
 
 async fn ask(mind: &Mind) -> String {
-    let reply = mind.sql("SELECT n FROM numbers").await.expect_status(200);
-    assert_eq!(reply.json()["output"][0]["data"], json!([[0], [1], [2]]));
+    let reply = mind.sql("SELECT n, name FROM numbers").await;
+    let reply = reply.expect_status(200);
+    assert_eq!(
+        reply.json()["output"][0]["data"],
+        json!([[0, "number 0"], [1, "number 1"], [2, "number 2"]])
+    );
     served_by(&reply)
 }
 
