@@ -621,3 +621,4 @@ SELECT public.salaries.amount FROM customers
 SELECT salaries FROM customers
 ;;
 SELECT * FROM customers WHERE id = @@version
+;;

@@ -409,3 +409,4 @@ SELECT no_such_column FROM customers
 SELECT salaries.amount FROM customers
 ;;
 SELECT main.salaries.amount FROM customers
+;;

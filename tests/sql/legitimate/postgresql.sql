@@ -229,3 +229,4 @@ SELECT 1 OPERATOR(pg_catalog.+) 2, pg_catalog.abs(-1), '1'::pg_catalog.int4
 SELECT id AS "Größe", name AS "a ""b""" FROM categories ORDER BY "Größe"
 ;;
 SELECT random() < 2, gen_random_uuid() IS NOT NULL
+;;

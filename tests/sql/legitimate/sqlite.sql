@@ -181,3 +181,4 @@ SELECT count(*) AS n FROM orders WHERE note IS NULL OR note = ''
 SELECT 9007199254740993, id FROM orders WHERE id > 9007199254740992
 ;;
 SELECT total, total * 2, CAST(total * 100 AS INTEGER) FROM orders ORDER BY id
+;;
