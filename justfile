@@ -88,7 +88,7 @@ setup: _setup-build _setup-tests
 
 # The server alone: a new user waits for this, so nothing is built that only tests need.
 _server:
-    @echo "building the server and the plugins of the demo; the first time takes 15 to 20 minutes on two cores"
+    @echo "building the server and the plugins of the demo; the first time takes a quarter of an hour or more on two cores"
     cargo build -p mindhost
 
 # One feature set for tests, demo and plugins' packing, so that nothing is built twice.

@@ -93,7 +93,7 @@ fn api_routes() -> Routes {
         .and(usage::routes())
 }
 
-/// Serves until `ending` is done, then until the requests that are under way have ended. `open_files` is how many files
+/// Serves until `ending` is done, then until the running requests have ended. `open_files` is how many files
 /// the process may have open.
 pub async fn serve(
     listener: TcpListener,

@@ -79,7 +79,7 @@ impl Bounds {
     }
 }
 
-/// Serves until `ending` is done, then until the requests that are under way have ended.
+/// Serves until `ending` is done, then until the running requests have ended.
 pub(super) async fn serve<S>(
     listener: TcpListener,
     service: S,

@@ -74,7 +74,7 @@ pub async fn complete(
 }
 
 /// Stores a response that failed or was cancelled, its question, and the part of the answer that was streamed. If the
-/// conversation was deleted or got another Mind meanwhile, the response is stored without one.
+/// conversation was deleted or got another Mind in the meantime, the response is stored without one.
 ///
 /// # Errors
 /// When the store fails.

@@ -19,7 +19,7 @@ pub(crate) struct Demo {
     plugins_dir: Option<PathBuf>,
 }
 
-/// Runs the demo on this thread, which does nothing else meanwhile.
+/// Runs the demo, blocking this thread.
 pub(crate) fn run(demo: Demo) -> anyhow::Result<()> {
     let program =
         std::env::current_exe().context("finding this program, which is started as the server")?;

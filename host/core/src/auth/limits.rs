@@ -20,7 +20,7 @@ use mindhost_base::{
     locks,
 };
 
-/// When to retry after too many concurrent requests. Nobody knows when one will end.
+/// When to retry after too many concurrent requests. When one of them ends cannot be known.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 type Running = Arc<Mutex<HashMap<Arc<str>, Used>>>;

@@ -84,7 +84,10 @@ pub(super) async fn delete(store: &Store, datasource: &Datasource, cascade: bool
         .execute(&mut *tx)
         .await
         .map_err(|error| match is_referenced(&error) {
-            true => Error::new(Code::InUse, "a Mind began to use the datasource meanwhile"),
+            true => Error::new(
+                Code::InUse,
+                "a Mind started to use the datasource during this request",
+            ),
             false => error.into(),
         })?;
     if done.rows_affected() == 0 {

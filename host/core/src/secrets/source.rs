@@ -269,8 +269,8 @@ pub fn overwrite(path: &Path, keys: &[SecretKey]) -> Result<(), KeyError> {
     written().map_err(|source| failed(path, source))
 }
 
-/// Keeps keys that are not in use any more beside the file, for backups of the store that need them. Whoever owns the
-/// file owns them too.
+/// Keeps keys that are not in use any more beside the file, for backups of the store that need them. They have the
+/// same owner as the file.
 ///
 /// # Errors
 /// When they cannot be written.

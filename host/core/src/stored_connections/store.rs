@@ -156,7 +156,7 @@ pub async fn update<C: StoredConnection>(tx: &mut Tx, old: &C, new: &C) -> Resul
     let done = done.map_err(|error| write_error::<C>(error, shared.name))?;
     if done.rows_affected() == 0 {
         let message = format!(
-            "the {} was changed or deleted by another request meanwhile; read it and try again",
+            "the {} was changed or deleted by another request; read it and try again",
             C::NOUN
         );
         return Err(Error::new(Code::WrongState, message));
