@@ -14,10 +14,11 @@ use wasmtime::{
 };
 
 use super::{
+    connects::Connects,
     files, http,
     limits::Scope,
     permits::{InstancePermit, InstancePermits, InstanceUsage, PluginQuota},
-    pool::{Connects, Idle, Pools},
+    pool::{Idle, Pools},
     sockets,
     state::State,
 };

@@ -16,6 +16,11 @@ use wasmtime::{Engine, Store, Trap, UpdateDeadline, component::InstancePre};
 use wasmtime_wasi::I32Exit;
 
 use super::{
+    bindings::{
+        model::{ModelProvider, ModelProviderPre},
+        scan::{ScannerConnector, ScannerConnectorPre},
+        sql::{SqlConnector, SqlConnectorPre},
+    },
     call_time::Timed,
     engine::Runtime,
     grants::Grants,
@@ -53,6 +58,42 @@ pub trait World: Clone + Send + Sync + 'static {
     /// Instantiates it in a store.
     fn instantiate<'a>(&'a self, store: &'a mut Store<State>) -> GuestFuture<'a, Self::Guest>;
 }
+
+macro_rules! world {
+    ($linked:ident, $guest:ident, $interface:ident) => {
+        impl World for $linked<State> {
+            type Guest = $guest;
+
+            fn of(linked: InstancePre<State>) -> wasmtime::Result<Self> {
+                Self::new(linked)
+            }
+
+            fn engine(&self) -> &Engine {
+                self.engine()
+            }
+
+            fn describe<'a>(
+                store: &'a mut Store<State>,
+                guest: &'a $guest,
+            ) -> GuestFuture<'a, String> {
+                let exports = guest.$interface();
+                Box::pin(async move { exports.call_describe(store).await })
+            }
+
+            fn instantiate<'a>(&'a self, store: &'a mut Store<State>) -> GuestFuture<'a, $guest> {
+                Box::pin(self.instantiate_async(store))
+            }
+        }
+    };
+}
+
+world!(SqlConnectorPre, SqlConnector, mindhost_plugin_connector);
+world!(
+    ScannerConnectorPre,
+    ScannerConnector,
+    mindhost_plugin_scanner
+);
+world!(ModelProviderPre, ModelProvider, mindhost_plugin_model);
 
 /// An instance with its store.
 pub struct Instance<G> {

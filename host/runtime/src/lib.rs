@@ -7,6 +7,7 @@ mod call_time;
 mod code;
 mod compiler;
 mod connector;
+mod connects;
 mod convert;
 mod engine;
 mod errors;

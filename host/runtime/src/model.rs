@@ -6,10 +6,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use wasmtime::{
-    Engine, Store,
-    component::{InstancePre, ResourceAny},
-};
+use wasmtime::{Store, component::ResourceAny};
 
 use super::{
     bindings::{
@@ -17,12 +14,11 @@ use super::{
         types,
     },
     code::VersionCode,
+    connects::Reported,
     engine::Runtime,
     errors::{self, Phase},
     grants::Grants,
-    instance::{
-        GuestFuture, Instance, StartOptions, World, blame_guest, cancelled, replaced, violation,
-    },
+    instance::{GuestFuture, Instance, StartOptions, blame_guest, cancelled, replaced, violation},
     permits::PluginQuota,
     pool::fingerprint,
     state::{GuestLog, State},
@@ -45,30 +41,6 @@ const MAX_TOKENS: u64 = 1 << 40;
 const MAX_EVENTS: usize = 100_000;
 /// Providers whose HTTP connections are cached.
 const MAX_CACHED_GRANTS: usize = 256;
-
-impl World for ModelProviderPre<State> {
-    type Guest = ModelProvider;
-
-    fn of(linked: InstancePre<State>) -> wasmtime::Result<Self> {
-        Self::new(linked)
-    }
-
-    fn engine(&self) -> &Engine {
-        self.engine()
-    }
-
-    fn describe<'a>(
-        store: &'a mut Store<State>,
-        guest: &'a ModelProvider,
-    ) -> GuestFuture<'a, String> {
-        let exports = guest.mindhost_plugin_model();
-        Box::pin(async move { exports.call_describe(store).await })
-    }
-
-    fn instantiate<'a>(&'a self, store: &'a mut Store<State>) -> GuestFuture<'a, ModelProvider> {
-        Box::pin(self.instantiate_async(store))
-    }
-}
 
 /// The grants of a provider, with the fingerprint of the configuration behind them.
 type CachedGrants = ([u8; 32], Arc<Grants>);
@@ -115,8 +87,6 @@ impl WasmModel {
     }
 }
 
-/// The result of a guest function, or the error that it reports.
-type Reported<R> = std::result::Result<R, types::Error>;
 type Held = Box<Instance<ModelProvider>>;
 
 impl Shared {

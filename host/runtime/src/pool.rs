@@ -18,9 +18,9 @@ use tokio::{
 use wasmtime::{Store, component::ResourceAny};
 
 use super::{
-    bindings::types,
+    connects::Connects,
     grants::Grants,
-    instance::{GuestFuture, Instance, OnStop, cancelled, overloaded},
+    instance::{Instance, OnStop, cancelled, overloaded},
     limits::Scope,
     permits::Waiters,
     state::State,
@@ -33,35 +33,6 @@ use mindhost_plugin_api::{Call, Target};
 
 /// How long a guest may take to close a connection.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
-
-/// The result of a guest function, or the error that it reports.
-pub type Reported<R> = std::result::Result<R, types::Error>;
-
-/// A connection that a guest opened, and what `cancel` needs to stop what runs on it.
-pub type Opened = (ResourceAny, Option<Vec<u8>>);
-
-/// The exports of a world with connections to pool. A scanner's source counts as a connection.
-pub trait Connects: Send + Sync + Sized + 'static {
-    /// Opens a connection.
-    fn open<'a>(
-        &'a self,
-        store: &'a mut Store<State>,
-        config: types::Config,
-    ) -> GuestFuture<'a, Reported<Opened>>;
-    /// Closes a cursor. Returns whether its connection can be used again.
-    fn close<'a>(
-        &'a self,
-        store: &'a mut Store<State>,
-        cursor: ResourceAny,
-    ) -> GuestFuture<'a, Reported<bool>>;
-    /// Stops what runs on the connection of another instance.
-    fn cancel<'a>(
-        &'a self,
-        store: &'a mut Store<State>,
-        config: types::Config,
-        key: Vec<u8>,
-    ) -> GuestFuture<'a, Reported<()>>;
-}
 
 /// An open connection in its own instance.
 pub struct Live<G: Connects> {

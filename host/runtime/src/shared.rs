@@ -1,6 +1,6 @@
 //! Code that both worlds of connectors share: a plugin that serves, and a connection in use.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
@@ -9,20 +9,68 @@ use wasmtime::{Store, component::ResourceAny};
 use super::{
     bindings::types,
     code::VersionCode,
+    connects::{Connects, Reported},
     convert,
     engine::Runtime,
     errors::{self, Phase},
     grants::Grants,
-    instance::{GuestFuture, Instance, OnStop, StartOptions, World, cancelled, replaced},
+    instance::{
+        GuestFuture, Instance, OnStop, StartOptions, World, blame_guest, cancelled, replaced,
+    },
     permits::PluginQuota,
-    pool::{Connects, Live, Pool, Pools, Reported, Slot},
+    pool::{Live, Pool, Pools, Slot},
     state::{GuestLog, State},
 };
 use crate::meter::VersionMeter;
 use mindhost_base::error::{Code, Error, Result};
-use mindhost_plugin_api::{Call, Life, Manifest, Target};
+use mindhost_plugin_api::{
+    Batch, Call, Life, Manifest, Plugin, ServerInfo, TableInfo, TableRef, Target,
+};
 
-/// A connector plugin of either world.
+/// Timeout of the end of a cursor.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A connector plugin of either world that is ready to serve.
+pub struct WasmPlugin<W: World<Guest: Connects>>(pub(super) Arc<Shared<W>>);
+
+impl<W: World<Guest: Connects>> WasmPlugin<W> {
+    /// A plugin over a linked component.
+    pub fn new(
+        runtime: &Arc<Runtime>,
+        code: Arc<VersionCode<W>>,
+        manifest: Manifest,
+        digest: String,
+    ) -> Self {
+        Self(Arc::new(Shared {
+            runtime: Arc::clone(runtime),
+            pools: runtime.pools(&manifest.name),
+            version: runtime.version(&manifest, &digest),
+            quota: runtime.quota(&manifest),
+            life: Life::default(),
+            code,
+            manifest,
+            digest,
+        }))
+    }
+}
+
+impl<W: World<Guest: Connects>> Plugin for WasmPlugin<W> {
+    fn manifest(&self) -> &Manifest {
+        &self.0.manifest
+    }
+
+    fn digest(&self) -> &str {
+        &self.0.digest
+    }
+
+    /// Closes idle connections, now and when they are returned.
+    fn retire(&self) -> Option<Life> {
+        self.0.pools.retire();
+        Some(self.0.life.clone())
+    }
+}
+
+/// What the connections of a plugin share.
 pub struct Shared<W: World<Guest: Connects>> {
     pub runtime: Arc<Runtime>,
     code: Arc<VersionCode<W>>,
@@ -42,31 +90,6 @@ impl<W: World<Guest: Connects>> Drop for Shared<W> {
 }
 
 impl<W: World<Guest: Connects>> Shared<W> {
-    /// A connector over a linked component.
-    pub fn new(
-        runtime: &Arc<Runtime>,
-        code: Arc<VersionCode<W>>,
-        manifest: Manifest,
-        digest: String,
-    ) -> Arc<Self> {
-        Arc::new(Self {
-            runtime: Arc::clone(runtime),
-            pools: runtime.pools(&manifest.name),
-            version: runtime.version(&manifest, &digest),
-            quota: runtime.quota(&manifest),
-            life: Life::default(),
-            code,
-            manifest,
-            digest,
-        })
-    }
-
-    /// Closes idle connections, now and when they are returned.
-    pub fn retire(&self) -> Life {
-        self.pools.retire();
-        self.life.clone()
-    }
-
     /// Takes a connection from the pool of a target, or opens one.
     pub async fn hold(self: &Arc<Self>, target: &Target, call: &Call) -> Result<Held<W>> {
         let limited;
@@ -236,6 +259,32 @@ pub struct Held<W: World<Guest: Connects>> {
     _key_permit: Option<OwnedSemaphorePermit>,
 }
 
+/// An open cursor of a guest.
+#[derive(Clone)]
+pub struct Cursor {
+    pub handle: ResourceAny,
+    /// What `cancel` needs to stop its statement.
+    pub key: Option<Vec<u8>>,
+    pub schema: convert::Schema,
+}
+
+/// The columns of a cursor that a guest just opened. Closes one without a schema.
+pub async fn schema_or_close<G: Connects>(
+    store: &mut Store<State>,
+    guest: &G,
+    cursor: ResourceAny,
+) -> wasmtime::Result<Reported<Vec<types::Column>>> {
+    match guest.schema(&mut *store, cursor).await? {
+        Ok(columns) => Ok(Ok(columns)),
+        Err(mut error) => {
+            let closed = guest.close(&mut *store, cursor).await?;
+            cursor.resource_drop_async(store).await?;
+            error.connection_usable &= matches!(closed, Ok(true));
+            Ok(Err(error))
+        }
+    }
+}
+
 /// An error that the guest reported, with the context to convert it.
 pub struct Fault {
     error: types::Error,
@@ -339,6 +388,111 @@ impl<W: World<Guest: Connects>> Held<W> {
             refused,
         } = fault;
         self.shared.error(error, Phase::Using, &grants, refused)
+    }
+
+    /// Drops the instance if the guest broke the contract.
+    pub fn accept<R>(&mut self, checked: Result<R>) -> Result<R> {
+        if checked.is_err() {
+            self.live = None;
+        }
+        checked
+    }
+
+    /// Describes the server.
+    pub async fn check(&mut self, call: &Call) -> Result<ServerInfo> {
+        let info = self
+            .call(call, |store, guest: &W::Guest, connection| {
+                guest.check(store, connection)
+            })
+            .await?;
+        Ok(convert::server_info(info, &self.grants()))
+    }
+
+    /// Lists the tables.
+    pub async fn tables(&mut self, call: &Call) -> Result<Vec<TableRef>> {
+        let tables = self
+            .call(call, |store, guest: &W::Guest, connection| {
+                guest.tables(store, connection)
+            })
+            .await?;
+        let checked = convert::table_refs(tables, &self.shared.quota.settings);
+        self.accept(checked)
+    }
+
+    /// Describes tables.
+    pub async fn describe_tables(
+        &mut self,
+        tables: &[TableRef],
+        call: &Call,
+    ) -> Result<Vec<TableInfo>> {
+        let asked: Vec<_> = tables.iter().map(convert::to_table_ref).collect();
+        let infos = self
+            .call(call, move |store, guest: &W::Guest, connection| {
+                guest.describe_tables(store, connection, asked.clone())
+            })
+            .await?;
+        let checked = convert::tables(infos, tables, &self.shared.quota.settings);
+        self.accept(checked)
+    }
+
+    /// The next rows of a cursor, or the error that the guest reports; the cursor is closed then.
+    pub async fn next(
+        &mut self,
+        cursor: &Cursor,
+        max_rows: u32,
+        call: &Call,
+    ) -> Result<std::result::Result<Option<Batch>, Error>> {
+        let shared = Arc::clone(&self.shared);
+        let settings = &shared.quota.settings;
+        let (handle, max_bytes) = (cursor.handle, settings.batch_bytes);
+        let mut is_again = false;
+        loop {
+            let reported = self
+                .once(
+                    call,
+                    cursor.key.as_ref(),
+                    move |store, guest: &W::Guest, _| {
+                        guest.next(store, handle, max_rows, max_bytes)
+                    },
+                )
+                .await
+                .map_err(|error| if is_again { blame_guest(error) } else { error })?;
+            is_again = true;
+            let batch = match reported {
+                Ok(Some(batch)) => batch,
+                Ok(None) => return Ok(Ok(None)),
+                Err(fault) => return Ok(Err(self.fault(fault))),
+            };
+            let checked = convert::batch(batch, &cursor.schema, max_rows, settings);
+            let batch = self.accept(checked)?;
+            // An empty batch means that there are no rows yet. The deadline of the call limits the repetitions.
+            if batch.rows() > 0 {
+                return Ok(Ok(Some(batch)));
+            }
+        }
+    }
+
+    /// Closes a cursor. Returns whether the connection can be used again.
+    pub async fn close(&mut self, cursor: &Cursor, call: &Call) -> bool {
+        if self.live.is_none() {
+            return false;
+        }
+        let soon = call.within(CLOSE_TIMEOUT);
+        let handle = cursor.handle;
+        let closed = self
+            .once(
+                &soon,
+                cursor.key.as_ref(),
+                move |store, guest: &W::Guest, _| {
+                    Box::pin(async move {
+                        let closed = guest.close(&mut *store, handle).await?;
+                        handle.resource_drop_async(store).await?;
+                        Ok(closed)
+                    })
+                },
+            )
+            .await;
+        matches!(closed, Ok(Ok(true)))
     }
 
     /// The grants of the connection; none if it is lost.

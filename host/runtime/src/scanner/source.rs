@@ -1,6 +1,6 @@
 //! A source: the calls of its guest, and its return to the pool.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
 use wasmtime::{Store, component::ResourceAny};
@@ -10,10 +10,10 @@ use super::super::{
         scan::{ScannerConnector, ScannerConnectorPre},
         scanner as guest, types,
     },
+    connects::Reported,
     convert,
-    instance::{GuestFuture, OnStop, violation},
-    pool::Reported,
-    shared::{Held, Shared, gone},
+    instance::{OnStop, violation},
+    shared::{Cursor, Held, Shared, gone, schema_or_close},
     state::State,
 };
 use mindhost_base::error::{Code, Error, Result};
@@ -22,24 +22,16 @@ use mindhost_plugin_api::{
     scanner::{Filter, Pushdown, Scan, ScanId, Source},
 };
 
-/// Timeout of the end of a scan.
-const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Open scans per statement.
 const MAX_SCANS: usize = 256;
 
 /// A source that was taken from its pool.
 pub struct WasmSource {
     held: Held<ScannerConnectorPre<State>>,
-    scans: BTreeMap<ScanId, Open>,
+    scans: BTreeMap<ScanId, Cursor>,
     next_id: u64,
     /// A scan reported at its end that the source is unusable.
     spent: bool,
-}
-
-#[derive(Clone)]
-struct Open {
-    handle: ResourceAny,
-    schema: convert::Schema,
 }
 
 impl WasmSource {
@@ -53,38 +45,6 @@ impl WasmSource {
         }
     }
 
-    /// Calls the guest, and again on a new source if the pooled one is dead, which only its first call can find. No
-    /// scan is open then.
-    async fn call<R, F>(&mut self, call: &Call, f: F) -> Result<R>
-    where
-        R: Send + 'static,
-        F: for<'a> Fn(
-                &'a mut Store<State>,
-                guest::GuestSource<'a>,
-                guest::GuestCursor<'a>,
-                ResourceAny,
-            ) -> GuestFuture<'a, Reported<R>>
-            + Clone
-            + Send
-            + 'static,
-    {
-        self.held
-            .call(call, move |store, guest: &ScannerConnector, handle| {
-                let exports = guest.mindhost_plugin_scanner();
-                f(store, exports.source(), exports.cursor(), handle)
-            })
-            .await
-    }
-
-    /// Drops the instance if the guest broke the contract.
-    fn accept<R>(&mut self, checked: Result<R>) -> Result<R> {
-        if checked.is_err() {
-            self.held.live = None;
-            self.scans.clear();
-        }
-        checked
-    }
-
     /// The plugin, whose settings outlive a call on the source.
     fn shared(&self) -> Arc<Shared<ScannerConnectorPre<State>>> {
         Arc::clone(&self.held.shared)
@@ -93,7 +53,12 @@ impl WasmSource {
     fn opened(&mut self, handle: ResourceAny, schema: convert::Schema) -> ScanId {
         let id = ScanId(self.next_id);
         self.next_id += 1;
-        self.scans.insert(id, Open { handle, schema });
+        let cursor = Cursor {
+            handle,
+            key: None,
+            schema,
+        };
+        self.scans.insert(id, cursor);
         id
     }
 }
@@ -105,22 +70,11 @@ impl Source for WasmSource {
     }
 
     async fn check(&mut self, call: &Call) -> Result<ServerInfo> {
-        let info = self
-            .call(call, |store, source, _, handle| {
-                Box::pin(async move { source.call_check(store, handle).await })
-            })
-            .await?;
-        Ok(convert::server_info(info, &self.held.grants()))
+        self.held.check(call).await
     }
 
     async fn tables(&mut self, call: &Call) -> Result<Vec<TableRef>> {
-        let tables = self
-            .call(call, |store, source, _, handle| {
-                Box::pin(async move { source.call_tables(store, handle).await })
-            })
-            .await?;
-        let checked = convert::table_refs(tables, &self.shared().quota.settings);
-        self.accept(checked)
+        self.held.tables(call).await
     }
 
     async fn describe_tables(
@@ -128,27 +82,21 @@ impl Source for WasmSource {
         tables: &[TableRef],
         call: &Call,
     ) -> Result<Vec<TableInfo>> {
-        let asked: Vec<_> = tables.iter().map(convert::to_table_ref).collect();
-        let infos = self
-            .call(call, move |store, source, _, handle| {
-                let asked = asked.clone();
-                Box::pin(async move { source.call_describe_tables(store, handle, &asked).await })
-            })
-            .await?;
-        let checked = convert::tables(infos, tables, &self.shared().quota.settings);
-        self.accept(checked)
+        self.held.describe_tables(tables, call).await
     }
 
     async fn columns(&mut self, table: &TableRef, call: &Call) -> Result<Arc<[Column]>> {
         let asked = convert::to_table_ref(table);
         let columns = self
-            .call(call, move |store, source, _, handle| {
+            .held
+            .call(call, move |store, guest: &ScannerConnector, handle| {
                 let asked = asked.clone();
+                let source = guest.mindhost_plugin_scanner().source();
                 Box::pin(async move { source.call_columns(store, handle, &asked).await })
             })
             .await?;
         let checked = convert::Schema::of_table(columns, &self.shared().quota.settings);
-        Ok(self.accept(checked)?.columns)
+        Ok(self.held.accept(checked)?.columns)
     }
 
     async fn filter_support(
@@ -160,8 +108,10 @@ impl Source for WasmSource {
         let (table, count) = (convert::to_table_ref(table), filters.len());
         let filters: Vec<_> = filters.iter().map(convert::to_filter).collect();
         let answers = self
-            .call(call, move |store, source, _, handle| {
+            .held
+            .call(call, move |store, guest: &ScannerConnector, handle| {
                 let (table, filters) = (table.clone(), filters.clone());
+                let source = guest.mindhost_plugin_scanner().source();
                 Box::pin(async move {
                     source
                         .call_filter_support(store, handle, &table, &filters)
@@ -176,7 +126,7 @@ impl Source for WasmSource {
                 answers.len()
             ))),
         };
-        self.accept(checked)
+        self.held.accept(checked)
     }
 
     async fn scan(&mut self, scan: &Scan, call: &Call) -> Result<ScanId> {
@@ -200,12 +150,13 @@ impl Source for WasmSource {
             extra: Vec::new(),
         };
         let (handle, columns) = self
-            .call(call, move |store, source, cursor, handle| {
-                Box::pin(start(store, source, cursor, handle, request.clone()))
+            .held
+            .call(call, move |store, guest: &ScannerConnector, handle| {
+                Box::pin(start(store, guest, handle, request.clone()))
             })
             .await?;
         let checked = convert::Schema::of_table(columns, settings);
-        let schema = self.accept(checked)?;
+        let schema = self.held.accept(checked)?;
         let same = schema.columns.len() == scan.columns.len()
             && schema
                 .columns
@@ -229,85 +180,37 @@ impl Source for WasmSource {
     }
 
     async fn next(&mut self, scan: ScanId, max_rows: u32, call: &Call) -> Result<Option<Batch>> {
-        let open = self.scans.get(&scan).cloned().ok_or_else(gone)?;
-        let shared = self.shared();
-        let settings = &shared.quota.settings;
-        let (handle, max_bytes) = (open.handle, settings.batch_bytes);
-        loop {
-            let reported = self
-                .held
-                .once(call, None, move |store, guest: &ScannerConnector, _| {
-                    let cursor = guest.mindhost_plugin_scanner().cursor();
-                    Box::pin(
-                        async move { cursor.call_next(store, handle, max_rows, max_bytes).await },
-                    )
-                })
-                .await;
-            let batch = match reported? {
-                Ok(Some(batch)) => batch,
-                Ok(None) => return Ok(None),
-                Err(fault) => {
-                    let error = self.held.fault(fault);
-                    self.close(scan, call).await?;
-                    return Err(error);
-                }
-            };
-            let checked = convert::batch(batch, &open.schema, max_rows, settings);
-            let batch = self.accept(checked)?;
-            // An empty batch means that there are no rows yet. The deadline of the call limits the repetitions.
-            if batch.rows() > 0 {
-                return Ok(Some(batch));
-            }
+        let cursor = self.scans.get(&scan).cloned().ok_or_else(gone)?;
+        let next = self.held.next(&cursor, max_rows, call).await?;
+        if next.is_err() {
+            self.close(scan, call).await?;
         }
+        next
     }
 
     async fn close(&mut self, scan: ScanId, call: &Call) -> Result<()> {
-        let Some(open) = self.scans.remove(&scan) else {
-            return Ok(());
-        };
-        if self.held.live.is_none() {
-            return Ok(());
-        }
-        let soon = call.within(CLOSE_TIMEOUT);
-        let handle = open.handle;
-        let closed = self
-            .held
-            .once(&soon, None, move |store, guest: &ScannerConnector, _| {
-                let cursor = guest.mindhost_plugin_scanner().cursor();
-                Box::pin(async move {
-                    let closed = cursor.call_close(&mut *store, handle).await?;
-                    handle.resource_drop_async(store).await?;
-                    Ok(closed)
-                })
-            })
-            .await;
         // Other scans continue; the source is not returned to the pool.
-        self.spent |= !matches!(closed, Ok(Ok(true)));
+        if let Some(cursor) = self.scans.remove(&scan) {
+            self.spent |= !self.held.close(&cursor, call).await;
+        }
         Ok(())
     }
 }
 
-/// Starts a scan and reads its schema. Closes a cursor without a schema.
+/// Starts a scan and reads its schema.
 async fn start(
     store: &mut Store<State>,
-    source: guest::GuestSource<'_>,
-    cursor: guest::GuestCursor<'_>,
-    handle: ResourceAny,
+    guest: &ScannerConnector,
+    source: ResourceAny,
     request: guest::ScanRequest,
 ) -> wasmtime::Result<Reported<(ResourceAny, Vec<types::Column>)>> {
-    let opened = match source.call_scan(&mut *store, handle, &request).await? {
-        Ok(opened) => opened,
+    let exports = guest.mindhost_plugin_scanner().source();
+    let cursor = match exports.call_scan(&mut *store, source, &request).await? {
+        Ok(cursor) => cursor,
         Err(error) => return Ok(Err(error)),
     };
-    match cursor.call_schema(&mut *store, opened).await? {
-        Ok(columns) => Ok(Ok((opened, columns))),
-        Err(mut error) => {
-            let closed = cursor.call_close(&mut *store, opened).await?;
-            opened.resource_drop_async(store).await?;
-            error.connection_usable &= matches!(closed, Ok(true));
-            Ok(Err(error))
-        }
-    }
+    let columns = schema_or_close(store, guest, cursor).await?;
+    Ok(columns.map(|columns| (cursor, columns)))
 }
 
 impl Drop for WasmSource {
