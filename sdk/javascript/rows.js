@@ -20,7 +20,7 @@ function cut(name) {
   return String(name).slice(0, 1000).replaceAll("\0", "\ufffd");
 }
 
-/** An answer under way: columns, and rows taken from an iterable as the host asks for them. */
+/** An answer in progress: columns, and rows taken from an iterable as the host asks for them. */
 export class Answer {
   #columns;
   #names;

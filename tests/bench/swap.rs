@@ -1,5 +1,5 @@
-//! What a swap costs those who are being served: a hundred of them in a minute, under a steady load of small queries, with
-//! long exports and open answers that were begun on versions which were replaced long before they end.
+//! What a swap costs those who are being served: a hundred of them in a minute, under a steady load of small queries,
+//! with long exports and open answers that were begun on versions which were replaced long before they end.
 
 use std::{
     collections::HashMap,
@@ -80,7 +80,7 @@ pub async fn run() {
     }
     println!(
         "{:<46} {EXPORTS} exports and {STREAMS} streams that were open all the time: none cut",
-        "  under way"
+        "  in progress"
     );
     left(&host, &connectors, before).await;
 }

@@ -279,7 +279,7 @@ pub(super) async fn activate(
 
 /// Goes back to the version that served before
 ///
-/// At once, and without trying it. A rollout that is under way is aborted.
+/// At once, and without trying it. A rollout that is in progress is aborted.
 #[utoipa::path(post, path = "/plugins/{name}/rollback", operation_id = "roll_back_plugin",
     responses((status = 200, body = Rollout, description = "How it ended.")))]
 pub(super) async fn roll_back(

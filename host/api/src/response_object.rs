@@ -22,7 +22,7 @@ pub struct ResponseObject<'a> {
     object: &'static str,
     /// In seconds since 1970.
     created_at: i64,
-    /// In seconds since 1970; null while it is under way.
+    /// In seconds since 1970; null while it is in progress.
     #[schema(required = true)]
     completed_at: Option<i64>,
     #[schema(value_type = ResponseStatus)]

@@ -1,8 +1,9 @@
-//! Connections of clients: accepted up to a limit, closed when nothing comes of them.
+//! Client connections: accepted up to a limit, and closed when idle.
 //!
-//! No key is needed to open one, so none may be held for nothing: one that sends no request is closed after a while, one
-//! that rests between requests too, and where there are as many as there may be, those that rest make room. One that has
-//! a request under way, a stream or an export, ends by itself alone, or when its client takes nothing of it any more.
+//! Opening a connection needs no key, so an idle one must not be held for long. A connection without a first request is
+//! closed after a timeout, and so is one that is idle between requests. At the limit, idle connections are closed to
+//! make room. A connection with a request in progress, such as a stream or an export, ends with it, or when its client
+//! stops reading.
 
 mod heads;
 mod rest;
@@ -42,30 +43,30 @@ use tower::Service;
 use self::{rest::Rest, wire::Wire};
 use mindhost_base::config::Config;
 
-/// How long the listener rests when the system gives it no connection: it would fail again at once.
+/// Pause after a failed accept, which would fail again at once.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// How long it waits for one that was asked to make room before it asks another.
+/// How long to wait for a connection that was asked to close before another one is asked.
 const ROOM_PAUSE: Duration = Duration::from_millis(20);
 
-/// Bytes of the connection that may wait for its client in our own buffers, and as many in the system's: enough to keep a
-/// fast client busy, and what a slow one costs. A request's head has room in as many.
+/// Size of a connection's send buffer, here and in the kernel: enough to keep a fast client busy, and the cost of a
+/// slow one. It also limits the head of a request.
 const UNSENT: u32 = 64 << 10;
 
-/// How many connections there may be, and how long each may do nothing.
+/// The limits on connections.
 #[derive(Clone, Debug)]
 pub(super) struct Bounds {
     pub connections: usize,
-    /// Until the head of the first request is whole.
+    /// Timeout of the head of the first request.
     pub first_request: Duration,
-    /// Between requests.
+    /// Idle timeout between requests.
     pub idle: Duration,
-    /// While a client takes nothing of what is sent to it.
+    /// Timeout of a client that reads nothing of its answer.
     pub unread: Duration,
 }
 
 impl Bounds {
-    /// Those that the settings name. Connections get half of the `open_files` that the process may have: a stream has
-    /// another one to its model, and the store and the plugins need theirs.
+    /// The limits of the settings. Connections get half of the process's `open_files`: a stream has another connection
+    /// to its model, and the store and the plugins need some too.
     pub fn of(config: &Config, open_files: u64) -> Self {
         let server = &config.server;
         let half = usize::try_from(open_files / 2).unwrap_or(usize::MAX);
@@ -73,13 +74,13 @@ impl Bounds {
             connections: server.max_connections.min(half).max(1),
             first_request: server.first_request_timeout,
             idle: server.idle_timeout,
-            // An export decides by itself how long its client need not read.
+            // An export has its own timeout for clients that do not read.
             unread: server.idle_timeout + config.sql.export_idle_timeout,
         }
     }
 }
 
-/// Serves until `ending` is done, then until the running requests have ended.
+/// Serves until `ending` completes, then until the requests in progress have ended.
 pub(super) async fn serve<S>(
     listener: TcpListener,
     service: S,
@@ -111,25 +112,25 @@ pub(super) async fn serve<S>(
         };
         tasks.spawn(connection.run(stream, peer, service.clone()));
     }
-    // From here on nobody can connect, and those who ask something get their answer.
+    // New connections are refused from here on; requests in progress are answered.
     drop(listener);
     open.end();
     tasks.close();
     tasks.wait().await;
 }
 
-/// Room for one more, made by closing one that rests where there is none.
+/// Acquires a permit for a connection, if necessary by closing an idle one.
 async fn place(room: &Arc<Semaphore>, open: &mut Open) -> Option<OwnedSemaphorePermit> {
     let mut place = pin!(room.clone().acquire_owned());
     let mut pause = Duration::ZERO;
     loop {
         tokio::select! {
             biased;
-            // It fails only when the semaphore is closed, which nobody does.
+            // It fails only if the semaphore is closed, which never happens.
             place = &mut place => return place.ok(),
             () = sleep(pause) => {}
         }
-        // Where all are in use, a look from time to time tells when one of them rests.
+        // All are in use: check from time to time whether one is idle.
         pause = match open.make_room() {
             true => ROOM_PAUSE,
             false => ACCEPT_PAUSE,
@@ -150,14 +151,14 @@ async fn accept(listener: &TcpListener, open: &mut Open) -> (TcpStream, SocketAd
     }
 }
 
-/// The connections that are open, the oldest first, and some that were.
+/// The open connections, the oldest first, and some that have closed.
 #[derive(Default)]
 struct Open(VecDeque<Arc<Uses>>);
 
 impl Open {
     fn add(&mut self) -> Arc<Uses> {
-        // Those that ended are held by nobody else. Looked for when the list is full, and then made so long that this
-        // is seldom.
+        // Closed connections have no other reference. They are removed when the list is full, and its capacity grows so
+        // that this is rare.
         if self.0.len() == self.0.capacity() {
             self.0.retain(|uses| Arc::strong_count(uses) > 1);
             self.0.reserve(self.0.len() + 64);
@@ -167,7 +168,7 @@ impl Open {
         uses
     }
 
-    /// Asks the one that has waited longest among those that rest to end, and says whether there was one.
+    /// Asks the connection that has been idle longest to close. Returns whether there was one.
     fn make_room(&mut self) -> bool {
         for _ in 0..self.0.len() {
             let Some(uses) = self.0.pop_front() else {
@@ -195,24 +196,24 @@ impl Open {
     }
 }
 
-/// What one connection is used for. Written by its own task alone.
+/// The state of a connection. Only its own task writes it.
 #[derive(Default)]
 struct Uses {
-    /// Requests that came.
+    /// Number of requests received.
     begun: AtomicU32,
-    /// Those of them whose answers were given to the end.
+    /// Number of requests whose answers were sent in full.
     ended: AtomicU32,
-    /// The request, by its number from 1, whose head says twice how long its body is; 0 for none.
+    /// The number, from 1, of a request whose head gives its length twice; 0 for none.
     two_lengths: AtomicU32,
-    /// The request, by its number from 1, from which on it is not clear where one ends; 0 for none.
+    /// The number, from 1, of the first request whose end is unclear; 0 for none.
     unclear_from: AtomicU32,
-    /// An answer said that the connection ends while the client may still send.
+    /// An answer announced the end of the connection while the client may still send.
     leaves_unread: AtomicBool,
-    /// That it shall end as soon as nothing is under way.
+    /// Notified to close the connection as soon as it is idle.
     end: Notify,
 }
 
-/// In the extensions of a request whose end another reader could see elsewhere. Its headers do not show it.
+/// Marks a request, in its extensions, whose end another reader could see elsewhere. Its headers do not show it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Ambiguous {
     /// It has both a `Content-Length` and a `Transfer-Encoding`.
@@ -222,7 +223,7 @@ pub(super) enum Ambiguous {
 }
 
 impl Uses {
-    /// Counts a request, and gives its number.
+    /// Counts a request and returns its number.
     fn begin(&self) -> u32 {
         self.begun.fetch_add(1, Relaxed).wrapping_add(1)
     }
@@ -239,7 +240,7 @@ impl Uses {
         self.unclear_from.store(number, Relaxed);
     }
 
-    /// What is ambiguous of a request, by its number.
+    /// What is ambiguous about the request of this number.
     fn ambiguous(&self, number: u32) -> Option<Ambiguous> {
         if self.two_lengths.load(Relaxed) == number {
             return Some(Ambiguous::TwoLengths);
@@ -260,7 +261,7 @@ impl Uses {
 struct Connection {
     uses: Arc<Uses>,
     bounds: Arc<Bounds>,
-    /// Given back when it ends.
+    /// Released when it ends.
     _place: Option<OwnedSemaphorePermit>,
 }
 
@@ -316,34 +317,34 @@ impl Connection {
                 () = quiet.as_mut() => {
                     quiet.as_mut().reset(Instant::now() + self.bounds.idle);
                     let begun = self.uses.begun();
-                    // One look sees that it rests, the next that it rested all the time.
+                    // It is idle if two checks in a row see no request.
                     if begun != seen || !self.uses.rests() {
                         seen = begun;
                         continue;
                     }
                 }
             }
-            // What has asked for nothing gets nothing, even if half a request has come.
+            // A connection without a complete request gets no answer.
             if self.uses.begun() == 0 {
                 return;
             }
-            // The answer that is under way, or on its way to the client, is given to its end.
+            // An answer in progress is sent in full.
             connection.as_mut().graceful_shutdown();
         }
     }
 
     fn prepare(&self, stream: &TcpStream) {
-        // Without Nagle's delay: an event that is written is an event that is sent.
+        // Without Nagle's delay, so that an event is sent when it is written.
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "could not set TCP_NODELAY");
         }
-        // The system watches over what is sent, so that no request pays for it.
+        // The kernel enforces the send timeout, at no cost to requests.
         #[cfg(target_os = "linux")]
         if let Err(error) = SockRef::from(stream).set_tcp_user_timeout(Some(self.bounds.unread)) {
             tracing::debug!(%error, "could not set TCP_USER_TIMEOUT");
         }
-        // What was not sent yet waits with us, where it is counted. What is on its way has no such limit, so far away clients
-        // are served as fast as near ones.
+        // Unsent bytes wait in our buffer, where they are counted. Bytes in flight have no such limit, so distant
+        // clients are served as fast as near ones.
         #[cfg(target_os = "linux")]
         if let Err(error) = SockRef::from(stream).set_tcp_notsent_lowat(UNSENT) {
             tracing::debug!(%error, "could not set TCP_NOTSENT_LOWAT");
@@ -351,7 +352,7 @@ impl Connection {
     }
 }
 
-/// A request until its answer was given to the end, or nobody waits for it any more.
+/// Counts a request as answered when it is dropped: after its answer was sent in full, or its client left.
 struct Use(Arc<Uses>);
 
 impl Drop for Use {
@@ -360,7 +361,7 @@ impl Drop for Use {
     }
 }
 
-/// The body of an answer, for as long as it is sent.
+/// The body of an answer while it is sent.
 struct Answer {
     body: Body,
     _use: Use,

@@ -114,8 +114,8 @@ words! {
         Caller = "caller",
         /// The comment in the source.
         Source = "source",
-        /// Nobody.
-        Nobody = "none",
+        /// There is no description.
+        Unset = "none",
     }
 }
 
@@ -138,7 +138,7 @@ impl Description {
             source: if comment.is_some() {
                 DescriptionSource::Source
             } else {
-                DescriptionSource::Nobody
+                DescriptionSource::Unset
             },
             text: comment.clone(),
             in_source: comment,

@@ -1,9 +1,9 @@
-//! A version of a plugin takes the place of another, step by step, and goes back when it is found wanting.
+//! Replaces a version of a plugin by another, step by step, and rolls back if the new one fails.
 //!
-//! Verify, compile, try it with the datasources that would use it, give it a share of the calls if that is wanted, switch,
-//! and watch it for a while. Whatever goes wrong on the way leaves the old version serving, and the reason is kept. One
-//! rollout of what an engine or a model is served by runs at a time, on whatever host of the store; what the operator sees
-//! of it is stored at every step, and the other hosts follow it from there.
+//! The steps: verify, compile, try it with the datasources that would use it, optionally give it a share of the calls,
+//! switch, and watch it for a while. If a step fails, the old version goes on serving, and the reason is stored. Each
+//! slot has at most one rollout at a time, among all hosts of the store. Every step is stored, so that operators see it
+//! and the other hosts follow.
 
 use mindhost_plugins::active::ActivePlugins;
 mod check;
@@ -45,99 +45,99 @@ use mindhost_store::Store;
 
 pub use self::check::{Check, Outcome};
 
-/// Rollouts of a plugin that are shown.
+/// How many rollouts of a plugin a list shows.
 const SHOWN: i64 = 50;
-/// How often a host looks what other hosts of the same store do.
-const LOOK: Duration = Duration::from_secs(1);
-/// How long the host of a rollout has to do what it is told. One that is dead by then counts as [lost](store::LOST).
-const HEARD: Duration = Duration::from_secs(30);
+/// How often a host polls the store for changes by other hosts.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// How long the host of a rollout has to react to a request. After that a dead one counts as [lost](store::LOST).
+const REACTION_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Why a rollout went back that nothing was wrong with.
+/// The reason of a rollback by an operator.
 const BY_OPERATOR: &str = "an operator rolled back";
 
-/// How a rollout stands.
+/// The state of a rollout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
-    /// The file is read, its digest and signature are checked, and it is compiled where it is new.
+    /// The file is read, its digest and signature are checked, and it is compiled if necessary.
     Compiling,
-    /// It is tried with the datasources or providers that would use it.
+    /// The version is tried with the datasources or providers that would use it.
     Checking,
     /// It serves a share of the calls.
     Canary,
     /// It serves all calls and is watched.
     Probation,
-    /// It serves.
+    /// It serves, and the rollout is complete.
     Completed,
-    /// It served, and the old version serves again.
+    /// It was rolled back: the old version serves again.
     RolledBack,
-    /// It never served.
+    /// It failed before it served.
     Failed,
 }
 
 impl Stage {
-    /// Whether nothing more happens.
+    /// Whether the rollout is over.
     pub fn is_end(self) -> bool {
         matches!(self, Self::Completed | Self::RolledBack | Self::Failed)
     }
 
-    /// Whether the new version serves, or never will by this rollout.
+    /// Whether the new version serves, or the rollout ended without it.
     pub fn is_settled(self) -> bool {
         self.is_end() || self == Self::Probation
     }
 }
 
-/// One version on its way into the place of another.
+/// The replacement of a version.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Rollout {
     /// Id.
     pub id: Uuid,
     /// Name of the plugin.
     pub plugin: String,
-    /// Digest of the version that served before; null where nobody did.
+    /// Digest of the version that served before; null if there was none.
     #[schema(required = true)]
     pub from: Option<String>,
-    /// Digest of the version that shall serve.
+    /// Digest of the new version.
     pub to: String,
-    /// Its version.
+    /// Number of the new version.
     pub version: String,
-    /// How it stands.
+    /// Its state.
     pub stage: Stage,
-    /// Why it went back or failed, or that an operator rolled back.
+    /// Why it failed or was rolled back.
     #[schema(required = true)]
     pub reason: Option<String>,
-    /// What the version may do beyond the one before, and the operator accepted.
+    /// The additional rights that the operator accepted.
     #[serde(default)]
     pub accepted_rights: Vec<Right>,
-    /// What the trial with datasources or providers showed.
+    /// The results of the check with datasources or providers.
     pub checks: Vec<Check>,
     /// Share of the calls in the canary, from 0.0 to 1.0; null without one.
     #[schema(required = true)]
     pub canary_share: Option<f64>,
-    /// What was seen of the old version since the canary began.
+    /// Figures of the old version since the canary began.
     pub stable: Figures,
-    /// What was seen of the new one.
+    /// Figures of the new version.
     pub candidate: Figures,
-    /// Whether it goes back to what served before.
+    /// Whether it returns to the version before.
     pub is_rollback: bool,
-    /// Id of the key that began it.
+    /// Id of the key that started it.
     #[schema(required = true)]
     pub started_by: Option<String>,
-    /// When it began.
+    /// Its start.
     pub started_at: Timestamp,
-    /// When it ended.
+    /// Its end.
     #[schema(required = true)]
     pub ended_at: Option<Timestamp>,
 }
 
-/// How a version shall be activated.
+/// Options of an activation.
 #[derive(Clone, Debug, Default)]
 pub struct Wish {
-    /// A share of the calls first, from 0.0 to 1.0, for so long.
+    /// The canary: a share of the calls, from 0.0 to 1.0, and its duration.
     pub canary: Option<(f64, Duration)>,
-    /// Activate it even if it fails with datasources that work now.
+    /// Activate it even if it fails with datasources that the old version can use.
     pub force: bool,
-    /// Names of rights beyond those of the version before that it may have.
+    /// Names of additional rights that are accepted.
     pub accept_rights: Vec<String>,
 }
 
@@ -147,42 +147,42 @@ pub struct Rollouts(Arc<Inner>);
 
 struct Inner {
     parts: Parts,
-    /// Those under way, by name of the plugin.
+    /// The rollouts in progress, by name of the plugin.
     running: Mutex<HashMap<String, Running>>,
 }
 
-/// What rollouts are made with.
+/// The parts that rollouts use.
 pub struct Parts {
     /// The store.
     pub store: Store,
-    /// Who serves.
+    /// The installed and serving versions.
     pub registry: Arc<Registry>,
-    /// Those that use a connector.
+    /// The datasources, which use connectors.
     pub datasources: Arc<Datasources>,
-    /// Those that use a model.
+    /// The providers, which use models.
     pub providers: Arc<Providers>,
-    /// Bounds and thresholds.
+    /// Limits and thresholds.
     pub settings: config::Rollouts,
-    /// Where rollouts run.
+    /// The tracker of the tasks of rollouts.
     pub tasks: TaskTracker,
-    /// The end of the server.
+    /// Cancelled when the server shuts down.
     pub ending: CancellationToken,
 }
 
-/// A rollout under way.
+/// A rollout in progress.
 #[derive(Clone)]
 struct Running {
     state: watch::Receiver<Rollout>,
-    /// Go back.
+    /// Cancelled to roll back.
     abort: CancellationToken,
-    /// Why, where it was not an operator who said so here.
+    /// The reason to roll back, if it was not an operator at this host.
     why: Arc<OnceLock<String>>,
-    /// Another one comes: end the probation well.
+    /// Cancelled when the next rollout starts: the probation ends as passed.
     settle: CancellationToken,
 }
 
 impl Rollouts {
-    /// The rollouts of a host. Those that a host left unfinished are ended, and changes by other hosts followed.
+    /// Starts the rollouts of a host: ends those that a lost host left unfinished, and follows changes by other hosts.
     pub fn new(parts: Parts) -> Self {
         let rollouts = Self(Arc::new(Inner {
             parts,
@@ -197,12 +197,12 @@ impl Rollouts {
         rollouts
     }
 
-    /// Begins to put an installed version into the place of the one that serves. The version is named by its number or
-    /// the beginning of its digest; without a name it is the highest.
+    /// Starts to activate an installed version, named by its number or the start of its digest; without a name, the
+    /// highest.
     ///
     /// # Errors
-    /// `plugin_not_found`, `plugin_ambiguous`; `wrong_state` when it serves already; `rollout_active`;
-    /// `rights_not_accepted` when it may do more than the version before.
+    /// `plugin_not_found`, `plugin_ambiguous`; `wrong_state` if it serves already; `rollout_active`;
+    /// `rights_not_accepted` if it has wider rights than the version before.
     pub async fn activate(
         &self,
         caller: &Caller,
@@ -215,10 +215,10 @@ impl Rollouts {
         self.begin(caller, &about, wish, false).await
     }
 
-    /// Goes back: a rollout under way is aborted, else what served before the newest one serves again, at once.
+    /// Rolls back at once: aborts a rollout in progress, else returns to the version before the newest rollout.
     ///
     /// # Errors
-    /// `plugin_not_found`; `wrong_state` when nothing served before.
+    /// `plugin_not_found`; `wrong_state` if there is no version before.
     pub async fn roll_back(&self, caller: &Caller, name: &str) -> Result<Rollout> {
         caller.require_host("roll plugins back")?;
         let parts = &self.0.parts;
@@ -228,11 +228,11 @@ impl Rollouts {
             let ended = running.state.wait_for(|rollout| rollout.stage.is_end());
             return Ok(ended.await.map_err(Error::internal)?.clone());
         }
-        let underway = store::under_way(&parts.store).await?;
+        let underway = store::in_progress(&parts.store).await?;
         if let Some(elsewhere) = underway.iter().find(|one| one.plugin == name) {
             let told = Told::Abort(BY_OPERATOR.to_owned());
             let ended = self.0.tell(elsewhere, &told).await?;
-            // Its host may be dead, or was done before it heard.
+            // Its host may be dead, or the rollout ended before the request arrived.
             if ended.stage != Stage::Completed {
                 return Ok(ended);
             }
@@ -252,7 +252,7 @@ impl Rollouts {
                 format!("nothing served before the active version of {name}; activate another one with `version`"),
             )
         })?;
-        // It may be a version of another plugin, that served the same engine.
+        // The version before may belong to another plugin for the same engine.
         let about = match parts.registry.about(digest) {
             Some(about) => about,
             None => parts.registry.find(name, Some(digest))?,
@@ -265,11 +265,11 @@ impl Rollouts {
         self.wait(&rollout, Duration::from_secs(60)).await
     }
 
-    /// For whoever writes a plugin: a file serves at once, in the place of the last one, without any trial. The versions
-    /// that it replaces are removed.
+    /// For plugin development: activates a file at once, without checks or probation, and removes the versions that it
+    /// replaces.
     ///
     /// # Errors
-    /// `plugin_refused`; what serves goes on then.
+    /// `plugin_refused`; then the old version goes on serving.
     pub async fn develop(&self, bytes: Vec<u8>, signature: Option<&str>) -> Result<About> {
         let parts = &self.0.parts;
         let about = parts.registry.install(bytes, signature).await?.about;
@@ -288,19 +288,20 @@ impl Rollouts {
         ActivePlugins(&parts.store).switch(&switch).await?;
         parts.registry.activate(&loaded, None);
         if let Some(old) = old {
-            // A datasource may keep it.
+            // A datasource may pin it.
             let _ = self.remove(&about.name, &old).await;
         }
         Ok(about)
     }
 
-    /// Takes an installed version away, with its file. One of the plugins directory comes back at the next start.
+    /// Removes an installed version and its file. A version that is also in the plugins directory returns at the next
+    /// start.
     ///
     /// # Errors
-    /// `plugin_not_found`; `resource_in_use` while it serves, is on trial, or some datasource keeps it.
+    /// `plugin_not_found`; `resource_in_use` while it serves, is on trial, or is pinned.
     pub async fn remove(&self, name: &str, version: &str) -> Result<About> {
         let parts = &self.0.parts;
-        // Another host may have been told that a datasource keeps it, or that none does any more.
+        // A pin may have been set or removed at another host.
         let kept = datasources::pinned_digests(&parts.store).await?;
         parts.registry.unpin_all_but(&kept);
         let about = parts.registry.find(name, Some(version))?;
@@ -318,12 +319,12 @@ impl Rollouts {
         is_rollback: bool,
     ) -> Result<Rollout> {
         let inner = &self.0;
-        // What serves again was accepted when it served.
+        // Its rights were accepted when it served.
         let accepted_rights = match is_rollback {
             true => Vec::new(),
             false => self.accepted(about, &wish).await?,
         };
-        inner.make_way(about).await?;
+        inner.end_probations(about).await?;
         let from = inner.predecessor(about);
         if from.as_ref() == Some(&about.digest) {
             return Err(Error::new(
@@ -373,7 +374,7 @@ impl Rollouts {
         Ok(rollout)
     }
 
-    /// What the rights of new versions are compared with.
+    /// The versions that rights of new ones are compared with.
     ///
     /// # Errors
     /// When the store fails.
@@ -386,7 +387,7 @@ impl Rollouts {
         Ok(incumbents)
     }
 
-    /// What a version may do beyond those whose places it takes. Nothing of it runs before that was accepted.
+    /// The additional rights of a version. None of its code runs before they are accepted.
     async fn accepted(&self, about: &About, wish: &Wish) -> Result<Vec<Right>> {
         let rights = self.0.parts.registry.rights(&about.digest);
         let incumbents = self.incumbents().await?;
@@ -413,7 +414,7 @@ impl Rollouts {
             .with_rights(open))
     }
 
-    /// Waits until the new version serves or never will, at most for so long.
+    /// Waits until the new version serves or the rollout ended without it, with a timeout.
     ///
     /// # Errors
     /// When the store fails.
@@ -434,7 +435,7 @@ impl Rollouts {
     /// When the store fails.
     pub async fn list(&self, name: &str) -> Result<Vec<Rollout>> {
         let mut all = store::list(&self.0.parts.store, name, SHOWN).await?;
-        // What runs here is known better than it is stored.
+        // For rollouts of this host, memory is newer than the store.
         if let Some(running) = lock(&self.0.running).get(name) {
             let rollout = running.state.borrow().clone();
             all.retain(|one| one.id != rollout.id);
@@ -459,7 +460,7 @@ impl Rollouts {
 }
 
 impl Inner {
-    /// Eyes on a version beside the one that it replaces.
+    /// A watch on a version and the one that it replaces.
     fn watch(&self) -> Arc<Watch> {
         let settings = &self.parts.settings;
         let thresholds = Thresholds {
@@ -470,7 +471,7 @@ impl Inner {
         Arc::new(Watch::new(1.0, thresholds))
     }
 
-    /// The digest that serves under that name.
+    /// The digest of the serving version of that plugin.
     fn active(&self, name: &str) -> Option<String> {
         let registry = &self.parts.registry;
         let connectors = registry.connectors().into_iter();
@@ -482,7 +483,7 @@ impl Inner {
         all.find(|(one, _)| one == name).map(|(_, digest)| digest)
     }
 
-    /// What a version would serve.
+    /// The slots of a version.
     fn places(&self, digest: &str) -> Active {
         let manifest = self.parts.registry.manifest(digest);
         let slots = manifest.map_or_else(Vec::new, |one| Slot::of(&one));
@@ -490,7 +491,7 @@ impl Inner {
         slots.map(|slot| (slot, digest.to_owned())).collect()
     }
 
-    /// Who serves what a version would serve: the version of the same plugin, else whoever has its first place.
+    /// The version that a new one replaces: the serving version of the same plugin, else the one in its first slot.
     fn predecessor(&self, about: &About) -> Option<String> {
         self.active(&about.name).or_else(|| {
             let mine = Slot::of(&self.parts.registry.manifest(&about.digest)?);
@@ -499,9 +500,9 @@ impl Inner {
         })
     }
 
-    /// A version on probation stays when the next one comes; anything else must end first. In the way is what is of the
-    /// same plugin, and what would serve the same.
-    async fn make_way(&self, about: &About) -> Result<()> {
+    /// Ends the probation of rollouts of the same plugin or for the same slots, as passed. Any other rollout of them
+    /// must end first.
+    async fn end_probations(&self, about: &About) -> Result<()> {
         let registry = &self.parts.registry;
         let slots_of = |digest: &str| {
             registry
@@ -509,11 +510,11 @@ impl Inner {
                 .map_or_else(Vec::new, |one| Slot::of(&one))
         };
         let mine = slots_of(&about.digest);
-        let is_in_the_way = |one: &Rollout| {
+        let conflicts = |one: &Rollout| {
             one.plugin == about.name || slots_of(&one.to).iter().any(|slot| mine.contains(slot))
         };
-        let underway = store::under_way(&self.parts.store).await?;
-        for other in underway.iter().filter(|one| is_in_the_way(one)) {
+        let underway = store::in_progress(&self.parts.store).await?;
+        for other in underway.iter().filter(|one| conflicts(one)) {
             let running = lock(&self.running).get(&other.plugin).cloned();
             let stage = running
                 .as_ref()
@@ -524,7 +525,7 @@ impl Inner {
             match running {
                 Some(mut running) => {
                     running.settle.cancel();
-                    // Its sender is gone once it has left its place.
+                    // The sender is dropped when the rollout has left the map.
                     while running.state.changed().await.is_ok() {}
                 }
                 None => self.tell(other, &Told::Settle).await.map(drop)?,
@@ -533,7 +534,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Says something to the host of a rollout and waits until that has ended.
+    /// Sends a request to the host of a rollout, and waits for its end.
     async fn tell(&self, rollout: &Rollout, told: &Told) -> Result<Rollout> {
         let store = &self.parts.store;
         store::tell(store, rollout.id, told).await?;
@@ -543,10 +544,10 @@ impl Inner {
                 if let Some(now) = now.filter(|one| one.ended_at.is_some()) {
                     return Ok(now);
                 }
-                tokio::time::sleep(LOOK / 4).await;
+                tokio::time::sleep(POLL_INTERVAL / 4).await;
             }
         };
-        let ended = tokio::time::timeout(HEARD, ended).await;
+        let ended = tokio::time::timeout(REACTION_TIMEOUT, ended).await;
         ended.unwrap_or_else(|_| Err(active(&rollout.plugin)))
     }
 }
@@ -555,7 +556,7 @@ fn active(name: &str) -> Error {
     Error::new(
         Code::RolloutActive,
         format!(
-            "a rollout of {name} is under way; wait for its end, or abort it with `POST /plugins/{name}/rollback`"
+            "a rollout of {name} is in progress; wait for its end, or abort it with `POST /plugins/{name}/rollback`"
         ),
     )
 }

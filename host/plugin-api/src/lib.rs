@@ -359,8 +359,8 @@ pub trait Plugin: Send + Sync {
     fn manifest(&self) -> &Manifest;
     /// SHA-256 of the component, in hex.
     fn digest(&self) -> &str;
-    /// Another version serves in its place: from now on it keeps nothing idle. What is under way goes on. Returns how to
-    /// learn of its end and to bring it about; `None` from one that holds nothing.
+    /// Another version serves in its place: from now on it keeps nothing idle. What is in progress goes on. Returns how
+    /// to learn of its end and to bring it about; `None` from one that holds nothing.
     fn retire(&self) -> Option<Life> {
         None
     }
@@ -437,7 +437,7 @@ pub trait Model: Plugin {
     async fn forget(&self, _target_id: &str) {}
 }
 
-/// A completion under way. Dropping it ends it, down to the vendor's connection.
+/// A completion in progress. Dropping it ends it, down to the vendor's connection.
 #[async_trait]
 pub trait Completion: Send {
     /// At least one event, as soon as there is one; `None` after the stop event.

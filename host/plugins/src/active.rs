@@ -1,4 +1,5 @@
-//! Which plugins serve, so that a start changes nothing, and which have served, so that it is known what they were allowed.
+//! The store's record of serving versions: which serve, so that a start changes nothing, and which have served, with
+//! their rights.
 
 use sqlx::{AnyConnection, query, query_as};
 
@@ -9,25 +10,25 @@ use crate::{
 use mindhost_base::error::Result;
 use mindhost_store::{Store, json, now, to_json};
 
-/// A change of who serves.
+/// A change of the serving versions.
 #[derive(Debug, Default)]
 pub struct PluginSwitch<'a> {
-    /// Who serves what from now on.
+    /// The new serving version of each slot.
     pub active: Active,
-    /// A version that serves nothing any more but what `active` says.
+    /// A version that keeps no slot but those in `active`.
     pub old: Option<&'a str>,
-    /// The version that was switched to, and what it may do.
+    /// The new version and its rights.
     pub switched_to: Option<(&'a str, &'a Rights)>,
-    /// The version that was taken back.
+    /// The version that was rolled back.
     pub rolled_back: Option<&'a str>,
 }
 
-/// The record of who serves, in the store.
+/// The record of serving versions in the store.
 #[derive(Debug)]
 pub struct ActivePlugins<'a>(pub &'a Store);
 
 impl ActivePlugins<'_> {
-    /// The digest of the plugin that serves, by what it serves. Leaves out slots of a kind unknown to this host.
+    /// The digest of the serving version, by slot. Leaves out slots of a kind unknown to this host.
     ///
     /// # Errors
     /// When the store fails.
@@ -39,7 +40,7 @@ impl ActivePlugins<'_> {
         Ok(rows.into_iter().filter_map(known).collect())
     }
 
-    /// Remembers who serves from now on.
+    /// Stores the serving versions.
     ///
     /// # Errors
     /// When the store fails; nothing has changed then.
@@ -72,8 +73,8 @@ impl ActivePlugins<'_> {
         Ok(tx.commit().await?)
     }
 
-    /// Remembers who serves what nobody served before. What somebody was activated for stays his, also where his file is
-    /// missing for now: other hosts of this store may have it. `rights` knows the versions that are installed here.
+    /// Stores the version of each slot that had none. A slot keeps its version even if the file is missing here,
+    /// because other hosts of this store may have it. `rights` returns the rights of a version installed here.
     ///
     /// # Errors
     /// When the store fails; nothing has changed then.
@@ -105,7 +106,7 @@ impl ActivePlugins<'_> {
         Ok(tx.commit().await?)
     }
 
-    /// What new versions are compared with.
+    /// The versions that new ones are compared with.
     ///
     /// # Errors
     /// When the store fails.
@@ -121,8 +122,8 @@ impl ActivePlugins<'_> {
         Ok(Incumbents::new(served, &self.all().await?))
     }
 
-    /// Whether a version has served, was not taken back since, and no rollout to it is running: until the end of its
-    /// probation it may still be taken back.
+    /// Whether a version has served, was not rolled back since, and has no rollout in progress (which could still roll
+    /// it back).
     ///
     /// # Errors
     /// When the store fails.
@@ -132,7 +133,7 @@ impl ActivePlugins<'_> {
                 .bind(digest)
                 .fetch_optional(self.0.pool())
                 .await?;
-        // There are few: one of a plugin at most.
+        // There are few: at most one per plugin.
         let running: Vec<String> =
             sqlx::query_scalar("SELECT record FROM rollouts WHERE ended_at = 0")
                 .fetch_all(self.0.pool())

@@ -98,7 +98,7 @@ impl Artifacts {
             Ok(Signer::Unknown(_)) => 2,
             // An invalid signature must not be lost either.
             Err(_) => 1,
-            Ok(Signer::Nobody) => 0,
+            Ok(Signer::Unsigned) => 0,
         };
         let kept = self.signature(&package.digest);
         match worth(&signature) >= worth(&kept) {

@@ -1,7 +1,7 @@
 //! The plugins of this host: which versions are installed, and which of them serve.
 //!
-//! Who serves is one table that is replaced as a whole, so that every call sees it before a change or after it and never
-//! in between. Whoever took a plugin out of it keeps that one until the call is over.
+//! The serving versions are one immutable table that is replaced as a whole. A call sees the table before or after a
+//! change, and keeps the plugin that it took from it until it ends.
 
 mod install;
 mod soon;
@@ -51,33 +51,33 @@ const SAME: &str = "another file has this plugin in a higher or the same version
 /// Why the newest of several files does not serve.
 const OTHER: &str = "another version serves, and a start changes nothing; activate this one with `mindhost plugin activate`";
 
-/// Where plugins come from and what they run under.
+/// The files and settings of a registry.
 pub struct Sources {
-    /// Directory with `*.wasm`; one that does not exist is empty.
+    /// Directory with `*.wasm`. A missing one counts as empty.
     pub plugins_dir: PathBuf,
-    /// Where installed versions lie, each under its digest.
+    /// Directory of the installed versions, each under its digest.
     pub artifacts_dir: PathBuf,
-    /// Whether what lies in the plugins directory is installed; without it nothing is written.
+    /// Whether the files of the plugins directory are installed. If not, nothing is written.
     pub import: bool,
-    /// Directory for compiled code; none compiles at every start.
+    /// Directory for compiled code. Without it every start compiles.
     pub cache_dir: Option<PathBuf>,
     /// The key that seals compiled code, derived from the host's secret for this purpose alone.
     pub seal_key: [u8; 32],
     /// How components are compiled.
     pub compilers: Compilers,
-    /// Whether plugins may begin with code that is made quickly, and come after the registry is there: for servers.
+    /// Whether plugins may start with quickly compiled code, and become ready after the registry exists. For servers.
     pub soon: bool,
     /// Limits.
     pub settings: PluginSettings,
-    /// Whose plugins may run.
+    /// The signatures that plugins need.
     pub trust: Trust,
-    /// What plugins may reach at all.
+    /// The egress rules of this host.
     pub policy: Arc<dyn Policy>,
-    /// Who served before; see [`Registry::active`].
+    /// The versions that served before; see [`Registry::active`].
     pub active: Active,
-    /// What the versions that served may do: a start alone makes no version active that may do more.
+    /// The rights of the versions that served. A start activates no version with wider rights.
     pub incumbents: Incumbents,
-    /// Digests that datasources keep.
+    /// Digests that datasources pin.
     pub pinned: Vec<String>,
 }
 
@@ -87,15 +87,15 @@ pub struct Registry {
     table: RwLock<Arc<Table>>,
     /// By digest.
     known: RwLock<BTreeMap<String, Known>>,
-    /// What the versions were compared with that the start chose.
+    /// The versions that the start compared its choices with.
     incumbents: RwLock<Incumbents>,
-    /// Files of the plugins directory that are no plugins.
-    strangers: Vec<Installed>,
-    workshop: Option<Workshop>,
+    /// Files of the plugins directory that cannot be used.
+    unusable: Vec<Installed>,
+    backend: Option<Backend>,
 }
 
-/// What it takes to make a file into a plugin that serves.
-struct Workshop {
+/// Turns files into plugins that can serve.
+struct Backend {
     artifacts: Artifacts,
     trust: Trust,
     loader: Arc<Loader>,
@@ -104,10 +104,10 @@ struct Workshop {
 }
 
 impl Sources {
-    /// The plugins of one directory, to look at or to try out: nothing is written, and any may run.
+    /// The plugins of one directory, to inspect or to try out. Writes nothing and requires no signature.
     pub fn of_dir(plugins_dir: PathBuf, settings: PluginSettings, policy: Arc<dyn Policy>) -> Self {
         Self {
-            // There is no such directory inside of one that plugins are read from.
+            // A plugins directory has no such subdirectory.
             artifacts_dir: plugins_dir.join(".installed"),
             plugins_dir,
             import: false,
@@ -126,9 +126,9 @@ impl Sources {
 }
 
 impl Registry {
-    /// Reads, verifies and loads every file of the plugins directory, in parallel, and what served before. A file that
-    /// cannot be used is reported in [`Registry::installed`] and harms no other plugin. With [`Sources::soon`] the code of
-    /// some may come later; see [`Registry::follow`].
+    /// Reads, verifies and loads every file of the plugins directory, in parallel, and the versions that served before.
+    /// A file that cannot be used is listed in [`Registry::installed`] and affects no other plugin. With
+    /// [`Sources::soon`] some code may become ready later; see [`Registry::follow`].
     ///
     /// # Errors
     ///
@@ -162,7 +162,7 @@ impl Registry {
             tokio::task::spawn_blocking(move || loader.sweep());
         }
         let mut registry = Self {
-            workshop: Some(Workshop {
+            backend: Some(Backend {
                 artifacts,
                 trust: sources.trust,
                 loader,
@@ -191,7 +191,7 @@ impl Registry {
         Ok(registry)
     }
 
-    /// A registry of plugins that are already there; for tests and tools.
+    /// A registry of loaded plugins, for tests and tools.
     pub fn of(connectors: Vec<Arc<dyn Connector>>, models: Vec<Arc<dyn Model>>) -> Self {
         let mut table = Table::default();
         let connectors = connectors.into_iter().map(Loaded::Connector);
@@ -204,8 +204,8 @@ impl Registry {
         }
     }
 
-    /// Makes everything that was found known, and compiles what lies in the plugins directory or is wanted. The rest waits
-    /// until somebody activates it.
+    /// Records everything that was found. Compiles the files of the plugins directory and the wanted versions; the
+    /// others are compiled when they are activated.
     async fn take_in(
         &mut self,
         found: Vec<Found>,
@@ -223,15 +223,15 @@ impl Registry {
             let package = match package {
                 Ok(package) => package,
                 Err(refusal) => {
-                    self.strangers.push(Installed::stranger(file, &refusal));
+                    self.unusable.push(Installed::unusable(file, &refusal));
                     continue;
                 }
             };
             let digest = package.digest.clone();
-            let mut one = Known::of(&package, signer.as_ref().unwrap_or(&Signer::Nobody), file);
+            let mut one = Known::of(&package, signer.as_ref().unwrap_or(&Signer::Unsigned), file);
             if known.contains_key(&digest) {
                 one.status = Status::Inactive(SAME.to_owned());
-                self.strangers.push(one.shown());
+                self.unusable.push(one.shown());
                 continue;
             }
             match signer {
@@ -250,10 +250,10 @@ impl Registry {
         }
     }
 
-    /// Who served before serves on: neither a restart nor a new file changes what is active. What nobody served goes to the
-    /// plugins directory, to the highest version of a plugin there and among several plugins for one engine to the
-    /// first by name. So does what a version served that is not here or cannot be used, until it is. A version that may do
-    /// more than those who served waits for an operator who accepts that.
+    /// Fills the table at a start. The versions that served before serve again: neither a restart nor a new file
+    /// changes what is active. A slot without a version, or whose version is missing or unusable, goes to the plugins
+    /// directory: to the highest version of a plugin, and among several plugins for one engine to the first by name. A
+    /// version with wider rights than those before it waits until an operator accepts them.
     async fn choose(&self, before: &Active, mut incumbents: Incumbents) {
         let mut table = Table::default();
         for (slot, digest) in before {
@@ -291,8 +291,8 @@ impl Registry {
         *locks::write(&self.table) = Arc::new(table);
     }
 
-    /// Gives what no version serves to the newest ones. Returns those, and the ones that an operator has to accept, with
-    /// what of them.
+    /// Gives the free slots to the newest versions. Returns those, and the versions that an operator has to accept,
+    /// with their additional rights.
     async fn fill(
         &self,
         table: &mut Table,
@@ -304,7 +304,7 @@ impl Registry {
             (!wider.is_empty()).then(|| listed_rights(&wider))
         };
         let mut waiting = BTreeMap::new();
-        // One that turns out to be unusable leaves its place to the next.
+        // If it turns out to be unusable, the next one gets the slot.
         let mut newest = self.newest(&waiting);
         loop {
             for digest in &newest {
@@ -324,7 +324,7 @@ impl Registry {
         }
     }
 
-    /// Who serves what now, to be remembered for the next start.
+    /// The serving version of each slot, to store for the next start.
     pub fn active(&self) -> Active {
         self.table().active()
     }
@@ -348,7 +348,7 @@ impl Registry {
         }
     }
 
-    /// Every version that is installed and every file of the plugins directory.
+    /// All installed versions and all files of the plugins directory.
     pub fn installed(&self) -> Vec<Installed> {
         let table = self.table();
         let known = locks::read(&self.known);
@@ -361,15 +361,15 @@ impl Registry {
                 },
                 false => one.shown(),
             });
-        let mut all: Vec<Installed> = shown.chain(self.strangers.iter().cloned()).collect();
+        let mut all: Vec<Installed> = shown.chain(self.unusable.iter().cloned()).collect();
         all.sort_by(|one, other| one.order().cmp(&other.order()));
         all
     }
 
-    /// The installed version that a person means: by its version, by the beginning of its digest, or the highest.
+    /// Finds an installed version by its version number or the start of its digest; without either, the highest.
     ///
     /// # Errors
-    /// `plugin_not_found` with those there are; `plugin_ambiguous` where several fit.
+    /// `plugin_not_found`, which lists the versions; `plugin_ambiguous` if several match.
     pub fn find(&self, name: &str, version: Option<&str>) -> Result<About> {
         find(&locks::read(&self.known), name, version).map(|one| one.about.clone())
     }
@@ -380,7 +380,7 @@ impl Registry {
         known.get(digest).map(|one| one.about.clone())
     }
 
-    /// Whether an installed version turned out to be unusable.
+    /// Whether an installed version is unusable.
     pub fn is_refused(&self, digest: &str) -> bool {
         let known = locks::read(&self.known);
         let one = known.get(digest);
@@ -393,7 +393,7 @@ impl Registry {
         known.get(digest).map(|one| one.manifest.clone())
     }
 
-    /// What an installed version may do.
+    /// The rights of an installed version.
     pub fn rights(&self, digest: &str) -> Option<Rights> {
         let known = locks::read(&self.known);
         let one = known.get(digest)?;
@@ -412,8 +412,8 @@ impl Registry {
         models.map(|holder| Arc::clone(&holder.active)).collect()
     }
 
-    /// The connector of an engine that a caller names, which is the caller's mistake when there is none:
-    /// `engine_not_found` lists those there are.
+    /// The connector of an engine that a caller names. If there is none, it is the caller's error: `engine_not_found`,
+    /// which lists the engines.
     pub fn engine(&self, engine: &str) -> Result<Arc<dyn Connector>> {
         let table = self.table();
         table.active_connector(engine).ok_or_else(|| {
@@ -429,11 +429,11 @@ impl Registry {
         })
     }
 
-    /// The connector of an existing datasource, as it is active: for what its manifest says, and for tests of a
-    /// connection. The datasource was served once, so it is the server that lacks something: `no_plugin`.
+    /// The active connector of an existing datasource, for its manifest and for connection tests. If there is none, it
+    /// is the server's error, because the datasource was served before: `no_plugin`.
     pub async fn connector(&self, engine: &str, pin: Option<&str>) -> Result<Arc<dyn Connector>> {
         if let Some(digest) = pin {
-            // Another host of the same store may have been told of the pin.
+            // The pin may have been set at another host of this store.
             return self.pin(digest).await.map_err(|_| not_kept(digest));
         }
         let table = self.table();
@@ -441,8 +441,8 @@ impl Registry {
         active.ok_or_else(|| no_connector(engine, &table))
     }
 
-    /// The connector for the next call of an existing datasource: the version that it keeps, else the active one, or one
-    /// that is on trial beside it.
+    /// The connector for the next call of an existing datasource: the pinned version, else the active one or the one on
+    /// trial.
     ///
     /// # Errors
     /// `no_plugin`
@@ -457,12 +457,12 @@ impl Registry {
         })
     }
 
-    /// The trial that a connector of this engine is on.
+    /// The running trial of a connector of this engine.
     pub fn trial(&self, engine: &str) -> Option<Arc<Trial<dyn Connector>>> {
         self.table().connectors.get(engine)?.trial.clone()
     }
 
-    /// The active model plugin of that name; `no_plugin` lists those there are.
+    /// The active model plugin of that name, or `no_plugin`, which lists the models.
     pub fn model(&self, name: &str) -> Result<Arc<dyn Model>> {
         let table = self.table();
         let holder = table.models.get(name);
@@ -471,7 +471,7 @@ impl Registry {
             .ok_or_else(|| no_model(name, &table))
     }
 
-    /// The model plugin for the next answer: the active one, or one that is on trial beside it.
+    /// The model plugin for the next answer: the active one, or the one on trial.
     ///
     /// # Errors
     /// `no_plugin`
@@ -486,21 +486,21 @@ impl Registry {
         }
     }
 
-    /// What plugins have used since the start, and how their versions are; none without a runtime.
+    /// Usage since the start and the health of each version. `None` without a runtime.
     pub fn meters(&self) -> Option<&Arc<Meters>> {
-        self.workshop.as_ref().map(|one| one.runtime.meters())
+        self.backend.as_ref().map(|one| one.runtime.meters())
     }
 
-    /// What is taken of the room for instances; none without a runtime.
+    /// How many instances run, and their limit. `None` without a runtime.
     pub fn instance_usage(&self) -> Option<InstanceUsage> {
-        self.workshop.as_ref().map(|one| one.runtime.usage())
+        self.backend.as_ref().map(|one| one.runtime.usage())
     }
 
-    /// Waits until every guest call and every cancellation under way is over. Whoever was replaced and still works is cut
-    /// off: the server ends.
+    /// Waits for all guest calls and cancellations in progress. Calls on replaced versions are cut off, because the
+    /// server ends.
     pub async fn drain(&self) {
-        if let Some(workshop) = &self.workshop {
-            workshop.runtime.drain().await;
+        if let Some(backend) = &self.backend {
+            backend.runtime.drain().await;
         }
     }
 
@@ -508,12 +508,12 @@ impl Registry {
         Arc::clone(&locks::read(&self.table))
     }
 
-    fn workshop(&self) -> Result<&Workshop> {
+    fn backend(&self) -> Result<&Backend> {
         let none = || Error::internal("this registry has no runtime");
-        self.workshop.as_ref().ok_or_else(none)
+        self.backend.as_ref().ok_or_else(none)
     }
 
-    /// Those that could be chosen, but for some that wait to be activated.
+    /// The versions that may get slots, without those that wait to be activated.
     fn newest(&self, waiting: &BTreeMap<String, String>) -> Vec<String> {
         newest(&locks::read(&self.known), |digest| {
             !waiting.contains_key(digest)

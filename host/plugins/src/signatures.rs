@@ -25,7 +25,7 @@ struct Key {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Signer {
     /// There is no signature.
-    Nobody,
+    Unsigned,
     /// Signed with a key that this host does not know, so the signature cannot be checked. Holds the id of the key.
     Unknown(String),
     /// Signed with a trusted key, and valid. Holds the id of the key.
@@ -52,13 +52,13 @@ impl Trust {
     /// Checks the signature of a package against the policy.
     ///
     /// # Errors
-    /// When the signature is invalid, its key is not trusted with this plugin or version, or a trusted signature is required
-    /// and missing.
+    /// When the signature is invalid, its key is not trusted with this plugin or version, or a trusted signature is
+    /// required and missing.
     pub fn judge(&self, package: &Package, signature: Option<&str>) -> Result<Signer, Refusal> {
         let signer = self.signer(package, signature)?;
         match (&signer, self.required) {
             (Signer::Trusted(_), _) | (_, false) => Ok(signer),
-            (Signer::Nobody, true) => Err(Refusal::new(
+            (Signer::Unsigned, true) => Err(Refusal::new(
                 "is not signed, and this host runs signed plugins only (plugins.require_signature); sign it with `mindhost plugin sign` and a key of plugins.trusted_keys",
             )),
             (Signer::Unknown(key), true) => Err(Refusal::new(format!(
@@ -73,7 +73,7 @@ impl Trust {
     /// When the signature is invalid, or its key is not trusted with this plugin or version.
     pub fn signer(&self, package: &Package, signature: Option<&str>) -> Result<Signer, Refusal> {
         let Some(text) = signature else {
-            return Ok(Signer::Nobody);
+            return Ok(Signer::Unsigned);
         };
         let signature = parse(text)?;
         let id = key_id(signature.keynum());
@@ -240,7 +240,7 @@ mod tests {
         assert!(required.judge(&package, None).is_err());
         assert!(required.judge(&package, Some(&signature)).is_err());
         let free = trust(false, &[&ours]);
-        assert_eq!(free.judge(&package, None).unwrap(), Signer::Nobody);
+        assert_eq!(free.judge(&package, None).unwrap(), Signer::Unsigned);
         let unknown = Signer::Unknown(key_id(unknown_key.pk.keynum()));
         assert_eq!(free.judge(&package, Some(&signature)).unwrap(), unknown);
         assert!(free.judge(&package, Some("no signature")).is_err());

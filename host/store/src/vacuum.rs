@@ -14,7 +14,7 @@ const INTERVAL: Duration = Duration::from_secs(10);
 const SPARE_PAGES: i64 = 1024;
 /// Pages freed per transaction, so that no writer waits long.
 const PAGES_PER_STEP: i64 = 512;
-/// How long the final checkpoint waits for readers, in milliseconds. Writers wait meanwhile.
+/// How long the final checkpoint waits for readers, in milliseconds. Writers wait in the meantime.
 const CHECKPOINT_TIMEOUT_MS: u32 = 100;
 /// The value of `PRAGMA auto_vacuum` that allows an incremental vacuum.
 const INCREMENTAL: i64 = 2;

@@ -23,7 +23,7 @@ pub struct Entry {
     pub outcome: Outcome,
     /// How long it took.
     pub took: Duration,
-    /// What the plugin logged meanwhile.
+    /// What the plugin logged in the meantime.
     pub lines: Vec<String>,
 }
 

@@ -27,7 +27,7 @@ class Tagged:
 
 
 class Answer:
-    """An answer under way: columns, and rows taken from an iterable as the host asks for them."""
+    """An answer in progress: columns, and rows taken from an iterable as the host asks for them."""
 
     def __init__(self, columns: list[Column], rows: Iterable[Any], max_cell_bytes: int = 16 << 20):
         self._own = columns

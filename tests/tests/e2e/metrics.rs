@@ -54,7 +54,7 @@ impl Figures {
     }
 }
 
-/// How many requests of keys are under way; the one that asks is one of them.
+/// How many requests of keys are in progress; the one that asks is one of them.
 pub async fn under_way(host: &Host) -> u64 {
     let text = host.request(Method::GET, "/metrics").await.text();
     let mut lines = text.lines();

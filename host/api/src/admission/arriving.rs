@@ -22,7 +22,7 @@ use mindhost_core::auth::{Auth, Caller};
 /// A body that took longer may have outlived its key.
 const MOMENT: Duration = Duration::from_millis(100);
 
-/// A body that is not waited for without end, and whose end nobody sees whose key has ended meanwhile: no handler does
+/// A body that is not waited for without end, and whose end is never seen if its key ends first: no handler does
 /// anything before it has seen that.
 pub(super) struct Arriving {
     body: Body,

@@ -13,11 +13,11 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 use mindhost_base::error::Result;
 use mindhost_core::{auth::limits::Permit, usage::Tally};
 
-/// Longest piece that is handed on at a time. What is below the connection takes as much of them as its buffers have room
-/// for, so a long answer counts for as long as its client reads it.
+/// Longest piece that is handed on at a time. What is below the connection takes as much of them as its buffers have
+/// room for, so a long answer counts for as long as its client reads it.
 const PIECE: usize = 64 << 10;
 
-/// A body that counts its bytes. Until its last byte was taken, or it is dropped, the request is under way.
+/// A body that counts its bytes. Until its last byte was taken, or it is dropped, the request is in progress.
 pub(super) struct Counted {
     body: Body,
     /// Of the frame that came last, what was not handed on yet.

@@ -149,7 +149,7 @@ impl Noted {
         }
     }
 
-    /// The note with what was told of it meanwhile, once.
+    /// The note with what was told of it in the meantime, once.
     fn whole(&mut self) -> Option<Note> {
         let mut note = self.note.take()?;
         note.mind = self.tally.as_ref().and_then(|tally| tally.asked());

@@ -1,9 +1,10 @@
-//! Calls of tools that are under way, so that a client can take one back.
+//! Calls of tools that are in progress, so that a client can take one back.
 //!
 //! Clients of the protocol up to 2025-11-25 do not close the request of a call that they gave up: they send a
-//! notification, which is a request of its own. It names the call by an id that every client counts for itself, so it is
-//! looked for among the calls of the same key and, where the client sends the session that it was given, of that session.
-//! Nothing of a session is kept but its name, which the client sends; it makes no difference to any other request.
+//! notification, which is a request of its own. It names the call by an id that every client counts for itself, so it
+//! is looked for among the calls of the same key and, where the client sends the session that it was given, of that
+//! session. Nothing of a session is kept but its name, which the client sends; it makes no difference to any other
+//! request.
 
 use crate::error::ApiError;
 use std::{
@@ -55,7 +56,7 @@ impl Name {
     }
 }
 
-/// Those of one server. The limit of requests under way bounds them.
+/// Those of one server. The limit of requests in progress bounds them.
 #[derive(Clone, Default)]
 pub struct Calls(Arc<Mutex<HashMap<Name, Vec<Arc<Notify>>>>>);
 

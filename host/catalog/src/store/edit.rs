@@ -55,7 +55,7 @@ impl CatalogStore {
     }
 
     /// Deletes all that is stored of a datasource's tables, and its runs with it, so that it was never loaded. A
-    /// run under way finds that it is gone and writes nothing more.
+    /// run in progress finds that it is gone and writes nothing more.
     ///
     /// # Errors
     /// When the store fails.

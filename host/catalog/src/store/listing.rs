@@ -130,7 +130,7 @@ impl Listing<'_> {
                     .bind(table.schema.clone())
                     .bind(table.name.clone())
                     .bind("UNKNOWN")
-                    .bind(DescriptionSource::Nobody.as_str())
+                    .bind(DescriptionSource::Unset.as_str())
                     .bind(0_i64)
                     .bind(0_i64)
                     .bind(status.as_str())

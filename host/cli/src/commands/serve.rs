@@ -53,8 +53,8 @@ pub(super) async fn run_with(
     served
 }
 
-/// Makes this the one server of a data directory whose store is a file in it: two would not hear of each other's changes.
-/// The lock ends with the process, however that ends.
+/// Makes this the one server of a data directory whose store is a file in it: two would not hear of each other's
+/// changes. The lock ends with the process, however that ends.
 fn lock_data_dir(dir: &Path) -> anyhow::Result<fs::File> {
     owner_only::make_dir(dir)?;
     let path = dir.join("server.lock");
@@ -189,7 +189,7 @@ fn allow_open_files() -> u64 {
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
-/// Serves until a signal comes, then lets what is under way end, but not for ever.
+/// Serves until a signal comes, then lets what is in progress end, but not for ever.
 async fn until_signal(
     listener: TcpListener,
     state: AppState,
@@ -208,7 +208,7 @@ async fn until_signal(
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
     }
-    tracing::info!("ending: no new connections; what is under way may finish");
+    tracing::info!("ending: no new connections; what is in progress may finish");
     token.cancel();
     let grace = state.config.server.shutdown_grace;
     // Answers and exports have no other way to learn that the server ends: they finish or are halted.

@@ -11,7 +11,7 @@ use mindhost_store::{
 /// Notes that are deleted in one transaction.
 const OLD_AT_ONCE: u64 = 1000;
 
-/// Adds notes, all or none: none when the workspace of one was deleted meanwhile.
+/// Adds notes, all or none: none when the workspace of one was deleted in the meantime.
 pub(super) async fn insert(store: &Store, notes: &[PendingNote]) -> Result<()> {
     let mut tx = store.begin_records().await?;
     for group in groups(notes) {

@@ -175,7 +175,10 @@ async fn put_datasources(
 }
 
 fn deleted_meanwhile(datasource: &MindDatasource) -> Error {
-    let message = format!("the datasource '{}' was deleted meanwhile", datasource.name);
+    let message = format!(
+        "the datasource '{}' was deleted in the meantime",
+        datasource.name
+    );
     Error::new(Code::UnknownDatasource, message).param("datasources")
 }
 
@@ -186,8 +189,11 @@ fn named(error: sqlx::Error, name: &str) -> Error {
         return Error::new(Code::NameTaken, message).param("name");
     }
     match is_referenced(&error) {
-        true => Error::new(Code::UnknownProvider, "the provider was deleted meanwhile")
-            .param("provider"),
+        true => Error::new(
+            Code::UnknownProvider,
+            "the provider was deleted in the meantime",
+        )
+        .param("provider"),
         false => error.into(),
     }
 }

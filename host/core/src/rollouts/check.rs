@@ -1,4 +1,4 @@
-//! A new version is tried with those that would use it, before it serves anyone.
+//! Tries a new version with the datasources or providers that would use it, before it serves.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,32 +12,32 @@ use mindhost_base::error::Result;
 use mindhost_plugin_api::{Call, Connector, Model, Target};
 use mindhost_plugins::registry::Loaded;
 
-/// What one datasource or provider made of the new version.
+/// The result of the check with one datasource or provider.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Check {
     /// Its workspace.
     pub workspace: String,
     /// Its name.
     pub name: String,
-    /// How it went.
+    /// The verdict.
     pub outcome: Outcome,
-    /// What went wrong; empty when nothing did.
+    /// The error; empty if there was none.
     pub message: String,
 }
 
-/// How a check went.
+/// The verdict of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// It works.
     Passed,
-    /// It works with the old version and not with the new one.
+    /// It works with the old version but not with the new one.
     Failed,
-    /// It works with neither, so the new version is not to blame.
+    /// It works with neither, so the new version is not at fault.
     FailedBefore,
 }
 
-/// Tries a version with those that would use it, all at the same time.
+/// Tries a version with its datasources or providers, concurrently.
 ///
 /// # Errors
 /// When the store fails.
@@ -122,7 +122,7 @@ impl Trial<'_> {
     }
 }
 
-/// The old version is asked only where the new one failed.
+/// The old version is tried only where the new one failed.
 async fn judged(
     target: &Target,
     new: impl Future<Output = Result<()>>,

@@ -1,4 +1,4 @@
-//! What other hosts of the same store activated, followed here.
+//! Follows activations by other hosts of the same store.
 
 use mindhost_plugins::active::ActivePlugins;
 use std::{
@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    Inner, LOOK, Rollout, Stage,
+    Inner, POLL_INTERVAL, Rollout, Stage,
     store::{self, Told},
 };
 use mindhost_base::{error::Result, locks::lock};
@@ -17,17 +17,17 @@ use mindhost_plugins::{
 };
 use mindhost_store::Backend;
 
-/// What a host remembers from look to look.
+/// What a host remembers between two polls.
 #[derive(Default)]
 struct Seen {
-    /// What was wanted at the last look.
+    /// The serving versions at the last poll.
     wanted: Active,
-    /// Digests that were said to be missing or useless here.
+    /// Digests that were logged as missing or unusable here.
     told: BTreeSet<String>,
 }
 
-/// Activates here what another host activated there. A version whose file is missing here is named, and what serves goes
-/// on until the file is there.
+/// Activates what another host activated. If the file of a version is missing here, logs it, and the old version serves
+/// until the file arrives.
 pub async fn follow(inner: Arc<Inner>) {
     let parts = &inner.parts;
     if parts.store.backend() != Backend::Postgres {
@@ -37,7 +37,7 @@ pub async fn follow(inner: Arc<Inner>) {
     loop {
         tokio::select! {
             () = parts.ending.cancelled() => return,
-            () = tokio::time::sleep(LOOK) => {}
+            () = tokio::time::sleep(POLL_INTERVAL) => {}
         }
         if let Err(error) = look(&inner, &mut seen).await {
             tracing::debug!(%error, "could not look who serves");
@@ -56,13 +56,13 @@ async fn look(inner: &Arc<Inner>, seen: &mut Seen) -> Result<()> {
         .map(|(_, digest)| digest)
         .collect();
     if !new.is_empty() {
-        let underway = store::under_way(&parts.store).await?;
+        let underway = store::in_progress(&parts.store).await?;
         for digest in new {
             let on_probation = |one: &&Rollout| one.to == *digest && one.stage == Stage::Probation;
             catch_up(inner, digest, underway.iter().find(on_probation), seen).await;
         }
     }
-    // What was taken away elsewhere: the first version of a plugin that was found wanting.
+    // Versions that were rolled back elsewhere with none before them.
     for (slot, digest) in &seen.wanted {
         if !wanted.contains_key(slot) && here.get(slot) == Some(digest) && !inner.is_at_work(digest)
         {
@@ -74,10 +74,10 @@ async fn look(inner: &Arc<Inner>, seen: &mut Seen) -> Result<()> {
     Ok(())
 }
 
-/// Lets a version serve here that serves elsewhere. One that is still on probation there is on probation here too.
+/// Activates a version that serves elsewhere. If it is on probation there, it is on probation here too.
 async fn catch_up(inner: &Arc<Inner>, digest: &str, probation: Option<&Rollout>, seen: &mut Seen) {
     let registry = &inner.parts.registry;
-    // A rollout of this host is on its way between the store and the registry.
+    // A rollout of this host is between the store and the registry.
     if inner.is_at_work(digest) {
         return;
     }
@@ -110,21 +110,21 @@ async fn catch_up(inner: &Arc<Inner>, digest: &str, probation: Option<&Rollout>,
     }
 }
 
-/// Watches a version here while its rollout elsewhere does. Found wanting here, it goes back everywhere.
+/// Watches a version while its rollout at another host does. If it fails here, it is rolled back everywhere.
 async fn watch_along(inner: Arc<Inner>, loaded: Loaded, watch: Arc<Watch>, rollout: Rollout) {
     let parts = &inner.parts;
     let report = async {
         let told = Told::Abort(watch.condemned().await);
-        // The host of the rollout may be gone by now; then nobody goes back, as when an operator wants it.
+        // The host of the rollout may be gone. Then nothing is rolled back, as for the request of an operator.
         if let Err(error) = store::tell(&parts.store, rollout.id, &told).await {
-            tracing::warn!(%error, plugin = rollout.plugin, "could not say that a version is found wanting");
+            tracing::warn!(%error, plugin = rollout.plugin, "could not say that a version failed its probation");
         }
         std::future::pending().await
     };
     let ended = async {
         loop {
-            tokio::time::sleep(LOOK).await;
-            // A rollout whose host is gone is ended by another one. A store that fails for a moment says nothing of it.
+            tokio::time::sleep(POLL_INTERVAL).await;
+            // Another host ends a rollout that lost its host. A short failure of the store is ignored.
             if let Ok(now) = store::get(&parts.store, rollout.id).await
                 && now.is_none_or(|one| one.ended_at.is_some())
             {
@@ -141,7 +141,7 @@ async fn watch_along(inner: Arc<Inner>, loaded: Loaded, watch: Arc<Watch>, rollo
 }
 
 impl Inner {
-    /// Whether a rollout of this host moves the plugin that has this digest.
+    /// Whether a rollout of this host is changing the plugin with this digest.
     fn is_at_work(&self, digest: &str) -> bool {
         let manifest = self.parts.registry.manifest(digest);
         manifest.is_some_and(|one| lock(&self.running).contains_key(&one.name))

@@ -11,9 +11,9 @@ use jiff::Timestamp;
 use tokio::sync::watch;
 
 use super::{
-    BY_OPERATOR, Inner, LOOK, Rollout, Running, Stage, Wish,
+    BY_OPERATOR, Inner, POLL_INTERVAL, Rollout, Running, Stage, Wish,
     check::{self, Outcome},
-    store::{self, BEAT, Told},
+    store::{self, HEARTBEAT, Told},
 };
 use mindhost_base::{error::Result, locks::lock};
 use mindhost_plugins::{
@@ -23,28 +23,28 @@ use mindhost_plugins::{
 };
 use mindhost_store::Backend;
 
-/// A rollout under way.
+/// A rollout in progress.
 pub struct Task {
     pub inner: Arc<Inner>,
     pub state: watch::Sender<Rollout>,
     pub running: Running,
     pub wish: Wish,
-    /// When it was stored last how it stands.
+    /// When its state was last stored.
     pub kept: Mutex<Instant>,
-    /// The version stays installed on its way.
+    /// Keeps the version installed during the rollout.
     pub hold: Option<Hold>,
 }
 
-/// What ended a time of watching.
+/// How a time of watching ended.
 enum Watched {
-    /// The time, or the next version came.
+    /// The time is over, or the next version came.
     Well,
-    /// The version was found wanting, or an operator wants to go back.
+    /// The version failed, or an operator rolls back.
     Badly(String),
 }
 
 impl Task {
-    /// Runs the steps, and says how they went.
+    /// Runs the steps and reports their result.
     pub async fn run(mut self) {
         let ended = {
             let steps = self.steps();
@@ -52,7 +52,7 @@ impl Task {
             loop {
                 tokio::select! {
                     ended = &mut steps => break ended,
-                    () = tokio::time::sleep(LOOK) => self.beat().await,
+                    () = tokio::time::sleep(POLL_INTERVAL) => self.beat().await,
                 }
             }
         };
@@ -72,7 +72,7 @@ impl Task {
             why,
             "a rollout ended"
         );
-        // Stored, then out of the way, then told: whoever hears of the end can begin the next one.
+        // In this order: store, leave the map, notify. A client that sees the end can start the next rollout at once.
         self.keep_as(&rollout).await;
         self.hold = None;
         lock(&self.inner.running).remove(&rollout.plugin);
@@ -124,7 +124,7 @@ impl Task {
         }
     }
 
-    /// Why the version shall not serve.
+    /// Why the version must not serve.
     async fn check(&self, loaded: &Loaded) -> Result<Option<String>> {
         let checks = check::all(&self.inner.parts, loaded, &self.running.abort).await?;
         let failed: Vec<String> = checks
@@ -155,7 +155,7 @@ impl Task {
         let seen = tokio::select! {
             biased;
             why = watch.condemned() => Watched::Badly(why),
-            // A server that ends leaves the new version active if it is.
+            // If the server shuts down, the new version stays active if it is.
             () = self.inner.parts.ending.cancelled(), if may_settle => Watched::Well,
             () = self.running.abort.cancelled() => {
                 let why = self.running.why.get().map_or(BY_OPERATOR, String::as_str);
@@ -171,7 +171,7 @@ impl Task {
         seen
     }
 
-    /// Who serves now what the version will serve, and what the version that it replaces serves beside that.
+    /// The serving versions in the slots of the new version, and in the other slots of the version that it replaces.
     fn before(&self, loaded: &Loaded) -> Active {
         let mine = Slot::of(loaded.plugin().manifest());
         let mut before = self.inner.parts.registry.active();
@@ -180,7 +180,7 @@ impl Task {
         before
     }
 
-    /// The version of the same plugin that served.
+    /// The version of the same plugin that served before.
     fn replaced(&self) -> Option<String> {
         let rollout = self.state.borrow();
         let from = rollout.from.clone()?;
@@ -188,7 +188,7 @@ impl Task {
         (about.name == rollout.plugin).then_some(from)
     }
 
-    /// Stored first: a server that stops in between starts with the new version.
+    /// Stores the switch first: a server that crashes in between starts with the new version.
     async fn switch(&self, loaded: &Loaded, watch: Option<&Arc<Watch>>) -> Result<()> {
         let parts = &self.inner.parts;
         let (digest, from) = {
@@ -208,7 +208,7 @@ impl Task {
         Ok(())
     }
 
-    /// What served before serves again, and nothing where nothing did.
+    /// Restores the version before in each slot, or empties the slot if there was none.
     async fn go_back(&self, loaded: &Loaded, before: &Active) -> Result<()> {
         let parts = &self.inner.parts;
         let mut serving: BTreeMap<&String, Loaded> = BTreeMap::new();
@@ -232,7 +232,7 @@ impl Task {
         Ok(())
     }
 
-    /// Says that it is still under way, and hears what other hosts want.
+    /// Sends the heartbeat, and reads the requests of other hosts.
     async fn beat(&self) {
         let (store, id) = (&self.inner.parts.store, self.state.borrow().id);
         if store.backend() == Backend::Postgres {
@@ -246,7 +246,7 @@ impl Task {
                 Err(error) => tracing::debug!(%error, "could not look what other hosts want"),
             }
         }
-        let is_due = lock(&self.kept).elapsed() >= BEAT;
+        let is_due = lock(&self.kept).elapsed() >= HEARTBEAT;
         if is_due {
             self.keep().await;
         }
@@ -255,12 +255,12 @@ impl Task {
     async fn enter(&self, stage: Stage) {
         let mut rollout = self.state.borrow().clone();
         rollout.stage = stage;
-        // Stored before anybody here is told: a server that stops then has not forgotten what it said.
+        // Stored before clients are notified, so that a crash loses nothing that was reported.
         self.keep_as(&rollout).await;
         self.state.send_modify(|rollout| rollout.stage = stage);
     }
 
-    /// A store that fails for a moment is no reason to stop in the middle.
+    /// A short failure of the store does not stop the rollout.
     async fn keep(&self) {
         let rollout = self.state.borrow().clone();
         self.keep_as(&rollout).await;

@@ -1,4 +1,4 @@
-//! Where rollouts are kept, and how the hosts of one store speak of them.
+//! Stored rollouts, and the requests that hosts of one store send each other about them.
 
 use mindhost_plugins::active::ActivePlugins;
 use std::time::Duration;
@@ -11,23 +11,23 @@ use super::{Rollout, Stage};
 use mindhost_base::error::Result;
 use mindhost_store::{Backend, Store, is_taken, json, now, to_json};
 
-/// A rollout whose host has said nothing of it for so long is over: hosts say something every [`BEAT`].
+/// A rollout without a heartbeat for so long has lost its host; hosts send one every [`HEARTBEAT`].
 pub(super) const LOST: Duration = Duration::from_secs(15);
-/// How often a host says that a rollout is still under way.
-pub(super) const BEAT: Duration = Duration::from_secs(3);
+/// Interval of the heartbeat of a rollout.
+pub(super) const HEARTBEAT: Duration = Duration::from_secs(3);
 
-/// What another host wants of a rollout.
+/// A request of another host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Told {
     /// Nothing.
     Nothing,
-    /// That its probation ends well: another version comes.
+    /// End the probation as passed: another version comes.
     Settle,
-    /// That it goes back, and why.
+    /// Roll back, with the reason.
     Abort(String),
 }
 
-/// Keeps a rollout that begins. False when another one of its plugin is under way, on whatever host.
+/// Stores a new rollout. Returns false if another one of its plugin is in progress on any host.
 pub(super) async fn begin(store: &Store, rollout: &Rollout) -> Result<bool> {
     let begun = store.record(sqlx::query(
         "INSERT INTO rollouts (id, plugin, started_at, seen_at, ended_at, told, record) VALUES ($1, $2, $3, $4, 0, '', $5)",
@@ -44,7 +44,7 @@ pub(super) async fn begin(store: &Store, rollout: &Rollout) -> Result<bool> {
     }
 }
 
-/// Keeps how a rollout stands.
+/// Stores the state of a rollout.
 pub(super) async fn keep(store: &Store, rollout: &Rollout) -> Result<()> {
     let ended = rollout.ended_at.map_or(0, Timestamp::as_microsecond);
     let kept =
@@ -57,7 +57,7 @@ pub(super) async fn keep(store: &Store, rollout: &Rollout) -> Result<()> {
     Ok(())
 }
 
-/// The newest of a plugin, newest first.
+/// The newest rollouts of a plugin, newest first.
 pub(super) async fn list(store: &Store, plugin: &str, limit: i64) -> Result<Vec<Rollout>> {
     let records: Vec<String> = sqlx::query_scalar(
         "SELECT record FROM rollouts WHERE plugin = $1 ORDER BY started_at DESC, id DESC LIMIT $2",
@@ -69,8 +69,8 @@ pub(super) async fn list(store: &Store, plugin: &str, limit: i64) -> Result<Vec<
     records.iter().map(|record| json(record)).collect()
 }
 
-/// Those under way, on all hosts of the store.
-pub(super) async fn under_way(store: &Store) -> Result<Vec<Rollout>> {
+/// The rollouts in progress on all hosts of the store.
+pub(super) async fn in_progress(store: &Store) -> Result<Vec<Rollout>> {
     let records: Vec<String> =
         sqlx::query_scalar("SELECT record FROM rollouts WHERE ended_at = 0 ORDER BY started_at")
             .fetch_all(store.pool())
@@ -78,7 +78,7 @@ pub(super) async fn under_way(store: &Store) -> Result<Vec<Rollout>> {
     records.iter().map(|record| json(record)).collect()
 }
 
-/// One of them.
+/// One rollout.
 pub(super) async fn get(store: &Store, id: Uuid) -> Result<Option<Rollout>> {
     let record: Option<String> = sqlx::query_scalar("SELECT record FROM rollouts WHERE id = $1")
         .bind(id.to_string())
@@ -87,7 +87,7 @@ pub(super) async fn get(store: &Store, id: Uuid) -> Result<Option<Rollout>> {
     record.map(|record| json(&record)).transpose()
 }
 
-/// Says something to the host of a rollout. The first word to go back stays.
+/// Sends a request to the host of a rollout. The first request to roll back is kept.
 pub(super) async fn tell(store: &Store, id: Uuid, told: &Told) -> Result<()> {
     let word = match told {
         Told::Nothing => return Ok(()),
@@ -101,7 +101,7 @@ pub(super) async fn tell(store: &Store, id: Uuid, told: &Told) -> Result<()> {
     Ok(())
 }
 
-/// What other hosts said to the host of a rollout.
+/// The request of other hosts to the host of a rollout.
 pub(super) async fn told(store: &Store, id: Uuid) -> Result<Told> {
     let word: Option<String> = sqlx::query_scalar("SELECT told FROM rollouts WHERE id = $1")
         .bind(id.to_string())
@@ -115,9 +115,9 @@ pub(super) async fn told(store: &Store, id: Uuid) -> Result<Told> {
     })
 }
 
-/// Ends the rollouts that a host left unfinished, for as long as this host runs.
+/// Ends rollouts that lost their host, as long as this host runs.
 pub(super) async fn end_orphans(store: Store, ending: CancellationToken) {
-    // Where no other host can be, whatever was under way before this one began is over.
+    // On SQLite there is no other host, so every older rollout in progress has lost its host.
     let mut silent = match store.backend() {
         Backend::Sqlite => Duration::ZERO,
         Backend::Postgres => LOST,
@@ -129,7 +129,7 @@ pub(super) async fn end_orphans(store: Store, ending: CancellationToken) {
         }
         tokio::select! {
             () = ending.cancelled() => return,
-            () = tokio::time::sleep(BEAT) => {}
+            () = tokio::time::sleep(HEARTBEAT) => {}
         }
         (before, silent) = (now(), LOST);
     }

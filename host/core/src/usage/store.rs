@@ -10,7 +10,7 @@ use mindhost_store::{AnyRow, Row, Store};
 
 pub(super) const EPOCH: Date = Date::constant(1970, 1, 1);
 
-/// Adds to the sums. A key that was deleted with its workspace meanwhile is left out.
+/// Adds to the sums. A key that was deleted with its workspace in the meantime is left out.
 pub(super) async fn add(store: &Store, sums: &HashMap<Account, Counts>) -> Result<()> {
     let mut tx = store.begin_records().await?;
     for (who, counts) in sums {

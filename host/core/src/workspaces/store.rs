@@ -118,7 +118,10 @@ pub(super) async fn delete(mut tx: Tx, workspace: &Workspace) -> Result<()> {
         .execute(&mut *tx)
         .await
         .map_err(|error| match is_referenced(&error) {
-            true => Error::new(Code::InUse, "the workspace was used meanwhile; try again"),
+            true => Error::new(
+                Code::InUse,
+                "the workspace was used in the meantime; try again",
+            ),
             false => error.into(),
         })?;
     sqlx::query(

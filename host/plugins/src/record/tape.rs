@@ -44,7 +44,8 @@ pub struct Header {
 pub struct Entry {
     /// Which connection or completion: `1`, `2`, … in the order in which they began.
     pub on: u64,
-    /// The function, by its name in the contract: `query`, `next`, …; `open` begins a connection and `start` a completion.
+    /// The function, by its name in the contract: `query`, `next`, …; `open` begins a connection and `start` a
+    /// completion.
     pub call: String,
     /// What it was given.
     pub arguments: Value,
@@ -65,7 +66,7 @@ pub enum Outcome {
     Error(Value),
 }
 
-/// A recording under way.
+/// A recording in progress.
 pub struct Tape {
     out: Mutex<Out>,
     next: AtomicU64,

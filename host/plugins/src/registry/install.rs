@@ -1,4 +1,4 @@
-//! From a file to a version that can serve: inspected, installed, compiled, removed.
+//! Inspects, installs, compiles and removes plugin files.
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
@@ -24,7 +24,7 @@ use mindhost_runtime::{
 };
 
 impl Registry {
-    /// What a file is and what it asks for, judged without running or keeping anything of it.
+    /// Inspects a file without running or storing it: what it is and which rights it asks for.
     ///
     /// # Errors
     /// `plugin_refused`
@@ -35,22 +35,22 @@ impl Registry {
         })
     }
 
-    /// Installs a file: it is verified and kept under its digest. It serves nothing before it is activated.
+    /// Installs a file: verifies it and stores it under its digest. It serves nothing until it is activated.
     ///
     /// # Errors
     /// `plugin_refused`; when the data directory cannot be written.
     pub async fn install(&self, bytes: Vec<u8>, signature: Option<&str>) -> Result<Inspected> {
         let package = self.judge(bytes, signature).await?.package;
-        let workshop = self.workshop()?;
-        let _changing = workshop.artifacts.change().await;
-        let (artifacts, trust) = (workshop.artifacts.clone(), workshop.trust.clone());
+        let backend = self.backend()?;
+        let _changing = backend.artifacts.change().await;
+        let (artifacts, trust) = (backend.artifacts.clone(), backend.trust.clone());
         let (kept, signature) = (Arc::clone(&package), signature.map(str::to_owned));
         let put = move || {
-            // What was known of these bytes before is not lost by sending them again without it.
+            // Sending the same bytes again without a signature does not remove the stored one.
             let best = artifacts.best_signature(&kept, signature, &trust);
             artifacts.put(&kept, best.as_deref())?;
             let signer = trust.signer(&kept, best.as_deref());
-            Ok(signer.unwrap_or(Signer::Nobody))
+            Ok(signer.unwrap_or(Signer::Unsigned))
         };
         let signer = tokio::task::spawn_blocking(put)
             .await
@@ -60,7 +60,7 @@ impl Registry {
         let one = known
             .entry(package.digest.clone())
             .or_insert_with(|| Known::of(&package, &signer, None));
-        // The same bytes with a signature may be what was missing.
+        // A signature may be all that the version lacked.
         one.about = About::of(&package, &signer);
         if matches!(one.status, Status::Refused(_)) {
             one.status = Status::Inactive("installed".to_owned());
@@ -71,7 +71,7 @@ impl Registry {
         })
     }
 
-    /// What is wrong with installed versions that serve all the same: the name and version of each, and what to change.
+    /// Warnings about installed versions that serve: name and version of each, and what to change.
     pub fn outdated(&self) -> Vec<(String, String)> {
         let known = locks::read(&self.known);
         let outdated = known.values().filter_map(|one| {
@@ -85,16 +85,16 @@ impl Registry {
         outdated.collect()
     }
 
-    /// Size of the largest file that is taken.
+    /// Size limit of a file, in bytes.
     ///
     /// # Errors
-    /// Without a runtime.
+    /// If there is no runtime.
     pub fn max_package_bytes(&self) -> Result<u64> {
-        Ok(self.workshop()?.runtime.max_package_bytes())
+        Ok(self.backend()?.runtime.max_package_bytes())
     }
 
     async fn judge(&self, bytes: Vec<u8>, signature: Option<&str>) -> Result<Judged> {
-        let trust = self.workshop()?.trust.clone();
+        let trust = self.backend()?.trust.clone();
         let signature = signature.map(str::to_owned);
         let judge = move || {
             let package = Package::parse(bytes)?;
@@ -112,15 +112,16 @@ impl Registry {
             .map_err(|refusal: Refusal| refused(&refusal))
     }
 
-    /// Takes an installed version away, with its file. One of the plugins directory comes back at the next start.
+    /// Removes an installed version and its file. A version that is also in the plugins directory returns at the next
+    /// start.
     ///
     /// # Errors
-    /// `plugin_not_found`; `resource_in_use` while it serves, is about to or on trial, or some datasource keeps it.
+    /// `plugin_not_found`; `resource_in_use` while it serves, is being activated, is on trial, or is pinned.
     pub async fn remove(&self, name: &str, version: &str) -> Result<About> {
-        let artifacts = &self.workshop()?.artifacts;
+        let artifacts = &self.backend()?.artifacts;
         let _changing = artifacts.change().await;
         let digest = self.find(name, Some(version))?.digest;
-        // Out of the list before anything else: whoever begins to use it now does not find it any more.
+        // First out of the list, so that nothing starts to use it now.
         let known = {
             let mut all = locks::write(&self.known);
             if self.table().is_used(&digest) || artifacts.is_held(&digest) {
@@ -148,21 +149,21 @@ impl Registry {
         Ok(about)
     }
 
-    /// Keeps an installed version from being removed until what this gives is dropped: somebody is about to use it.
+    /// Keeps an installed version from being removed until the returned hold is dropped.
     ///
     /// # Errors
     /// `plugin_not_found`
     pub fn hold(&self, digest: &str) -> Result<Hold> {
-        // Before it is looked for: whoever removes it takes it out of the list first, and then looks who holds it.
-        let hold = self.workshop()?.artifacts.hold(digest);
+        // Before the look-up: a removal takes the version out of the list first, and then checks for holds.
+        let hold = self.backend()?.artifacts.hold(digest);
         match locks::read(&self.known).contains_key(digest) {
             true => Ok(hold),
             false => Err(not_installed(digest)),
         }
     }
 
-    /// An installed version, compiled: verified again, compiled if it is new, and asked to describe itself. Nothing is
-    /// compiled before the policy on signatures has let it in.
+    /// An installed version that can serve: verified again, compiled if necessary, and asked to describe itself.
+    /// Nothing is compiled before the signature policy accepts it.
     ///
     /// # Errors
     /// `plugin_refused`, `plugin_not_found`
@@ -179,13 +180,13 @@ impl Registry {
         let Some(file) = known(&locks::read(&self.known)) else {
             return Err(not_installed(digest));
         };
-        let workshop = self.workshop()?;
-        let (artifacts, trust) = (workshop.artifacts.clone(), workshop.trust.clone());
-        let (wanted, max_bytes) = (digest.to_owned(), workshop.runtime.max_package_bytes());
+        let backend = self.backend()?;
+        let (artifacts, trust) = (backend.artifacts.clone(), backend.trust.clone());
+        let (wanted, max_bytes) = (digest.to_owned(), backend.runtime.max_package_bytes());
         let read = move || {
             let (package, signature) = match artifacts.read(&wanted) {
                 Ok(package) => (package, artifacts.signature(&wanted)),
-                // A host that may not write its data directory serves from the plugins directory.
+                // A host with a read-only data directory serves from the plugins directory.
                 Err(refusal) => from_file(file.as_deref(), &wanted, max_bytes).ok_or(refusal)?,
             };
             trust.judge(&package, signature.as_deref())?;
@@ -200,7 +201,7 @@ impl Registry {
         }
     }
 
-    /// A version that somebody wants to serve from now on, whatever it did before: it is called again.
+    /// As [`Self::ready`], for a version that is about to serve: clears its record of failures.
     ///
     /// # Errors
     /// As [`Self::ready`].
@@ -215,13 +216,13 @@ impl Registry {
 
     pub(super) async fn compile(&self, package: Arc<Package>) -> Result<Arc<Ready>> {
         let digest = package.digest.clone();
-        match self.workshop()?.loader.load(package).await {
+        match self.backend()?.loader.load(package).await {
             Err(refusal) => Err(self.refuse(&digest, &refusal)),
             Ok(ready) => {
                 let ready = Arc::new(ready);
                 if let Some(one) = locks::write(&self.known).get_mut(&digest) {
                     one.ready = Some(Arc::clone(&ready));
-                    // What was wrong with its file was mended.
+                    // Its file was repaired.
                     if matches!(one.status, Status::Refused(_)) {
                         one.status = Status::Inactive("installed".to_owned());
                     }
@@ -240,13 +241,13 @@ impl Registry {
     }
 }
 
-/// A file that may be installed: what it is, and all that it asks for.
+/// A file that may be installed.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Inspected {
-    /// What it is.
+    /// The facts about it.
     #[serde(flatten)]
     pub about: About,
-    /// Its manifest: what it may reach, by the names of `connection_data`, and what it is configured with.
+    /// Its manifest, with its rights and the schema of its `connection_data`.
     #[schema(value_type = Object)]
     pub manifest: Manifest,
 }
@@ -256,7 +257,7 @@ struct Judged {
     signer: Signer,
 }
 
-/// The file of the plugins directory, if it still has this digest.
+/// The file in the plugins directory, if it still has this digest.
 fn from_file(
     file: Option<&Path>,
     digest: &str,

@@ -13,15 +13,15 @@ use mindhost_runtime::{
 };
 
 impl Registry {
-    /// Begins to compile packages, and waits so long for the code of all of them. One whose code does not come in time is
-    /// taken for good until [`Self::follow`] finds out; calls to it wait.
+    /// Begins to compile packages, and waits so long for the code of all of them. One whose code does not come in time
+    /// is taken for good until [`Self::follow`] finds out; calls to it wait.
     pub(super) async fn compile_soon(&self, packages: Vec<Arc<Package>>, wait: Duration) {
-        let Ok(workshop) = self.workshop() else {
+        let Ok(backend) = self.backend() else {
             return;
         };
         let begun: Vec<_> = packages
             .into_iter()
-            .map(|package| Arc::new(workshop.loader.load_in_background(package)))
+            .map(|package| Arc::new(backend.loader.load_in_background(package)))
             .collect();
         for ready in &begun {
             if let Some(one) = locks::write(&self.known).get_mut(ready.digest()) {
@@ -67,8 +67,8 @@ impl Registry {
         late.into_iter().collect()
     }
 
-    /// Waits in the background for code that is still being made. A version that turns out to be unusable leaves its place
-    /// to the next, as it would have at the start.
+    /// Waits in the background for code that is still being made. A version that turns out to be unusable leaves its
+    /// place to the next, as it would have at the start.
     pub fn follow(self: &Arc<Self>) {
         for (digest, ready) in self.compiled() {
             if ready.is_made() {

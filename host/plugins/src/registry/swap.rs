@@ -1,4 +1,4 @@
-//! One version takes the place of another, or serves beside it.
+//! Replaces a version by another, or lets two serve side by side.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -11,9 +11,9 @@ use mindhost_plugin_api::Connector;
 use mindhost_runtime::{Loaded, Ready};
 
 impl Registry {
-    /// Puts a version in the place of whoever serves what it serves. Calls that are under way end on the old one, which
-    /// goes when the last of them is over, or when `plugins.drain_timeout` is. With a watch the new version is on
-    /// trial until [`Self::end_trial`], with the old one behind it.
+    /// Activates a version in all of its slots. Calls in progress finish on the old version, which is dropped after the
+    /// last of them, at the latest after `plugins.drain_timeout`. With a watch the new version is on trial until
+    /// [`Self::end_trial`], and the old one is kept for a return.
     pub fn activate(&self, loaded: &Loaded, watch: Option<&Arc<Watch>>) {
         let mut replaced = Vec::new();
         self.change(|table| replaced = table.replace(loaded, watch));
@@ -22,7 +22,7 @@ impl Registry {
         }
     }
 
-    /// Takes a version out of its places, which others get back.
+    /// Removes a version from its slots, and gives them back to the versions that had them before.
     pub fn restore(&self, loaded: &Loaded, before: &BTreeMap<Slot, Loaded>) {
         let mut gone = Vec::new();
         self.change(|table| gone = table.restore(loaded, before));
@@ -31,12 +31,12 @@ impl Registry {
         }
     }
 
-    /// Gives a version a share of the calls of whoever serves what it serves.
+    /// Gives a version a share of the calls in each of its slots.
     pub fn put_on_trial(&self, loaded: &Loaded, watch: &Arc<Watch>) {
         self.change(|table| table.put_on_trial(loaded, watch));
     }
 
-    /// Ends the trial of a version: whoever is active serves alone.
+    /// Ends the trial of a version: the active one serves alone.
     pub fn end_trial(&self, loaded: &Loaded) {
         self.change(|table| table.end_trials_of(loaded));
         if !self.table().serves(loaded.plugin().digest()) {
@@ -44,10 +44,10 @@ impl Registry {
         }
     }
 
-    /// Lets a version serve the datasources that keep it, beside the active one.
+    /// Lets a version serve the datasources that pin it, beside the active one.
     ///
     /// # Errors
-    /// `plugin_refused`, `plugin_not_found`; `invalid_parameter` for one that is no connector.
+    /// `plugin_refused`, `plugin_not_found`; `invalid_parameter` if it is not a connector.
     pub async fn pin(&self, digest: &str) -> Result<Arc<dyn Connector>> {
         if let Some(pinned) = self.table().pinned.get(digest) {
             return Ok(Arc::clone(pinned));
@@ -70,7 +70,7 @@ impl Registry {
         Ok(connector)
     }
 
-    /// Lets go of the versions that no datasource keeps any more.
+    /// Drops the versions that no datasource pins any more.
     pub fn unpin_all_but(&self, digests: &[String]) {
         let mut gone = Vec::new();
         self.change(|table| {
@@ -89,14 +89,15 @@ impl Registry {
         *table = Arc::new(next);
     }
 
-    /// Keeps nothing idle of a plugin any more, and ends in the background what it still does when the time is over.
+    /// Closes the idle connections of a replaced plugin, and in the background cuts off its calls when the time is
+    /// over.
     fn drain_one(&self, old: &Loaded) {
-        let (Some(workshop), Some(end)) = (&self.workshop, old.plugin().retire()) else {
+        let (Some(backend), Some(end)) = (&self.backend, old.plugin().retire()) else {
             return;
         };
         let digest = old.plugin().digest().to_owned();
-        let timeout = workshop.drain_timeout;
-        workshop.runtime.tasks().spawn(async move {
+        let timeout = backend.drain_timeout;
+        backend.runtime.tasks().spawn(async move {
             let ended = tokio::time::timeout(timeout, end.gone.cancelled()).await;
             match ended {
                 Ok(()) => tracing::info!(digest, "a replaced plugin has ended its last call"),

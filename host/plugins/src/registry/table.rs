@@ -1,4 +1,4 @@
-//! Who serves what at one moment. A table is never changed: another one takes its place.
+//! The serving version of each slot. A table is immutable: a change replaces it.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -9,11 +9,11 @@ use super::super::{
 use mindhost_plugin_api::{Connector, Model};
 use mindhost_runtime::Loaded;
 
-/// What holds one slot.
+/// The versions in one slot.
 pub struct Holder<P: ?Sized> {
     /// The active version.
     pub active: Arc<P>,
-    /// A newer one, which gets a share of the calls or is already active, and is watched.
+    /// A newer version on trial: it gets a share of the calls, or is already active and is watched.
     pub trial: Option<Arc<Trial<P>>>,
 }
 
@@ -35,19 +35,19 @@ impl<P: ?Sized> Holder<P> {
     }
 }
 
-/// Who serves what.
+/// The serving versions.
 #[derive(Clone, Default)]
 pub struct Table {
     /// By every engine name, aliases included.
     pub connectors: BTreeMap<String, Holder<dyn Connector>>,
     /// By name of the plugin.
     pub models: BTreeMap<String, Holder<dyn Model>>,
-    /// Versions that some datasources keep, by digest.
+    /// Versions that datasources pin, by digest.
     pub pinned: BTreeMap<String, Arc<dyn Connector>>,
 }
 
 impl Table {
-    /// Gives a plugin those of its slots that are free and `wanted`; whether there was one.
+    /// Gives a plugin its free slots that are `wanted`. Returns whether there was one.
     pub fn claim(&mut self, loaded: &Loaded, wanted: impl Fn(&Slot) -> bool) -> bool {
         let mut claimed = false;
         match loaded {
@@ -73,8 +73,8 @@ impl Table {
         claimed
     }
 
-    /// Gives a plugin all of its slots, whoever has them, and takes away those that its other versions have beside them.
-    /// With a watch it is on trial from then on, beside whoever it replaced. Returns whoever serves nothing any more.
+    /// Gives a plugin all of its slots, and removes its other versions from theirs. With a watch it is then on trial
+    /// beside the versions that it replaced. Returns the plugins that serve nothing any more.
     pub fn replace(&mut self, loaded: &Loaded, watch: Option<&Arc<Watch>>) -> Vec<Loaded> {
         let before = self.serving();
         match watch {
@@ -103,8 +103,8 @@ impl Table {
         self.gone_since(before)
     }
 
-    /// Takes a plugin out of the slots that it serves, and gives those that others had before back to them. Returns whoever
-    /// serves nothing any more.
+    /// Removes a plugin from its slots, and gives them back to the versions that had them before. Returns the plugins
+    /// that serve nothing any more.
     pub fn restore(&mut self, loaded: &Loaded, before: &BTreeMap<Slot, Loaded>) -> Vec<Loaded> {
         let serving = self.serving();
         self.end_trials_of(loaded);
@@ -123,7 +123,7 @@ impl Table {
         self.gone_since(serving)
     }
 
-    /// Takes a version out of everything that it serves.
+    /// Removes a version from all slots.
     pub fn remove(&mut self, digest: &str) {
         self.connectors
             .retain(|_, holder| holder.active.digest() != digest);
@@ -137,7 +137,7 @@ impl Table {
         before.into_iter().filter(is_gone).collect()
     }
 
-    /// Gives a version a share of the calls of whoever serves what it serves.
+    /// Gives a version a share of the calls in each of its slots.
     pub fn put_on_trial(&mut self, loaded: &Loaded, watch: &Arc<Watch>) {
         match loaded {
             Loaded::Connector(candidate) => {
@@ -155,7 +155,7 @@ impl Table {
         }
     }
 
-    /// Ends the trials of what a plugin serves.
+    /// Ends the trials in the slots of a plugin.
     pub fn end_trials_of(&mut self, loaded: &Loaded) {
         match loaded {
             Loaded::Connector(connector) => {
@@ -173,7 +173,7 @@ impl Table {
         }
     }
 
-    /// Whether somebody serves this.
+    /// Whether a slot has a version.
     pub fn has(&self, slot: &Slot) -> bool {
         match slot {
             Slot::Engine(engine) => self.connectors.contains_key(engine),
@@ -208,7 +208,7 @@ impl Table {
             .any(|one| one.plugin().digest() == digest)
     }
 
-    /// Everyone who serves something, each once.
+    /// All plugins that serve, each once.
     pub fn serving(&self) -> Vec<Loaded> {
         let connectors = self.connectors.values();
         let connectors = connectors.map(|holder| Loaded::Connector(Arc::clone(&holder.active)));
@@ -223,7 +223,7 @@ impl Table {
         all
     }
 
-    /// Who serves what, to be remembered for the next start.
+    /// The serving version of each slot, to store for the next start.
     pub fn active(&self) -> Active {
         let connectors = self.connectors.iter().map(|(engine, holder)| {
             let digest = holder.active.digest().to_owned();
@@ -236,7 +236,7 @@ impl Table {
         connectors.chain(models).collect()
     }
 
-    /// Whether a version serves something, is kept by a datasource, or takes part in a trial.
+    /// Whether a version serves, is pinned by a datasource, or is on trial.
     pub fn is_used(&self, digest: &str) -> bool {
         let connectors = self.connectors.values();
         let connectors = connectors.filter_map(|holder| holder.trial.as_ref());

@@ -1,4 +1,4 @@
-//! The versions that are installed, and what is known of each.
+//! The installed versions.
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
@@ -16,17 +16,17 @@ use mindhost_runtime::{
     package::{self, Package, Refusal, version_order},
 };
 
-/// Letters of a digest that are enough to name a version.
+/// Hex digits of a digest that suffice to name a version.
 const MIN_PREFIX: usize = 6;
 
-/// A plugin file: one of the plugins directory, or one that was installed.
+/// A plugin file: in the plugins directory, or installed.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Installed {
-    /// Path in the plugins directory, if it lies there.
+    /// Path, if it is in the plugins directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub file: Option<PathBuf>,
-    /// What the manifest says, when it could be read.
+    /// From the manifest, if it could be read.
     #[serde(flatten)]
     pub about: Option<About>,
     /// Whether it serves.
@@ -34,7 +34,7 @@ pub struct Installed {
     pub status: Status,
 }
 
-/// What there is to know of a plugin.
+/// The facts about a plugin version.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct About {
     /// `connector-sqlite`
@@ -53,7 +53,7 @@ pub struct About {
     pub digest: String,
     /// Bytes of the file.
     pub size: u64,
-    /// Id of the trusted key that signed it; null for one that no trusted key signed.
+    /// Id of the trusted key that signed it; null if no trusted key did.
     pub signer: Option<String>,
     /// World that it exports: `sql-connector`.
     pub world: String,
@@ -67,20 +67,20 @@ pub struct About {
 pub enum Status {
     /// It serves.
     Active,
-    /// It is installed and does not serve.
+    /// It is installed but does not serve.
     Inactive(String),
     /// It cannot be used.
     Refused(String),
 }
 
-/// What the registry keeps of a version.
+/// A version that the registry knows.
 pub struct Known {
     pub about: About,
     pub manifest: Manifest,
     pub file: Option<PathBuf>,
-    /// Compiled, once somebody wanted it.
+    /// Compiled, after its first use.
     pub ready: Option<Arc<Ready>>,
-    /// Why it cannot be used, or does not serve where one would expect it to.
+    /// Why it cannot be used, or does not serve although it could.
     pub status: Status,
 }
 
@@ -88,11 +88,12 @@ pub struct Known {
 pub struct Found {
     pub file: Option<PathBuf>,
     pub package: Result<Arc<Package>, Refusal>,
-    /// Who signed it, when the policy lets it in.
+    /// Its signer, or why the policy refuses it.
     pub signer: Result<Signer, Refusal>,
 }
 
-/// Everything in the plugins directory, by name, then what is installed besides. With `import` the first is installed too.
+/// The files of the plugins directory by name, then the other installed versions. With `import` the files are
+/// installed.
 pub fn found(
     plugins_dir: &std::path::Path,
     artifacts: &Artifacts,
@@ -109,7 +110,7 @@ pub fn found(
         };
         let found = Found::new(Some(file), package, signature.as_deref(), trust);
         if import && let (Ok(package), Ok(_)) = (&found.package, &found.signer) {
-            // Such a host serves from the plugins directory, and says so.
+            // The host then serves from the plugins directory, and logs it.
             if let Err(error) = artifacts.put(package, signature.as_deref()) {
                 tracing::warn!(%error, "a plugin could not be copied into the data directory");
             }
@@ -124,7 +125,7 @@ pub fn found(
         }
         let signature = artifacts.signature(&digest);
         let package = artifacts.read(&digest);
-        // One that cannot be read is named by its file, as there is nothing else left of it.
+        // An unreadable file has no name but its path.
         let file = package.is_err().then(|| artifacts.file(&digest));
         all.push(Found::new(file, package, signature.as_deref(), trust));
     }
@@ -151,7 +152,7 @@ impl Found {
 }
 
 impl About {
-    /// What a package says of itself, and who signed it.
+    /// The facts about a package and its signer.
     pub fn of(package: &Package, signer: &Signer) -> Self {
         let manifest = &package.manifest;
         Self {
@@ -164,7 +165,7 @@ impl About {
             size: package.bytes.len() as u64,
             signer: match signer {
                 Signer::Trusted(key) => Some(key.clone()),
-                Signer::Nobody | Signer::Unknown(_) => None,
+                Signer::Unsigned | Signer::Unknown(_) => None,
             },
             world: manifest.world.clone(),
             wit: manifest.wit.clone(),
@@ -173,8 +174,8 @@ impl About {
 }
 
 impl Installed {
-    /// A file that is no plugin.
-    pub fn stranger(file: Option<PathBuf>, refusal: &Refusal) -> Self {
+    /// A file that is not a plugin.
+    pub fn unusable(file: Option<PathBuf>, refusal: &Refusal) -> Self {
         Self {
             file,
             about: None,
@@ -182,7 +183,7 @@ impl Installed {
         }
     }
 
-    /// By name and version; what has neither comes last.
+    /// By name and version; files without either come last.
     pub fn order(&self) -> impl Ord + use<'_> {
         let about = self.about.as_ref();
         (
@@ -194,7 +195,7 @@ impl Installed {
 }
 
 impl Known {
-    /// A version that nobody has compiled yet.
+    /// A version that is not compiled yet.
     pub fn of(package: &Package, signer: &Signer, file: Option<PathBuf>) -> Self {
         Self {
             about: About::of(package, signer),
@@ -205,7 +206,7 @@ impl Known {
         }
     }
 
-    /// As it is listed while it does not serve.
+    /// Its entry in the list while it does not serve.
     pub fn shown(&self) -> Installed {
         Installed {
             file: self.file.clone(),
@@ -215,8 +216,8 @@ impl Known {
     }
 }
 
-/// Of each plugin of the plugins directory, the digest of the highest version that can be used; of several of one version
-/// the first by digest. What was only installed waits to be activated.
+/// For each plugin of the plugins directory, the digest of its highest usable version; of two files with one version,
+/// the first by digest. Other installed versions wait to be activated.
 pub fn newest(known: &BTreeMap<String, Known>, may_serve: impl Fn(&String) -> bool) -> Vec<String> {
     let mut newest: BTreeMap<&str, (&String, _)> = BTreeMap::new();
     for (digest, one) in known {
@@ -236,10 +237,10 @@ pub fn newest(known: &BTreeMap<String, Known>, may_serve: impl Fn(&String) -> bo
         .collect()
 }
 
-/// The version that a person means: by its version, by the beginning of its digest, or the highest.
+/// Finds a version by its version number or the start of its digest; without either, the highest.
 ///
 /// # Errors
-/// `plugin_not_found` with those there are; `plugin_ambiguous` where several fit.
+/// `plugin_not_found`, which lists the versions; `plugin_ambiguous` if several match.
 pub fn find<'a>(
     known: &'a BTreeMap<String, Known>,
     name: &str,

@@ -47,7 +47,7 @@ struct Behaviour {
 enum Ends {
     /// As if nothing had happened: there is nothing in it that could harm.
     Well,
-    /// With its time, whoever had the last of it: the host reads and writes what it was given meanwhile.
+    /// With its time, whoever had the last of it: the host reads and writes what it was given in the meantime.
     TimedOut,
     /// With an error of that code and blame, whose message has these words.
     Failed(Code, Blame, &'static str),

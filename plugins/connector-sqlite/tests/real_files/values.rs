@@ -188,7 +188,7 @@ fn a_cell_above_its_limit_is_too_large() {
         error.message(),
         "a value of column `v` has 5000 bytes, and 4999 are allowed; select a part of it"
     );
-    // What SQLite would have to hold in memory meanwhile has a limit too.
+    // What SQLite would have to hold in memory in the meantime has a limit too.
     assert_eq!(
         shop.error("SELECT zeroblob(1000000000)").kind(),
         ErrorKind::TooLarge

@@ -54,7 +54,7 @@ async fn a_key_lists_its_own_in_both_orders_with_stable_cursors() {
         let newest = list("?limit=2").await;
         assert_eq!(ids(&newest), [&*made[4], &*made[3]]);
         assert_eq!(newest["has_more"], true);
-        // One that is made meanwhile moves nothing.
+        // One that is made in the meantime moves nothing.
         let late = make(&host, &one).await;
         let next = list(&format!("?limit=2&after=conv_{}", made[3])).await;
         assert_eq!(ids(&next), [&*made[2], &*made[1]]);

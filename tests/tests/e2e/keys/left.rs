@@ -1,4 +1,4 @@
-//! What a key leaves behind when it ends: answers under way, and what belongs to it.
+//! What a key leaves behind when it ends: answers in progress, and what belongs to it.
 
 use jiff::{SignedDuration, Timestamp};
 use mindhost_tests::{Gate, Host, ScriptedModel, Turn, Value, eventually, json};

@@ -1,4 +1,4 @@
-//! A response while it is under way: read, cancelled, deleted, left.
+//! A response while it is in progress: read, cancelled, deleted, left.
 
 use mindhost_tests::{
     EventStream, Gate, Host, Postgres, PostgresDatabase, ScriptedModel, Turn, eventually,
@@ -236,7 +236,7 @@ async fn a_client_that_leaves_at_any_moment_leaves_nothing_in_progress() {
         let patience = std::time::Duration::from_millis(milliseconds);
         let _ = tokio::time::timeout(patience, request).await;
     }
-    // An answer under way would be cancelled by this, and a row without an answer would stay.
+    // An answer in progress would be cancelled by this, and a row without an answer would stay.
     host.delete(&format!("/conversations/{conversation}"))
         .await
         .expect_status(200);

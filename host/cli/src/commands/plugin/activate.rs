@@ -16,7 +16,7 @@ use crate::commands::say::{aside, aside_part, say};
 
 /// How often the server is asked how a rollout stands.
 const EVERY: Duration = Duration::from_millis(200);
-/// How long it may give no good answer to that. The rollout goes on meanwhile.
+/// How long it may give no good answer to that. The rollout goes on in the meantime.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Args)]

@@ -70,7 +70,7 @@ pub(super) async fn run(replay: Replay) -> anyhow::Result<ExitCode> {
     Ok(again.found.report())
 }
 
-/// A replay under way.
+/// A replay in progress.
 struct Again<'a> {
     configured: &'a Configured,
     timeout: Duration,

@@ -204,7 +204,7 @@ pub const ROWS: &[Behaviour] = &[
         more: |servers| servers.listens(),
         is_brief: true,
         ends: fault("returned an invalid value"),
-        by: "at most 8 exchanges under way; those that wait are handles, of which there are at most 1,024",
+        by: "at most 8 exchanges in progress; those that wait are handles, of which there are at most 1,024",
         ..PLAIN
     },
     Behaviour {

@@ -25,7 +25,7 @@ struct Engine {
     settings: Settings,
 }
 
-/// An answer under way.
+/// An answer in progress.
 struct Answer {
     lines: Lines,
     batch: BatchBuilder,
