@@ -1,4 +1,4 @@
-//! What every request of the API passes: who is asking, whether that key may ask now, and what is noted of it.
+//! Admission: finds the key of a request, applies its limits, checks its role, and writes the audit entry.
 
 mod arriving;
 mod counted;
@@ -33,7 +33,7 @@ use mindhost_base::{
 use mindhost_core::auth::{Caller, limits::Permit};
 use mindhost_plugins::served::Served;
 
-/// Which versions of plugins an answer came from, as far as it is known when its headers are sent.
+/// The plugin versions behind an answer, as far as they are known when its headers are sent.
 const SERVED_BY: HeaderName = HeaderName::from_static("x-mindhost-plugins");
 
 /// The admission to one route.
@@ -43,7 +43,7 @@ pub(super) struct Admission {
     rules: Arc<Rules>,
 }
 
-/// Lets a request in, and notes and counts what came of it. Handlers take the caller from the request.
+/// Admits a request, and audits and counts its outcome. Handlers take the caller from the request.
 pub(super) async fn admit(
     State(admission): State<Admission>,
     mut request: Request,
@@ -68,18 +68,18 @@ pub(super) async fn admit(
     if !is_act {
         return answer.await;
     }
-    // If the client disconnects, an act goes on to its end and is audited; a shutdown waits for it.
+    // If the client disconnects, a change still completes and is audited; a shutdown waits for it.
     let answer = tasks.track_future(answer.in_current_span());
     DetachOnDrop::new(answer).await
 }
 
 impl Admission {
-    /// To a route with these rules.
+    /// The admission to a route with these rules.
     pub fn new(state: AppState, rules: Arc<Rules>) -> Self {
         Self { state, rules }
     }
 
-    /// The answer, once its note was taken. The key's permit is released with the last byte of it.
+    /// The answer, after its audit entry was written. The key's permit is released with its last byte.
     async fn answer(
         self,
         caller: Caller,
@@ -96,7 +96,7 @@ impl Admission {
         {
             response.headers_mut().insert(SERVED_BY, shown);
         }
-        // What was done is done: of that the answer goes out, however much waits for the key's clients.
+        // The change is done, so its answer is sent however much the key's clients have left unread.
         let only_read = noted.is_none();
         if let Some(noted) = noted {
             let taken = noted.end(&response);
@@ -109,7 +109,7 @@ impl Admission {
         }
     }
 
-    /// What the handlers say, unless the body or the key let them down.
+    /// The handler's answer, unless the body broke off or the key ended.
     async fn handle(&self, caller: &Caller, request: Request, next: Next) -> Response {
         let state = &self.state;
         let (mut head, body) = request.into_parts();
@@ -148,8 +148,8 @@ impl Admission {
     }
 }
 
-/// Looks for the first request from another machine, before anything is done for it. Health checks and documents, which
-/// need no key, do not come here: who asks for them reaches nothing.
+/// Checks for the first request from another machine, before it is handled. Health checks and documents need no key and
+/// reach nothing, so they are not checked.
 fn look_for_strangers(state: &AppState, request: &Request) {
     if state.locality.is_remote() {
         return;
@@ -198,7 +198,7 @@ fn counted(state: &AppState, caller: Caller) -> Caller {
     caller.counted_in(tally)
 }
 
-/// Whether a body is not as it stands.
+/// Whether a body has a content encoding.
 fn is_encoded(headers: &HeaderMap) -> bool {
     let mut encodings = headers.get_all(header::CONTENT_ENCODING).iter();
     encodings.any(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity"))

@@ -71,9 +71,9 @@ const MAX_WAIT: u64 = 600;
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Show {
-    /// Name of a Mind: only the tables that it has of the datasource.
+    /// Name of a Mind: only its tables of the datasource.
     mind: Option<String>,
-    /// Only tables whose name or description has this in it.
+    /// Only tables whose name or description contains this text.
     search: Option<String>,
 }
 
@@ -81,20 +81,20 @@ pub(super) struct Show {
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Wait {
-    /// Seconds to wait for the end of the run; without it the answer comes at once.
+    /// Seconds to wait for the end of the run. Default 0.
     #[param(minimum = 0, maximum = 600, default = 0)]
     wait: Option<u64>,
 }
 
-/// The body of `POST …/refresh`; none at all refreshes everything.
+/// The body of `POST …/refresh`. Without a body everything is refreshed.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[schema(as = RefreshCatalog)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Refresh {
-    /// All tables unless given.
+    /// The tables. Default: all.
     #[schema(min_items = 1)]
     table_names: Option<Vec<String>>,
-    /// `all` unless given.
+    /// Default `all`.
     mode: Option<Mode>,
 }
 
@@ -129,7 +129,7 @@ pub(super) struct ShownCatalog {
     tables: Vec<ShownTable>,
 }
 
-/// A datasource in a catalog: without what it is configured with.
+/// A datasource in a catalog, without its configuration.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = DatasourceSummary)]
 struct Summary {
@@ -147,7 +147,7 @@ struct Summary {
 pub(super) struct ShownTable {
     name: String,
     schema: String,
-    /// The caller's text, else the comment in the source.
+    /// The caller's description, else the comment in the source.
     #[schema(required = true)]
     description: Option<String>,
     /// The comment in the source.
@@ -158,7 +158,7 @@ pub(super) struct ShownTable {
     #[serde(rename = "type")]
     #[schema(example = "TABLE")]
     kind: String,
-    /// 0 where nobody knows.
+    /// 0 if unknown.
     row_count: u64,
     row_count_known: bool,
     status: TableStatus,
@@ -183,7 +183,7 @@ pub(super) struct ShownColumn {
     /// The engine's own type.
     #[schema(example = "numeric(12,2)")]
     data_type: String,
-    /// The caller's text, else the comment in the source.
+    /// The caller's description, else the comment in the source.
     #[schema(required = true)]
     description: Option<String>,
     /// The comment in the source.
@@ -198,7 +198,7 @@ pub(super) struct ShownColumn {
     statistics: StoredStatistics,
 }
 
-/// What every handler here needs.
+/// The services of these handlers.
 #[derive(Clone)]
 pub(super) struct Parts {
     catalog: Arc<Catalog>,
@@ -218,7 +218,8 @@ impl FromRef<AppState> for Parts {
 
 /// Gets the catalog of a datasource
 ///
-/// What is stored; the engine is never waited for. Tables that were not loaded are `NOT_CATALOGED` and have no columns.
+/// Returns the stored catalog and never waits for the engine. Tables that are not loaded are `NOT_CATALOGED` and have
+/// no columns.
 #[utoipa::path(get, path = "/datasources/{name}/catalog", operation_id = "get_catalog",
     params(Show),
     responses((status = 200, body = ShownCatalog, description = "The catalog.")))]
@@ -240,7 +241,7 @@ pub(super) async fn get(
     Ok(parts.show(reach, filter).await?)
 }
 
-/// Loads the catalog, or what is missing of it, in the background
+/// Loads the catalog, or its missing parts, in the background
 #[utoipa::path(post, path = "/datasources/{name}/catalog/refresh", operation_id = "refresh_catalog",
     params(Wait), request_body = Option<Refresh>,
     responses((status = 200, body = ShownCatalog, description = "The catalog as it is; its status tells of the run.")))]
@@ -334,7 +335,7 @@ pub(super) async fn describe_column(
     Ok(axum::Json(column.into()))
 }
 
-/// Deletes what the catalog has of a table
+/// Deletes a table's entry in the catalog
 #[utoipa::path(delete, path = "/datasources/{name}/catalog/tables/{table_name}", operation_id = "delete_table",
     responses((status = 204, description = "Deleted; the table itself is untouched.")))]
 pub(super) async fn delete_table(
@@ -360,7 +361,7 @@ pub(super) async fn delete_all(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// A datasource, and which of its tables the caller may see and change.
+/// A datasource, and the tables of it that the caller may see and change.
 struct Reach {
     datasource: Datasource,
     seen: Option<Vec<TableRef>>,
@@ -379,7 +380,7 @@ impl Parts {
         Ok(Reach { datasource, seen })
     }
 
-    /// The tables that a Mind has of the datasource; `None` means all.
+    /// The Mind's tables of the datasource; `None` means all.
     async fn of_mind(
         &self,
         caller: &Caller,

@@ -1,4 +1,4 @@
-//! `/conversations`: what was said, and the results of the SQL in it.
+//! `/conversations`: messages, and the results of their SQL.
 
 use crate::{
     error::ApiResult,
@@ -37,7 +37,7 @@ use mindhost_base::{
 use mindhost_core::auth::Caller;
 use mindhost_sql::{json::Rows, schema};
 
-/// Failures of the result behind a message.
+/// Failures of a message's result.
 const RESULT: &[Code] = &[
     Code::ConversationNotFound,
     Code::MessageNotFound,
@@ -110,12 +110,12 @@ pub struct CreateConversation {
     #[serde(default)]
     #[schema(value_type = Option<Vec<described::Message>>, max_items = 20)]
     items: Value,
-    /// The caller's own notes.
+    /// Free metadata of the caller.
     #[schema(schema_with = described::metadata)]
     metadata: Option<Map<String, Value>>,
 }
 
-/// Begins a conversation
+/// Creates a conversation
 #[utoipa::path(post, path = "/conversations", operation_id = "create_conversation", request_body = Option<CreateConversation>,
     responses((status = 200, body = ShownConversation, description = "The new conversation.")))]
 pub async fn create(
@@ -132,7 +132,7 @@ pub async fn create(
     Ok((made, axum::Json(object(&conversation))))
 }
 
-/// At most as many items at once as OpenAI's API takes.
+/// OpenAI's API has the same limit of items.
 fn items_of(items: &Value) -> Result<Vec<Message>> {
     if items
         .as_array()
@@ -146,7 +146,7 @@ fn items_of(items: &Value) -> Result<Vec<Message>> {
     ask::messages(items, "items")
 }
 
-/// Lists the conversations of the key, newest first unless asked otherwise
+/// Lists the conversations of the key, by default newest first
 #[utoipa::path(get, path = "/conversations", operation_id = "list_conversations",
     params(List),
     responses((status = 200, body = Page<ShownConversation>, description = "A page of them.")))]
@@ -165,7 +165,7 @@ pub async fn list(
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = ChangeConversation)]
 pub struct UpdateConversation {
-    /// The caller's own notes; replaces all of them. Null takes them away.
+    /// Free metadata; replaces all of it. Null clears it.
     #[serde(deserialize_with = "Option::deserialize")]
     #[schema(required = true, schema_with = described::metadata)]
     metadata: Option<Map<String, Value>>,
@@ -220,18 +220,18 @@ pub async fn delete(
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct List {
-    /// Id of an entry: only those behind it, in the order asked for.
+    /// Id of an entry: only the entries after it, in the requested order.
     after: Option<String>,
-    /// How many at most.
+    /// The maximum number of entries.
     #[param(minimum = 1, maximum = 100, default = 20)]
     limit: Option<u32>,
-    /// Oldest or newest first; newest unless given.
+    /// Oldest or newest first. Default: newest.
     #[param(inline)]
     order: Option<Order>,
 }
 
 impl List {
-    /// Newest first unless asked otherwise, as OpenAI's API has it.
+    /// By default newest first, as in OpenAI's API.
     fn window(&self, prefix: &str, not_found: Code) -> Result<Window> {
         let limit = limit(self.limit, DEFAULT_ITEMS, MAX_ITEMS)?;
         let after = self
@@ -254,7 +254,7 @@ enum Order {
     Desc,
 }
 
-/// Lists the messages of a conversation, newest first unless asked otherwise
+/// Lists the messages of a conversation, by default newest first
 #[utoipa::path(get, path = "/conversations/{id}/items", operation_id = "list_items",
     params(List),
     responses((status = 200, body = Page<Item>, description = "A page of them.")))]
@@ -344,7 +344,7 @@ struct ResultPage {
     result: ResultRows,
     /// Rows of the whole result.
     total: u64,
-    /// Whether the SQL has an ORDER BY, so that pages fit together.
+    /// Whether the SQL has an ORDER BY. Without one, pages may overlap.
     is_pagination_consistent: bool,
 }
 
@@ -358,7 +358,7 @@ struct ResultRows {
     column_types: Vec<schema::ColumnType>,
 }
 
-/// Gets a page of the result behind an answer
+/// Gets a page of an answer's result
 ///
 /// The SQL of the message runs again, against the Mind as it is now.
 #[utoipa::path(get, path = "/conversations/{id}/items/{item_id}/result", operation_id = "get_result",
@@ -394,15 +394,15 @@ pub async fn result(
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct ExportQuery {
-    /// `escape` puts an apostrophe before texts that a spreadsheet would run as formulas, `keep` leaves them; without it
-    /// the setting `sql.csv_formulas` decides.
+    /// `escape` puts an apostrophe before texts that a spreadsheet would run as formulas, `keep` leaves them. Default:
+    /// the setting `sql.csv_formulas`.
     #[param(value_type = Option<String>, pattern = "^(keep|escape)$", example = "escape")]
     formulas: Option<Formulas>,
 }
 
-/// Exports the whole result behind an answer as CSV
+/// Exports an answer's whole result as CSV
 ///
-/// A failure after the first byte breaks the transfer off.
+/// A failure after the first byte aborts the transfer.
 #[utoipa::path(get, path = "/conversations/{id}/items/{item_id}/export", operation_id = "export_result",
     params(ExportQuery),
     responses((status = 200, description = "UTF-8, the names of the columns first, one line a row.", body = String, content_type = "text/csv",
@@ -457,7 +457,7 @@ fn id_of(message: &Message) -> String {
     message.id.to_string()
 }
 
-/// A conversation as OpenAI's clients read it.
+/// A conversation in OpenAI's format.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Conversation)]
 pub struct ShownConversation {
@@ -468,12 +468,12 @@ pub struct ShownConversation {
     created_at: i64,
     #[schema(schema_with = described::metadata_object)]
     metadata: Map<String, Value>,
-    /// The Mind that it belongs to, once it has one.
+    /// Its Mind, if it has one yet.
     #[schema(required = true)]
     model: Option<String>,
 }
 
-/// What is left of a conversation or response.
+/// A deleted conversation or response.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Deleted {
     /// Its id.
@@ -481,12 +481,12 @@ pub struct Deleted {
     /// `conversation.deleted`, `response`
     #[schema(example = "response")]
     pub object: &'static str,
-    /// That it is gone.
+    /// Always true.
     #[schema(example = true)]
     pub deleted: bool,
 }
 
-/// A message as OpenAI's clients read it.
+/// A message in OpenAI's format.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Item {
     #[schema(example = "message")]
@@ -500,7 +500,7 @@ pub struct Item {
     content: [Part; 1],
     /// In seconds since 1970.
     created_at: i64,
-    /// The SQL that an answer is based on.
+    /// The SQL behind an answer.
     #[schema(required = true)]
     sql: Option<String>,
 }

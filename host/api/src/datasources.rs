@@ -69,11 +69,11 @@ pub(super) fn routes() -> Routes {
         .route(routes!(self::delete), delete)
 }
 
-/// Connections that one listing tests at the same time.
+/// How many connections one listing tests concurrently.
 const CHECKS_AT_ONCE: usize = 4;
 
-/// What a caller reads about a failed test who may not see how the datasource is connected: an engine's own message
-/// can name hosts, users and files.
+/// The message of a failed test for callers who may not see the connection data: an engine's own message can name
+/// hosts, users and files.
 const FAILED: &str = "the datasource cannot be reached; an editor can see why";
 
 /// The body of `POST /datasources`.
@@ -87,16 +87,16 @@ pub(super) struct Create {
     /// `GET /engines` lists them.
     #[schema(example = "sqlite")]
     engine: String,
-    /// For people and models.
+    /// A description for people and models.
     #[schema(max_length = 10_000)]
     description: Option<String>,
-    /// As the engine's schema says.
+    /// By the schema of the engine.
     #[schema(value_type = Object, example = json!({"path": "shop.db"}))]
     connection_data: Map<String, Value>,
-    /// Connections open at once; the server's limit unless given.
+    /// Maximum number of open connections. Default: the server's limit.
     #[schema(minimum = 1, maximum = 1000)]
     max_connections: Option<u32>,
-    /// For one statement, from `1ms` to `24h`; the server's limit unless given.
+    /// Timeout of a statement, from `1ms` to `24h`. Default: the server's limit.
     #[serde(default, deserialize_with = "friendly::option")]
     #[schema(value_type = Option<String>, pattern = "^([1-9][0-9]{0,4}(ms|s)|[1-9][0-9]{0,2}m|([1-9]|1[0-9]|2[0-4])h)$", example = "30s")]
     statement_timeout: Option<Duration>,
@@ -107,15 +107,15 @@ pub(super) struct Create {
     /// Schemas whose functions a statement may call.
     #[schema(schema_with = function_schemas)]
     function_schemas: Option<Vec<String>>,
-    /// Digest of the plugin version that serves it; the active one unless given. Only operators may name a version that has
+    /// Digest of the plugin version that serves it. Default: the active one. Only operators may name a version that has
     /// never served.
     #[schema(pattern = "^[0-9a-f]{64}$")]
     plugin_digest: Option<String>,
-    /// Whether statements run a second time on a version that is on trial, to compare the results.
+    /// Whether statements also run on a version on trial, to compare the results.
     shadow: Option<bool>,
 }
 
-/// The body of `PUT` and `PATCH /datasources/{name}`: what changes.
+/// The body of `PUT` and `PATCH /datasources/{name}`: the fields to change.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = ChangeDatasource)]
 #[serde(deny_unknown_fields)]
@@ -123,20 +123,20 @@ pub(super) struct Update {
     /// Unique in the workspace, and usable in SQL without quoting.
     #[schema(pattern = "^[A-Za-z][A-Za-z0-9_]{0,61}$", example = "shop")]
     name: Option<String>,
-    /// The engine that it has; it cannot change.
+    /// The engine. It cannot change.
     engine: Option<String>,
-    /// For people and models; null clears it.
+    /// A description for people and models; null clears it.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>, max_length = 10_000)]
     description: Option<Option<String>>,
-    /// What changes of it. A secret sent back as `********` stays as it is, unless it would go elsewhere then.
+    /// The properties to change. A secret sent back as `********` is kept, unless its destination changed.
     #[schema(value_type = Option<Object>)]
     connection_data: Option<Map<String, Value>>,
-    /// Connections open at once; null for the server's limit.
+    /// Maximum number of open connections; null for the server's limit.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<u32>, minimum = 1, maximum = 1000)]
     max_connections: Option<Option<u32>>,
-    /// For one statement, from `1ms` to `24h`; null for the server's limit.
+    /// Timeout of a statement, from `1ms` to `24h`; null for the server's limit.
     #[serde(default, deserialize_with = "friendly::present")]
     #[schema(value_type = Option<String>, pattern = "^([1-9][0-9]{0,4}(ms|s)|[1-9][0-9]{0,2}m|([1-9]|1[0-9]|2[0-4])h)$", example = "30s")]
     statement_timeout: Option<Option<Duration>>,
@@ -147,12 +147,12 @@ pub(super) struct Update {
     /// Schemas whose functions a statement may call.
     #[schema(schema_with = function_schemas)]
     function_schemas: Option<Vec<String>>,
-    /// Digest of the plugin version that serves it; null for the active one. Another one is another destination: secrets
-    /// must be sent anew. Only operators may name a version that has never served.
+    /// Digest of the plugin version that serves it; null for the active one. A different one is a different
+    /// destination, so secrets must be sent again. Only operators may name a version that has never served.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>, pattern = "^[0-9a-f]{64}$")]
     plugin_digest: Option<Option<String>>,
-    /// Whether statements run a second time on a version that is on trial, to compare the results.
+    /// Whether statements also run on a version on trial, to compare the results.
     shadow: Option<bool>,
 }
 
@@ -173,8 +173,8 @@ fn function_schemas() -> Array {
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Check {
-    /// Whether the connection is tested. When a datasource is made or changed it is unless this says no, and nothing is
-    /// stored if the test fails; when it is read, only if this says yes.
+    /// Whether to test the connection. Default: yes when a datasource is created or changed (nothing is stored if the
+    /// test fails), no when it is read.
     check_connection: Option<bool>,
 }
 
@@ -182,13 +182,13 @@ pub(super) struct Check {
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Cascade {
-    /// Whether to take it out of the Minds that use it, in place of a refusal.
+    /// Whether to remove it from the Minds that use it. Otherwise a datasource in use is not deleted.
     #[serde(default)]
     #[param(required = false, default = false)]
     cascade: bool,
 }
 
-/// A datasource as it is shown.
+/// A datasource.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Datasource)]
 pub(super) struct Shown {
@@ -198,14 +198,14 @@ pub(super) struct Shown {
     engine: String,
     created_at: jiff::Timestamp,
     modified_at: jiff::Timestamp,
-    /// For editors and above; every secret masked.
+    /// Only for editors and above. Every secret is masked.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     connection_data: Option<Map<String, Value>>,
-    /// Connections open at once; null for the server's limit.
+    /// Maximum number of open connections; null for the server's limit.
     #[schema(required = true)]
     max_connections: Option<u32>,
-    /// For one statement; null for the server's limit.
+    /// Timeout of a statement; null for the server's limit.
     #[schema(required = true, example = "30s")]
     statement_timeout: Option<String>,
     /// Whether values from the statistics may go to a model vendor.
@@ -214,28 +214,28 @@ pub(super) struct Shown {
     send_rows: bool,
     /// Schemas whose functions a statement may call.
     function_schemas: Vec<String>,
-    /// Digest of the plugin version that it keeps; null for the active one.
+    /// Digest of the pinned plugin version; null for the active one.
     #[schema(required = true)]
     plugin_digest: Option<String>,
-    /// Whether statements run a second time on a version that is on trial.
+    /// Whether statements also run on a version on trial.
     shadow: bool,
-    /// With `check_connection=true`.
+    /// Only with `check_connection=true`.
     #[serde(skip_serializing_if = "Option::is_none")]
     connection_status: Option<ConnectionStatus>,
 }
 
-/// How the test of a connection ended.
+/// The result of a connection test.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct ConnectionStatus {
     success: bool,
-    /// What went wrong.
+    /// The error.
     #[schema(required = true)]
     error_message: Option<String>,
 }
 
-/// Connects a datasource
+/// Creates a datasource
 ///
-/// The connection is tested first and the list of tables kept; nothing is stored if that fails.
+/// Tests the connection and stores the list of tables. If the test fails, nothing is stored.
 #[utoipa::path(post, path = "/datasources", operation_id = "create_datasource",
     params(Check),
     responses((status = 201, body = Shown, description = "The new datasource.")))]
@@ -273,7 +273,7 @@ pub(super) async fn create(
 
 /// Changes a datasource
 ///
-/// Fields that are not sent stay as they are.
+/// Fields that are not sent keep their values.
 #[utoipa::path(method(put, patch), path = "/datasources/{name}", operation_id = "update_datasource",
     params(Check),
     responses((status = 200, body = Shown, description = "The datasource as it is now.")))]
@@ -312,8 +312,7 @@ pub(super) async fn update(
     ))
 }
 
-/// What the audit says of a datasource beside its path: its name where that is new, and the version that it keeps where
-/// somebody chose one.
+/// What the audit entry of a datasource names besides its path: a new name, and a newly pinned version.
 fn made(datasource: &Datasource, is_named: bool, is_pinned: bool) -> Option<Made> {
     let name = is_named.then(|| datasource.name.clone());
     let digest = datasource.settings.plugin_digest.as_deref();
@@ -322,7 +321,7 @@ fn made(datasource: &Datasource, is_named: bool, is_pinned: bool) -> Option<Made
     (!parts.is_empty()).then(|| Made(parts.join(" ")))
 }
 
-/// The test of the connection saw the tables: the catalog shows them from the beginning.
+/// Stores the tables that the connection test found, so that the catalog lists them at once.
 async fn keep_tables(catalog: &Catalog, saved: &Saved) -> Result<()> {
     match &saved.tables {
         Some(tables) => {
@@ -383,8 +382,8 @@ pub(super) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// The shown form, its connection tested where that is wanted. A failed test is part of the answer; a fault of ours
-/// is not.
+/// The API form, with the connection tested if requested. A failed test is part of the answer; an internal error is
+/// not.
 async fn describe(
     caller: &Caller,
     datasources: &Datasources,

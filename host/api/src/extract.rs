@@ -1,4 +1,4 @@
-//! What handlers take out of a request, with our own errors.
+//! Extractors with this API's errors.
 
 use crate::error::{ApiError, ApiResult};
 use crate::state::AppState;
@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_core::auth::Caller;
 
-/// As [`super::admission`] found out.
+/// From [`super::admission`].
 impl FromRequestParts<AppState> for Caller {
     type Rejection = ApiError;
 
@@ -28,10 +28,10 @@ impl FromRequestParts<AppState> for Caller {
     }
 }
 
-/// Who sent a request that was admitted.
+/// The caller of an admitted request.
 ///
 /// # Errors
-/// On a route that is not behind the admission.
+/// On a route without admission.
 pub fn caller(parts: &Parts) -> Result<Caller> {
     let caller = parts.extensions.get().cloned();
     caller.ok_or_else(|| Error::internal("this route is not behind the admission"))
@@ -126,7 +126,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T>
     }
 }
 
-/// What is wrong with a part of the path.
+/// The error of a path parameter.
 fn in_path(kind: ErrorKind) -> Error {
     let (name, message) = match kind {
         ErrorKind::InvalidUtf8InPathParam { key } => {
@@ -167,7 +167,7 @@ where
     read.transpose().map_err(serde::de::Error::custom)
 }
 
-/// Times as people write them: `"30s"`, `"5m"`.
+/// Durations in text form: `"30s"`, `"5m"`.
 pub mod friendly {
     use std::time::Duration;
 
@@ -176,7 +176,7 @@ pub mod friendly {
     /// A time or null.
     ///
     /// # Errors
-    /// For a text that is no time.
+    /// For a text that is not a duration.
     pub fn option<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Option<Duration>, D::Error> {
@@ -192,7 +192,7 @@ pub mod friendly {
     /// A time, null or absent.
     ///
     /// # Errors
-    /// For a text that is no time.
+    /// For a text that is not a duration.
     pub fn present<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Option<Option<Duration>>, D::Error> {
@@ -206,7 +206,7 @@ pub mod friendly {
     }
 }
 
-/// Whether the body is said to be JSON.
+/// Whether the `Content-Type` is JSON.
 pub fn says_json(request: &Request) -> bool {
     request
         .headers()
@@ -248,12 +248,12 @@ async fn json_bytes(request: Request) -> Result<Bytes> {
     }
 }
 
-/// Bytes that a body may have; an extension of every request.
+/// The size limit of a body, in the extensions of every request.
 #[derive(Clone, Copy, Debug)]
 pub struct BodyLimit(pub usize);
 
 impl BodyLimit {
-    /// What is said of a body that is longer.
+    /// The error of a longer body.
     pub fn exceeded(self) -> Error {
         let message = format!(
             "the body is larger than the {} bytes that this server takes (server.body_limit); send less at a time",
@@ -276,10 +276,10 @@ pub async fn body(request: Request) -> Result<Bytes> {
     read(request.into_body(), limit.0, || limit.exceeded(), broken).await
 }
 
-/// A body up to `limit` bytes. One that says at once that it is longer is not waited for.
+/// A body of up to `limit` bytes. One with a larger `Content-Length` is refused at once.
 ///
 /// # Errors
-/// As `too_large` and `broken` say.
+/// `too_large` or `broken`.
 pub async fn read(
     body: Body,
     limit: usize,
@@ -314,7 +314,7 @@ pub fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
     if holds_nul(body) {
         return Err(Error::new(Code::InvalidBody, NUL));
     }
-    // Where a failure lies is looked for only after one: to keep the path in mind costs every field something.
+    // The path of a failure is looked up only after one, because tracking it costs time for every field.
     serde_json::from_slice(body).or_else(|_| parse_slowly(body))
 }
 
@@ -351,7 +351,7 @@ fn parse_slowly<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
     })
 }
 
-/// The same with `5.0` read as `5`: JSON knows no difference, and some languages write every number so.
+/// The same with `5.0` read as `5`: JSON has no integers, and some languages write every number with a point.
 fn with_integers<T: DeserializeOwned>(body: &[u8]) -> Option<T> {
     let mut value: Value = serde_json::from_slice(body).ok()?;
     make_integers(&mut value);
@@ -359,7 +359,7 @@ fn with_integers<T: DeserializeOwned>(body: &[u8]) -> Option<T> {
 }
 
 fn make_integers(value: &mut Value) {
-    /// Up to here every integer is a float of its own.
+    /// Up to here a float represents every integer exactly.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     match value {
         Value::Array(values) => values.iter_mut().for_each(make_integers),
@@ -375,13 +375,13 @@ fn make_integers(value: &mut Value) {
     }
 }
 
-/// No text here may have it: databases end their texts with it.
+/// No text may contain it, because databases end texts with it.
 pub const NUL: &str = "the character U+0000 is allowed nowhere; leave it out";
 
 /// Whether a text of a JSON document holds U+0000, which is always written `\u0000` there.
 pub fn holds_nul(json: &[u8]) -> bool {
     let escaped = memchr::memmem::find_iter(json, br"\u0000");
-    // With an even number of backslashes before it, it is those that are escaped.
+    // After an even number of backslashes, the backslashes are escaped, not the `u`.
     escaped
         .map(|at| {
             json[..at]
@@ -393,7 +393,7 @@ pub fn holds_nul(json: &[u8]) -> bool {
         .any(|before| before % 2 == 0)
 }
 
-/// The parameter and the message of a serde error. The value itself is left out of it: it may be a password.
+/// The parameter and the message of a serde error, without the value, which may be a password.
 fn explain(path: &str, message: &str) -> (Option<String>, String) {
     let message = message.split(" at line ").next().unwrap_or(message);
     let quoted = |prefix: &str| {
@@ -450,7 +450,7 @@ fn explain(path: &str, message: &str) -> (Option<String>, String) {
     }
 }
 
-/// What the parsers of numbers and truth values say, in words for people.
+/// Readable messages for the errors of number and boolean parsers.
 fn plain(message: &str) -> &str {
     match message {
         "invalid digit found in string" | "cannot parse integer from empty string" => {

@@ -1,7 +1,7 @@
-//! The heads of requests: one that can be read in two ways is refused.
+//! Refuses ambiguous request heads.
 //!
-//! A proxy in front may read it in the other way. Then the two disagree about whom it is for or where it ends, and what
-//! one client sends can become the beginning of another one's request.
+//! A proxy in front may read such a head differently. Then the two disagree about the host or the end of the request,
+//! and bytes of one client can become the start of another one's request.
 
 use axum::{
     extract::Request,
@@ -11,8 +11,8 @@ use axum::{
 use super::serving::Ambiguous;
 use mindhost_base::error::{Error, Result};
 
-/// Refuses a head that is ambiguous. A target with an authority of its own names the host, whatever the header says
-/// (RFC 9112, 3.2.2).
+/// Refuses an ambiguous head. In a target with an authority, that is the host, whatever the header contains (RFC 9112,
+/// 3.2.2).
 ///
 /// # Errors
 /// `invalid_parameter`
@@ -55,7 +55,7 @@ fn check_host(headers: &HeaderMap, version: Version) -> Result<()> {
     Err(Error::invalid("Host", message))
 }
 
-/// Whether it is a name or an address, with a port or without. It may be empty, where a target has no authority.
+/// Whether it is a name or an address, with or without a port. It may be empty, for targets without an authority.
 fn is_host(host: &[u8]) -> bool {
     if host.is_empty() {
         return true;

@@ -47,7 +47,7 @@ pub(super) fn routes() -> Routes {
 #[schema(as = NewKey)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Create {
-    /// For people: one line of visible text; it must not look like another name by foreign letters.
+    /// A display name: one line of visible text, without letters that imitate those of another script.
     #[schema(
         min_length = 1,
         max_length = 100,
@@ -56,12 +56,12 @@ pub(super) struct Create {
     )]
     name: String,
     role: Role,
-    /// Names; the key is bound to these Minds even when they are renamed.
+    /// Names of Minds. The key stays limited to these Minds even if they are renamed.
     #[schema(max_items = 256)]
     minds: Option<Vec<String>>,
-    /// Not valid from then on, a time to come; never ends unless given.
+    /// A future time at which the key expires. Default: never.
     expires_at: Option<jiff::Timestamp>,
-    /// For a client whose answers need other shapes.
+    /// The client whose answer format the key gets.
     compat: Option<Compat>,
 }
 
@@ -70,7 +70,7 @@ pub(super) struct Create {
 #[schema(as = NewWorkspaceKey)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewInWorkspace {
-    /// For people: one line of visible text; it must not look like another name by foreign letters.
+    /// A display name: one line of visible text, without letters that imitate those of another script.
     #[schema(
         min_length = 1,
         max_length = 100,
@@ -79,35 +79,35 @@ pub(super) struct NewInWorkspace {
     )]
     name: String,
     role: Role,
-    /// Not valid from then on, a time to come; never ends unless given.
+    /// A future time at which the key expires. Default: never.
     expires_at: Option<jiff::Timestamp>,
-    /// For a client whose answers need other shapes.
+    /// The client whose answer format the key gets.
     compat: Option<Compat>,
 }
 
-/// The body of `POST /keys/{id}/rotate`; none at all keeps the end as it is.
+/// The body of `POST /keys/{id}/rotate`. Without a body the expiry stays.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[schema(as = RotateKey)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Rotate {
-    /// Another end, a time to come; null for none, absent to keep it.
+    /// A new expiry in the future; null for none, absent to keep it.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<jiff::Timestamp>)]
     expires_at: Option<Option<jiff::Timestamp>>,
 }
 
-/// A key as it is shown. `minds` are names, as they are now; a deleted Mind is left out.
+/// A key. `minds` are current names; deleted Minds are left out.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Key)]
 pub(super) struct Shown {
     #[serde(flatten)]
     key: Key,
-    /// Names of the Minds that it is limited to; null for all.
+    /// Names of the Minds that it is limited to; null for all Minds.
     #[schema(required = true)]
     minds: Option<Vec<String>>,
 }
 
-/// A key with its text, which no other answer ever holds.
+/// A new key with its text. No other answer contains the text.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = CreatedKey)]
 pub(super) struct Created {
@@ -118,7 +118,7 @@ pub(super) struct Created {
     shown: Shown,
 }
 
-/// Makes a key, no wider than the caller's own
+/// Creates a key, no wider than the caller's own
 #[utoipa::path(post, path = "/keys", operation_id = "create_key",
     responses((status = 201, body = Created, description = "The new key, with its text: this once.")))]
 pub(super) async fn create(
@@ -148,7 +148,7 @@ pub(super) async fn create(
 
 /// Gives a key a new text
 ///
-/// The old text ends at once. What belongs to the key, such as its conversations, stays with it.
+/// The old text is invalid at once. The key keeps its conversations and everything else.
 #[utoipa::path(post, path = "/keys/{id}/rotate", operation_id = "rotate_key", request_body = Option<Rotate>,
     responses((status = 200, body = Created, description = "The key, with its new text: this once.")))]
 pub(super) async fn rotate(

@@ -48,16 +48,16 @@ use mindhost_core::auth::Caller;
 const INSTRUCTIONS: &str = "Minds answer questions about databases. List them first; ask one in words with `ask`, or look at \
      its tables with `describe_tables` and query them with `run_sql` where the Mind allows it.";
 
-/// Bytes of the words with which the library refuses something.
+/// Maximum size of a refusal by the library, in bytes.
 const LONGEST_REFUSAL: usize = 4096;
 
-/// Where it is.
+/// Its path.
 pub const PATH: &str = "/mcp";
 
 /// Offers the caller's Minds as tools of the Model Context Protocol
 ///
-/// Streamable HTTP without sessions: each request is one JSON-RPC message and stands by itself. `tools/list` tells of
-/// the tools; a tool that fails answers with `isError` and the code of the failure.
+/// Streamable HTTP without sessions: each request is one self-contained JSON-RPC message. `tools/list` lists the tools;
+/// a failed tool answers with `isError` and the error code.
 #[utoipa::path(post, path = PATH, operation_id = "call_mcp",
     params(("accept" = String, Header, description = "Both `application/json` and `text/event-stream`.", example = "application/json, text/event-stream"),
         ("mcp-protocol-version" = Option<String>, Header, description = "The version of the protocol, once it is agreed on.", example = "2025-06-18")),
@@ -83,7 +83,7 @@ pub fn router(state: AppState) -> Router<AppState> {
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
-        // What browsers send is looked at before (`origin`), and programs may reach the server by any name.
+        // Browsers are checked before (`origin`), and programs may use any name of the server.
         .disable_allowed_hosts()
         .with_max_request_body_bytes(state.config.server.body_limit)
         .with_cancellation_token(state.shutdown.halt.clone());
@@ -109,9 +109,9 @@ pub fn router(state: AppState) -> Router<AppState> {
     router.layer(from_fn_with_state(origins, origin::check))
 }
 
-/// What the library refuses by itself it says in words alone: here in the body that every failure has.
+/// Puts a plain-text refusal of the library into the error body of this API.
 async fn in_one_form(request: Request, next: Next) -> Response {
-    // The library would read up to its limit before it says that there is more.
+    // The library would read up to its limit before it refuses the rest.
     if let Some(limit) = request.extensions().get::<extract::BodyLimit>()
         && request.body().size_hint().lower() > limit.0 as u64
     {
@@ -130,7 +130,7 @@ async fn in_one_form(request: Request, next: Next) -> Response {
         StatusCode::METHOD_NOT_ALLOWED => Code::MethodNotAllowed,
         StatusCode::NOT_ACCEPTABLE => Code::NotAcceptable,
         StatusCode::PAYLOAD_TOO_LARGE => Code::BodyTooLarge,
-        // The library says so of JSON that is none, too.
+        // The library answers malformed JSON in the same way.
         StatusCode::UNSUPPORTED_MEDIA_TYPE if !said_json => Code::UnsupportedMediaType,
         status if status.is_client_error() => Code::InvalidBody,
         _ => Code::Internal,
@@ -205,7 +205,7 @@ impl ServerHandler for Server {
                 let message = format!("there is no tool `{}`", request.name.escape_debug());
                 return Err(ErrorData::invalid_params(message, None));
             }
-            // A fault of ours is no matter of the arguments, and a model should not try others.
+            // An internal error does not depend on the arguments, so a model should not try others.
             Err(tools::Failure::Of(error)) if error.kind() == Kind::Internal => {
                 return Err(protocol(error));
             }
@@ -223,13 +223,13 @@ fn parts(context: &RequestContext<RoleServer>) -> Result<&Parts, ErrorData> {
     parts.ok_or_else(|| ErrorData::internal_error("the message came with no request", None))
 }
 
-/// Who is asking, as [`admission`] found out.
+/// The caller, from [`admission`].
 fn caller(parts: &Parts) -> Result<&Caller, ErrorData> {
     let caller = parts.extensions.get::<Caller>();
     caller.ok_or_else(|| ErrorData::internal_error("the request has no caller", None))
 }
 
-/// Nobody reads it, but a request has an answer.
+/// The answer to a notification, which clients do not read.
 fn cancelled(tool: &admission::Tool) -> ErrorData {
     tool.failed(status(Kind::Cancelled));
     ErrorData::internal_error("cancelled", None)

@@ -1,6 +1,6 @@
-//! `/metrics`: the figures of this host, as OpenMetrics text, for the tools that watch it.
+//! `/metrics`: the figures of this host as OpenMetrics text.
 //!
-//! Each name and what it means is in `docs/operating.md`. Nothing is computed until somebody reads.
+//! `docs/operating.md` explains each name. Figures are computed when they are read.
 
 mod http;
 mod plugins;
@@ -35,12 +35,12 @@ use mindhost_core::auth::{Caller, limits::Limits};
 use mindhost_plugins::registry::Registry;
 use mindhost_store::Store;
 
-/// Where it is.
+/// Its path.
 const PATH: &str = "/metrics";
 
 const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// What is looked at.
+/// The services behind the figures.
 #[derive(Clone)]
 pub(super) struct Watched {
     http: HttpMeter,
@@ -67,7 +67,7 @@ pub(super) fn routes() -> Routes {
     Routes::of(Tag::Server).route(routes!(read), OPERATOR)
 }
 
-/// The route alone, for a listener that only those reach who may see it, and with it how the server is.
+/// The route without keys, with the health routes, for a listener that is protected by its address.
 pub(super) fn open_router(state: AppState) -> Router {
     Router::new()
         .route(PATH, get(read_all))
@@ -168,7 +168,7 @@ impl Watched {
     }
 }
 
-/// Something that goes up and down.
+/// A gauge.
 #[derive(Debug)]
 struct Gauge {
     name: &'static str,
@@ -213,5 +213,5 @@ impl Collector for Gauges {
     }
 }
 
-/// Counters have no exemplars here.
+/// The counters have no exemplars.
 const NO_EXEMPLAR: Option<&prometheus_client::metrics::exemplar::Exemplar<NoLabelSet, f64>> = None;

@@ -1,11 +1,11 @@
-//! Signs that a request came from another machine, although its connection came from this one.
+//! Detects requests from other machines that arrive over a local connection, through a proxy.
 
 use axum::{
     extract::Request,
     http::{HeaderName, Version, header},
 };
 
-/// Headers by which proxies say for whom they ask; any other that begins with `x-forwarded-` is one too.
+/// Headers that proxies add; so is any other that begins with `x-forwarded-`.
 const FORWARDED: &[&str] = &[
     "cdn-loop",
     "cf-connecting-ip",
@@ -24,13 +24,13 @@ const FORWARDED: &[&str] = &[
     "x-real-ip",
 ];
 
-/// What shows that a request came through a proxy, or was meant for another name than this machine has for itself: a page
-/// in a browser here that was sent by a stranger has such a name too. None where nothing shows it.
+/// The evidence that a request came through a proxy or was sent to a name that is not local, as a foreign page in a
+/// local browser does. `None` if there is none.
 pub(super) fn sign(request: &Request) -> Option<String> {
     if let Some(name) = request.headers().keys().find(|name| is_forwarded(name)) {
         return Some(format!("it had the header `{name}`"));
     }
-    // Clients of today speak 1.1; nginx speaks 1.0 to what is behind it, and names itself nowhere.
+    // Clients speak HTTP/1.1; nginx speaks 1.0 to its upstream and adds no header.
     if request.version() == Version::HTTP_10 {
         return Some("the request used HTTP/1.0, which suggests a proxy".to_owned());
     }
@@ -48,7 +48,7 @@ fn is_forwarded(name: &HeaderName) -> bool {
     name.starts_with("x-forwarded-") || FORWARDED.contains(&name)
 }
 
-/// Whether an authority names this machine from within: `localhost`, or a loopback address.
+/// Whether an authority is local: `localhost`, or a loopback address.
 fn is_this_machine(authority: &str) -> bool {
     let host = match authority.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or_default(),

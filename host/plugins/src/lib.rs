@@ -1,5 +1,5 @@
-//! The installed plugins: which versions there are and what they may do, which of them serves, how another takes its place,
-//! and what passes between the host and one of them. It knows no workspace, datasource or Mind, and no HTTP.
+//! The installed plugins: versions, rights, which version serves, trials of new versions, and recordings of calls. It
+//! knows no workspace, datasource or Mind, and no HTTP.
 
 pub mod active;
 pub mod artifacts;

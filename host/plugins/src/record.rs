@@ -1,8 +1,8 @@
 //! Recording: the calls across the boundary, with arguments and results, as lines of JSON that can be replayed against
 //! another plugin.
 //!
-//! [`recorded`] surrounds a connector or model with an interceptor that notes each call. Secrets are masked before
-//! anything is written; of rows only their number, their size and a digest are kept, unless the recording is a full one.
+//! [`recorded`] wraps a connector or model in an interceptor that writes each call. Secrets are masked before anything
+//! is written. Of rows only their number, size and digest are written, unless the recording is a full one.
 
 mod recorder;
 mod tape;
@@ -18,7 +18,7 @@ pub use self::{
 use mindhost_plugin_api::{Connector, Model, intercept::Intercepted};
 use mindhost_runtime::Loaded;
 
-/// The same plugin, with every call noted on a tape.
+/// Wraps a plugin so that every call is written to a tape.
 pub fn recorded(loaded: &Loaded, tape: &Arc<Tape>) -> Loaded {
     let recording = Recording(Arc::clone(tape));
     match loaded {

@@ -1,6 +1,6 @@
-//! What a version of a plugin may do, and what it asks for beyond the version whose place it takes.
+//! The rights of plugin versions, and the additional rights of a new version.
 //!
-//! A right has a name, such as `http:base_url`, under which an operator accepts it. Names say everything that makes a right
+//! An operator accepts a right by its name, such as `http:base_url`. The name contains everything that makes a right
 //! wider: another default origin is another right.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,24 +16,24 @@ use mindhost_plugin_api::{
 
 pub use mindhost_base::error::Right;
 
-/// Everything that a version may do, and who signed it.
+/// The rights of a version, with its signer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rights {
     /// Name of the plugin.
     plugin: String,
-    /// What it serves: `connector postgres`, `model openai`.
+    /// Its slots: `connector postgres`, `model openai`.
     slots: Vec<Slot>,
-    /// What its manifest asks for, by name.
+    /// The rights in its manifest, by name.
     asks: BTreeMap<String, String>,
-    /// Secrets that the host adds to requests and keeps from the plugin.
+    /// Secrets that the host adds to requests and withholds from the plugin.
     withheld: BTreeSet<String>,
     /// Properties that are stored encrypted and shown masked.
     secrets: BTreeSet<String>,
-    /// Properties that are stored and shown in clear.
+    /// Properties that are stored and shown as they are.
     clear: BTreeSet<String>,
-    /// Properties whose change takes the stored secrets away.
+    /// Properties whose change drops the stored secrets.
     destinations: BTreeSet<String>,
-    /// Properties whose values may have lines.
+    /// Properties whose values may have line breaks.
     #[serde(default)]
     lines: BTreeSet<String>,
     /// Id of the trusted key that signed it.
@@ -70,12 +70,12 @@ impl Rights {
         }
     }
 
-    /// What this version may do and the other one may not, apart from what they serve.
+    /// The rights of this version that the other one lacks, apart from slots.
     fn beyond(&self, other: &Self, wider: &mut BTreeMap<String, String>) {
         let new = |(name, _): &(&String, &String)| !other.asks.contains_key(*name);
         let asks = self.asks.iter().filter(new);
         wider.extend(asks.map(|(name, what)| (name.clone(), what.clone())));
-        // What is stored goes to the plugin unless the host withholds it, whether or not the schema still has it.
+        // Stored properties go to the plugin unless the host withholds them, even if the schema no longer has them.
         for property in other.withheld.difference(&self.withheld) {
             wider.insert(format!("secret:{property}"), holds(property));
         }
@@ -112,17 +112,17 @@ impl Rights {
     }
 }
 
-/// The versions that serve, and those that served: what new versions are compared with.
+/// The versions that serve or served; new versions are compared with them.
 #[derive(Clone, Debug, Default)]
 pub struct Incumbents {
-    /// By what they serve now.
+    /// The serving versions, by slot.
     active: BTreeMap<Slot, Rights>,
-    /// Those that served, the last one last.
+    /// The versions that served, the latest last.
     served: Vec<Rights>,
 }
 
 impl Incumbents {
-    /// Of those that served, by digest, the last one last; `active` says who does now.
+    /// From the versions that served, by digest, the latest last; `active` are the ones that serve now.
     pub fn new(served: Vec<(String, Rights)>, active: &Active) -> Self {
         let of = |digest: &String| served.iter().find(|(known, _)| known == digest);
         let active = active.iter().filter_map(|(slot, digest)| {
@@ -135,7 +135,7 @@ impl Incumbents {
         }
     }
 
-    /// Adds the version that serves something, where nothing is known of it.
+    /// Adds the serving version of a slot, if it is not known yet.
     pub fn add(&mut self, slot: &Slot, rights: impl FnOnce() -> Option<Rights>) {
         if !self.active.contains_key(slot)
             && let Some(rights) = rights()
@@ -144,7 +144,7 @@ impl Incumbents {
         }
     }
 
-    /// What a version may do beyond those whose places it would take; nothing where it is the first.
+    /// The additional rights of a version compared with those that it would replace; none if it is the first.
     pub fn wider(&self, new: &Rights) -> Vec<Right> {
         let mut before: Vec<&Rights> = Vec::new();
         let is_own = |one: &&Rights| one.plugin == new.plugin;
@@ -172,7 +172,7 @@ impl Incumbents {
     }
 }
 
-/// The names of rights, for a sentence.
+/// The names of rights, joined for a sentence.
 pub fn listed(rights: &[Right]) -> String {
     let names: Vec<&str> = rights.iter().map(|right| right.name.as_str()).collect();
     names.join(",")
@@ -250,7 +250,7 @@ fn holds(property: &str) -> String {
     format!("getting the secret `{property}` itself")
 }
 
-/// The origin that a manifest names by itself. Only models have one.
+/// The default origin of a manifest. Only models have one.
 fn default_origin(grant: &HttpGrant) -> Option<String> {
     let default = grant.default.as_deref()?;
     let origin = url::Url::parse(default).ok().map(|url| url.origin());
@@ -258,7 +258,7 @@ fn default_origin(grant: &HttpGrant) -> Option<String> {
     Some(origin.map_or_else(|| plain(default), |origin| origin.ascii_serialization()))
 }
 
-/// A text as a part of a name, which stands in lists.
+/// A text in a form that fits into a name and a list.
 fn plain(text: &str) -> String {
     text.replace(
         |c: char| c == ',' || c.is_whitespace() || c.is_control(),

@@ -1,7 +1,7 @@
-//! A new version on trial: it gets a share of the calls, and both versions are watched while it does.
+//! Trials of new versions: the new version gets a share of the calls, and both versions are watched.
 //!
-//! Whoever asks should not notice. A call that fails on the new version before it gave anything is made again on the
-//! stable one; only where that one succeeds did the new version fail. What fails on both was not its fault.
+//! Callers should not notice. A call that fails on the new version before its first result is repeated on the stable
+//! one. It counts as a failure of the new version only if the stable one succeeds.
 
 mod connector;
 mod model;
@@ -14,13 +14,13 @@ use std::sync::Arc;
 pub use self::watch::{Figures, Side, Thresholds, Watch};
 use mindhost_plugin_api::{Connector, Model, Plugin, intercept::Intercepted};
 
-/// A version on trial, beside the one that it shall replace or has replaced.
+/// A version on trial, with the stable one that it is to replace or has replaced.
 pub struct Trial<P: ?Sized> {
     /// The new version.
     pub candidate: Arc<P>,
     /// The old one.
     pub stable: Arc<P>,
-    /// What is seen of both.
+    /// The figures of both.
     pub watch: Arc<Watch>,
 }
 
@@ -34,14 +34,14 @@ impl<P: Plugin + ?Sized> Trial<P> {
         })
     }
 
-    /// Whether a version takes part.
+    /// Whether a version is part of the trial.
     pub fn has(&self, digest: &str) -> bool {
         self.candidate.digest() == digest || self.stable.digest() == digest
     }
 }
 
 impl<P: ?Sized> Trial<P> {
-    /// Who serves the next call, and how it is watched.
+    /// The version for the next call, and how it is watched.
     fn draw(&self) -> (Arc<P>, Drawn<P>) {
         let (drawn, fallback) = match self.watch.draw() {
             Side::Candidate => (&self.candidate, Some(Arc::clone(&self.stable))),
@@ -53,7 +53,7 @@ impl<P: ?Sized> Trial<P> {
 }
 
 impl Trial<dyn Connector> {
-    /// Who serves the next call.
+    /// The version for the next call.
     pub fn choose(&self) -> Arc<dyn Connector> {
         let (connector, drawn) = self.draw();
         Intercepted::new(connector, drawn)
@@ -61,14 +61,14 @@ impl Trial<dyn Connector> {
 }
 
 impl Trial<dyn Model> {
-    /// Who serves the next call.
+    /// The version for the next call.
     pub fn choose(&self) -> Arc<dyn Model> {
         let (model, drawn) = self.draw();
         Intercepted::new(model, drawn)
     }
 }
 
-/// How the version is watched that was drawn to serve a call.
+/// How the version that serves a call is watched.
 struct Drawn<P: ?Sized> {
     watch: Arc<Watch>,
     /// The stable version, behind the one on trial.

@@ -1,4 +1,4 @@
-//! The body of a request, as it comes in.
+//! The body of a request while it is received.
 
 use std::{
     pin::Pin,
@@ -22,11 +22,11 @@ use mindhost_core::auth::{Auth, Caller};
 /// A body that took longer may have outlived its key.
 const MOMENT: Duration = Duration::from_millis(100);
 
-/// A body that is not waited for without end, and whose end is never seen if its key ends first: no handler does
-/// anything before it has seen that.
+/// A body with an idle timeout. If its key ends while it is received, the body fails at its end, so no handler acts on
+/// it.
 pub(super) struct Arriving {
     body: Body,
-    /// Runs while the next bytes are waited for.
+    /// Runs while the next bytes are awaited.
     idle: Option<Pin<Box<Sleep>>>,
     since: Instant,
     times: Times,
@@ -42,7 +42,7 @@ struct Times {
     whole: Duration,
 }
 
-/// What was wrong with a body, whatever the handler makes of its breaking off.
+/// Why a body failed, whatever error the handler returns for it.
 #[derive(Clone, Default)]
 pub(super) struct Fault(Arc<OnceLock<Error>>);
 
@@ -76,7 +76,7 @@ impl Arriving {
 
     fn fail(&mut self, error: Error) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         self.stage = Stage::Ended;
-        // It fails once.
+        // It reports the failure once.
         let _ = self.fault.0.set(error.clone());
         Poll::Ready(Some(Err(axum::Error::new(error))))
     }
@@ -147,7 +147,7 @@ impl HttpBody for Arriving {
         }
     }
 
-    /// Never before the end was asked for: who believes it would not come to the question about the key.
+    /// False until the end was polled: otherwise a reader would stop before the check of the key.
     fn is_end_stream(&self) -> bool {
         matches!(self.stage, Stage::Ended)
     }

@@ -1,4 +1,4 @@
-//! The body of an answer, counted as it goes out, in pieces that a client which does not read leaves with us.
+//! The body of an answer, counted as it is sent, in small pieces, so that the unread rest of a slow client stays here.
 
 use std::{
     pin::Pin,
@@ -17,17 +17,17 @@ use mindhost_core::{auth::limits::Permit, usage::Tally};
 /// room for, so a long answer counts for as long as its client reads it.
 const PIECE: usize = 64 << 10;
 
-/// A body that counts its bytes. Until its last byte was taken, or it is dropped, the request is in progress.
+/// A body that counts its bytes. The request is in progress until the last byte is taken or the body is dropped.
 pub(super) struct Counted {
     body: Body,
-    /// Of the frame that came last, what was not handed on yet.
+    /// The rest of the last frame.
     left: Bytes,
     under_way: Option<UnderWay>,
-    /// Its end was told. What compresses it asks again, and not every body can be asked then.
+    /// Its end was reported. The compression layer polls again, which not every body allows.
     ended: bool,
 }
 
-/// What is given back at the end: before the client can know of the end, so that its next request finds it free.
+/// Permits released at the end: before the client can see the end, so that its next request finds them free.
 struct UnderWay {
     tally: Option<Arc<Tally>>,
     _place: Permit,
@@ -35,7 +35,7 @@ struct UnderWay {
 
 impl Counted {
     /// # Errors
-    /// When the clients of its key have too much to read already, and it `may_be_refused`.
+    /// If the clients of its key have too many unread bytes already, and it `may_be_refused`.
     pub fn new(
         body: Body,
         tally: Option<Arc<Tally>>,
@@ -61,7 +61,7 @@ impl Counted {
         })
     }
 
-    /// The next piece of what came.
+    /// The next piece of the frame.
     fn piece(&mut self) -> Frame<Bytes> {
         let length = self.left.len().min(PIECE);
         Frame::data(self.left.split_to(length))

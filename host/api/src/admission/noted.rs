@@ -1,4 +1,4 @@
-//! What is noted of a request in the audit trail, whatever becomes of the request.
+//! The audit entry of a request, written whatever its outcome.
 
 mod path;
 
@@ -24,34 +24,34 @@ use mindhost_core::{
     usage::Tally,
 };
 
-/// What a handler made, or how it now is called; it goes into the extensions of its answer.
+/// The resource that a handler created or renamed, in the extensions of its answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Made(pub String);
 
-/// Id of another workspace than the caller's, in which something was made; it goes into the extensions of the answer,
-/// and the act is noted there too.
+/// Id of another workspace in which something was created, in the extensions of the answer. The act is audited there
+/// too.
 #[derive(Clone, Debug)]
 pub(crate) struct MadeIn(pub String);
 
-/// Which tool a call of `/mcp` was, and whether it failed: neither path nor status say so. It is in the extensions of
-/// the request.
+/// The tool of a call to `/mcp` and its status, which neither path nor status show. It is in the extensions of the
+/// request.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tool(Arc<Called>);
 
 #[derive(Debug, Default)]
 struct Called {
     name: OnceLock<&'static str>,
-    /// 0 while it has not failed.
+    /// 0 unless it failed.
     status: AtomicU16,
 }
 
 impl Tool {
-    /// The tool that is called.
+    /// The called tool.
     pub fn is(&self, name: &'static str) {
         self.0.name.get_or_init(|| name);
     }
 
-    /// It failed, with the status that the same failure has on other routes.
+    /// Its failure, as the status that other routes have for it.
     pub fn failed(&self, status: StatusCode) {
         self.0.status.store(status.as_u16(), Ordering::Relaxed);
     }
@@ -61,8 +61,8 @@ impl Tool {
     }
 }
 
-/// A note that is taken when the answer is known, and without a status when it never is: the client of a question left,
-/// or the handler panicked.
+/// An entry that is written when the answer is known. If the client of a question left or the handler panicked, it has
+/// no status.
 pub(super) struct Noted {
     audit: Audit,
     note: Option<Note>,
@@ -72,7 +72,7 @@ pub(super) struct Noted {
 }
 
 impl Noted {
-    /// Nothing for reading. `configured` is the admin key of the settings.
+    /// `None` for a read. `configured` is the admin key of the settings.
     pub fn of(
         request: &mut Request,
         rules: &Rules,
@@ -111,12 +111,12 @@ impl Noted {
         })
     }
 
-    /// Whether it is an administrative act, which is noted before it is answered.
+    /// Whether it is an administrative act, which is audited before it is answered.
     pub fn is_act(&self) -> bool {
         self.is_act
     }
 
-    /// Takes the note. An act is noted when the future is done.
+    /// Writes the entry. An act is audited when the future completes.
     pub fn end(mut self, response: &Response) -> impl Future<Output = ()> + Send + use<> {
         let extensions = response.extensions();
         let there = extensions.get::<MadeIn>().cloned();
@@ -149,7 +149,7 @@ impl Noted {
         }
     }
 
-    /// The note with what was told of it in the meantime, once.
+    /// The entry with everything added to it. Only the first call returns it.
     fn whole(&mut self) -> Option<Note> {
         let mut note = self.note.take()?;
         note.mind = self.tally.as_ref().and_then(|tally| tally.asked());

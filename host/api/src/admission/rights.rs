@@ -1,4 +1,4 @@
-//! What a caller may do, judged before anything of the body is read: first who asks, then what is asked.
+//! The role check. It runs before the body is read: first who asks, then what is asked.
 
 use axum::{
     extract::{FromRequestParts as _, MatchedPath, RawPathParams},
@@ -13,11 +13,11 @@ use mindhost_answers::conversations;
 use mindhost_base::error::{Code, Result};
 use mindhost_core::auth::Caller;
 
-/// Refuses a role that is too small. Where a body is to come, what it is to change must be there for the caller too;
-/// without one the handler finds out as soon.
+/// Refuses a role that is too small. For a request with a body, also checks that the caller can see the resource;
+/// without a body the handler finds that out as early.
 ///
 /// # Errors
-/// `forbidden`, or that there is no such thing.
+/// `forbidden`, or the error of a missing resource.
 pub(super) async fn check(
     state: &AppState,
     rules: &Rules,
@@ -38,12 +38,12 @@ pub(super) async fn check(
     }
 }
 
-/// Finds what the first parameter of the path names, if it can be somebody else's.
+/// Looks up the resource of the path's first parameter, if it can belong to others.
 async fn find(state: &AppState, caller: &Caller, head: &mut Parts) -> Result<()> {
     let Some(path) = head.extensions.get::<MatchedPath>().cloned() else {
         return Ok(());
     };
-    // A parameter that is no text is told by the handler.
+    // The handler reports a parameter that is not valid text.
     let Ok(named) = RawPathParams::from_request_parts(head, &()).await else {
         return Ok(());
     };

@@ -1,10 +1,9 @@
-//! Calls of tools that are in progress, so that a client can take one back.
+//! Tool calls in progress, so that a client can cancel one.
 //!
-//! Clients of the protocol up to 2025-11-25 do not close the request of a call that they gave up: they send a
-//! notification, which is a request of its own. It names the call by an id that every client counts for itself, so it
-//! is looked for among the calls of the same key and, where the client sends the session that it was given, of that
-//! session. Nothing of a session is kept but its name, which the client sends; it makes no difference to any other
-//! request.
+//! Up to protocol version 2025-11-25, clients do not close the request of a cancelled call. They send a notification,
+//! in a request of its own, with the id of the call. Every client counts its own ids, so the call is looked up among
+//! those of the same key and, if the client sends its session id, of the same session. The server keeps no session
+//! state: the id serves this purpose only.
 
 use crate::error::ApiError;
 use std::{
@@ -32,13 +31,13 @@ use mindhost_base::{
 };
 use mindhost_core::auth::Caller;
 
-/// Names a client among those that share a key.
+/// The session header, which tells clients of one key apart.
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
-/// Bytes of a message that is looked into: far more than one has that begins a session or takes back a call.
+/// Size limit of inspected messages, in bytes: far above that of a handshake or a cancellation.
 const LONGEST: u64 = 65_536;
 
-/// What a client calls one of its requests.
+/// A client's id of a request.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Name {
     key: Arc<str>,
@@ -56,12 +55,12 @@ impl Name {
     }
 }
 
-/// Those of one server. The limit of requests in progress bounds them.
+/// The calls of this server. The limit on requests in progress bounds them.
 #[derive(Clone, Default)]
 pub struct Calls(Arc<Mutex<HashMap<Name, Vec<Arc<Notify>>>>>);
 
 impl Calls {
-    /// Notes a call until what is returned is dropped.
+    /// Registers a call until the returned value is dropped.
     pub fn begin(&self, name: Name) -> Call {
         let end = Arc::new(Notify::new());
         let mut calls = lock(&self.0);
@@ -73,8 +72,8 @@ impl Calls {
         }
     }
 
-    /// Ends the call of this name. Where there are several, their clients count alike and have no sessions, and nobody
-    /// knows which one is meant: then none is.
+    /// Cancels the call with this id. If several clients without sessions use the same id, the call is ambiguous and
+    /// none is cancelled.
     fn take_back(&self, name: &Name) {
         if let Some([one]) = lock(&self.0).get(name).map(Vec::as_slice) {
             one.notify_one();
@@ -90,7 +89,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// Waits until the client does not want it any more.
+    /// Completes when the client cancels the call.
     pub async fn taken_back(&self) {
         self.end.notified().await;
     }
@@ -108,7 +107,7 @@ impl Drop for Call {
     }
 }
 
-/// As much of a message as is looked at.
+/// The inspected part of a message.
 #[derive(Deserialize)]
 struct Message<'a> {
     method: String,
@@ -116,15 +115,15 @@ struct Message<'a> {
     params: Option<&'a RawValue>,
 }
 
-/// What a notification takes back.
+/// The call that a notification cancels.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct TakenBack {
     request_id: RequestId,
 }
 
-/// Looks for what takes back a call, and gives a client that begins with the handshake the name of a session. The
-/// library answers the one and the other, and knows of neither: to it each request stands by itself.
+/// Handles cancellations, and gives a client a session id at its handshake. The library answers both messages but keeps
+/// no state: it handles each request by itself.
 pub async fn heed(State(calls): State<Calls>, request: Request, next: Next) -> Response {
     let length = request.body().size_hint().exact();
     if length.is_none_or(|length| length > LONGEST) {

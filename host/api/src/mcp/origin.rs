@@ -1,7 +1,7 @@
-//! Whose pages may speak with `/mcp`.
+//! The origin check of `/mcp`.
 //!
-//! Clients are programs and send no `Origin`; a browser sends that of the page. A page that reaches a server on its
-//! visitor's own machine, by a name that its owner lets lead there, is refused before anything else is looked at.
+//! Programs send no `Origin`; a browser sends that of the page. This refuses pages that reach a server on the visitor's
+//! own machine through a name of their own (DNS rebinding).
 
 use crate::error::ApiError;
 use std::{net::IpAddr, sync::Arc};
@@ -29,7 +29,7 @@ pub async fn check(State(allowed): State<Arc<[String]>>, request: Request, next:
     }
 }
 
-/// The origin that may not ask.
+/// The refused origin.
 fn refused(headers: &HeaderMap, allowed: &[String]) -> Option<String> {
     let origin = headers.get(header::ORIGIN)?;
     let origin = String::from_utf8_lossy(origin.as_bytes());
@@ -40,8 +40,8 @@ fn refused(headers: &HeaderMap, allowed: &[String]) -> Option<String> {
     (!is_well).then(|| origin.into_owned())
 }
 
-/// Whether it is a page of the server itself. A name proves nothing, because whoever owns one decides where it leads; so
-/// a server that is reached by name has to be told its own.
+/// Whether it is a page of the server itself. A name proves nothing, because its owner decides where it leads. So a
+/// server that is reached by name needs its own origin in the settings.
 fn is_own(origin: &str, host: Option<&str>) -> bool {
     let page = origin.split_once("://").map(|(_, authority)| authority);
     let (Some(page), Some(host)) = (page, host) else {
@@ -77,7 +77,7 @@ mod tests {
             (Some("http://[::1]:8080"), "[::1]:8080", true),
             (Some("http://127.0.0.1:9000"), "127.0.0.1:8080", false),
             (Some("https://evil.example.com"), "127.0.0.1:8080", false),
-            // A name that was made to lead to the visitor's own machine.
+            // A name that its owner points at the visitor's own machine.
             (
                 Some("http://evil.example.com:8080"),
                 "evil.example.com:8080",

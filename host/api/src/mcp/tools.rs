@@ -1,4 +1,4 @@
-//! The tools: what each takes, and what it gives as JSON.
+//! The tools: their arguments, and their results as JSON.
 
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde::{Deserialize, de::DeserializeOwned};
@@ -17,10 +17,10 @@ use mindhost_sql::{
     schema,
 };
 
-/// Rows that `run_sql` and `read_page` give, by default and at most: a model reads them all.
+/// Default and maximum number of rows of `run_sql` and `read_page`. A model reads them all.
 const USUAL_ROWS: u64 = 100;
 const MAX_ROWS: u64 = 1000;
-/// Tables that a search gives.
+/// Maximum number of tables of a search.
 const FOUND_TABLES: u32 = 50;
 
 /// The names of all tools.
@@ -32,16 +32,16 @@ const NAMES: [&str; 5] = [
     "read_page",
 ];
 
-/// The name of a tool as the server knows it: what a caller sends in its place can be anything.
+/// The server's own text of a tool's name; a caller's could be anything.
 pub fn known(name: &str) -> Option<&'static str> {
     NAMES.into_iter().find(|known| *known == name)
 }
 
-/// Why a call gave nothing.
+/// Why a call failed.
 pub enum Failure {
     /// There is no tool of that name.
     UnknownTool,
-    /// What the caller got wrong, or what went wrong below.
+    /// The tool failed.
     Of(Error),
 }
 
@@ -159,7 +159,7 @@ struct ReadPage {
 /// Runs one tool.
 ///
 /// # Errors
-/// What the caller got wrong, as on `/api/v1`; what model, plugin or database said.
+/// The same as on `/api/v1`.
 pub async fn call(
     state: &AppState,
     caller: &Caller,
@@ -177,7 +177,7 @@ pub async fn call(
     made.map_err(|error| Failure::Of(in_words_of_tools(error, name)))
 }
 
-/// The failures below speak of routes and of their fields; who calls a tool knows only of tools and their arguments.
+/// Rewrites messages about routes and fields for callers of tools, who know only tools and arguments.
 fn in_words_of_tools(error: Error, tool: &str) -> Error {
     let advice = match (error.code(), tool) {
         (Code::MindNotFound, _) => Some("`list_minds` lists those there are"),
@@ -231,7 +231,7 @@ async fn describe_tables(
     if wanted.tables.is_empty() {
         let found = state.catalog.search(view, &wanted.search, FOUND_TABLES);
         let mut found = found.await?;
-        // Whoever calls this tool can search again, and would take tables that do not fit for those that do.
+        // The model can search again; tables that do not match would mislead it.
         if !found.do_fit {
             found.tables.clear();
         }
@@ -341,7 +341,7 @@ fn rows(wanted: Option<u64>, param: &str) -> Result<u64, Error> {
 }
 
 fn parse<T: DeserializeOwned>(arguments: Value) -> Result<T, Error> {
-    // As in the body of any other request.
+    // As in other request bodies.
     if extract::holds_nul(arguments.to_string().as_bytes()) {
         return Err(Error::invalid("arguments", extract::NUL));
     }

@@ -9,7 +9,7 @@ use prometheus_client::{
     registry::{Registry as Metrics, Unit},
 };
 
-/// Bounds of the times that are told apart, in seconds: from what is remembered to what a model takes.
+/// Bounds of the histogram in seconds: from a cached answer to a slow model.
 const BOUNDS: [f64; 14] = [
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0,
 ];
@@ -27,7 +27,7 @@ struct Answered {
     status: u16,
 }
 
-/// Counts requests. Clones count the same.
+/// Counts requests. Clones share the counters.
 #[derive(Clone, Debug)]
 pub struct HttpMeter {
     requests: Family<Answered, Counter>,
@@ -44,7 +44,7 @@ impl Default for HttpMeter {
 }
 
 impl HttpMeter {
-    /// Counts a request when its answer begins. `route` is the template; none where no route fits.
+    /// Counts a request at the start of its answer. `route` is the path template, if a route matched.
     pub fn answered(&self, method: &Method, route: Option<&str>, status: u16, time: Duration) {
         let (method, route) = (known(method), template(route));
         let answered = Answered {
@@ -72,7 +72,7 @@ impl HttpMeter {
     }
 }
 
-/// Anybody can make up methods, and each would be a series.
+/// Clients can invent methods, and each would be a series.
 fn known(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",

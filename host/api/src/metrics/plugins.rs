@@ -1,4 +1,4 @@
-//! What plugins used, for each version and for each target of it.
+//! Plugin usage by version and target.
 
 use std::{fmt, sync::Arc};
 
@@ -16,7 +16,7 @@ use mindhost_runtime::{
 #[derive(Debug)]
 pub struct PluginFigures(pub Vec<Arc<VersionMeter>>);
 
-/// A family of counters: its name, what it means, and its members with the label `by` of each.
+/// A family of counters: name, help text, and members with their value of the label `by`.
 struct Counters {
     name: &'static str,
     help: &'static str,
@@ -24,12 +24,12 @@ struct Counters {
     figures: &'static [(Option<(&'static str, &'static str)>, Figure)],
 }
 
-/// What is counted.
+/// The members.
 #[derive(Clone, Copy)]
 enum Of {
     Things,
     Bytes,
-    /// The figure has nanoseconds.
+    /// The figure is in nanoseconds.
     Seconds,
 }
 
@@ -231,7 +231,7 @@ fn write(encoder: &mut DescriptorEncoder<'_>, prefix: &str, lines: &[Line]) -> f
     Ok(())
 }
 
-/// One series for each state, so that a rule can name the one that it waits for.
+/// One series per state, so that an alert rule can name a state.
 fn write_health(
     encoder: &mut DescriptorEncoder<'_>,
     versions: &[Arc<VersionMeter>],

@@ -1,29 +1,30 @@
-//! Where the heads of requests lie in what a client sends, and which of them say twice how long their body is.
+//! Follows the framing of a client's requests, and finds heads that give the length of their body twice.
 //!
-//! The library takes such a request by its chunks and does not tell of the other length. A proxy in front may have gone by
-//! that one, and then takes for the body of one request what is another one here. Where it cannot be told how long a body is,
-//! no request behind that place is taken: it may be a part of that body.
+//! The HTTP library reads such a request by its chunks and does not report the other length. A proxy in front may have
+//! used the other one, and then sees two requests where this server sees one (request smuggling). If the length of a
+//! body is unclear, no later request on the connection is accepted, because it may be a part of that body.
 
 use memchr::memchr;
 
-/// What is kept of a line that came in pieces. A longer one is lost where its end could matter.
+/// Size limit of a line that arrives in pieces. A longer one makes the framing unclear if its end could matter.
 const LINE: usize = 4096;
 
-/// Follows the framing of HTTP/1.1. It refuses nothing itself: what is malformed the library refuses, and the connection
-/// ends there. Where the library took what this does not understand, [`Self::unclear_from`] tells which requests to refuse.
+/// Follows the framing of HTTP/1.1. It refuses nothing itself: the library refuses malformed requests and closes the
+/// connection. If the library accepts what this does not understand, [`Self::unclear_from`] says which requests to
+/// refuse.
 #[derive(Default)]
 pub(super) struct Heads {
     stage: Stage,
-    /// The beginning of a line whose end has not come.
+    /// The start of an incomplete line.
     line: Vec<u8>,
     head: Head,
-    /// Heads that came to their end.
+    /// Number of complete heads.
     count: u32,
     with_two_lengths: Option<u32>,
     unclear_from: Option<u32>,
 }
 
-/// What is known of the head that comes.
+/// The state of the incomplete head.
 #[derive(Clone, Copy, Default)]
 struct Head {
     has_begun: bool,
@@ -35,34 +36,34 @@ struct Head {
 enum Stage {
     #[default]
     Head,
-    /// So many bytes of a body are to come.
+    /// The remaining bytes of a body.
     Body(u64),
     ChunkSize,
-    /// So many bytes of a chunk, with the line end behind it.
+    /// The remaining bytes of a chunk, with its line end.
     Chunk(u64),
     Trailers,
-    /// What comes is not HTTP, or it is unclear where the next head begins.
+    /// Not HTTP, or the start of the next head is unclear.
     Lost,
 }
 
 impl Heads {
-    /// The number, from 1, of the head that has both a `Content-Length` and a `Transfer-Encoding`. The library closes the
-    /// connection after it, so there is one.
+    /// The number, from 1, of the head that has both a `Content-Length` and a `Transfer-Encoding`. The library closes
+    /// the connection after it, so there is one.
     pub fn with_two_lengths(&self) -> Option<u32> {
         self.with_two_lengths
     }
 
-    /// The number, from 1, of the first request that may be a part of another one's body, or whose own length is not clear.
+    /// The number, from 1, of the first request that may be part of another one's body, or whose length is unclear.
     pub fn unclear_from(&self) -> Option<u32> {
         self.unclear_from
     }
 
-    /// Whether a head came, whole or in part, that was not taken for a request.
+    /// Whether a complete or partial head arrived that is not a counted request.
     pub fn is_refused(&self, taken: u32) -> bool {
         self.count > taken || self.head.has_begun || !self.line.is_empty()
     }
 
-    /// Follows what came.
+    /// Follows received bytes.
     pub fn follow(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             bytes = match self.stage {
@@ -109,7 +110,7 @@ impl Heads {
         rest
     }
 
-    /// Whether the line that comes says how long something is, so that its end must not be cut off.
+    /// Whether the incomplete line gives a length, so that its end matters.
     fn is_needed_whole(&self) -> bool {
         match self.stage {
             Stage::Head if self.head.has_begun => {
@@ -121,7 +122,7 @@ impl Heads {
         }
     }
 
-    /// From here on nothing is followed: the head that comes, and what is behind it, is not clear.
+    /// Stops following: the incomplete head and everything after it are unclear.
     fn lost(&mut self) -> Stage {
         let next = self.count.saturating_add(1);
         self.unclear_from.get_or_insert(next);
@@ -135,7 +136,7 @@ impl Heads {
                 true => Stage::Head,
                 false => self.lost(),
             },
-            // Empty lines before a request count for nothing.
+            // Empty lines before a request are ignored.
             (Stage::Head, true) if !self.head.has_begun => Stage::Head,
             (Stage::Head, true) => self.end_of_head(),
             (Stage::ChunkSize, _) => match chunk_size(line) {
@@ -168,7 +169,7 @@ impl Heads {
 }
 
 impl Head {
-    /// Reads a line: the first is the request's own. False when it says a length that is none.
+    /// Reads a line; the first is the request line. Returns false for an invalid length.
     fn read(&mut self, line: &[u8]) -> bool {
         if !self.has_begun {
             self.has_begun = true;
@@ -189,7 +190,7 @@ impl Head {
     }
 }
 
-/// The headers that say where a body ends.
+/// The headers that determine the end of a body.
 #[derive(Clone, Copy)]
 enum Field {
     ContentLength,
@@ -209,14 +210,14 @@ impl Field {
     }
 }
 
-/// A number of digits alone.
+/// A number that consists of digits only.
 fn length(value: &[u8]) -> Option<u64> {
     let digits = std::str::from_utf8(value).ok()?;
     let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
     digits.parse().ok().filter(|_| is_number)
 }
 
-/// The size of a chunk; what stands behind it is an extension.
+/// The size of a chunk, without its extensions.
 fn chunk_size(line: &[u8]) -> Option<u64> {
     let digits = line
         .split(|byte| matches!(byte, b';' | b' ' | b'\t'))
@@ -233,7 +234,7 @@ mod tests {
     const BOTH: &str =
         "POST / HTTP/1.1\r\ntransfer-ENCODING: chunked\r\nX: y\r\nContent-Length:\t5\r\n\r\n";
 
-    /// What is found, however the bytes are cut into packets.
+    /// The result, for every way to cut the bytes into packets.
     fn check(sent: &str, count: u32, with_two_lengths: Option<u32>) {
         for size in [1, 2, 3, 7, 50, sent.len()] {
             let mut heads = Heads::default();
@@ -270,7 +271,7 @@ mod tests {
         check(&format!("{CHUNKED}no size\r\n{BOTH}"), 1, None);
     }
 
-    /// The first request that is refused, when the bytes come in these packets.
+    /// The first refused request, for bytes in these packets.
     fn unclear_from(packets: &[&str]) -> Option<u32> {
         let mut heads = Heads::default();
         packets

@@ -1,8 +1,8 @@
-//! What is left of the body of a request when its answer is there.
+//! The unread rest of a request's body when its answer is ready.
 //!
-//! A connection can be used again only when all of the body was read. An answer that comes early, because there is no valid
-//! key or because the key asks too fast, waits for the rest if that is small and comes soon; otherwise it says that
-//! the connection ends, so that no client sends its next request on it.
+//! A connection can be reused only after the whole body was read. An early answer, for example 401 or 429, waits for
+//! the rest if that is small and arrives soon. Otherwise it has `Connection: close`, so that no client sends its next
+//! request on this connection.
 
 use std::{
     pin::Pin,
@@ -24,29 +24,28 @@ use tokio::time::timeout;
 
 use mindhost_base::locks;
 
-/// As much of a body is read that no handler wanted: the questions and settings of clients are far smaller, and a plugin
-/// file is far larger.
+/// Size limit of a rest that is read: far above questions and settings, far below plugin files.
 const REST: u64 = 256 << 10;
-/// For so long. A client sends the body right behind the head; one that waits for something waits for the answer.
+/// Timeout for the rest. A client that sends the body sends it right after the head.
 const SOON: Duration = Duration::from_secs(1);
 
-/// The body of a request, to be looked for when the answer is there.
+/// A handle to the body of a request, for when its answer is ready.
 pub(super) struct Rest {
     left: Option<Arc<Mutex<Left>>>,
     expects_continue: bool,
 }
 
 enum Left {
-    /// Somebody has the body still, or it broke.
+    /// The handler still has the body, or it failed.
     Lost,
     /// It was read.
     Ended,
-    /// It was dropped. Whether any of it was asked for before.
+    /// It was dropped; whether it was polled before.
     Unread(Body, bool),
 }
 
 impl Rest {
-    /// Watches over the body of a request.
+    /// Wraps the body of a request.
     pub fn of(request: Request) -> (Request, Self) {
         let expects_continue = request.headers().contains_key(header::EXPECT);
         if request.body().is_end_stream() {
@@ -74,7 +73,8 @@ impl Rest {
         (request, rest)
     }
 
-    /// Reads what is left of the body. An answer that leaves some of it says that the connection ends; that is true then.
+    /// Reads the rest of the body. If some remains, the answer announces the end of the connection, and the connection
+    /// ends.
     pub async fn settle(self, response: &mut Response) -> bool {
         let is_unread = match self.left {
             None => false,
@@ -83,9 +83,9 @@ impl Rest {
                 match left {
                     Left::Lost => true,
                     Left::Ended => false,
-                    // To read from it would ask for all of it, and without that it may come or not.
+                    // Reading would send `100 Continue`; without it the client may or may not send the body.
                     Left::Unread(_, false) if self.expects_continue => true,
-                    // It was waited for already.
+                    // Its timeout is over already.
                     Left::Unread(..) if response.status() == StatusCode::REQUEST_TIMEOUT => true,
                     Left::Unread(body, _) => !drained(body).await,
                 }
@@ -98,12 +98,12 @@ impl Rest {
     }
 }
 
-/// Says that the connection ends.
+/// Sets `Connection: close`.
 pub(super) fn close(headers: &mut HeaderMap) {
     headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
 }
 
-/// Reads a body to its end, if that is near.
+/// Reads a body to its end within the limits.
 async fn drained(body: Body) -> bool {
     if body.size_hint().lower() > REST {
         return false;
@@ -123,7 +123,7 @@ async fn drained(body: Body) -> bool {
     timeout(SOON, read).await.unwrap_or(false)
 }
 
-/// A body that is kept when it is dropped.
+/// A body that goes back to its handle when it is dropped.
 struct Watched {
     body: Option<Body>,
     was_asked_for: bool,

@@ -1,4 +1,4 @@
-//! The bytes of a connection, followed as they come.
+//! The byte stream of a connection, whose framing is followed.
 
 use std::{
     io,
@@ -16,12 +16,12 @@ use tokio::{
 
 use super::{Uses, heads::Heads};
 
-/// How long the bytes of a client are still taken after the last answer. A connection that is closed with bytes unread is
-/// reset by the system, and a client that is still sending would never read the answer that says why.
+/// How long bytes are still read after the last answer. The kernel resets a connection that is closed with unread
+/// bytes, and a client that is still sending would never see the answer.
 const LINGER: Duration = Duration::from_secs(2);
 const DISCARDED_AT_ONCE: usize = 16 << 10;
 
-/// A connection that knows which heads came over it, and that ends so that the client can read the last answer.
+/// A connection that follows its framing, and that closes so that the client can read the last answer.
 pub(super) struct Wire {
     stream: TcpStream,
     heads: Heads,
@@ -39,7 +39,7 @@ impl Wire {
         }
     }
 
-    /// Takes what still comes, until the client ends too or the time is over.
+    /// Reads and drops bytes until the client closes or the time is over.
     fn poll_linger(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let clock = self
             .lingering

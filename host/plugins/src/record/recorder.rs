@@ -1,4 +1,4 @@
-//! The interceptor that notes each call.
+//! The interceptor that records each call.
 
 use std::{
     sync::Arc,
@@ -17,7 +17,7 @@ use mindhost_plugin_api::{
     intercept::{AsReply, Intercept, Interceptor, Invocation, Operation, Reply},
 };
 
-/// Notes the calls to a plugin on a tape.
+/// Records the calls to a plugin.
 pub struct Recording(pub Arc<Tape>);
 
 impl Intercept for Recording {
@@ -35,14 +35,14 @@ impl Intercept for Recording {
     }
 }
 
-/// Notes the calls of one connection, completion or question to a model.
+/// Records the calls of one connection or completion.
 pub struct Recorder {
     tape: Arc<Tape>,
     track: Track,
     /// The connection data, an argument of the first call.
     data: Json,
     columns: Arc<[Column]>,
-    /// Over the rows of the cursor that is open.
+    /// Sums over the rows of the open cursor.
     sum: Sum,
 }
 

@@ -21,7 +21,7 @@ use mindhost_plugin_api::{
     redact::{MASK, Redactor, is_secret},
 };
 
-/// The version of the format; a reader takes its own and no other.
+/// The version of the format. A reader accepts only its own.
 const VERSION: u32 = 1;
 
 /// The first line.
@@ -42,21 +42,21 @@ pub struct Header {
 /// One call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Which connection or completion: `1`, `2`, … in the order in which they began.
+    /// The connection or completion: `1`, `2`, … in the order of their start.
     pub on: u64,
     /// The function, by its name in the contract: `query`, `next`, …; `open` begins a connection and `start` a
     /// completion.
     pub call: String,
-    /// What it was given.
+    /// The arguments.
     pub arguments: Value,
-    /// What came of it.
+    /// The outcome.
     #[serde(flatten)]
     pub outcome: Outcome,
-    /// How long it took, in microseconds.
+    /// Its duration in microseconds.
     pub took_us: u64,
 }
 
-/// What came of a call.
+/// The outcome of a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
@@ -74,7 +74,7 @@ pub struct Tape {
 }
 
 enum Out {
-    /// With why a line could not be written; told at the end.
+    /// The first write error, reported at the end.
     File(BufWriter<File>, Option<io::Error>),
     Memory(Vec<Entry>),
 }
@@ -85,13 +85,13 @@ pub enum Unreadable {
     /// The file cannot be read.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// A line is not what it should be.
+    /// A line is malformed.
     #[error("line {0} is no part of a recording: {1}")]
     Line(usize, serde_json::Error),
     /// Another version of Mindhost wrote it.
     #[error("the recording has the format {0}, and this is format {VERSION}; record it anew")]
     Version(u32),
-    /// There is nothing in it.
+    /// It is empty.
     #[error("the file is empty")]
     Empty,
 }
@@ -118,7 +118,7 @@ impl Tape {
         })
     }
 
-    /// A tape that nobody keeps: [`Tape::take`] gives what was noted.
+    /// A tape in memory; [`Tape::take`] returns its lines.
     pub fn in_memory() -> Self {
         Self {
             out: Mutex::new(Out::Memory(Vec::new())),
@@ -127,7 +127,7 @@ impl Tape {
         }
     }
 
-    /// What was noted in memory since this was asked last.
+    /// The lines in memory since the last call.
     pub fn take(&self) -> Vec<Entry> {
         match &mut *lock(&self.out) {
             Out::File(..) => Vec::new(),
@@ -140,7 +140,7 @@ impl Tape {
         self.full
     }
 
-    /// Writes what is left.
+    /// Flushes the file.
     ///
     /// # Errors
     /// When a line could not be written, now or before.
@@ -176,7 +176,7 @@ pub(super) struct Track {
 }
 
 impl Track {
-    /// The next one, for a target whose secrets are kept out.
+    /// The next part, for a target whose secrets are masked.
     pub fn new(tape: &Tape, manifest: &Manifest, target: &Target) -> Self {
         Self {
             on: tape.next.fetch_add(1, Ordering::Relaxed),
@@ -184,7 +184,7 @@ impl Track {
         }
     }
 
-    /// Notes a call, with what is written of its result.
+    /// Writes a call with its outcome.
     pub fn note(
         &self,
         tape: &Tape,
@@ -206,7 +206,7 @@ impl Track {
         });
     }
 
-    /// The same value without secrets in any of its texts.
+    /// The value with secrets masked in all texts.
     fn clean(&self, value: Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.redactor.redact_cut(&text, usize::MAX)),
@@ -220,7 +220,7 @@ impl Track {
     }
 }
 
-/// Connection data as they can be shown: a property that is secret, or that the schema does not know, is masked.
+/// Connection data with every secret property, and every one that the schema does not know, masked.
 pub fn shown(manifest: &Manifest, data: &Map<String, Value>) -> Value {
     let properties = manifest.connection_data["properties"].as_object();
     let is_open = |name: &String| {
@@ -247,7 +247,7 @@ fn failure(error: &Error) -> Value {
 /// Reads a recording.
 ///
 /// # Errors
-/// When it is none, or one of another version.
+/// If the file is not a recording, or has another version.
 pub fn read(path: &Path) -> Result<(Header, Vec<Entry>), Unreadable> {
     let mut lines = (1..).zip(BufReader::new(File::open(path)?).lines());
     let (_, first) = lines.next().ok_or(Unreadable::Empty)?;

@@ -1,4 +1,4 @@
-//! Values as a recording writes them, and sums over rows that tell two results apart.
+//! The JSON form of recorded values, and digests that tell two results apart.
 
 use arrow_array::{
     Array, ArrayRef,
@@ -18,7 +18,7 @@ use mindhost_plugin_api::{
 };
 use mindhost_runtime::package::hex;
 
-/// The values of a batch, whichever of its forms it has.
+/// The values of a batch in either form.
 pub fn values(batch: &Batch, columns: &[Column]) -> Vec<Vec<Value>> {
     match batch {
         Batch::Rows(rows) => rows.clone(),
@@ -62,7 +62,7 @@ fn cell(data_type: DataType, array: &ArrayRef, row: usize) -> Value {
     }
 }
 
-/// One value; what JSON has no form of its own for carries the name of its type.
+/// One value. A value without a JSON form of its own carries the name of its type.
 pub fn written(value: &Value) -> Json {
     match value {
         Value::Null => Json::Null,
@@ -82,7 +82,7 @@ pub fn written(value: &Value) -> Json {
     }
 }
 
-/// What the rows of one result come to, in their order and in any order.
+/// Digests of the rows of a result, one that depends on their order and one that does not.
 #[derive(Clone, Default)]
 pub struct Sum {
     rows: u64,
@@ -105,7 +105,7 @@ impl Sum {
         }
     }
 
-    /// As it is recorded.
+    /// Its recorded form.
     pub fn shown(&self) -> Json {
         json!({
             "rows": self.rows,
@@ -167,7 +167,7 @@ fn part(part: &Part) -> Json {
     }
 }
 
-/// A request as [`request`] wrote it; what cannot be read is left out.
+/// A request as [`request`] wrote it; unreadable parts are left out.
 pub fn to_request(written: &Json) -> ModelRequest {
     let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
     let list = |value: &Json| value.as_array().cloned().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Plugins whose code comes after the registry is there: a start does not wait for a component that takes long.
+//! Plugins that are compiled in the background, so that a start does not wait for slow ones.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -13,8 +13,8 @@ use mindhost_runtime::{
 };
 
 impl Registry {
-    /// Begins to compile packages, and waits so long for the code of all of them. One whose code does not come in time
-    /// is taken for good until [`Self::follow`] finds out; calls to it wait.
+    /// Starts to compile packages, and waits at most that long. A version whose code is late counts as usable until
+    /// [`Self::follow`] knows better; calls to it wait.
     pub(super) async fn compile_soon(&self, packages: Vec<Arc<Package>>, wait: Duration) {
         let Ok(backend) = self.backend() else {
             return;
@@ -44,12 +44,12 @@ impl Registry {
         }
     }
 
-    /// An installed version with its code, or with code that is being made.
+    /// An installed version with its code, or with code that is being compiled.
     pub(super) fn at_hand(&self, digest: &str) -> Option<Arc<Ready>> {
         locks::read(&self.known).get(digest)?.ready.clone()
     }
 
-    /// As [`Self::at_hand`]; one that is not is made first.
+    /// As [`Self::at_hand`], but compiles a version that has no code.
     pub(super) async fn begun(&self, digest: &str) -> Option<Arc<Ready>> {
         match self.at_hand(digest) {
             Some(ready) => Some(ready),
@@ -67,8 +67,8 @@ impl Registry {
         late.into_iter().collect()
     }
 
-    /// Waits in the background for code that is still being made. A version that turns out to be unusable leaves its
-    /// place to the next, as it would have at the start.
+    /// Waits in the background for code that is being compiled. If a version turns out to be unusable, the next one
+    /// gets its slot, as at a start.
     pub fn follow(self: &Arc<Self>) {
         for (digest, ready) in self.compiled() {
             if ready.is_made() {

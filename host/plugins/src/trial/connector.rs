@@ -1,4 +1,4 @@
-//! A connector on trial, and the stable one beside it.
+//! Calls to a connector on trial, with the stable one as fallback.
 
 use std::{sync::Arc, time::Duration};
 
@@ -34,37 +34,36 @@ impl Intercept for Drawn<dyn Connector> {
     }
 }
 
-/// What is seen of one connection.
+/// The watched state of one connection.
 pub struct Watched {
     side: Side,
     watch: Arc<Watch>,
-    /// Whether the connection is nobody's business: the stable version opened it after the one on trial had failed to.
+    /// Whether the connection is not watched: the stable version opened it after the one on trial had failed to.
     is_over: bool,
-    /// Where to ask again, while this is the version on trial.
+    /// The fallback, while this is the version on trial.
     fallback: Option<(Arc<dyn Connector>, Target)>,
     /// The time of the snapshot that was begun.
     snapshot: Option<Duration>,
-    /// What the version took to begin it, which the next statement waited for.
+    /// The time that the version took to begin it, which counts for the next statement.
     spent: Duration,
     cursor: Option<Cursor>,
 }
 
-/// What is open.
+/// The open statement.
 struct Cursor {
     statement: Statement,
     columns: Arc<[Column]>,
     standing: Standing,
 }
 
-/// How a call stands, a statement above all. A statement is counted once, when its first rows or its end come: what a
-/// version is asked for before is cheap and soon done, and how long the rest takes is up to whoever reads it.
+/// The state of a call, usually a statement. A statement is counted once, at its first rows or its end: the time until
+/// then is the version's, the time after it depends on the reader.
 enum Standing {
-    /// Nothing came yet, and so long the version took so far.
+    /// No result yet; the time that the version took so far.
     Waited(Duration),
-    /// It failed on the version on trial, for this reason, and was begun again on the stable one, which has still to do
-    /// better.
+    /// It failed on the version on trial, with this error, and runs on the stable one, which may fail too.
     Again(String),
-    /// It was counted, and may be nobody's business any more.
+    /// It was counted. It may not be watched any more.
     Counted,
 }
 
@@ -125,7 +124,7 @@ impl Interceptor<Box<dyn Connection>> for Watched {
 }
 
 impl Watched {
-    /// A call is about to be made. Gives the time that counts with its own.
+    /// Starts a call. Returns the time to add to its own.
     fn starts(&mut self, operation: Operation<'_>) -> Duration {
         match operation {
             Operation::EndSnapshot => self.snapshot = None,
@@ -139,14 +138,14 @@ impl Watched {
         Duration::ZERO
     }
 
-    /// Whether the open statement, which failed, may be begun again: nothing came of it, and it failed only once.
+    /// Whether the failed statement may be repeated: it had no result, and failed only once.
     fn may_begin_again(&mut self, error: &Error) -> bool {
         let Some(cursor) = &mut self.cursor else {
             return false;
         };
         match std::mem::replace(&mut cursor.standing, Standing::Counted) {
             Standing::Waited(_) => true,
-            // The caller has rows that another version may not give again.
+            // The caller has rows that another version may not repeat.
             Standing::Counted if is_fault(error) => {
                 self.watch.failed_after_all(self.side, error.message());
                 false
@@ -156,8 +155,8 @@ impl Watched {
         }
     }
 
-    /// Replaces the connection with one of the stable version in the same state, unless that would help nobody. A
-    /// failure for which nobody else can be asked is held against the version; one that the stable version shares is not.
+    /// Replaces the connection with one of the stable version in the same state, if that can help. A failure without a
+    /// fallback counts against the version; one that the stable version shares does not.
     async fn fall_back(
         &mut self,
         error: &Error,
@@ -185,7 +184,7 @@ impl Watched {
                 false
             }
             Err(other) => {
-                // It had no room or no time, which says nothing of what failed.
+                // The fallback had no capacity or no time, which proves nothing about the failure.
                 if !is_worth_another_try(&other) {
                     blame(&self.watch, self.side, error);
                 }
@@ -194,7 +193,7 @@ impl Watched {
         }
     }
 
-    /// A call succeeded, at once or on the stable version, as `standing` says.
+    /// A call succeeded, on the version or on its fallback, as `standing` says.
     fn came(&mut self, operation: Operation<'_>, reply: Reply<'_>, standing: Standing) {
         match (operation, reply) {
             (Operation::Query(statement), Reply::Columns(columns)) => {
@@ -220,7 +219,7 @@ impl Watched {
         }
     }
 
-    /// Something came of the open statement. No rows are no news.
+    /// The open statement returned something. An empty batch does not count.
     fn rows_came(&mut self, batch: Option<&Batch>, now: Standing) {
         let Some(cursor) = &mut self.cursor else {
             return;
@@ -241,7 +240,7 @@ impl Watched {
     }
 }
 
-/// A connection with the same snapshot and statement; none where the columns that the caller knows are other ones there.
+/// A connection with the same snapshot and statement; `None` if its columns differ from those that the caller knows.
 async fn open_again(
     connector: &dyn Connector,
     target: &Target,
@@ -262,19 +261,19 @@ async fn open_again(
     Ok(Some(connection))
 }
 
-/// Whether another version could have done better: not where the caller left, the time is over or the server is full.
+/// Whether another version could succeed: not if the caller left, the time is over or the server is full.
 pub(super) fn is_worth_another_try(error: &Error) -> bool {
     !matches!(error.kind(), Kind::Cancelled | Kind::Timeout) && error.code() != Code::Overloaded
 }
 
-/// Counts what the version may be to blame for, where nobody could tell by asking the other one.
+/// Counts a possible fault of the version that the fallback could not confirm.
 pub(super) fn blame(watch: &Watch, side: Side, error: &Error) {
     if is_fault(error) {
         watch.failed(side, error.message());
     }
 }
 
-/// Whether a version may be to blame: not for what the caller or this server did, and not that the server is full.
+/// Whether the version may be at fault: not for errors of the caller or of this server, nor for a full server.
 pub(super) fn is_fault(error: &Error) -> bool {
     match error.kind() {
         Kind::Timeout => true,

@@ -1,4 +1,4 @@
-//! A model on trial, and the stable one beside it.
+//! Calls to a model on trial, with the stable one as fallback.
 
 use std::sync::Arc;
 
@@ -29,24 +29,23 @@ impl Intercept for Drawn<dyn Model> {
     }
 }
 
-/// What is seen of one completion.
+/// The watched state of one completion.
 pub struct Watched {
     side: Side,
     watch: Arc<Watch>,
-    /// Where to ask again, until the first event.
+    /// The fallback, until the first event.
     fallback: Option<(Arc<dyn Model>, Target)>,
-    /// What was asked, where it may be asked again.
+    /// The request, while it may be repeated.
     request: Option<ModelRequest>,
     standing: Standing,
 }
 
-/// How a completion stands. It is counted once, at its first event: a model is as fast as its vendor, whose first word is
-/// compared; how many follow is another thing each time.
+/// The state of a completion. It is counted once, at its first event: the time to the first word can be compared, the
+/// length of an answer differs each time.
 enum Standing {
-    /// Nothing came since then.
+    /// No event since then.
     Waited(Instant),
-    /// It failed on the version on trial, for this reason, and was begun again on the stable one, which has still to do
-    /// better.
+    /// It failed on the version on trial, with this error, and runs on the stable one, which may fail too.
     Again(String),
     /// It was counted.
     Counted,
@@ -110,7 +109,7 @@ impl Interceptor<Box<dyn Completion>> for Watched {
             Err(error) => error,
         };
         match std::mem::replace(&mut self.standing, Standing::Counted) {
-            // Words were heard that another version would not say again.
+            // The caller has text that another version would not repeat.
             Standing::Counted if is_fault(&error) => {
                 self.watch.failed_after_all(self.side, error.message());
                 return Err(error);

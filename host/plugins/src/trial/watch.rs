@@ -1,4 +1,4 @@
-//! What is seen of two versions that serve side by side, and when the new one is found wanting.
+//! The figures of two versions that serve side by side, and the rules by which the new one fails its trial.
 
 use std::{
     sync::{
@@ -15,20 +15,20 @@ use utoipa::ToSchema;
 
 use mindhost_base::locks::lock;
 
-/// Parts of the whole that a share is counted in.
+/// The unit of shares: parts of the whole.
 const WHOLE: u64 = 10_000;
-/// Faults before a share of them means anything.
+/// The number of faults from which their share counts.
 const FEW_FAULTS: u64 = 3;
-/// Times of each side before they are compared.
+/// The number of times on each side from which they are compared.
 const FEW_TIMES: usize = 30;
-/// Times are looked at once in so many: they must be sorted for it.
+/// Times are compared once per so many new ones, because it sorts them.
 const JUDGED: usize = 8;
-/// Times that are kept of each side, the newest.
+/// How many of the newest times are kept for each side.
 const KEPT: usize = 512;
-/// Standard deviations between a share that was seen and the least that it may be in truth: 97.5 % sure.
+/// Standard deviations between the observed share and the lower bound of the true one, at 97.5 % confidence.
 const SURE: f64 = 1.96;
 
-/// Which of the two versions.
+/// One of the two versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// The one that serves.
@@ -37,14 +37,14 @@ pub enum Side {
     Candidate,
 }
 
-/// When a version on trial is found wanting.
+/// The thresholds at which a version fails its trial.
 #[derive(Clone, Copy, Debug)]
 pub struct Thresholds {
     /// Faults of the new version, as a share of its calls, above those of the stable one.
     pub fault_share: f64,
     /// How many times as long as the stable one it may take, at the median and at the 95th percentile.
     pub slower: f64,
-    /// And this much on top, which times of a millisecond need.
+    /// An absolute allowance on top, for times of about a millisecond.
     pub slack: Duration,
 }
 
@@ -57,14 +57,14 @@ pub struct Watch {
     drawn: AtomicU64,
     stable: Seen,
     candidate: Seen,
-    /// Why the candidate was found wanting.
+    /// Why the candidate failed.
     verdict: Mutex<Option<String>>,
     condemned: CancellationToken,
     /// One statement at a time is compared.
     comparing: Arc<Semaphore>,
 }
 
-/// What was seen of one version.
+/// The counters of one version.
 #[derive(Debug, Default)]
 struct Seen {
     calls: AtomicU64,
@@ -80,15 +80,15 @@ struct Times {
     next: usize,
 }
 
-/// What was seen of one version, for people. A call is what one can fail at once: a statement, of which its first rows
-/// decide, a look at the catalog, or a turn of a model.
+/// The figures of one version. A call is a statement up to its first rows, a catalog call, or a turn of a model.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Figures {
     /// Calls that it served.
     pub calls: u64,
-    /// Calls that failed by its own fault.
+    /// Calls that failed by the version's own fault.
     pub faults: u64,
-    /// Median time of a statement until its first rows, or of a turn until its first word, in milliseconds; 0 without any.
+    /// Median time of a statement until its first rows, or of a turn until its first word, in milliseconds; 0 without
+    /// any.
     pub median_ms: f64,
     /// 95th percentile, in milliseconds.
     pub p95_ms: f64,
@@ -111,7 +111,7 @@ impl Watch {
         watch
     }
 
-    /// Another share from now on.
+    /// Changes the share.
     pub fn set_share(&self, share: f64) {
         #[allow(
             clippy::cast_possible_truncation,
@@ -123,7 +123,7 @@ impl Watch {
         self.share.store(parts, Ordering::Relaxed);
     }
 
-    /// Who serves the next call: evenly spread, so that a share of a twentieth is every twentieth call.
+    /// The version for the next call. Calls are spread evenly: a share of a twentieth is every twentieth call.
     pub fn draw(&self) -> Side {
         let share = self.share.load(Ordering::Relaxed);
         let before = self.drawn.fetch_add(share, Ordering::Relaxed);
@@ -142,19 +142,18 @@ impl Watch {
         }
     }
 
-    /// A call succeeded whose time says nothing: looks at the catalog come many at a time, to whichever version a run
-    /// of it happens to have.
+    /// A call succeeded whose time is not compared: a catalog run makes many calls to one version.
     pub fn went_well(&self, side: Side) {
         self.seen(side).calls.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A call failed, and the version is to blame.
+    /// A call failed by the version's fault.
     pub fn failed(&self, side: Side, why: &str) {
         self.seen(side).calls.fetch_add(1, Ordering::Relaxed);
         self.failed_after_all(side, why);
     }
 
-    /// A call that was counted as well done failed later on.
+    /// A call that was counted as a success failed later.
     pub fn failed_after_all(&self, side: Side, why: &str) {
         let seen = self.seen(side);
         seen.faults.fetch_add(1, Ordering::Relaxed);
@@ -164,25 +163,25 @@ impl Watch {
         }
     }
 
-    /// The right to compare a statement on both; nobody else has it until it is dropped.
+    /// A permit to compare a statement on both versions. There is one at a time.
     pub fn take_turn(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.comparing).try_acquire_owned().ok()
     }
 
-    /// The two answered one statement differently.
+    /// The versions gave different answers to one statement.
     pub fn differed(&self, how: &str) {
         self.condemn(format!(
             "it gave another result than the stable version: {how}"
         ));
     }
 
-    /// Ends when the candidate was found wanting, with the reason.
+    /// Completes when the candidate fails, with the reason.
     pub async fn condemned(&self) -> String {
         self.condemned.cancelled().await;
         lock(&self.verdict).clone().unwrap_or_default()
     }
 
-    /// What was seen of one of them.
+    /// The figures of one version.
     pub fn figures(&self, side: Side) -> Figures {
         let seen = self.seen(side);
         let times = lock(&seen.times);
@@ -238,7 +237,7 @@ impl Watch {
             let allowed = Duration::from_micros(old).mul_f64(slower) + slack;
             (Duration::from_micros(new) > allowed).then_some((old, new))
         };
-        // Both: a tail alone may be one slow statement that happened to come here.
+        // Both must be slower: the tail alone may be one slow statement.
         let ((old, new), _) = over(0.5).zip(over(0.95))?;
         Some(format!(
             "it took {:.1} ms to the first rows or words at the median, the stable version {:.1} ms",
@@ -257,7 +256,7 @@ impl Seen {
 }
 
 impl Times {
-    /// Gives the number of its place.
+    /// Returns its number.
     fn add(&mut self, time: Duration) -> usize {
         let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
         match self.kept.len() < KEPT {
@@ -282,8 +281,8 @@ impl Times {
     }
 }
 
-/// The least share that is still likely when `hits` of `all` were seen: the lower end of Wilson's interval
-/// (E. B. Wilson, 1927), which holds for few calls too.
+/// The lower bound of the true share when `hits` of `all` were observed: Wilson's score interval (E. B. Wilson, 1927),
+/// which also holds for few calls.
 fn at_least(hits: u64, all: u64) -> f64 {
     if all == 0 {
         return 0.0;

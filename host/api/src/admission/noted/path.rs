@@ -1,15 +1,15 @@
-//! Paths in which nobody finds the text of a key, whoever wrote it there by mistake.
+//! Paths for the audit trail, without parts that could be a key's text.
 
 use percent_encoding::percent_decode_str;
 use uuid::Uuid;
 
-/// Longest part that is shown.
+/// Longest part that is written.
 const LONGEST: usize = 128;
 
 /// A part of this length can be a secret, unless it is an id.
 const LONG: usize = 32;
 
-/// A path with those parts alone that can be what they stand for; `…` in the place of others.
+/// The path with every part that cannot be what its place expects replaced by `…`.
 pub(super) fn shown(template: &str, path: &str, configured: Option<&str>) -> String {
     let parts = template.split('/').zip(path.split('/'));
     let parts = parts.map(|(place, part)| match place.starts_with('{') {
@@ -23,7 +23,7 @@ fn part_shown<'a>(place: &str, part: &'a str, configured: Option<&str>) -> &'a s
     let Ok(text) = percent_decode_str(part).decode_utf8() else {
         return "…";
     };
-    // In whatever case, and behind whatever stands before it.
+    // In any case, and after any prefix.
     if text.to_ascii_lowercase().contains("mh_") {
         return "mh_…";
     }
@@ -34,7 +34,7 @@ fn part_shown<'a>(place: &str, part: &'a str, configured: Option<&str>) -> &'a s
     }
 }
 
-/// Whether a text can be the id, name or version that stands at this place.
+/// Whether a text can be the id, name or version that this place expects.
 fn fits(place: &str, text: &str) -> bool {
     let is_made_of = |signs: &str| {
         text.chars()
@@ -42,20 +42,20 @@ fn fits(place: &str, text: &str) -> bool {
     };
     match place {
         "{id}" | "{item_id}" => is_id(text),
-        // Engines take any letters; what is encoded twice could hide some.
+        // Engines take any letters; a doubly encoded text could hide some.
         "{table_name}" | "{column_name}" => !text.contains('%') && !text.contains(char::is_control),
         "{version}" => is_made_of("_-.+"),
         _ => is_made_of("_-."),
     }
 }
 
-/// `resp_<uuid>` and the like, too.
+/// Also `resp_<uuid>` and the like.
 fn is_id(text: &str) -> bool {
     let bare = text.rsplit('_').next().unwrap_or(text);
     bare.parse::<Uuid>().is_ok() && text.len() <= bare.len() + "resp_".len()
 }
 
-/// The path of what does not exist, or was not looked for: what is long in it may be a secret of any kind.
+/// The path of an unknown route or resource. Long parts of it may be any secret.
 pub(super) fn of_nothing_known(path: &str) -> String {
     let parts = path
         .split('/')
