@@ -1,6 +1,6 @@
 //! The commands of `mindhost`.
 
-// A closed pipe is no reason to panic: `say!` and `aside!` of `say.rs` print.
+// `println!` panics on a closed pipe: use `say!` and `aside!` of `say.rs`.
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod demo;
@@ -76,7 +76,7 @@ enum Command {
 /// Runs one command; a failure is one line on standard error and exit code 1.
 pub(crate) fn run(cli: Cli) -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_multi_thread()
-        // What the guard of statements needs is there at once. Only what is used of a stack takes memory.
+        // The stack that the guard needs. Unused pages take no memory.
         .thread_stack_size(STACK_BYTES + (4 << 20))
         .enable_all()
         .build()
@@ -84,7 +84,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return failed(&error.into()),
     };
-    // What speaks TLS in this program does it with this one; the commands that ask a server find it so.
+    // The TLS provider of the whole program; the commands that call a server find it here.
     if rustls::crypto::ring::default_provider()
         .install_default()
         .is_err()
@@ -92,7 +92,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         return failed(&anyhow::anyhow!("the TLS library could not be set up"));
     }
     match runtime.block_on(dispatch(cli.command)) {
-        // `… | head` has what it wanted.
+        // The reader of the pipe, such as `head`, has read enough.
         Err(error) if error.is::<say::NobodyReads>() => ExitCode::SUCCESS,
         Err(error) => failed(&error),
         Ok(code) => match say::lost() {

@@ -1,4 +1,4 @@
-//! The program: reads the command line and hands on.
+//! The program: parses the command line and runs the command.
 
 mod commands;
 
@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-/// Requests make many small values on one thread and drop them on another, which this one is made for.
+/// This allocator is fast for small values that one thread allocates and another frees, as requests do.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

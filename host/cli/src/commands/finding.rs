@@ -1,12 +1,12 @@
-//! What `doctor` finds, whichever part looks.
+//! The findings of `doctor`.
 
-/// What was found out about one thing.
+/// The result of one check.
 pub(super) enum Finding {
-    /// It is as it should be.
+    /// All is well.
     Good(String),
     /// It works, but the operator should know.
     Note(String),
-    /// It keeps the server from working; what to do.
+    /// The server cannot work; how to fix it.
     Bad { what: String, fix: String },
 }
 

@@ -61,7 +61,7 @@ pub(crate) enum Keys {
     },
 }
 
-/// Which workspace is meant.
+/// The workspace option.
 #[derive(Debug, Args)]
 pub(crate) struct Of {
     /// The workspace that the key belongs to.

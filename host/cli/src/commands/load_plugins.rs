@@ -1,4 +1,4 @@
-//! Loads the plugins as the configuration says.
+//! Loads the plugins by the settings.
 
 use mindhost_plugins::active::ActivePlugins;
 use std::{
@@ -21,11 +21,11 @@ use mindhost_plugins::{
 use mindhost_runtime::policy::{EgressRules, FixedPolicy, Locality, Policy, WhileLocal};
 use mindhost_store::Store;
 
-/// What the key of compiled plugins is derived for.
+/// The purpose of the key that seals compiled plugins.
 pub(super) const CACHE: &str = "compiled plugins";
 
-/// Why others than those on this machine may be able to ask, as far as the settings say: what ends
-/// `egress.allow_loopback = "auto"` before any request came. `listens` is where the API is served.
+/// The settings that let other machines reach this server, which turns `egress.allow_loopback = "auto"` off. `listens`
+/// is the address of the API.
 pub(super) fn why_remote(config: &Config, listens: IpAddr) -> Option<&'static str> {
     if !listens.is_loopback() {
         return Some("the server listens on more than loopback");
@@ -34,8 +34,8 @@ pub(super) fn why_remote(config: &Config, listens: IpAddr) -> Option<&'static st
     has_proxies.then_some("server.trusted_proxies is set")
 }
 
-/// Every plugin of the plugins directory, verified and ready. `own` is where this server listens, its API first; `locality`
-/// says as long as the server runs who can ask.
+/// Loads and verifies every plugin of the plugins directory. `own` are the listeners of this server, the API first;
+/// `locality` tracks who can reach it.
 pub(super) async fn load(
     config: &Config,
     store: &Store,
@@ -51,7 +51,7 @@ pub(super) async fn load(
     }
     let rules = FixedPolicy {
         egress: EgressRules {
-            // Of "auto" the locality says more.
+            // With "auto", the locality decides.
             allow_loopback: config.egress.allow_loopback != Switch::Off,
             allow_private: config.egress.allow_private,
             allow: config.egress.allow.clone(),
@@ -94,8 +94,8 @@ fn is_same(one: &Path, other: &Path) -> bool {
     matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 
-/// Every plugin of the plugins directory, to look at: none of them may reach anything. Compiled code is kept only
-/// where there is a key already that can seal it.
+/// Loads every plugin of the plugins directory for inspection, without any grants. Compiled code is cached only if a
+/// key to seal it exists.
 pub(super) async fn inspect(config: &Config) -> anyhow::Result<Registry> {
     let policy = FixedPolicy {
         egress: EgressRules::default(),
@@ -112,7 +112,7 @@ pub(super) async fn inspect(config: &Config) -> anyhow::Result<Registry> {
     .await?)
 }
 
-/// Who served at the last start; nobody where there was none. What is wrong with the store, others say.
+/// The serving versions of the last start, empty if there was none. Errors of the store are reported elsewhere.
 async fn remembered(config: &Config) -> Active {
     let is_there =
         config.database_url.get().is_some() || config.data_dir.join("mindhost.db").exists();
@@ -149,8 +149,8 @@ fn sources(
     })
 }
 
-/// The server's own addresses, which no plugin may reach: its listeners, and its store when that is a server. One that
-/// cannot be told cannot be refused either, so without it nothing starts.
+/// The server's own addresses, which no plugin may reach: its listeners, and its store if that is a server. An unknown
+/// address could not be refused, so an error stops the start.
 async fn reserved(config: &Config, own: &[SocketAddr]) -> anyhow::Result<Vec<SocketAddr>> {
     let mut reserved = own.to_vec();
     let url = config.database_url.get();

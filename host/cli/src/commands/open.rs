@@ -1,4 +1,4 @@
-//! Opens what every command that works on the store needs.
+//! Opens the store and the secret keys for commands.
 
 use mindhost_base::config::Config;
 use mindhost_core::{
@@ -21,7 +21,7 @@ pub(super) async fn store(config: &Config) -> anyhow::Result<Opened> {
     Ok(Opened { store, workspace })
 }
 
-/// The secret keys, which make and prove keys.
+/// The secret keys, which create and verify API keys.
 pub(super) async fn secret_keys(config: &Config, opened: &Opened) -> anyhow::Result<SecretKeys> {
     Ok(rekeying::open(&Source::of(config)?, &opened.store).await?)
 }

@@ -1,4 +1,4 @@
-//! A server that runs, asked over its API.
+//! A client of a running server's API.
 
 use std::{fs, path::PathBuf, time::Duration};
 
@@ -9,10 +9,10 @@ use reqwest13::{Client, Method, RequestBuilder, header};
 use serde_json::Value;
 use url::Url;
 
-/// Longer than the server lets a request wait.
+/// Longer than the server's own timeouts.
 const TIMEOUT: Duration = Duration::from_secs(330);
 
-/// Which server.
+/// The options to find a server.
 #[derive(Debug, Args)]
 pub(crate) struct Remote {
     /// The server's address. Default: `listen` of the settings.
@@ -23,33 +23,33 @@ pub(crate) struct Remote {
     key_file: Option<PathBuf>,
 }
 
-/// The server, and the key that it is asked with.
+/// A server, with the key for its requests.
 pub(crate) struct Server {
     client: Client,
     base: Url,
     key: String,
 }
 
-/// Why there is no good answer.
+/// Why a request failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// The server says why, in its own words.
+    /// The server's error.
     #[error("{message}")]
     Answered {
         status: u16,
-        /// `plugin_not_found`; empty when something else answered.
+        /// Such as `plugin_not_found`; empty if something else answered.
         code: String,
         message: String,
-        /// When to ask again.
+        /// The time of `Retry-After`.
         retry_after: Option<Duration>,
     },
-    /// It was not asked, or nobody knows what it answered.
+    /// The request was not sent, or its answer is unknown.
     #[error("{0}")]
     Unreachable(String),
 }
 
 impl Failure {
-    /// Whether the same request may be answered well in a moment.
+    /// Whether the same request may succeed later.
     pub(crate) fn is_transient(&self) -> bool {
         match self {
             Self::Unreachable(_) => true,
@@ -62,7 +62,7 @@ impl Failure {
         matches!(self, Self::Answered { code, .. } if code == wanted)
     }
 
-    /// How long the server wants to be left alone.
+    /// How long to wait before the next request.
     pub(crate) fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Answered { retry_after, .. } => *retry_after,
@@ -72,7 +72,7 @@ impl Failure {
 }
 
 impl Remote {
-    /// Finds out where the server is and which key to use. Sends nothing.
+    /// Finds the server's address and the key. Sends nothing.
     pub(crate) fn server(&self) -> anyhow::Result<Server> {
         let config = Config::load()?;
         let base = match &self.server {
@@ -91,17 +91,17 @@ impl Remote {
 }
 
 impl Server {
-    /// A request to `/api/v1` and the parts of a path below it, each of them escaped.
+    /// A request to `/api/v1` and path segments below it, each percent-encoded.
     pub(crate) fn request(&self, method: Method, path: &[&str]) -> RequestBuilder {
         let mut url = self.base.clone();
-        // No address is taken that has no path.
+        // The address was checked to have a path.
         if let Ok(mut parts) = url.path_segments_mut() {
             parts.pop_if_empty().extend(["api", "v1"]).extend(path);
         }
         self.client.request(method, url).bearer_auth(&self.key)
     }
 
-    /// Sends a request. An error of the server becomes one of ours, in the server's words.
+    /// Sends a request. An error of the server keeps its message.
     pub(crate) async fn send(&self, request: RequestBuilder) -> Result<Value, Failure> {
         let answer = request.send().await;
         let answer = answer.map_err(|error| self.unreachable(&error))?;
@@ -153,7 +153,7 @@ impl Server {
     }
 }
 
-/// The address of a server. What is wrong with it is said without it where it may hold a password.
+/// Parses the address of a server. The error does not repeat an address that may contain a password.
 fn address(text: &str) -> anyhow::Result<Url> {
     const LIKE: &str = "write it like http://127.0.0.1:8080";
     if text.contains('@') {

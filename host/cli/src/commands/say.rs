@@ -1,4 +1,4 @@
-//! What the commands print. A reader that has heard enough, such as `head`, is no reason to fail, let alone to panic.
+//! The output of commands. A closed pipe, as after `head`, is no failure and no panic.
 
 use std::{
     fmt::Arguments,
@@ -9,7 +9,7 @@ use std::{
 /// Why standard output could not be written.
 static LOST: OnceLock<io::Error> = OnceLock::new();
 
-/// A line on standard output.
+/// Prints a line to standard output.
 macro_rules! say {
     () => { $crate::commands::say::out(format_args!("\n")) };
     ($format:literal $($arguments:tt)*) => {
@@ -22,7 +22,7 @@ macro_rules! say_part {
     ($($arguments:tt)*) => { $crate::commands::say::out(format_args!($($arguments)*)) };
 }
 
-/// A line on standard error.
+/// Prints a line to standard error.
 macro_rules! aside {
     () => { $crate::commands::say::beside(format_args!("\n")) };
     ($format:literal $($arguments:tt)*) => {
@@ -37,12 +37,12 @@ macro_rules! aside_part {
 
 pub(crate) use {aside, aside_part, say, say_part};
 
-/// Nobody reads standard output any more.
+/// Standard output is a closed pipe.
 #[derive(Debug, thiserror::Error)]
-#[error("nobody reads the output any more")]
+#[error("the reader of the output has closed it")]
 pub(crate) struct NobodyReads;
 
-/// Writes to standard output. Work that was begun goes on whoever listens.
+/// Writes to standard output. Failures are stored, so that work in progress continues.
 pub(crate) fn out(text: Arguments<'_>) {
     let mut out = io::stdout().lock();
     if let Err(error) = out.write_fmt(text).and_then(|()| out.flush()) {
@@ -50,18 +50,18 @@ pub(crate) fn out(text: Arguments<'_>) {
     }
 }
 
-/// Writes to standard error; where that fails there is nobody left to tell.
+/// Writes to standard error. A failure is ignored, because it cannot be reported.
 pub(crate) fn beside(text: Arguments<'_>) {
     let _ = io::stderr().lock().write_fmt(text);
 }
 
-/// Why some of the output was lost; not that nobody wanted it.
+/// The write error, unless the reader closed the pipe.
 pub(crate) fn lost() -> Option<&'static io::Error> {
     LOST.get()
         .filter(|error| error.kind() != io::ErrorKind::BrokenPipe)
 }
 
-/// The failure of a writer to standard output: that nobody reads is told apart, for work that then has no use.
+/// The error of a writer to standard output. A closed pipe is a type of its own, for work that is useless then.
 pub(crate) fn told(error: io::Error) -> anyhow::Error {
     match error.kind() {
         io::ErrorKind::BrokenPipe => NobodyReads.into(),

@@ -33,14 +33,14 @@ use super::{
 };
 use crate::commands::say::say;
 
-/// How long stopped work may take to store how it ended.
+/// How long stopped work may take to store its end.
 const HALT: Duration = Duration::from_secs(2);
 
 pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     run_with(config, |_| Ok(())).await
 }
 
-/// Serves, with something more that begins when the server does.
+/// Serves, together with a task that starts with the server.
 pub(super) async fn run_with(
     config: Config,
     beside: impl FnOnce(&AppState) -> anyhow::Result<()>,
@@ -53,8 +53,8 @@ pub(super) async fn run_with(
     served
 }
 
-/// Makes this the one server of a data directory whose store is a file in it: two would not hear of each other's
-/// changes. The lock ends with the process, however that ends.
+/// Locks a data directory whose store is a file in it: two servers would not see each other's changes. The lock ends
+/// with the process.
 fn lock_data_dir(dir: &Path) -> anyhow::Result<fs::File> {
     owner_only::make_dir(dir)?;
     let path = dir.join("server.lock");
@@ -156,7 +156,7 @@ async fn serve(
     until_signal(listener, state, open_files).await
 }
 
-/// What people may call this server: its machine, its address, its process.
+/// A label of this server: machine, address, process.
 fn name(address: std::net::SocketAddr) -> String {
     let machine = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let process = std::process::id();
@@ -173,9 +173,9 @@ async fn listen_for_metrics(address: std::net::SocketAddr) -> anyhow::Result<Tcp
     Ok(listener)
 }
 
-/// A stream has two connections, to its client and to its model. What shells and service managers allow at first is
-/// meant for programs that need few, and may be raised up to a bound that they set as well.
-/// How many there may be then.
+/// Raises the soft limit on open files to the hard limit. A stream has two connections, to its client and to its model;
+/// the default soft limit is for programs that need few.
+/// The limit on open files.
 fn allow_open_files() -> u64 {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit {
@@ -185,11 +185,11 @@ fn allow_open_files() -> u64 {
     if let Err(error) = setrlimit(Resource::Nofile, raised) {
         tracing::warn!(%error, "could not raise the number of files that may be open");
     }
-    // None means no limit.
+    // `None` means unlimited.
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
-/// Serves until a signal comes, then lets what is in progress end, but not for ever.
+/// Serves until a signal arrives, then lets work in progress end within a time limit.
 async fn until_signal(
     listener: TcpListener,
     state: AppState,
@@ -211,7 +211,7 @@ async fn until_signal(
     tracing::info!("ending: no new connections; what is in progress may finish");
     token.cancel();
     let grace = state.config.server.shutdown_grace;
-    // Answers and exports have no other way to learn that the server ends: they finish or are halted.
+    // Answers and exports finish or are stopped here; nothing else tells them.
     state.shutdown.tasks.close();
     let ended = async {
         server.await;
@@ -235,8 +235,7 @@ async fn until_signal(
     Ok(())
 }
 
-/// Waits for the work beside the requests, for cancellations on their way to an engine, and for what is being
-/// written.
+/// Waits for background work, for cancellations in progress, and for writes.
 async fn stopped(state: &AppState) {
     state.shutdown.tasks.wait().await;
     state.registry.drain().await;
@@ -247,7 +246,7 @@ async fn stopped(state: &AppState) {
     state.store.close().await;
 }
 
-/// The first start makes a key: shown to whoever sits there, else left in a file for the owner of the process.
+/// Creates a key at the first start: printed on a terminal, else written to a file for the owner of the process.
 async fn first_key(config: &Config, opened: &Opened, keys: &SecretKeys) -> anyhow::Result<()> {
     if config.admin_key.get().is_some() {
         return Ok(());
@@ -274,7 +273,7 @@ async fn first_key(config: &Config, opened: &Opened, keys: &SecretKeys) -> anyho
 }
 
 fn leave_in_file(path: &Path, text: &str) -> io::Result<()> {
-    // A file of this name is from a start that did not finish: its key never became valid.
+    // An existing file is from an unfinished start; its key never became valid.
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}

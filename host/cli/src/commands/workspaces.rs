@@ -51,7 +51,7 @@ pub(super) async fn run(command: Command, config: &Config) -> anyhow::Result<()>
     Ok(())
 }
 
-/// In the trail of `default`, which is there for ever.
+/// Audited in the workspace `default`, which cannot be deleted.
 async fn note(opened: &Opened, action: &str, name: &str) -> anyhow::Result<()> {
     let resource = format!("/workspaces/{name}");
     audit::record(&opened.store, &opened.workspace, action, resource, None).await?;

@@ -14,9 +14,9 @@ use super::{
 };
 use crate::commands::say::{aside, aside_part, say};
 
-/// How often the server is asked how a rollout stands.
+/// Interval of polls for the state of a rollout.
 const EVERY: Duration = Duration::from_millis(200);
-/// How long it may give no good answer to that. The rollout goes on in the meantime.
+/// How long polls may fail. The rollout continues in the meantime.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Args)]
@@ -45,7 +45,7 @@ pub(crate) struct Activate {
     remote: Remote,
 }
 
-/// What a version may do beyond the one before.
+/// The options about additional rights.
 #[derive(Debug, Args)]
 pub(super) struct Accept {
     /// Accept these additional rights, as listed by the refusal.
@@ -86,14 +86,14 @@ pub(super) async fn roll_back(rollback: &Rollback) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Begins a rollout.
+/// Starts a rollout.
 async fn begin(server: &Server, name: &str, body: &Value) -> Result<Value, Failure> {
     let path = ["plugins", name, "activate"];
     let since = Instant::now();
     loop {
         let begun = server.send(server.request(Method::POST, &path).json(body));
         match begun.await {
-            // Of these requests alone it is certain that they began nothing.
+            // Only these failures are certain to have started nothing.
             Err(error) if error.is("rate_limit_exceeded") && since.elapsed() < PATIENCE => {
                 sleep(error.retry_after().unwrap_or(EVERY)).await;
             }
@@ -102,7 +102,7 @@ async fn begin(server: &Server, name: &str, body: &Value) -> Result<Value, Failu
     }
 }
 
-/// Lets a version serve, to the end of its rollout. One that serves already does so for longer.
+/// Activates a version and follows its rollout. Does nothing if it serves already.
 pub(super) async fn serve(
     server: &Server,
     name: &str,
@@ -125,7 +125,7 @@ pub(super) async fn serve(
     Err(error.into())
 }
 
-/// Shows how a rollout goes, to its end.
+/// Follows a rollout to its end.
 async fn follow(
     server: &Server,
     name: &str,
@@ -152,7 +152,7 @@ async fn follow(
                 rollout = stands;
                 answered = Instant::now();
             }
-            // The rollout does not need to be watched.
+            // The rollout does not need this client.
             Err(error) if error.is_transient() && answered.elapsed() < PATIENCE => {
                 sleep(error.retry_after().unwrap_or(EVERY).min(PATIENCE)).await;
             }
@@ -166,7 +166,7 @@ async fn follow(
     }
 }
 
-/// What is going on, on one line of a terminal, or a line a stage elsewhere.
+/// Progress: one line on a terminal, otherwise one line per stage.
 pub(super) struct Progress {
     is_terminal: bool,
     stage: String,

@@ -1,4 +1,4 @@
-//! `mindhost plugin compile`: the process beside a server that makes machine code of one component.
+//! `mindhost plugin compile`: a child process of the server that compiles one component.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use mindhost_base::config::Compiler;
 use mindhost_plugins::registry;
 
-/// The least right to the processors.
+/// The lowest scheduling priority.
 const SPARE_NICENESS: i32 = 19;
 
 #[derive(Debug, Args)]
@@ -28,7 +28,7 @@ enum Made {
 
 pub(super) fn run(compile: &Compile) -> anyhow::Result<()> {
     if compile.spare {
-        // Without it this is as good as the others.
+        // Without it this process has normal priority.
         let _ = rustix::process::nice(SPARE_NICENESS);
     }
     let compiler = match compile.compiler {

@@ -18,22 +18,22 @@ use mindhost_runtime::{
 
 use crate::commands::load_plugins;
 
-/// Instances that are enough for one author, and leave the machine's address space alone.
+/// A limit on instances that suffices for one author and saves address space.
 const INSTANCES: u32 = 48;
 
-/// What a command is given, read and judged.
+/// The parsed and checked arguments of a command.
 pub(super) struct Configured {
     pub package: Package,
-    /// As the host gives it to the plugin: paths are absolute.
+    /// In the form that the plugin gets, with absolute paths.
     pub config: mindhost_conformance::Config,
-    /// Directories that the configured files need.
+    /// The directories of the configured files.
     pub roots: Vec<PathBuf>,
     pub settings: PluginSettings,
     cache: Option<Cache>,
 }
 
 impl Configured {
-    /// Reads the plugin and its configuration, and checks the one against the schema of the other.
+    /// Reads the plugin and its configuration, and checks the configuration against the plugin's schema.
     pub async fn read(file: &Path, config: Option<&str>) -> anyhow::Result<Self> {
         let own = Config::load()?;
         let package = Package::read(file, own.plugins.limits.max_package_bytes)
@@ -54,7 +54,7 @@ impl Configured {
         })
     }
 
-    /// The plugin, ready to be called, with compiled code from the host's cache where there is one.
+    /// Loads the plugin, with compiled code from the host's cache if it has it.
     pub async fn load(&self) -> anyhow::Result<StandalonePlugin> {
         let loading = StandalonePlugin::load(
             self.package.clone(),
@@ -71,12 +71,12 @@ impl Configured {
         Ok(Arc::new(tape.with_context(|| file.display().to_string())?))
     }
 
-    /// What the plugin is pointed at.
+    /// The target of the plugin.
     pub fn target(&self) -> Target {
         target(self.config.connection_data.clone())
     }
 
-    /// What the configuration grants, a line each.
+    /// The grants of the configuration, one per line.
     pub fn grants(&self) -> Vec<String> {
         let mut told =
             standalone::grant_summary(&self.package.manifest, &self.config.connection_data);
@@ -99,7 +99,7 @@ fn configuration(
         Some(given) => mindhost_conformance::Config::read(given)?,
         None => mindhost_conformance::Config::default(),
     };
-    // Paths are meant from the file on that has them.
+    // Paths in a file are relative to that file.
     let base = match given {
         Some(given) if !given.trim_start().starts_with('{') => Path::new(given)
             .parent()

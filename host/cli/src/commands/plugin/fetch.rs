@@ -25,18 +25,18 @@ use self::told::told;
 use super::{files, install::Parcel};
 use crate::commands::say::{aside, say};
 
-/// What a reference begins with.
+/// The prefix of a reference.
 const SCHEME: &str = "oci://";
 const WASM: &str = "application/wasm";
 const WASM_CONFIG: &str = "application/vnd.wasm.config.v0+json";
 const MINISIG: &str = "application/vnd.mindhost.signature.minisign";
-/// Silence of a registry that ends a transfer.
+/// Read timeout of a transfer.
 const SILENCE: Duration = Duration::from_secs(60);
-/// The manifest of the artifact names the plugin so.
+/// The title annotation in the artifact's manifest.
 const NAME: &str = "org.opencontainers.image.title";
 const VERSION: &str = "org.opencontainers.image.version";
 
-/// How a registry is reached.
+/// The options to reach a registry.
 #[derive(Debug, Args)]
 pub(crate) struct Access {
     /// The user of the registry.
@@ -60,12 +60,12 @@ pub(crate) struct Push {
     access: Access,
 }
 
-/// What a lock file says of a plugin in a registry.
+/// A lock file's entry for a plugin in a registry.
 pub(super) struct Pinned<'a> {
     pub source: &'a str,
     /// SHA-256 of the component.
     pub digest: &'a str,
-    /// Digest of the manifest, where it was kept.
+    /// Digest of the manifest, if it was stored.
     pub manifest: Option<&'a str>,
 }
 
@@ -111,12 +111,12 @@ pub(super) async fn push(push: &Push) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The plugin behind a reference.
+/// Fetches the plugin of a reference.
 pub(super) async fn pull(source: &str, access: &Access, max_bytes: u64) -> anyhow::Result<Parcel> {
     Pull::new(source, access, max_bytes)?.by_manifest().await
 }
 
-/// The plugin that a lock file means: that of its manifest, whatever the tag is now, else the component alone.
+/// Fetches the plugin of a lock file: by its manifest, wherever the tag points now, else the component alone.
 pub(super) async fn pull_locked(
     pinned: Pinned<'_>,
     access: &Access,
@@ -134,7 +134,7 @@ pub(super) async fn pull_locked(
         Err(error) if error.is::<told::Unknown>() => {}
         Err(_) => return found,
     }
-    // The registry may have the bytes still. Their signature was named by the manifest alone.
+    // The registry may still have the component. Only the manifest named its signature.
     pull.reference = tagged;
     match pull.layer(&format!("sha256:{}", pinned.digest)).await {
         Err(error) if error.is::<told::Unknown>() => found,
@@ -148,7 +148,7 @@ pub(super) async fn pull_locked(
     }
 }
 
-/// Something that is pulled from a registry.
+/// A transfer from a registry.
 struct Pull<'a> {
     source: &'a str,
     reference: Reference,
@@ -204,7 +204,7 @@ impl<'a> Pull<'a> {
         self.blob(digest, self.max_bytes).await
     }
 
-    /// A blob of at most so many bytes; the client compares it with its digest.
+    /// Fetches a blob up to a size limit; the client verifies its digest.
     async fn blob(&self, digest: &str, max_bytes: u64) -> anyhow::Result<Vec<u8>> {
         let registry = self.reference.resolve_registry();
         self.client.store_auth_if_needed(registry, &self.auth).await;
@@ -228,12 +228,12 @@ impl<'a> Pull<'a> {
     }
 }
 
-/// Whether a source is a reference to a registry. One of a place that nothing is fetched from is an error.
+/// Whether a source is a reference to a registry. An unsupported scheme is an error.
 pub(super) fn is_reference(source: &str) -> anyhow::Result<bool> {
     match source.split_once("://") {
         None => Ok(false),
         Some(("oci", _)) => Ok(true),
-        // Without what follows, which may hold a password.
+        // Without the rest, which may contain a password.
         Some((scheme, _)) => bail!(
             "nothing is fetched from {}://…; name a file, a directory, or a reference like oci://registry.example.com/plugins/connector:1.2.0",
             scheme.escape_debug().take(20).collect::<String>()
@@ -243,12 +243,12 @@ pub(super) fn is_reference(source: &str) -> anyhow::Result<bool> {
 
 fn reference(text: &str) -> anyhow::Result<Reference> {
     let Some(reference) = text.strip_prefix(SCHEME) else {
-        // It may be anything, a password too.
+        // It may be anything, even a password.
         bail!(
             "that is no reference; write it like oci://registry.example.com/plugins/connector:1.2.0"
         );
     };
-    // All that may stand behind an @ is a digest.
+    // Only a digest may follow an `@`.
     let mut after = reference.split('@').skip(1);
     if !after.all(|rest| rest.starts_with("sha256:") || rest.starts_with("sha512:")) {
         bail!(

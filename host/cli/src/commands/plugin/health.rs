@@ -1,4 +1,4 @@
-//! How the versions of a plugin are, as its server says.
+//! The health of plugin versions, from a server.
 
 use std::collections::HashMap;
 
@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use super::super::remote::{Failure, Server};
 
-/// What the server says of each version that was used, by digest.
+/// The server's data about each used version, by digest.
 pub(super) type Health = HashMap<String, Value>;
 
-/// The health of the versions of a plugin. Nothing where the key may not ask, or none was used.
+/// The health of a plugin's versions. Empty if the key has no access or no version was used.
 pub(super) async fn of(server: &Server, name: &str) -> Result<Health, Failure> {
     let request = server.request(Method::GET, &["plugins", name, "usage"]);
     let usage = match server.send(request.query(&[("limit", 1)])).await {
@@ -29,7 +29,7 @@ pub(super) async fn of(server: &Server, name: &str) -> Result<Health, Failure> {
     Ok(versions.filter_map(health).collect())
 }
 
-/// What is wrong with a version, if something is.
+/// The problem of a version, if it has one.
 pub(super) fn trouble(health: &Value) -> Option<String> {
     let text = |name: &str| health[name].as_str().unwrap_or("unknown");
     let reason = || match health["reason"].as_str() {

@@ -42,17 +42,17 @@ pub(crate) struct Install {
     remote: Remote,
 }
 
-/// A plugin file on its way to the server.
+/// A plugin file to install.
 pub(super) struct Parcel {
     pub bytes: Vec<u8>,
     pub signature: Option<String>,
-    /// Where it came from.
+    /// Its source.
     pub source: String,
-    /// Digest of the manifest that a registry has of it.
+    /// Digest of its manifest in a registry.
     pub manifest: Option<String>,
 }
 
-/// Where one plugin file is.
+/// The location of a plugin file.
 pub(super) enum Wanted {
     File(PathBuf),
     Reference(String),
@@ -74,7 +74,7 @@ pub(super) async fn run(install: Install) -> anyhow::Result<()> {
             deliver(&server, &install, &parcel, count > 1).await
         };
         let Err(error) = done.await else { continue };
-        // What is wrong with the server or the key is not better for the next file.
+        // An error of the server or the key would repeat for the next file.
         if count == 1 || is_of_server(&error) {
             return Err(error);
         }
@@ -87,7 +87,7 @@ pub(super) async fn run(install: Install) -> anyhow::Result<()> {
     }
 }
 
-/// Installs one file, and whatever else is to be done with it.
+/// Installs one file, and activates and locks it as requested.
 async fn deliver(
     server: &Server,
     install: &Install,
@@ -139,7 +139,7 @@ fn is_of_server(error: &anyhow::Error) -> bool {
 }
 
 impl Parcel {
-    /// Fails when the bytes are not those of a digest.
+    /// Checks bytes against a digest.
     pub(super) fn verify(&self, digest: &str) -> anyhow::Result<()> {
         let found = package::digest(&self.bytes);
         match found == digest {
@@ -153,7 +153,7 @@ impl Parcel {
 }
 
 impl Wanted {
-    /// The file, with its signature.
+    /// Reads the file and its signature.
     pub(super) async fn fetch(
         &self,
         oci: &fetch::Access,
@@ -167,7 +167,7 @@ impl Wanted {
     }
 }
 
-/// The files behind a source.
+/// The files of a source.
 fn wanted(source: &str) -> anyhow::Result<Vec<Wanted>> {
     if fetch::is_reference(source)? {
         return Ok(vec![Wanted::Reference(source.to_owned())]);
@@ -183,7 +183,7 @@ fn wanted(source: &str) -> anyhow::Result<Vec<Wanted>> {
             path.extension()
                 .is_some_and(|extension| extension == "wasm")
         })
-        // Of a directory nobody expects that it is a plugin; whatever else is none is said.
+        // Subdirectories are skipped silently; any other file that is not a plugin is reported.
         .filter(|path| !path.is_dir())
         .collect();
     files.sort();

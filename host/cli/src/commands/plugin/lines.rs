@@ -1,4 +1,4 @@
-//! What a plugin says while a command runs it, out of the host's own log lines.
+//! A plugin's log lines and faults during a command, taken from the host's log.
 
 use std::fmt;
 
@@ -8,20 +8,20 @@ use tracing::{
 };
 use tracing_subscriber::{Layer, layer::Context, prelude::*};
 
-/// One thing that the host noticed of a plugin.
+/// An event about a plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Line {
-    /// A log line of the plugin's.
+    /// A log line of the plugin.
     Said(Level, String),
-    /// The sandbox refused something; why.
+    /// A refusal of the sandbox.
     Refused(String),
-    /// So many log lines were more than it may write.
+    /// The number of dropped log lines.
     Dropped(u64),
     /// The plugin trapped; the details.
     Failed(String),
 }
 
-/// Hands every line on; nothing else of this process is logged. Once in a process.
+/// Passes every event to a function. Nothing else is logged. Call it once per process.
 pub(super) fn listen(hear: impl Fn(Line) + Send + Sync + 'static) -> anyhow::Result<()> {
     Ok(tracing_subscriber::registry()
         .with(Lines(hear))
@@ -47,7 +47,7 @@ impl<S: Subscriber, F: Fn(Line) + Send + Sync + 'static> Layer<S> for Lines<F> {
     }
 }
 
-/// The fields with which `plugins/wasm` logs.
+/// The log fields of the crate `runtime`.
 #[derive(Default)]
 struct Fields {
     message: String,

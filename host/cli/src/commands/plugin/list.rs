@@ -1,4 +1,4 @@
-//! `mindhost plugin list`, and what `doctor` says of the plugins.
+//! `mindhost plugin list`, and the plugin checks of `doctor`.
 
 use std::path::PathBuf;
 
@@ -42,10 +42,10 @@ pub(super) async fn run(list: List) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What lies in a directory, and what this installation would do with it.
+/// Lists a directory, with the state that each file would have in this installation.
 async fn directory(dir: Option<PathBuf>) -> anyhow::Result<()> {
     let mut config = Config::load()?;
-    // Of another directory than its own, what else this installation has is not asked for.
+    // For another directory, the installed versions are not relevant.
     let is_own = dir.is_none();
     if let Some(dir) = dir {
         config.plugins_dir = dir;
@@ -62,7 +62,7 @@ async fn directory(dir: Option<PathBuf>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What `doctor` has to say of the plugins.
+/// The findings of `doctor` about plugins.
 pub(in crate::commands) async fn examine(config: &Config) -> Vec<Finding> {
     let dir = config.plugins_dir.display();
     if !config.plugins_dir.is_dir() {

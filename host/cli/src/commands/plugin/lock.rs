@@ -1,4 +1,4 @@
-//! The lock file: which plugins, byte for byte, and where they came from.
+//! The lock file: the exact plugins and their sources.
 
 use std::{
     ffi::OsStr,
@@ -15,7 +15,7 @@ use super::{
     install::{self, Parcel},
 };
 
-/// The form of the file.
+/// The version of the file's format.
 const FORM: u32 = 1;
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -33,20 +33,20 @@ struct Locked {
     version: String,
     /// SHA-256, in hex.
     digest: String,
-    /// What `mindhost plugin install` was given; a relative path is meant from the lock file on.
+    /// The source that `mindhost plugin install` got; a relative path is relative to the lock file.
     source: String,
-    /// Of one from a registry, the digest of its manifest, by which it is found when the tag has moved.
+    /// For a registry, the digest of its manifest, which identifies it even if the tag moves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     manifest: Option<String>,
 }
 
-/// One plugin of a lock file that is to be installed.
+/// An entry of a lock file to install.
 pub(super) struct Wanted {
     locked: Locked,
     file: PathBuf,
 }
 
-/// Adds what was installed, in the place of an older version of it.
+/// Adds an installed plugin, replacing an older version of it.
 pub(super) fn add(file: &Path, inspected: &Value, parcel: &Parcel) -> anyhow::Result<()> {
     let mut lock = match file.exists() {
         true => read(file)?,
@@ -74,7 +74,7 @@ pub(super) fn add(file: &Path, inspected: &Value, parcel: &Parcel) -> anyhow::Re
     fs::write(file, content).with_context(|| format!("{}", file.display()))
 }
 
-/// What the file lists.
+/// Reads the entries of the file.
 pub(super) fn wanted(file: &Path) -> anyhow::Result<Vec<install::Wanted>> {
     let wanted = |locked| {
         install::Wanted::Locked(Wanted {
@@ -86,7 +86,7 @@ pub(super) fn wanted(file: &Path) -> anyhow::Result<Vec<install::Wanted>> {
 }
 
 impl Wanted {
-    /// Fetches it from where it came from. Fails where the bytes are other ones.
+    /// Fetches it from its source. Fails if the bytes differ.
     pub(super) async fn fetch(
         &self,
         oci: &fetch::Access,
@@ -141,7 +141,7 @@ fn folder(file: &Path) -> &Path {
     }
 }
 
-/// A path as it is meant from a folder on. An absolute one stays what it is.
+/// Resolves a path against a folder. An absolute path stays.
 fn from(folder: &Path, path: &Path) -> io::Result<String> {
     if path.is_absolute() {
         return Ok(path.display().to_string());

@@ -1,9 +1,9 @@
-//! Names and versions as they are given on the command line: what cannot be one is not sent.
+//! Checks plugin names and versions on the command line, before they are sent.
 
 use anyhow::bail;
 use mindhost_runtime::package::{is_name, version_order};
 
-/// Letters of a digest that are enough to name a version.
+/// Hex digits of a digest that suffice to name a version.
 const MIN_PREFIX: usize = 6;
 
 /// The name of a plugin.
@@ -17,12 +17,12 @@ pub(super) fn name(text: &str) -> anyhow::Result<&str> {
     }
 }
 
-/// A version, or the beginning of a digest.
+/// A version, or the start of a digest.
 pub(super) fn version(text: &str) -> anyhow::Result<&str> {
     let digest = text.strip_prefix("sha256:").unwrap_or(text);
     let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     let is_digest = (MIN_PREFIX..=64).contains(&digest.len()) && digest.bytes().all(is_hex);
-    // What comes after the three numbers is the author's, within what versions are made of.
+    // After the three numbers, any suffix that semantic versioning allows.
     let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b".-+_".contains(&byte);
     let is_version = version_order(text).is_some() && text.bytes().all(is_sign);
     match is_digest || is_version {

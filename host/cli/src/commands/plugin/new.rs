@@ -16,8 +16,8 @@ use clap::{Args, ValueEnum};
 
 #[derive(Debug, Args)]
 pub(crate) struct New {
-    /// The name of the plugin: lower-case letters, digits and `-`. A connector serves the engine of that name without the
-    /// prefix `connector-`.
+    /// The name of the plugin: lower-case letters, digits and `-`. A connector serves the engine of that name without
+    /// the prefix `connector-`.
     name: String,
     /// The kind of plugin.
     #[arg(long, value_enum)]
@@ -25,8 +25,8 @@ pub(crate) struct New {
     /// Its language.
     #[arg(long, value_enum)]
     language: Language,
-    /// For Rust: the folder of the crate mindhost-sdk, such as `sdk/rust` in a checkout. Without it, the project takes the
-    /// crate from the registry, and builds only if the crate is published there.
+    /// For Rust: the folder of the crate mindhost-sdk, such as `sdk/rust` in a checkout. Without it, the project takes
+    /// the crate from the registry, and builds only if the crate is published there.
     #[arg(long, value_name = "FOLDER")]
     sdk: Option<PathBuf>,
     /// The folder to create; it must not exist. Default: the name of the plugin.
@@ -38,7 +38,7 @@ pub(crate) struct New {
 enum Kind {
     /// A SQL engine.
     Connector,
-    /// A source that yields rows and knows no SQL.
+    /// A source without SQL, which only returns rows.
     Scanner,
     /// A language model.
     Model,
@@ -51,7 +51,7 @@ enum Language {
     Python,
 }
 
-/// Names that cargo refuses for a package.
+/// Names that cargo refuses for packages.
 const RESERVED: &str = " abstract alloc as async await become box break const continue core crate do dyn else enum \
     extern false final fn for gen if impl in let loop macro match mod move mut override priv proc-macro pub ref return \
     self static std struct super test trait true try type typeof unsafe unsized use virtual where while yield ";
@@ -91,7 +91,7 @@ pub(super) fn run(new: &New) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What a project in Rust that was made without `--sdk` needs.
+/// The note for a Rust project that was created without `--sdk`.
 const FROM_REGISTRY: &str = "It takes the crate mindhost-sdk from the registry. To use a folder instead (a checkout's \
     sdk/rust or an unpacked crate), make the project with `--sdk FOLDER`, or write \
     `mindhost-sdk = { path = \"FOLDER\" }` in its Cargo.toml.";
@@ -100,7 +100,7 @@ fn needs_registry(new: &New) -> bool {
     new.language == Language::Rust && new.sdk.is_none()
 }
 
-/// The rules for names of plugins, of engines and of packages at once.
+/// Checks a name against the rules for plugins, engines and packages.
 fn check_name(name: &str) -> anyhow::Result<()> {
     let inside = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     let valid = name.starts_with(|c: char| c.is_ascii_lowercase())
@@ -126,7 +126,7 @@ fn check_name(name: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What stands for what in the templates.
+/// The placeholders of the templates.
 fn words(new: &New) -> anyhow::Result<Vec<(&'static str, String)>> {
     let engine = engine(&new.name);
     let (language, source, needs) = match new.language {
@@ -180,7 +180,7 @@ fn engine(name: &str) -> &str {
     name.strip_prefix("connector-").unwrap_or(name)
 }
 
-/// `open-sea` is `Open sea` to people.
+/// The title of a name: `Open sea` for `open-sea`.
 fn title(engine: &str) -> String {
     let text = engine.replace('-', " ");
     let mut letters = text.chars();
@@ -189,7 +189,7 @@ fn title(engine: &str) -> String {
     })
 }
 
-/// Where a project in Rust finds the SDK, and cargo-component the WIT in it.
+/// The dependency of a Rust project on the SDK, and the path of the WIT in it for cargo-component.
 fn sdk_words(new: &New) -> anyhow::Result<Vec<(&'static str, String)>> {
     let Some(sdk) = &new.sdk else {
         let version = format!("{:?}", env!("CARGO_PKG_VERSION"));
@@ -229,8 +229,8 @@ fn sdk_words(new: &New) -> anyhow::Result<Vec<(&'static str, String)>> {
     ])
 }
 
-/// The packages that the WIT of the contract uses, each with its folder. The component model's own tools find them there by
-/// themselves; cargo-component wants to be told.
+/// The WIT packages that the contract uses, each with its folder, for cargo-component. Other tools find them by
+/// themselves.
 fn wit_dependencies(folder: &Path) -> anyhow::Result<Vec<(String, PathBuf)>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
@@ -248,7 +248,7 @@ fn wit_dependencies(folder: &Path) -> anyhow::Result<Vec<(String, PathBuf)>> {
     Ok(found)
 }
 
-/// JSON's strings are strings of TOML.
+/// A TOML string; JSON's syntax for strings is valid TOML.
 fn toml_string(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
@@ -261,7 +261,7 @@ fn filled(template: &str, words: &[(&str, String)]) -> String {
         })
 }
 
-/// Writes a file that is not there yet. Scripts can be run.
+/// Writes a new file. Scripts are executable.
 fn write(folder: &Path, name: &str, text: &str) -> anyhow::Result<()> {
     let path = folder.join(name);
     let mode = if name.ends_with(".sh") { 0o777 } else { 0o666 };

@@ -1,4 +1,4 @@
-//! Rows on standard output: as a table for people, as CSV, as lines of JSON.
+//! Prints rows: as a table for people, as CSV, or as JSON lines.
 
 use std::{
     io::{self, Write},
@@ -13,7 +13,7 @@ use mindhost_sql::{
 };
 use serde_json::{Value, json};
 
-/// How rows are written.
+/// The output format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Format {
     /// Aligned columns.
@@ -33,7 +33,7 @@ pub(super) struct Printer {
     format: Format,
     columns: Arc<[Column]>,
     csv: CsvEncoder,
-    /// Of a table; set by its first batch, and kept so that rows can be written as they come.
+    /// Column widths of a table, set by its first batch so that rows can be printed as they arrive.
     widths: Vec<usize>,
 }
 
@@ -48,7 +48,7 @@ impl Printer {
         }
     }
 
-    /// What comes before the first row. A table waits for its first batch, to know how wide its columns are.
+    /// Prints the header. A table waits for its first batch, to know its widths.
     pub fn begin(&mut self, out: &mut impl Write) -> io::Result<()> {
         match self.format {
             Format::Table => Ok(()),
@@ -66,7 +66,7 @@ impl Printer {
         }
     }
 
-    /// Some rows.
+    /// Prints rows.
     pub fn batch(&mut self, batch: Batch, out: &mut impl Write) -> io::Result<()> {
         if self.format == Format::Csv {
             let mut lines = Vec::new();
@@ -83,7 +83,7 @@ impl Printer {
         }
     }
 
-    /// What comes after the last row.
+    /// Prints the end.
     pub fn end(&mut self, out: &mut impl Write) -> io::Result<()> {
         match self.format {
             Format::Table if self.widths.is_empty() => self.table(&[], out),
@@ -128,7 +128,7 @@ impl Printer {
     }
 }
 
-/// A cell of a table: on one line, without what would move the cursor, not endless.
+/// A cell of a table: one line, without control characters, cut at a limit.
 fn shown(cell: &Value) -> String {
     let text = match cell {
         Value::Null => return "NULL".to_owned(),

@@ -1,4 +1,4 @@
-//! `mindhost plugin replay`: the calls of a recording on another plugin.
+//! `mindhost plugin replay`: repeats the calls of a recording on another plugin.
 
 mod connections;
 mod differences;
@@ -33,7 +33,7 @@ pub(crate) struct Replay {
 }
 
 pub(super) async fn run(replay: Replay) -> anyhow::Result<ExitCode> {
-    // What the plugin logs is no result.
+    // Log lines are not results.
     lines::listen(|_| {})?;
     let (header, entries) =
         record::read(&replay.recording).with_context(|| replay.recording.display().to_string())?;
@@ -52,7 +52,7 @@ pub(super) async fn run(replay: Replay) -> anyhow::Result<ExitCode> {
         short(&configured.package.digest)
     );
     let alone = configured.load().await?;
-    // What is repeated is recorded too, so that two recordings are compared.
+    // The replay is recorded too, and the two recordings are compared.
     let tape = Arc::new(Tape::in_memory());
     let mut again = Again {
         configured: &configured,
@@ -83,12 +83,12 @@ impl Again<'_> {
         Call::new(self.timeout, CancellationToken::new())
     }
 
-    /// What came of the call that was made just now.
+    /// The outcome of the last call.
     fn came(&self) -> Option<Entry> {
         self.tape.take().pop()
     }
 
-    /// Compares a recorded call with the one that was made just now.
+    /// Compares a recorded call with its replay.
     fn compare(&mut self, entry: &Entry) {
         if let Some(now) = self.came() {
             self.found.compare(entry, &now.outcome);

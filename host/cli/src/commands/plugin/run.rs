@@ -1,4 +1,4 @@
-//! `mindhost plugin run`: a plugin on its own, with what it is granted, what it logs and how long it takes.
+//! `mindhost plugin run`: runs a plugin without a server, and shows its grants, log lines and times.
 
 use std::{
     io::{self, Write as _},
@@ -31,8 +31,8 @@ pub(crate) struct Run {
     file: PathBuf,
     /// A statement for a connector, a question for a model; without one the configuration is checked.
     input: Option<String>,
-    /// Connection data: a file (JSON, or TOML where it ends in .toml) or the JSON itself. Paths in a file are meant from
-    /// that file on.
+    /// Connection data: a file (JSON, or TOML where it ends in .toml) or the JSON itself. Paths in a file are meant
+    /// from that file on.
     #[arg(long, short, value_name = "FILE|JSON")]
     config: Option<String>,
     /// List the tables.
@@ -92,14 +92,14 @@ pub(super) async fn run(run: Run) -> anyhow::Result<()> {
     ended
 }
 
-/// Ctrl-C stops what runs, down to the engine.
+/// Cancels the running call, down to the engine, on Ctrl-C.
 async fn interrupted(cancel: CancellationToken) {
     if tokio::signal::ctrl_c().await.is_ok() {
         cancel.cancel();
     }
 }
 
-/// What the plugin is and what it may reach; standard output is for rows.
+/// Prints the plugin and its grants to standard error; standard output is for rows.
 fn introduce(manifest: &Manifest, configured: &Configured) {
     let serves = match manifest.kind {
         PluginKind::Connector => format!("connector for {}", manifest.engines.join(", ")),
@@ -227,7 +227,7 @@ impl Session<'_> {
         }
     }
 
-    /// A statement over a scanner, as a server sends it: its tables have their whole names.
+    /// A statement over a scanner in the form that a server sends, with qualified table names.
     async fn named(&self, connection: &mut dyn Connection, sql: &str) -> anyhow::Result<String> {
         let tables = connection.tables(&self.call()).await.map_err(told)?;
         let tables = tables.into_iter().map(|table| ScopeTable {
@@ -320,7 +320,7 @@ impl Session<'_> {
     }
 }
 
-/// Text goes to standard output as it comes, all else beside it.
+/// Prints text to standard output as it arrives, and everything else to standard error.
 fn show_event(event: &ModelEvent) {
     match event {
         ModelEvent::Text(text) => say_part!("{text}"),
@@ -337,7 +337,7 @@ fn show_event(event: &ModelEvent) {
     }
 }
 
-/// An error in the words of the host, and as what the plugin reported it.
+/// The host's message for an error, with the kind that the plugin reported.
 fn told(error: Error) -> anyhow::Error {
     let mut facts = vec![error.code().as_str().to_owned()];
     facts.extend(

@@ -23,24 +23,23 @@ use tempfile::TempDir;
 
 use super::{configured::Configured, lines::Line};
 
-/// How long a cancelled call may go on before the host ends it. Longer than the kit waits for an end, so that it can
-/// tell who ended a call.
+/// Grace period of a cancelled call: longer than the kit waits, so that the kit can tell who ended the call.
 const CANCEL_GRACE: Duration = Duration::from_secs(4);
 
 /// One plugin, loaded once for each set of limits that the kit asks for.
 pub(super) struct TestSandbox {
     configured: Configured,
-    /// Compiled code, for this run alone: a plugin must describe itself at least once.
+    /// Cache of compiled code for this run only, so that the plugin is called to describe itself.
     compiled: TempDir,
     key: [u8; 32],
     loaded: tokio::sync::Mutex<HashMap<Limits, Arc<StandalonePlugin>>>,
-    /// Where the calls under the usual limits are noted.
+    /// The recording of the calls under the usual limits.
     tape: Option<Arc<Tape>>,
     noticed: Mutex<Noticed>,
 }
 
 impl TestSandbox {
-    /// Loads the plugin with the usual limits. Inside of the result: why the host refuses it.
+    /// Loads the plugin with the usual limits. The inner error is the host's refusal.
     pub async fn load(
         configured: Configured,
         tape: Option<Arc<Tape>>,
@@ -58,7 +57,7 @@ impl TestSandbox {
         Ok(sandbox.under(Limits::USUAL).await.map(|_| sandbox))
     }
 
-    /// The plugin under some limits.
+    /// The plugin under the given limits.
     async fn under(&self, limits: Limits) -> std::result::Result<Arc<StandalonePlugin>, Refusal> {
         let mut loaded = self.loaded.lock().await;
         if let Some(alone) = loaded.get(&limits) {
@@ -83,7 +82,7 @@ impl TestSandbox {
         Ok(alone)
     }
 
-    /// Keeps what the host logs of the plugin.
+    /// Collects the host's log about the plugin.
     pub fn hear(&self, line: Line) {
         let mut noticed = self.notes();
         match line {

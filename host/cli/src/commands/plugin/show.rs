@@ -60,12 +60,12 @@ pub(super) async fn run(show: &Show) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What a file is and asks for, without any server: nothing of it runs.
+/// Shows a file and its rights without a server. None of its code runs.
 fn about(parcel: Parcel) -> anyhow::Result<()> {
     let refused = |refusal| anyhow::anyhow!("{} {refusal}", parcel.source);
     let package = Package::parse(parcel.bytes).map_err(refused)?;
     let plugins = Config::load()?.plugins;
-    // Whom this host trusts; what it requires is asked when it is installed.
+    // With the trusted keys of this host; required signatures are checked at the installation.
     let trust = Trust::new(false, &plugins.trusted_keys).map_err(anyhow::Error::msg)?;
     let signer = trust
         .judge(&package, parcel.signature.as_deref())

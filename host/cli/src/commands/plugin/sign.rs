@@ -66,7 +66,7 @@ pub(super) fn keygen(keygen: &Keygen) -> anyhow::Result<()> {
 }
 
 pub(super) fn sign(sign: &Sign) -> anyhow::Result<()> {
-    // Nobody should sign what no host would take.
+    // A file that no host accepts is not signed.
     let package = files::package(&sign.file)?;
     let key = secret_key(&sign.key, sign.password_file.as_deref())
         .with_context(|| format!("{}", sign.key.display()))?;

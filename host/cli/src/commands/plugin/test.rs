@@ -18,15 +18,15 @@ use mindhost_runtime::package::Package;
 use super::{configured::Configured, lines, sandbox::TestSandbox};
 use crate::commands::say::{aside, say, say_part};
 
-/// The exit code of a run that could prove nothing, as of arguments that cannot be understood.
+/// The exit code of a run that could not test anything, and of invalid arguments.
 const UNUSABLE: u8 = 2;
 
 #[derive(Debug, Args)]
 pub(crate) struct Test {
     /// The plugin.
     file: PathBuf,
-    /// Connection data, or an object with `connection_data` and `tests`: a file (JSON, or TOML where it ends in .toml) or
-    /// the JSON itself. Paths in a file are meant from that file on.
+    /// Connection data, or an object with `connection_data` and `tests`: a file (JSON, or TOML where it ends in .toml)
+    /// or the JSON itself. Paths in a file are meant from that file on.
     #[arg(long, short, value_name = "FILE|JSON")]
     config: Option<String>,
     /// Run only the cases whose names contain this; several are separated by commas.
@@ -38,7 +38,8 @@ pub(crate) struct Test {
     /// Write the report as JUnit XML too.
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
-    /// Record the calls across the boundary in a file, without secrets, for `plugin replay`: those under the usual limits.
+    /// Record the calls across the boundary in a file, without secrets, for `plugin replay`: those under the usual
+    /// limits.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
 }
@@ -83,7 +84,7 @@ fn list(manifest: &Manifest) {
     }
 }
 
-/// The report on a file that the host does not take.
+/// The report on a file that the host refuses.
 fn refused(test: &Test, reason: String, coloured: bool) -> Report {
     let name = test.file.file_stem().unwrap_or_default().to_string_lossy();
     let mut report = Report::new(&name, "");

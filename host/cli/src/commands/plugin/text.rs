@@ -1,4 +1,4 @@
-//! Plugins and rollouts in words.
+//! Plugins and rollouts as text.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::health::{self, Health};
 
-/// The beginning of a digest, as it is shown.
+/// The start of a digest, for people.
 fn short(digest: &Value) -> &str {
     let digest = digest.as_str().unwrap_or("-");
     digest.get(..12).unwrap_or(digest)
@@ -17,7 +17,7 @@ fn of<'a>(value: &'a Value, name: &str) -> &'a str {
     value[name].as_str().unwrap_or("-")
 }
 
-/// What a file is and what it asks for.
+/// A file and its rights.
 pub(super) fn asks(inspected: &Value) -> String {
     let mut text = format!(
         "{} {} ({})\n  digest     sha256:{}\n  size       {} bytes\n  signer     {}\n  contract   {} of WIT {}\n",
@@ -98,7 +98,7 @@ pub(super) fn asks(inspected: &Value) -> String {
     text.trim_end().to_owned()
 }
 
-/// Who signed a file, and what else this host trusts that key with.
+/// The signer of a file, and the other plugins that the key is trusted with.
 fn signed_by(inspected: &Value) -> String {
     let signer = inspected["signer"].as_str();
     let signer = signer.unwrap_or("unsigned (no trusted signature)");
@@ -108,7 +108,7 @@ fn signed_by(inspected: &Value) -> String {
     }
 }
 
-/// What a version may do that the one before may not, a line each.
+/// The additional rights of a version, one per line.
 fn wider(version: &Value, indent: &str) -> String {
     let right = |right: &Value| {
         let (name, what) = (of(right, "name"), of(right, "description"));
@@ -117,12 +117,12 @@ fn wider(version: &Value, indent: &str) -> String {
     array(&version["wider_rights"]).iter().map(right).collect()
 }
 
-/// A version, by its number and the beginning of its digest.
+/// A version: its number and the start of its digest.
 pub(super) fn version(version: &Value) -> String {
     format!("{} ({})", of(version, "version"), short(&version["digest"]))
 }
 
-/// The digest of the version that a person means: by its number, or by the beginning of its digest.
+/// Finds the digest of a version by its number or the start of its digest.
 pub(super) fn find<'a>(plugin: &'a Value, wanted: &str) -> anyhow::Result<&'a str> {
     let name = of(plugin, "name");
     let prefix = wanted.strip_prefix("sha256:").unwrap_or(wanted);
@@ -142,7 +142,7 @@ pub(super) fn find<'a>(plugin: &'a Value, wanted: &str) -> anyhow::Result<&'a st
     }
 }
 
-/// Whether a version serves, and whether it is called.
+/// The state of a version: whether it serves, and whether it is suspended.
 fn status(version: &Value, health: &Health) -> String {
     let mut text = of(version, "status").to_owned();
     if let Some(reason) = version["reason"].as_str() {
@@ -155,7 +155,7 @@ fn status(version: &Value, health: &Health) -> String {
     text
 }
 
-/// A plugin on one line: what it is, what it serves, and how the version that serves is.
+/// A plugin on one line: its name, its slots, and the health of the serving version.
 pub(super) fn listed(plugin: &Value, health: &Health) -> String {
     let versions = array(&plugin["versions"]);
     let active = |one: &&Value| one["status"] == "active";
@@ -184,7 +184,7 @@ pub(super) fn listed(plugin: &Value, health: &Health) -> String {
     )
 }
 
-/// A plugin with its versions and the newest of its rollouts.
+/// A plugin with its versions and newest rollouts.
 pub(super) fn plugin(plugin: &Value, health: &Health) -> String {
     let mut text = format!("{} ({})\n", of(plugin, "name"), of(plugin, "kind"));
     for version in array(&plugin["versions"]) {
@@ -208,7 +208,7 @@ pub(super) fn plugin(plugin: &Value, health: &Health) -> String {
     text.trim_end().to_owned()
 }
 
-/// How a rollout stands or ended.
+/// The state of a rollout.
 pub(super) fn rollout(rollout: &Value) -> String {
     let mut text = format!(
         "{} {} ({}): {}",
@@ -246,7 +246,7 @@ pub(super) fn rollout(rollout: &Value) -> String {
     text
 }
 
-/// The items of an array; of anything else none.
+/// The items of an array; none for other values.
 pub(super) fn array(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }

@@ -76,7 +76,7 @@ fn place(target: &Value, name: &str) -> String {
     format!("{}/{}", text("workspace"), text(name))
 }
 
-/// Those figures of a plugin that are not nothing.
+/// The figures that are not zero.
 fn figures(figures: &Value) -> String {
     let count = |name: &str| figures[name].as_u64().unwrap_or_default();
     let seconds = |name: &str| format!("{:.3} s", count(name) as f64 / 1e9);

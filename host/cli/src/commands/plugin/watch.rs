@@ -41,7 +41,7 @@ pub(super) async fn run(watch: Watch) -> anyhow::Result<()> {
     serve::run_with(config, |state| follow(&dir, state)).await
 }
 
-/// Lets every file of the directory serve, now and whenever one is written, until the server ends.
+/// Activates every file of the directory, now and whenever one is written, until the server shuts down.
 fn follow(dir: &Path, state: &AppState) -> anyhow::Result<()> {
     let (changes, watcher) = changes::watch(dir)?;
     let mut bench = Bench {
@@ -51,7 +51,7 @@ fn follow(dir: &Path, state: &AppState) -> anyhow::Result<()> {
     };
     let ending = state.shutdown.ending.clone();
     state.shutdown.tasks.spawn(async move {
-        // Dropped at the end, which ends the watching.
+        // Its drop stops the watch.
         let _watcher = watcher;
         loop {
             let (path, since) = tokio::select! {
@@ -68,27 +68,27 @@ async fn next(changes: &Arc<Changes>) -> (PathBuf, Instant) {
     changes.next().await
 }
 
-/// What lies on the bench of whoever writes plugins.
+/// The plugin files of a development directory.
 struct Bench {
     rollouts: Rollouts,
     max_bytes: u64,
-    /// Of each file, what was done with it last: nobody wants to hear the same twice.
+    /// The last outcome for each file, so that nothing is reported twice.
     seen: HashMap<PathBuf, Seen>,
 }
 
 #[derive(PartialEq, Eq)]
 enum Seen {
-    /// These bytes with this signature were served or refused.
+    /// The file with these bytes and this signature was activated or refused.
     Judged(String, Option<String>),
-    /// It could not be read, for this reason.
+    /// The file could not be read.
     Unreadable(String),
 }
 
 impl Bench {
-    /// Lets a file serve that changed at `since`.
+    /// Activates a file that changed at `since`.
     async fn look_at(&mut self, path: &Path, since: Instant) {
         let file = path.file_name().unwrap_or_default().to_string_lossy();
-        // One that is gone again was a compiler's own.
+        // A file that has vanished was temporary.
         if path.symlink_metadata().is_err() {
             self.seen.remove(path);
             return;
@@ -124,7 +124,7 @@ impl Bench {
             Err(error) => {
                 say!("{file}: {}; what served before serves on", error.message());
                 if error.code() != Code::PluginRefused {
-                    // What is not the file's fault may be over the next time that it is written.
+                    // An error that is not the file's fault may be gone the next time.
                     self.seen.remove(path);
                 }
             }

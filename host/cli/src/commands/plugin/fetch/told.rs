@@ -1,13 +1,13 @@
-//! Errors of registries in words, without the answers that they are made of.
+//! Messages for registry errors, without the text of their answers.
 
 use oci_client::errors::{OciDistributionError, OciErrorCode};
 
-/// A registry has nothing under a name or a digest.
+/// The registry does not have the name or digest.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}: the registry has no such plugin")]
 pub(super) struct Unknown(String);
 
-/// What went wrong with a reference.
+/// The error of a reference.
 pub(super) fn told(source: &str, error: OciDistributionError) -> anyhow::Error {
     if is_unknown(&error) {
         return Unknown(source.to_owned()).into();
@@ -15,7 +15,7 @@ pub(super) fn told(source: &str, error: OciDistributionError) -> anyhow::Error {
     anyhow::anyhow!("{source}: {}", words(&error))
 }
 
-/// Whether the registry does not have what was asked for.
+/// Whether the registry does not have the requested item.
 fn is_unknown(error: &OciDistributionError) -> bool {
     match error {
         OciDistributionError::ImageManifestNotFoundError(_)
@@ -69,7 +69,7 @@ fn words(error: &OciDistributionError) -> String {
     }
 }
 
-/// On one line, and not endless.
+/// The text on one line, cut at a limit.
 fn plain(text: &str) -> String {
     text.chars()
         .map(|sign| if sign.is_control() { ' ' } else { sign })

@@ -1,8 +1,8 @@
-//! What a new project is made of: the templates and the SDKs of the repository, as they were when this was built.
+//! The files of new projects: the templates and SDKs of the repository at build time.
 
 use super::{Kind, Language};
 
-/// A file: where it goes in the project, and its text.
+/// A file: its path in the project, and its text.
 pub(super) type File = (&'static str, &'static str);
 
 /// A list of files below a folder of `sdk`, by their path there. `path => name` gives one another name.
@@ -17,13 +17,13 @@ macro_rules! files {
     (@name $path:literal $name:literal) => { $name };
 }
 
-/// The text around what `about` says of a kind.
+/// The template of a README; `about` describes the kind.
 pub(super) const README: &str = include_str!(concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../../sdk/templates/README.md"
 ));
 
-/// What a kind's README says of the project.
+/// The README's text for a kind.
 pub(super) fn about(kind: Kind) -> &'static str {
     let [(_, text)]: &[File; 1] = match kind {
         Kind::Connector => files!("templates/connector": "about.md"),
@@ -33,7 +33,7 @@ pub(super) fn about(kind: Kind) -> &'static str {
     text
 }
 
-/// The files in which placeholders are replaced.
+/// The files with placeholders.
 pub(super) fn templates(kind: Kind, language: Language) -> Vec<File> {
     [of_kind(kind), of_language(language), source(kind, language)].concat()
 }

@@ -1,4 +1,4 @@
-//! The calls of connections.
+//! Replays the calls of connections.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -9,7 +9,7 @@ use sqlparser::{ast::Statement as Parsed, dialect, parser::Parser};
 
 use super::Again;
 
-/// Repeats what each recorded connection was asked, one connection after the other.
+/// Repeats the calls of each recorded connection, one connection after the other.
 pub(super) async fn replay(connector: &dyn Connector, entries: &[Entry], again: &mut Again<'_>) {
     let mut connections: BTreeMap<u64, Vec<&Entry>> = BTreeMap::new();
     for entry in entries {
@@ -64,7 +64,7 @@ fn is_elsewhere(connector: &dyn Connector, open: &Entry, again: &Again<'_>) -> b
         || open.arguments != record::shown(connector.manifest(), data)
 }
 
-/// Whether the host ended a call, which says nothing of the plugin.
+/// Whether the host ended a call, which is not the plugin's doing.
 fn is_stopped(entry: &Entry) -> bool {
     match &entry.outcome {
         Outcome::Ok(_) => false,
@@ -78,7 +78,7 @@ fn is_stopped(entry: &Entry) -> bool {
 async fn other(connection: &mut dyn Connection, entry: &Entry, again: &Again<'_>) {
     let call = again.call();
     let arguments = &entry.arguments;
-    // What comes of a call is on the tape.
+    // The outcome of a call is on the tape.
     match entry.call.as_str() {
         "check" => drop(connection.check(&call).await),
         "tables" => drop(connection.tables(&call).await),
@@ -108,7 +108,7 @@ async fn other(connection: &mut dyn Connection, entry: &Entry, again: &Again<'_>
     }
 }
 
-/// Runs a statement and reads as far as the recording did.
+/// Runs a statement and reads as many rows as the recording.
 async fn query(
     connection: &mut dyn Connection,
     entry: &Entry,
@@ -138,12 +138,12 @@ async fn query(
     if let Some(last) = reads.last() {
         rows(connection, entry, last, reads.len(), has_order, again).await;
     }
-    // How the cursor was left is not compared: an engine may give a connection up.
+    // The result of the close is not compared: an engine may drop a connection.
     let _ = connection.close(&again.call()).await;
     again.came();
 }
 
-/// Reads the rows, in whatever batches they come now, and compares the whole of them.
+/// Reads all rows, in batches of any size, and compares them as a whole.
 async fn rows(
     connection: &mut dyn Connection,
     query: &Entry,
@@ -175,7 +175,7 @@ async fn rows(
         }
         return;
     };
-    // A result that was not read to its end is cut wherever a batch ends, which is the plugin's to choose.
+    // A result that was not read to its end stops at a batch boundary, which the plugin chooses.
     if !reads_all {
         return again.found.pass_over();
     }
@@ -193,7 +193,7 @@ async fn rows(
     }
 }
 
-/// Whether a statement says in which order its rows come. What cannot be parsed has none.
+/// Whether a statement has an ORDER BY. False if it cannot be parsed.
 fn has_order(text: &str, dialect: Option<Dialect>) -> bool {
     let grammar: &dyn dialect::Dialect = match dialect {
         Some(Dialect::Sqlite) => &dialect::SQLiteDialect {},

@@ -1,4 +1,4 @@
-//! Where two plugins do not do the same.
+//! The differences between two plugins.
 
 use std::process::ExitCode;
 
@@ -6,31 +6,31 @@ use crate::commands::say::{aside, say};
 use mindhost_plugins::record::{Entry, Outcome};
 use serde_json::{Value as Json, json};
 
-/// Longest text of one side that is shown, in characters.
+/// Longest text that is shown, in characters.
 const SHOWN: usize = 200;
 
-/// What was compared, and what differs.
+/// The counts of compared and different calls.
 #[derive(Default)]
 pub(super) struct Differences {
     compared: usize,
     passed_over: usize,
-    /// Of these, connections towards something else than the configuration.
+    /// Among these, connections to other targets than the configured one.
     elsewhere: usize,
     differing: usize,
 }
 
 impl Differences {
-    /// A call that was not repeated, because what came of it was not the plugin's doing.
+    /// A call that was not repeated, because its outcome was not the plugin's doing.
     pub fn pass_over(&mut self) {
         self.passed_over += 1;
     }
 
-    /// A connection that led elsewhere than the configuration does, or had other credentials.
+    /// A connection to another target, or with other credentials.
     pub fn lead_elsewhere(&mut self) {
         self.elsewhere += 1;
     }
 
-    /// Compares what came of a call then and now. Of errors the kind must be the same: texts may change.
+    /// Compares the outcomes of a call. For errors only the kind must match; texts may change.
     pub fn compare(&mut self, entry: &Entry, now: &Outcome) {
         match (&entry.outcome, now) {
             (Outcome::Ok(before), Outcome::Ok(now)) => self.same(entry, "result", before, now),
@@ -65,7 +65,7 @@ impl Differences {
         say!("    replayed {}", cut(now));
     }
 
-    /// Sums up.
+    /// Prints the summary.
     pub fn report(&self) -> ExitCode {
         let Self {
             compared,

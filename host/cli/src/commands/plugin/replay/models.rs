@@ -1,4 +1,4 @@
-//! The calls of a model provider.
+//! Replays the calls of a model provider.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ pub(super) async fn replay(model: &dyn Model, entries: &[Entry], again: &mut Aga
     }
 }
 
-/// Asks again, and compares what was said in the end, in however many pieces.
+/// Repeats a completion and compares the whole text, however it was split.
 async fn completion(model: &dyn Model, start: &Entry, rest: &[&Entry], again: &mut Again<'_>) {
     let request = to_request(&start.arguments["request"]);
     let target = again.configured.target();
@@ -54,7 +54,7 @@ async fn completion(model: &dyn Model, start: &Entry, rest: &[&Entry], again: &m
     }
 }
 
-/// What the events of a completion come to.
+/// The sum of a completion's events.
 fn said<'a>(entries: impl Iterator<Item = &'a Entry>) -> Json {
     let (mut text, mut calls) = (String::new(), Vec::new());
     let (mut stop, mut failed) = (Json::Null, Json::Null);

@@ -1,4 +1,4 @@
-//! Which plugin files of a directory were written, each once it is whole.
+//! Finds plugin files that were written, once they are complete.
 
 use std::{
     collections::BTreeMap,
@@ -14,24 +14,24 @@ use notify::{
 };
 use tokio::sync::Notify;
 
-/// A file that was not written to for so long is whole.
+/// A file without writes for so long is complete.
 const QUIET: Duration = Duration::from_millis(100);
 
-/// Files that were written and not looked at since, each with the time of its last change.
+/// Written files that were not handled yet, with the times of their last changes.
 #[derive(Default)]
 pub(super) struct Changes {
     written: Mutex<BTreeMap<PathBuf, Instant>>,
     more: Notify,
 }
 
-/// Follows a directory. Every plugin file that lies there counts as written now.
+/// Follows a directory. Existing plugin files count as written now.
 pub(super) fn watch(dir: &Path) -> anyhow::Result<(Arc<Changes>, RecommendedWatcher)> {
     let changes = Arc::new(Changes::default());
     let (heard, all) = (Arc::clone(&changes), dir.to_owned());
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         let Ok(event) = event else { return };
         match event.need_rescan() {
-            // More happened than the system could tell.
+            // The system lost events.
             true => heard.add_all(&all),
             false if is_change(event.kind) => heard.add(event.paths),
             false => {}
@@ -42,7 +42,7 @@ pub(super) fn watch(dir: &Path) -> anyhow::Result<(Arc<Changes>, RecommendedWatc
     Ok((changes, watcher))
 }
 
-/// Whether a file may be another one now. Reading it is heard of too, ours among others, and changes nothing.
+/// Whether an event may change a file. Reads cause events too, also our own.
 fn is_change(kind: EventKind) -> bool {
     match kind {
         EventKind::Create(_) | EventKind::Remove(_) => true,
@@ -52,7 +52,7 @@ fn is_change(kind: EventKind) -> bool {
     }
 }
 
-/// The plugin file that a file is or belongs to.
+/// The plugin file that a path is or belongs to.
 fn plugin_file(path: PathBuf) -> Option<PathBuf> {
     let is = |path: &Path, suffix: &str| path.extension().is_some_and(|own| own == suffix);
     let file = match is(&path, SIGNATURE) {
@@ -78,7 +78,7 @@ impl Changes {
         self.add(entries.filter_map(|entry| Some(entry.ok()?.path())));
     }
 
-    /// The next file that is whole, and when it was.
+    /// The next complete file, with its time.
     pub(super) async fn next(&self) -> (PathBuf, Instant) {
         loop {
             let first = {
