@@ -54,8 +54,8 @@ async fn connection(connector: &dyn Connector, calls: &[&Entry], again: &mut Aga
     connector.forget(&target.id).await;
 }
 
-/// Whether a connection was opened towards something else than the configuration, or with credentials that were
-/// refused: a recording does not say which they were.
+/// Whether a connection was opened to a target other than the configured one, or with refused credentials, which a
+/// recording does not contain.
 fn is_elsewhere(connector: &dyn Connector, open: &Entry, again: &Again<'_>) -> bool {
     let was_refused = matches!(&open.outcome, Outcome::Error(error) if error["reported"] == "auth");
     let data = &again.configured.config.connection_data;
