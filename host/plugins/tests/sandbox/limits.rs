@@ -337,16 +337,24 @@ async fn all_instances_of_a_plugin_share_a_limit_over_its_datasources() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_plugin_may_have_less_time_and_fewer_connections() {
+async fn a_plugin_may_have_less_time() {
     let sandbox = limited(mindhost_base::config::PluginLimits {
         max_call_time: Some(Duration::from_secs(1)),
-        max_connections: Some(1),
         ..Default::default()
     })
     .await;
     let error = sandbox.failure("loop", "check").await;
     assert_eq!(error.code(), Code::Timeout);
     assert_eq!(error.blame(), Some(Blame::Plugin));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plugin_may_have_fewer_connections() {
+    let sandbox = limited(mindhost_base::config::PluginLimits {
+        max_connections: Some(1),
+        ..Default::default()
+    })
+    .await;
     let target = target(json!({}));
     let hostile = sandbox.hostile();
     let _only = hostile.connect(&target, &soon()).await.unwrap();
