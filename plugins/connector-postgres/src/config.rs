@@ -3,7 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use mindhost_sdk::{Config, Error, Result};
+use mindhost_sdk::tls::{self, Certificates, SslMode};
+use mindhost_sdk::{Config, Error, Result, net};
 use serde::Deserialize;
 
 const DEFAULT_PORT: u16 = 5432;
@@ -23,25 +24,12 @@ pub(crate) struct ConnectionData {
     schema: Schemas,
     #[serde(default)]
     pub(crate) sslmode: SslMode,
-    pub(crate) sslrootcert: Option<String>,
-    pub(crate) sslcert: Option<String>,
-    pub(crate) sslkey: Option<String>,
+    sslrootcert: Option<String>,
+    sslcert: Option<String>,
+    sslkey: Option<String>,
     connect_timeout: Option<u64>,
     #[serde(default)]
     allow_plain_password: bool,
-}
-
-/// How much TLS, as libpq means it.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum SslMode {
-    Disable,
-    Allow,
-    #[default]
-    Prefer,
-    Require,
-    VerifyCa,
-    VerifyFull,
 }
 
 #[derive(Clone, Deserialize)]
@@ -124,19 +112,21 @@ impl ConnectionData {
     /// the password. `encrypted` is whether TLS is spoken; without `verify-ca`, `verify-full` or `sslrootcert` it hides the
     /// password from listeners, and not from who pretends to be the server.
     pub(crate) fn may_show_password(&self, encrypted: bool) -> bool {
-        let verifies = matches!(self.sslmode, SslMode::VerifyCa | SslMode::VerifyFull)
-            || self.sslrootcert.is_some();
-        self.allow_plain_password || (encrypted && verifies) || self.is_this_machine()
+        let verifies = self.sslmode.verifies() || self.sslrootcert.is_some();
+        self.allow_plain_password || (encrypted && verifies) || net::is_this_machine(&self.host)
     }
 
-    /// Whether `host` says by itself that the server is on this machine, whatever a name service makes of it.
-    fn is_this_machine(&self) -> bool {
-        let host = self.host.trim_start_matches('[').trim_end_matches(']');
-        let host = host.trim_end_matches('.').to_ascii_lowercase();
-        match host.parse::<std::net::IpAddr>() {
-            Ok(ip) => ip.to_canonical().is_loopback(),
-            Err(_) => host == "localhost" || host.ends_with(".localhost"),
-        }
+    /// What is trusted and shown in TLS handshakes.
+    ///
+    /// # Errors
+    /// `InvalidConfig` when a certificate or key is not PEM, or the two do not belong together.
+    pub(crate) fn tls(&self) -> Result<tls::Settings> {
+        let certificates = Certificates {
+            root: self.sslrootcert.as_deref(),
+            client: self.sslcert.as_deref(),
+            key: self.sslkey.as_deref(),
+        };
+        tls::Settings::new(self.sslmode, &certificates)
     }
 
     /// How long connecting may take, the handshakes of TLS and PostgreSQL included.

@@ -1,10 +1,9 @@
 //! From the server's errors (SQLSTATE) and the transport's to the kinds of the contract.
 
-use std::io;
 use std::time::{Duration, Instant};
 
 use fallible_iterator::FallibleIterator;
-use mindhost_sdk::{Error, ErrorKind, Result, control, net};
+use mindhost_sdk::{Error, ErrorKind, Result, control};
 use postgres_protocol::message::backend::ErrorResponseBody;
 
 /// Longer texts of the server are cut: an error travels through logs and answers.
@@ -145,23 +144,4 @@ pub(crate) fn endless(what: &str) -> Error {
 /// The server says much and answers nothing. What else it sends stays unread, so the connection is of no more use.
 pub(crate) fn chatty(most: usize, what: &str) -> Error {
     untrue(&format!("sent more than {most} {what} without a result")).connection_usable(false)
-}
-
-/// What a failed read or write of an established connection means.
-pub(crate) fn transport(error: &io::Error) -> Error {
-    let kind = net::error_kind(error);
-    let is_tls = error
-        .get_ref()
-        .is_some_and(|inner| inner.is::<rustls::Error>());
-    let (kind, message) = match kind {
-        ErrorKind::Cancelled => (kind, "cancelled while waiting for the server"),
-        ErrorKind::Timeout => (kind, "the server did not answer in time"),
-        ErrorKind::Denied => (kind, "the connection is not allowed"),
-        _ if is_tls => (ErrorKind::Tls, "the TLS connection broke"),
-        _ => (
-            ErrorKind::ConnectionLost,
-            "the connection to the server was lost",
-        ),
-    };
-    Error::new(kind, message).connection_usable(false)
 }

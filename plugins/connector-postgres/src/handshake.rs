@@ -3,15 +3,14 @@
 use std::io::Read;
 use std::time::Instant;
 
-use mindhost_sdk::net::TcpStream;
+use mindhost_sdk::net::{TcpStream, transport_error};
+use mindhost_sdk::tls::{self, Encryption, HandshakeFailure, Suites};
 use mindhost_sdk::{Error, ErrorKind, Result};
 use postgres_protocol::message::backend::Message;
 use postgres_protocol::message::frontend;
 
 use crate::auth::Authentication;
-use crate::config::{ConnectionData, SslMode};
-use crate::error::transport;
-use crate::tls::{Suites, TlsSettings, server_end_point};
+use crate::config::ConnectionData;
 use crate::wire::{Transport, Wire};
 
 /// What every session is set to. The host sends fully qualified names, so the search path holds nothing that a
@@ -44,15 +43,6 @@ pub(crate) struct CancelKey {
     pub(crate) tls: bool,
 }
 
-/// How one attempt speaks to the server.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Encryption {
-    Plain,
-    /// Plain when the server says that it has no TLS.
-    TlsIfOffered,
-    Tls,
-}
-
 /// Why an attempt failed, and whether `allow` and `prefer` try the other way.
 struct Failure {
     error: Error,
@@ -73,14 +63,9 @@ impl From<Error> for Failure {
 /// # Errors
 /// `Unreachable`, `Timeout`, `Denied`, `Tls`, `Auth`, `NotFound`, or what else the server answers.
 pub(crate) fn connect(data: &ConnectionData) -> Result<Established> {
-    let tls = TlsSettings::new(data)?;
+    let tls = data.tls()?;
     let deadline = Instant::now() + data.connect_timeout();
-    let (first, second) = match data.sslmode {
-        SslMode::Disable => (Encryption::Plain, None),
-        SslMode::Allow => (Encryption::Plain, Some(Encryption::Tls)),
-        SslMode::Prefer => (Encryption::TlsIfOffered, Some(Encryption::Plain)),
-        SslMode::Require | SslMode::VerifyCa | SslMode::VerifyFull => (Encryption::Tls, None),
-    };
+    let (first, second) = data.sslmode.attempts();
     match (attempt(data, &tls, first, deadline), second) {
         (Ok(established), _) => Ok(established),
         (Err(failure), Some(second)) if failure.try_other => {
@@ -93,7 +78,7 @@ pub(crate) fn connect(data: &ConnectionData) -> Result<Established> {
 
 fn attempt(
     data: &ConnectionData,
-    tls: &TlsSettings,
+    tls: &tls::Settings,
     encryption: Encryption,
     deadline: Instant,
 ) -> Result<Established, Failure> {
@@ -112,17 +97,14 @@ fn is_pooler_refusal(error: &Error) -> bool {
 
 fn start(
     data: &ConnectionData,
-    tls: &TlsSettings,
+    tls: &tls::Settings,
     encryption: Encryption,
     deadline: Instant,
     pooled: bool,
 ) -> Result<Established, Failure> {
     let transport = dial(data, tls, encryption, deadline)?;
-    let encrypted = matches!(transport, Transport::Tls(_));
-    let binding = match &transport {
-        Transport::Tls(stream) => server_end_point(stream),
-        Transport::Plain(_) => None,
-    };
+    let encrypted = transport.is_encrypted();
+    let binding = transport.server_end_point();
     let mut wire = Wire::new(transport);
     wire.set_deadline(Some(deadline));
     let (cancel, version) = start_up(&mut wire, data, binding, encrypted, pooled)?;
@@ -138,48 +120,41 @@ fn start(
 /// TCP, and TLS where it is wanted and to be had.
 fn dial(
     data: &ConnectionData,
-    tls: &TlsSettings,
+    tls: &tls::Settings,
     encryption: Encryption,
     deadline: Instant,
 ) -> Result<Transport, Failure> {
-    match dial_offering(data, tls, encryption, deadline, TlsSettings::first_suites()) {
-        Err((_, true)) => dial_offering(data, tls, encryption, deadline, Suites::All),
-        done => done,
-    }
-    .map_err(|(failure, _)| failure)
+    let dialled = tls::with_suites(|suites| dial_offering(data, tls, encryption, deadline, suites));
+    dialled.map_err(|failure| Failure {
+        try_other: failure.error.kind() == ErrorKind::Tls,
+        error: failure.error,
+    })
 }
 
-/// As [`dial`]; the failure says whether other ciphers may help.
 fn dial_offering(
     data: &ConnectionData,
-    tls: &TlsSettings,
+    tls: &tls::Settings,
     encryption: Encryption,
     deadline: Instant,
     suites: Suites,
-) -> Result<Transport, (Failure, bool)> {
-    let plain = |error: Error| (Failure::from(error), false);
+) -> Result<Transport, HandshakeFailure> {
     let left = deadline.saturating_duration_since(Instant::now());
-    let mut socket =
-        TcpStream::connect(&data.host, data.port().map_err(plain)?, left).map_err(plain)?;
+    let mut socket = TcpStream::connect(&data.host, data.port()?, left)?;
     socket.set_deadline(Some(deadline));
     if encryption == Encryption::Plain {
         return Ok(Transport::Plain(socket));
     }
-    match ask_for_tls(&mut socket).map_err(plain)? {
-        b'S' => match tls.handshake(&data.host, socket, suites) {
-            Ok(stream) => Ok(Transport::Tls(Box::new(stream))),
-            Err(failed) => {
-                let try_other = failed.error.kind() == ErrorKind::Tls;
-                let error = failed.error;
-                Err((Failure { error, try_other }, failed.try_all_suites))
-            }
-        },
+    match ask_for_tls(&mut socket)? {
+        b'S' => {
+            let stream = tls.handshake(&data.host, socket, suites)?;
+            Ok(Transport::Tls(Box::new(stream)))
+        }
         b'N' if encryption == Encryption::TlsIfOffered => Ok(Transport::Plain(socket)),
         b'N' => {
             let message = "the server does not offer TLS, which this sslmode requires";
-            Err(plain(Error::new(ErrorKind::Tls, message)))
+            Err(Error::new(ErrorKind::Tls, message).into())
         }
-        _ => Err(plain(not_postgres())),
+        _ => Err(not_postgres().into()),
     }
 }
 
@@ -188,12 +163,12 @@ fn ask_for_tls(socket: &mut TcpStream) -> Result<u8> {
     let mut request = bytes::BytesMut::new();
     frontend::ssl_request(&mut request);
     std::io::Write::write_all(socket, &request)
-        .map_err(|error| before_handshake(transport(&error)))?;
+        .map_err(|error| before_handshake(transport_error(&error)))?;
     let mut answer = [0];
     match socket.read(&mut answer) {
         Ok(1) => Ok(answer[0]),
         Ok(_) => Err(not_postgres()),
-        Err(error) => Err(before_handshake(transport(&error))),
+        Err(error) => Err(before_handshake(transport_error(&error))),
     }
 }
 
@@ -293,7 +268,7 @@ fn not_postgres() -> Error {
 /// # Errors
 /// As [`connect`].
 pub(crate) fn cancel(data: &ConnectionData, key: CancelKey) -> Result<()> {
-    let tls = TlsSettings::new(data)?;
+    let tls = data.tls()?;
     let deadline = Instant::now() + data.connect_timeout();
     let encryption = if key.tls {
         Encryption::Tls
@@ -304,8 +279,8 @@ pub(crate) fn cancel(data: &ConnectionData, key: CancelKey) -> Result<()> {
     let mut request = bytes::BytesMut::new();
     frontend::cancel_request(key.process, key.secret, &mut request);
     transport
-        .write_all(&request)
-        .map_err(|error| before_handshake(crate::error::transport(&error)))?;
+        .send(&request)
+        .map_err(|error| before_handshake(transport_error(&error)))?;
     // The server answers with nothing but the end of the stream, once it has sent the signal. Whatever else comes,
     // an error included, the request is out.
     let _ = transport.read(&mut [0; 16]);

@@ -1,7 +1,6 @@
 //! The PostgreSQL connector of Mindhost.
 //!
-//! The layers, from the bottom: [`wire`] cuts messages out of the transport that [`handshake`] (with [`tls`] and
-//! [`auth`]) has made; [`session`] keeps requests and answers in step and owns the transactions; [`cursor`] streams one
+//! The layers, from the bottom: [`wire`] cuts messages out of the transport that [`handshake`] (with [`auth`]) has made; [`session`] keeps requests and answers in step and owns the transactions; [`cursor`] streams one
 //! statement through [`decode`], with [`plans`] for those that come again; [`catalog`] and [`statistics`] ask the server about itself; [`connector`] is
 //! what the host calls.
 
@@ -20,7 +19,6 @@ mod plans;
 mod session;
 mod statistics;
 mod time;
-mod tls;
 mod types;
 mod wire;
 

@@ -1,14 +1,15 @@
 //! Messages over the transport: framing with bounds, one output buffer, one input buffer that is reused.
 
-use std::io::{Read, Write};
+use std::io::Read;
 use std::time::Instant;
 
 use bytes::{BufMut, BytesMut};
-use mindhost_sdk::net::TcpStream;
+use mindhost_sdk::net::{TcpStream, transport_error as transport};
+use mindhost_sdk::tls::MaybeTls;
 use mindhost_sdk::{Error, ErrorKind, Result, control};
 use postgres_protocol::message::backend::{self, Message};
 
-use crate::error::{ServerError, chatty, malformed, transport};
+use crate::error::{ServerError, chatty, malformed};
 use crate::fields::CutFields;
 
 /// Room for the bytes that one read fetches, and for most messages.
@@ -25,36 +26,7 @@ const MAX_CHATTER: usize = 1_000_000;
 const MAX_CHATTER_BYTES: usize = 64 << 20;
 
 /// The bytes below the messages.
-pub(crate) enum Transport {
-    Plain(TcpStream),
-    Tls(Box<rustls::StreamOwned<rustls::ClientConnection, TcpStream>>),
-}
-
-impl Transport {
-    pub(crate) fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        match self {
-            Transport::Plain(stream) => stream.read(buffer),
-            Transport::Tls(stream) => stream.read(buffer),
-        }
-    }
-
-    pub(crate) fn write_all(&mut self, bytes: &[u8]) -> std::io::Result<()> {
-        match self {
-            Transport::Plain(stream) => stream.write_all(bytes),
-            Transport::Tls(stream) => {
-                stream.write_all(bytes)?;
-                stream.flush()
-            }
-        }
-    }
-
-    fn socket(&mut self) -> &mut TcpStream {
-        match self {
-            Transport::Plain(stream) => stream,
-            Transport::Tls(stream) => &mut stream.sock,
-        }
-    }
-}
+pub(crate) type Transport = MaybeTls<TcpStream>;
 
 /// One message of the server, still in the input buffer.
 pub(crate) struct Frame<'a> {
@@ -158,7 +130,7 @@ impl Wire {
 
     /// When waiting for the server ends even though the call has time left.
     pub(crate) fn set_deadline(&mut self, deadline: Option<Instant>) {
-        self.transport.socket().set_deadline(deadline);
+        self.transport.get_mut().set_deadline(deadline);
     }
 
     /// Sends what was put into `output`.
@@ -168,7 +140,7 @@ impl Wire {
         }
         self.chatter = Chatter::default();
         self.unanswered += requests(&self.output);
-        let sent = self.transport.write_all(&self.output);
+        let sent = self.transport.send(&self.output);
         self.output.clear();
         sent.map_err(|error| transport(&error))
     }
@@ -356,7 +328,7 @@ impl Wire {
             return;
         }
         self.is_ending = true;
-        self.transport.socket().outlast_call();
+        self.transport.get_mut().outlast_call();
         while self.unanswered > 0 {
             match self.locate() {
                 Ok((tag, length)) => {

@@ -46,6 +46,8 @@ mod sanity;
 pub mod scanner;
 #[cfg(not(target_family = "wasm"))]
 pub mod testing;
+#[cfg(feature = "tls")]
+pub mod tls;
 mod values;
 
 pub use batch::{ArrowBatchBuilder, BatchBuilder, BatchLimits, Row, RowsBuilder};

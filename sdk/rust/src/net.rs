@@ -60,6 +60,45 @@ pub fn error_kind(error: &io::Error) -> ErrorKind {
     }
 }
 
+/// What a failed read or write of an established connection means, in words for the caller. The connection cannot be
+/// used again.
+pub fn transport_error(error: &io::Error) -> Error {
+    let kind = error_kind(error);
+    let (kind, message) = match kind {
+        ErrorKind::Cancelled => (kind, "cancelled while waiting for the server"),
+        ErrorKind::Timeout => (kind, "the server did not answer in time"),
+        ErrorKind::Denied => (kind, "the connection is not allowed"),
+        _ if is_about_tls(error) => (ErrorKind::Tls, "the TLS connection broke"),
+        _ => (
+            ErrorKind::ConnectionLost,
+            "the connection to the server was lost",
+        ),
+    };
+    Error::new(kind, message).connection_usable(false)
+}
+
+#[cfg(feature = "tls")]
+fn is_about_tls(error: &io::Error) -> bool {
+    error
+        .get_ref()
+        .is_some_and(|inner| inner.is::<rustls::Error>())
+}
+
+#[cfg(not(feature = "tls"))]
+fn is_about_tls(_: &io::Error) -> bool {
+    false
+}
+
+/// Whether `host` says by itself that the server is on this machine, whatever a name service makes of it.
+pub fn is_this_machine(host: &str) -> bool {
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let host = host.trim_end_matches('.').to_ascii_lowercase();
+    match host.parse::<std::net::IpAddr>() {
+        Ok(ip) => ip.to_canonical().is_loopback(),
+        Err(_) => host == "localhost" || host.ends_with(".localhost"),
+    }
+}
+
 /// A connected TCP socket without Nagle's delay.
 #[derive(Debug)]
 pub struct TcpStream(imp::Stream);

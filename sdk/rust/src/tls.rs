@@ -1,0 +1,301 @@
+//! TLS as libpq's `sslmode` and `sslrootcert` mean it, over any stream of bytes.
+//!
+//! The stream may be a [`TcpStream`](crate::net::TcpStream) whose server has just agreed to TLS, or a wrapper that puts
+//! the bytes of the handshake into the packets of an older protocol: after each flight it is flushed, and after the
+//! handshake [`TlsStream::get_mut`] reaches it to be switched. The errors name the properties of `connection_data` as
+//! libpq calls them: `sslmode`, `sslrootcert`, `sslcert`, `sslkey`.
+//!
+//! ```no_run
+//! use mindhost_sdk::{Result, net::TcpStream, tls};
+//!
+//! fn dial(host: &str, port: u16, settings: &tls::Settings) -> Result<tls::TlsStream<TcpStream>> {
+//!     let dialled = tls::with_suites(|suites| {
+//!         let socket = TcpStream::connect(host, port, std::time::Duration::from_secs(10))?;
+//!         // Here the protocol asks its server whether it speaks TLS.
+//!         settings.handshake(host, socket, suites)
+//!     });
+//!     dialled.map_err(|failure| failure.error)
+//! }
+//! ```
+
+mod binding;
+mod stream;
+#[cfg(all(test, not(target_family = "wasm")))]
+mod tests;
+mod verify;
+
+use std::io::{Read, Write};
+use std::sync::Arc;
+
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{CertificateError, ClientConfig, ClientConnection};
+use serde::Deserialize;
+
+pub use stream::{MaybeTls, TlsStream};
+use verify::Verifier;
+
+use crate::{Error, ErrorKind, Result, net};
+
+/// How much TLS, as libpq means it: `disable`, `allow`, `prefer` (the default), `require`, `verify-ca`, `verify-full`.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum SslMode {
+    /// Never TLS.
+    Disable,
+    /// TLS only if the server refuses without.
+    Allow,
+    /// TLS if the server offers it, whoever the server is.
+    #[default]
+    Prefer,
+    /// TLS, whoever the server is.
+    Require,
+    /// TLS with a server whose certificate a trusted authority has issued.
+    VerifyCa,
+    /// As `verify-ca`, and the certificate is for this host name.
+    VerifyFull,
+}
+
+/// How one attempt speaks to the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encryption {
+    /// Without TLS.
+    Plain,
+    /// With TLS, or without when the server says that it has none.
+    TlsIfOffered,
+    /// With TLS.
+    Tls,
+}
+
+impl SslMode {
+    /// The first attempt, and the second one if the server refuses the first for the way it is spoken to.
+    pub fn attempts(self) -> (Encryption, Option<Encryption>) {
+        match self {
+            SslMode::Disable => (Encryption::Plain, None),
+            SslMode::Allow => (Encryption::Plain, Some(Encryption::Tls)),
+            SslMode::Prefer => (Encryption::TlsIfOffered, Some(Encryption::Plain)),
+            SslMode::Require | SslMode::VerifyCa | SslMode::VerifyFull => (Encryption::Tls, None),
+        }
+    }
+
+    /// Whether the mode itself asks who the server is. With `sslrootcert` every mode that speaks TLS does.
+    pub fn verifies(self) -> bool {
+        matches!(self, SslMode::VerifyCa | SslMode::VerifyFull)
+    }
+}
+
+/// The certificates of a configuration, as PEM text.
+#[derive(Clone, Copy, Default)]
+pub struct Certificates<'a> {
+    /// `sslrootcert`: the authorities, or the server's own certificate. Without it `verify-ca` and `verify-full` trust
+    /// the public authorities.
+    pub root: Option<&'a str>,
+    /// `sslcert`: what this client shows, with its chain. Needs `key`.
+    pub client: Option<&'a str>,
+    /// `sslkey`: the private key of `client`, not encrypted.
+    pub key: Option<&'a str>,
+}
+
+/// What one configuration trusts and shows. Made before any connection, so that a mistake in the certificates is an
+/// error of the configuration.
+pub struct Settings {
+    quick: Arc<ClientConfig>,
+    all: Arc<ClientConfig>,
+}
+
+/// The ciphers that a handshake offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Suites {
+    /// ChaCha20-Poly1305 alone. In a sandbox there are no AES instructions, and AES-GCM in plain code is several times
+    /// slower; servers choose it nevertheless when it is offered.
+    Quick,
+    /// All that are known, for servers that have no ChaCha20.
+    All,
+}
+
+impl Suites {
+    /// What to offer first: where there are AES instructions, everything.
+    pub fn first() -> Self {
+        match cfg!(target_family = "wasm") {
+            true => Suites::Quick,
+            false => Suites::All,
+        }
+    }
+}
+
+/// A handshake that failed.
+#[derive(Debug)]
+pub struct HandshakeFailure {
+    /// What to say.
+    pub error: Error,
+    /// The server and this side may have had no cipher in common.
+    pub try_all_suites: bool,
+}
+
+impl From<Error> for HandshakeFailure {
+    fn from(error: Error) -> Self {
+        Self {
+            error,
+            try_all_suites: false,
+        }
+    }
+}
+
+/// Calls `dial` with the ciphers to offer first, and once more with all of them when the server seems to have none of
+/// those. Each call is to open a connection of its own.
+///
+/// # Errors
+/// What the last call failed with.
+pub fn with_suites<T>(
+    mut dial: impl FnMut(Suites) -> Result<T, HandshakeFailure>,
+) -> Result<T, HandshakeFailure> {
+    match dial(Suites::first()) {
+        Err(failure) if failure.try_all_suites => dial(Suites::All),
+        done => done,
+    }
+}
+
+impl Settings {
+    /// # Errors
+    /// `InvalidConfig` when a certificate or key is not PEM, or the two do not belong together.
+    pub fn new(mode: SslMode, certificates: &Certificates<'_>) -> Result<Self> {
+        Self::with_protocol(mode, certificates, None)
+    }
+
+    /// As [`Settings::new`], for protocols that name themselves in the handshake (ALPN).
+    ///
+    /// # Errors
+    /// As [`Settings::new`].
+    pub fn with_protocol(
+        mode: SslMode,
+        certificates: &Certificates<'_>,
+        protocol: Option<&[u8]>,
+    ) -> Result<Self> {
+        let all = ring::default_provider();
+        let mut quick = all.clone();
+        quick
+            .cipher_suites
+            .retain(|suite| format!("{:?}", suite.suite()).contains("CHACHA20"));
+        let client = |provider| -> Result<_> {
+            let mut client = client(mode, certificates, provider)?;
+            client.alpn_protocols = protocol.iter().map(|name| name.to_vec()).collect();
+            Ok(Arc::new(client))
+        };
+        Ok(Self {
+            quick: client(quick)?,
+            all: client(all)?,
+        })
+    }
+
+    /// Speaks TLS on a stream whose server has agreed to, and waits until both sides are ready. `host` is the name that
+    /// `verify-full` compares with the certificate.
+    ///
+    /// # Errors
+    /// `Tls`, or what the transport says.
+    pub fn handshake<S: Read + Write>(
+        &self,
+        host: &str,
+        mut stream: S,
+        suites: Suites,
+    ) -> Result<TlsStream<S>, HandshakeFailure> {
+        let name = ServerName::try_from(host.to_owned()).unwrap_or_else(|_| unnamed());
+        let client = match suites {
+            Suites::Quick => &self.quick,
+            Suites::All => &self.all,
+        };
+        let mut connection =
+            ClientConnection::new(Arc::clone(client), name).map_err(|error| failed(&error))?;
+        while connection.is_handshaking() {
+            connection.complete_io(&mut stream).map_err(|error| {
+                match error.get_ref().and_then(|inner| inner.downcast_ref()) {
+                    Some(error) => HandshakeFailure {
+                        error: failed(error),
+                        try_all_suites: suites == Suites::Quick && is_about_suites(error),
+                    },
+                    None if net::error_kind(&error) == ErrorKind::ConnectionLost => Error::new(
+                        ErrorKind::Tls,
+                        "the server closed the connection during the TLS handshake",
+                    )
+                    .into(),
+                    None => net::transport_error(&error).into(),
+                }
+            })?;
+        }
+        Ok(TlsStream::new(connection, stream))
+    }
+}
+
+fn is_about_suites(error: &rustls::Error) -> bool {
+    use rustls::AlertDescription::{HandshakeFailure, InsufficientSecurity};
+    matches!(
+        error,
+        rustls::Error::AlertReceived(HandshakeFailure | InsufficientSecurity)
+    )
+}
+
+fn client(
+    mode: SslMode,
+    given: &Certificates<'_>,
+    provider: CryptoProvider,
+) -> Result<ClientConfig> {
+    let provider = Arc::new(provider);
+    let verifier = Verifier::new(mode, given.root, provider.signature_verification_algorithms)?;
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|_| Error::internal("TLS has no protocol version in common with itself"))?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier));
+    let (Some(certificate), Some(key)) = (given.client, given.key) else {
+        return Ok(builder.with_no_client_auth());
+    };
+    let chain = certificates("sslcert", certificate)?;
+    let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(|_| {
+        Error::invalid_config("`sslkey` in connection_data is not an unencrypted PEM key")
+    })?;
+    builder.with_client_auth_cert(chain, key).map_err(|_| {
+        Error::invalid_config("`sslcert` and `sslkey` in connection_data do not belong together")
+    })
+}
+
+/// For hosts that are no valid DNS name: without server name indication, and matching no certificate.
+fn unnamed() -> ServerName<'static> {
+    ServerName::IpAddress(std::net::Ipv4Addr::UNSPECIFIED.into())
+}
+
+fn failed(error: &rustls::Error) -> Error {
+    let why = match error {
+        rustls::Error::InvalidCertificate(error) => match error {
+            CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+                "the server's certificate expired"
+            }
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+                "the server's certificate is not for this host name; compare `host` with its subject alternative \
+                 names, or use sslmode verify-ca"
+            }
+            CertificateError::UnknownIssuer => {
+                "no trusted authority issued the server's certificate; put that authority's certificate into \
+                 `sslrootcert`"
+            }
+            _ => "the server's certificate is not valid",
+        },
+        rustls::Error::AlertReceived(_) => {
+            "the server refused the handshake; it may ask for a client certificate"
+        }
+        _ => "the TLS handshake failed",
+    };
+    Error::new(ErrorKind::Tls, why)
+}
+
+/// The certificates in the PEM text of a property.
+fn certificates(field: &str, pem: &str) -> Result<Vec<CertificateDer<'static>>> {
+    let list: Vec<_> = CertificateDer::pem_slice_iter(pem.as_bytes())
+        .collect::<Result<_, _>>()
+        .unwrap_or_default();
+    if list.is_empty() {
+        return Err(Error::invalid_config(format!(
+            "`{field}` in connection_data holds no PEM certificate"
+        )));
+    }
+    Ok(list)
+}
