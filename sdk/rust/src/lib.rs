@@ -47,6 +47,7 @@ pub mod scanner;
 #[cfg(not(target_family = "wasm"))]
 pub mod testing;
 mod values;
+pub mod vendor;
 
 pub use batch::{ArrowBatchBuilder, BatchBuilder, BatchLimits, Row, RowsBuilder};
 pub use catalog::{
