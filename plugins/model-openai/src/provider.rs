@@ -19,7 +19,7 @@ const LARGEST_LIST: usize = 8 * 1024 * 1024;
 ///
 /// # Errors
 /// What the settings, the connection or the vendor say.
-pub fn start(config: &Config, request: &Request, send: &Send) -> Result<Answer<Assembly>> {
+pub fn start(config: &Config, request: &Request, send: &Send<'_>) -> Result<Answer<Assembly>> {
     let settings = Settings::read(config)?;
     let model = model_name(request, settings.model())?;
     let mut form = Form::first(&settings);
@@ -55,12 +55,12 @@ struct ModelId {
 ///
 /// # Errors
 /// As [`start`].
-pub fn models(config: &Config, send: &Send) -> Result<Vec<String>> {
+pub fn models(config: &Config, send: &Send<'_>) -> Result<Vec<String>> {
     let settings = Settings::read(config)?;
     list(&settings, send)
 }
 
-fn list(settings: &Settings, send: &Send) -> Result<Vec<String>> {
+fn list(settings: &Settings, send: &Send<'_>) -> Result<Vec<String>> {
     let mut response = send(&settings.models())?;
     if !(200..300).contains(&response.status) {
         return Err(vendor_error::of(&Refusal::read(response), settings, None));
@@ -85,7 +85,7 @@ fn list(settings: &Settings, send: &Send) -> Result<Vec<String>> {
 ///
 /// # Errors
 /// As [`start`], and `NotFound` when the configured model is not in the list.
-pub fn check(config: &Config, send: &Send) -> Result<String> {
+pub fn check(config: &Config, send: &Send<'_>) -> Result<String> {
     let settings = Settings::read(config)?;
     let names = list(&settings, send)?;
     let Some(model) = settings.model() else {

@@ -8,7 +8,7 @@ use crate::http::{Request, Response, Url};
 use super::tidy;
 
 /// Sends a request: [`crate::http::send`], or a script in tests.
-pub type Send = dyn Fn(&Request) -> Result<Response>;
+pub type Send<'a> = dyn Fn(&Request) -> Result<Response> + 'a;
 
 /// A base URL, with what every request below it carries.
 #[derive(Clone)]
