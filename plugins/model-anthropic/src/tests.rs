@@ -5,8 +5,8 @@ mod hostile;
 mod streams;
 
 use mindhost_sdk::http::{Request as HttpRequest, Response};
-use mindhost_sdk::model::{Event, Message, Request, Role, StopReason};
-use mindhost_sdk::testing::transcript;
+use mindhost_sdk::model::{Event, Message, Request, Role};
+use mindhost_sdk::testing::{all_events, transcript};
 use mindhost_sdk::{Config, Error, Result};
 
 use crate::provider;
@@ -42,12 +42,7 @@ fn once(response: Response) -> impl Fn(&HttpRequest) -> Result<Response> {
 fn read(response: Response) -> Result<Vec<Event>> {
     let question = Request::new(vec![Message::text(Role::User, "Hi")]);
     let mut answer = provider::start(&config(), &question, &once(response))?;
-    let mut events = Vec::new();
-    while let Some(more) = answer.next()? {
-        assert!(!more.is_empty(), "an empty list of events");
-        events.extend(more);
-    }
-    Ok(events)
+    all_events(|| answer.next())
 }
 
 /// All events of a transcript, which are the same however it is cut.
@@ -57,38 +52,4 @@ fn play(text: &str) -> Result<Vec<Event>> {
         assert_eq!(read(transcript(text, piece)), whole, "pieces of {piece}");
     }
     whole
-}
-
-fn text(events: &[Event]) -> String {
-    let texts = events.iter().filter_map(|event| match event {
-        Event::Text(text) => Some(text.as_str()),
-        _ => None,
-    });
-    texts.collect()
-}
-
-fn calls(events: &[Event]) -> Vec<(&str, &str, &str)> {
-    let calls = events.iter().filter_map(|event| match event {
-        Event::ToolCall(call) => Some((&*call.id, &*call.name, &*call.arguments)),
-        _ => None,
-    });
-    calls.collect()
-}
-
-fn usage(events: &[Event]) -> Vec<(&str, u64)> {
-    let counts = events.iter().rev().find_map(|event| match event {
-        Event::Usage(counts) => Some(counts),
-        _ => None,
-    });
-    let counts = counts.into_iter().flatten();
-    counts
-        .map(|(name, count)| (name.as_str(), *count))
-        .collect()
-}
-
-fn stop(events: &[Event]) -> Option<(StopReason, &str)> {
-    match events.last() {
-        Some(Event::Stop((reason, word))) => Some((*reason, word)),
-        _ => None,
-    }
 }

@@ -1,10 +1,10 @@
 //! Streams as the vendor's reference shows them.
 
 use mindhost_sdk::model::{Event, Opaque, StopReason};
-use mindhost_sdk::testing::transcript;
+use mindhost_sdk::testing::{calls, stop, text, transcript, usage};
 use mindhost_sdk::{ErrorKind, Result};
 
-use super::{calls, config, once, play, read, recorded, stop, text, usage};
+use super::{config, once, play, read, recorded};
 use crate::assembly::THOUGHT;
 use crate::provider;
 
