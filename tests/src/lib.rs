@@ -58,7 +58,7 @@ pub use host::{ADMIN_KEY, Builder, Host};
 pub use liar::{Cell, LyingPostgres, Said};
 pub use line_server::LineServer;
 pub use mind::{Mind, NewMind};
-pub use model::{Asked, Gate, ScriptedModel, Turn};
+pub use model::{Asked, Gate, ScriptedModel, Turn, Vendor};
 pub use plugin::{Version, served_by};
 pub use ports::free_port;
 pub use postgres::{Postgres, PostgresDatabase};

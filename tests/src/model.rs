@@ -1,7 +1,10 @@
-//! A language model that says what the test wrote: a real HTTP server that speaks OpenAI chat completions.
+//! A language model that says what the test wrote: a real HTTP server that speaks OpenAI chat completions, or plays what
+//! another vendor published.
 
+mod judge;
 mod play;
 mod turn;
+mod vendor;
 
 use std::{
     collections::VecDeque,
@@ -10,17 +13,19 @@ use std::{
 };
 
 use axum::{
-    Json, Router,
+    Router,
     extract::State,
-    http::HeaderMap,
+    http::{HeaderMap, Method, Uri},
     response::Response,
-    routing::{get, post},
     serve::ListenerExt,
 };
+use bytes::Bytes;
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 
 pub use turn::{Gate, Turn};
+use vendor::Purpose;
+pub use vendor::Vendor;
 
 use crate::Host;
 
@@ -32,7 +37,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The server. It plays one turn a request, in order, and remembers what it was asked.
 #[derive(Debug)]
 pub struct ScriptedModel {
-    base_url: String,
+    origin: String,
     shared: Arc<Shared>,
     server: JoinHandle<()>,
 }
@@ -48,6 +53,7 @@ pub struct Asked {
 
 #[derive(Debug)]
 struct Shared {
+    vendor: Vendor,
     turns: Mutex<VecDeque<Turn>>,
     asked: Mutex<Vec<Asked>>,
     /// Requests that came in.
@@ -59,16 +65,19 @@ struct Shared {
 impl ScriptedModel {
     /// A server with turns to play.
     pub async fn start(turns: impl IntoIterator<Item = Turn>) -> Self {
+        Self::of(Vendor::OpenAi, turns).await
+    }
+
+    /// A server with the paths, the credentials and the strictness of a vendor.
+    pub async fn of(vendor: Vendor, turns: impl IntoIterator<Item = Turn>) -> Self {
         let shared = Arc::new(Shared {
+            vendor,
             turns: Mutex::new(turns.into_iter().collect()),
             asked: Mutex::default(),
             begun: watch::Sender::new(0),
             abandoned: watch::Sender::new(0),
         });
-        let routes = Router::new()
-            .route("/v1/chat/completions", post(complete))
-            .route("/v1/models", get(models))
-            .with_state(shared.clone());
+        let routes = Router::new().fallback(answer).with_state(shared.clone());
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("its address");
         let server = tokio::spawn(async move {
@@ -81,7 +90,7 @@ impl ScriptedModel {
                 .expect("the scripted model");
         });
         Self {
-            base_url: format!("http://{address}/v1"),
+            origin: format!("http://{address}"),
             shared,
             server,
         }
@@ -93,13 +102,13 @@ impl ScriptedModel {
     }
 
     /// The base URL that a provider is configured with.
-    pub fn base_url(&self) -> &str {
-        &self.base_url
+    pub fn base_url(&self) -> String {
+        self.shared.vendor.base_url(&self.origin)
     }
 
     /// What a provider is made with.
     pub fn connection_data(&self) -> Value {
-        json!({"base_url": self.base_url, "api_key": KEY, "model": "scripted-1"})
+        self.shared.vendor.connection_data(&self.origin)
     }
 
     /// Everything that it was asked so far.
@@ -158,7 +167,7 @@ impl Asked {
 impl Host {
     /// Makes a model provider that asks a scripted model.
     pub async fn scripted_provider(&self, name: &str, model: &ScriptedModel) {
-        self.provider(name, "model-openai", model.connection_data())
+        self.provider(name, model.shared.vendor.plugin(), model.connection_data())
             .await;
     }
 
@@ -169,45 +178,39 @@ impl Host {
     }
 }
 
-async fn complete(
+async fn answer(
     State(shared): State<Arc<Shared>>,
+    method: Method,
+    uri: Uri,
     headers: HeaderMap,
-    Json(body): Json<Value>,
+    body: Bytes,
 ) -> Response {
-    let authorized = is_authorized(&headers);
+    let vendor = shared.vendor;
+    let purpose = vendor.purpose(&method, &uri);
+    let body: Value = serde_json::from_slice(&body).unwrap_or_default();
     let stream = body["stream"] == true;
     let usage = body["stream_options"]["include_usage"] == true;
-    lock(&shared.asked).push(Asked { headers, body });
-    shared.begun.send_modify(|count| *count += 1);
-    if !authorized {
-        return play::refusal(401, "Incorrect API key provided.", "invalid_api_key");
+    let fault = judge::fault(vendor, &body);
+    let authorized = vendor.is_authorized(&uri, &headers, &body);
+    if purpose == Purpose::Complete {
+        lock(&shared.asked).push(Asked { headers, body });
+        shared.begun.send_modify(|count| *count += 1);
     }
-    let turn = lock(&shared.turns).pop_front();
-    match turn {
-        None => play::refusal(
-            500,
-            "the script of the test has no more turns",
-            "script_ended",
-        ),
-        Some(turn) if stream => play::stream(turn, usage, shared),
-        Some(turn) => play::whole(turn),
+    match purpose {
+        Purpose::Nothing => play::refusal(404, &format!("{method} {uri} is no API"), "no_api"),
+        _ if !authorized => play::refusal(401, "Incorrect API key provided.", "invalid_api_key"),
+        Purpose::Models => play::json(200, &vendor.models()),
+        Purpose::Complete => match (fault, lock(&shared.turns).pop_front()) {
+            (Some(fault), _) => play::refusal(400, &fault, "judge"),
+            (None, None) => play::refusal(
+                500,
+                "the script of the test has no more turns",
+                "script_ended",
+            ),
+            (None, Some(turn)) if stream => play::stream(turn, usage, shared.clone()),
+            (None, Some(turn)) => play::whole(turn),
+        },
     }
-}
-
-async fn models(headers: HeaderMap) -> Response {
-    match is_authorized(&headers) {
-        true => play::json(
-            200,
-            &json!({"object": "list", "data": [{"id": "scripted-1", "object": "model"}]}),
-        ),
-        false => play::refusal(401, "Incorrect API key provided.", "invalid_api_key"),
-    }
-}
-
-fn is_authorized(headers: &HeaderMap) -> bool {
-    headers
-        .get("authorization")
-        .is_some_and(|value| value == &format!("Bearer {KEY}"))
 }
 
 async fn wait_for(counter: &watch::Sender<usize>, count: usize, what: &str) {

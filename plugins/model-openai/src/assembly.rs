@@ -1,82 +1,120 @@
 //! From the pieces of a completion to the events of the contract.
 
-use mindhost_sdk::model::{Event, StopReason, ToolCall};
+use mindhost_sdk::model::{Event, Opaque, StopReason, ToolCall};
+use mindhost_sdk::vendor::{Protocol, ToolCalls};
 use mindhost_sdk::{Error, ErrorKind, Result};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::chunk::{CallDelta, Chunk, Delta};
 use crate::vendor_error;
 
-/// More calls than this in one answer, or larger arguments, are a fault of the vendor.
-const MOST_CALLS: usize = 128;
-const LARGEST_CALL: usize = 1024 * 1024;
+/// The kind of the opaque parts that belong to a tool call: `{"id": …, "extra_content": …}`.
+pub const CALL_EXTRA: &str = "openai.tool-call-extra";
+/// Bytes of one of them; a signature of a thought has some thousands.
+const LARGEST_EXTRA: usize = 1024 * 1024;
 
 /// What was read of a completion so far.
 #[derive(Debug, Default)]
 pub struct Assembly {
-    calls: Vec<PartialCall>,
+    /// By the vendor's index, where it gives one.
+    calls: ToolCalls<Option<usize>>,
+    /// What the vendor wants back with the call at a place.
+    extras: Vec<(usize, Value)>,
     finish_reason: Option<String>,
     refused: bool,
+    /// Tokens were counted at or after the end.
     counted: bool,
-    closed: bool,
+    done: bool,
 }
 
-#[derive(Debug)]
-struct PartialCall {
-    index: Option<usize>,
-    call: ToolCall,
+impl Protocol for Assembly {
+    const ANSWER: &'static str = "a chat completion";
+    const BASE_URL: &'static str = "it usually ends in /v1";
+
+    fn event(&mut self, data: &str, events: &mut Vec<Event>) -> Result<()> {
+        if data.trim() == "[DONE]" {
+            self.done = true;
+            return Ok(());
+        }
+        match serde_json::from_str(data) {
+            Ok(chunk) => self.chunk(chunk, events),
+            Err(_) => Err(not_a_chunk(
+                data,
+                "the vendor sent an event that is not a piece of a chat completion",
+            )),
+        }
+    }
+
+    fn whole(&mut self, body: &[u8], events: &mut Vec<Event>) -> Result<()> {
+        match serde_json::from_slice(body) {
+            Ok(chunk) => self.chunk(chunk, events),
+            Err(_) => {
+                let text = String::from_utf8_lossy(body);
+                Err(not_a_chunk(
+                    &text,
+                    "the vendor's answer is not a chat completion",
+                ))
+            }
+        }
+    }
+
+    fn is_finished(&self) -> bool {
+        self.finish_reason.is_some()
+    }
+
+    /// The token counts are the last thing that is worth waiting for.
+    fn is_complete(&self) -> bool {
+        self.done || (self.finish_reason.is_some() && self.counted)
+    }
+
+    fn close(&mut self, events: &mut Vec<Event>) {
+        let called = !self.calls.is_empty();
+        let calls = self.calls.take();
+        // What belongs to a call comes before the stop event, in the order of the calls.
+        for (at, extra_content) in self.extras.drain(..) {
+            let id = calls.get(at).map(|call: &ToolCall| call.id.as_str());
+            let data = json!({"id": id, "extra_content": extra_content}).to_string();
+            let kind = CALL_EXTRA.to_owned();
+            events.push(Event::Opaque(Opaque { kind, data }));
+        }
+        events.extend(calls.into_iter().map(Event::ToolCall));
+        let word = self.finish_reason.take().unwrap_or_default();
+        let reason = match word.as_str() {
+            "length" | "max_tokens" => StopReason::Length,
+            "content_filter" => StopReason::Refused,
+            _ if called => StopReason::ToolCalls,
+            _ if self.refused => StopReason::Refused,
+            "stop" | "eos" | "end_turn" | "" => StopReason::End,
+            _ => StopReason::Other,
+        };
+        events.push(Event::Stop((reason, word)));
+    }
 }
 
 impl Assembly {
-    /// Takes the data of one event; adds what it leads to. Text is passed on at once, a call when it is whole.
-    ///
-    /// # Errors
-    /// `Upstream` for data that is not a piece of a completion, and for an error that the vendor sends in the middle.
-    pub fn data(&mut self, data: &str, events: &mut Vec<Event>) -> Result<()> {
-        if data.trim() == "[DONE]" {
-            self.close(events);
-            return Ok(());
-        }
-        let chunk: Chunk = serde_json::from_str(data).map_err(|_| {
-            Error::new(
-                ErrorKind::Upstream,
-                "the vendor sent an event that is not a piece of a chat completion",
-            )
-        })?;
-        self.chunk(chunk, events)
-    }
-
     /// Takes one piece, or a whole completion.
-    ///
-    /// # Errors
-    /// As [`Assembly::data`].
-    pub fn chunk(&mut self, chunk: Chunk, events: &mut Vec<Event>) -> Result<()> {
+    fn chunk(&mut self, chunk: Chunk, events: &mut Vec<Event>) -> Result<()> {
         if let Some(error) = chunk.error.filter(|e| !e.is_null()) {
             return Err(vendor_error::in_stream(&error));
         }
-        let first = chunk
-            .choices
-            .unwrap_or_default()
-            .into_iter()
-            .find(|c| c.index.unwrap_or(0) == 0);
+        if chunk.object.as_deref() == Some("error") {
+            return Err(vendor_error::in_stream(&chunk.message.unwrap_or_default()));
+        }
+        // Azure sends pieces without choices: what its filter said of the prompt.
+        let choices = chunk.choices.unwrap_or_default();
+        let first = choices.into_iter().find(|c| c.index.unwrap_or(0) == 0);
         if let Some(choice) = first {
             if let Some(delta) = choice.delta {
                 self.delta(delta, events)?;
             }
-            if choice.finish_reason.is_some() {
-                self.finish_reason = choice.finish_reason;
-            }
+            let reason = choice.finish_reason.filter(|word| !word.is_empty());
+            self.finish_reason = reason.or(self.finish_reason.take());
         }
-        if let Some(usage) = chunk.usage {
-            let counts = usage.counts();
-            self.counted |= !counts.is_empty();
-            if !counts.is_empty() {
-                events.push(Event::Usage(counts));
-            }
-        }
-        // The counts are the last thing that is worth waiting for.
-        if self.finish_reason.is_some() && self.counted {
-            self.close(events);
+        let counts = chunk.usage.map(|usage| usage.counts()).unwrap_or_default();
+        if !counts.is_empty() {
+            // Some vendors count with every piece; the last count is right.
+            self.counted = self.finish_reason.is_some();
+            events.push(Event::Usage(counts));
         }
         Ok(())
     }
@@ -97,88 +135,75 @@ impl Assembly {
             .try_for_each(|call| self.call(call))
     }
 
-    /// A piece belongs to the call of its index; without one, to the call of its id, else to the last.
     fn call(&mut self, delta: CallDelta) -> Result<()> {
         let id = delta.id.filter(|id| !id.is_empty());
-        let known = match (delta.index, &id) {
-            (Some(index), _) => self.calls.iter().position(|c| c.index == Some(index)),
-            (None, Some(id)) => self.calls.iter().position(|c| c.call.id == *id),
-            (None, None) => self.calls.len().checked_sub(1),
-        };
+        let function = delta.function.unwrap_or_default();
+        let mut name = function.name.unwrap_or_default();
+        let known = self.known(delta.index, id.as_deref(), &name);
         let at = match known {
             Some(at) => at,
-            None if self.calls.len() >= MOST_CALLS => {
-                return Err(too_large("more tool calls in one answer than can be meant"));
-            }
-            None => {
-                let call = ToolCall {
-                    id: String::new(),
-                    name: String::new(),
-                    arguments: String::new(),
-                };
-                self.calls.push(PartialCall {
-                    index: delta.index,
-                    call,
-                });
-                self.calls.len() - 1
-            }
+            None => self.calls.begin(delta.index)?,
         };
-        let call = &mut self.calls[at].call;
-        if let Some(id) = id {
-            call.id = id;
+        let call = self.calls.get(at);
+        // Some servers repeat the name with every piece, and some make up another id for each.
+        if call.is_some_and(|call| call.name == name) {
+            name.clear();
         }
-        let Some(function) = delta.function else {
-            return Ok(());
+        if let Some(id) = id
+            && call.is_some_and(|call| call.id.is_empty())
+        {
+            self.calls.identify(at, id);
+        }
+        let arguments = match function.arguments {
+            None | Some(Value::Null) => String::new(),
+            Some(Value::String(text)) => text,
+            Some(other) => other.to_string(),
         };
-        call.name.push_str(&function.name.unwrap_or_default());
-        match function.arguments {
-            None | Some(Value::Null) => {}
-            Some(Value::String(text)) => call.arguments.push_str(&text),
-            Some(other) => call.arguments.push_str(&other.to_string()),
+        self.calls.add(at, &name, &arguments)?;
+        match delta.extra_content.filter(|extra| !extra.is_null()) {
+            Some(extra) => self.extra(at, extra),
+            None => Ok(()),
         }
-        if call.arguments.len() + call.name.len() > LARGEST_CALL {
-            return Err(too_large("a tool call larger than can be meant"));
+    }
+
+    /// The call that a piece belongs to: that of its index; without one, of its id; without both, the last.
+    ///
+    /// Some servers give every call the index 0 or none, so a new name with a new id (or with neither index nor id)
+    /// begins another call.
+    fn known(&self, index: Option<usize>, id: Option<&str>, name: &str) -> Option<usize> {
+        let at = match (index, id) {
+            (Some(index), _) => self.calls.position(|own, _| *own == Some(index)),
+            (None, Some(id)) => self.calls.position(|_, call| call.id == id),
+            (None, None) => self.calls.position(|_, _| true),
+        }?;
+        let call = self.calls.get(at)?;
+        let another = match id {
+            Some(id) => !call.id.is_empty() && call.id != id,
+            None => index.is_none(),
+        };
+        let is_new = another && !name.is_empty() && !call.name.is_empty();
+        (!is_new).then_some(at)
+    }
+
+    fn extra(&mut self, at: usize, extra: Value) -> Result<()> {
+        if extra.to_string().len() > LARGEST_EXTRA {
+            return Err(Error::new(
+                ErrorKind::TooLarge,
+                "the vendor sent an addition to a tool call that is larger than can be meant",
+            ));
         }
+        self.extras.retain(|(own, _)| *own != at);
+        self.extras.push((at, extra));
         Ok(())
-    }
-
-    /// Whether the answer is whole: the vendor gave a reason for its end.
-    pub fn is_finished(&self) -> bool {
-        self.finish_reason.is_some()
-    }
-
-    /// Whether the stop event was given.
-    pub fn is_closed(&self) -> bool {
-        self.closed
-    }
-
-    /// Gives the calls and the stop event, once.
-    pub fn close(&mut self, events: &mut Vec<Event>) {
-        if std::mem::replace(&mut self.closed, true) {
-            return;
-        }
-        let calls = std::mem::take(&mut self.calls);
-        let called = !calls.is_empty();
-        for (at, partial) in calls.into_iter().enumerate() {
-            let mut call = partial.call;
-            if call.id.is_empty() {
-                call.id = format!("call_{at}");
-            }
-            events.push(Event::ToolCall(call));
-        }
-        let word = self.finish_reason.take().unwrap_or_default();
-        let reason = match word.as_str() {
-            "length" | "max_tokens" => StopReason::Length,
-            "content_filter" => StopReason::Refused,
-            _ if called => StopReason::ToolCalls,
-            _ if self.refused => StopReason::Refused,
-            "stop" | "eos" | "end_turn" | "" => StopReason::End,
-            _ => StopReason::Other,
-        };
-        events.push(Event::Stop((reason, word)));
     }
 }
 
-fn too_large(what: &str) -> Error {
-    Error::new(ErrorKind::TooLarge, format!("the vendor sent {what}"))
+/// The error in data that is no chunk: a vendor may send one as a list.
+fn not_a_chunk(data: &str, otherwise: &str) -> Error {
+    let parsed: Option<Value> = serde_json::from_str(data).ok();
+    let listed = parsed.as_ref().and_then(|list| list.get(0)?.get("error"));
+    match listed {
+        Some(error) => vendor_error::in_stream(error),
+        None => Error::new(ErrorKind::Upstream, otherwise),
+    }
 }

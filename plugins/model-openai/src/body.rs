@@ -3,9 +3,12 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use mindhost_sdk::model::{Media, Message, Part, Request, Role, Tool};
+use mindhost_sdk::vendor::{as_image, json_text, model_name, schema_of, temperature, text_of};
 use mindhost_sdk::{Error, Result};
 use serde_json::{Map, Value, json};
 
+use crate::adaption::Form;
+use crate::assembly::CALL_EXTRA;
 use crate::settings::Settings;
 
 /// Fields that `extra_body` cannot replace: without them the answer could not be read or would be another one.
@@ -16,78 +19,64 @@ const KEPT: [&str; 3] = ["messages", "tools", "stream"];
 /// # Errors
 /// `InvalidConfig` when no model is named, `InvalidStatement` for a schema that is no JSON, `Unsupported` for media other
 /// than images.
-pub fn write(settings: &Settings, request: &Request) -> Result<Vec<u8>> {
+pub fn write(settings: &Settings, form: &Form, request: &Request) -> Result<Vec<u8>> {
     let mut body = Map::new();
-    body.insert("model".into(), model(settings, request)?.into());
-    body.insert(
-        "messages".into(),
-        Value::Array(messages(&request.messages)?),
-    );
-    body.insert("stream".into(), true.into());
-    if settings.include_usage {
-        body.insert("stream_options".into(), json!({"include_usage": true}));
+    let mut set = |name: &str, value: Value| body.insert(name.to_owned(), value);
+    set("model", model_name(request, settings.model())?.into());
+    set("messages", Value::Array(messages(&request.messages)?));
+    set("stream", true.into());
+    if form.usage {
+        set("stream_options", json!({"include_usage": true}));
     }
-    if !request.tools.is_empty() {
-        let tools: Result<Vec<Value>> = request.tools.iter().map(tool).collect();
-        body.insert("tools".into(), Value::Array(tools?));
-        body.insert("tool_choice".into(), tool_choice(&request.tool_choice));
+    let hidden = request.tool_choice == "none" && settings.flavor.ignores_tool_choice();
+    if !request.tools.is_empty() && !hidden {
+        let tools = request.tools.iter().map(|one| tool(settings, one));
+        set("tools", Value::Array(tools.collect::<Result<_>>()?));
+        set("tool_choice", tool_choice(&request.tool_choice));
     }
-    if let Some(temperature) = request.temperature.map(shortest).or(settings.temperature) {
-        body.insert("temperature".into(), temperature.into());
+    if let Some(temperature) = temperature(request, settings.temperature()) {
+        set("temperature", temperature.into());
     }
     if let Some(limit) = request.max_output_tokens {
-        body.insert(settings.max_tokens_field().to_owned(), limit.into());
+        set(&form.limit_field, limit.into());
     }
     if let Some(schema) = &request.response_schema {
         let schema = json_text(schema, "the schema of the answer")?;
-        let format =
-            json!({"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}});
-        body.insert("response_format".into(), format);
+        let schema = json!({"name": "answer", "schema": schema});
+        set(
+            "response_format",
+            json!({"type": "json_schema", "json_schema": schema}),
+        );
     }
-    for (name, value) in settings
-        .extra_body
-        .iter()
-        .filter(|(name, _)| !KEPT.contains(&name.as_str()))
-    {
-        body.insert(name.clone(), value.clone());
+    let extra = settings.extra_body().iter();
+    for (name, value) in extra.filter(|(name, _)| !KEPT.contains(&name.as_str())) {
+        set(name, value.clone());
     }
     serde_json::to_vec(&body)
         .map_err(|error| Error::internal(format!("the request cannot be written: {error}")))
 }
 
-/// The model that a request is for.
-///
-/// # Errors
-/// `InvalidConfig` when neither the request nor the settings name one.
-pub fn model<'a>(settings: &'a Settings, request: &'a Request) -> Result<&'a str> {
-    let own = Some(request.model.as_str()).filter(|m| !m.is_empty());
-    own.or(settings.model.as_deref()).ok_or_else(|| {
-        Error::invalid_config("no model is named: set `model` in the provider's connection_data, or `model_name` of the Mind")
-    })
-}
-
-/// `0.7_f32` is 0.7, not 0.699999988079071.
-fn shortest(number: f32) -> f64 {
-    number
-        .to_string()
-        .parse()
-        .unwrap_or_else(|_| f64::from(number))
-}
-
-fn json_text(text: &str, what: &str) -> Result<Value> {
-    serde_json::from_str(text)
-        .map_err(|error| Error::invalid_statement(format!("{what} is not JSON: {error}")))
-}
-
-fn tool(tool: &Tool) -> Result<Value> {
-    let parameters = if tool.parameters.trim().is_empty() {
-        json!({"type": "object", "properties": {}})
-    } else {
-        json_text(&tool.parameters, "the schema of a tool's arguments")?
-    };
+fn tool(settings: &Settings, tool: &Tool) -> Result<Value> {
+    let mut parameters = schema_of(tool)?;
+    if settings.flavor.wants_plain_schemas() {
+        plain(&mut parameters);
+    }
     let function =
         json!({"name": tool.name, "description": tool.description, "parameters": parameters});
     Ok(json!({"type": "function", "function": function}))
+}
+
+/// Takes out the keywords of a JSON schema that OpenAPI does not have. The host checks arguments itself.
+fn plain(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            fields.remove("$schema");
+            fields.remove("additionalProperties");
+            fields.values_mut().for_each(plain);
+        }
+        Value::Array(items) => items.iter_mut().for_each(plain),
+        _ => {}
+    }
 }
 
 fn tool_choice(choice: &str) -> Value {
@@ -102,7 +91,7 @@ fn messages(messages: &[Message]) -> Result<Vec<Value>> {
     let mut written = Vec::new();
     for message in messages {
         match message.role {
-            Role::System => written.push(json!({"role": "system", "content": text(message)})),
+            Role::System => written.push(json!({"role": "system", "content": text_of(message)})),
             Role::User => written.push(json!({"role": "user", "content": user_content(message)?})),
             Role::Assistant => written.push(assistant(message)),
             Role::Tool => {}
@@ -118,21 +107,13 @@ fn messages(messages: &[Message]) -> Result<Vec<Value>> {
     Ok(written)
 }
 
-fn text(message: &Message) -> String {
-    let texts = message.parts.iter().filter_map(|part| match part {
-        Part::Text(text) => Some(text.as_str()),
-        _ => None,
-    });
-    texts.collect::<Vec<_>>().join("\n")
-}
-
 fn user_content(message: &Message) -> Result<Value> {
     if !message
         .parts
         .iter()
         .any(|part| matches!(part, Part::Media(_)))
     {
-        return Ok(text(message).into());
+        return Ok(text_of(message).into());
     }
     let parts = message.parts.iter().filter_map(|part| match part {
         Part::Text(text) => Some(Ok(json!({"type": "text", "text": text}))),
@@ -143,48 +124,52 @@ fn user_content(message: &Message) -> Result<Value> {
 }
 
 fn image(media: &Media) -> Result<Value> {
-    if !media.media_type.starts_with("image/") {
-        return Err(Error::unsupported(format!(
-            "{} cannot be sent to this model; only images can",
-            media.media_type
-        )));
-    }
-    let url = format!(
-        "data:{};base64,{}",
-        media.media_type,
-        STANDARD.encode(&media.data)
-    );
+    let media = as_image(media)?;
+    let data = STANDARD.encode(&media.data);
+    let url = format!("data:{};base64,{data}", media.media_type);
     Ok(json!({"type": "image_url", "image_url": {"url": url}}))
 }
 
 fn assistant(message: &Message) -> Value {
-    let calls: Vec<Value> = message
-        .parts
-        .iter()
-        .filter_map(|part| match part {
-            Part::ToolCall(call) => {
-                let arguments = if call.arguments.trim().is_empty() {
-                    "{}"
-                } else {
-                    &call.arguments
-                };
-                let function = json!({"name": call.name, "arguments": arguments});
-                Some(json!({"id": call.id, "type": "function", "function": function}))
+    let extras: Vec<Value> = message.parts.iter().filter_map(extra).collect();
+    let calls = message.parts.iter().filter_map(|part| match part {
+        Part::ToolCall(call) => Some(call),
+        _ => None,
+    });
+    let calls: Vec<Value> = calls
+        .map(|call| {
+            let arguments = match call.arguments.trim() {
+                "" => "{}",
+                _ => &call.arguments,
+            };
+            let function = json!({"name": call.name, "arguments": arguments});
+            let mut written = json!({"id": call.id, "type": "function", "function": function});
+            if let Some(extra) = extras.iter().find(|extra| extra["id"] == call.id.as_str()) {
+                written["extra_content"] = extra["extra_content"].clone();
             }
-            _ => None,
+            written
         })
         .collect();
-    let text = text(message);
-    let content = if text.is_empty() && !calls.is_empty() {
-        Value::Null
-    } else {
-        text.into()
+    let text = text_of(message);
+    let content = match text.is_empty() && !calls.is_empty() {
+        true => Value::Null,
+        false => text.into(),
     };
     let mut written = json!({"role": "assistant", "content": content});
     if !calls.is_empty() {
         written["tool_calls"] = Value::Array(calls);
     }
     written
+}
+
+/// What the vendor wanted back with a call. Opaque parts of other vendors are left out.
+fn extra(part: &Part) -> Option<Value> {
+    match part {
+        Part::Opaque(opaque) if opaque.kind == CALL_EXTRA => {
+            serde_json::from_str(&opaque.data).ok()
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -195,7 +180,8 @@ mod tests {
 
     fn body(settings: &str, request: &Request) -> Value {
         let settings = Settings::read(&Config::from_json(settings)).unwrap();
-        serde_json::from_slice(&write(&settings, request).unwrap()).unwrap()
+        let form = Form::first(&settings);
+        serde_json::from_slice(&write(&settings, &form, request).unwrap()).unwrap()
     }
 
     #[test]
@@ -256,10 +242,8 @@ mod tests {
     #[test]
     fn extra_fields_win_except_over_what_makes_the_answer_readable() {
         let settings = r#"{"model": "m", "extra_body": {"stream": false, "messages": [], "top_p": 0.5, "model": "n"}}"#;
-        let body = body(
-            settings,
-            &Request::new(vec![Message::text(Role::User, "Hi")]),
-        );
+        let question = Request::new(vec![Message::text(Role::User, "Hi")]);
+        let body = body(settings, &question);
         assert_eq!(
             (&body["stream"], &body["top_p"], &body["model"]),
             (&json!(true), &json!(0.5), &json!("n"))
@@ -287,7 +271,8 @@ mod tests {
     #[test]
     fn without_a_model_the_setting_is_named() {
         let settings = Settings::read(&Config::from_json("{}")).unwrap();
-        let error = write(&settings, &Request::new(Vec::new())).unwrap_err();
+        let form = Form::first(&settings);
+        let error = write(&settings, &form, &Request::new(Vec::new())).unwrap_err();
         assert!(error.message().contains("`model`"));
     }
 }

@@ -15,6 +15,12 @@ pub struct Chunk {
     /// An error in the middle of a stream.
     #[serde(default)]
     pub error: Option<Value>,
+    /// `error` where the chunk itself is one, as older versions of vLLM write it.
+    #[serde(default)]
+    pub object: Option<String>,
+    /// The message of such an error.
+    #[serde(default)]
+    pub message: Option<Value>,
 }
 
 /// One answer.
@@ -85,6 +91,9 @@ pub struct CallDelta {
     /// Name and arguments.
     #[serde(default)]
     pub function: Option<FunctionDelta>,
+    /// What the vendor wants back with the call: Gemini's signatures of thoughts.
+    #[serde(default)]
+    pub extra_content: Option<Value>,
 }
 
 /// A piece of a function's name and arguments.

@@ -1,16 +1,17 @@
 //! The model provider for OpenAI-compatible endpoints of Mindhost.
 //!
-//! A request becomes the [`body`] of a chat completion; the response is read by [`completion`] piece by piece: [`sse`] cuts
-//! it into events, [`assembly`] makes the contract's events of them. What a vendor says is wrong goes through
-//! [`vendor_error`]. The key never comes here: the host adds it to the request.
+//! A request becomes the [`body`] of a chat completion; the response is read piece by piece, and [`assembly`] makes the
+//! contract's events of the vendor's [`chunk`]s. What a vendor says is wrong goes through [`vendor_error`]. What differs
+//! between vendors is in [`flavor`], where it must be known beforehand, and in [`adaption`], where they say it themselves.
+//! The key never comes here: the host adds it to the request.
 
+mod adaption;
 mod assembly;
 mod body;
 mod chunk;
-mod completion;
+mod flavor;
 mod provider;
 mod settings;
-mod sse;
 mod vendor_error;
 
 #[cfg(test)]
@@ -18,6 +19,7 @@ mod tests;
 
 use mindhost_sdk::http::send;
 use mindhost_sdk::model::{Event, Request};
+use mindhost_sdk::vendor::Answer;
 use mindhost_sdk::{Config, Model, Result};
 
 /// The provider.
@@ -26,7 +28,7 @@ pub struct OpenAi;
 impl Model for OpenAi {
     const MANIFEST: &'static str = include_str!("../manifest.json");
 
-    type Completion = completion::Completion;
+    type Completion = Answer<assembly::Assembly>;
 
     fn start(config: &Config, request: Request) -> Result<Self::Completion> {
         provider::start(config, &request, &send)

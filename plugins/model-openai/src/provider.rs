@@ -1,40 +1,44 @@
 //! The calls of the contract, over whatever sends requests.
 
-use mindhost_sdk::http::{Request as HttpRequest, Response};
-use mindhost_sdk::model::Request;
+use mindhost_sdk::model::{Request, StopReason};
+use mindhost_sdk::vendor::{Answer, Refusal, Send, few, model_name, tidy};
 use mindhost_sdk::{Config, Error, ErrorKind, Result};
 use serde::Deserialize;
 
+use crate::adaption::Form;
+use crate::assembly::Assembly;
 use crate::body;
-use crate::completion::Completion;
+use crate::flavor::Flavor;
 use crate::settings::Settings;
 use crate::vendor_error;
 
 /// The largest list of models that is read.
 const LARGEST_LIST: usize = 8 * 1024 * 1024;
 
-/// Sends a request: `mindhost_sdk::http::send`, or a script in tests.
-pub type Send = dyn Fn(&HttpRequest) -> Result<Response>;
-
-/// Asks for a completion.
+/// Asks for a completion. A field that the server does not know is left out, and the server asked again, at most twice.
 ///
 /// # Errors
 /// What the settings, the connection or the vendor say.
-pub fn start(config: &Config, request: &Request, send: &Send) -> Result<Completion> {
+pub fn start(config: &Config, request: &Request, send: &Send<'_>) -> Result<Answer<Assembly>> {
     let settings = Settings::read(config)?;
-    let body = body::write(&settings, request)?;
-    let response = send(
-        &settings
-            .post("/chat/completions", body)
-            .header("accept", "text/event-stream"),
-    )?;
-    if !(200..300).contains(&response.status) {
-        return Err(vendor_error::of_response(
-            response,
-            body::model(&settings, request).ok(),
-        ));
+    let model = model_name(request, settings.model())?;
+    let mut form = Form::first(&settings);
+    loop {
+        let body = body::write(&settings, &form, request)?;
+        let response = send(&settings.completion(model, body))?;
+        if (200..300).contains(&response.status) {
+            return Answer::of(response);
+        }
+        let refusal = Refusal::read(response);
+        if refusal.said.code == "content_filter" {
+            // Azure judges the question before the model sees it. That is an answer, and not a fault of the request.
+            return Answer::stopped(StopReason::Refused, "content_filter");
+        }
+        form = match form.next(&refusal) {
+            Some(next) => next,
+            None => return Err(vendor_error::of(&refusal, &settings, Some(model))),
+        };
     }
-    Completion::of(response)
 }
 
 #[derive(Deserialize)]
@@ -51,17 +55,27 @@ struct ModelId {
 ///
 /// # Errors
 /// As [`start`].
-pub fn models(config: &Config, send: &Send) -> Result<Vec<String>> {
+pub fn models(config: &Config, send: &Send<'_>) -> Result<Vec<String>> {
     let settings = Settings::read(config)?;
-    let mut response = send(&settings.get("/models").header("accept", "application/json"))?;
+    list(&settings, send)
+}
+
+fn list(settings: &Settings, send: &Send<'_>) -> Result<Vec<String>> {
+    let mut response = send(&settings.models())?;
     if !(200..300).contains(&response.status) {
-        return Err(vendor_error::of_response(response, None));
+        return Err(vendor_error::of(&Refusal::read(response), settings, None));
     }
     let body = response.body.read_to_end(LARGEST_LIST)?;
     let list: Models = serde_json::from_slice(&body).map_err(|_| {
-        Error::new(ErrorKind::Upstream, "the address does not answer with a list of models; check `base_url` (it usually ends in /v1)")
+        Error::new(
+            ErrorKind::Upstream,
+            format!(
+                "the address does not answer with a list of models; check `base_url` ({})",
+                settings.flavor.base_url()
+            ),
+        )
     })?;
-    let mut names: Vec<String> = list.data.into_iter().map(|m| m.id).collect();
+    let mut names: Vec<String> = list.data.into_iter().map(|model| bare(model.id)).collect();
     names.sort_unstable();
     names.dedup();
     Ok(names)
@@ -71,34 +85,34 @@ pub fn models(config: &Config, send: &Send) -> Result<Vec<String>> {
 ///
 /// # Errors
 /// As [`start`], and `NotFound` when the configured model is not in the list.
-pub fn check(config: &Config, send: &Send) -> Result<String> {
+pub fn check(config: &Config, send: &Send<'_>) -> Result<String> {
     let settings = Settings::read(config)?;
-    let names = models(config, send)?;
-    match &settings.model {
-        Some(model) if names.is_empty() || names.contains(model) => {
-            Ok(format!("The vendor answers; the model is {model}."))
-        }
-        Some(model) => Err(Error::not_found(format!(
-            "the vendor answers, but does not list the model '{}'; it lists {}",
-            vendor_error::tidy(model),
-            few(&names)
-        ))),
-        None => Ok(format!(
-            "The vendor answers and lists {}. No default model is set.",
-            few(&names)
-        )),
+    let names = list(&settings, send)?;
+    let Some(model) = settings.model() else {
+        return Ok(match settings.is_deployment() {
+            true => "The vendor answers. No default deployment is set as `model`.".to_owned(),
+            false => format!(
+                "The vendor answers and lists {}. No default model is set.",
+                few(&names)
+            ),
+        });
+    };
+    // Deployments have names of their own, which no list without an extra right shows.
+    let is_listed = names.iter().any(|name| *name == bare(model.to_owned()));
+    if names.is_empty() || is_listed || settings.is_deployment() || settings.flavor == Flavor::Azure
+    {
+        return Ok(format!("The vendor answers; the model is {}.", tidy(model)));
     }
+    Err(Error::not_found(format!(
+        "the vendor answers, but does not list the model '{}'{}; it lists {}",
+        tidy(model),
+        settings.flavor.missing_model(),
+        few(&names)
+    )))
 }
 
-fn few(names: &[String]) -> String {
-    let shown: Vec<String> = names
-        .iter()
-        .take(5)
-        .map(|n| vendor_error::tidy(n))
-        .collect();
-    match names.len() {
-        0 => "no models".to_owned(),
-        n if n > 5 => format!("{} models: {}, …", n, shown.join(", ")),
-        _ => shown.join(", "),
-    }
+/// The name by which a model is asked: Google lists `models/gemini-…`. Ollama lists `llama3:latest` for `llama3`.
+fn bare(name: String) -> String {
+    let name = name.strip_prefix("models/").unwrap_or(&name);
+    name.strip_suffix(":latest").unwrap_or(name).to_owned()
 }

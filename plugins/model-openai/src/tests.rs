@@ -1,13 +1,30 @@
 //! Answers of vendors, as scripts of bytes, and what the host gets to see of them.
 
 mod errors;
+mod fields;
 mod streams;
+mod vendors;
 
 use mindhost_sdk::http::{Request as HttpRequest, Response};
-use mindhost_sdk::model::{Event, Message, Request, Role, StopReason};
+use mindhost_sdk::model::{Event, Message, Request, Role};
+use mindhost_sdk::testing::all_events;
 use mindhost_sdk::{Config, Error, Result};
 
 use crate::provider;
+use serde_json::Value;
+
+/// The text of a file of `transcripts`.
+macro_rules! recorded {
+    ($name:literal) => {
+        include_str!(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/transcripts/",
+            $name,
+            ".http"
+        ))
+    };
+}
+use recorded;
 
 fn config() -> Config {
     Config::from_json(r#"{"base_url": "http://127.0.0.1:9/v1", "model": "m"}"#)
@@ -32,25 +49,18 @@ fn read(response: Response) -> Result<Vec<Event>> {
             .ok_or_else(|| Error::internal("asked twice"))
     };
     let mut completion = provider::start(&config(), &question(), &send)?;
-    let mut events = Vec::new();
-    while let Some(more) = completion.next()? {
-        assert!(!more.is_empty(), "an empty list of events");
-        events.extend(more);
-    }
-    Ok(events)
+    all_events(|| completion.next())
 }
 
-fn text(events: &[Event]) -> String {
-    let texts = events.iter().filter_map(|e| match e {
-        Event::Text(text) => Some(text.as_str()),
-        _ => None,
-    });
-    texts.collect()
-}
-
-fn stop(events: &[Event]) -> Option<(StopReason, String)> {
-    match events.last() {
-        Some(Event::Stop(stop)) => Some(stop.clone()),
-        _ => None,
-    }
+/// The body that is sent for a request.
+fn sent(settings: &str, request: &Request) -> Value {
+    let body = std::cell::RefCell::new(Value::Null);
+    let send = |request: &HttpRequest| {
+        *body.borrow_mut() = serde_json::from_slice(&request.body).unwrap();
+        Ok(Response::scripted(200, Vec::new()))
+    };
+    provider::start(&Config::from_json(settings), request, &send)
+        .map(drop)
+        .unwrap();
+    body.into_inner()
 }

@@ -17,6 +17,7 @@
 //! assert_eq!(response.body.read_to_end(1024).unwrap(), b"data: 1\n\n");
 //! ```
 
+pub mod sse;
 mod url;
 #[cfg(target_family = "wasm")]
 mod wasi;
@@ -26,7 +27,7 @@ use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
 
-pub use url::Url;
+pub use url::{Url, escaped};
 
 /// A request.
 #[derive(Clone)]
@@ -100,7 +101,7 @@ impl fmt::Debug for Request {
 pub struct Response {
     /// 200, 404, …
     pub status: u16,
-    headers: Vec<(String, String)>,
+    pub(crate) headers: Vec<(String, String)>,
     /// What follows the head.
     pub body: Body,
 }
@@ -141,6 +142,11 @@ trait Source {
 }
 
 impl Body {
+    /// A body that is over.
+    pub(crate) fn empty() -> Self {
+        Self(Box::new(Script(Vec::new().into_iter())))
+    }
+
     /// Waits for the next bytes and gives those that are there; `None` at the end.
     ///
     /// # Errors

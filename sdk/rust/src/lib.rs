@@ -49,6 +49,7 @@ pub mod testing;
 #[cfg(feature = "tls")]
 pub mod tls;
 mod values;
+pub mod vendor;
 
 pub use batch::{ArrowBatchBuilder, BatchBuilder, BatchLimits, Row, RowsBuilder};
 pub use catalog::{

@@ -1,8 +1,12 @@
 //! For a plugin's own native tests.
 
+mod answers;
+
 use crate::batch::{Row, rows_of};
 use crate::error::{Error, Result};
 use crate::values::{Batch, Column};
+
+pub use answers::{all_events, calls, stop, text, transcript, usage};
 
 /// The rows of a batch in either form, for comparison. `columns` are those of the answer.
 ///

@@ -74,10 +74,12 @@ pub(super) fn stream(turn: Turn, with_usage: bool, shared: Arc<Shared>) -> Respo
     let body = futures_util::stream::unfold(receiver, async |mut receiver| {
         receiver.recv().await.map(|bytes| (bytes, receiver))
     });
-    let mut response = with_headers(Response::new(Body::from_stream(body)), &turn);
+    let mut response = Response::new(Body::from_stream(body));
+    *response.status_mut() = StatusCode::from_u16(turn.status).expect("a status");
     response
         .headers_mut()
         .insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    let response = with_headers(response, &turn);
     tokio::spawn(async move {
         if speak(&turn, with_usage, &sender).await.is_none() {
             shared.abandoned.send_modify(|count| *count += 1);
@@ -88,11 +90,10 @@ pub(super) fn stream(turn: Turn, with_usage: bool, shared: Arc<Shared>) -> Respo
 
 /// Plays the steps; none when the reader has gone away.
 async fn speak(turn: &Turn, with_usage: bool, sender: &Sender) -> Option<()> {
-    send(
-        sender,
-        &choice(json!({"role": "assistant", "content": ""}), None),
-    )
-    .await?;
+    if !turn.is_bare {
+        let head = json!({"role": "assistant", "content": ""});
+        send(sender, &choice(head, None)).await?;
+    }
     let mut calls = 0;
     for step in &turn.steps {
         match step {
@@ -117,6 +118,9 @@ async fn speak(turn: &Turn, with_usage: bool, sender: &Sender) -> Option<()> {
                 return Some(());
             }
         }
+    }
+    if turn.is_bare {
+        return Some(());
     }
     send(sender, &choice(json!({}), Some(turn.reason()))).await?;
     if with_usage {

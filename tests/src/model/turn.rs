@@ -13,13 +13,15 @@ pub struct Turn {
     pub(super) body: Option<Value>,
     pub(super) steps: Vec<Step>,
     pub(super) finish: Option<String>,
+    /// The steps are all that is sent: no chunk before them, and none after.
+    pub(super) is_bare: bool,
 }
 
 #[derive(Clone, Debug)]
 pub(super) enum Step {
     Text(String),
     Call { name: String, arguments: String },
-    Raw(String),
+    Raw(Vec<u8>),
     Wait(Gate),
     Hang,
     Cut,
@@ -79,6 +81,32 @@ impl Turn {
             body: None,
             steps: Vec::new(),
             finish: None,
+            is_bare: false,
+        }
+    }
+
+    /// A response as `curl -i` prints it, sent in pieces that cut its characters and lines anywhere.
+    ///
+    /// # Panics
+    /// When it does not begin with `HTTP/1.1` and a status.
+    pub fn transcript(text: &str) -> Self {
+        const PIECE: usize = 61;
+        let (head, body) = text.split_once("\n\n").expect("a head and a body");
+        let mut lines = head.lines();
+        let status = lines.next().and_then(|line| line.split(' ').nth(1));
+        let headers = lines.filter_map(|line| line.split_once(": "));
+        Self {
+            status: status.and_then(|text| text.parse().ok()).expect("a status"),
+            headers: headers
+                .map(|(name, value)| (name.into(), value.into()))
+                .collect(),
+            steps: body
+                .as_bytes()
+                .chunks(PIECE)
+                .map(|piece| Step::Raw(piece.to_vec()))
+                .collect(),
+            is_bare: true,
+            ..Self::empty()
         }
     }
 
@@ -106,7 +134,7 @@ impl Turn {
     /// Sends these bytes as they are.
     #[must_use]
     pub fn and_raw(self, bytes: &str) -> Self {
-        self.step(Step::Raw(bytes.to_owned()))
+        self.step(Step::Raw(bytes.as_bytes().to_vec()))
     }
 
     /// Waits until the test opens the gate.

@@ -1,5 +1,7 @@
 //! `/providers`
 
+mod vendors;
+
 use mindhost_tests::{ScriptedModel, Value, json};
 
 use crate::stores;

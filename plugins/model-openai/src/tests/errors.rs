@@ -1,13 +1,10 @@
 //! What goes wrong at a vendor, and which error it is.
 
-use std::time::{Duration, SystemTime};
-
 use mindhost_sdk::http::{Request as HttpRequest, Response};
 use mindhost_sdk::{Config, Error, ErrorKind, Result};
 
 use super::{config, events, read};
 use crate::provider;
-use crate::vendor_error::retry_after;
 
 fn refused(status: u16, body: &str) -> Error {
     read(Response::scripted(status, vec![Ok(body.into())])).unwrap_err()
@@ -64,41 +61,6 @@ fn each_status_has_its_kind() {
         assert_eq!(error.kind(), kind, "{status} {body}");
         assert!(error.message().contains(words), "{status}: {error}");
         assert!(!error.message().contains("sk-"), "{error}");
-    }
-}
-
-#[test]
-fn long_messages_are_cut_to_a_line() {
-    let long = format!(
-        "{{\"error\":{{\"message\":\"a\\nb {}\"}}}}",
-        "x".repeat(5000)
-    );
-    let error = refused(500, &long);
-    assert!(error.message().chars().count() < 500 && !error.message().contains('\n'));
-}
-
-#[test]
-fn how_long_to_wait() {
-    let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
-    let wait = |name: &'static str, value: &'static str| {
-        retry_after(move |n| (n == name).then(|| value.to_owned()), now)
-    };
-    assert_eq!(wait("retry-after", "2"), Some(Duration::from_secs(2)));
-    assert_eq!(wait("retry-after", "0.5"), Some(Duration::from_millis(500)));
-    assert_eq!(
-        wait("retry-after-ms", "250"),
-        Some(Duration::from_millis(250))
-    );
-    assert_eq!(
-        wait("retry-after", "Tue, 14 Nov 2023 22:13:30 GMT"),
-        Some(Duration::from_secs(10))
-    );
-    assert_eq!(
-        wait("retry-after", "Tue, 14 Nov 2023 22:00:00 GMT"),
-        Some(Duration::ZERO)
-    );
-    for nonsense in ["-1", "NaN", "inf", "soon", "1e300"] {
-        assert_eq!(wait("retry-after", nonsense), None, "{nonsense}");
     }
 }
 

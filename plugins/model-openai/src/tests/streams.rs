@@ -2,9 +2,10 @@
 
 use mindhost_sdk::http::Response;
 use mindhost_sdk::model::{Event, StopReason, ToolCall};
+use mindhost_sdk::testing::{stop, text};
 use mindhost_sdk::{Error, ErrorKind};
 
-use super::{config, events, question, read, stop, text};
+use super::{config, events, question, read};
 use crate::provider;
 
 const HELLO: &str = r#"data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}
@@ -22,7 +23,7 @@ const USAGE: &str = "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":7,\"comp
 fn text_usage_and_end() {
     let events = events(&[HELLO, END, USAGE, "data: [DONE]\n\n"]).unwrap();
     assert_eq!(text(&events), "Hello");
-    assert_eq!(stop(&events), Some((StopReason::End, "stop".into())));
+    assert_eq!(stop(&events), Some((StopReason::End, "stop")));
     let usage = |e: &Event| matches!(e, Event::Usage(counts) if counts.len() == 4 && counts[0] == ("input".to_owned(), 7));
     assert!(events.iter().any(usage));
 }
@@ -82,10 +83,7 @@ fn two_calls_in_pieces() {
             ]
         )
     );
-    assert_eq!(
-        stop(&events),
-        Some((StopReason::ToolCalls, "tool_calls".into()))
-    );
+    assert_eq!(stop(&events), Some((StopReason::ToolCalls, "tool_calls")));
 }
 
 #[test]
@@ -111,10 +109,7 @@ fn why_an_answer_ended() {
         ("insufficient_system_resource", StopReason::Other),
     ] {
         let end = END.replace("\"stop\"", &format!("\"{word}\""));
-        assert_eq!(
-            stop(&events(&[HELLO, &end]).unwrap()),
-            Some((reason, word.into()))
-        );
+        assert_eq!(stop(&events(&[HELLO, &end]).unwrap()), Some((reason, word)));
     }
     let refusal = "data: {\"choices\":[{\"delta\":{\"refusal\":\"No.\"}}]}\n\n";
     let refused = events(&[refusal, END]).unwrap();

@@ -57,8 +57,15 @@ impl Url {
     }
 }
 
-/// Writes a text so that it stays one part of a query whatever is in it.
-pub fn escape(text: &str, into: &mut String) {
+/// A text as one part of a path or a query, whatever is in it: `a/b?` is `a%2Fb%3F`.
+pub fn escaped(text: &str) -> String {
+    let mut written = String::with_capacity(text.len());
+    escape(text, &mut written);
+    written
+}
+
+/// As [`escaped`], at the end of a text.
+pub(super) fn escape(text: &str, into: &mut String) {
     const HEX: [char; 16] = [
         '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F',
     ];

@@ -1,6 +1,6 @@
 //! The plugins of this repository keep the contract.
 
-use mindhost_tests::{Postgres, ScriptedModel, Turn, json};
+use mindhost_tests::{Postgres, ScriptedModel, Turn, Vendor, json};
 
 use super::{built, config, plugin, plugin_meanwhile, shop, stdout};
 
@@ -112,6 +112,38 @@ async fn a_model_that_calls_tools() {
     );
     let openai = built("model-openai");
     let args = ["test", &openai, "--config", data, "--filter", "tool-call"];
+    let output = plugin_meanwhile(dir.path(), &args).await;
+    check(&output, &[]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_model_for_anthropic() {
+    let dir = tempfile::tempdir().unwrap();
+    let vendor = Vendor::Anthropic;
+    let turns = (0..40).map(|_| vendor.transcript("answer"));
+    let model = ScriptedModel::of(vendor, turns).await;
+    let data = config(
+        dir.path(),
+        &json!({"connection_data": model.connection_data()}),
+    );
+    let anthropic = built("model-anthropic");
+    let output = plugin_meanwhile(dir.path(), &["test", &anthropic, "--config", data]).await;
+    check(&output, &["tool-call"]);
+
+    let model = ScriptedModel::of(
+        vendor,
+        ["lookup", "answer"].map(|name| vendor.transcript(name)),
+    )
+    .await;
+    let data = config(dir.path(), &model.connection_data());
+    let args = [
+        "test",
+        &anthropic,
+        "--config",
+        data,
+        "--filter",
+        "tool-call",
+    ];
     let output = plugin_meanwhile(dir.path(), &args).await;
     check(&output, &[]);
 }

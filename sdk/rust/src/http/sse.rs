@@ -1,14 +1,22 @@
-//! Server-sent events, as far as chat completions use them: the `data` of each event.
+//! Server-sent events: the `data` of each event.
 //!
 //! Written here because the crates for it are built on asynchronous streams, and a guest reads its body piece by piece
 //! without a reactor.
 
-use mindhost_sdk::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The longest event taken; a longer one is not a delta of a text.
 const LONGEST: usize = 4 * 1024 * 1024;
 
-/// Collects bytes into events, however they are cut.
+/// Collects bytes into events, however they are cut. It holds at most 4 MiB.
+///
+/// ```
+/// use mindhost_sdk::http::sse::Parser;
+///
+/// let mut parser = Parser::default();
+/// assert!(parser.push(b"event: x\ndata: {\"a\"").unwrap().is_empty());
+/// assert_eq!(parser.push(b":1}\n\n").unwrap(), [r#"{"a":1}"#]);
+/// ```
 #[derive(Debug, Default)]
 pub struct Parser {
     /// The line that is not ended yet.

@@ -1,29 +1,62 @@
 //! An answer that is being read: the body of a response, and what was made of it.
 
-use mindhost_sdk::http::Response;
-use mindhost_sdk::model::Event;
-use mindhost_sdk::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
+use crate::http::{Body, Response, sse::Parser};
+use crate::model::{Event, StopReason};
 
-use crate::assembly::Assembly;
-use crate::chunk::Chunk;
-use crate::sse::Parser;
-
-/// The largest completion that is taken whole, from servers that do not stream.
+/// The largest answer that is taken whole, from servers that do not stream.
 const LARGEST_WHOLE: usize = 16 * 1024 * 1024;
 /// What a stream may send between two pieces of its answer: comments that keep it open, and fields that say nothing.
 const MOST_BETWEEN: usize = 64 * 1024 * 1024;
 
+/// How one kind of vendor writes an answer. It adds what it reads to a list of events: text at once, a call when it is
+/// whole.
+pub trait Protocol: Default {
+    /// For messages: `a chat completion`.
+    const ANSWER: &'static str;
+    /// For messages, how `base_url` looks: `it usually ends in /v1`.
+    const BASE_URL: &'static str;
+
+    /// Takes the data of one server-sent event.
+    ///
+    /// # Errors
+    /// `Upstream` for data that makes no sense, and what the vendor says is wrong in the middle of an answer.
+    fn event(&mut self, data: &str, events: &mut Vec<Event>) -> Result<()>;
+
+    /// Takes an answer that was not streamed.
+    ///
+    /// # Errors
+    /// As [`Protocol::event`].
+    fn whole(&mut self, body: &[u8], events: &mut Vec<Event>) -> Result<()>;
+
+    /// Whether the vendor gave a reason for the end, so that nothing of the answer is missing.
+    fn is_finished(&self) -> bool;
+
+    /// Gives what is left and the stop event. Called once, when the vendor sends no more or [`Protocol::event`] says so by
+    /// [`Protocol::is_complete`].
+    fn close(&mut self, events: &mut Vec<Event>);
+
+    /// Whether nothing that is worth waiting for can follow.
+    fn is_complete(&self) -> bool;
+}
+
 /// An answer on its way.
-pub struct Completion {
+///
+/// Memory is bounded, whatever the vendor sends: 4 MiB for an event, 16 MiB for an answer that is not streamed.
+pub struct Answer<P> {
     response: Response,
     form: Form,
     parser: Parser,
-    assembly: Assembly,
+    protocol: P,
     /// Bytes since the last piece of the answer.
     between: usize,
     /// What stopped the reading, to be told after the events that came before it.
     failure: Option<Error>,
+    /// The stop event was given.
+    closed: bool,
     ended: bool,
+    /// What was known before anything was read.
+    ready: Vec<Event>,
 }
 
 /// How the vendor answers.
@@ -33,7 +66,7 @@ enum Form {
     Whole,
 }
 
-impl Completion {
+impl<P: Protocol> Answer<P> {
     /// Starts to read a response with a status of success.
     ///
     /// # Errors
@@ -44,9 +77,11 @@ impl Completion {
             .unwrap_or_default()
             .to_ascii_lowercase();
         if kind.starts_with("text/html") {
-            return Err(Error::invalid_config(
-                "the address answers with a web page, not with a chat completion; check `base_url` (it usually ends in /v1)",
-            ));
+            return Err(Error::invalid_config(format!(
+                "the address answers with a web page, not with {}; check `base_url` ({})",
+                P::ANSWER,
+                P::BASE_URL
+            )));
         }
         // Some servers do not know `stream` and answer in one piece.
         let form = if kind.starts_with("application/json") {
@@ -58,11 +93,30 @@ impl Completion {
             response,
             form,
             parser: Parser::default(),
-            assembly: Assembly::default(),
+            protocol: P::default(),
             between: 0,
             failure: None,
+            closed: false,
             ended: false,
+            ready: Vec::new(),
         })
+    }
+
+    /// An answer of which only the end is known: the vendor refused to give one.
+    ///
+    /// # Errors
+    /// None; it fits [`Answer::of`].
+    pub fn stopped(reason: StopReason, word: &str) -> Result<Self> {
+        let nothing = Response {
+            status: 200,
+            headers: Vec::new(),
+            body: Body::empty(),
+        };
+        let mut answer = Self::of(nothing)?;
+        answer.closed = true;
+        answer.ended = true;
+        answer.ready.push(Event::Stop((reason, word.to_owned())));
+        Ok(answer)
     }
 
     /// Waits for at least one event and gives those that are there; `None` after the stop event.
@@ -70,7 +124,7 @@ impl Completion {
     /// # Errors
     /// Those of the vendor and of the connection; `Upstream` for an answer that was cut off.
     pub fn next(&mut self) -> Result<Option<Vec<Event>>> {
-        let mut events = Vec::new();
+        let mut events = std::mem::take(&mut self.ready);
         while events.is_empty() {
             if let Some(failure) = self.failure.take() {
                 self.ended = true;
@@ -84,9 +138,9 @@ impl Completion {
                 Form::Whole => self.read_whole(&mut events),
             };
             self.failure = read.err();
-            self.ended |= self.assembly.is_closed();
-            if self.ended {
+            if self.closed {
                 // What comes after the stop event changes nothing.
+                self.ended = true;
                 self.failure = None;
             }
         }
@@ -103,9 +157,7 @@ impl Completion {
             Err(error) => return self.at_end(events, Some(error)),
         };
         for one in &data {
-            if !self.assembly.is_closed() {
-                self.assembly.data(one, events)?;
-            }
+            self.take(one, events)?;
         }
         if !events.is_empty() {
             self.between = 0;
@@ -119,6 +171,23 @@ impl Completion {
         }
     }
 
+    fn take(&mut self, data: &str, events: &mut Vec<Event>) -> Result<()> {
+        if self.closed {
+            return Ok(());
+        }
+        self.protocol.event(data, events)?;
+        if self.protocol.is_complete() {
+            self.close(events);
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, events: &mut Vec<Event>) {
+        if !std::mem::replace(&mut self.closed, true) {
+            self.protocol.close(events);
+        }
+    }
+
     /// The body is over. Whole is an answer that has its reason to end; anything else was cut.
     fn at_end(&mut self, events: &mut Vec<Event>, error: Option<Error>) -> Result<()> {
         let asked = error
@@ -128,10 +197,10 @@ impl Completion {
             && let Some(rest) = self.parser.finish()
         {
             // Half an event is what a cut leaves behind; the cut is told below.
-            let _ = self.assembly.data(&rest, events);
+            let _ = self.take(&rest, events);
         }
-        if !asked && (self.assembly.is_finished() || self.assembly.is_closed()) {
-            self.assembly.close(events);
+        if !asked && (self.protocol.is_finished() || self.closed) {
+            self.close(events);
             return Ok(());
         }
         Err(match error {
@@ -142,28 +211,19 @@ impl Completion {
     }
 
     fn read_whole(&mut self, events: &mut Vec<Event>) -> Result<()> {
-        let body = self
-            .response
-            .body
-            .read_to_end(LARGEST_WHOLE)
-            .map_err(|error| match error.kind() {
-                ErrorKind::ConnectionLost => cut_off(&format!(": {}", error.message())),
-                _ => error,
-            })?;
-        let chunk: Chunk = serde_json::from_slice(&body).map_err(|_| {
-            Error::new(
-                ErrorKind::Upstream,
-                "the vendor's answer is not a chat completion",
-            )
+        let body = self.response.body.read_to_end(LARGEST_WHOLE);
+        let body = body.map_err(|error| match error.kind() {
+            ErrorKind::ConnectionLost => cut_off(&format!(": {}", error.message())),
+            _ => error,
         })?;
-        self.assembly.chunk(chunk, events)?;
-        if !self.assembly.is_finished() && !self.assembly.is_closed() && events.is_empty() {
+        self.protocol.whole(&body, events)?;
+        if !self.protocol.is_finished() && events.is_empty() {
             return Err(Error::new(
                 ErrorKind::Upstream,
-                "the vendor's answer is a chat completion without an answer",
+                format!("the vendor's answer is {} without an answer", P::ANSWER),
             ));
         }
-        self.assembly.close(events);
+        self.close(events);
         Ok(())
     }
 }

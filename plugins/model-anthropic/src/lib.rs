@@ -1,0 +1,47 @@
+//! The model provider for Anthropic's Messages API of Mindhost.
+//!
+//! A request becomes the [`body`] of a message; the response is read piece by piece, and [`assembly`] makes the contract's
+//! events of the vendor's [`event`]s. What the vendor says is wrong goes through [`vendor_error`]. The key never comes
+//! here: the host adds it to the request.
+
+mod assembly;
+mod body;
+mod event;
+mod provider;
+mod settings;
+mod vendor_error;
+
+#[cfg(test)]
+mod tests;
+
+use mindhost_sdk::http::send;
+use mindhost_sdk::model::{Event, Request};
+use mindhost_sdk::vendor::Answer;
+use mindhost_sdk::{Config, Model, Result};
+
+/// The provider.
+pub struct Anthropic;
+
+impl Model for Anthropic {
+    const MANIFEST: &'static str = include_str!("../manifest.json");
+
+    type Completion = Answer<assembly::Assembly>;
+
+    fn start(config: &Config, request: Request) -> Result<Self::Completion> {
+        provider::start(config, &request, &send)
+    }
+
+    fn next(completion: &mut Self::Completion) -> Result<Option<Vec<Event>>> {
+        completion.next()
+    }
+
+    fn check(config: &Config) -> Result<String> {
+        provider::check(config, &send)
+    }
+
+    fn models(config: &Config) -> Result<Vec<String>> {
+        provider::models(config, &send)
+    }
+}
+
+mindhost_sdk::export_model!(Anthropic);
