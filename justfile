@@ -3,7 +3,7 @@
 set shell := ["bash", "-euo", "pipefail", "-c"]
 
 target := absolute_path(env("CARGO_TARGET_DIR", "target"))
-plugins := "connector-sqlite connector-postgres connector-csv model-openai model-anthropic model-offline"
+plugins := "connector-sqlite connector-postgres connector-files model-openai model-anthropic model-offline"
 
 # Those that the demo needs: a new user waits for them.
 demo_plugins := "connector-sqlite model-offline"

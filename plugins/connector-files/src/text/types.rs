@@ -51,7 +51,7 @@ impl TypeName {
 }
 
 /// Columns of a file at most, as for the host.
-const MAX_COLUMNS: usize = 4_096;
+pub const MAX_COLUMNS: usize = 4_096;
 /// Digits of a decimal at most.
 const MAX_DIGITS: usize = 38;
 /// Digits of a decimal behind the point, where the first lines show no more.
@@ -77,10 +77,35 @@ pub struct Guess {
     has_value: bool,
     /// The most digits behind the point.
     scale: usize,
+    /// A JSON array or object.
+    has_document: bool,
+    /// A JSON string without a character: a text, and no date.
+    is_empty_text: bool,
 }
 
 impl Guess {
+    /// Takes a field into account. An empty one says nothing.
     pub fn see(&mut self, field: &[u8]) {
+        self.see_of(field, |_| true);
+    }
+
+    /// Takes the text of a JSON string into account. `"12"` is no number, but `"2024-02-29"` is a date.
+    pub fn see_string(&mut self, text: &str) {
+        self.is_empty_text |= text.is_empty();
+        self.see_of(text.as_bytes(), |candidate| {
+            matches!(
+                candidate,
+                DataType::Date | DataType::Time | DataType::Timestamp | DataType::TimestampUtc
+            )
+        });
+    }
+
+    /// Takes a JSON array or object into account.
+    pub fn see_document(&mut self) {
+        self.has_document = true;
+    }
+
+    fn see_of(&mut self, field: &[u8], may_be: impl Fn(DataType) -> bool) {
         if field.is_empty() {
             return;
         }
@@ -90,7 +115,8 @@ impl Guess {
         let digits = fraction.map_or(0, |(_, digits)| digits.len());
         self.scale = self.scale.max(digits.min(MAX_DIGITS - 1));
         for (ruled_out, candidate) in self.ruled_out.iter_mut().zip(CANDIDATES) {
-            *ruled_out = *ruled_out || !text.is_some_and(|text| fits(text, candidate));
+            *ruled_out =
+                *ruled_out || !may_be(candidate) || !text.is_some_and(|text| fits(text, candidate));
         }
     }
 
@@ -107,6 +133,12 @@ impl Guess {
     }
 
     fn data_type(&self) -> DataType {
+        if self.has_document {
+            return DataType::Json;
+        }
+        if self.is_empty_text {
+            return DataType::Text;
+        }
         let mut left = self.ruled_out.iter().zip(CANDIDATES);
         match left.find(|(ruled_out, _)| !**ruled_out) {
             Some((_, candidate)) if self.has_value => candidate,
@@ -165,20 +197,39 @@ fn scale(column: &Column) -> usize {
 }
 
 /// The names in the first line. A name that is absent or there twice gets a number.
+///
+/// # Errors
+/// When there is none, there are too many, or one is not UTF-8.
 pub fn names(header: &ByteRecord) -> Result<Vec<String>> {
-    if header.len() > MAX_COLUMNS {
-        let message = format!("the first line names more than {MAX_COLUMNS} columns");
+    let texts = header.iter().map(std::str::from_utf8);
+    let texts: Vec<&str> = texts
+        .collect::<std::result::Result<_, _>>()
+        .map_err(|_| Error::new(ErrorKind::Upstream, "the first line is not UTF-8"))?;
+    match texts.is_empty() {
+        true => Err(Error::new(
+            ErrorKind::Upstream,
+            "the file is empty; its first line must name the columns",
+        )),
+        false => unique(texts.into_iter()),
+    }
+}
+
+/// Column names, each once. One that is absent or there twice gets a number.
+///
+/// # Errors
+/// When there are too many.
+pub fn unique<'a>(given: impl ExactSizeIterator<Item = &'a str>) -> Result<Vec<String>> {
+    if given.len() > MAX_COLUMNS {
+        let message = format!("a file has more than {MAX_COLUMNS} columns");
         return Err(Error::new(ErrorKind::TooLarge, message));
     }
+    let header = given;
     let mut names: Vec<String> = Vec::with_capacity(header.len());
     let mut taken: HashSet<String> = HashSet::new();
     // The next number of each name, so that a name which is there a thousand times is not tried a million times.
     let mut numbers: HashMap<String, usize> = HashMap::new();
-    for (index, field) in header.iter().enumerate() {
-        let name = std::str::from_utf8(field)
-            .map_err(|_| Error::new(ErrorKind::Upstream, "the first line is not UTF-8"))?
-            .trim();
-        let wanted = match name {
+    for (index, name) in header.enumerate() {
+        let wanted = match name.trim() {
             "" => format!("column_{}", index + 1),
             name => name.to_owned(),
         };
@@ -191,11 +242,5 @@ pub fn names(header: &ByteRecord) -> Result<Vec<String>> {
         taken.insert(name.clone());
         names.push(name);
     }
-    match names.is_empty() {
-        true => Err(Error::new(
-            ErrorKind::Upstream,
-            "the file is empty; its first line must name the columns",
-        )),
-        false => Ok(names),
-    }
+    Ok(names)
 }

@@ -7,21 +7,21 @@ use mindhost_sdk::{
     BatchLimits, Column, Config, DataType, ErrorKind, Result, Scanner, TableRef, Value, testing,
 };
 
-use crate::Csv;
+use crate::Files;
 
 const LIMITS: BatchLimits = BatchLimits {
     max_rows: 3,
     max_bytes: 1 << 20,
 };
 
-fn open(files: &[(&str, &str)], more: &str) -> (tempfile::TempDir, Csv) {
+fn open(files: &[(&str, &str)], more: &str) -> (tempfile::TempDir, Files) {
     let folder = tempfile::tempdir().expect("a directory");
     for (name, text) in files {
         fs::write(folder.path().join(name), text).expect("a file");
     }
     let path = folder.path().display();
     let config = Config::from_json(format!(r#"{{"path": "{path}"{more}}}"#));
-    let csv = Csv::open(&config).expect("a source");
+    let csv = Files::open(&config).expect("a source");
     (folder, csv)
 }
 
@@ -36,7 +36,7 @@ fn types(columns: &[Column]) -> Vec<(&str, DataType)> {
         .collect()
 }
 
-fn read(csv: &mut Csv, request: &ScanRequest) -> Result<Vec<Vec<Value>>> {
+fn read(csv: &mut Files, request: &ScanRequest) -> Result<Vec<Vec<Value>>> {
     let mut scan = csv.scan(request)?;
     let columns = csv.schema(&mut scan)?;
     let mut rows = Vec::new();
@@ -115,7 +115,8 @@ fn a_line_that_does_not_fit_is_named() {
 
     let (_folder, mut csv) = open(&[("t.csv", "a,b\n1,2\n1\n")], r#", "types_from_rows": 1"#);
     let error = read(&mut csv, &ScanRequest::new(table("t"), &["a"])).unwrap_err();
-    assert!(error.message().contains("line: 3"), "{error}");
+    assert!(error.message().contains("`t.csv`"), "{error}");
+    assert!(error.message().contains("line 3 has 1 fields"), "{error}");
 }
 
 #[test]
@@ -136,7 +137,7 @@ fn columns_follow_a_file_that_changes() {
 #[test]
 fn a_wrong_configuration_says_which_field() {
     let config = Config::from_json(r#"{"path": "x", "types": {"a.b": "varchar"}}"#);
-    let error = Csv::open(&config).err().expect("an error");
+    let error = Files::open(&config).err().expect("an error");
     assert_eq!(error.kind(), ErrorKind::InvalidConfig);
     assert!(error.message().contains("types"), "{error}");
 }
@@ -235,7 +236,7 @@ fn a_configuration_that_means_nothing_is_refused() {
     }
     for delimiter in [r#"\""#, r"\n", "ä"] {
         let config = format!(r#"{{"path": "x", "delimiter": "{delimiter}"}}"#);
-        let error = Csv::open(&Config::from_json(config)).err();
+        let error = Files::open(&Config::from_json(config)).err();
         assert_eq!(
             error.expect("an error").kind(),
             ErrorKind::InvalidConfig,

@@ -1,0 +1,400 @@
+//! Parquet, one row group after another.
+//!
+//! The `parquet` crate decodes the pages; finding and decompressing them is done here (`pages`), where a page that lies
+//! about its size is an error. `prune` leaves out row groups and pages by their statistics.
+
+mod pages;
+mod prune;
+mod thrift;
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_schema::DataType as Arrow;
+use mindhost_sdk::{Error, Result};
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowGroups};
+use parquet::arrow::{
+    FieldLevels, ProjectionMask, parquet_to_arrow_field_levels, parquet_to_arrow_schema,
+};
+use parquet::basic::{ConvertedType, Encoding, LogicalType};
+use parquet::column::page::PageIterator;
+use parquet::errors::{ParquetError, Result as Read};
+use parquet::file::metadata::{
+    ColumnChunkMetaData, PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData,
+};
+use parquet::schema::types::Type;
+
+use super::kind::{FileColumn, Mark};
+use super::predicate::Predicate;
+use super::{BATCH_BYTES, Batches, MAX_ROWS, Rows};
+use crate::directory::unreadable;
+use crate::input::fault;
+
+use self::pages::{Chunk, OneChunk, Source};
+
+/// Bytes of the footer, at most.
+const MAX_FOOTER: u64 = 64 << 20;
+const MAGIC: &[u8; 4] = b"PAR1";
+/// Values of lists in one column of a row group, at most.
+const MAX_ITEMS: i64 = 200_000_000;
+
+/// A file whose footer was read.
+pub struct ParquetFile {
+    path: String,
+    source: Source,
+    metadata: ParquetMetaData,
+    columns: Vec<FileColumn>,
+}
+
+impl ParquetFile {
+    /// Opens a file and reads its footer.
+    ///
+    /// # Errors
+    /// `Upstream` when it is no Parquet file, or its footer is broken.
+    pub fn open(root: &str, path: &str) -> Result<Self> {
+        let failed = |error: std::io::Error| unreadable(&error).context(format_args!("`{path}`"));
+        let file = File::open(Path::new(root).join(path)).map_err(failed)?;
+        let length = file.metadata().map_err(failed)?.len();
+        let source = Source::new(file, length);
+        let metadata = footer(&source).map_err(|error| wrong(path, &error))?;
+        let columns = columns(&metadata).map_err(|error| wrong(path, &error))?;
+        Ok(Self {
+            path: path.to_owned(),
+            source,
+            metadata,
+            columns,
+        })
+    }
+
+    /// The columns in their order.
+    pub fn columns(&self) -> &[FileColumn] {
+        &self.columns
+    }
+
+    /// The number of rows, as the footer says it.
+    pub fn rows(&self) -> u64 {
+        let groups = self.metadata.row_groups().iter();
+        groups
+            .map(|group| u64::try_from(group.num_rows()).unwrap_or_default())
+            .sum()
+    }
+
+    /// Reads these columns. The places of the predicates are in `wanted`.
+    ///
+    /// # Errors
+    /// When the schema cannot be read.
+    pub fn read(
+        mut self,
+        wanted: &[usize],
+        predicates: &[(usize, Predicate)],
+    ) -> Result<ParquetBatches> {
+        let mut roots = wanted.to_vec();
+        roots.sort_unstable();
+        let places = wanted
+            .iter()
+            .filter_map(|index| roots.binary_search(index).ok())
+            .collect();
+        let filters: Vec<(usize, Predicate)> = predicates
+            .iter()
+            .filter_map(|(place, predicate)| Some((*wanted.get(*place)?, predicate.clone())))
+            .collect();
+        if !filters.is_empty() {
+            self.read_page_index();
+        }
+        let descriptor = self.metadata.file_metadata().schema_descr();
+        let mask = ProjectionMask::roots(descriptor, roots.iter().copied());
+        let levels = parquet_to_arrow_field_levels(descriptor, mask, None)
+            .map_err(|error| wrong(&self.path, &error))?;
+        Ok(ParquetBatches {
+            file: self,
+            levels,
+            roots,
+            places,
+            filters,
+            group: 0,
+            current: None,
+        })
+    }
+
+    /// The index of pages. It only saves work, so a broken one counts as none.
+    fn read_page_index(&mut self) {
+        let known = self.metadata.clone();
+        let mut reader = ParquetMetaDataReader::new_with_metadata(known)
+            .with_page_index_policy(PageIndexPolicy::Optional);
+        if reader.read_page_indexes(&self.source).is_ok()
+            && let Ok(metadata) = reader.finish()
+        {
+            self.metadata = metadata;
+        }
+    }
+}
+
+fn wrong(path: &str, error: &ParquetError) -> Error {
+    let text = match error {
+        ParquetError::General(text) | ParquetError::EOF(text) | ParquetError::NYI(text) => {
+            text.clone()
+        }
+        other => other.to_string(),
+    };
+    fault(path, &text)
+}
+
+fn general(what: &str) -> ParquetError {
+    ParquetError::General(what.to_owned())
+}
+
+fn footer(source: &Source) -> Read<ParquetMetaData> {
+    let length = source.length();
+    let tail = length
+        .checked_sub(8)
+        .ok_or_else(|| general("it is too short for a Parquet file"))?;
+    let end = source.bytes(tail, 8)?;
+    let (size, magic) = end
+        .split_at_checked(4)
+        .ok_or_else(|| general("its end is cut off"))?;
+    match magic {
+        magic if magic == MAGIC => {}
+        b"PARE" => return Err(general("it is encrypted")),
+        _ => return Err(general("it is no Parquet file, or not complete")),
+    }
+    let size = size
+        .try_into()
+        .map(u32::from_le_bytes)
+        .map_err(|_| general("its end is cut off"))?;
+    let size = u64::from(size);
+    let start = tail.checked_sub(size).filter(|_| size <= MAX_FOOTER);
+    let start = start.ok_or_else(|| general("its footer has an impossible length"))?;
+    let bytes = source.bytes(start, usize::try_from(size).unwrap_or_default())?;
+    // Lists of the footer are allocated by the lengths that it says.
+    thrift::check(&bytes).map_err(|what| general(&what))?;
+    let metadata = ParquetMetaDataReader::decode_metadata(&bytes)?;
+    check(&metadata, length)?;
+    Ok(metadata)
+}
+
+/// Compares the places of the column chunks with the file, before anything panics on them.
+fn check(metadata: &ParquetMetaData, length: u64) -> Read<()> {
+    let leaves = metadata.file_metadata().schema_descr().num_columns();
+    for group in metadata.row_groups() {
+        if group.columns().len() != leaves || group.num_rows() < 0 {
+            return Err(general("a row group does not fit the schema"));
+        }
+        for column in group.columns() {
+            let start = column
+                .dictionary_page_offset()
+                .unwrap_or_else(|| column.data_page_offset());
+            let start = start.min(column.data_page_offset());
+            let end = u64::try_from(start)
+                .ok()
+                .zip(u64::try_from(column.compressed_size()).ok());
+            let end = end.and_then(|(start, size)| start.checked_add(size));
+            if end.is_none_or(|end| end > length)
+                || column.uncompressed_size() < 0
+                || column.num_values() < 0
+            {
+                return Err(general("a column is outside of the file"));
+            }
+            let is_list = column.column_descr().max_rep_level() > 0;
+            if is_list && column.num_values() > MAX_ITEMS
+                || !is_list && column.num_values() != group.num_rows()
+            {
+                return Err(general("a column has an impossible number of values"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn columns(metadata: &ParquetMetaData) -> Read<Vec<FileColumn>> {
+    let descriptor = metadata.file_metadata().schema_descr();
+    // Without the Arrow schema that some writers add: what Parquet itself says is enough, and is checked.
+    let schema = parquet_to_arrow_schema(descriptor, None)?;
+    let fields = descriptor.root_schema().get_fields();
+    if fields.len() != schema.fields().len() {
+        return Err(general("its schema cannot be read"));
+    }
+    let column = |(field, parquet): (&Arc<arrow_schema::Field>, &Arc<Type>)| FileColumn {
+        name: field.name().clone(),
+        physical: field.data_type().clone(),
+        mark: mark(parquet, field.data_type()),
+    };
+    Ok(schema.fields().iter().zip(fields).map(column).collect())
+}
+
+fn mark(parquet: &Type, physical: &Arrow) -> Mark {
+    let info = parquet.get_basic_info();
+    match (info.logical_type_ref(), physical) {
+        (Some(LogicalType::Uuid), Arrow::FixedSizeBinary(16)) => Mark::Uuid,
+        (Some(LogicalType::Json), Arrow::Utf8) => Mark::Json,
+        _ if info.converted_type() == ConvertedType::JSON && *physical == Arrow::Utf8 => Mark::Json,
+        _ => Mark::None,
+    }
+}
+
+/// A file while its rows are read.
+pub struct ParquetBatches {
+    file: ParquetFile,
+    levels: FieldLevels,
+    /// The places of the wanted columns in the schema, ascending.
+    roots: Vec<usize>,
+    /// For each wanted column its place in `roots`.
+    places: Vec<usize>,
+    filters: Vec<(usize, Predicate)>,
+    /// The next row group.
+    group: usize,
+    current: Option<ParquetRecordBatchReader>,
+}
+
+impl Batches for ParquetBatches {
+    fn next(&mut self) -> Result<Option<Rows>> {
+        loop {
+            if let Some(reader) = &mut self.current {
+                match reader
+                    .next()
+                    .transpose()
+                    .map_err(|error| fault(&self.file.path, &error))?
+                {
+                    Some(batch) => {
+                        let column = |place: &usize| batch.columns().get(*place).cloned();
+                        let arrays = self.places.iter().filter_map(column).collect();
+                        return Ok(Some(Rows {
+                            arrays,
+                            count: batch.num_rows(),
+                        }));
+                    }
+                    None => self.current = None,
+                }
+            }
+            mindhost_sdk::control::check()?;
+            let group = self.group;
+            let Some(metadata) = self.file.metadata.row_groups().get(group) else {
+                return Ok(None);
+            };
+            self.group += 1;
+            let rows = usize::try_from(metadata.num_rows()).unwrap_or_default();
+            if rows == 0 || !prune::may_have(metadata, &self.file.columns, &self.filters) {
+                continue;
+            }
+            if self.roots.is_empty() {
+                return Ok(Some(Rows {
+                    arrays: Vec::new(),
+                    count: rows,
+                }));
+            }
+            self.current = Some(
+                self.open(group, rows)
+                    .map_err(|error| wrong(&self.file.path, &error))?,
+            );
+        }
+    }
+}
+
+impl ParquetBatches {
+    fn open(&self, index: usize, rows: usize) -> Read<ParquetRecordBatchReader> {
+        let metadata = &self.file.metadata;
+        let selection = prune::selection(metadata, index, &self.file.columns, &self.filters);
+        let group = Group {
+            metadata,
+            index,
+            rows,
+            source: &self.file.source,
+            leaves: self.leaves(),
+        };
+        let batch_rows = group.rows_at_once()?;
+        ParquetRecordBatchReader::try_new_with_row_groups(
+            &self.levels,
+            &group,
+            batch_rows,
+            selection,
+        )
+    }
+
+    /// The leaves of the wanted columns.
+    fn leaves(&self) -> Vec<usize> {
+        let descriptor = self.file.metadata.file_metadata().schema_descr();
+        let is_wanted = |leaf: &usize| {
+            self.roots
+                .binary_search(&descriptor.get_column_root_idx(*leaf))
+                .is_ok()
+        };
+        (0..descriptor.num_columns()).filter(is_wanted).collect()
+    }
+}
+
+/// One row group, for the reader.
+struct Group<'a> {
+    metadata: &'a ParquetMetaData,
+    index: usize,
+    rows: usize,
+    source: &'a Source,
+    leaves: Vec<usize>,
+}
+
+impl Group<'_> {
+    fn row_group(&self) -> Read<&RowGroupMetaData> {
+        self.metadata
+            .row_groups()
+            .get(self.index)
+            .ok_or_else(|| general("a row group is absent"))
+    }
+
+    fn chunk(&self, leaf: usize) -> Read<Chunk> {
+        let column = self
+            .row_group()?
+            .columns()
+            .get(leaf)
+            .ok_or_else(|| general("a column is absent"))?;
+        Chunk::new(self.source, column, self.leaves.len())
+    }
+
+    /// How many rows are decoded at once: by their size in the file, and so that the longest value of a dictionary may
+    /// stand in each of them.
+    fn rows_at_once(&self) -> Read<usize> {
+        let mut row = 0usize;
+        for leaf in &self.leaves {
+            let Some(column) = self.row_group()?.columns().get(*leaf) else {
+                continue;
+            };
+            let average =
+                usize::try_from(column.uncompressed_size()).unwrap_or_default() / self.rows.max(1);
+            row = row
+                .saturating_add(average)
+                .saturating_add(self.widest(*leaf, column)?);
+        }
+        Ok((BATCH_BYTES / row.max(1)).clamp(1, MAX_ROWS))
+    }
+
+    /// Bytes of the longest value that a page can repeat.
+    fn widest(&self, leaf: usize, column: &ColumnChunkMetaData) -> Read<usize> {
+        let is_bytes = column.column_type() == parquet::basic::Type::BYTE_ARRAY;
+        // Values that share their beginnings: a kilobyte is much for such columns.
+        let shares = is_bytes
+            && column
+                .encodings()
+                .any(|encoding| encoding == Encoding::DELTA_BYTE_ARRAY);
+        let dictionary = match is_bytes && column.dictionary_page_offset().is_some() {
+            true => self.chunk(leaf)?.widest_of_dictionary()?,
+            false => 0,
+        };
+        Ok(dictionary.max(if shares { 1 << 10 } else { 0 }))
+    }
+}
+
+impl RowGroups for Group<'_> {
+    fn num_rows(&self) -> usize {
+        self.rows
+    }
+
+    fn column_chunks(&self, leaf: usize) -> Read<Box<dyn PageIterator>> {
+        Ok(Box::new(OneChunk::new(self.chunk(leaf)?)))
+    }
+
+    fn row_groups(&self) -> Box<dyn Iterator<Item = &RowGroupMetaData> + '_> {
+        Box::new(self.metadata.row_groups().get(self.index).into_iter())
+    }
+
+    fn metadata(&self) -> &ParquetMetaData {
+        self.metadata
+    }
+}

@@ -1,0 +1,124 @@
+//! Which columns the first rows of some files show.
+
+use std::collections::HashMap;
+
+use mindhost_sdk::{Column, Error, ErrorKind, Result, control};
+
+use super::types::{Guess, TypeName};
+use super::{Field, Rows};
+use crate::layout::{File, Layout};
+
+/// Bytes of a file that decide its columns, at most.
+const MAX_LOOK: u64 = 8 << 20;
+/// Files of a table that are looked at, at most: the first, the last and some between.
+const MAX_FILES: usize = 16;
+/// Rows of each of several files, at least.
+const FEWEST_ROWS: u32 = 50;
+
+/// The columns of a table of text, from the first rows of some of its files.
+///
+/// # Errors
+/// When a file cannot be read, or a row of the sample is no row.
+pub fn sample(
+    root: &str,
+    layout: &Layout,
+    rows: u32,
+    given: impl Fn(&str) -> Option<TypeName>,
+) -> Result<Vec<Column>> {
+    let files = spread(&layout.files, MAX_FILES);
+    let each = match files.len() {
+        1 => rows,
+        count => (rows / u32::try_from(count).unwrap_or(u32::MAX)).max(FEWEST_ROWS.min(rows)),
+    };
+    let mut seen = Seen::default();
+    for file in files {
+        control::check()?;
+        seen.file(root, file, layout, each)?;
+    }
+    let columns = seen.names.into_iter().zip(seen.guesses);
+    Ok(columns
+        .map(|(name, guess)| {
+            let given = given(&name);
+            guess.column(name, given)
+        })
+        .collect())
+}
+
+/// Some of many, evenly: the first and the last too.
+pub fn spread<T>(all: &[T], most: usize) -> Vec<&T> {
+    if all.len() <= most {
+        return all.iter().collect();
+    }
+    let at = |step: usize| step * (all.len() - 1) / (most - 1);
+    (0..most).filter_map(|step| all.get(at(step))).collect()
+}
+
+#[derive(Default)]
+struct Seen {
+    names: Vec<String>,
+    places: HashMap<String, usize>,
+    guesses: Vec<Guess>,
+}
+
+impl Seen {
+    fn file(&mut self, root: &str, file: &File, layout: &Layout, rows: u32) -> Result<()> {
+        let mut reader = Rows::open(root, file, layout, MAX_LOOK)?;
+        if let Rows::Csv(reader) = &reader {
+            if reader.bytes() >= MAX_LOOK {
+                let message = format!("the first line of `{}` is too long", file.path);
+                return Err(Error::new(ErrorKind::TooLarge, message));
+            }
+            reader.names().iter().for_each(|name| {
+                self.place(name);
+            });
+        }
+        for _ in 0..rows {
+            let more = reader.advance();
+            // A line that ends where the look does may be cut.
+            let read = match &reader {
+                Rows::Csv(reader) => reader.bytes(),
+                Rows::Json(reader) => reader.bytes(),
+            };
+            if read >= MAX_LOOK || !more? {
+                break;
+            }
+            self.row(&reader);
+        }
+        Ok(())
+    }
+
+    fn row(&mut self, rows: &Rows) {
+        let names = match rows {
+            Rows::Csv(reader) => reader.names(),
+            Rows::Json(reader) => reader.names(),
+        };
+        for (index, name) in names.iter().enumerate() {
+            let place = self.place(name);
+            let field = match rows {
+                Rows::Csv(reader) => reader.field(index),
+                Rows::Json(reader) => reader.field(index),
+            };
+            let Some(guess) = self.guesses.get_mut(place) else {
+                continue;
+            };
+            match field {
+                Field::Null => {}
+                Field::Plain(field) => guess.see(field),
+                Field::Scalar(text) => guess.see(text.as_bytes()),
+                Field::Text(text) => guess.see_string(text),
+                Field::Document(_) => guess.see_document(),
+            }
+        }
+    }
+
+    fn place(&mut self, name: &str) -> usize {
+        if let Some(place) = self.places.get(name) {
+            return *place;
+        }
+        let place = self.names.len();
+        self.places.insert(name.to_owned(), place);
+        self.names.push(name.to_owned());
+        self.guesses.push(Guess::default());
+        place
+    }
+}

@@ -1,0 +1,274 @@
+//! The rows of one file after another, on their way to the host.
+
+use std::rc::Rc;
+
+use mindhost_sdk::scanner::{Filter, ScanRequest};
+use mindhost_sdk::{
+    Batch, BatchBuilder, BatchLimits, Column, DataType, Error, ErrorKind, Result, Value, control,
+};
+
+use super::{Field, Rows, types};
+use crate::describe::Table;
+
+/// Lines between two looks at whether the host still wants them.
+const CHECK_LINES: u64 = 1_000;
+
+/// A scan of all files of a table of text.
+pub struct TextScan {
+    root: Rc<str>,
+    table: Rc<Table>,
+    /// The columns that are read: those of the projection, then those of filters.
+    columns: Vec<Column>,
+    projected: usize,
+    filters: Vec<(usize, Filter)>,
+    /// The next file.
+    next: usize,
+    open: Option<Open>,
+    batch: BatchBuilder,
+    max_cell: usize,
+    left: u64,
+    lines: u64,
+}
+
+/// The file that is read.
+struct Open {
+    rows: Rows,
+    path: String,
+    /// Where each column comes from.
+    places: Vec<Place>,
+}
+
+enum Place {
+    /// The index of a field.
+    Field(usize),
+    /// The same value in each row.
+    Fixed(Value),
+}
+
+impl TextScan {
+    /// A scan that has read nothing yet.
+    pub fn start(root: Rc<str>, table: Rc<Table>, request: &ScanRequest) -> Result<Self> {
+        let mut columns = request.projected(&table.columns)?;
+        let projected = columns.len();
+        let mut filters = Vec::new();
+        for filter in &request.filters {
+            let found = columns
+                .iter()
+                .position(|column| column.name == filter.column);
+            let index = match found {
+                Some(index) => index,
+                None => {
+                    columns.push(table.column(&filter.column)?.clone());
+                    columns.len() - 1
+                }
+            };
+            filters.push((index, filter.clone()));
+        }
+        Ok(Self {
+            root,
+            batch: BatchBuilder::new(columns.get(..projected).unwrap_or_default().to_vec()),
+            table,
+            columns,
+            projected,
+            filters,
+            next: 0,
+            open: None,
+            max_cell: usize::try_from(request.max_cell_bytes).unwrap_or(usize::MAX),
+            left: request.limit.unwrap_or(u64::MAX),
+            lines: 0,
+        })
+    }
+
+    /// The columns of the projection.
+    pub fn columns(&self) -> &[Column] {
+        self.batch.columns()
+    }
+
+    /// The next rows; none at the end.
+    pub fn next(&mut self, limits: BatchLimits) -> Result<Option<Batch>> {
+        self.batch.start(limits);
+        while self.left > 0 && !self.batch.is_full() {
+            self.lines += 1;
+            if self.lines.is_multiple_of(CHECK_LINES) {
+                control::check()?;
+            }
+            let Some(open) = &mut self.open else {
+                if !self.open_next()? {
+                    self.left = 0;
+                }
+                continue;
+            };
+            if !open.rows.advance()? {
+                self.open = None;
+                continue;
+            }
+            if self.passes()? {
+                self.append()?;
+                self.left -= 1;
+            }
+        }
+        self.batch.finish()
+    }
+
+    /// Opens the next file that may have rows; false if there is none.
+    fn open_next(&mut self) -> Result<bool> {
+        while let Some(file) = self.table.layout.files.get(self.next) {
+            self.next += 1;
+            control::check()?;
+            let fixed = self.table.partition_values(file)?;
+            let excludes = |(index, filter): &(usize, Filter)| {
+                let column = self.columns.get(*index);
+                let value =
+                    column.and_then(|column| fixed.iter().find(|(name, _)| *name == column.name));
+                value.is_some_and(|(_, value)| !filter.matches(value))
+            };
+            if self.filters.iter().any(excludes) {
+                continue;
+            }
+            let mut rows = Rows::open(&self.root, file, &self.table.layout, u64::MAX)?;
+            let names: Vec<&str> = self
+                .columns
+                .iter()
+                .map(|column| column.name.as_str())
+                .collect();
+            if let Rows::Json(rows) = &mut rows {
+                rows.only(&names);
+            }
+            let place = |(index, name): (usize, &&str)| {
+                if let Some((_, value)) = fixed.iter().find(|(key, _)| key == name) {
+                    return Place::Fixed(value.clone());
+                }
+                match &rows {
+                    Rows::Json(_) => Place::Field(index),
+                    Rows::Csv(rows) => match rows.names().iter().position(|known| known == name) {
+                        Some(index) => Place::Field(index),
+                        None => Place::Fixed(Value::Null),
+                    },
+                }
+            };
+            let places = names.iter().enumerate().map(place).collect();
+            self.open = Some(Open {
+                places,
+                rows,
+                path: file.path.clone(),
+            });
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    fn passes(&self) -> Result<bool> {
+        for (index, filter) in &self.filters {
+            if !filter.matches(&self.value(*index)?) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn append(&mut self) -> Result<()> {
+        for index in 0..self.projected {
+            let text = match (
+                self.columns.get(index).map(|column| column.data_type),
+                self.field(index),
+            ) {
+                (Some(DataType::Text), Some(Field::Plain(bytes)))
+                    if bytes.len() <= self.max_cell =>
+                {
+                    std::str::from_utf8(bytes).ok().map(str::len)
+                }
+                _ => None,
+            };
+            match text {
+                Some(_) => self.append_text(index),
+                None => {
+                    let value = self.value(index)?;
+                    self.batch.append(value);
+                }
+            }
+        }
+        self.batch.end_row();
+        Ok(())
+    }
+
+    /// Appends a field that is known to be UTF-8, without a copy of its own.
+    fn append_text(&mut self, index: usize) {
+        let Some(Open {
+            rows: Rows::Csv(rows),
+            places,
+            ..
+        }) = &self.open
+        else {
+            return;
+        };
+        if let Some(Place::Field(place)) = places.get(index)
+            && let Field::Plain(bytes) = rows.field(*place)
+        {
+            self.batch
+                .append_text(std::str::from_utf8(bytes).unwrap_or_default());
+        }
+    }
+
+    /// A field of the current row; none if the file does not have the column.
+    fn field(&self, index: usize) -> Option<Field<'_>> {
+        let open = self.open.as_ref()?;
+        match (open.places.get(index)?, &open.rows) {
+            (Place::Fixed(_), _) => None,
+            (Place::Field(place), Rows::Csv(rows)) => Some(rows.field(*place)),
+            (Place::Field(place), Rows::Json(rows)) => Some(rows.field(*place)),
+        }
+    }
+
+    fn value(&self, index: usize) -> Result<Value> {
+        let column = self.columns.get(index);
+        let place = self.open.as_ref().and_then(|open| open.places.get(index));
+        let (Some(column), Some(place)) = (column, place) else {
+            return Ok(Value::Null);
+        };
+        if let Place::Fixed(value) = place {
+            return Ok(value.clone());
+        }
+        let text = match self.field(index) {
+            None | Some(Field::Null) => return Ok(Value::Null),
+            Some(Field::Plain(bytes)) => std::str::from_utf8(bytes)
+                .map_err(|_| self.fault(ErrorKind::Upstream, column, "is not UTF-8"))?,
+            Some(Field::Text(text)) if column.data_type == DataType::Json => {
+                let quoted = serde_json::to_string(text)
+                    .map_err(|error| Error::internal(error.to_string()))?;
+                return Ok(Value::Json(quoted));
+            }
+            Some(Field::Text(text) | Field::Scalar(text) | Field::Document(text)) => text,
+        };
+        if text.len() > self.max_cell {
+            return Err(self.fault(ErrorKind::TooLarge, column, "is too large"));
+        }
+        types::value_of(text, column).ok_or_else(|| self.unfit(column))
+    }
+
+    fn unfit(&self, column: &Column) -> Error {
+        let data_type = match column.native_type.as_str() {
+            "" => column.data_type.name(),
+            native => native,
+        };
+        let what = format!(
+            "is not of the type {data_type} that the lines before or `types` say; give the type of `{}.{}` in `types`, \
+             `text` for what no other fits",
+            self.table.name, column.name
+        );
+        self.fault(ErrorKind::Upstream, column, &what)
+    }
+
+    fn fault(&self, kind: ErrorKind, column: &Column, what: &str) -> Error {
+        let (line, path) = match &self.open {
+            Some(open) => (open.rows.line(), open.path.as_str()),
+            None => (0, ""),
+        };
+        Error::new(
+            kind,
+            format!(
+                "line {line} of `{path}`: the field `{}` {what}",
+                column.name
+            ),
+        )
+    }
+}
