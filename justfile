@@ -3,7 +3,7 @@
 set shell := ["bash", "-euo", "pipefail", "-c"]
 
 target := absolute_path(env("CARGO_TARGET_DIR", "target"))
-plugins := "connector-sqlite connector-postgres connector-files model-openai model-anthropic model-offline"
+plugins := "connector-sqlite connector-postgres connector-clickhouse connector-files model-openai model-anthropic model-offline"
 
 # Those that the demo needs: a new user waits for them.
 demo_plugins := "connector-sqlite model-offline"
@@ -20,6 +20,9 @@ prometheus_client := "0.26.0"
 
 # The fuzzer that reads the OpenAPI document.
 schemathesis := "4.32.5"
+
+# Today's ClickHouse as a library for Python: 182 MB to download.
+chdb := "26.9.0"
 
 _default:
     @just --list --unsorted
@@ -153,6 +156,8 @@ _setup-tests:
     command -v docker-registry >/dev/null || missing+=(docker-registry)
     command -v go >/dev/null || missing+=(golang-go)
     just _install "${missing[@]}"
+    just _clickhouse
+    just _python chdb --no-deps chdb-core=={{ chdb }}
     just _python python openai=={{ openai_python }} mcp=={{ mcp_python }} minds-sdk=={{ minds_sdk }} prometheus-client=={{ prometheus_client }}
     just _python python_openai2 openai=={{ openai_python2 }}
     just _python schemathesis schemathesis=={{ schemathesis }}
@@ -173,6 +178,17 @@ _componentize:
     mkdir -p "$folder"
     npm install --prefix "$folder" --ignore-scripts --no-audit --no-fund --loglevel=error "$package"
     touch "$folder/$package"
+
+# Installs Debian's ClickHouse (10 MB), and keeps it from running as a service: the tests start their own.
+_clickhouse:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    [ ! -e /usr/sbin/clickhouse-server ] || exit 0
+    just _install clickhouse-server
+    if [ -d /run/systemd/system ]; then
+        as=""; [ "$(id -u)" = 0 ] || as="sudo"
+        $as systemctl disable --now clickhouse-server
+    fi
 
 # Installs packages for Python into an environment in the target folder.
 _python name *packages:

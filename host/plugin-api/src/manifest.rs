@@ -87,6 +87,8 @@ pub enum Dialect {
     Mysql,
     /// Microsoft SQL Server.
     Mssql,
+    /// ClickHouse.
+    Clickhouse,
     /// A dialect without peculiarities.
     Generic,
     /// The host's own, over plugins that yield rows.
@@ -101,6 +103,7 @@ impl Dialect {
             Self::Postgresql => "postgresql",
             Self::Mysql => "mysql",
             Self::Mssql => "mssql",
+            Self::Clickhouse => "clickhouse",
             Self::Generic => "generic",
             Self::Datafusion => "datafusion",
         }

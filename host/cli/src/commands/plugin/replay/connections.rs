@@ -200,6 +200,7 @@ fn has_order(text: &str, dialect: Option<Dialect>) -> bool {
         Some(Dialect::Postgresql) => &dialect::PostgreSqlDialect {},
         Some(Dialect::Mysql) => &dialect::MySqlDialect {},
         Some(Dialect::Mssql) => &dialect::MsSqlDialect {},
+        Some(Dialect::Clickhouse) => &dialect::ClickHouseDialect {},
         Some(Dialect::Generic | Dialect::Datafusion) | None => &dialect::GenericDialect {},
     };
     let parsed = Parser::parse_sql(grammar, text).unwrap_or_default();

@@ -1,0 +1,147 @@
+//! What the host calls.
+
+use std::hash::{BuildHasher, RandomState};
+use std::time::Duration;
+
+use mindhost_sdk::{
+    Batch, BatchLimits, Column, Config, Connector, Error, Result, ServerInfo, Statement, Table,
+    TableRef,
+};
+
+use crate::catalog;
+use crate::config::ConnectionData;
+use crate::cursor::{Cursor, Session, plain_id};
+use crate::http::{Sending, rows};
+use crate::server::Server;
+
+/// How long the server may take to end a statement.
+const KILL_TIMEOUT: Duration = Duration::from_secs(30);
+/// What the answer to `KILL QUERY` may have, in bytes: it repeats the statement.
+const MAX_KILLED: usize = 4 << 20;
+
+/// A user of one ClickHouse server. HTTP has no sessions: each statement is a request.
+pub struct ClickHouse {
+    data: ConnectionData,
+    server: Server,
+    /// What names the requests of this connection in `system.processes`.
+    agent: String,
+}
+
+impl ClickHouse {
+    fn session(&self) -> Session<'_> {
+        Session {
+            data: &self.data,
+            server: &self.server,
+            agent: &self.agent,
+        }
+    }
+}
+
+impl Connector for ClickHouse {
+    const MANIFEST: &'static str = include_str!("../manifest.json");
+
+    type Cursor = Cursor;
+
+    fn open(config: &Config) -> Result<Self> {
+        let data = ConnectionData::parse(config)?;
+        let agent = new_agent();
+        let server = Server::meet(&data, &agent)?;
+        Ok(Self {
+            data,
+            server,
+            agent,
+        })
+    }
+
+    /// For statements that run before their cursor is there: the server answers only when it has the first rows.
+    fn cancel_key(&self) -> Option<Vec<u8>> {
+        Some(format!("a{}", self.agent).into_bytes())
+    }
+
+    fn check(&mut self) -> Result<ServerInfo> {
+        self.server = Server::meet(&self.data, &self.agent)?;
+        Ok(ServerInfo::new("ClickHouse", self.server.version.as_str()))
+    }
+
+    fn tables(&mut self) -> Result<Vec<TableRef>> {
+        catalog::tables(&self.session())
+    }
+
+    fn describe_tables(&mut self, tables: &[TableRef]) -> Result<Vec<Table>> {
+        catalog::describe(&self.session(), tables)
+    }
+
+    fn query(&mut self, statement: &Statement) -> Result<Cursor> {
+        Cursor::open(&self.session(), statement)
+    }
+
+    fn schema(&mut self, cursor: &mut Cursor) -> Result<Vec<Column>> {
+        Ok(cursor.columns())
+    }
+
+    fn cursor_cancel_key(&self, cursor: &Cursor) -> Option<Vec<u8>> {
+        (!cursor.id.is_empty()).then(|| format!("q{}", cursor.id).into_bytes())
+    }
+
+    fn next(&mut self, cursor: &mut Cursor, limits: BatchLimits) -> Result<Option<Batch>> {
+        cursor.next(limits)
+    }
+
+    /// A request that is dropped ends its exchange, and a server from version 20 on then ends the statement. An old
+    /// one, which looks at its client only when it writes, is told.
+    fn close(&mut self, cursor: Cursor) -> Result<bool> {
+        let (id, has_ended) = (cursor.id.clone(), cursor.has_ended());
+        drop(cursor);
+        if !has_ended
+            && !id.is_empty()
+            && !self
+                .server
+                .sets("cancel_http_readonly_queries_on_client_close")
+        {
+            kill(
+                &self.data,
+                &self.agent,
+                &format!("query_id = '{id}'"),
+                "ASYNC",
+            )?;
+        }
+        Ok(true)
+    }
+
+    fn cancel(config: &Config, key: &[u8]) -> Result<()> {
+        let data = ConnectionData::parse(config)?;
+        let foreign = || Error::internal("the cancel key is not one of this plugin's");
+        let (kind, name) = key.split_first().ok_or_else(foreign)?;
+        let name = std::str::from_utf8(name).map_err(|_| foreign())?;
+        let column = match kind {
+            b'a' => "http_user_agent",
+            b'q' => "query_id",
+            _ => return Err(foreign()),
+        };
+        if name.is_empty() || plain_id(name) != name {
+            return Err(foreign());
+        }
+        kill(&data, &new_agent(), &format!("{column} = '{name}'"), "SYNC")
+    }
+}
+
+/// Ends statements. A user may always end its own, a read-only one too. The name of a connection is not that of the
+/// connection which asks, so the server does not end the request to end.
+fn kill(data: &ConnectionData, agent: &str, which: &str, how: &str) -> Result<()> {
+    let sql = format!("KILL QUERY WHERE {which} {how}");
+    let parameters = vec![("default_format", "TabSeparated".to_owned())];
+    let sending = Sending {
+        agent,
+        sql: &sql,
+        parameters,
+        timeout: KILL_TIMEOUT,
+        before: 0,
+    };
+    rows(data, &sending, MAX_KILLED).map(drop)
+}
+
+/// A name that nobody can guess: a caller could otherwise be named as somebody else.
+fn new_agent() -> String {
+    let random = || RandomState::new().hash_one(0_u8);
+    format!("mindhost-{:016x}{:016x}", random(), random())
+}

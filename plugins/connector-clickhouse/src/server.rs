@@ -1,0 +1,197 @@
+//! What the connector learns about a server when it opens, and the settings that it sends from then on.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use mindhost_sdk::{Result, Statement};
+
+use crate::config::ConnectionData;
+use crate::error::malformed;
+use crate::http::{Sending, rows};
+
+/// The settings that are sent where the server has them. An unknown setting is an error to the server.
+const WANTED: [(&str, &str); 12] = [
+    ("cancel_http_readonly_queries_on_client_close", "1"),
+    ("session_timezone", "UTC"),
+    ("date_time_output_format", "unix_timestamp"),
+    ("output_format_decimal_trailing_zeros", "1"),
+    ("output_format_arrow_compression_method", "none"),
+    ("output_format_arrow_string_as_string", "0"),
+    ("output_format_arrow_low_cardinality_as_dictionary", "0"),
+    ("output_format_arrow_unsupported_types_as_binary", "0"),
+    ("output_format_arrow_uuid_as_fixed_byte_array", "0"),
+    ("enable_global_with_statement", "1"),
+    ("union_default_mode", "DISTINCT"),
+    ("http_write_exception_in_output_format", "0"),
+];
+/// What the first answer may have at most, in bytes.
+const MAX_ANSWER: usize = 64 << 10;
+/// How long the first answer may take.
+const OPENING: Duration = Duration::from_secs(15);
+/// Rows of a block: a message of Arrow has at most so many.
+const BLOCK_ROWS: &str = "8192";
+
+/// A server, as far as the connector needs to know it.
+#[derive(Clone, Debug)]
+pub(crate) struct Server {
+    /// `26.9.2.1`.
+    pub(crate) version: String,
+    /// The zone of a `DateTime` without one: `UTC`.
+    pub(crate) zone: String,
+    /// `readonly` of the user's own profile: 0, 1 or 2.
+    readonly: u8,
+    settings: HashSet<String>,
+}
+
+/// The formats of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// `ArrowStream`.
+    Arrow,
+    /// `TabSeparatedWithNamesAndTypes`.
+    Text,
+}
+
+impl Server {
+    /// Asks a server who it is, and which settings it has.
+    ///
+    /// # Errors
+    /// What the server says against user or password, and `Upstream` if it is not ClickHouse.
+    pub(crate) fn meet(data: &ConnectionData, agent: &str) -> Result<Self> {
+        let names: Vec<String> = WANTED.iter().map(|(name, _)| format!("'{name}'")).collect();
+        let sql = format!(
+            "SELECT 'version' AS name, version() AS value \
+             UNION ALL SELECT 'zone', timezone() \
+             UNION ALL SELECT name, value FROM system.settings WHERE name IN ('readonly', {})",
+            names.join(", ")
+        );
+        let mut parameters = vec![("default_format", "TabSeparated".to_owned())];
+        if let Some(database) = &data.database {
+            parameters.push(("database", database.clone()));
+        }
+        let sending = Sending {
+            agent,
+            sql: &sql,
+            parameters,
+            timeout: OPENING,
+            before: 0,
+        };
+        Self::read(&rows(data, &sending, MAX_ANSWER)?)
+    }
+
+    fn read(rows: &[Vec<String>]) -> Result<Self> {
+        let value = |wanted: &str| {
+            rows.iter().find_map(|row| match row.as_slice() {
+                [name, value] if name == wanted => Some(value.as_str()),
+                _ => None,
+            })
+        };
+        let (Some(version), Some(zone)) = (value("version"), value("zone")) else {
+            return Err(malformed("an answer that is not ClickHouse's"));
+        };
+        let readonly = value("readonly").and_then(|value| value.parse().ok());
+        Ok(Self {
+            version: version.to_owned(),
+            zone: zone.to_owned(),
+            readonly: readonly.unwrap_or(0),
+            settings: rows.iter().filter_map(|row| row.first().cloned()).collect(),
+        })
+    }
+
+    /// Whether the server takes this setting from this user.
+    pub(crate) fn sets(&self, name: &str) -> bool {
+        self.readonly != 1 && self.settings.contains(name)
+    }
+
+    /// Whether the connector can have uncompressed Arrow of this server. The setting for that came with version 23.4.
+    pub(crate) fn has_arrow(&self) -> bool {
+        self.sets("output_format_arrow_compression_method") && self.tells_instants()
+    }
+
+    /// Whether texts of `DateTime` are seconds since 1970, whatever the zone.
+    pub(crate) fn tells_instants(&self) -> bool {
+        self.sets("date_time_output_format")
+    }
+
+    /// The parameters of a statement. All of them are judged by the profile's `readonly`, and none by the one that they
+    /// set, so that `readonly=1` can come with the others: the statement itself then cannot write, change a setting,
+    /// make a temporary table, or call a table function that reads elsewhere. A profile with `readonly=2` refuses
+    /// another value, and one with `readonly=1` refuses every setting; both are kept as they are.
+    pub(crate) fn parameters(
+        &self,
+        data: &ConnectionData,
+        statement: &Statement,
+        format: Format,
+    ) -> Vec<(&'static str, String)> {
+        let name = match format {
+            Format::Arrow => "ArrowStream",
+            Format::Text => "TabSeparatedWithNamesAndTypes",
+        };
+        let mut parameters = vec![("default_format", name.to_owned())];
+        if self.readonly == 1 {
+            return parameters;
+        }
+        if self.readonly == 0 {
+            parameters.push(("readonly", "1".into()));
+        }
+        let seconds = statement
+            .timeout
+            .as_millis()
+            .div_ceil(1000)
+            .clamp(1, 86_400);
+        parameters.extend([
+            ("max_execution_time", seconds.to_string()),
+            ("max_block_size", BLOCK_ROWS.into()),
+            ("join_use_nulls", u8::from(data.join_use_nulls).to_string()),
+        ]);
+        let known = WANTED.iter().filter(|(name, _)| self.sets(name));
+        parameters.extend(known.map(|(name, value)| (*name, (*value).to_owned())));
+        parameters
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn server(readonly: &str) -> Server {
+        let rows = [
+            ["version", "26.9.2.1"],
+            ["zone", "UTC"],
+            ["readonly", readonly],
+            ["date_time_output_format", "simple"],
+            ["output_format_arrow_compression_method", "lz4_frame"],
+        ];
+        Server::read(&rows.map(|row| row.map(str::to_owned).to_vec())).unwrap()
+    }
+
+    fn names(readonly: &str) -> Vec<&'static str> {
+        let data = ConnectionData {
+            url: "http://localhost:8123".into(),
+            user: "default".into(),
+            database: None,
+            join_use_nulls: true,
+        };
+        let all = server(readonly).parameters(&data, &Statement::new("SELECT 1"), Format::Arrow);
+        all.into_iter().map(|(name, _)| name).collect()
+    }
+
+    #[test]
+    fn what_is_set_follows_the_profile() {
+        assert!(names("0").contains(&"readonly") && names("0").contains(&"max_execution_time"));
+        assert!(!names("2").contains(&"readonly") && names("2").contains(&"max_execution_time"));
+        assert_eq!(names("1"), ["default_format"]);
+        assert!(server("2").has_arrow() && !server("1").has_arrow());
+    }
+
+    #[test]
+    fn unknown_settings_are_not_sent() {
+        assert!(!names("0").contains(&"session_timezone"));
+    }
+
+    #[test]
+    fn another_answer_is_not_clickhouse() {
+        let rows = vec![vec!["hello".to_owned()]];
+        assert!(Server::read(&rows).is_err());
+    }
+}

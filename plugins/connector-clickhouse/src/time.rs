@@ -1,0 +1,130 @@
+//! Dates and times as ClickHouse writes them.
+
+/// Microseconds of a day.
+const DAY: i64 = 86_400_000_000;
+
+/// Days since 1970-01-01 of `2024-02-29`; `None` for `0000-00-00` and what is not a date.
+pub(crate) fn days(text: &str) -> Option<i32> {
+    let mut parts = text.splitn(3, '-').map(|part| part.parse::<i64>().ok());
+    let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
+    let is_valid =
+        text.len() == 10 && (1..=12).contains(&month) && (1..=31).contains(&day) && year > 0;
+    if !is_valid {
+        return None;
+    }
+    // Years begin in March, so that the leap day is the last one.
+    let year = if month <= 2 { year - 1 } else { year };
+    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let days = era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468;
+    i32::try_from(days).ok()
+}
+
+/// Microseconds since 1970 of `2024-02-29 12:00:00.5`, whatever the zone.
+pub(crate) fn civil(text: &str) -> Option<i64> {
+    let (date, time) = text.split_once(' ')?;
+    let time = clock(time).filter(|time| (0..DAY).contains(time))?;
+    Some(i64::from(days(date)?) * DAY + time)
+}
+
+/// Microseconds of `-10:00:00.5`, which may be more than a day; finer digits are cut.
+pub(crate) fn clock(text: &str) -> Option<i64> {
+    let (sign, text) = match text.strip_prefix('-') {
+        Some(rest) => (-1, rest),
+        None => (1, text),
+    };
+    let mut parts = text.splitn(3, ':');
+    let (hours, minutes, seconds) = (parts.next()?, parts.next()?, parts.next()?);
+    let minutes = minutes
+        .parse::<i64>()
+        .ok()
+        .filter(|minutes| (0..60).contains(minutes))?;
+    let seconds = micros(seconds).filter(|micros| (0..60_000_000).contains(micros))?;
+    let hours = hours
+        .parse::<i64>()
+        .ok()
+        .filter(|hours| (0..=999).contains(hours))?;
+    Some(sign * ((hours * 60 + minutes) * 60_000_000 + seconds))
+}
+
+/// Microseconds of a number of seconds such as `-1436000399.5`; finer digits are cut downwards.
+pub(crate) fn micros(text: &str) -> Option<i64> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let negative = whole.starts_with('-');
+    let seconds: i64 = whole.parse().ok()?;
+    if fraction.len() > 9 || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let nanos: i64 = format!("{fraction:0<9}").parse().ok()?;
+    let nanos = if negative { -nanos } else { nanos };
+    seconds
+        .checked_mul(1_000_000)?
+        .checked_add(nanos.div_euclid(1000))
+}
+
+/// `2024-02-29` of days since 1970.
+pub(crate) fn date_text(days: i64) -> String {
+    let shifted = days + 719_468;
+    let (era, of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let (year, month) = (era * 400 + year, (month + 2) % 12 + 1);
+    let year = if month <= 2 { year + 1 } else { year };
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+/// `2024-02-29T12:00:00.500000` of microseconds since 1970, without a fraction of zero.
+pub(crate) fn timestamp_text(micros: i64) -> String {
+    let (days, of_day) = (micros.div_euclid(DAY), micros.rem_euclid(DAY));
+    let (seconds, fraction) = (of_day / 1_000_000, of_day % 1_000_000);
+    let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
+    let whole = format!(
+        "{}T{hours:02}:{minutes:02}:{:02}",
+        date_text(days),
+        seconds % 60
+    );
+    match fraction {
+        0 => whole,
+        _ => format!("{whole}.{fraction:06}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_go_both_ways() {
+        for (text, number) in [
+            ("1970-01-01", 0),
+            ("1900-01-01", -25_567),
+            ("2024-02-29", 19_782),
+            ("2299-12-31", 120_529),
+        ] {
+            assert_eq!(days(text), Some(number), "{text}");
+            assert_eq!(date_text(i64::from(number)), text);
+        }
+        assert_eq!(
+            (days("0000-00-00"), days("2024-13-01"), days("x")),
+            (None, None, None)
+        );
+    }
+
+    #[test]
+    fn seconds_may_be_before_1970() {
+        assert_eq!(micros("-0.5"), Some(-500_000));
+        assert_eq!(micros("-1436000399.5"), Some(-1_436_000_399_500_000));
+        assert_eq!(micros("1704164645.123456789"), Some(1_704_164_645_123_456));
+        assert_eq!(timestamp_text(-500_000), "1969-12-31T23:59:59.500000");
+        assert_eq!(civil("2024-01-02 03:04:05"), Some(1_704_164_645_000_000));
+    }
+
+    #[test]
+    fn times_may_be_longer_than_a_day() {
+        assert_eq!(clock("999:59:59"), Some(3_599_999_000_000));
+        assert_eq!(clock("-00:00:01.5"), Some(-1_500_000));
+        assert_eq!((clock("1:60:00"), clock("12:00")), (None, None));
+    }
+}
