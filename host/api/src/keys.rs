@@ -2,7 +2,7 @@
 
 use crate::{
     error::ApiResult,
-    routes::{ADMIN, ID, Routes, STORING, Tag},
+    routes::{ADMIN, ID, Routes, STORING, Tag, USER},
 };
 use std::{
     collections::{HashMap, HashSet},
@@ -27,6 +27,7 @@ use mindhost_core::{
     },
     minds::Minds,
 };
+use mindhost_store::Store;
 
 /// `/keys`
 pub(super) fn routes() -> Routes {
@@ -37,6 +38,7 @@ pub(super) fn routes() -> Routes {
     let change = || ADMIN.fails(&[Code::KeyNotFound, Code::InUse, Code::WrongState]);
     Routes::of(Tag::Keys)
         .route(routes!(self::list), ADMIN)
+        .route(routes!(self::current), USER)
         .route(routes!(self::create), create)
         .route(routes!(self::revoke), change())
         .route(routes!(self::rotate), change())
@@ -118,6 +120,17 @@ pub(super) struct Created {
     shown: Shown,
 }
 
+/// The caller's own key.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = CurrentKey)]
+pub(super) struct Current {
+    #[serde(flatten)]
+    shown: Shown,
+    /// Name of its workspace.
+    #[schema(example = "default")]
+    workspace: String,
+}
+
 /// Creates a key, no wider than the caller's own
 #[utoipa::path(post, path = "/keys", operation_id = "create_key",
     responses((status = 201, body = Created, description = "The new key, with its text: this once.")))]
@@ -180,6 +193,23 @@ pub(super) async fn list(
         key,
     });
     Ok(axum::Json(shown.collect()))
+}
+
+/// Gets the key of this request, never its text
+#[utoipa::path(get, path = "/keys/current", operation_id = "get_current_key",
+    responses((status = 200, body = Current, description = "Who is asking, and what it may do.")))]
+pub(super) async fn current(
+    caller: Caller,
+    State(auth): State<Arc<Auth>>,
+    State(minds): State<Arc<Minds>>,
+    State(store): State<Store>,
+) -> ApiResult<axum::Json<Current>> {
+    let key = auth.own_key(&caller).await?;
+    let names = names(&caller, &minds).await?;
+    let workspace = store.workspace(&caller.workspace).await?.name.clone();
+    let minds = named(&key, &names);
+    let shown = Shown { key, minds };
+    Ok(axum::Json(Current { shown, workspace }))
 }
 
 impl From<NewInWorkspace> for NewKey {

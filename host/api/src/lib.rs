@@ -10,6 +10,7 @@ mod ask;
 mod audit;
 mod catalog;
 mod chat;
+mod console;
 mod conversations;
 mod datasources;
 mod engines;
@@ -87,6 +88,7 @@ fn api_routes() -> Routes {
         .and(responses::routes())
         .and(conversations::routes())
         .and(keys::routes())
+        .and(console::routes())
         .and(workspaces::routes())
         .and(plugins::routes())
         .and(audit::routes())
@@ -130,6 +132,7 @@ fn service(state: AppState) -> NormalizePath<Router> {
         .router(&state)
         .route("/v1/openapi.json", get(openapi::document))
         .merge(mcp::router(state.clone()))
+        .merge(console::router())
         .fallback(error::route_not_found)
         .method_not_allowed_fallback(error::method_not_allowed)
         .layer(Extension(BodyLimit(config.server.body_limit)))

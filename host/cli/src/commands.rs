@@ -3,6 +3,7 @@
 // `println!` panics on a closed pipe: use `say!` and `aside!` of `say.rs`.
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
+mod console;
 mod demo;
 mod doctor;
 mod finding;
@@ -41,6 +42,7 @@ Start here:
                                                    or writes it to admin.key in the data directory
   export KEY=$(cat mindhost-data/admin.key)        that key, or the one that the terminal showed
   curl -H \"Authorization: Bearer $KEY\" http://127.0.0.1:8080/api/v1/engines
+  mindhost console                                 a one-time link to the console in the browser
   mindhost doctor                                  check the installation and suggest fixes";
 
 #[derive(Debug, Subcommand)]
@@ -61,6 +63,10 @@ enum Command {
     /// Install, activate, write, test and sign plugins.
     #[command(subcommand)]
     Plugin(plugin::Plugin),
+    /// Print a one-time link that opens the console signed in.
+    ///
+    /// The link opens the console with the key of this command, once, within ten minutes.
+    Console(console::Console),
     /// Show the whole API on a made-up shop, with `curl`.
     ///
     /// Connects two databases, loads the catalog, makes a Mind, asks it in words and in SQL, and exports CSV. Shows the
@@ -112,6 +118,7 @@ fn failed(error: &anyhow::Error) -> ExitCode {
 async fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Plugin(plugin) => return plugin::run(plugin).await,
+        Command::Console(console) => console::run(&console).await?,
         Command::Demo(demo) => demo::run(demo)?,
         Command::Doctor => return Ok(doctor::run(Config::load()).await),
         Command::Settings => say_part!("{DEFAULTS}"),

@@ -10,6 +10,7 @@ mod key;
 pub mod keys;
 pub mod limits;
 mod privileges;
+pub mod sign_in_codes;
 mod store;
 
 use std::{sync::Arc, time::Duration};
@@ -21,8 +22,11 @@ use tokio_util::task::TaskTracker;
 
 use crate::{secrets::SecretKeys, usage::Tally};
 use cache::{Accepted, Cache};
+use keys::KeyText;
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_store::{Store, Tx, now};
+use sign_in_codes::SignInCodes;
+use zeroize::Zeroizing;
 
 pub use store::proof;
 
@@ -189,6 +193,7 @@ pub struct Auth {
     configured: Option<(Hash, Caller)>,
     cache: Cache,
     accepted: Accepted,
+    sign_in_codes: SignInCodes,
     tracker: TaskTracker,
 }
 
@@ -229,6 +234,7 @@ impl Auth {
             configured,
             cache: Cache::new(CACHE_TTL),
             accepted: Accepted::default(),
+            sign_in_codes: SignInCodes::default(),
             tracker: TaskTracker::new(),
         })
     }
@@ -303,6 +309,35 @@ impl Auth {
             Some(hash) => check_found(store::by_hash(self.store.pool(), hash).await?),
             None => Ok(()),
         }
+    }
+
+    /// Makes a one-time code that hands the caller's key, whose text is `key`, to a browser.
+    ///
+    /// # Errors
+    /// `invalid_parameter` when `key` is not the caller's, `rate_limit_exceeded` when too many keys have a code.
+    pub async fn create_sign_in_code(
+        &self,
+        caller: &Caller,
+        key: &str,
+    ) -> Result<Zeroizing<String>> {
+        let found = self.find(hash(key)).await;
+        if !found.is_ok_and(|found| found.key_id == caller.key_id) {
+            let message = "`key` is not the key of this request; send the same one";
+            return Err(Error::invalid("key", message));
+        }
+        self.sign_in_codes.create(&caller.key_id, key)
+    }
+
+    /// The key behind a one-time code, which ends with this, and its caller.
+    ///
+    /// # Errors
+    /// `invalid_api_key` when the code is unknown, used or too old, or its key is no longer valid.
+    pub async fn take_sign_in_code(&self, code: &str) -> Result<(Caller, KeyText)> {
+        let key = self.sign_in_codes.take(code).ok_or_else(|| {
+            let message = "this link was used already or is older than 10 minutes; make another with `mindhost console`";
+            Error::new(Code::InvalidApiKey, message)
+        })?;
+        Ok((self.authenticate(&key).await?, key))
     }
 
     /// Clears the cache of keys.

@@ -79,7 +79,8 @@ pub fn run(options: &Options) -> Result<()> {
     if options.once {
         return Ok(());
     }
-    leave_running(&demo.screen, &mut server, dir)
+    let link = server.console_link(options)?;
+    leave_running(&demo.screen, &mut server, dir, &link)
 }
 
 fn steps(demo: &Demo, data: &Path) -> Result<()> {
@@ -119,7 +120,7 @@ fn mind(demo: &Demo) -> Result<()> {
     Ok(())
 }
 
-fn leave_running(screen: &Screen, server: &mut Server, data: &Path) -> Result<()> {
+fn leave_running(screen: &Screen, server: &mut Server, data: &Path, link: &str) -> Result<()> {
     screen.title("The server stays up until Ctrl-C");
     screen.fact(&format!("URL  {}/api/v1", server.url));
     screen.fact(&format!("KEY  {}", server.key));
@@ -132,6 +133,14 @@ fn leave_running(screen: &Screen, server: &mut Server, data: &Path) -> Result<()
             r#"{"model": "analyst", "input": "Average order total per channel"}"#,
         ),
     ]);
+    screen
+        .step("Or in the browser: this link opens the console signed in, once, within ten minutes");
+    screen.result(link);
+    screen.dim(&format!(
+        "another: mindhost console --server {} --key-file {}",
+        server.url,
+        data.join("admin.key").display()
+    ));
     server.wait_for_end()
 }
 

@@ -145,6 +145,19 @@ impl Server {
         }
     }
 
+    /// A one-time link that opens the console signed in, as `mindhost console` prints it.
+    pub(crate) fn console_link(&self, options: &Options) -> Result<String> {
+        let made = Command::new(&options.program)
+            .args(["console", "--server", &self.url, "--key-file"])
+            .arg(options.dir.join("admin.key"))
+            .stdin(Stdio::null())
+            .output()
+            .context("starting mindhost console")?;
+        let error = String::from_utf8_lossy(&made.stderr);
+        ensure!(made.status.success(), "no link to the console: {error}");
+        Ok(String::from_utf8(made.stdout)?.trim().to_owned())
+    }
+
     pub(crate) fn show_log(&self) {
         let log = std::fs::read_to_string(&self.log).unwrap_or_default();
         let lines: Vec<&str> = log.lines().collect();

@@ -18,7 +18,7 @@ pub(crate) struct Remote {
     /// The server's address. Default: `listen` of the settings.
     #[arg(long, value_name = "URL")]
     server: Option<String>,
-    /// A file with an operator's key. Default: the key of the settings, or the one that the first start made.
+    /// A file with a key. Default: the key of the settings, or the one that the first start made.
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
 }
@@ -99,6 +99,16 @@ impl Server {
             parts.pop_if_empty().extend(["api", "v1"]).extend(path);
         }
         self.client.request(method, url).bearer_auth(&self.key)
+    }
+
+    /// The address, without a slash at its end.
+    pub(crate) fn base(&self) -> &str {
+        self.base.as_str().trim_end_matches('/')
+    }
+
+    /// The text of the key.
+    pub(crate) fn key(&self) -> &str {
+        &self.key
     }
 
     /// Sends a request. An error of the server keeps its message.

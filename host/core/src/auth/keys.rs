@@ -88,6 +88,16 @@ impl Auth {
         found.ok_or_else(not_found)
     }
 
+    /// The caller's own key.
+    ///
+    /// # Errors
+    /// `key_not_found` when it was deleted meanwhile.
+    pub async fn own_key(&self, caller: &Caller) -> Result<Key> {
+        let keys = store::list(&self.store, &caller.workspace).await?;
+        let found = keys.into_iter().find(|key| *key.id == *caller.key_id);
+        found.ok_or_else(not_found)
+    }
+
     /// Revokes a key, on this host at once.
     ///
     /// # Errors

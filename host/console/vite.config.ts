@@ -1,0 +1,19 @@
+import { defineConfig } from "vite";
+
+// `npm run dev` shows changes at once, on the API of a server that runs: MINDHOST=http://127.0.0.1:8080 npm run dev
+const server = process.env["MINDHOST"] ?? "http://127.0.0.1:8080";
+
+export default defineConfig({
+  root: "web",
+  base: "/console/",
+  server: { proxy: { "/api": server, "/readyz": server, "/healthz": server } },
+  build: {
+    outDir: "../build",
+    emptyOutDir: true,
+    target: "es2022",
+    // Inlined files would be `data:` addresses, which the content security policy refuses.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+  },
+  oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+});

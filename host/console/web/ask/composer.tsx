@@ -1,0 +1,80 @@
+// The field for the next question, in words or in SQL.
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Schemas } from "../lib/api";
+import { SqlEditor } from "../ui/sql";
+import { datasourceName } from "./suggestions";
+
+interface Props {
+  minds: Schemas["Mind"][];
+  mind: string | null;
+  /** Whether the conversation has its Mind already: another one begins a new conversation. */
+  fixed: boolean;
+  choose: (mind: string) => void;
+  busy: boolean;
+  ask: (text: string) => void;
+  run: (sql: string) => void;
+  stop: () => void;
+}
+
+export function Composer({ minds, mind, fixed, choose, busy, ask, run, stop }: Props) {
+  const [text, setText] = useState("");
+  const [sql, setSql] = useState("");
+  const [inSql, setInSql] = useState(false);
+  const field = useRef<HTMLTextAreaElement>(null);
+  const chosen = minds.find((one) => one.name === mind);
+  const maySql = chosen?.parameters.allow_direct_queries === true;
+  useEffect(() => field.current?.focus(), []);
+  const submit = () => {
+    const written = (inSql ? sql : text).trim();
+    if (busy || written === "") return;
+    if (inSql) run(written);
+    else ask(written);
+    setText("");
+  };
+  return (
+    <form
+      class="composer"
+      onSubmit={(event) => {
+        event.preventDefault();
+        submit();
+      }}
+    >
+      {inSql && maySql ? (
+        <SqlEditor
+          label="SQL" value={sql} change={setSql} submit={submit}
+          catalog={{ mind: mind!, datasources: chosen.datasources.map(datasourceName) }}
+        />
+      ) : (
+        <textarea
+          ref={field} rows={2} aria-label="Question" placeholder="Ask in your own words" value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+            event.preventDefault();
+            submit();
+          }}
+        />
+      )}
+      <div class="row">
+        <label class="row mind-choice">
+          <span class="muted">Mind</span>
+          <select value={mind ?? ""} title={fixed ? "Another Mind begins a new conversation" : undefined} onChange={(event) => choose(event.currentTarget.value)}>
+            {minds.map((one) => <option key={one.name} value={one.name}>{one.name}</option>)}
+          </select>
+        </label>
+        {maySql && (
+          <label class="check">
+            <input type="checkbox" checked={inSql} onChange={(event) => setInSql(event.currentTarget.checked)} />
+            In SQL
+          </label>
+        )}
+        <span class="grow" />
+        {busy ? (
+          <button type="button" onClick={stop}>Stop</button>
+        ) : (
+          <button type="submit" class="primary" disabled={(inSql ? sql : text).trim() === ""}>{inSql && maySql ? "Run" : "Ask"}</button>
+        )}
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,182 @@
+// One conversation as it is shown: its stored messages, and the answer that is being made.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { api, isAbort, send, take, toError, type ApiError, type Schemas } from "../lib/api";
+import { events, type ServerEvent } from "../lib/events";
+import { go, href } from "../lib/router";
+
+export interface Step {
+  name: string;
+  status: string;
+  message?: string;
+  sql?: string;
+  duration_ms?: number;
+}
+
+export interface Turn {
+  /** Of the message; empty until the server has named it. */
+  id: string;
+  role: "user" | "assistant";
+  text: string;
+  sql: string | null;
+  at: number | null;
+  steps: Step[];
+  state: "running" | "done" | "stopped" | "failed";
+  error: ApiError | null;
+}
+
+const PAGE = 100;
+const TITLE = 200;
+
+function stored(item: Schemas["Item"]): Turn {
+  return {
+    id: item.id,
+    role: item.role === "user" ? "user" : "assistant",
+    text: item.content.map((part) => part.text).join(""),
+    sql: item.sql,
+    at: item.created_at,
+    steps: [],
+    state: item.status === "completed" ? "done" : "stopped",
+    error: null,
+  };
+}
+
+async function load(id: string, signal: AbortSignal): Promise<Turn[]> {
+  const turns: Turn[] = [];
+  let after: string | undefined;
+  for (;;) {
+    const query = { limit: PAGE, order: "asc" as const, ...(after ? { after } : {}) };
+    const page = await take(api.GET("/api/v1/conversations/{id}/items", { params: { path: { id }, query }, signal }));
+    turns.push(...page.data.map(stored));
+    if (!page.has_more || !page.last_id) return turns;
+    after = page.last_id;
+  }
+}
+
+const fresh = (role: Turn["role"], text: string): Turn => ({
+  id: "", role, text, sql: null, at: null, steps: [], state: role === "user" ? "done" : "running", error: null,
+});
+
+/** What one event changes of the answer. */
+function changed(turn: Turn, event: ServerEvent): Turn {
+  switch (event.type) {
+    case "response.output_item.added": {
+      const item = event["item"] as { id: string };
+      return { ...turn, id: item.id };
+    }
+    case "response.mindhost.step":
+      return { ...turn, steps: [...turn.steps, event["step"] as Step] };
+    case "response.output_text.delta":
+      return { ...turn, text: turn.text + String(event["delta"]) };
+    case "response.completed":
+    case "response.incomplete":
+    case "response.failed":
+    case "response.cancelled":
+      return ended(turn, event["response"] as Schemas["Response"]);
+    default:
+      return turn;
+  }
+}
+
+function ended(turn: Turn, response: Schemas["Response"]): Turn {
+  const item = response.output[0];
+  const at = response.completed_at;
+  if (response.status === "cancelled") return { ...turn, at, state: "stopped" };
+  if (response.error) return { ...turn, at, state: "failed", error: toError(new Error(response.error.message)) };
+  if (!item) return { ...turn, at, state: "done" };
+  if ("query" in item) return { ...turn, id: item.id, sql: item.query, at, state: "done" };
+  return { ...turn, id: item.id, text: item.content.map((part) => part.text).join(""), sql: item.sql, at, state: "done" };
+}
+
+export interface Question {
+  mind: string;
+  text: string;
+  /** Runs this statement instead of asking in words. */
+  sql?: string;
+}
+
+/** The conversation with this id, or one that begins with the first question. */
+export function useConversation(id: string | null, began: () => void) {
+  const [turns, setTurns] = useState<Turn[]>([]);
+  const [error, setError] = useState<ApiError | null>(null);
+  const [loading, setLoading] = useState(id !== null);
+  const [mind, setMind] = useState<string | null>(null);
+  const asking = useRef<AbortController | null>(null);
+  const response = useRef<string | null>(null);
+  const own = useRef<string | null>(null);
+
+  useEffect(() => {
+    // The conversation that was just begun here is known.
+    if (id !== null && id === own.current) return;
+    asking.current?.abort();
+    asking.current = null;
+    own.current = id;
+    setTurns([]);
+    setError(null);
+    setMind(null);
+    setLoading(id !== null);
+    if (id === null) return;
+    const abort = new AbortController();
+    const about = take(api.GET("/api/v1/conversations/{id}", { params: { path: { id } }, signal: abort.signal }));
+    Promise.all([load(id, abort.signal), about])
+      .then(([turns, about]) => {
+        setTurns(turns);
+        setMind(about.model);
+        setLoading(false);
+      })
+      .catch((thrown: unknown) => {
+        if (isAbort(thrown)) return;
+        setError(toError(thrown));
+        setLoading(false);
+      });
+    return () => abort.abort();
+  }, [id]);
+
+  const last = (change: (turn: Turn) => Turn) => setTurns((turns) => [...turns.slice(0, -1), change(turns[turns.length - 1]!)]);
+
+  async function begin(question: Question): Promise<string> {
+    if (own.current !== null) return own.current;
+    const title = (question.sql ?? question.text).slice(0, TITLE);
+    const made = await take(api.POST("/api/v1/conversations", { body: { metadata: { title } } }));
+    own.current = made.id;
+    return made.id;
+  }
+
+  async function ask(question: Question): Promise<void> {
+    const abort = new AbortController();
+    asking.current = abort;
+    response.current = null;
+    const isNew = own.current === null;
+    setMind(question.mind);
+    setTurns((turns) => [...turns, fresh("user", question.sql ?? question.text), fresh("assistant", "")]);
+    try {
+      const conversation = await begin(question);
+      if (isNew) go(href("ask", conversation));
+      const wanted = { model: question.mind, conversation, stream: true, include: ["steps"] };
+      const tool = { type: "sql_query", query: question.sql, max_inline_rows: 1 };
+      const body = question.sql === undefined ? { ...wanted, input: question.text } : { ...wanted, tools: [tool] };
+      const headers = { "Content-Type": "application/json" };
+      const answer = await send("/api/v1/responses", { method: "POST", headers, body: JSON.stringify(body), signal: abort.signal });
+      for await (const event of events(answer.body!)) {
+        if (event.type === "response.created") response.current = (event["response"] as Schemas["Response"]).id;
+        if (event.type === "error") throw new Error(String((event["error"] as { message?: string })?.message ?? event["message"]));
+        last((turn) => changed(turn, event));
+      }
+      last((turn) => (turn.state === "running" ? { ...turn, state: "stopped" } : turn));
+    } catch (thrown) {
+      if (isAbort(thrown)) last((turn) => ({ ...turn, state: "stopped" }));
+      else last((turn) => ({ ...turn, state: "failed", error: toError(thrown) }));
+    } finally {
+      if (asking.current === abort) asking.current = null;
+      if (isNew) began();
+    }
+  }
+
+  /** Stops the answer, down to the database. */
+  async function stop(): Promise<void> {
+    const id = response.current;
+    if (id === null) return asking.current?.abort();
+    await take(api.POST("/api/v1/responses/{id}/cancel", { params: { path: { id } } })).catch(() => asking.current?.abort());
+  }
+
+  return { turns, mind, error, loading, ask, stop, busy: turns[turns.length - 1]?.state === "running" };
+}

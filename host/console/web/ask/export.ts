@@ -1,0 +1,57 @@
+// The export of a result as CSV, with its progress.
+import { useRef, useState } from "preact/hooks";
+import { isAbort, send, toError, type ApiError } from "../lib/api";
+
+const NEWLINE = 10;
+
+function save(name: string, parts: BlobPart[]): void {
+  const address = URL.createObjectURL(new Blob(parts, { type: "text/csv" }));
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = name;
+  link.click();
+  // The browser has begun to read the blob by the next turn of its loop.
+  setTimeout(() => URL.revokeObjectURL(address));
+}
+
+function fileName(response: Response): string {
+  const named = /filename="([^"]+)"/.exec(response.headers.get("content-disposition") ?? "");
+  return named?.[1]?.replace(/[^\w.-]/g, "_") ?? "result.csv";
+}
+
+export function useExport(conversation: string, message: string, total: number) {
+  const [received, setReceived] = useState<number | null>(null);
+  const [share, setShare] = useState<number | null>(null);
+  const [error, setError] = useState<ApiError | null>(null);
+  const abort = useRef<AbortController | null>(null);
+
+  async function run(signal: AbortSignal): Promise<void> {
+    const response = await send(`/api/v1/conversations/${conversation}/items/${message}/export`, { signal });
+    const parts: BlobPart[] = [];
+    let [size, lines] = [0, 0];
+    for (const reader = response.body!.getReader(); ; ) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      parts.push(value);
+      size += value.length;
+      for (const byte of value) if (byte === NEWLINE) lines++;
+      setReceived(size);
+      // A value may hold line breaks, so this is a guess, and never says that all is there.
+      setShare(Math.min(lines / (total + 1), 0.99));
+    }
+    save(fileName(response), parts);
+  }
+
+  const start = () => {
+    abort.current = new AbortController();
+    setError(null);
+    setReceived(0);
+    setShare(null);
+    run(abort.current.signal)
+      .catch((thrown: unknown) => {
+        if (!isAbort(thrown)) setError(toError(thrown));
+      })
+      .finally(() => setReceived(null));
+  };
+  return { received, share, error, start, stop: () => abort.current?.abort() };
+}

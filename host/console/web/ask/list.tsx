@@ -1,0 +1,109 @@
+// The conversations, newest first, with a search over their first questions.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { api, isAbort, may, take, type Schemas } from "../lib/api";
+import { useAction } from "../lib/load";
+import { Link, go, href } from "../lib/router";
+import { Confirm } from "../ui/dialog";
+import { Failure } from "../ui/failure";
+import { Time } from "../ui/time";
+import { Untrusted } from "../ui/text";
+
+type Conversation = Schemas["Conversation"];
+const PAGE = 30;
+/** A search looks at the newest conversations up to this many. */
+const SEARCHED = 600;
+
+export function Conversations({ current, turn }: { current: string | null; turn: number }) {
+  const [all, setAll] = useState<Conversation[]>([]);
+  const [more, setMore] = useState(true);
+  const [text, setText] = useState("");
+  const [doomed, setDoomed] = useState<Conversation | null>(null);
+  const action = useAction();
+  const titles = useTitles(all);
+
+  const load = async (after: string | null) => {
+    const query = { limit: text ? 100 : PAGE, ...(after ? { after } : {}) };
+    const page = await take(api.GET("/api/v1/conversations", { params: { query } }));
+    setAll((known) => (after ? [...known, ...page.data] : page.data));
+    setMore(page.has_more);
+  };
+  useEffect(() => void action.run(() => load(null)), [turn]);
+  useEffect(() => {
+    const last = all[all.length - 1];
+    if (text && more && last && all.length < SEARCHED) void action.run(() => load(last.id));
+  }, [text, all.length, more]);
+
+  const wanted = text.trim().toLowerCase();
+  const title = (one: Conversation) => one.metadata["title"] ?? titles.get(one.id) ?? "";
+  const shown = all.filter((one) => !wanted || `${title(one)} ${one.model ?? ""}`.toLowerCase().includes(wanted));
+  const remove = (one: Conversation) =>
+    action.run(async () => {
+      await take(api.DELETE("/api/v1/conversations/{id}", { params: { path: { id: one.id } } }));
+      setAll((known) => known.filter((other) => other.id !== one.id));
+      setDoomed(null);
+      if (one.id === current) go(href("ask"));
+    });
+
+  return (
+    <details class="conversations" open={matchMedia("(min-width: 62rem)").matches}>
+      <summary>Conversations</summary>
+      <div class="conversations-body">
+        <Link class="button" to={href("ask")}>New question</Link>
+        <input
+          type="search" aria-label="Search the conversations" placeholder="Search" value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
+        {action.error && <Failure error={action.error} />}
+        <nav aria-label="Conversations">
+          <ul>
+            {shown.map((one) => (
+              <li key={one.id}>
+                <Link to={href("ask", one.id)} aria-current={one.id === current ? "page" : undefined}>
+                  <span class="conversation-title"><Untrusted text={title(one) || "…"} max={120} /></span>
+                  <span class="muted"><Untrusted text={one.model ?? "no Mind yet"} /> · <Time at={one.created_at} /></span>
+                </Link>
+                {may("delete_conversation") && (
+                  <button type="button" class="quiet small" aria-label={`Delete the conversation “${title(one)}”`} onClick={() => setDoomed(one)}>✕</button>
+                )}
+              </li>
+            ))}
+          </ul>
+          {shown.length === 0 && !action.busy && <p class="muted">{wanted ? "Nothing found." : "None yet."}</p>}
+          {more && !wanted && all.length > 0 && (
+            <button type="button" class="small" disabled={action.busy} onClick={() => void action.run(() => load(all[all.length - 1]!.id))}>Older ones</button>
+          )}
+        </nav>
+      </div>
+      {doomed && (
+        <Confirm title="Delete this conversation?" action="Delete" busy={action.busy} close={() => setDoomed(null)} confirm={() => void remove(doomed)}>
+          <p><Untrusted text={title(doomed)} /></p>
+          <p class="muted">Its messages are deleted with it. This cannot be undone.</p>
+        </Confirm>
+      )}
+    </details>
+  );
+}
+
+/** Titles of conversations that other clients began: their first messages, asked for one after the other. */
+function useTitles(all: Conversation[]): Map<string, string> {
+  const [titles, setTitles] = useState(new Map<string, string>());
+  const asked = useRef(new Set<string>());
+  useEffect(() => {
+    const abort = new AbortController();
+    const untitled = all.filter((one) => !one.metadata["title"] && !asked.current.has(one.id));
+    const find = async () => {
+      for (const { id } of untitled) {
+        const query = { limit: 1, order: "asc" as const };
+        const page = await take(api.GET("/api/v1/conversations/{id}/items", { params: { path: { id }, query }, signal: abort.signal }));
+        asked.current.add(id);
+        const first = page.data[0]?.content[0]?.text || page.data[0]?.sql || "Empty conversation";
+        setTitles((known) => new Map(known).set(id, first.slice(0, 200)));
+      }
+    };
+    find().catch((thrown: unknown) => {
+      if (!isAbort(thrown)) console.warn("a title could not be had", thrown);
+    });
+    return () => abort.abort();
+  }, [all]);
+  return titles;
+}

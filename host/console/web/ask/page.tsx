@@ -1,0 +1,102 @@
+// Ask a Mind: the conversations, the one that is shown, and the field for the next question.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { api, may, take } from "../lib/api";
+import { useLoad } from "../lib/load";
+import { Link, href, query, go } from "../lib/router";
+import { Failure } from "../ui/failure";
+import { Empty, Load } from "../ui/page";
+import { Untrusted } from "../ui/text";
+import { Composer } from "./composer";
+import { useConversation } from "./conversation";
+import { Conversations } from "./list";
+import { TurnView } from "./turn";
+import { Suggestions } from "./suggestions";
+
+export function AskPage({ path }: { path: string[] }) {
+  const [id = null, message = null] = path;
+  const [turn, setTurn] = useState(0);
+  return (
+    <div class="ask">
+      <Conversations current={id} turn={turn} />
+      <Thread id={id} message={message} began={() => setTurn((turn) => turn + 1)} />
+    </div>
+  );
+}
+
+function Thread({ id, message, began }: { id: string | null; message: string | null; began: () => void }) {
+  const minds = useLoad((signal) => take(api.GET("/api/v1/minds", { signal })), []);
+  const talk = useConversation(id, began);
+  const [chosen, setChosen] = useState<string | null>(query.value.get("mind"));
+  const end = useRef<HTMLDivElement>(null);
+  const count = talk.turns.length;
+  useEffect(() => {
+    const named = message && document.getElementById(`message-${message}`);
+    if (named) named.scrollIntoView({ block: "center" });
+    else if (count > 0) end.current?.scrollIntoView({ block: "end" });
+  }, [count, message]);
+  return (
+    <Load of={minds}>
+      {(all) => {
+        const name = talk.mind ?? (all.some((one) => one.name === chosen) ? chosen : null) ?? all[0]?.name ?? null;
+        const mind = all.find((one) => one.name === name) ?? null;
+        if (all.length === 0) return <NoMinds />;
+        const ask = (text: string) => void talk.ask({ mind: name!, text });
+        return (
+          <section class="thread" aria-label="Conversation">
+            <div class="thread-scroll" tabIndex={0} role="region" aria-label="Messages">
+              <div class="thread-inner">
+                {talk.error && <Failure error={talk.error} />}
+                {talk.loading && <p class="muted" role="status">Loading …</p>}
+                {count === 0 && !talk.loading && !talk.error && (
+                  <div class="welcome">
+                    <h1>What do you want to know?</h1>
+                    <p class="muted">Each answer shows the SQL that it is based on. Questions only ever read.</p>
+                    {mind && <Suggestions mind={mind} ask={ask} />}
+                  </div>
+                )}
+                {count > 0 && <h1 class="hidden">Conversation with <Untrusted text={name ?? ""} /></h1>}
+                {talk.turns.map((turn, index) => (
+                  <TurnView
+                    key={index}
+                    turn={turn}
+                    conversation={id}
+                    marked={turn.id !== "" && turn.id === message}
+                    newest={index === count - 1}
+                    mind={mind}
+                    run={talk.busy ? null : (sql) => void talk.ask({ mind: name!, text: "", sql })}
+                  />
+                ))}
+                <div ref={end} />
+              </div>
+            </div>
+            <Composer
+              minds={all}
+              mind={name}
+              fixed={talk.mind !== null}
+              choose={(name) => {
+                setChosen(name);
+                if (talk.mind !== null) go(href("ask"));
+              }}
+              busy={talk.busy}
+              ask={ask}
+              run={(sql) => void talk.ask({ mind: name!, text: "", sql })}
+              stop={() => void talk.stop()}
+            />
+          </section>
+        );
+      }}
+    </Load>
+  );
+}
+
+function NoMinds() {
+  return (
+    <div class="page">
+      <h1>Ask</h1>
+      <Empty title="There is no Mind to ask yet">
+        <p>A Mind is some tables, a language model and instructions under one name.</p>
+        {may("create_mind") && <Link class="button primary" to={href("minds", "new")}>Make a Mind</Link>}
+      </Empty>
+    </div>
+  );
+}

@@ -1,0 +1,169 @@
+// The result behind an answer: its rows in a table that shows only those in view, and its export.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { bytes, number, plural } from "../lib/format";
+import { Dialog } from "../ui/dialog";
+import { Failure } from "../ui/failure";
+import { Untrusted } from "../ui/text";
+import { Cell, asText, isNumeric } from "./cell";
+import { useExport } from "./export";
+import { Rows, type Column } from "./rows";
+
+const ROW_PX = 30;
+const VIEW_ROWS = 12;
+/** Rows above and below those in view. */
+const MARGIN = 8;
+/** Browsers show no element that is higher than about this; beyond it, a pixel stands for more than a row's part. */
+const MAX_PX = 12_000_000;
+
+export function Result({ conversation, message, open }: { conversation: string; message: string; open: boolean }) {
+  const [shown, setShown] = useState(open);
+  return (
+    <details class="result" open={shown} onToggle={(event) => setShown(event.currentTarget.open)}>
+      <summary>Rows</summary>
+      {shown && <Table conversation={conversation} message={message} />}
+    </details>
+  );
+}
+
+function Table({ conversation, message }: { conversation: string; message: string }) {
+  const [, setVersion] = useState(0);
+  const rows = useMemo(() => new Rows(conversation, message, () => setVersion((version) => version + 1)), [conversation, message]);
+  const [top, setTop] = useState(0);
+  const [opened, setOpened] = useState<number | null>(null);
+  const frame = useRef(0);
+  const total = rows.total ?? 0;
+  const height = Math.min(total * ROW_PX, MAX_PX);
+  const view = Math.min(Math.max(total, 1), VIEW_ROWS);
+  const span = Math.max(height - view * ROW_PX, 1);
+  const first = height < MAX_PX ? Math.floor(top / ROW_PX) : Math.round((top / span) * Math.max(total - view, 0));
+  const from = Math.max(first - MARGIN, 0);
+  const until = Math.min(first + view + MARGIN, Math.max(total, view));
+  useEffect(() => rows.want(from, until), [rows, from, until]);
+  useEffect(() => () => rows.close(), [rows]);
+
+  if (rows.error && rows.total === null) {
+    return <Failure error={rows.error} retry={() => { rows.retry(); setVersion((version) => version + 1); }} />;
+  }
+  if (rows.total === null) return <p class="muted" role="status">Loading the rows …</p>;
+  const widths = columnWidths(rows, from);
+  const offset = height < MAX_PX ? from * ROW_PX : top - (first - from) * ROW_PX;
+  const indexes = Array.from({ length: Math.max(Math.min(until, total) - from, 0) }, (_, index) => from + index);
+  const onScroll = (event: Event) => {
+    const { scrollTop } = event.currentTarget as HTMLElement;
+    cancelAnimationFrame(frame.current);
+    frame.current = requestAnimationFrame(() => setTop(scrollTop));
+  };
+  return (
+    <div class="stack tight">
+      {rows.error && <Failure error={rows.error} retry={() => rows.retry()} />}
+      <div
+        class="grid" role="table" tabIndex={0} aria-label="Rows of the result" aria-rowcount={total + 1}
+        aria-colcount={rows.columns.length + 1} onScroll={onScroll}
+        style={{ maxHeight: `${(VIEW_ROWS + 1.6) * ROW_PX}px`, "--columns": ["4.5rem", ...widths].join(" ") }}
+      >
+        <div role="rowgroup" class="grid-head">
+          <div role="row" aria-rowindex={1} class="grid-row">
+            <span role="columnheader" class="right">#</span>
+            {rows.columns.map((column, index) => <ColumnHead key={index} column={column} />)}
+          </div>
+        </div>
+        <div role="rowgroup" class="grid-body" style={{ height: `${height}px` }}>
+          <div class="grid-window" role="presentation" style={{ transform: `translateY(${offset}px)` }}>
+            {indexes.map((index) => (
+              <Row key={index} index={index} values={rows.row(index)} columns={rows.columns} open={() => setOpened(index)} />
+            ))}
+          </div>
+        </div>
+      </div>
+      <Foot conversation={conversation} message={message} total={total} stable={rows.isStable} />
+      {opened !== null && (
+        <Dialog title={`Row ${number(opened + 1)}`} close={() => setOpened(null)}>
+          <RowInFull columns={rows.columns} values={rows.row(opened)} />
+        </Dialog>
+      )}
+    </div>
+  );
+}
+
+function ColumnHead({ column }: { column: Column }) {
+  return (
+    <span role="columnheader" class={isNumeric(column) ? "right" : undefined} title={column.native_type || column.type}>
+      <Untrusted text={column.name} max={60} /> <small class="muted">{column.native_type ? column.native_type.toLowerCase() : column.type}</small>
+    </span>
+  );
+}
+
+function Row({ index, values, columns, open }: { index: number; values: unknown[] | null; columns: Column[]; open: () => void }) {
+  return (
+    <div role="row" aria-rowindex={index + 2} class="grid-row">
+      <span role="rowheader" class="right">
+        <button type="button" class="row-number" aria-label={`Row ${index + 1} in full`} onClick={open}>{number(index + 1)}</button>
+      </span>
+      {columns.map((column, place) => (
+        <span key={place} role="cell" class={isNumeric(column) ? "right" : undefined}>
+          {values ? <Cell value={values[place]} /> : <span class="muted">…</span>}
+        </span>
+      ))}
+    </div>
+  );
+}
+
+/** Long values are cut in the table; here they are whole, up to what a page can hold. */
+function RowInFull({ columns, values }: { columns: Column[]; values: unknown[] | null }) {
+  const most = 200_000;
+  return (
+    <dl class="row-in-full">
+      {columns.map((column, place) => {
+        const value = values?.[place];
+        const size = value === null || value === undefined ? 0 : asText(value).length;
+        return (
+          <div key={place}>
+            <dt><Untrusted text={column.name} /> <small class="muted">{column.native_type || column.type}</small></dt>
+            <dd><Cell value={value ?? null} max={most} />{size > most && <p class="muted">The first {number(most)} of {number(size)} characters. The export has all.</p>}</dd>
+          </div>
+        );
+      })}
+    </dl>
+  );
+}
+
+/** Wide enough for the names and for most values in view; measured in characters, so that nothing has to be laid out. */
+const widthCache = new WeakMap<Rows, string[]>();
+
+function columnWidths(rows: Rows, from: number): string[] {
+  const known = widthCache.get(rows);
+  if (known) return known;
+  const widths = rows.columns.map((column, place) => {
+    let most = column.name.length + (column.native_type || column.type).length + 2;
+    for (let index = from; index < from + 50; index++) {
+      const value = rows.row(index)?.[place];
+      if (value !== null && value !== undefined) most = Math.max(most, Math.min(asText(value).length, 40));
+    }
+    return `minmax(${Math.min(Math.max(most, 6), 36) + 2}ch, 1fr)`;
+  });
+  if (rows.row(from)) widthCache.set(rows, widths);
+  return widths;
+}
+
+function Foot({ conversation, message, total, stable }: { conversation: string; message: string; total: number; stable: boolean }) {
+  const job = useExport(conversation, message, total);
+  return (
+    <div class="row">
+      <span class="muted grow">
+        {plural(total, "row")}{!stable && total > 200 && " · the SQL has no ORDER BY, so pages may repeat or miss rows"}
+      </span>
+      {job.error && <Failure error={job.error} />}
+      {job.received !== null && (
+        <>
+          <progress aria-label="Export" max={1} value={job.share ?? undefined} />
+          <span class="muted" role="status">{bytes(job.received)}</span>
+        </>
+      )}
+      {job.received === null ? (
+        <button type="button" class="small" onClick={job.start}>Export CSV</button>
+      ) : (
+        <button type="button" class="small" onClick={job.stop}>Stop</button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,122 @@
+// One message: a question, or an answer with its steps, its SQL and its rows.
+import { useState } from "preact/hooks";
+import type { Schemas } from "../lib/api";
+import { milliseconds, visible } from "../lib/format";
+import { Markdown } from "../lib/markdown";
+import { Link, href } from "../lib/router";
+import { Failure } from "../ui/failure";
+import { SqlEditor, SqlView } from "../ui/sql";
+import { Copy } from "../ui/copy";
+import { Time } from "../ui/time";
+import { Untrusted } from "../ui/text";
+import type { Step, Turn } from "./conversation";
+import { Result } from "./result";
+import { datasourceName } from "./suggestions";
+
+interface Props {
+  turn: Turn;
+  conversation: string | null;
+  marked: boolean;
+  newest: boolean;
+  mind: Schemas["Mind"] | null;
+  /** Runs a statement as the next message; null while that is not possible. */
+  run: ((sql: string) => void) | null;
+}
+
+export function TurnView(props: Props) {
+  const { turn, marked } = props;
+  return (
+    <article id={turn.id ? `message-${turn.id}` : undefined} class={`turn ${turn.role}${marked ? " marked" : ""}`}>
+      <h2 class="hidden">{turn.role === "user" ? "You" : "Answer"}</h2>
+      {turn.role === "user" ? <p class="said">{visible(turn.text || turn.sql || "")}</p> : <Answer {...props} />}
+    </article>
+  );
+}
+
+function Answer({ turn, conversation, newest, mind, run }: Props) {
+  const running = turn.state === "running";
+  return (
+    <>
+      {turn.steps.length > 0 && <Steps steps={turn.steps} running={running && turn.text === ""} />}
+      {running && turn.text === "" && turn.steps.length === 0 && <p class="muted pulse" role="status">Thinking …</p>}
+      <div aria-live={newest ? "polite" : undefined} aria-busy={running}>
+        {turn.text !== "" && <Markdown text={turn.text} />}
+      </div>
+      {turn.state === "stopped" && <p class="muted">Stopped.</p>}
+      {turn.error && <Failure error={turn.error} />}
+      {turn.sql !== null && <Sql sql={turn.sql} mind={mind} run={run} />}
+      {turn.sql !== null && turn.state === "done" && conversation && turn.id && (
+        <Result conversation={conversation} message={turn.id} open={newest || turn.text === ""} />
+      )}
+      {!running && conversation && turn.id && (
+        <p class="muted turn-foot">
+          <Link to={href("ask", conversation, turn.id)}>{turn.at ? <Time at={turn.at} /> : "Link"}</Link>
+          {turn.text !== "" && <Copy text={turn.text} label="Copy the answer" />}
+        </p>
+      )}
+    </>
+  );
+}
+
+const DOES: Record<string, string> = {
+  search_catalog: "Searched the catalog",
+  describe_tables: "Read about tables",
+  sample_table: "Looked at rows",
+  run_sql: "Ran SQL",
+};
+
+function Steps({ steps, running }: { steps: Step[]; running: boolean }) {
+  const last = steps[steps.length - 1]!;
+  return (
+    <details class="steps">
+      <summary>
+        <span class={running ? "pulse" : undefined}>{running ? `${DOES[last.name] ?? last.name} …` : `${steps.length} steps`}</span>
+      </summary>
+      <ol>
+        {steps.map((step, index) => (
+          <li key={index}>
+            <strong><Untrusted text={DOES[step.name] ?? step.name} /></strong>
+            {step.duration_ms !== undefined && <span class="muted"> · {milliseconds(step.duration_ms)}</span>}
+            {step.status !== "completed" && <span class="muted"> · <Untrusted text={step.status} /></span>}
+            {step.message && <p class="muted"><Untrusted text={step.message} /></p>}
+            {step.sql && <pre tabIndex={0}><code>{visible(step.sql)}</code></pre>}
+          </li>
+        ))}
+      </ol>
+    </details>
+  );
+}
+
+/** The SQL behind an answer; where the Mind takes SQL, it can be changed and run as the next message. */
+function Sql({ sql, mind, run }: { sql: string; mind: Schemas["Mind"] | null; run: ((sql: string) => void) | null }) {
+  const [edited, setEdited] = useState<string | null>(null);
+  const maySql = mind?.parameters.allow_direct_queries === true;
+  const submit = () => {
+    if (!run || edited === null || edited.trim() === "") return;
+    run(edited);
+    setEdited(null);
+  };
+  return (
+    <details class="sql">
+      <summary>SQL</summary>
+      {edited === null || !mind ? (
+        <SqlView sql={sql} />
+      ) : (
+        <SqlEditor
+          label="SQL to run" value={edited} change={setEdited} submit={submit}
+          catalog={{ mind: mind.name, datasources: mind.datasources.map(datasourceName) }}
+        />
+      )}
+      <div class="row">
+        <Copy text={edited ?? sql} />
+        {maySql && edited === null && <button type="button" class="small" onClick={() => setEdited(sql)}>Edit</button>}
+        {edited !== null && (
+          <>
+            <button type="button" class="small primary" disabled={!run} onClick={submit}>Run</button>
+            <button type="button" class="small" onClick={() => setEdited(null)}>Cancel</button>
+          </>
+        )}
+      </div>
+    </details>
+  );
+}

@@ -1,0 +1,118 @@
+// One datasource: its tables, a table, the diagram; and the run that reads them.
+import { useState } from "preact/hooks";
+import { api, may, take, type Schemas } from "../lib/api";
+import { plural } from "../lib/format";
+import { useAction, useLoad, type Loaded } from "../lib/load";
+import { Link, href } from "../lib/router";
+import { Failure } from "../ui/failure";
+import { Badge, Head, Load, Progress } from "../ui/page";
+import { Untrusted } from "../ui/text";
+import { Diagram } from "./diagram";
+import { TablePage } from "./table";
+import { Tables } from "./tables";
+
+export type Catalog = Schemas["Catalog"];
+export type Table = Schemas["Table"];
+
+/** How often a run is looked at, in milliseconds. */
+const EVERY = 700;
+
+/** How a table is named in the API and in addresses. */
+export const tableName = (table: Table): string => (table.schema ? `${table.schema}.${table.name}` : table.name);
+
+const isLoading = (catalog: Catalog) => catalog.status.active_flow_runs > 0 || ["PENDING", "LOADING"].includes(catalog.status.overall_status);
+
+export function DatasourcePage({ name, view, table }: { name: string; view: string; table: string | null }) {
+  const loaded = useLoad(
+    (signal) => take(api.GET("/api/v1/datasources/{name}/catalog", { params: { path: { name } }, signal })),
+    [name],
+    (catalog) => (isLoading(catalog) ? EVERY : null),
+  );
+  if (view === "tables" && table !== null) return <TablePage name={name} table={table} catalog={loaded} />;
+  const isDiagram = view === "diagram";
+  return (
+    <div class={isDiagram ? "page wide" : "page"}>
+      <Head
+        title={<Untrusted text={name} />}
+        up={<Link to={href("data")}>Data</Link>}
+        about={loaded.data && <><Untrusted text={loaded.data.datasource.description} /> · <Untrusted text={loaded.data.datasource.engine} /></>}
+      >
+        <RunButtons name={name} catalog={loaded} />
+        {may("patch_datasource") && <Link class="button" to={href("data", name, "change")}>Connection</Link>}
+      </Head>
+      <Load of={loaded}>
+        {(catalog) => (
+          <>
+            <Run catalog={catalog} />
+            <nav class="tabs" aria-label="Views">
+              <Link to={href("data", name)} aria-current={isDiagram ? undefined : "page"}>Tables</Link>
+              <Link to={href("data", name, "diagram")} aria-current={isDiagram ? "page" : undefined}>Diagram</Link>
+            </nav>
+            {isDiagram ? <Diagram name={name} tables={catalog.tables} /> : <Tables name={name} catalog={catalog} />}
+          </>
+        )}
+      </Load>
+    </div>
+  );
+}
+
+/** How far the run is, and how it ended where it did not end well. */
+function Run({ catalog }: { catalog: Catalog }) {
+  const { status } = catalog;
+  if (isLoading(catalog)) {
+    return (
+      <div class="card run" role="status">
+        <div class="row"><Badge tone="busy">Reading the catalog</Badge><span class="muted"><Untrusted text={status.message} /></span></div>
+        <Progress label="Reading the catalog" value={status.progress} />
+      </div>
+    );
+  }
+  if (status.overall_status === "COMPLETED") return null;
+  const tone = status.overall_status === "FAILED" ? "bad" : "warn";
+  const failed = catalog.tables.filter((table) => table.status === "FAILED");
+  return (
+    <div class="card run">
+      <div class="row">
+        <Badge tone={tone}>{WORDS[status.overall_status] ?? status.overall_status}</Badge>
+        <span><Untrusted text={status.message} max={1000} /></span>
+      </div>
+      {failed.length > 0 && <p class="muted">{plural(failed.length, "table")} could not be read.</p>}
+    </div>
+  );
+}
+
+export const WORDS: Record<string, string> = {
+  NOT_STARTED: "Not read yet",
+  NOT_CATALOGED: "Not read yet",
+  PENDING: "Waiting",
+  LOADING: "Reading",
+  COMPLETED: "Read",
+  FAILED: "Failed",
+  CANCELLED: "Stopped",
+};
+
+function RunButtons({ name, catalog }: { name: string; catalog: Loaded<Catalog> }) {
+  const { busy, error, run } = useAction();
+  const [mode, setMode] = useState<"all" | "missing_only">("all");
+  if (!may("refresh_catalog") || catalog.data === null) return null;
+  const path = { name };
+  const act = (go: () => Promise<Catalog>) => void run(async () => { catalog.set(await go()); catalog.reload(); });
+  const refresh = () => act(() => take(api.POST("/api/v1/datasources/{name}/catalog/refresh", { params: { path }, body: { mode } })));
+  const cancel = () => act(() => take(api.POST("/api/v1/datasources/{name}/catalog/cancel", { params: { path } })));
+  return (
+    <>
+      {error && <Failure error={error} />}
+      {isLoading(catalog.data) ? (
+        <button type="button" disabled={busy} onClick={cancel}>Stop reading</button>
+      ) : (
+        <>
+          <select class="auto" aria-label="Which tables are read" value={mode} onChange={(event) => setMode(event.currentTarget.value as typeof mode)}>
+            <option value="all">All tables</option>
+            <option value="missing_only">Only new tables</option>
+          </select>
+          <button type="button" disabled={busy} onClick={refresh}>Read again</button>
+        </>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,76 @@
+// The client of the API: typed by the server's own document.
+import createClient from "openapi-fetch";
+import type { components, paths } from "../api/schema";
+import { ROLES } from "../api/roles";
+import { ended, key, me } from "./session";
+
+export type Schemas = components["schemas"];
+export type Operation = keyof typeof ROLES;
+
+/** What the server said when it refused, with the id under which its log knows the request. */
+export class ApiError extends Error {
+  constructor(
+    message: string,
+    readonly code: string,
+    readonly status: number,
+    readonly requestId: string | null,
+    readonly param: string | null = null,
+    readonly position: number | null = null,
+    readonly rights: Schemas["PluginRight"][] = [],
+  ) {
+    super(message);
+  }
+}
+
+const RANKS: Record<string, number> = { none: 0, user: 1, editor: 2, admin: 3, operator: 4 };
+
+/** Whether the signed-in key may call all of these. */
+export function may(...operations: Operation[]): boolean {
+  const own = RANKS[me.value?.role ?? "none"] ?? 0;
+  return operations.every((operation) => own >= (RANKS[ROLES[operation]] ?? 9));
+}
+
+/** As `fetch`, with the key, and with failures as `ApiError`. */
+export async function send(input: string | Request, init: RequestInit = {}): Promise<Response> {
+  const request = new Request(input, init);
+  if (key.value) request.headers.set("Authorization", `Bearer ${key.value}`);
+  const response = await fetch(request).catch((error: unknown) => {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    throw new ApiError("The server does not answer. Is it running?", "unreachable", 0, null);
+  });
+  if (response.ok) return response;
+  const error = await failure(response);
+  if (response.status === 401 && key.value) ended(error.message);
+  throw error;
+}
+
+async function failure(response: Response): Promise<ApiError> {
+  const body = (await response.json().catch(() => null)) as Partial<Schemas["Error"]> | null;
+  const said = body?.error;
+  return new ApiError(
+    said?.message ?? `The server answered ${response.status}`,
+    said?.code ?? "unknown",
+    response.status,
+    response.headers.get("x-request-id"),
+    said?.param ?? null,
+    said?.position ?? null,
+    said?.rights ?? [],
+  );
+}
+
+export const api = createClient<paths>({ baseUrl: location.origin, fetch: send });
+
+/** The body of an answer; failures were thrown. */
+export async function take<T>(answer: Promise<{ data?: T }>): Promise<T> {
+  return (await answer).data as T;
+}
+
+/** Whatever was thrown, as text and where known with the id of the request. */
+export function toError(thrown: unknown): ApiError {
+  if (thrown instanceof ApiError) return thrown;
+  return new ApiError(thrown instanceof Error ? thrown.message : String(thrown), "console", 0, null);
+}
+
+export function isAbort(thrown: unknown): boolean {
+  return thrown instanceof DOMException && thrown.name === "AbortError";
+}

@@ -1,0 +1,41 @@
+// Numbers, sizes and times, as the reader's locale writes them.
+
+const whole = new Intl.NumberFormat();
+const short = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
+const compact = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
+const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const utcTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium", timeZone: "UTC" });
+const shares = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
+
+export const number = (value: number): string => whole.format(value);
+export const brief = (value: number): string => compact.format(value);
+export const percent = (fraction: number): string => shares.format(fraction);
+
+export function bytes(value: number): string {
+  const units = ["bytes", "kB", "MB", "GB", "TB"];
+  const power = value < 1000 ? 0 : Math.min(Math.floor(Math.log10(value) / 3), units.length - 1);
+  return `${short.format(value / 1000 ** power)} ${units[power]}`;
+}
+
+export function milliseconds(value: number): string {
+  return value < 1000 ? `${short.format(value)} ms` : `${short.format(value / 1000)} s`;
+}
+
+/** A time of the API: seconds since 1970, or text. */
+export function toDate(time: number | string): Date {
+  return typeof time === "number" ? new Date(time * 1000) : new Date(time);
+}
+
+export const local = (time: Date): string => dateTime.format(time);
+export const utc = (time: Date): string => `${utcTime.format(time)} UTC`;
+
+export function plural(count: number, one: string, many = `${one}s`): string {
+  return `${number(count)} ${count === 1 ? one : many}`;
+}
+
+/** Bidirectional controls and other invisible characters as visible codes, so that no text shows as another. */
+export function visible(text: string): string {
+  return text.replace(/[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u200B\u200E\u200F\u202A-\u202E\u2060-\u2069\uFEFF\uFFF9-\uFFFB]/g, (character) =>
+    `␛U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}`,
+  );
+}

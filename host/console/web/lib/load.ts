@@ -1,0 +1,63 @@
+// Data of a page: loaded when it is shown, again on request or while something is under way.
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { ApiError, isAbort, toError } from "./api";
+
+export interface Loaded<T> {
+  data: T | null;
+  error: ApiError | null;
+  reload: () => void;
+  set: (data: T) => void;
+}
+
+/** Loads when `inputs` change; `every` says after how many milliseconds to load again, as long as it gives a number. */
+export function useLoad<T>(
+  load: (signal: AbortSignal) => Promise<T>,
+  inputs: unknown[],
+  every?: (data: T) => number | null,
+): Loaded<T> {
+  const [state, setState] = useState<{ data: T | null; error: ApiError | null }>({ data: null, error: null });
+  const [turn, setTurn] = useState(0);
+  const period = useRef(every);
+  period.current = every;
+  useEffect(() => setState({ data: null, error: null }), inputs);
+  useEffect(() => {
+    const abort = new AbortController();
+    let timer = 0;
+    load(abort.signal).then(
+      (data) => {
+        if (abort.signal.aborted) return;
+        setState({ data, error: null });
+        const wait = period.current?.(data) ?? null;
+        if (wait !== null) timer = window.setTimeout(() => setTurn((turn) => turn + 1), wait);
+      },
+      (thrown: unknown) => {
+        if (!abort.signal.aborted && !isAbort(thrown)) setState(({ data }) => ({ data, error: toError(thrown) }));
+      },
+    );
+    return () => {
+      abort.abort();
+      clearTimeout(timer);
+    };
+  }, [...inputs, turn]);
+  const reload = useCallback(() => setTurn((turn) => turn + 1), []);
+  const set = useCallback((data: T) => setState({ data, error: null }), []);
+  return { ...state, reload, set };
+}
+
+/** One action at a time: whether it runs, and how it failed. */
+export function useAction(): { busy: boolean; error: ApiError | null; run: (act: () => Promise<void>) => Promise<void>; clear: () => void } {
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<ApiError | null>(null);
+  const run = async (act: () => Promise<void>) => {
+    setBusy(true);
+    setError(null);
+    try {
+      await act();
+    } catch (thrown) {
+      if (!isAbort(thrown)) setError(toError(thrown));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return { busy, error, run, clear: () => setError(null) };
+}

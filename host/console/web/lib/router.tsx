@@ -1,0 +1,46 @@
+// Addresses. A link is an ordinary one, so that it can be opened in a new tab; a plain click stays in the page.
+import { signal } from "@preact/signals";
+import type { ComponentChildren, JSX } from "preact";
+
+const BASE = "/console";
+
+/** The parts of the address below `/console`: `["ask", "01a2…"]`. */
+export const route = signal<string[]>(parts());
+export const query = signal(new URLSearchParams(location.search));
+
+function parts(): string[] {
+  return location.pathname.slice(BASE.length).split("/").filter(Boolean).map(decodeURIComponent);
+}
+
+function changed(): void {
+  query.value = new URLSearchParams(location.search);
+  route.value = parts();
+}
+
+addEventListener("popstate", changed);
+
+/** The address of a page, each part escaped. */
+export function href(...path: string[]): string {
+  return [BASE, ...path.map(encodeURIComponent)].join("/");
+}
+
+export function go(address: string, replace = false): void {
+  if (address === location.pathname + location.search) return;
+  history[replace ? "replaceState" : "pushState"](null, "", address);
+  changed();
+}
+
+type LinkProps = { to: string; children: ComponentChildren } & Omit<JSX.AnchorHTMLAttributes, "href">;
+
+export function Link({ to, children, ...rest }: LinkProps) {
+  const onClick = (event: MouseEvent) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey || event.button !== 0) return;
+    event.preventDefault();
+    go(to);
+  };
+  return (
+    <a href={to} onClick={onClick} {...rest}>
+      {children}
+    </a>
+  );
+}

@@ -1,0 +1,53 @@
+import { api, may, take } from "../lib/api";
+import { useLoad } from "../lib/load";
+import { Link, href } from "../lib/router";
+import { Badge, Load } from "../ui/page";
+import { Untrusted } from "../ui/text";
+
+const EVERY = 5000;
+
+/** Whether the server can work, and which versions of plugins are in trouble. */
+export function Health() {
+  const loaded = useLoad((signal) => take(api.GET("/readyz", { signal })), [], () => EVERY);
+  return (
+    <>
+      <Load of={loaded}>
+        {(ready) => (
+          <dl class="facts">
+            <dt>Server</dt><dd><Badge tone="good">{ready.status}</Badge></dd>
+            <dt>Compiling</dt><dd>{ready.compiling.length === 0 ? "nothing" : <Untrusted text={ready.compiling.join(", ")} />}</dd>
+          </dl>
+        )}
+      </Load>
+      {may("get_plugin_usage") && <Plugins />}
+    </>
+  );
+}
+
+function Plugins() {
+  const loaded = useLoad(async (signal) => {
+    const all = await take(api.GET("/api/v1/plugins", { signal }));
+    return Promise.all(all.map((one) => take(api.GET("/api/v1/plugins/{name}/usage", { params: { path: { name: one.name } }, signal }))));
+  }, [], () => EVERY);
+  return (
+    <Load of={loaded}>
+      {(all) => (
+        <div class="card flush scroll" tabIndex={0} role="region" aria-label="Health of plugins">
+          <table>
+            <thead><tr><th scope="col">Plugin</th><th scope="col">Version</th><th scope="col">Health</th><th scope="col" class="right">Instances</th></tr></thead>
+            <tbody>
+              {all.flatMap((usage) => usage.since_start.map((one) => (
+                <tr key={usage.plugin + one.digest}>
+                  <td><Link to={href("plugins", usage.plugin)}><Untrusted text={usage.plugin} /></Link></td>
+                  <td><Untrusted text={one.version} /></td>
+                  <td><Badge tone={one.health.status === "ok" ? "good" : "bad"}>{one.health.status.replace("_", " ")}</Badge> {one.health.reason && <span class="muted"><Untrusted text={one.health.reason} /></span>}</td>
+                  <td class="right">{one.instances}</td>
+                </tr>
+              )))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </Load>
+  );
+}

@@ -1,0 +1,91 @@
+// CodeMirror for SQL. Loaded when SQL is shown first.
+import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
+import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
+import { sql, SQLite, PostgreSQL, MySQL, MSSQL, StandardSQL, type SQLNamespace } from "@codemirror/lang-sql";
+import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
+import { Compartment, EditorState } from "@codemirror/state";
+import { EditorView, keymap, placeholder } from "@codemirror/view";
+import { tags } from "@lezer/highlight";
+
+export type { SQLNamespace };
+export const DIALECTS = { sqlite: SQLite, postgresql: PostgreSQL, mysql: MySQL, mssql: MSSQL, generic: StandardSQL, datafusion: StandardSQL };
+export type DialectName = keyof typeof DIALECTS;
+
+const look = EditorView.theme({
+  "&": { fontSize: "13.5px", backgroundColor: "transparent", color: "var(--ink)" },
+  "&.cm-focused": { outline: "2px solid var(--accent)", outlineOffset: "-1px", borderRadius: "8px" },
+  ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.55", maxHeight: "20rem", overflow: "auto" },
+  ".cm-content": { padding: "0.6rem 0", caretColor: "var(--ink)" },
+  ".cm-line": { padding: "0 0.75rem" },
+  ".cm-cursor": { borderLeftColor: "var(--ink)" },
+  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground, ::selection": { backgroundColor: "var(--bar) !important" },
+  ".cm-tooltip": { backgroundColor: "var(--card)", color: "var(--ink)", border: "1px solid var(--line)", borderRadius: "8px" },
+  ".cm-tooltip-autocomplete ul li[aria-selected]": { backgroundColor: "var(--tint)", color: "var(--ink)" },
+  ".cm-placeholder": { color: "var(--soft)" },
+});
+
+const colours = HighlightStyle.define([
+  { tag: tags.keyword, color: "var(--accent)", fontWeight: "600" },
+  { tag: [tags.string, tags.special(tags.string)], color: "var(--warn)" },
+  { tag: [tags.number, tags.bool, tags.null], color: "var(--good)" },
+  { tag: tags.comment, color: "var(--soft)", fontStyle: "italic" },
+]);
+
+interface Options {
+  label: string;
+  text: string;
+  /** Absent where the text can only be read. */
+  change?: ((text: string) => void) | undefined;
+  submit?: (() => void) | undefined;
+}
+
+/** An editor in a shadow root: there CodeMirror adopts style sheets, where else it would write inline ones, which the
+ * content security policy refuses. */
+export class Editor {
+  readonly #view: EditorView;
+  readonly #language = new Compartment();
+
+  constructor(parent: HTMLElement, { label, text, change, submit }: Options) {
+    const root = parent.shadowRoot ?? parent.attachShadow({ mode: "open" });
+    root.replaceChildren();
+    const run = { key: "Mod-Enter", run: () => (submit?.(), true) };
+    const writing = [
+      history(),
+      closeBrackets(),
+      autocompletion(),
+      placeholder("SELECT …   (Ctrl+Enter runs it)"),
+      keymap.of([run, ...closeBracketsKeymap, ...completionKeymap, ...historyKeymap]),
+      EditorView.updateListener.of((update) => {
+        if (update.docChanged) change?.(update.state.doc.toString());
+      }),
+    ];
+    const extensions = [
+      look,
+      syntaxHighlighting(colours),
+      this.#language.of(sql()),
+      EditorView.lineWrapping,
+      EditorView.contentAttributes.of({ "aria-label": label, ...(change ? {} : { "aria-readonly": "true", tabindex: "0" }) }),
+      keymap.of(defaultKeymap),
+      change ? writing : [EditorState.readOnly.of(true), EditorView.editable.of(false)],
+    ];
+    this.#view = new EditorView({ state: EditorState.create({ doc: text, extensions }), parent: root, root });
+  }
+
+  /** Completes the names of these tables and columns from now on. */
+  completeFrom(schema: SQLNamespace, dialect: DialectName): void {
+    this.#view.dispatch({ effects: this.#language.reconfigure(sql({ schema, dialect: DIALECTS[dialect], upperCaseKeywords: true })) });
+  }
+
+  set text(text: string) {
+    const { doc } = this.#view.state;
+    if (doc.toString() !== text) this.#view.dispatch({ changes: { from: 0, to: doc.length, insert: text } });
+  }
+
+  focus(): void {
+    this.#view.focus();
+  }
+
+  destroy(): void {
+    this.#view.destroy();
+  }
+}

@@ -1,0 +1,66 @@
+// Forms made from JSON schemas, as far as plugins use them: what field a property needs, and what its text stands for.
+
+export interface Property {
+  type?: string | string[];
+  title?: string;
+  description?: string;
+  enum?: unknown[];
+  default?: unknown;
+  anyOf?: Property[];
+  minimum?: number;
+  maximum?: number;
+  maxLength?: number;
+  pattern?: string;
+  items?: Property;
+  "x-secret"?: boolean;
+  "x-multiline"?: boolean;
+  "x-destination"?: boolean;
+}
+
+export interface ObjectSchema {
+  properties?: Record<string, Property>;
+  required?: string[];
+}
+
+export type Control = "secret" | "secret-lines" | "choice" | "switch" | "number" | "lines" | "json" | "text";
+
+function types(property: Property): string[] {
+  const own = property.type === undefined ? [] : [property.type].flat();
+  return [...own, ...(property.anyOf ?? []).flatMap(types)];
+}
+
+/** Property by property; those that must be given first. */
+export function fields(schema: ObjectSchema): { name: string; property: Property; required: boolean; control: Control }[] {
+  const required = new Set(schema.required ?? []);
+  const all = Object.entries(schema.properties ?? {});
+  const found = all.map(([name, property]) => ({ name, property, required: required.has(name), control: controlOf(property) }));
+  return [...found.filter((one) => one.required), ...found.filter((one) => !one.required)];
+}
+
+function controlOf(property: Property): Control {
+  const known = types(property);
+  if (property["x-secret"]) return property["x-multiline"] ? "secret-lines" : "secret";
+  if (property.enum) return "choice";
+  if (known.includes("boolean")) return "switch";
+  if (known.includes("integer") || known.includes("number")) return "number";
+  if (known.includes("string")) return property["x-multiline"] && (property.maxLength ?? 0) > 80 ? "lines" : "text";
+  return "json";
+}
+
+/** The property's name for people: its title, or its name in words. */
+export function title(name: string, property: Property): string {
+  return property.title ?? name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
+}
+
+/** What a text stands for. Empty text stands for nothing. Throws where it is no JSON. */
+export function toValue(control: Control, text: string): unknown {
+  if (text === "") return undefined;
+  if (control === "number") return Number(text);
+  if (control === "json") return JSON.parse(text) as unknown;
+  return text;
+}
+
+export function toText(value: unknown): string {
+  if (value === undefined || value === null) return "";
+  return typeof value === "string" ? value : JSON.stringify(value);
+}

@@ -1,0 +1,84 @@
+// SQL, to read or to write.
+import { useEffect, useRef } from "preact/hooks";
+import { api, take } from "../lib/api";
+import { visible } from "../lib/format";
+import type { DialectName, Editor, SQLNamespace } from "./editor";
+
+export interface CatalogOf {
+  mind: string;
+  datasources: string[];
+}
+
+/** Tables and columns that the Mind sees, as completion wants them, and how its first datasource writes SQL. */
+async function namesOf({ mind, datasources }: CatalogOf, signal: AbortSignal): Promise<[SQLNamespace, DialectName]> {
+  const names: Record<string, string[]> = {};
+  let dialect: DialectName = "generic";
+  for (const [index, name] of datasources.entries()) {
+    const catalog = await take(api.GET("/api/v1/datasources/{name}/catalog", { params: { path: { name }, query: { mind } }, signal }));
+    for (const table of catalog.tables) {
+      const columns = table.columns.map((column) => column.name);
+      names[index === 0 ? table.name : `${name}.${table.name}`] = columns;
+    }
+    if (index > 0) continue;
+    const engines = await take(api.GET("/api/v1/engines", { signal }));
+    dialect = engines.find((one) => one.engine === catalog.datasource.engine)?.dialect ?? "datafusion";
+  }
+  return [names, dialect];
+}
+
+interface EditorProps {
+  label: string;
+  value: string;
+  change: (text: string) => void;
+  submit: () => void;
+  catalog: CatalogOf;
+}
+
+export function SqlEditor({ label, value, change, submit, catalog }: EditorProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const editor = useRef<Editor | null>(null);
+  const latest = useRef({ change, submit, value });
+  latest.current = { change, submit, value };
+  useEffect(() => {
+    const abort = new AbortController();
+    void import("./editor").then(({ Editor }) => {
+      if (abort.signal.aborted || !box.current) return;
+      const { value: text } = latest.current;
+      editor.current = new Editor(box.current, {
+        label, text, change: (text) => latest.current.change(text), submit: () => latest.current.submit(),
+      });
+      editor.current.focus();
+      // Without names there is no completion; the statement can be written all the same.
+      namesOf(catalog, abort.signal).then((names) => editor.current?.completeFrom(...names), () => undefined);
+    });
+    return () => {
+      abort.abort();
+      editor.current?.destroy();
+      editor.current = null;
+    };
+  }, [label, catalog.mind]);
+  useEffect(() => {
+    if (editor.current) editor.current.text = value;
+  }, [value]);
+  return <div class="editor" ref={box} />;
+}
+
+export function SqlView({ sql }: { sql: string }) {
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    let editor: Editor | null = null;
+    let gone = false;
+    void import("./editor").then(({ Editor }) => {
+      if (!gone && box.current) editor = new Editor(box.current, { label: "SQL", text: visible(sql) });
+    });
+    return () => {
+      gone = true;
+      editor?.destroy();
+    };
+  }, [sql]);
+  return (
+    <div class="editor read" ref={box}>
+      <pre><code>{visible(sql)}</code></pre>
+    </div>
+  );
+}
