@@ -3,7 +3,7 @@
 set shell := ["bash", "-euo", "pipefail", "-c"]
 
 target := absolute_path(env("CARGO_TARGET_DIR", "target"))
-plugins := "connector-sqlite connector-postgres connector-clickhouse connector-files model-openai model-anthropic model-offline"
+plugins := "connector-sqlite connector-postgres connector-mysql connector-clickhouse connector-files model-openai model-anthropic model-offline"
 
 # Those that the demo needs: a new user waits for them.
 demo_plugins := "connector-sqlite model-offline"
@@ -147,6 +147,8 @@ _setup-tests:
     missing=()
     compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/dev/null || missing+=(postgresql)
     command -v psql >/dev/null || missing+=(postgresql-client)
+    # Its service is not needed: the tests start servers of their own.
+    command -v mariadbd >/dev/null || missing+=(mariadb-server)
     command -v sqlite3 >/dev/null || missing+=(sqlite3)
     command -v jq >/dev/null || missing+=(jq)
     command -v redis-server >/dev/null || missing+=(redis-server)
@@ -163,6 +165,7 @@ _setup-tests:
     just _python schemathesis schemathesis=={{ schemathesis }}
     just _node
     just _go
+    just _go_mysql
     just _componentize
 
 # Installs what makes components of JavaScript and Python, in the versions that new projects name.
@@ -231,6 +234,20 @@ _go:
     rm -rf "$folder"
     mkdir -p "$folder"
     go build -o "$folder/pool" tests/clients/go/pool.go
+    touch "$mark"
+
+# Compiles the server that speaks caching_sha2_password, which MariaDB does not.
+_go_mysql:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    source=plugins/connector-mysql/tests/caching_sha2
+    folder="{{ target }}/go_mysql"
+    mark="$folder/$(cat "$source"/main.go "$source"/go.* | sha256sum | cut -c 1-16)"
+    [ ! -e "$mark" ] || exit 0
+    echo "setup: compiling $source into $folder"
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    (cd "$source" && go build -o "$folder/caching_sha2" .)
     touch "$mark"
 
 # Installs packages of Debian where that is allowed, and says how where it is not.

@@ -1,0 +1,179 @@
+//! Tables, columns and keys out of `information_schema`, asked for many tables at a time.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+
+use mindhost_sdk::{ForeignKeyColumn, KeyColumn, Result, Table, TableColumn, TableRef};
+
+use crate::session::{Session, TextRow, literal};
+
+/// What belongs to the server itself, and what only counts up.
+const TABLES: &str = "
+    SELECT t.TABLE_SCHEMA, t.TABLE_NAME FROM information_schema.TABLES t
+    WHERE t.TABLE_SCHEMA NOT IN ('information_schema', 'mysql', 'performance_schema', 'sys')
+        AND t.TABLE_TYPE IN ('BASE TABLE', 'VIEW', 'SYSTEM VERSIONED')";
+
+const DESCRIBED: &str = "
+    SELECT t.TABLE_SCHEMA, t.TABLE_NAME, t.TABLE_TYPE, t.TABLE_COMMENT, t.TABLE_ROWS
+    FROM information_schema.TABLES t WHERE ";
+
+/// A column that may not be selected would make every statement with a star fail, so it is not shown.
+const COLUMNS: &str = "
+    SELECT t.TABLE_SCHEMA, t.TABLE_NAME, t.COLUMN_NAME, t.COLUMN_TYPE, t.IS_NULLABLE, t.COLUMN_DEFAULT,
+        t.COLUMN_COMMENT, t.EXTRA, t.GENERATION_EXPRESSION
+    FROM information_schema.COLUMNS t WHERE FIND_IN_SET('select', t.PRIVILEGES) AND ";
+
+/// The index says the same as the constraint, and may be read with the right to select alone.
+const PRIMARY_KEYS: &str = "
+    SELECT t.TABLE_SCHEMA, t.TABLE_NAME, t.INDEX_NAME, t.SEQ_IN_INDEX, t.COLUMN_NAME
+    FROM information_schema.STATISTICS t WHERE t.INDEX_NAME = 'PRIMARY' AND ";
+
+const FOREIGN_KEYS: &str = "
+    SELECT t.TABLE_SCHEMA, t.TABLE_NAME, t.CONSTRAINT_NAME, t.ORDINAL_POSITION, t.COLUMN_NAME,
+        t.REFERENCED_TABLE_SCHEMA, t.REFERENCED_TABLE_NAME, t.REFERENCED_COLUMN_NAME
+    FROM information_schema.KEY_COLUMN_USAGE t WHERE t.REFERENCED_TABLE_NAME IS NOT NULL AND ";
+
+/// Every table and view that the user may read, in these databases or in all.
+pub(crate) fn tables(session: &mut Session, schemas: &[&str]) -> Result<Vec<TableRef>> {
+    let mut sql = TABLES.to_owned();
+    if !schemas.is_empty() {
+        let list: Vec<String> = schemas.iter().map(|schema| literal(schema)).collect();
+        // Writing into a string cannot fail.
+        _ = write!(sql, " AND t.TABLE_SCHEMA IN ({})", list.join(", "));
+    }
+    sql.push_str(" ORDER BY 1, 2");
+    let mut tables = Vec::new();
+    session.rows(&sql, |row| {
+        let schema = row.text(0);
+        // The comparison of the server's folds case.
+        if schemas.is_empty() || schemas.iter().any(|wanted| same(wanted, schema)) {
+            tables.push(TableRef::new(schema, row.text(1)));
+        }
+        Ok(())
+    })?;
+    Ok(tables)
+}
+
+/// A server that ignores the case of names (`lower_case_table_names`) stores them in lower case, or as written.
+fn same(wanted: &str, stored: &str) -> bool {
+    wanted == stored || wanted.to_lowercase() == stored
+}
+
+/// The tables that were asked for, each at its place in the answer.
+struct Places {
+    wanted: HashMap<(String, String), Option<usize>>,
+    described: Vec<Table>,
+}
+
+/// Columns, keys and comments of some tables, in four statements however many they are.
+pub(crate) fn describe(session: &mut Session, tables: &[TableRef]) -> Result<Vec<Table>> {
+    if tables.is_empty() {
+        return Ok(Vec::new());
+    }
+    let wanted = tables
+        .iter()
+        .map(|table| ((table.schema.clone(), table.name.clone()), None));
+    let mut places = Places {
+        wanted: wanted.collect(),
+        described: Vec::new(),
+    };
+    let condition = condition(tables);
+    session.rows(&format!("{DESCRIBED}{condition}"), |row| {
+        // The comparison of the server's folds case, so there may be more than was asked for.
+        if let Some(place @ None) = places.wanted.get_mut(&key(row)) {
+            *place = Some(places.described.len());
+            places.described.push(described_table(row));
+        }
+        Ok(())
+    })?;
+    let parts: [(&str, &str, fn(&mut Table, &TextRow<'_>)); 3] = [
+        (COLUMNS, "ORDINAL_POSITION", add_column),
+        (PRIMARY_KEYS, "SEQ_IN_INDEX", add_primary_key),
+        (
+            FOREIGN_KEYS,
+            "CONSTRAINT_NAME, t.ORDINAL_POSITION",
+            add_foreign_key,
+        ),
+    ];
+    for (select, order, add) in parts {
+        let sql = format!("{select}{condition} ORDER BY t.TABLE_SCHEMA, t.TABLE_NAME, t.{order}");
+        session.rows(&sql, |row| {
+            // A table that was made between two statements has columns but no place.
+            if let Some(Some(place)) = places.wanted.get(&key(row))
+                && let Some(table) = places.described.get_mut(*place)
+            {
+                add(table, row);
+            }
+            Ok(())
+        })?;
+    }
+    Ok(places.described)
+}
+
+/// Schema and name of the table that a row is about.
+fn key(row: &TextRow<'_>) -> (String, String) {
+    (row.text(0).to_owned(), row.text(1).to_owned())
+}
+
+fn condition(tables: &[TableRef]) -> String {
+    let pairs: Vec<String> = tables
+        .iter()
+        .map(|table| format!("({}, {})", literal(&table.schema), literal(&table.name)))
+        .collect();
+    format!("(t.TABLE_SCHEMA, t.TABLE_NAME) IN ({})", pairs.join(", "))
+}
+
+fn described_table(row: &TextRow<'_>) -> Table {
+    let is_view = row.text(2) == "VIEW";
+    let kind = if is_view { "VIEW" } else { "TABLE" };
+    let mut table = Table::new(TableRef::new(row.text(0), row.text(1)), kind);
+    if !is_view {
+        table.comment = comment(row.text(3));
+        table.row_count = row.number(4);
+    }
+    table
+}
+
+fn comment(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+fn add_column(table: &mut Table, row: &TextRow<'_>) {
+    let ordinal = u32::try_from(table.columns.len() + 1).unwrap_or(u32::MAX);
+    let mut column = TableColumn::new(row.text(2), ordinal, row.text(3));
+    column.nullable = row.text(4) == "YES";
+    column.comment = comment(row.text(6));
+    let extra = row.text(7);
+    column.default_value = match (row.text(8), row.optional(5)) {
+        ("", _) if extra.contains("auto_increment") => Some("AUTO_INCREMENT".into()),
+        // MariaDB writes the default of a column that may be NULL as this word.
+        ("", Some("NULL")) => None,
+        ("", default) => default.map(str::to_owned),
+        (expression, _) => {
+            let kind = match extra.contains("VIRTUAL") {
+                true => "",
+                false => " STORED",
+            };
+            Some(format!("GENERATED ALWAYS AS ({expression}){kind}"))
+        }
+    };
+    table.columns.push(column);
+}
+
+fn add_primary_key(table: &mut Table, row: &TextRow<'_>) {
+    table.primary_key.push(KeyColumn {
+        constraint_name: row.text(2).to_owned(),
+        ordinal: row.number(3).unwrap_or_default(),
+        column: row.text(4).to_owned(),
+    });
+}
+
+fn add_foreign_key(table: &mut Table, row: &TextRow<'_>) {
+    table.foreign_keys.push(ForeignKeyColumn {
+        constraint_name: row.text(2).to_owned(),
+        ordinal: row.number(3).unwrap_or_default(),
+        column: row.text(4).to_owned(),
+        referenced: TableRef::new(row.text(5), row.text(6)),
+        referenced_column: row.text(7).to_owned(),
+    });
+}

@@ -1,0 +1,121 @@
+//! What the host calls.
+
+use std::time::Duration;
+
+use mindhost_sdk::{
+    Batch, BatchLimits, Column, ColumnStatistics, Config, Connector, Error, ErrorKind, Result,
+    ServerInfo, Statement, StatisticsOptions, Table, TableRef,
+};
+
+use crate::config::ConnectionData;
+use crate::cursor::Cursor;
+use crate::session::Session;
+use crate::{catalog, statistics};
+
+/// The version of the cancel key's form.
+const KEY_VERSION: u8 = 1;
+
+/// A connection to one MySQL or MariaDB server.
+pub struct MySql {
+    data: ConnectionData,
+    session: Session,
+}
+
+impl Connector for MySql {
+    const MANIFEST: &'static str = include_str!("../manifest.json");
+
+    type Cursor = Cursor;
+
+    fn open(config: &Config) -> Result<Self> {
+        let data = ConnectionData::parse(config)?;
+        let session = Session::open(&data)?;
+        Ok(Self { data, session })
+    }
+
+    fn cancel_key(&self) -> Option<Vec<u8>> {
+        let mut key = vec![KEY_VERSION];
+        key.extend(self.session.id.to_be_bytes());
+        Some(key)
+    }
+
+    fn check(&mut self) -> Result<ServerInfo> {
+        let mut version = String::new();
+        self.session.rows("SELECT VERSION()", |row| {
+            version = row.text(0).to_owned();
+            Ok(())
+        })?;
+        let product = if self.session.is_mariadb {
+            "MariaDB"
+        } else {
+            "MySQL"
+        };
+        if version.is_empty() {
+            version.clone_from(&self.session.version);
+        }
+        Ok(ServerInfo::new(product, version))
+    }
+
+    fn tables(&mut self) -> Result<Vec<TableRef>> {
+        catalog::tables(&mut self.session, &self.data.schemas())
+    }
+
+    fn describe_tables(&mut self, tables: &[TableRef]) -> Result<Vec<Table>> {
+        catalog::describe(&mut self.session, tables)
+    }
+
+    fn statistics(
+        &mut self,
+        table: &TableRef,
+        options: &StatisticsOptions,
+    ) -> Result<Option<Vec<ColumnStatistics>>> {
+        statistics::statistics(&mut self.session, table, options)
+    }
+
+    fn begin_snapshot(&mut self, timeout: Duration) -> Result<bool> {
+        self.session.begin_snapshot(timeout)?;
+        Ok(true)
+    }
+
+    fn end_snapshot(&mut self) -> Result<()> {
+        self.session.end_snapshot()
+    }
+
+    fn query(&mut self, statement: &Statement) -> Result<Cursor> {
+        Cursor::open(&mut self.session, statement)
+    }
+
+    fn schema(&mut self, cursor: &mut Cursor) -> Result<Vec<Column>> {
+        Ok(cursor.columns())
+    }
+
+    fn next(&mut self, cursor: &mut Cursor, limits: BatchLimits) -> Result<Option<Batch>> {
+        cursor.next(&mut self.session, limits)
+    }
+
+    fn close(&mut self, cursor: Cursor) -> Result<bool> {
+        let data = &self.data;
+        cursor.close(&mut self.session, |session| kill(data, session.id))
+    }
+
+    fn cancel(config: &Config, key: &[u8]) -> Result<()> {
+        let data = ConnectionData::parse(config)?;
+        let foreign = || Error::internal("the cancel key is not one of this plugin's");
+        match key.split_first() {
+            Some((&KEY_VERSION, id)) => {
+                let id = <[u8; 4]>::try_from(id).map_err(|_| foreign())?;
+                kill(&data, u32::from_be_bytes(id))
+            }
+            _ => Err(foreign()),
+        }
+    }
+}
+
+/// Asks the server to stop what the session with this id runs, over a connection of its own.
+fn kill(data: &ConnectionData, id: u32) -> Result<()> {
+    let mut session = Session::open(data)?;
+    match session.rows(&format!("KILL QUERY {id}"), |_| Ok(())) {
+        // The session has ended, and what it ran.
+        Err(error) if error.kind() == ErrorKind::InvalidStatement => Ok(()),
+        done => done,
+    }
+}

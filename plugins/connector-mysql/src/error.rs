@@ -1,0 +1,155 @@
+//! From the server's errors to the kinds of the contract.
+
+use std::time::{Duration, Instant};
+
+use mindhost_sdk::{Error, ErrorKind, Result, control};
+
+use crate::packet::Reader;
+
+/// Longer texts of the server are cut: an error travels through logs and answers.
+const MAX_TEXT: usize = 4096;
+
+/// When to ask a server again that has too many clients.
+const RETRY_AFTER: Duration = Duration::from_secs(2);
+
+/// An error that the server sent.
+#[derive(Debug)]
+pub(crate) struct ServerError {
+    pub(crate) number: u16,
+    state: String,
+    message: String,
+}
+
+impl ServerError {
+    /// Reads an ERR packet, without the 0xff at its front.
+    ///
+    /// # Errors
+    /// `Upstream` when there is no number.
+    pub(crate) fn parse(body: &[u8]) -> Result<Self> {
+        let mut reader = Reader(body);
+        let number = reader.u16().ok_or_else(|| malformed("an error"))?;
+        // Before the handshake there is no SQLSTATE.
+        let state = match reader.0.split_first() {
+            Some((b'#', rest)) if rest.len() >= 5 => {
+                reader.0 = &rest[5..];
+                &rest[..5]
+            }
+            _ => b"HY000",
+        };
+        Ok(Self {
+            number,
+            state: String::from_utf8_lossy(state).into_owned(),
+            message: cut(&String::from_utf8_lossy(reader.0)),
+        })
+    }
+
+    /// The error for the host. `statement` says when the statement began and how long it may take, so that a
+    /// cancellation can be told from a timeout.
+    pub(crate) fn into_error(self, statement: Option<(Instant, Duration)>) -> Error {
+        let kind = self.kind(statement);
+        let usable = !matches!(kind, ErrorKind::ConnectionLost | ErrorKind::Auth);
+        let is_full = matches!(self.number, 1040 | 1203 | 1226);
+        let code = format!("{} ({})", self.number, self.state);
+        let error = Error::new(kind, self.message)
+            .code(code)
+            .connection_usable(usable);
+        match is_full {
+            true => error.retry_after(RETRY_AFTER),
+            false => error,
+        }
+    }
+
+    fn kind(&self, statement: Option<(Instant, Duration)>) -> ErrorKind {
+        match self.number {
+            // KILL QUERY, which a timeout of the server's may be too.
+            1317 => why_stopped(statement),
+            // max_statement_time of MariaDB, max_execution_time of MySQL, a lock.
+            1969 | 3024 | 1205 => ErrorKind::Timeout,
+            1044 | 1142 | 1143 | 1227 | 1370 | 1410 => ErrorKind::Permission,
+            1049 => ErrorKind::NotFound,
+            1045 | 1129 | 1130 | 1251 | 1275 | 1698 | 1820 | 1862 | 3118 | 3159 | 4151 => {
+                ErrorKind::Auth
+            }
+            // Shut down, killed, idle for too long, and packets that got lost.
+            1053 | 1152 | 1158..=1161 | 1184 | 1927 | 4031 => ErrorKind::ConnectionLost,
+            1153 | 1301 => ErrorKind::TooLarge,
+            // No room for another session; no disk, no memory, a broken table.
+            1040 | 1203 | 1226 | 1021 | 1026 | 1030 | 1034..=1038 | 1041 | 1135 | 1194 | 1195 => {
+                ErrorKind::Upstream
+            }
+            _ => match &self.state[..2.min(self.state.len())] {
+                "28" => ErrorKind::Auth,
+                "08" => ErrorKind::ConnectionLost,
+                _ => ErrorKind::InvalidStatement,
+            },
+        }
+    }
+}
+
+fn why_stopped(statement: Option<(Instant, Duration)>) -> ErrorKind {
+    let out_of_time = statement.is_some_and(|(began, timeout)| began.elapsed() >= timeout);
+    if out_of_time && !control::is_cancelled() {
+        ErrorKind::Timeout
+    } else {
+        ErrorKind::Cancelled
+    }
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(MAX_TEXT) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.into(),
+    }
+}
+
+/// The server broke the protocol. The connection cannot be used again.
+pub(crate) fn malformed(what: &str) -> Error {
+    Error::new(
+        ErrorKind::Upstream,
+        format!("the server sent {what} that MySQL's protocol does not allow"),
+    )
+    .connection_usable(false)
+}
+
+/// The server said what cannot be, in packets that the protocol allows.
+pub(crate) fn untrue(what: &str) -> Error {
+    Error::new(ErrorKind::Upstream, format!("the server {what}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(number: u16, state: &str) -> ErrorKind {
+        let body = [&number.to_le_bytes()[..], b"#", state.as_bytes(), b"text"].concat();
+        let error = ServerError::parse(&body).unwrap().into_error(None);
+        assert!(error.message().starts_with("text"));
+        error.kind()
+    }
+
+    #[test]
+    fn numbers_have_kinds() {
+        for (number, state, expected) in [
+            (1064, "42000", ErrorKind::InvalidStatement),
+            (1365, "22012", ErrorKind::InvalidStatement),
+            (1105, "HY000", ErrorKind::InvalidStatement),
+            (1045, "28000", ErrorKind::Auth),
+            (1142, "42000", ErrorKind::Permission),
+            (1317, "70100", ErrorKind::Cancelled),
+            (1969, "70100", ErrorKind::Timeout),
+            (3024, "HY000", ErrorKind::Timeout),
+            (1040, "08004", ErrorKind::Upstream),
+            (4031, "HY000", ErrorKind::ConnectionLost),
+        ] {
+            assert_eq!(kind(number, state), expected, "{number}");
+        }
+    }
+
+    #[test]
+    fn an_error_without_a_number_is_none() {
+        for body in [&b""[..], b"a"] {
+            assert!(ServerError::parse(body).is_err());
+        }
+        assert!(ServerError::parse(b"aa#").is_ok());
+    }
+}

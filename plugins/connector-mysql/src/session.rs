@@ -1,0 +1,286 @@
+//! One session with the server: its settings, transactions, requests and their answers in order.
+//!
+//! Requests whose answers matter to nobody yet (a timeout, the start and the end of a snapshot) are sent along with the
+//! next one; [`Session::settle`] reads what is still on its way.
+
+use std::time::{Duration, Instant};
+
+use mindhost_sdk::{Error, ErrorKind, Result};
+
+use crate::config::ConnectionData;
+use crate::error::{ServerError, untrue};
+use crate::handshake::{self, Established};
+use crate::packet::Reader;
+use crate::wire::{Packet, Wire};
+
+/// No statement of the connector's own may take longer.
+const CATALOG_TIMEOUT: Duration = Duration::from_secs(300);
+/// A session that nobody used for longer may be gone without its client knowing.
+const STALE_AFTER: Duration = Duration::from_secs(1);
+/// What the answer to a statement of the connector's own may take in memory.
+const MAX_ANSWER: usize = 64 << 20;
+/// What a row of it takes beside its bytes.
+const ROW_COST: usize = 64;
+
+/// What every session is set to, so that the guard and the server read a statement in the same way: of the server's
+/// `sql_mode` only the rule for GROUP BY stays, which changes no meaning. A reader may pause for an hour.
+const SETTINGS: &str = "SET NAMES utf8mb4, SESSION time_zone = '+00:00', SESSION autocommit = 1, \
+    SESSION sql_mode = IF(FIND_IN_SET('ONLY_FULL_GROUP_BY', @@SESSION.sql_mode) > 0, 'ONLY_FULL_GROUP_BY', ''), \
+    SESSION net_write_timeout = 3600, SESSION group_concat_max_len = 1048576, SESSION sql_select_limit = DEFAULT";
+/// Every statement by itself is a read-only transaction then.
+const READ_ONLY: &str = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY";
+
+pub(crate) struct Session {
+    pub(crate) wire: Wire,
+    pub(crate) id: u32,
+    pub(crate) version: String,
+    pub(crate) is_mariadb: bool,
+    pub(crate) has_extended_metadata: bool,
+    /// The statement timeout that is set, in milliseconds.
+    timeout: u128,
+    /// The most seconds that a snapshot may be left alone.
+    idle: u64,
+    in_snapshot: bool,
+    /// When the server last answered.
+    heard: Instant,
+}
+
+/// One row of a statement of the connector's own.
+pub(crate) struct TextRow<'a> {
+    cells: Vec<Option<&'a str>>,
+}
+
+impl<'a> TextRow<'a> {
+    /// The cell, if it is not NULL.
+    pub(crate) fn optional(&self, index: usize) -> Option<&'a str> {
+        self.cells.get(index).copied().flatten()
+    }
+
+    /// The cell, empty for NULL.
+    pub(crate) fn text(&self, index: usize) -> &'a str {
+        self.optional(index).unwrap_or_default()
+    }
+
+    /// The cell as a number, if it is one.
+    pub(crate) fn number<T: std::str::FromStr>(&self, index: usize) -> Option<T> {
+        self.optional(index)?.parse().ok()
+    }
+}
+
+impl Session {
+    /// Connects; see [`handshake::connect`].
+    pub(crate) fn open(data: &ConnectionData) -> Result<Self> {
+        let Established {
+            wire,
+            id,
+            version,
+            is_mariadb,
+            has_extended_metadata,
+        } = handshake::connect(data)?;
+        let mut session = Self {
+            wire,
+            id,
+            version,
+            is_mariadb,
+            has_extended_metadata,
+            timeout: 0,
+            idle: 0,
+            in_snapshot: false,
+            heard: Instant::now(),
+        };
+        session
+            .wire
+            .set_deadline(Some(Instant::now() + data.connect_timeout()));
+        session.wire.query(SETTINGS);
+        session.wire.query(READ_ONLY);
+        session.wire.flush()?;
+        session.settle()?;
+        session.wire.set_deadline(None);
+        Ok(session)
+    }
+
+    /// Puts what a statement needs before it into the output.
+    pub(crate) fn prepare(&mut self, timeout: Duration) {
+        // Whole seconds, upwards: the host's own timeout is exact, and a change costs a request.
+        let millis = timeout.as_millis().div_ceil(1000).clamp(1, 2_000_000) * 1000;
+        if self.timeout == millis {
+            return;
+        }
+        self.timeout = millis;
+        self.wire.query(&match self.is_mariadb {
+            true => format!("SET SESSION max_statement_time = {}", millis / 1000),
+            false => format!("SET SESSION max_execution_time = {millis}"),
+        });
+    }
+
+    /// Begins a snapshot. Its first statement waits for the answer, unless the session was idle: the host can replace a
+    /// dead one before the snapshot, and not within it.
+    pub(crate) fn begin_snapshot(&mut self, timeout: Duration) -> Result<()> {
+        let idle = timeout.as_secs().clamp(1, 86_400);
+        if self.is_mariadb && self.idle != idle {
+            self.idle = idle;
+            let sql = format!("SET SESSION idle_readonly_transaction_timeout = {idle}");
+            self.wire.query(&sql);
+        }
+        self.wire
+            .query("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY");
+        self.in_snapshot = true;
+        if self.heard.elapsed() > STALE_AFTER {
+            self.wire.flush()?;
+            self.settle()?;
+        }
+        Ok(())
+    }
+
+    /// Ends the snapshot without waiting for the answer.
+    pub(crate) fn end_snapshot(&mut self) -> Result<()> {
+        if std::mem::take(&mut self.in_snapshot) {
+            self.wire.query("ROLLBACK");
+            self.wire.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Reads the answers that nobody waited for. The first error among them is returned after the last.
+    pub(crate) fn settle(&mut self) -> Result<()> {
+        self.settle_until(0)
+    }
+
+    /// As [`Session::settle`], but for the last of the answers.
+    pub(crate) fn settle_before_answer(&mut self) -> Result<()> {
+        self.settle_until(1)
+    }
+
+    fn settle_until(&mut self, unanswered: u32) -> Result<()> {
+        let mut failure = None;
+        while self.wire.unanswered() > unanswered {
+            match self.wire.next()? {
+                Packet::Error(error) => {
+                    failure.get_or_insert(error);
+                }
+                Packet::Done | Packet::End => self.heard = Instant::now(),
+                _ => {}
+            }
+        }
+        match failure {
+            None => Ok(()),
+            // What follows the request that failed is not what it should be.
+            Some(error) => Err(error.into_error(None).connection_usable(false)),
+        }
+    }
+
+    /// The error for the host, after the server's error has ended a statement.
+    pub(crate) fn fail(&mut self, error: ServerError, statement: (Instant, Duration)) -> Error {
+        self.heard = Instant::now();
+        error.into_error(Some(statement))
+    }
+
+    /// Notes that the server has answered to the end.
+    pub(crate) fn heard(&mut self) {
+        self.heard = Instant::now();
+    }
+
+    /// Reads what is left of the answers, for so long at most. An error among them is the end that is wanted.
+    pub(crate) fn drain(&mut self, time: Duration) -> bool {
+        let deadline = Instant::now() + time;
+        self.wire.set_deadline(Some(deadline));
+        let drained = self.drain_until(deadline);
+        self.wire.set_deadline(None);
+        drained
+    }
+
+    fn drain_until(&mut self, deadline: Instant) -> bool {
+        while self.wire.unanswered() > 0 {
+            // While rows keep coming nothing waits, and the deadline of the transport does not count.
+            if Instant::now() >= deadline {
+                return false;
+            }
+            match self.wire.next() {
+                Ok(Packet::Error(error)) => {
+                    if !error.into_error(None).is_connection_usable() {
+                        return false;
+                    }
+                }
+                Ok(_) => {}
+                Err(_) => return false,
+            }
+        }
+        true
+    }
+
+    /// A KILL QUERY that came too late would end the statement after it. It ends this one.
+    pub(crate) fn spend_kill(&mut self, time: Duration) -> bool {
+        self.wire.query("DO 0");
+        self.wire.flush().is_ok() && self.drain(time)
+    }
+
+    /// Runs a statement of the connector's own and hands each row to `each`.
+    pub(crate) fn rows(
+        &mut self,
+        sql: &str,
+        mut each: impl FnMut(&TextRow<'_>) -> Result<()>,
+    ) -> Result<()> {
+        self.prepare(CATALOG_TIMEOUT);
+        self.wire.query(sql);
+        self.wire.flush()?;
+        self.settle_before_answer()?;
+        let began = Instant::now();
+        let (mut columns, mut room, mut outcome) = (0, MAX_ANSWER, Ok(()));
+        loop {
+            match self.wire.next()? {
+                Packet::Columns(count) => columns = count,
+                Packet::Column(_) | Packet::ColumnsEnd => {}
+                Packet::Row(body) => {
+                    let cost = body.len() + ROW_COST;
+                    room = room.checked_sub(cost).ok_or_else(|| {
+                        untrue("sends a catalog without an end").connection_usable(false)
+                    })?;
+                    if outcome.is_ok() {
+                        outcome = text_row(body, columns).and_then(|row| each(&row));
+                    }
+                }
+                Packet::Done | Packet::End => {
+                    self.heard = Instant::now();
+                    return outcome;
+                }
+                Packet::Error(error) => return Err(self.fail(error, (began, CATALOG_TIMEOUT))),
+            }
+        }
+    }
+}
+
+fn text_row(body: &[u8], columns: usize) -> Result<TextRow<'_>> {
+    let malformed = || crate::error::malformed("a row");
+    let mut reader = Reader(body);
+    let cells = (0..columns)
+        .map(|_| match reader.cell().ok_or_else(malformed)? {
+            None => Ok(None),
+            Some(cell) => std::str::from_utf8(cell).map(Some).map_err(|_| not_utf8()),
+        })
+        .collect::<Result<_>>()?;
+    match reader.0 {
+        [] => Ok(TextRow { cells }),
+        _ => Err(malformed()),
+    }
+}
+
+/// The server was told to speak UTF-8.
+pub(crate) fn not_utf8() -> Error {
+    Error::new(
+        ErrorKind::Upstream,
+        "the server sent a text that is not UTF-8; convert it in the statement, as with CONVERT(… USING utf8mb4)",
+    )
+}
+
+/// A literal of a text that means the same in every `sql_mode`.
+pub(crate) fn literal(text: &str) -> String {
+    let mut literal = String::with_capacity(text.len() * 2 + 12);
+    literal.push_str("_utf8mb4 X'");
+    for byte in text.bytes() {
+        for digit in [byte >> 4, byte & 15] {
+            literal.push(char::from_digit(digit.into(), 16).unwrap_or('0'));
+        }
+    }
+    literal.push('\'');
+    literal
+}

@@ -1,0 +1,247 @@
+//! A server that lies: about lengths, about what comes next, about who it is. Each lie is an error, soon.
+
+#![allow(clippy::unwrap_used, missing_docs, reason = "tests")]
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+
+use connector_mysql::MySql;
+use mindhost_sdk::{BatchLimits, Config, Connector, Error, ErrorKind, Result, Statement};
+use serde_json::json;
+
+const LIMITS: BatchLimits = BatchLimits {
+    max_rows: 100,
+    max_bytes: 1 << 20,
+};
+const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
+
+/// A packet with an honest header.
+fn packet(sequence: u8, body: &[u8]) -> Vec<u8> {
+    let mut packet = (body.len() as u32).to_le_bytes()[..3].to_vec();
+    packet.push(sequence);
+    packet.extend_from_slice(body);
+    packet
+}
+
+/// PROTOCOL_41, SECURE_CONNECTION, PLUGIN_AUTH, LONG_PASSWORD, and rows that end with EOF.
+fn greeting(method: &str) -> Vec<u8> {
+    let mut body = b"\x0a8.4.0-liar\0\x07\0\0\0abcdefgh\0".to_vec();
+    body.extend([0x01, 0x82, 45, 2, 0, 0x08, 0x00, 21]);
+    body.extend([0; 10]);
+    body.extend(b"ijklmnopqrst\0");
+    body.extend(method.as_bytes());
+    body.push(0);
+    packet(0, &body)
+}
+
+fn read_packet(stream: &mut TcpStream) -> Option<Vec<u8>> {
+    let mut header = [0; 4];
+    stream.read_exact(&mut header).ok()?;
+    let length = u32::from_le_bytes([header[0], header[1], header[2], 0]) as usize;
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).ok()?;
+    Some(body)
+}
+
+/// Starts a server that greets with these bytes; with the port.
+fn server(first: Vec<u8>, then: impl Fn(&mut TcpStream) + Send + 'static) -> Config {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for mut connection in listener.incoming().flatten() {
+            if connection.write_all(&first).is_ok() {
+                then(&mut connection);
+            }
+        }
+    });
+    let data = json!({
+        "host": "127.0.0.1", "port": port, "user": "u", "password": "hunter2", "sslmode": "disable",
+        "connect_timeout": 2,
+    });
+    Config::from_json(data.to_string())
+}
+
+/// A server that is honest until it answers a statement.
+fn answering(answer: Vec<u8>) -> Config {
+    server(greeting("mysql_native_password"), move |connection| {
+        let mut requests = 0;
+        while read_packet(connection).is_some() {
+            // The login, the two settings of a session, and the timeout.
+            let honest = packet(if requests == 0 { 2 } else { 1 }, OK);
+            let reply = if requests < 4 { &honest } else { &answer };
+            requests += 1;
+            if connection.write_all(reply).is_err() {
+                return;
+            }
+        }
+    })
+}
+
+fn run(config: &Config) -> Result<usize> {
+    let mut mysql = MySql::open(config)?;
+    let mut cursor = mysql.query(&Statement {
+        max_cell_bytes: 1 << 20,
+        ..Statement::new("SELECT 1")
+    })?;
+    let mut batches = 0;
+    while mysql.next(&mut cursor, LIMITS)?.is_some() {
+        batches += 1;
+    }
+    Ok(batches)
+}
+
+fn refusal(config: &Config) -> Error {
+    let error = run(config).unwrap_err();
+    assert!(!error.message().contains("hunter2"));
+    error
+}
+
+/// The description of one column of a type.
+fn column(number: u8, charset: u8) -> Vec<u8> {
+    let mut body = b"\x03def\0\0\0\x01a\0\x0c".to_vec();
+    body.extend([charset, 0, 11, 0, 0, 0, number, 0, 0, 0, 0, 0]);
+    body
+}
+
+/// An answer with one column and the given packets after its description.
+fn answer(number: u8, rows: &[&[u8]]) -> Vec<u8> {
+    let eof: &[u8] = &[0xfe, 0, 0, 2, 0];
+    let column = column(number, 45);
+    let packets = [&[1], &column[..], eof]
+        .into_iter()
+        .chain(rows.iter().copied());
+    packets
+        .zip(1..)
+        .flat_map(|(body, sequence)| packet(sequence, body))
+        .collect()
+}
+
+#[test]
+fn an_honest_answer_is_read() {
+    let eof: &[u8] = &[0xfe, 0, 0, 2, 0];
+    assert_eq!(
+        run(&answering(answer(8, &[b"\x0242", b"\xfb", eof]))).unwrap(),
+        1
+    );
+}
+
+#[test]
+fn lies_in_an_answer_are_errors_and_end_the_connection() {
+    let long = [
+        &[0xfe, 255, 255, 255, 255, 255, 255, 255, 127][..],
+        &[b'x'; 40],
+    ]
+    .concat();
+    for (what, lie) in [
+        ("a file is asked for", packet(1, b"\xfb/etc/passwd")),
+        ("no columns", packet(1, &[0xfc, 0, 0])),
+        ("a million columns", packet(1, &[0xfd, 0x40, 0x42, 0x0f])),
+        (
+            "endless columns",
+            packet(1, &[0xfe, 255, 255, 255, 255, 255, 255, 255, 255]),
+        ),
+        ("an empty packet", packet(1, b"")),
+        ("a wrong number", packet(7, &[1])),
+        ("a long first packet", vec![255, 255, 255, 1, 0]),
+        (
+            "a cut description",
+            [packet(1, &[1]), packet(2, b"\x03def\0")].concat(),
+        ),
+        (
+            "no end of columns",
+            [
+                packet(1, &[1]),
+                packet(2, &column(8, 45)),
+                packet(3, b"\x011"),
+            ]
+            .concat(),
+        ),
+        ("a cell beyond its row", answer(8, &[b"\x0942"])),
+        ("a cell beyond memory", answer(8, &[&long])),
+        ("more cells than columns", answer(8, &[b"\x0142\x0142"])),
+        ("letters for a number", answer(8, &[b"\x02xy"])),
+        ("nine bytes of bits", answer(16, &[b"\x09123456789"])),
+        ("bytes for a geometry", answer(255, &[b"\x09123456789"])),
+        ("bytes for a text", answer(253, &[b"\x01\xff"])),
+        (
+            "a second answer",
+            answer(8, &[b"\x0142", &[0xfe, 0, 0, 10, 0]]),
+        ),
+        ("an error without a number", packet(1, &[0xff, 1])),
+        ("a decimal that is none", answer(246, &[b"\x03abc"])),
+        ("a document that is none", answer(245, &[b"\x01{"])),
+    ] {
+        let eof: &[u8] = &[0xfe, 0, 0, 2, 0];
+        let error = refusal(&answering([lie, packet(6, eof)].concat()));
+        assert_eq!(error.kind(), ErrorKind::Upstream, "{what}: {error}");
+    }
+}
+
+#[test]
+fn a_row_that_is_claimed_to_be_huge_is_refused_before_it_is_read() {
+    // Parts without an end, each said to be 16 MiB.
+    let mut lie = answer(253, &[]);
+    lie.extend([255, 255, 255, 4]);
+    lie.extend(vec![b'x'; 0xff_ffff]);
+    lie.extend([255, 255, 255, 5]);
+    let error = refusal(&answering(lie));
+    assert_eq!(error.kind(), ErrorKind::TooLarge, "{error}");
+    assert!(!error.is_connection_usable());
+}
+
+#[test]
+fn what_is_not_mysql_is_told_from_what_is() {
+    for first in [
+        b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec(),
+        b"SSH-2.0-OpenSSH_9\r\n".to_vec(),
+        Vec::new(),
+        vec![255, 255, 255, 0],
+        packet(0, b"\x0a"),
+        packet(0, b"\x09old\0"),
+        packet(0, b"\x0a8.0\0"),
+    ] {
+        let error = refusal(&server(first.clone(), |_| {}));
+        assert_eq!(error.kind(), ErrorKind::Unreachable, "{first:?}: {error}");
+    }
+    let full = packet(0, b"\xff\x10\x04Too many connections");
+    let error = refusal(&server(full, |_| {}));
+    assert_eq!(
+        (error.kind(), error.engine_code()),
+        (ErrorKind::Upstream, "1040 (HY000)")
+    );
+}
+
+#[test]
+fn a_login_cannot_be_led_astray() {
+    let after_login = |answer: Vec<u8>| {
+        server(greeting("mysql_native_password"), move |connection| {
+            let _ = read_packet(connection);
+            let _ = connection.write_all(&answer);
+            let _ = read_packet(connection);
+        })
+    };
+    let old = packet(2, b"\xfemysql_old_password\0abcdefgh\0");
+    assert_eq!(refusal(&after_login(old)).kind(), ErrorKind::Auth);
+    let short = packet(2, b"\xfecaching_sha2_password\0abc\0");
+    assert_eq!(refusal(&after_login(short)).kind(), ErrorKind::Upstream);
+    let odd = packet(2, b"\x01\x09");
+    assert_eq!(refusal(&after_login(odd)).kind(), ErrorKind::Upstream);
+    // It takes the login and says nothing.
+    let nothing = Vec::new();
+    assert_eq!(refusal(&after_login(nothing)).kind(), ErrorKind::Timeout);
+    // One scramble after the other, for ever.
+    let endless = server(greeting("mysql_native_password"), |connection| {
+        let mut sequence = 2;
+        while read_packet(connection).is_some() {
+            let again = packet(
+                sequence,
+                b"\xfemysql_native_password\0abcdefghijklmnopqrst\0",
+            );
+            if connection.write_all(&again).is_err() {
+                return;
+            }
+            sequence += 2;
+        }
+    });
+    assert_eq!(refusal(&endless).kind(), ErrorKind::Upstream);
+}
