@@ -244,10 +244,15 @@ pub(super) fn verify(text: &str, dialect: Dialect) -> Result<(), &'static str> {
         let next = bytes.get(at + 1).copied();
         at = match (byte, next) {
             (b'-', Some(b'-')) | (b'/', Some(b'*')) => return Err("a comment"),
-            (b'#', _) if dialect == Dialect::Mysql => return Err("a comment"),
+            (b'#', _) if matches!(dialect, Dialect::Mysql | Dialect::Clickhouse) => {
+                return Err("a comment");
+            }
             (b';' | 0 | b'\\', _) => return Err("a character that no statement needs"),
             (b'$', _) if !in_word(bytes, at) => return Err("a dollar sign that begins a word"),
             (b'\'', _) => literal(bytes, at, dialect)?,
+            (b'"' | b'`', _) if dialect == Dialect::Clickhouse => {
+                name_without_escapes(bytes, at, byte)?
+            }
             (b'"', _) => quoted(bytes, at, b'"')?,
             (b'`', _) if matches!(dialect, Dialect::Mysql | Dialect::Sqlite) => {
                 quoted(bytes, at, b'`')?
@@ -281,6 +286,15 @@ fn quoted(bytes: &[u8], at: usize, quote: u8) -> Result<usize, &'static str> {
     }
 }
 
+/// As [`quoted`], for an engine that reads escapes in names, too.
+fn name_without_escapes(bytes: &[u8], at: usize, quote: u8) -> Result<usize, &'static str> {
+    let end = quoted(bytes, at, quote)?;
+    match bytes.get(at..end).is_some_and(|name| name.contains(&b'\\')) {
+        true => Err("an escape in a name"),
+        false => Ok(end),
+    }
+}
+
 /// The end of a string that starts at `at`. The meaning of a backslash can depend on the session, so it is allowed only
 /// where it does not: in `E'…'`, in SQLite, SQL Server and DataFusion, which have no escapes, and in MySQL not before a
 /// quote.
@@ -296,12 +310,16 @@ fn literal(bytes: &[u8], at: usize, dialect: Dialect) -> Result<usize, &'static 
         None if in_word(bytes, at) => return Err("a prefixed string"),
         None => {}
     }
+    // Every backslash is an escape, whatever the session.
+    if dialect == Dialect::Clickhouse && prefix.is_none() {
+        return escaped(bytes, at);
+    }
     let end = quoted(bytes, at, b'\'')?;
     let inside = bytes.get(at + 1..end - 1).unwrap_or_default();
     let ambiguous = match dialect {
         Dialect::Sqlite | Dialect::Mssql | Dialect::Datafusion => false,
         Dialect::Mysql => inside.windows(2).any(|pair| pair == br"\'"),
-        Dialect::Postgresql | Dialect::Generic => inside.contains(&b'\\'),
+        Dialect::Postgresql | Dialect::Clickhouse | Dialect::Generic => inside.contains(&b'\\'),
     };
     if ambiguous {
         Err("a string with an ambiguous backslash")

@@ -29,6 +29,10 @@ pub(super) struct Rules {
     pub types: HashSet<&'static str>,
     /// Operators that the parser keeps as text.
     pub operators: HashSet<&'static str>,
+    /// Functions that the engine knows in any case, where it compares the case of all others. In lower case.
+    pub any_case: HashSet<&'static str>,
+    /// Aggregates whose name may have endings that change how they aggregate: `sumIf`.
+    pub aggregates: HashSet<&'static str>,
 }
 
 impl Rules {
@@ -39,6 +43,7 @@ impl Rules {
             Dialect::Postgresql => &POSTGRESQL,
             Dialect::Mysql => &MYSQL,
             Dialect::Mssql => &MSSQL,
+            Dialect::Clickhouse => &CLICKHOUSE,
             Dialect::Generic => &GENERIC,
             Dialect::Datafusion => &DATAFUSION,
         }
@@ -49,6 +54,8 @@ impl Rules {
         match self.dialect {
             // The time of its planner is a power of the depth.
             Dialect::Datafusion => 100,
+            // `max_ast_depth` is 1,000, and a function is two levels of it.
+            Dialect::Clickhouse => 400,
             _ => 2_000,
         }
     }
@@ -69,6 +76,7 @@ impl Rules {
             Dialect::Postgresql => &parsers::PostgreSqlDialect {},
             Dialect::Mysql => &parsers::MySqlDialect {},
             Dialect::Mssql => &parsers::MsSqlDialect {},
+            Dialect::Clickhouse => &parsers::ClickHouseDialect {},
             Dialect::Generic | Dialect::Datafusion => &parsers::GenericDialect {},
         }
     }
@@ -80,15 +88,16 @@ impl Rules {
             Dialect::Postgresql => "PostgreSQL",
             Dialect::Mysql => "MySQL",
             Dialect::Mssql => "SQL Server",
+            Dialect::Clickhouse => "ClickHouse",
             Dialect::Generic => "generic",
             Dialect::Datafusion => "DataFusion",
         }
     }
 
-    /// Whether the parser resolves doubled quotes and escapes. It prints those of MySQL incorrectly, so MySQL's strings
-    /// stay as they were written.
+    /// Whether the parser resolves doubled quotes and escapes. It prints backslashes as they are, so the strings of
+    /// engines that read them as escapes stay as they were written.
     pub fn unescapes(&self) -> bool {
-        self.dialect != Dialect::Mysql
+        !matches!(self.dialect, Dialect::Mysql | Dialect::Clickhouse)
     }
 
     /// The quotes that an identifier may have.
@@ -97,6 +106,7 @@ impl Rules {
             Dialect::Sqlite => &['"', '`', '['],
             Dialect::Postgresql | Dialect::Generic | Dialect::Datafusion => &['"'],
             Dialect::Mysql => &['`'],
+            Dialect::Clickhouse => &['"', '`'],
             Dialect::Mssql => &['"', '['],
         }
     }
@@ -106,7 +116,11 @@ impl Rules {
         match self.dialect {
             Dialect::Mysql => '`',
             Dialect::Mssql => '[',
-            Dialect::Sqlite | Dialect::Postgresql | Dialect::Generic | Dialect::Datafusion => '"',
+            Dialect::Sqlite
+            | Dialect::Postgresql
+            | Dialect::Clickhouse
+            | Dialect::Generic
+            | Dialect::Datafusion => '"',
         }
     }
 
@@ -133,7 +147,7 @@ impl Rules {
     pub fn same_table(&self, written: &str, quoted: bool, stored: &str) -> bool {
         match self.dialect {
             Dialect::Sqlite | Dialect::Mssql => written.eq_ignore_ascii_case(stored),
-            Dialect::Mysql => written == stored,
+            Dialect::Mysql | Dialect::Clickhouse => written == stored,
             Dialect::Postgresql if quoted => written == stored,
             Dialect::Postgresql => written.to_ascii_lowercase() == stored,
             // The guard writes the stored name, so the names of files keep their case.
@@ -151,7 +165,7 @@ impl Rules {
             Dialect::Postgresql | Dialect::Datafusion => written.to_ascii_lowercase(),
             Dialect::Generic if quoted => format!("\"{written}"),
             Dialect::Generic => written.to_ascii_lowercase(),
-            Dialect::Mysql | Dialect::Mssql => written.to_owned(),
+            Dialect::Mysql | Dialect::Mssql | Dialect::Clickhouse => written.to_owned(),
         }
     }
 
@@ -159,10 +173,56 @@ impl Rules {
     pub fn fold_built_in(&self, written: &str, quoted: bool) -> String {
         match self.dialect {
             Dialect::Postgresql if quoted => written.to_owned(),
+            Dialect::Clickhouse => self.known_as(written),
             _ => written.to_ascii_lowercase(),
         }
     }
+
+    /// The name of a function or type of ClickHouse as the lists have it. ClickHouse compares the case of most names, so
+    /// that another spelling may be somebody's own function.
+    fn known_as(&self, written: &str) -> String {
+        let folded = written.to_ascii_lowercase();
+        match self.any_case.contains(folded.as_str()) || self.types.contains(folded.as_str()) {
+            true => folded,
+            false => written.to_owned(),
+        }
+    }
+
+    /// Whether a function may be called, by its folded name.
+    pub fn allows_function(&self, name: &str) -> bool {
+        self.functions.contains(name) || self.is_aggregate(name)
+    }
+
+    /// Whether this is an aggregate of the list, perhaps with endings: `uniqExactIf`.
+    fn is_aggregate(&self, name: &str) -> bool {
+        let mut base = name;
+        loop {
+            if self.aggregates.contains(self.known_as(base).as_str()) {
+                return true;
+            }
+            match ENDINGS.iter().find_map(|ending| base.strip_suffix(ending)) {
+                Some(shorter) => base = shorter,
+                None => return false,
+            }
+        }
+    }
 }
+
+/// What may stand behind the name of an aggregate of ClickHouse.
+const ENDINGS: [&str; 12] = [
+    "If",
+    "Array",
+    "Distinct",
+    "OrNull",
+    "OrDefault",
+    "ForEach",
+    "Map",
+    "Merge",
+    "State",
+    "SimpleState",
+    "ArgMin",
+    "ArgMax",
+];
 
 static SQLITE: LazyLock<Rules> =
     LazyLock::new(|| read(Dialect::Sqlite, include_str!("rules/sqlite.txt")));
@@ -172,6 +232,8 @@ static MYSQL: LazyLock<Rules> =
     LazyLock::new(|| read(Dialect::Mysql, include_str!("rules/mysql.txt")));
 static MSSQL: LazyLock<Rules> =
     LazyLock::new(|| read(Dialect::Mssql, include_str!("rules/mssql.txt")));
+static CLICKHOUSE: LazyLock<Rules> =
+    LazyLock::new(|| read(Dialect::Clickhouse, include_str!("rules/clickhouse.txt")));
 static GENERIC: LazyLock<Rules> =
     LazyLock::new(|| read(Dialect::Generic, include_str!("rules/generic.txt")));
 static DATAFUSION: LazyLock<Rules> =
@@ -210,6 +272,8 @@ fn read(dialect: Dialect, text: &'static str) -> Rules {
         volatile: take("volatile").into_iter().collect(),
         types: take("types").into_iter().collect(),
         operators: take("operators").into_iter().collect(),
+        any_case: take("any-case").into_iter().collect(),
+        aggregates: take("aggregates").into_iter().collect(),
     }
 }
 
@@ -224,11 +288,12 @@ mod tests {
             Dialect::Postgresql,
             Dialect::Mysql,
             Dialect::Mssql,
+            Dialect::Clickhouse,
             Dialect::Generic,
             Dialect::Datafusion,
         ] {
             let rules = Rules::of(dialect);
-            assert!(rules.functions.contains("count"), "{dialect:?}");
+            assert!(rules.allows_function("count"), "{dialect:?}");
             assert!(rules.keywords.contains("current_timestamp"), "{dialect:?}");
             assert!(rules.types.contains("integer"), "{dialect:?}");
         }
@@ -290,6 +355,7 @@ mod tests {
             Dialect::Postgresql,
             Dialect::Mysql,
             Dialect::Mssql,
+            Dialect::Clickhouse,
             Dialect::Generic,
             Dialect::Datafusion,
         ] {

@@ -38,6 +38,7 @@ pub(super) fn datasource(name: &str, dialect: Dialect) -> ScopeDatasource {
     let schema = match dialect {
         Dialect::Sqlite => "main",
         Dialect::Datafusion => "files",
+        Dialect::Clickhouse => "shop",
         _ => "public",
     };
     let tables = [
@@ -192,5 +193,21 @@ fn attacks_on_datafusion_are_refused() {
     attacks(
         Dialect::Datafusion,
         include_str!("../../../tests/sql/attacks/datafusion.sql"),
+    );
+}
+
+#[test]
+fn legitimate_statements_for_clickhouse_pass() {
+    legitimate(
+        Dialect::Clickhouse,
+        include_str!("../../../tests/sql/legitimate/clickhouse.sql"),
+    );
+}
+
+#[test]
+fn attacks_on_clickhouse_are_refused() {
+    attacks(
+        Dialect::Clickhouse,
+        include_str!("../../../tests/sql/attacks/clickhouse.sql"),
     );
 }

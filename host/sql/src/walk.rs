@@ -122,6 +122,8 @@ impl<'a> Walk<'a> {
             span,
         } = ident;
         let good = match quote_style {
+            // ClickHouse reads escapes in names, too.
+            Some(_) if self.is(Dialect::Clickhouse) && value.contains('\\') => false,
             Some(quote) => self.rules.quotes().contains(quote) && prints_exactly(value, *quote),
             None => is_word(value),
         };
@@ -142,7 +144,12 @@ impl<'a> Walk<'a> {
 
     /// Checks a name that the statement defines. SQLite and SQL Server allow a string there, which becomes a name.
     fn alias(&self, ident: &mut Ident) -> Result<()> {
-        if ident.quote_style == Some('\'') && !self.is(Dialect::Postgresql) {
+        let is_text = ident.quote_style == Some('\'');
+        if is_text && !self.is(Dialect::Postgresql) && !self.is(Dialect::Clickhouse) {
+            ident.quote_style = Some(self.rules.quote());
+        }
+        // Quoted, no alias can be read as a word of a clause; the case of names counts with quotes and without.
+        if self.is(Dialect::Clickhouse) && ident.quote_style.is_none() {
             ident.quote_style = Some(self.rules.quote());
         }
         self.ident(ident)
@@ -178,7 +185,8 @@ impl<'a> Walk<'a> {
     /// The quoted form of a stored name.
     fn stored(&self, name: &str, at: Location) -> Result<Ident> {
         let ident = Ident::with_quote(self.rules.quote(), name);
-        if prints_exactly(name, self.rules.quote()) {
+        let has_escape = self.is(Dialect::Clickhouse) && name.contains('\\');
+        if prints_exactly(name, self.rules.quote()) && !has_escape {
             Ok(ident)
         } else {
             Err(self.unsupported(format_args!("the name `{name}`"), at))

@@ -11,6 +11,8 @@ pub enum Dialect {
     Postgres,
     /// MySQL and MariaDB.
     Mysql,
+    /// ClickHouse.
+    Clickhouse,
 }
 
 /// A length of time that rows are grouped by.
@@ -47,6 +49,7 @@ impl Dialect {
         match name.to_ascii_lowercase().as_str() {
             "sqlite" => Self::Sqlite,
             "mysql" | "mariadb" => Self::Mysql,
+            "clickhouse" => Self::Clickhouse,
             _ => Self::Postgres,
         }
     }
@@ -63,7 +66,7 @@ impl Dialect {
     pub fn text(self, value: &str) -> String {
         let value = value.replace('\0', "").replace('\'', "''");
         match self {
-            Self::Mysql => format!("'{}'", value.replace('\\', "\\\\")),
+            Self::Mysql | Self::Clickhouse => format!("'{}'", value.replace('\\', "\\\\")),
             _ => format!("'{value}'"),
         }
     }
@@ -72,6 +75,7 @@ impl Dialect {
     pub fn date(self, date: Date) -> String {
         match self {
             Self::Postgres => format!("DATE '{date}'"),
+            Self::Clickhouse => format!("toDate32('{date}')"),
             _ => format!("'{date}'"),
         }
     }
@@ -119,6 +123,7 @@ impl Dialect {
                 )
             }
             Self::Mysql => mysql_bucket(unit, column),
+            Self::Clickhouse => clickhouse_bucket(unit, column),
         }
     }
 }
@@ -149,6 +154,18 @@ fn mysql_bucket(unit: Unit, column: &str) -> String {
     }
 }
 
+fn clickhouse_bucket(unit: Unit, column: &str) -> String {
+    match unit {
+        Unit::Day => format!("toString(toDate32({column}))"),
+        Unit::Week => format!("toString(toMonday({column}))"),
+        Unit::Month => format!("formatDateTime({column}, '%Y-%m')"),
+        Unit::Quarter => {
+            format!("concat(toString(toYear({column})), '-Q', toString(toQuarter({column})))")
+        }
+        Unit::Year => format!("toString(toYear({column}))"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -174,6 +191,10 @@ mod tests {
         assert_eq!(
             Dialect::Mysql.bucket(Unit::Month, "c"),
             "DATE_FORMAT(c, '%Y-%m')"
+        );
+        assert_eq!(
+            Dialect::Clickhouse.bucket(Unit::Month, "c"),
+            "formatDateTime(c, '%Y-%m')"
         );
     }
 }

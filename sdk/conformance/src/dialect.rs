@@ -68,6 +68,7 @@ impl Samples {
             "postgresql" => postgresql(),
             "mysql" => mysql(),
             "mssql" => mssql(),
+            "clickhouse" => clickhouse(),
             _ => generic(),
         }
     }
@@ -244,6 +245,42 @@ fn mssql() -> Samples {
         slow: Some("WAITFOR DELAY '00:01:30'".into()),
         quote: ('[', ']'),
         has_limit: false,
+        ..generic()
+    }
+}
+
+fn clickhouse() -> Samples {
+    let hashes = "FROM system.numbers WHERE sipHash64(number) = 1";
+    Samples {
+        numbers: Some(
+            "SELECT n FROM (SELECT toInt64(number + 1) AS n FROM system.numbers LIMIT {rows}) ORDER BY n".into(),
+        ),
+        // `repeat` came with version 20.
+        wide: Some("SELECT arrayStringConcat(arrayMap(x -> 'x', range({bytes}))) AS wide".into()),
+        huge: Some(
+            "SELECT number, toString(toFixedString('x', 1000)) AS wide FROM system.numbers LIMIT 160000"
+                .into(),
+        ),
+        slow: Some(format!(
+            "SELECT count() AS mindhost_conformance_slow {hashes}"
+        )),
+        running: Some(
+            "SELECT count() FROM system.processes WHERE query LIKE '%mindhost_conformance_slow%' \
+             AND query NOT LIKE '%system.processes%'"
+                .into(),
+        ),
+        writes: generic()
+            .writes
+            .into_iter()
+            .chain([
+                "SET readonly = 0".into(),
+                format!("CREATE TEMPORARY TABLE {NOWHERE} (n UInt8)"),
+                format!("SELECT 1 INTO OUTFILE '{{watched}}/{NOWHERE}'"),
+                format!(
+                    "INSERT INTO FUNCTION file('{{watched}}/{NOWHERE}', 'CSV', 'n UInt8') SELECT 1"
+                ),
+            ])
+            .collect(),
         ..generic()
     }
 }

@@ -26,7 +26,16 @@ impl Walk<'_> {
             within_group,
         } = function;
         let at = name.span().start;
-        if *uses_odbc_syntax || !matches!(parameters, FunctionArguments::None) {
+        // `quantile(0.9)(x)`
+        let is_unknown = match parameters {
+            FunctionArguments::None => false,
+            FunctionArguments::List(list) if self.is(Dialect::Clickhouse) => {
+                self.argument_list(list, at)?;
+                false
+            }
+            _ => true,
+        };
+        if *uses_odbc_syntax || is_unknown {
             return Err(self.unsupported(format_args!("this form of `{name}`"), at));
         }
         let keyword = self.function_name(name)?;
@@ -61,7 +70,7 @@ impl Walk<'_> {
         {
             return Ok(false);
         }
-        let known = self.rules.functions.contains(folded.as_str())
+        let known = self.rules.allows_function(folded.as_str())
             || self.rules.rows.contains_key(folded.as_str());
         if !known {
             return Err(self.not_allowed(name, at));

@@ -3,8 +3,9 @@
 use sqlparser::{
     ast::{
         AccessExpr, Array, CaseWhen, CeilFloorKind, DateTimeField, Expr, Function, FunctionArg,
-        FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, Interval, ObjectName,
-        Spanned, Subscript, TypedString, WindowFrame, WindowFrameBound, WindowSpec,
+        FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, Interval, LambdaFunction,
+        LambdaFunctionParameter, LambdaSyntax, ObjectName, Spanned, Subscript, TypedString,
+        WindowFrame, WindowFrameBound, WindowSpec,
     },
     tokenizer::Location,
 };
@@ -101,7 +102,39 @@ impl Walk<'_> {
                 }
                 self.maybe(else_result)
             }
+            Expr::Lambda(LambdaFunction {
+                params,
+                body,
+                syntax: LambdaSyntax::Arrow,
+            }) if self.is(Dialect::Clickhouse) => {
+                for LambdaFunctionParameter { name, data_type } in params.iter() {
+                    self.none(data_type.as_ref(), "the type of a parameter")?;
+                    self.ident(name)?;
+                }
+                self.expr(body)
+            }
             _ => self.operation(expr),
+        }
+    }
+
+    /// In ClickHouse `x IN (name)` reads a whole table where `name` is that of one: `'x' IN (salaries)`.
+    fn not_a_table(&self, list: &[Expr]) -> Result<()> {
+        let mut only = match list {
+            [only] if self.is(Dialect::Clickhouse) => only,
+            _ => return Ok(()),
+        };
+        while let Expr::Nested(inner) = only {
+            only = inner;
+        }
+        match only {
+            Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::CompoundFieldAccess { .. } => {
+                Err(self.error(
+                    Code::SqlNotSupported,
+                    "a single name behind IN may be that of a table; write IN (SELECT … FROM …), or = for a column",
+                    only.span().start,
+                ))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -128,6 +161,7 @@ impl Walk<'_> {
                 list,
                 negated: _,
             } => {
+                self.not_a_table(list)?;
                 self.expr(expr)?;
                 self.exprs(list)
             }
@@ -250,6 +284,17 @@ impl Walk<'_> {
                 expr,
                 field: CeilFloorKind::DateTimeField(DateTimeField::NoDateTime),
             } => self.expr(expr),
+            Expr::Ceil {
+                expr,
+                field: CeilFloorKind::Scale(scale),
+            }
+            | Expr::Floor {
+                expr,
+                field: CeilFloorKind::Scale(scale),
+            } if self.is(Dialect::Clickhouse) => {
+                self.value(scale)?;
+                self.expr(expr)
+            }
             Expr::Position { expr, r#in } => self.both(expr, r#in),
             Expr::Substring {
                 expr,
@@ -287,7 +332,10 @@ impl Walk<'_> {
     }
 
     fn has_arrays(&self) -> bool {
-        matches!(self.rules.dialect, Dialect::Postgresql | Dialect::Generic)
+        matches!(
+            self.rules.dialect,
+            Dialect::Postgresql | Dialect::Clickhouse | Dialect::Generic
+        )
     }
 
     /// A bare name. Some that look like columns ask about the session.

@@ -25,8 +25,12 @@ impl Walk<'_> {
             join_operator,
         } in joins
         {
-            if *global {
+            if *global && !self.is(Dialect::Clickhouse) {
                 return Err(self.unsupported("GLOBAL JOIN", relation.span().start));
+            }
+            if is_array_join(join_operator) {
+                self.array_join(relation)?;
+                continue;
             }
             self.table_factor(relation)?;
             self.join(join_operator, relation.span().start)?;
@@ -47,7 +51,42 @@ impl Walk<'_> {
             JoinOperator::CrossApply | JoinOperator::OuterApply if self.is(Dialect::Mssql) => {
                 Ok(())
             }
+            JoinOperator::Semi(constraint)
+            | JoinOperator::LeftSemi(constraint)
+            | JoinOperator::RightSemi(constraint)
+            | JoinOperator::Anti(constraint)
+            | JoinOperator::LeftAnti(constraint)
+            | JoinOperator::RightAnti(constraint)
+                if self.is(Dialect::Clickhouse) =>
+            {
+                self.join_constraint(constraint)
+            }
             _ => Err(self.unsupported("this kind of join", at)),
+        }
+    }
+
+    /// ClickHouse's ARRAY JOIN: what stands behind it is a column with arrays, which the parser takes for a table.
+    fn array_join(&mut self, factor: &mut TableFactor) -> Result<()> {
+        let at = factor.span().start;
+        match factor {
+            TableFactor::Table {
+                name,
+                alias,
+                args: None,
+                with_hints,
+                version: None,
+                with_ordinality: false,
+                partitions,
+                json_path: None,
+                sample: None,
+                index_hints,
+            } if with_hints.is_empty() && partitions.is_empty() && index_hints.is_empty() => {
+                self.parts(name)?;
+                alias
+                    .as_mut()
+                    .map_or(Ok(()), |alias| self.table_alias(alias))
+            }
+            _ => Err(self.unsupported("ARRAY JOIN of anything but one column", at)),
         }
     }
 
@@ -144,12 +183,18 @@ impl Walk<'_> {
 
     pub(super) fn table_alias(&mut self, alias: &mut TableAlias) -> Result<()> {
         let TableAlias {
-            explicit: _,
+            explicit,
             name,
             columns,
             at,
         } = alias;
         self.none(at.as_ref(), "AT behind an alias")?;
+        if self.is(Dialect::Clickhouse) {
+            if !*explicit && columns.is_empty() && is_modifier(name) {
+                return Ok(());
+            }
+            *explicit = true;
+        }
         self.alias(name)?;
         for TableAliasColumnDef { name, data_type } in columns {
             self.alias(name)?;
@@ -326,6 +371,12 @@ impl Walk<'_> {
             bucket,
             offset,
         } = sample.as_mut();
+        let is_clickhouse = self.is(Dialect::Clickhouse)
+            && matches!(modifier, TableSampleModifier::Sample)
+            && (name.is_none() && seed.is_none() && bucket.is_none());
+        if let (true, Some(offset)) = (is_clickhouse, offset.as_mut()) {
+            self.expr(offset)?;
+        }
         let known = matches!(modifier, TableSampleModifier::TableSample)
             && matches!(
                 name,
@@ -334,7 +385,7 @@ impl Walk<'_> {
             && bucket.is_none()
             && offset.is_none()
             && self.is(Dialect::Postgresql);
-        if !known {
+        if !known && !is_clickhouse {
             return Err(self.error(
                 Code::SqlNotSupported,
                 "this sample is not supported; write TABLESAMPLE BERNOULLI or SYSTEM",
@@ -343,7 +394,8 @@ impl Walk<'_> {
         }
         match seed {
             Some(TableSampleSeed { modifier: _, value }) => self.value(value)?,
-            None => self.volatile = true,
+            // ClickHouse takes the same rows each time.
+            None => self.volatile |= !is_clickhouse,
         }
         if let Some(TableSampleQuantity {
             parenthesized: _,
@@ -356,4 +408,18 @@ impl Walk<'_> {
         }
         Ok(())
     }
+}
+
+fn is_array_join(operator: &JoinOperator) -> bool {
+    matches!(
+        operator,
+        JoinOperator::ArrayJoin | JoinOperator::LeftArrayJoin | JoinOperator::InnerArrayJoin
+    )
+}
+
+/// Words of ClickHouse behind a table that the parser takes for its alias, as in `customers ANY LEFT JOIN orders` and
+/// `orders FINAL`. They are printed as they were read, so that the engine takes them for what they are.
+fn is_modifier(name: &Ident) -> bool {
+    let word = name.value.to_ascii_lowercase();
+    name.quote_style.is_none() && matches!(word.as_str(), "any" | "final")
 }

@@ -28,7 +28,10 @@ impl Walk<'_> {
     /// Checks a literal and rewrites it to its plain form.
     pub(super) fn value(&self, value: &mut ValueWithSpan) -> Result<()> {
         let at = value.span.start;
-        if let Some(text) = text_of(&value.value) {
+        // A heredoc has no escapes where a string has them.
+        let is_other =
+            !matches!(value.value, Value::SingleQuotedString(_)) && self.is(Dialect::Clickhouse);
+        if let (Some(text), false) = (text_of(&value.value), is_other) {
             value.value = self.text(text).ok_or_else(|| {
                 self.error(
                     Code::SqlNotSupported,
@@ -49,7 +52,7 @@ impl Walk<'_> {
             // The number 0x1F and the bytes X'1F' have the same node.
             Value::HexStringLiteral(digits) if self.source.at(at).starts_with('0') => {
                 match (self.rules.dialect, u64::from_str_radix(digits, 16)) {
-                    (Dialect::Sqlite | Dialect::Postgresql, Ok(number))
+                    (Dialect::Sqlite | Dialect::Postgresql | Dialect::Clickhouse, Ok(number))
                         if number <= i64::MAX as u64 =>
                     {
                         value.value = Value::Number(number.to_string(), false);
@@ -91,6 +94,8 @@ impl Walk<'_> {
             Dialect::Mysql => {
                 (!text.contains(r"\'")).then(|| Value::SingleQuotedString(text.to_owned()))
             }
+            // As it was written, too; every backslash is an escape.
+            Dialect::Clickhouse => Some(Value::SingleQuotedString(text.to_owned())),
             Dialect::Generic if text.contains('\\') => None,
             _ => exact.then(|| Value::SingleQuotedString(text.to_owned())),
         }

@@ -6,7 +6,7 @@ use sqlparser::{
         LimitClause, NamedWindowDefinition, NamedWindowExpr, ObjectNamePart, Offset, OrderBy,
         OrderByExpr, OrderByKind, Query, Select, SelectFlavor, SelectItem,
         SelectItemQualifiedWildcardKind, SetExpr, SetQuantifier, Spanned, TableFactor,
-        TableWithJoins, Top, TopQuantity, Values, WildcardAdditionalOptions, With,
+        TableWithJoins, Top, TopQuantity, Values, WildcardAdditionalOptions, With, WithFill,
     },
     tokenizer::Location,
 };
@@ -89,7 +89,11 @@ impl Walk<'_> {
         let whole_list = match self.rules.dialect {
             Dialect::Sqlite => true,
             Dialect::Postgresql => *recursive,
-            Dialect::Mysql | Dialect::Mssql | Dialect::Generic | Dialect::Datafusion => false,
+            Dialect::Mysql
+            | Dialect::Mssql
+            | Dialect::Clickhouse
+            | Dialect::Generic
+            | Dialect::Datafusion => false,
         };
         let itself = match self.rules.dialect {
             Dialect::Mssql => true,
@@ -123,6 +127,8 @@ impl Walk<'_> {
         } = cte;
         self.none(from.as_ref(), "FROM behind a CTE")?;
         self.table_alias(alias)?;
+        // Here AS follows the name.
+        alias.explicit = false;
         self.query(query)?;
         self.weights.define(weight, !alias.columns.is_empty());
         Ok(())
@@ -228,12 +234,10 @@ impl Walk<'_> {
         self.none(select_modifiers.as_ref(), "a modifier behind SELECT")?;
         self.none::<ExcludeSelectItem>(exclude.as_ref(), "EXCLUDE")?;
         self.empty(lateral_views, "LATERAL VIEW")?;
-        self.none(prewhere.as_ref(), "PREWHERE")?;
         self.empty(connect_by, "CONNECT BY")?;
         self.empty(cluster_by, "CLUSTER BY")?;
         self.empty(distribute_by, "DISTRIBUTE BY")?;
         self.empty(sort_by, "SORT BY")?;
-        self.none(qualify.as_ref(), "QUALIFY")?;
         self.none(value_table_mode.as_ref(), "AS STRUCT or AS VALUE")?;
         if *flavor != SelectFlavor::Standard {
             return Err(self.unsupported("FROM before SELECT", select_token.0.span.start));
@@ -262,6 +266,12 @@ impl Walk<'_> {
             let name = self.name_of(item);
             self.weights.item(name, mark);
             self.whole_table(item, from);
+        }
+        for (clause, what) in [(prewhere, "PREWHERE"), (qualify, "QUALIFY")] {
+            if let Some(expr) = clause {
+                self.only_clickhouse(what)?;
+                self.expr(expr)?;
+            }
         }
         if let Some(selection) = selection {
             self.expr(selection)?;
@@ -383,7 +393,11 @@ impl Walk<'_> {
         } = options;
         self.none(opt_ilike.as_ref(), "* ILIKE")?;
         self.none(opt_exclude.as_ref(), "* EXCLUDE")?;
-        self.none(opt_except.as_ref(), "* EXCEPT")?;
+        if let Some(except) = opt_except {
+            self.only_clickhouse("* EXCEPT")?;
+            self.ident(&except.first_element)?;
+            self.idents(&except.additional_elements)?;
+        }
         self.none(opt_replace.as_ref(), "* REPLACE")?;
         self.none(opt_rename.as_ref(), "* RENAME")?;
         self.none(opt_alias.as_ref(), "an alias of *")
@@ -392,6 +406,9 @@ impl Walk<'_> {
     fn group_by(&mut self, group_by: &mut GroupByExpr) -> Result<()> {
         let (exprs, modifiers) = match group_by {
             GroupByExpr::Expressions(exprs, modifiers) => (exprs, modifiers),
+            GroupByExpr::All(modifiers) if self.is(Dialect::Clickhouse) => {
+                return self.empty(modifiers, "a modifier of GROUP BY ALL");
+            }
             GroupByExpr::All(_) => return Err(self.unsupported("GROUP BY ALL", Location::empty())),
         };
         self.exprs(exprs)?;
@@ -412,6 +429,7 @@ impl Walk<'_> {
         self.none(interpolate.as_ref(), "INTERPOLATE")?;
         match kind {
             OrderByKind::Expressions(exprs) => self.order_exprs(exprs),
+            OrderByKind::All(_) if self.is(Dialect::Clickhouse) => Ok(()),
             OrderByKind::All(_) => Err(self.unsupported("ORDER BY ALL", Location::empty())),
         }
     }
@@ -423,10 +441,23 @@ impl Walk<'_> {
             with_fill,
         } in exprs
         {
-            self.none(with_fill.as_ref(), "WITH FILL")?;
+            if let Some(WithFill { from, to, step }) = with_fill {
+                self.only_clickhouse("WITH FILL")?;
+                for bound in [from, to, step].into_iter().flatten() {
+                    self.expr(bound)?;
+                }
+            }
             self.expr(expr)?;
         }
         Ok(())
+    }
+
+    /// Refuses a clause that only ClickHouse has.
+    fn only_clickhouse(&self, what: &str) -> Result<()> {
+        match self.is(Dialect::Clickhouse) {
+            true => Ok(()),
+            false => Err(self.unsupported(what, Location::empty())),
+        }
     }
 
     fn limit(&mut self, limit: &mut LimitClause) -> Result<()> {
@@ -436,7 +467,10 @@ impl Walk<'_> {
                 offset,
                 limit_by,
             } => {
-                self.empty(limit_by, "LIMIT BY")?;
+                if !limit_by.is_empty() {
+                    self.only_clickhouse("LIMIT BY")?;
+                    self.exprs(limit_by)?;
+                }
                 if let Some(limit) = limit {
                     self.expr(limit)?;
                 }

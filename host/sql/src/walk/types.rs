@@ -9,6 +9,11 @@ use mindhost_plugin_api::Dialect;
 impl Walk<'_> {
     pub(super) fn data_type(&mut self, data_type: &mut DataType) -> Result<()> {
         use DataType as T;
+        if self.is(Dialect::Clickhouse)
+            && let Some(checked) = self.clickhouse_type(data_type)
+        {
+            return checked;
+        }
         match data_type {
             T::Character(_)
             | T::Char(_)
@@ -78,6 +83,42 @@ impl Walk<'_> {
         }
     }
 
+    /// Types that only ClickHouse has. Two are printed in a form that it does not know, and get another name.
+    fn clickhouse_type(&mut self, data_type: &mut DataType) -> Option<Result<()>> {
+        use DataType as T;
+        match data_type {
+            T::Int8(None) => *data_type = T::TinyInt(None),
+            T::String(None) => *data_type = T::Text,
+            T::UInt8
+            | T::UInt16
+            | T::UInt32
+            | T::UInt64
+            | T::UInt128
+            | T::UInt256
+            | T::Int16
+            | T::Int32
+            | T::Int64
+            | T::Int128
+            | T::Int256
+            | T::Float32
+            | T::Float64
+            | T::Date32
+            | T::FixedString(_)
+            | T::Datetime64(_, None) => {}
+            T::Datetime64(_, Some(zone)) if zone.bytes().all(is_of_zone) => {}
+            T::Nullable(inner)
+            | T::LowCardinality(inner)
+            | T::Array(ArrayElemTypeDef::Parenthesis(inner)) => {
+                return Some(self.data_type(inner));
+            }
+            T::Map(key, value) => {
+                return Some(self.data_type(key).and_then(|()| self.data_type(value)));
+            }
+            _ => return None,
+        }
+        Some(Ok(()))
+    }
+
     fn named_type(&mut self, name: &ObjectName) -> Result<bool> {
         let parts: Vec<Ident> = self.parts(name)?.into_iter().cloned().collect();
         let (schema, last) = match parts.as_slice() {
@@ -110,4 +151,9 @@ impl Walk<'_> {
             at,
         )
     }
+}
+
+/// Whether a byte may be part of the name of a time zone.
+fn is_of_zone(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'_' | b'-' | b'+')
 }

@@ -64,6 +64,36 @@ fn known(dialect: &str) -> &'static [(&'static str, &'static str, &'static str)]
             ("'infinity'::date", "date", "\"infinity\""),
             ("NULL::int8", "int64", "null"),
         ],
+        "clickhouse" => &[
+            (
+                "toInt64('9223372036854775807')",
+                "int64",
+                "9223372036854775807",
+            ),
+            (
+                "toUInt64('18446744073709551615')",
+                "uint64",
+                "18446744073709551615",
+            ),
+            ("toFloat64(0.1)", "float64", "0.1"),
+            ("toFloat64(nan)", "float64", "\"NaN\""),
+            ("toFloat64(-inf)", "float64", "\"-Infinity\""),
+            (
+                "toDecimal128('123456789012345678901234567890.12345', 5)",
+                "decimal",
+                "\"123456789012345678901234567890.12345\"",
+            ),
+            ("toDecimal32('-0.1', 2)", "decimal", "\"-0.10\""),
+            ("'it\\'s'", "text", "\"it's\""),
+            ("toDate('2024-02-29')", "date", "\"2024-02-29\""),
+            (
+                "toDateTime('2024-02-29 12:34:56', 'UTC')",
+                "timestamp-utc",
+                "\"2024-02-29T12:34:56.000000Z\"",
+            ),
+            ("[1, NULL, 3]", "json", "[1, null, 3]"),
+            ("CAST(NULL AS Nullable(Int64))", "int64", "null"),
+        ],
         _ => &[],
     }
 }
