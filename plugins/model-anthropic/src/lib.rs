@@ -32,7 +32,7 @@ impl Model for Anthropic {
     }
 
     fn next(completion: &mut Self::Completion) -> Result<Option<Vec<Event>>> {
-        completion.next()
+        completion.read()
     }
 
     fn check(config: &Config) -> Result<String> {

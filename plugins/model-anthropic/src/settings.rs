@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn both_forms_of_the_address_lead_to_the_same_path() {
         for url in ["https://gate.example/a", "https://gate.example/a/v1/"] {
-            let config = Config::from_json(&format!(r#"{{"base_url": "{url}"}}"#));
+            let config = Config::from_json(format!(r#"{{"base_url": "{url}"}}"#));
             let request = Settings::read(&config).unwrap().message(Vec::new());
             assert_eq!(request.url, "https://gate.example/a/v1/messages");
         }

@@ -42,7 +42,7 @@ fn once(response: Response) -> impl Fn(&HttpRequest) -> Result<Response> {
 fn read(response: Response) -> Result<Vec<Event>> {
     let question = Request::new(vec![Message::text(Role::User, "Hi")]);
     let mut answer = provider::start(&config(), &question, &once(response))?;
-    all_events(|| answer.next())
+    all_events(|| answer.read())
 }
 
 /// All events of a transcript, which are the same however it is cut.

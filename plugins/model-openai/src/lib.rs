@@ -35,7 +35,7 @@ impl Model for OpenAi {
     }
 
     fn next(completion: &mut Self::Completion) -> Result<Option<Vec<Event>>> {
-        completion.next()
+        completion.read()
     }
 
     fn check(config: &Config) -> Result<String> {

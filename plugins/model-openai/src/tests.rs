@@ -49,7 +49,7 @@ fn read(response: Response) -> Result<Vec<Event>> {
             .ok_or_else(|| Error::internal("asked twice"))
     };
     let mut completion = provider::start(&config(), &question(), &send)?;
-    all_events(|| completion.next())
+    all_events(|| completion.read())
 }
 
 /// The body that is sent for a request.

@@ -6,7 +6,7 @@ use crate::batch::{Row, rows_of};
 use crate::error::{Error, Result};
 use crate::values::{Batch, Column};
 
-pub use answers::{all_events, calls, stop, text, transcript, usage};
+pub use answers::{all_events, calls, damaged, stop, text, transcript, usage};
 
 /// The rows of a batch in either form, for comparison. `columns` are those of the answer.
 ///

@@ -145,6 +145,10 @@ impl Vendor {
             ),
             _ => ("/v1/chat/completions", "/v1/models", ""),
         };
+        let is_list = uri.path() == "/v1/models" && uri.query() == Some("limit=1000");
+        if self == Self::Anthropic && is_list {
+            return Purpose::Models;
+        }
         if uri.query().unwrap_or_default() != query {
             return Purpose::Nothing;
         }
@@ -185,7 +189,11 @@ impl Vendor {
             Self::Ollama => "scripted-1:latest",
             // The models that could be deployed, not the deployments.
             Self::AzureDeployment => "gpt-4o-2024-11-20",
-            Self::Anthropic => return json!({"type": "model", "id": "scripted-1-20251001"}),
+            // Both the answer about one model and the list of them.
+            Self::Anthropic => {
+                let id = "scripted-1-20251001";
+                return json!({"type": "model", "id": id, "data": [{"id": id}], "has_more": false});
+            }
             _ => "scripted-1",
         };
         json!({"object": "list", "data": [{"id": id, "object": "model"}]})

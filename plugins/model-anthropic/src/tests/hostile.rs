@@ -1,9 +1,10 @@
 //! A vendor that sends what it should not: an error each time, and no more memory than there should be.
 
 use mindhost_sdk::http::Response;
+use mindhost_sdk::testing::{damaged, stop};
 use mindhost_sdk::{Error, ErrorKind};
 
-use super::read;
+use super::{read, recorded};
 
 fn stream(pieces: Vec<String>) -> Error {
     let pieces = pieces
@@ -78,4 +79,20 @@ fn parts_without_end() {
         ))
     });
     assert_eq!(stream(parts.collect()).kind(), ErrorKind::TooLarge);
+}
+
+#[test]
+fn a_damaged_answer_ends_with_a_stop_or_an_error() {
+    for text in [
+        recorded!("tool_call"),
+        recorded!("thinking"),
+        recorded!("answer"),
+    ] {
+        for response in damaged(text) {
+            match read(response) {
+                Ok(events) => assert!(stop(&events).is_some()),
+                Err(error) => assert!(!error.message().is_empty()),
+            }
+        }
+    }
 }

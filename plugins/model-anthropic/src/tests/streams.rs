@@ -100,7 +100,7 @@ fn each_piece_is_handed_on_as_it_comes() -> Result<()> {
     let response = transcript(recorded!("answer"), 100);
     let mut answer = provider::start(&config(), &super::Request::new(Vec::new()), &once(response))?;
     let mut times = 0;
-    while answer.next()?.is_some() {
+    while answer.read()?.is_some() {
         times += 1;
     }
     assert!(times > 4, "the answer came in {times} pieces");

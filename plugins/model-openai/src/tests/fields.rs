@@ -158,7 +158,7 @@ fn lists_of_models_have_their_own_names() {
         }
     };
     let config = |model: &str| {
-        Config::from_json(&format!(
+        Config::from_json(format!(
             r#"{{"base_url": "http://x/v1", "model": "{model}"}}"#
         ))
     };

@@ -39,12 +39,12 @@ fn each_piece_is_handed_on_as_it_comes() {
             .ok_or_else(|| Error::internal("asked twice"))
     };
     let mut completion = provider::start(&config(), &question(), &send).unwrap();
-    assert_eq!(text(&completion.next().unwrap().unwrap()), "Hello");
+    assert_eq!(text(&completion.read().unwrap().unwrap()), "Hello");
     assert!(matches!(
-        completion.next().unwrap().unwrap().as_slice(),
+        completion.read().unwrap().unwrap().as_slice(),
         [Event::Stop(_)]
     ));
-    assert!(completion.next().unwrap().is_none());
+    assert!(completion.read().unwrap().is_none());
 }
 
 #[test]
@@ -130,8 +130,8 @@ fn a_cut_stream_is_an_error_after_what_came() {
             .ok_or_else(|| Error::internal("asked twice"))
     };
     let mut completion = provider::start(&config(), &question(), &send).unwrap();
-    assert_eq!(text(&completion.next().unwrap().unwrap()), "Hello");
-    let error = completion.next().unwrap_err();
+    assert_eq!(text(&completion.read().unwrap().unwrap()), "Hello");
+    let error = completion.read().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Upstream);
     assert!(error.message().contains("cut off"), "{error}");
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mindhost_sdk::model::{Event, StopReason};
-use mindhost_sdk::testing::{calls, stop, text, transcript, usage};
+use mindhost_sdk::testing::{calls, damaged, stop, text, transcript, usage};
 use mindhost_sdk::{ErrorKind, Result};
 
 use super::{read, recorded};
@@ -263,4 +263,20 @@ fn signatures_of_thoughts_go_back_with_their_call() {
         call["extra_content"]["google"]["thought_signature"],
         "CiQB0e2Kb2zPd9rGcm9s"
     );
+}
+
+#[test]
+fn a_damaged_answer_ends_with_a_stop_or_an_error() {
+    for text in [
+        recorded!("gemini/parallel_calls"),
+        recorded!("lm-studio/tool_call"),
+        recorded!("azure/answer"),
+    ] {
+        for response in damaged(text) {
+            match read(response) {
+                Ok(events) => assert!(stop(&events).is_some()),
+                Err(error) => assert!(!error.message().is_empty()),
+            }
+        }
+    }
 }

@@ -23,6 +23,18 @@ pub fn transcript(text: &str, piece: usize) -> Response {
     })
 }
 
+/// Copies of a transcript's body, each with one byte changed: what broken proxies and hostile servers make of it.
+pub fn damaged(text: &str) -> impl Iterator<Item = Response> {
+    const BYTES: [u8; 6] = [b'"', b'}', b'\n', b'0', 0, 0xFF];
+    let body = text.split_once("\n\n").map_or("", |(_, body)| body);
+    let body = body.as_bytes().to_vec();
+    (0..body.len()).map(move |at| {
+        let mut body = body.clone();
+        body[at] = BYTES[at % BYTES.len()];
+        Response::scripted(200, vec![Ok(body)])
+    })
+}
+
 /// All events of an answer; an error ends them.
 ///
 /// # Errors

@@ -123,7 +123,7 @@ impl<P: Protocol> Answer<P> {
     ///
     /// # Errors
     /// Those of the vendor and of the connection; `Upstream` for an answer that was cut off.
-    pub fn next(&mut self) -> Result<Option<Vec<Event>>> {
+    pub fn read(&mut self) -> Result<Option<Vec<Event>>> {
         let mut events = std::mem::take(&mut self.ready);
         while events.is_empty() {
             if let Some(failure) = self.failure.take() {
