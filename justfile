@@ -20,6 +20,7 @@ prometheus_client := "0.26.0"
 
 # The fuzzer that reads the OpenAPI document.
 schemathesis := "4.32.5"
+duckdb := "1.5.5"
 
 # Today's ClickHouse as a library for Python: 182 MB to download.
 chdb := "26.9.0"
@@ -163,6 +164,7 @@ _setup-tests:
     just _python python openai=={{ openai_python }} mcp=={{ mcp_python }} minds-sdk=={{ minds_sdk }} prometheus-client=={{ prometheus_client }}
     just _python python_openai2 openai=={{ openai_python2 }}
     just _python schemathesis schemathesis=={{ schemathesis }}
+    just _python duckdb duckdb=={{ duckdb }} duckdb-extension-tpch=={{ duckdb }}
     just _node
     just _go
     just _go_mysql

@@ -127,6 +127,8 @@ pub struct SqlQuery {
     pub sql: String,
     /// Rows to return inline.
     pub max_inline_rows: u64,
+    /// Whether to tell what went to which datasource.
+    pub explain: bool,
     /// The parameter that held the statement, for error messages.
     pub param: &'static str,
 }
@@ -314,7 +316,7 @@ impl Answering {
             services.stored_results.page(&found, rows, 0).await
         };
         let item = match page.await {
-            Ok(page) => items::query_result(&message, page)?,
+            Ok(page) => items::query_result(&message, page, false)?,
             Err(error) if matches!(error.kind(), Kind::Internal | Kind::Cancelled) => {
                 return Err(error);
             }

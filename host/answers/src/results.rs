@@ -8,6 +8,7 @@ mod comparison;
 mod complete_pages;
 mod export;
 mod export_slots;
+mod federated;
 mod guard_cache;
 mod page;
 pub mod sample;
@@ -55,10 +56,13 @@ pub struct Accepted {
 }
 
 impl Accepted {
-    /// The name of its datasource.
-    pub fn datasource(&self) -> &str {
-        let datasource = self.access.scope.datasources.get(self.guarded.datasource);
-        datasource.map_or("", |datasource| datasource.name.as_str())
+    /// The names of its datasources.
+    pub fn datasources(&self) -> Vec<&str> {
+        let indices = self.guarded.reads().datasources().iter();
+        let datasources = indices.filter_map(|index| self.access.scope.datasources.get(*index));
+        datasources
+            .map(|datasource| datasource.name.as_str())
+            .collect()
     }
 
     /// Its text and number literals.
@@ -139,24 +143,56 @@ impl Results {
         call: &Call,
     ) -> Result<Page> {
         let Accepted { access, guarded } = accepted;
-        let source = access.source(guarded);
-        let call = call.within(self.statement_timeout(source));
+        let window = page::Window {
+            limit,
+            offset,
+            max_bytes: self.settings.page_bytes,
+        };
+        let call = call.within(self.statement_timeout(accepted));
+        let Some(source) = guarded.reads().one().and_then(|index| access.source(index)) else {
+            return self.page_of_several(accepted, window, &call).await;
+        };
         let mut connection = self.connect(source, &call).await?;
         let page = page::read(
             &mut *connection,
             guarded,
-            page::Window {
-                limit,
-                offset,
-                max_bytes: self.settings.page_bytes,
-            },
+            window,
             |statement| self.complete_pages.page(&source.target.id, statement),
             &call,
         )
         .await;
         // Also after a failure, where the version matters most.
         served::note(&source.engine, connection.digest());
-        page.inspect(|_| comparison::start(&self.registry, source, guarded, &self.tasks))
+        let page =
+            page.inspect(|_| comparison::start(&self.registry, source, guarded, &self.tasks))?;
+        let name = accepted.datasources().concat();
+        let story = page::story_of_one(&page, &name, guarded);
+        Ok(Page { story, ..page })
+    }
+
+    /// The page of a statement over several datasources.
+    async fn page_of_several(
+        &self,
+        accepted: &Accepted,
+        window: page::Window,
+        call: &Call,
+    ) -> Result<Page> {
+        let mut federated = self.federated(accepted)?;
+        let hint = |statement: &str| self.complete_pages.page("", statement);
+        let read = page::read(
+            &mut *federated.connection,
+            &accepted.guarded,
+            window,
+            hint,
+            call,
+        );
+        let page = read.await?;
+        Ok(Page {
+            digest: federated::listed(&federated.digests),
+            story: federated.report.story(),
+            is_per_source: true,
+            ..page
+        })
     }
 
     /// The whole result as CSV. `formulas` overrides the setting for cells that look like formulas. `withdrawn`
@@ -175,12 +211,21 @@ impl Results {
     ) -> Result<Export> {
         let Accepted { access, guarded } = accepted;
         let slot = self.export_slots.take(key)?;
-        let source = access.source(guarded);
-        let first = Call::new(self.statement_timeout(source), cancel);
+        let first = Call::new(self.statement_timeout(accepted), cancel);
         let first = first.for_key(key.clone()).for_export();
-        let connection = self.connect(source, &first).await?;
-        served::note(&source.engine, connection.digest());
-        export::start(
+        let (connection, digests) =
+            match guarded.reads().one().and_then(|index| access.source(index)) {
+                Some(source) => {
+                    let connection = self.connect(source, &first).await?;
+                    served::note(&source.engine, connection.digest());
+                    (connection, None)
+                }
+                None => {
+                    let federated = self.federated(accepted)?;
+                    (federated.connection, Some(federated.digests))
+                }
+            };
+        let mut export = export::start(
             connection,
             guarded.text(),
             &self.settings,
@@ -193,7 +238,11 @@ impl Results {
                 withdrawn: Box::pin(withdrawn),
             },
         )
-        .await
+        .await?;
+        if let Some(digests) = digests {
+            export.digest = federated::listed(&digests);
+        }
+        Ok(export)
     }
 
     async fn connect(&self, source: &access::Source, call: &Call) -> Result<Box<dyn Connection>> {
@@ -208,9 +257,14 @@ impl Results {
         self.settings.export_timeout
     }
 
-    fn statement_timeout(&self, source: &access::Source) -> Duration {
-        source
-            .statement_timeout
-            .unwrap_or(self.settings.statement_timeout)
+    /// The shortest timeout of the datasources of a statement.
+    fn statement_timeout(&self, accepted: &Accepted) -> Duration {
+        let sources = accepted.access.sources(&accepted.guarded);
+        let timeouts = sources.map(|source| {
+            source
+                .statement_timeout
+                .unwrap_or(self.settings.statement_timeout)
+        });
+        timeouts.min().unwrap_or(self.settings.statement_timeout)
     }
 }

@@ -328,9 +328,16 @@ fn sql_query(tools: &[Value]) -> Result<SqlQuery> {
                 )
             })?,
     };
+    let explain = match field("explain") {
+        Value::Null => false,
+        value => value
+            .as_bool()
+            .ok_or_else(|| Error::invalid("tools[0].explain", "`explain` is true or false"))?,
+    };
     Ok(SqlQuery {
         sql: sql.to_owned(),
         max_inline_rows,
+        explain,
         param: "tools[0].query",
     })
 }

@@ -26,7 +26,7 @@ use super::{
     list::{Page, limit},
 };
 use mindhost_answers::{
-    answering::Answering,
+    answering::{Answering, items::PER_SOURCE},
     conversations::{Author, Conversation, Conversations, Message, Window},
     results::stored::{StoredResults, StoredStatement},
 };
@@ -346,6 +346,10 @@ struct ResultPage {
     total: u64,
     /// Whether the SQL has an ORDER BY. Without one, pages may overlap.
     is_pagination_consistent: bool,
+    /// `per_source` where several datasources were read: each in a state of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "per_source")]
+    snapshot: Option<&'static str>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -381,6 +385,7 @@ pub async fn result(
     let body = ResultPage {
         total: page.total,
         is_pagination_consistent: page.ordered,
+        snapshot: page.is_per_source.then_some(PER_SOURCE),
         result: ResultRows {
             column_names: schema::column_names(&page.columns),
             column_types: schema::column_types(&page.columns),

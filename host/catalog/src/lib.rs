@@ -400,6 +400,7 @@ impl Catalog {
         let mut columns: HashMap<String, Vec<String>> = self.store.column_names(&tables).await?;
         let in_scope = |table: Table| ScopeTable {
             columns: columns.remove(&table.id).unwrap_or_default(),
+            row_count: table.row_count,
             table: table.table,
         };
         Ok(tables.into_iter().map(in_scope).collect())

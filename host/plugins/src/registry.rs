@@ -33,6 +33,7 @@ use mindhost_base::{
     locks,
 };
 use mindhost_plugin_api::{Connector, Manifest, Model};
+use mindhost_query::QueryEngine;
 use mindhost_runtime::{InstanceUsage, Loader, Ready, Runtime, meter::Meters, policy::Policy};
 
 pub use self::{
@@ -455,6 +456,16 @@ impl Registry {
             None => Arc::clone(&holder.active),
             Some(trial) => trial.choose(),
         })
+    }
+
+    /// The SQL engine of this host, for statements over several datasources.
+    ///
+    /// # Errors
+    /// If there is no runtime.
+    pub fn queries(&self) -> Result<Arc<QueryEngine>> {
+        let backend = self.backend.as_ref();
+        let queries = backend.map(|backend| Arc::clone(backend.loader.queries()));
+        queries.ok_or_else(|| Error::internal("this registry has no SQL engine"))
     }
 
     /// The running trial of a connector of this engine.

@@ -9,7 +9,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{
     QueryEngine,
-    plan::{self, Bounds},
+    plan::{self, Bounds, Tables},
     reader::{Reader, Returned},
 };
 use mindhost_base::error::{Code, Error, Result};
@@ -129,7 +129,11 @@ impl Connection for QueryConnection {
         let planned = engine.tasks.track_future(async move {
             let blocking = handle.clone();
             let plan = blocking.spawn_blocking(move || {
-                tokio::runtime::Handle::current().block_on(plan::make(&text, reader, &bounds))
+                tokio::runtime::Handle::current().block_on(plan::make(
+                    &text,
+                    Tables::Reader(reader),
+                    &bounds,
+                ))
             });
             (handle, plan.await)
         });
@@ -138,7 +142,7 @@ impl Connection for QueryConnection {
             () = call.cancel.cancelled() => return Err(cancelled()),
             () = tokio::time::sleep_until(call.deadline) => return Err(timed_out()),
         };
-        let planned = match plan.map_err(panicked).flatten() {
+        let planned = match plan.map_err(|error| panicked(&error)).flatten() {
             Ok(planned) => planned,
             Err(error) => {
                 self.source = timeout(FAREWELL, returned)
@@ -226,7 +230,7 @@ impl QueryConnection {
             Ok(()) => Ok(None),
             Err(error) => {
                 self.abandon();
-                Err(panicked(error))
+                Err(panicked(&error))
             }
         }
     }
@@ -238,7 +242,7 @@ impl Drop for QueryConnection {
     }
 }
 
-fn panicked(error: tokio::task::JoinError) -> Error {
+pub(crate) fn panicked(error: &tokio::task::JoinError) -> Error {
     Error::new(
         Code::SqlNotSupported,
         "the statement cannot be run in the way it is written; write it more plainly",
@@ -250,11 +254,11 @@ fn gone() -> Error {
     Error::internal("the connection is gone: an earlier statement on it was cancelled or failed")
 }
 
-fn cancelled() -> Error {
+pub(crate) fn cancelled() -> Error {
     Error::new(Code::Cancelled, "the call was cancelled")
 }
 
-fn timed_out() -> Error {
+pub(crate) fn timed_out() -> Error {
     Error::new(
         Code::Timeout,
         "the time limit ran out; simplify the statement or raise the time limit",

@@ -134,7 +134,7 @@ fn decimals<'a>(column: &Column, texts: impl Iterator<Item = Option<&'a str>>) -
 }
 
 /// Parses a decimal as a multiple of its last place; `None` if digits would be lost.
-fn parse_decimal(text: &str, digits: u8, scale: i8) -> Option<i128> {
+pub fn parse_decimal(text: &str, digits: u8, scale: i8) -> Option<i128> {
     let (negative, text) = match text.as_bytes().first()? {
         b'-' => (true, &text[1..]),
         b'+' => (false, &text[1..]),
@@ -179,7 +179,7 @@ pub fn decimal_text(value: i128, scale: i8) -> Option<String> {
 }
 
 /// Decodes one column of plain rows.
-fn of_rows(column: &Column, rows: &[Vec<Value>], index: usize) -> Result<ArrayRef> {
+pub fn of_rows(column: &Column, rows: &[Vec<Value>], index: usize) -> Result<ArrayRef> {
     let cells = || {
         rows.iter()
             .map(|row| row.get(index).unwrap_or(&Value::Null))
@@ -243,7 +243,7 @@ fn unfit(column: &Column) -> Error {
 }
 
 /// The text of a value in a column of any type.
-fn text_of(value: &Value) -> Option<String> {
+pub fn text_of(value: &Value) -> Option<String> {
     Some(match value {
         Value::Null => return None,
         Value::Boolean(value) => value.to_string(),

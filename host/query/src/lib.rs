@@ -1,5 +1,5 @@
 //! SQL over scanners: DataFusion plans and runs a guarded statement over the tables of a plugin that only yields rows.
-//! Only this crate names DataFusion. It never parses unguarded SQL and never writes to disk.
+//! The same over several datasources at once ([`federation`]). Only this crate names DataFusion. It never parses unguarded SQL and never writes to disk.
 //!
 //! Statements run on threads of their own ([`QueryEngine`]), so that long computations do not delay requests. A task
 //! owns the source ([`reader`]) and reads one batch at a time. Memory is limited for each statement and for all
@@ -11,6 +11,7 @@ mod connection;
 mod decode;
 mod encode;
 mod errors;
+pub mod federation;
 mod filters;
 mod functions;
 mod growing_functions;
@@ -56,6 +57,10 @@ pub struct QueryEngine {
     scheduler: Arc<Scheduler>,
     memory: Arc<HostMemory>,
     memory_of_one: usize,
+    /// What one statement over several datasources may move.
+    moved_rows: u64,
+    moved_bytes: u64,
+    known_columns: Arc<federation::KnownColumns>,
     tasks: TaskTracker,
 }
 
@@ -89,6 +94,9 @@ impl QueryEngine {
             scheduler: Arc::default(),
             memory: HostMemory::new(bytes(settings.max_total_query_memory_bytes)),
             memory_of_one: bytes(settings.query_memory_bytes),
+            moved_rows: settings.query_moved_rows,
+            moved_bytes: settings.query_moved_bytes,
+            known_columns: Arc::default(),
             tasks,
         })
     }
@@ -102,6 +110,15 @@ impl QueryEngine {
             scanner,
             manifest,
         }
+    }
+
+    /// A connection to several datasources, which tells `report` what it does.
+    pub fn federated(
+        self: &Arc<Self>,
+        sources: Vec<Arc<dyn federation::SqlSource>>,
+        report: Arc<federation::Report>,
+    ) -> Box<dyn Connection> {
+        Box::new(federation::FederatedConnection::new(self, sources, report))
     }
 
     fn handle(&self) -> Result<&Handle> {

@@ -14,7 +14,7 @@ use datafusion::{
     },
     optimizer::{Analyzer, Optimizer},
     physical_optimizer::optimizer::PhysicalOptimizer,
-    physical_plan::{ExecutionPlan, execute_stream},
+    physical_plan::{ExecutionPlan, displayable, execute_stream},
     prelude::SessionConfig,
     sql::parser::Statement,
 };
@@ -27,7 +27,9 @@ use super::{
     catalog::{CATALOG, Catalog, NO_SCHEMA, NoStores},
     checked_arithmetic::CheckedOperators,
     encode::ResultEncoder,
-    errors, functions,
+    errors,
+    federation::{self, Sources},
+    functions,
     memory::StatementMemory,
     plan_rules, plan_size,
     reader::Reader,
@@ -45,6 +47,15 @@ const BATCH_ROWS: usize = 8_192;
 const MIN_BATCH_ROWS: usize = 64;
 /// Bytes of a repeated constant: it is copied for each row of a batch.
 const CONSTANT_BYTES: usize = 64 << 20;
+
+/// What a statement may read.
+#[derive(Clone)]
+pub enum Tables {
+    /// Those of one source of rows.
+    Reader(Reader),
+    /// Those of several datasources.
+    Several(Arc<Sources>),
+}
 
 /// The limits of a statement.
 pub struct Bounds {
@@ -77,8 +88,8 @@ pub struct Planned {
 }
 
 /// Plans a statement. Reads only the columns of its tables.
-pub async fn make(text: &str, reader: Reader, bounds: &Bounds) -> HostResult<Planned> {
-    let planned = plan(text, reader, bounds).await;
+pub async fn make(text: &str, tables: Tables, bounds: &Bounds) -> HostResult<Planned> {
+    let planned = plan(text, &tables, bounds).await;
     let (plan, state) = planned.map_err(|error| errors::convert(&error, &bounds.memory))?;
     let form = ResultEncoder::of(&plan.schema());
     if form.columns.is_empty() {
@@ -99,10 +110,10 @@ pub async fn make(text: &str, reader: Reader, bounds: &Bounds) -> HostResult<Pla
 
 async fn plan(
     text: &str,
-    reader: Reader,
+    tables: &Tables,
     bounds: &Bounds,
 ) -> Result<(Arc<dyn ExecutionPlan>, SessionState)> {
-    let mut state = session(text, reader, bounds)?;
+    let mut state = session(text, tables, bounds)?;
     // The result of now().
     state.mark_start_execution();
     let mut statement = state.sql_to_statement(text, &Dialect::Generic)?;
@@ -124,11 +135,18 @@ async fn plan(
         .with_allow_dml(false)
         .with_allow_statements(false)
         .verify_plan(&logical)?;
-    let plan = state.create_physical_plan(&logical).await?;
+    let plan = match tables {
+        Tables::Reader(_) => state.create_physical_plan(&logical).await?,
+        Tables::Several(sources) => {
+            let cut = federation::cut_plan(&state, &logical, sources)?;
+            let planner = Arc::clone(state.query_planner());
+            planner.create_physical_plan(&cut, &state).await?
+        }
+    };
     Ok((plan, state))
 }
 
-fn session(text: &str, reader: Reader, bounds: &Bounds) -> Result<SessionState> {
+fn session(text: &str, tables: &Tables, bounds: &Bounds) -> Result<SessionState> {
     let rows = (CONSTANT_BYTES / text.len().max(1)).clamp(MIN_BATCH_ROWS, BATCH_ROWS);
     let mut config = SessionConfig::new()
         .with_batch_size(rows)
@@ -142,6 +160,11 @@ fn session(text: &str, reader: Reader, bounds: &Bounds) -> Result<SessionState> 
     options.set("datafusion.sql_parser.parse_float_as_decimal", "true")?;
     options.set("datafusion.execution.time_zone", "+00:00")?;
     options.set("datafusion.execution.enable_recursive_ctes", "false")?;
+    if matches!(tables, Tables::Several(_)) {
+        for (name, value) in FEDERATED {
+            options.set(name, value)?;
+        }
+    }
     options
         .extensions
         .insert(StatementCall(bounds.call.clone()));
@@ -153,10 +176,17 @@ fn session(text: &str, reader: Reader, bounds: &Bounds) -> Result<SessionState> 
         .with_object_store_registry(Arc::new(NoStores))
         .build_arc()?;
     let functions = functions::allowed();
-    let mut state = SessionStateBuilder::new()
+    let builder = SessionStateBuilder::new()
         .with_config(config)
-        .with_runtime_env(runtime)
-        .with_catalog_list(Arc::new(Catalog(reader)))
+        .with_runtime_env(runtime);
+    let builder = match tables {
+        Tables::Reader(reader) => builder.with_catalog_list(Arc::new(Catalog(reader.clone()))),
+        Tables::Several(sources) => builder
+            .with_catalog_list(Arc::new(federation::Catalogs(Arc::clone(sources))))
+            .with_query_planner(federation::planner(sources)),
+    };
+    let learns = matches!(tables, Tables::Several(_));
+    let mut state = builder
         .with_expr_planners(functions.planners.clone())
         .with_scalar_functions(functions.scalar.clone())
         .with_aggregate_functions(functions.aggregate.clone())
@@ -167,13 +197,45 @@ fn session(text: &str, reader: Reader, bounds: &Bounds) -> Result<SessionState> 
         .with_physical_optimizer_rules(plan_rules::physical(
             PhysicalOptimizer::new().rules,
             &bounds.share,
+            learns,
         ))
         .build();
     state.register_function_rewrite(Arc::new(CheckedOperators))?;
     Ok(state)
 }
 
+/// Settings of a statement over several datasources. One side of a join is read first and tells the other what it
+/// needs, which is one list only where the join is not divided.
+const FEDERATED: [(&str, &str); 6] = [
+    ("datafusion.execution.target_partitions", "1"),
+    (
+        "datafusion.optimizer.enable_join_dynamic_filter_pushdown",
+        "true",
+    ),
+    (
+        "datafusion.optimizer.enable_topk_dynamic_filter_pushdown",
+        "false",
+    ),
+    (
+        "datafusion.optimizer.enable_aggregate_dynamic_filter_pushdown",
+        "false",
+    ),
+    (
+        "datafusion.optimizer.hash_join_inlist_pushdown_max_size",
+        "1048576",
+    ),
+    (
+        "datafusion.optimizer.hash_join_inlist_pushdown_max_distinct_values",
+        "5000",
+    ),
+];
+
 impl Planned {
+    /// The plan, a line an operator.
+    pub fn shown(&self) -> String {
+        displayable(self.plan.as_ref()).indent(false).to_string()
+    }
+
     /// The columns of the result.
     pub fn columns(&self) -> &Arc<[Column]> {
         &self.form.columns

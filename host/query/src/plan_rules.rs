@@ -37,9 +37,10 @@ pub fn logical(rules: Vec<Logical>) -> Vec<Logical> {
     rules.into_iter().map(bounded).collect()
 }
 
-/// The rules of the physical plan, without filter pushdown: the logical rules push filters into scans already.
-pub fn physical(rules: Vec<Physical>, share: &Arc<Share>) -> Vec<Physical> {
-    let is_needed = |rule: &Physical| !rule.name().starts_with("FilterPushdown");
+/// The rules of the physical plan. Only where joins tell scans what they have learned (`learns`) is there a filter
+/// pushdown: the logical rules push the other filters already.
+pub fn physical(rules: Vec<Physical>, share: &Arc<Share>, learns: bool) -> Vec<Physical> {
+    let is_needed = |rule: &Physical| learns || !rule.name().starts_with("FilterPushdown");
     let bounded = |rule: Physical| -> Physical { Arc::new(Bounded(rule)) };
     let mut rules: Vec<_> = rules.into_iter().filter(is_needed).map(bounded).collect();
     rules.push(Arc::new(YieldRule(Arc::clone(share))));

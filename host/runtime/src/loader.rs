@@ -188,6 +188,11 @@ impl Loader {
         }
     }
 
+    /// The SQL engine of this host.
+    pub fn queries(&self) -> &Arc<QueryEngine> {
+        &self.queries
+    }
+
     /// Removes unfinished files of earlier processes from the cache. Blocks on the file system.
     pub fn sweep(&self) {
         self.cache.sweep();

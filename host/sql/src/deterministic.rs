@@ -121,7 +121,11 @@ mod tests {
                 id: "1".into(),
                 name: "shop".into(),
                 dialect: Dialect::Postgresql,
-                tables: vec![ScopeTable { table, columns }],
+                tables: vec![ScopeTable {
+                    table,
+                    columns,
+                    row_count: None,
+                }],
                 function_schemas: Vec::new(),
                 paging: Paging::Sql,
             }],

@@ -61,15 +61,54 @@ pub struct ScopeTable {
     pub table: TableRef,
     /// The names of its columns; empty if the catalog has not loaded it.
     pub columns: Vec<String>,
+    /// Its rows, counted or estimated, if the catalog knows. Decides how a statement over several datasources is run.
+    pub row_count: Option<u64>,
+}
+
+/// Which datasources a statement reads, as indices into [`Scope::datasources`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reads {
+    /// One, whose engine runs the statement in its own dialect. A statement without a table has the first.
+    One(usize),
+    /// Several, in the order of their first mention. The host runs the statement, in the dialect of DataFusion; its
+    /// tables are written `"datasource"."schema"."table"`.
+    Several(Vec<usize>),
+}
+
+impl Reads {
+    /// All of them; never empty.
+    pub fn datasources(&self) -> &[usize] {
+        match self {
+            Self::One(only) => std::slice::from_ref(only),
+            Self::Several(several) => several,
+        }
+    }
+
+    /// The only one.
+    pub fn one(&self) -> Option<usize> {
+        match self {
+            Self::One(only) => Some(*only),
+            Self::Several(_) => None,
+        }
+    }
+}
+
+/// A table that a statement reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadTable {
+    /// Index of its datasource into [`Scope::datasources`].
+    pub datasource: usize,
+    /// Which table.
+    pub table: TableRef,
 }
 
 /// A statement that passed the guard: its text for the engine, and how to page and count it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Guarded {
-    /// Index into [`Scope::datasources`]. A statement that reads no table has the first datasource.
-    pub datasource: usize,
+    reads: Reads,
+    dialect: Dialect,
     text: String,
-    tables: Vec<TableRef>,
+    tables: Vec<ReadTable>,
     plan: Plan,
     volatile: bool,
 }
@@ -92,22 +131,30 @@ impl Guarded {
         &self.text
     }
 
+    /// The datasources that it reads.
+    pub fn reads(&self) -> &Reads {
+        &self.reads
+    }
+
     /// The tables that it reads, without duplicates, in the order of their first mention.
-    pub fn tables(&self) -> &[TableRef] {
+    pub fn tables(&self) -> &[ReadTable] {
         &self.tables
     }
 
     /// Its string and number literals, and its quoted names that are not in the scope.
     pub fn literals(&self, scope: &Scope) -> Vec<String> {
-        let Some(datasource) = scope.datasources.get(self.datasource) else {
-            return Vec::new();
-        };
         let mut names = HashSet::new();
-        for ScopeTable { table, columns } in &datasource.tables {
-            names.extend([table.schema.as_str(), table.name.as_str()]);
-            names.extend(columns.iter().map(String::as_str));
+        let read = self.reads.datasources().iter();
+        for datasource in read.filter_map(|index| scope.datasources.get(*index)) {
+            if self.reads.one().is_none() {
+                names.insert(datasource.name.as_str());
+            }
+            for ScopeTable { table, columns, .. } in &datasource.tables {
+                names.extend([table.schema.as_str(), table.name.as_str()]);
+                names.extend(columns.iter().map(String::as_str));
+            }
         }
-        let mut literals = lexical::literals(&self.text, Rules::of(datasource.dialect));
+        let mut literals = lexical::literals(&self.text, Rules::of(self.dialect));
         literals.retain(|literal| !names.contains(literal.as_str()));
         literals
     }
@@ -138,10 +185,14 @@ impl Guarded {
     }
 }
 
+/// Datasources that one statement may read: each needs a connection of its own at the same time.
+const MAX_DATASOURCES: usize = 16;
+
 /// Checks and rewrites one statement.
 ///
 /// Parses it in the dialect of the first datasource, then in those of the others, until its tables are of a datasource
-/// with that dialect. Takes linear time, a few milliseconds at most.
+/// with that dialect. A statement whose tables are of several datasources is parsed in the dialect of DataFusion, which
+/// runs it. Takes linear time, a few milliseconds at most.
 ///
 /// # Errors
 /// A `sql_*` code; the message says what is wrong and what to write instead, with the position where known.
@@ -155,16 +206,25 @@ pub fn guard(sql: &str, scope: &Scope) -> Result<Guarded> {
                 dialects.push(datasource.dialect);
             }
         }
-        let mut errors = Vec::new();
+        let (mut errors, mut reads_several) = (Vec::new(), false);
         for dialect in dialects {
             match guard_as(&source, scope, Rules::of(dialect)) {
-                Ok(Some(guarded)) => return Ok(guarded),
-                Ok(None) => {}
+                Ok(Outcome::Accepted(guarded)) => return Ok(*guarded),
+                Ok(Outcome::OtherDialect) => {}
+                Ok(Outcome::ReadsSeveral) => reads_several = true,
                 Err(error) => errors.push(error),
             }
         }
+        if scope.datasources.len() > 1 {
+            match guard_several(&source, scope) {
+                Ok(Some(guarded)) => return Ok(guarded),
+                Err(error) if reads_several => return Err(error),
+                // The refusals of the dialects say more.
+                Ok(None) | Err(_) => {}
+            }
+        }
         errors.sort_by_key(|error| match error.code() {
-            Code::SqlTableNotAllowed | Code::SqlTableAmbiguous | Code::SqlSeveralDatasources => 0,
+            Code::SqlTableNotAllowed | Code::SqlTableAmbiguous => 0,
             Code::SqlSyntax => 2,
             _ => 1,
         });
@@ -177,8 +237,72 @@ pub fn guard(sql: &str, scope: &Scope) -> Result<Guarded> {
     })
 }
 
-/// Parses a statement in one dialect. `None` if its tables are of a datasource with another dialect.
-fn guard_as(source: &Source<'_>, scope: &Scope, rules: &'static Rules) -> Result<Option<Guarded>> {
+/// What a statement is when it is read in one dialect.
+enum Outcome {
+    Accepted(Box<Guarded>),
+    /// Its tables are of a datasource with another dialect.
+    OtherDialect,
+    ReadsSeveral,
+}
+
+fn guard_as(source: &Source<'_>, scope: &Scope, rules: &'static Rules) -> Result<Outcome> {
+    let mut query = read(source, rules)?;
+    let walk = Walk::over(&mut query, scope, rules, source)?;
+    let has_dialect = |index: usize| {
+        let datasource = scope.datasources.get(index);
+        datasource.filter(|datasource| datasource.dialect == rules.dialect)
+    };
+    let read = datasources(&walk);
+    let index = match read.as_slice() {
+        [] => (0..scope.datasources.len()).find(|index| has_dialect(*index).is_some()),
+        [only] => Some(*only),
+        _ => return Ok(Outcome::ReadsSeveral),
+    };
+    let Some((index, datasource)) = index.and_then(|index| Some((index, has_dialect(index)?)))
+    else {
+        return Ok(Outcome::OtherDialect);
+    };
+    check_schemas(source, &walk, rules, &datasource.function_schemas)?;
+    let (tables, volatile) = (tables(&walk), walk.volatile);
+    accepted(
+        query,
+        Reads::One(index),
+        rules,
+        datasource.paging,
+        tables,
+        volatile,
+    )
+    .map(|guarded| Outcome::Accepted(Box::new(guarded)))
+}
+
+/// Reads a statement over several datasources. `None` if it reads only one.
+fn guard_several(source: &Source<'_>, scope: &Scope) -> Result<Option<Guarded>> {
+    let rules = Rules::of(Dialect::Datafusion);
+    let mut query = read(source, rules)?;
+    let walk = Walk::over_several(&mut query, scope, rules, source)?;
+    let several = datasources(&walk);
+    if several.len() < 2 {
+        return Ok(None);
+    }
+    if several.len() > MAX_DATASOURCES {
+        return Err(Error::new(
+            Code::SqlSeveralDatasources,
+            format!(
+                "the statement reads {} datasources; one statement can read at most {MAX_DATASOURCES}, so ask some of \
+                 them before",
+                several.len()
+            ),
+        ));
+    }
+    check_schemas(source, &walk, rules, &[])?;
+    let (tables, volatile) = (tables(&walk), walk.volatile);
+    // The host cuts the page and counts the rest: a second execution would read every datasource again, in another state.
+    let reads = Reads::Several(several);
+    accepted(query, reads, rules, Paging::InMemory, tables, volatile).map(Some)
+}
+
+/// Parses a statement.
+fn read(source: &Source<'_>, rules: &'static Rules) -> Result<Query> {
     let tokens = lexical::tokens(source, rules)?;
     begins_with_select(source, &tokens)?;
     let tokens = if rules.dialect == Dialect::Sqlite {
@@ -186,81 +310,84 @@ fn guard_as(source: &Source<'_>, scope: &Scope, rules: &'static Rules) -> Result
     } else {
         tokens
     };
-    let mut query = parse(tokens, rules).map_err(|error| syntax(source, rules, &error))?;
-    let walk = Walk::over(&mut query, scope, rules, source)?;
-    let Some(index) = datasource(scope, rules, &walk)? else {
-        return Ok(None);
-    };
-    let Some(datasource) = scope.datasources.get(index) else {
-        return Ok(None);
-    };
+    parse(tokens, rules).map_err(|error| syntax(source, rules, &error))
+}
+
+/// Prints a statement that was walked over.
+fn accepted(
+    query: Query,
+    reads: Reads,
+    rules: &'static Rules,
+    paging: Paging,
+    tables: Vec<ReadTable>,
+    volatile: bool,
+) -> Result<Guarded> {
+    let text = printed(&query, rules)?;
+    let plan = Plan::of(query, &text, rules, paging, volatile);
+    Ok(Guarded {
+        reads,
+        dialect: rules.dialect,
+        text,
+        tables,
+        plan,
+        volatile,
+    })
+}
+
+/// Refuses schemas of functions, operators and types that are not `allowed`.
+fn check_schemas(
+    source: &Source<'_>,
+    walk: &Walk<'_>,
+    rules: &Rules,
+    allowed: &[String],
+) -> Result<()> {
     for schema in &walk.schemas {
         let listed =
             |listed: &String| rules.same_table(&schema.value, schema.quote_style.is_some(), listed);
-        if !datasource.function_schemas.iter().any(listed) {
+        if !allowed.iter().any(listed) {
+            let hint = match walk.is_over_several() {
+                true => {
+                    "a statement over several datasources can only call the functions of the host"
+                }
+                false => "an editor can list it in the datasource's function schemas",
+            };
             return Err(Error::new(
                 Code::SqlFunctionNotAllowed,
                 format!(
-                    "functions, operators and types of the schema `{}` are not allowed; an editor can list it in the \
-                     datasource's function schemas",
+                    "functions, operators and types of the schema `{}` are not allowed; {hint}",
                     schema.value
                 ),
             )
             .with_position(source.position(schema.span.start)));
         }
     }
-    let mut tables: Vec<TableRef> = Vec::new();
-    for found in &walk.tables {
-        if !tables.contains(found.table) {
-            tables.push(found.table.clone());
-        }
-    }
-    let text = printed(&query, rules)?;
-    let plan = Plan::of(query, &text, rules, datasource.paging, walk.volatile);
-    Ok(Some(Guarded {
-        datasource: index,
-        text,
-        tables,
-        plan,
-        volatile: walk.volatile,
-    }))
+    Ok(())
 }
 
-/// The datasource that the statement reads; `None` if it has another dialect.
-fn datasource(scope: &Scope, rules: &Rules, walk: &Walk<'_>) -> Result<Option<usize>> {
-    let has_dialect = |index: usize| {
-        scope
-            .datasources
-            .get(index)
-            .is_some_and(|datasource| datasource.dialect == rules.dialect)
-    };
-    let Some(first) = walk.tables.first() else {
-        return Ok((0..scope.datasources.len()).find(|index| has_dialect(*index)));
-    };
-    if let Some(other) = walk
-        .tables
-        .iter()
-        .find(|found| found.datasource != first.datasource)
-    {
-        let name = |index: usize| {
-            scope
-                .datasources
-                .get(index)
-                .map_or("", |datasource| datasource.name.as_str())
-        };
-        return Err(Error::new(
-            Code::SqlSeveralDatasources,
-            format!(
-                "the statement reads `{}` of the datasource `{}` and `{}` of `{}`; a statement can read one datasource \
-                 only, so ask them one after the other",
-                first.table,
-                name(first.datasource),
-                other.table,
-                name(other.datasource)
-            ),
-        ));
+/// The datasources of the tables, each once, in the order of their first mention.
+fn datasources(walk: &Walk<'_>) -> Vec<usize> {
+    let mut found = Vec::new();
+    for table in &walk.tables {
+        if !found.contains(&table.datasource) {
+            found.push(table.datasource);
+        }
     }
-    Ok(has_dialect(first.datasource).then_some(first.datasource))
+    found
+}
+
+/// The tables, each once, in the order of their first mention.
+fn tables(walk: &Walk<'_>) -> Vec<ReadTable> {
+    let mut tables: Vec<ReadTable> = Vec::new();
+    for found in &walk.tables {
+        let table = ReadTable {
+            datasource: found.datasource,
+            table: found.table.clone(),
+        };
+        if !tables.contains(&table) {
+            tables.push(table);
+        }
+    }
+    tables
 }
 
 fn begins_with_select(source: &Source<'_>, tokens: &[TokenWithSpan]) -> Result<()> {

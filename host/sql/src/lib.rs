@@ -27,4 +27,4 @@ mod tests;
 #[cfg(test)]
 mod weight_tests;
 
-pub use guard::{Guarded, Paged, Scope, ScopeDatasource, ScopeTable, guard};
+pub use guard::{Guarded, Paged, ReadTable, Reads, Scope, ScopeDatasource, ScopeTable, guard};

@@ -32,6 +32,8 @@ pub(super) struct Walk<'a> {
     scope: &'a Scope,
     rules: &'static Rules,
     source: &'a Source<'a>,
+    /// Whether the host runs the statement, so that the names of tables begin with their datasource.
+    over_several: bool,
     /// Folded names of the CTEs in scope, with their weights.
     ctes: Vec<(String, usize)>,
     /// The weights of the statement.
@@ -61,10 +63,39 @@ impl<'a> Walk<'a> {
         rules: &'static Rules,
         source: &'a Source<'a>,
     ) -> Result<Self> {
+        Self::walked(query, scope, rules, source, false)
+    }
+
+    /// The same for a statement over several datasources, whose tables get the names of their datasources.
+    ///
+    /// # Errors
+    /// As for [`Walk::over`].
+    pub fn over_several(
+        query: &mut Query,
+        scope: &'a Scope,
+        rules: &'static Rules,
+        source: &'a Source<'a>,
+    ) -> Result<Self> {
+        Self::walked(query, scope, rules, source, true)
+    }
+
+    /// Whether the names of tables begin with their datasource.
+    pub fn is_over_several(&self) -> bool {
+        self.over_several
+    }
+
+    fn walked(
+        query: &mut Query,
+        scope: &'a Scope,
+        rules: &'static Rules,
+        source: &'a Source<'a>,
+        over_several: bool,
+    ) -> Result<Self> {
         let mut walk = Self {
             scope,
             rules,
             source,
+            over_several,
             ctes: Vec::new(),
             weights: weight::Weights::default(),
             depth: 0,
@@ -191,6 +222,17 @@ impl<'a> Walk<'a> {
         } else {
             Err(self.unsupported(format_args!("the name `{name}`"), at))
         }
+    }
+
+    /// The name of a table as the statement goes out: with its schema, and with its datasource if there are several.
+    fn full_name(&self, found: &Found<'_>, at: Location) -> Result<Vec<Ident>> {
+        let datasource = self.scope.datasources.get(found.datasource);
+        let datasource = datasource.filter(|_| self.over_several);
+        let names = datasource.map(|datasource| datasource.name.as_str());
+        let names = names
+            .into_iter()
+            .chain([found.table.schema.as_str(), found.table.name.as_str()]);
+        names.map(|name| self.stored(name, at)).collect()
     }
 
     /// Checks the schema of a function, type or operator: the engine's own, or one to compare with the datasource's

@@ -18,6 +18,7 @@ mod conformance;
 mod conversations;
 mod datasources;
 mod errors;
+mod federation;
 mod fixture;
 mod foreign;
 mod health;

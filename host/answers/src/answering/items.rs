@@ -9,7 +9,11 @@ use uuid::Uuid;
 
 use crate::{conversations::Message, results::Page};
 use mindhost_base::error::{Error, Result};
+use mindhost_query::federation::Story;
 use mindhost_sql::{json::Rows, schema};
+
+/// The snapshot of a result out of several datasources: one each, which are of different moments.
+pub const PER_SOURCE: &str = "per_source";
 
 /// An item of type `message`.
 ///
@@ -35,7 +39,7 @@ pub fn message(message: &Message) -> Result<Arc<RawValue>> {
 ///
 /// # Errors
 /// Never for checked batches.
-pub fn query_result(message: &Message, page: Page) -> Result<Arc<RawValue>> {
+pub fn query_result(message: &Message, page: Page, explain: bool) -> Result<Arc<RawValue>> {
     raw(&QueryResult {
         r#type: "query_result",
         id: message.id,
@@ -46,6 +50,8 @@ pub fn query_result(message: &Message, page: Page) -> Result<Arc<RawValue>> {
         total: page.total,
         has_more: page.rows() < page.total,
         executed_query: Some(&page.executed),
+        snapshot: page.is_per_source.then_some(PER_SOURCE),
+        explain: explain.then_some(&page.story),
         data: Rows::new(page.columns, page.batches),
         error: None,
     })
@@ -62,6 +68,8 @@ pub fn without_rows(message: &Message, reason: &Error) -> Result<Arc<RawValue>> 
         status: "unavailable",
         query: sql_of(message),
         executed_query: None,
+        snapshot: None,
+        explain: None,
         column_names: Vec::new(),
         column_types: Vec::new(),
         data: Rows::new(Arc::from([]), []),
@@ -129,6 +137,15 @@ pub struct QueryResult<'a> {
     total: u64,
     /// Whether there are more rows than these.
     has_more: bool,
+    /// `per_source` where several datasources were read: each in a state of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "per_source")]
+    snapshot: Option<&'static str>,
+    /// With `explain`: the `plan` of the host, and in `sources` what was sent to which `datasource`, as
+    /// `executed_query`, and the `rows` and `bytes` that came back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    explain: Option<&'a Story>,
     /// Why there are no rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Unavailable<'a>>,

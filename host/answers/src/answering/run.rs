@@ -192,7 +192,7 @@ impl Task {
             )
         };
         Ok(Made {
-            item: items::query_result(&message, page)?,
+            item: items::query_result(&message, page, query.explain)?,
             message,
             usage: Usage::default(),
             cut: None,

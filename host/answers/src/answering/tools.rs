@@ -83,7 +83,7 @@ pub fn offered(max_rows: NonZeroU32) -> Vec<Tool> {
         ),
         tool(
             "run_sql",
-            "Runs one read-only SELECT and gives its rows. Needs `datasource` when there are several.",
+            "Runs one read-only SELECT and gives its rows. With several datasources, give `datasource` for the dialect of that one; or leave it out and write datasource.schema.table to join tables of several.",
             json!({"type": "object", "properties": {
                 "datasource": {"type": "string"},
                 "sql": {"type": "string"},
@@ -211,10 +211,15 @@ impl Toolbox<'_> {
             .unwrap_or(USUAL_ROWS)
             .clamp(1, self.max_rows.get());
         let accepted = self.results.accept(&access, &arguments.sql).await?;
-        let datasource = accepted.datasource();
         if self.access.scope.datasources.len() > 1 {
-            lock(&self.provenance).check(datasource, &accepted.literals())?;
+            // A constant may reach each of the datasources.
+            let literals = accepted.literals();
+            for datasource in accepted.datasources() {
+                lock(&self.provenance).check(datasource, &literals)?;
+            }
         }
+        // What comes out of several together belongs to none of them, so it may be sent to none.
+        let datasource = &accepted.datasources().join(" and ");
         let page = self.results.page(&accepted, limit.into(), 0, call).await;
         let page = page.inspect_err(|error| self.note(datasource, &json!(error.message())))?;
         let message = format!("{} of {} rows", page.rows(), page.total);

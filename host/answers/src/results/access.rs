@@ -47,18 +47,32 @@ impl Access {
         }
     }
 
-    /// The datasource of a guarded statement.
-    pub fn source(&self, guarded: &Guarded) -> &Source {
-        &self.sources[guarded.datasource]
+    /// One of its datasources.
+    pub fn source(&self, index: usize) -> Option<&Source> {
+        self.sources.get(index)
+    }
+
+    /// The datasources of a guarded statement.
+    pub fn sources<'a>(&'a self, guarded: &'a Guarded) -> impl Iterator<Item = &'a Source> {
+        let indices = guarded.reads().datasources().iter();
+        indices.filter_map(|index| self.source(*index))
     }
 
     /// Why a statement that was accepted with this access is not allowed with `now`; `None` if it is. Tables that are
     /// missing in the catalog do not count, because the catalog lacks tables while it is loaded.
     pub fn withdrawn(&self, guarded: &Guarded, now: &Self) -> Option<&'static str> {
-        let (source, scope) = (
-            self.source(guarded),
-            &self.scope.datasources[guarded.datasource],
-        );
+        let mut indices = guarded.reads().datasources().iter();
+        indices.find_map(|index| self.withdrawn_from(*index, guarded, now))
+    }
+
+    fn withdrawn_from(&self, index: usize, guarded: &Guarded, now: &Self) -> Option<&'static str> {
+        let (source, scope) = (self.source(index)?, self.scope.datasources.get(index)?);
+        let read = || {
+            guarded
+                .tables()
+                .iter()
+                .filter(move |read| read.datasource == index)
+        };
         let Some(index) = now
             .view
             .sources
@@ -72,10 +86,7 @@ impl Access {
             return Some("the connection of the datasource was changed");
         }
         if let Some(selected) = &view.tables
-            && guarded
-                .tables()
-                .iter()
-                .any(|table| !selected.contains(table))
+            && read().any(|read| !selected.contains(&read.table))
         {
             return Some("the Mind no longer has a table of the export");
         }
@@ -238,6 +249,7 @@ mod tests {
         let listed = listed.iter().map(|name| ScopeTable {
             table: table(name),
             columns: Vec::new(),
+            row_count: None,
         });
         Access {
             scope: Scope {

@@ -112,6 +112,7 @@ mod tests {
                 name: (*name).into(),
             },
             columns: vec!["id".into()],
+            row_count: None,
         };
         Arc::new(Access::of(Scope {
             datasources: vec![ScopeDatasource {

@@ -7,6 +7,7 @@ use uuid::Uuid;
 use super::complete_pages::PageHint;
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_plugin_api::{Batch, Call, Column, Connection, Statement};
+use mindhost_query::federation::{Sent, Story};
 use mindhost_sql::guard::{Guarded, Paged};
 
 /// Rows that are asked of a connector at once.
@@ -36,8 +37,12 @@ pub struct Page {
     pub ordered: bool,
     /// The statement that the engine ran, without the paging of the host.
     pub executed: String,
-    /// Digest of the plugin version that served it.
+    /// Digest of the plugin version that served it; of several datasources, one each, separated by commas.
     pub digest: String,
+    /// What went to which datasource, and what came back.
+    pub story: Story,
+    /// Whether each datasource was read in a state of its own.
+    pub is_per_source: bool,
 }
 
 impl Page {
@@ -78,7 +83,28 @@ pub async fn read<'a>(
         ordered: guarded.is_ordered(),
         executed: guarded.text().to_owned(),
         digest: connection.digest().to_owned(),
+        story: Story::default(),
+        is_per_source: false,
     })
+}
+
+/// The story of a statement that one datasource ran.
+pub fn story_of_one(page: &Page, datasource: &str, guarded: &Guarded) -> Story {
+    let rows = match guarded.count() {
+        Some(_) => page.rows(),
+        // The host cut the page.
+        None => page.total,
+    };
+    Story {
+        plan: String::new(),
+        sources: vec![Sent {
+            datasource: datasource.to_owned(),
+            executed_query: page.executed.clone(),
+            sent: true,
+            rows,
+            bytes: page.batches.iter().map(|batch| batch.bytes() as u64).sum(),
+        }],
+    }
 }
 
 type Read = (Arc<[Column]>, Vec<Batch>, u64);

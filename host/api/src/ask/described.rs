@@ -134,6 +134,9 @@ pub struct SqlQueryTool {
     /// Rows in the answer; further ones are read as pages.
     #[schema(minimum = 1, maximum = 10_000, default = 10_000)]
     max_inline_rows: Option<u64>,
+    /// Whether the result tells its plan, what was sent to which datasource, and how much came back.
+    #[schema(default = false)]
+    explain: Option<bool>,
 }
 
 /// Tiers that clients know. This server has one, and serves each of them alike.

@@ -282,6 +282,7 @@ async fn run_sql(state: &AppState, caller: &Caller, wanted: RunSql) -> Result<Va
         model: wanted.mind,
         query: Some(SqlQuery {
             sql: wanted.sql,
+            explain: false,
             max_inline_rows: rows(wanted.max_rows, "max_rows")?,
             param: "sql",
         }),

@@ -164,6 +164,10 @@ pub struct PluginSettings {
     pub query_memory_bytes: u64,
     /// Memory of all statements over scanners.
     pub max_total_query_memory_bytes: u64,
+    /// Rows that one statement over several datasources may move into the host.
+    pub query_moved_rows: u64,
+    /// Bytes that it may move.
+    pub query_moved_bytes: u64,
     /// Threads for statements over scanners; 0 means one less than the machine has, and at least one.
     pub query_threads: u32,
     /// Largest plugin file.

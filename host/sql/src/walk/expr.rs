@@ -11,7 +11,7 @@ use sqlparser::{
 };
 
 use super::{Walk, operators::balance};
-use crate::names;
+use crate::names::{self, Found};
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_plugin_api::Dialect;
 
@@ -397,6 +397,9 @@ impl Walk<'_> {
         let Some(first) = parts.first().cloned() else {
             return Ok(());
         };
+        if self.over_several {
+            return self.with_full_name(parts, behind);
+        }
         let named = |index: usize| {
             self.scope
                 .datasources
@@ -425,6 +428,50 @@ impl Walk<'_> {
                 }
             }
             _ => {}
+        }
+        Ok(())
+    }
+
+    /// Turns the name of a table that was named in FROM, `datasource.table`, `schema.table` or
+    /// `datasource.schema.table`, into the one that it has there now. `behind` parts follow the table.
+    fn with_full_name(&self, parts: &mut Vec<Ident>, behind: usize) -> Result<()> {
+        let Some((written, rest)) = parts
+            .len()
+            .checked_sub(behind)
+            .and_then(|at| parts.split_at_checked(at))
+        else {
+            return Ok(());
+        };
+        let same = |written: &Ident, stored: &str| {
+            self.rules
+                .same_table(&written.value, written.quote_style.is_some(), stored)
+        };
+        let is_of = |found: &Found<'_>, written: &Ident| {
+            let datasource = self.scope.datasources.get(found.datasource);
+            datasource.is_some_and(|one| names::is_datasource(self.scope, one, written))
+        };
+        let meant = match written {
+            [first, table] => {
+                let named: Vec<_> = self
+                    .tables
+                    .iter()
+                    .filter(|found| same(table, &found.table.name))
+                    .collect();
+                let of = named.iter().find(|found| is_of(found, first));
+                of.or_else(|| named.iter().find(|found| same(first, &found.table.schema)))
+                    .copied()
+            }
+            [datasource, schema, table] => self.tables.iter().find(|found| {
+                is_of(found, datasource)
+                    && same(schema, &found.table.schema)
+                    && same(table, &found.table.name)
+            }),
+            _ => None,
+        };
+        if let (Some(found), Some(first)) = (meant, written.first()) {
+            let mut full = self.full_name(found, first.span.start)?;
+            full.extend_from_slice(rest);
+            *parts = full;
         }
         Ok(())
     }

@@ -241,10 +241,7 @@ impl Walk<'_> {
             names::resolve(self.scope, &parts)
                 .map_err(|error| error.with_position(self.source.position(start)))?
         };
-        *name = ObjectName::from(vec![
-            self.stored(&found.table.schema, start)?,
-            self.stored(&found.table.name, start)?,
-        ]);
+        *name = ObjectName::from(self.full_name(&found, start)?);
         self.tables.push(found);
         self.weights.table();
         Ok(())

@@ -296,11 +296,6 @@ impl Walk<'_> {
             return;
         }
         let parts: Vec<_> = name.0.iter().filter_map(ObjectNamePart::as_ident).collect();
-        let (schema, table) = match parts.as_slice() {
-            [table] => (None, *table),
-            [schema, table] => (Some(*schema), *table),
-            _ => return,
-        };
         let same = |written: &Ident, stored: &ObjectNamePart| {
             let quoted = written.quote_style.is_some();
             stored
@@ -314,14 +309,16 @@ impl Walk<'_> {
         let mut meant = factors.filter_map(|factor| match factor {
             TableFactor::Table {
                 name, alias: None, ..
-            } => match name.0.as_slice() {
-                [of, named] => {
-                    let is_meant =
-                        same(table, named) && schema.is_none_or(|schema| same(schema, of));
-                    is_meant.then(|| name.clone())
-                }
-                _ => None,
-            },
+            } => {
+                // What is written is the end of what stands there.
+                let end = name.0.len().checked_sub(parts.len())?;
+                let end = name.0.get(end..)?;
+                let is_meant = parts
+                    .iter()
+                    .zip(end)
+                    .all(|(part, stored)| same(part, stored));
+                is_meant.then(|| name.clone())
+            }
             _ => None,
         });
         if let (Some(only), None) = (meant.next(), meant.next()) {

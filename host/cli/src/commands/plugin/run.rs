@@ -233,6 +233,7 @@ impl Session<'_> {
         let tables = tables.into_iter().map(|table| ScopeTable {
             table,
             columns: Vec::new(),
+            row_count: None,
         });
         let scope = Scope {
             datasources: vec![ScopeDatasource {

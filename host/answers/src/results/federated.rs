@@ -1,0 +1,149 @@
+//! Statements over several datasources: what the host's query engine reads from.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex},
+};
+
+use async_trait::async_trait;
+
+use super::{Accepted, Results, access::Source};
+use mindhost_base::{
+    error::{Error, Result},
+    locks::lock,
+};
+use mindhost_plugin_api::{Call, Connection, Dialect, TableRef};
+use mindhost_plugins::served;
+use mindhost_query::federation::{Report, SqlSource};
+use mindhost_sql::guard::{Scope, ScopeDatasource, ScopeTable, guard};
+
+/// The digests of the versions that serve a statement.
+pub type Digests = Arc<Mutex<BTreeSet<String>>>;
+
+/// A connection for a statement over several datasources, and what it tells of itself.
+pub struct Federated {
+    /// Runs the statement.
+    pub connection: Box<dyn Connection>,
+    /// What went to which datasource.
+    pub report: Arc<Report>,
+    /// The versions that served.
+    pub digests: Digests,
+}
+
+/// The digests as a list.
+pub fn listed(digests: &Digests) -> String {
+    let digests = lock(digests);
+    digests
+        .iter()
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// One datasource of the statement, with the tables that the statement reads and no others.
+struct Member {
+    results: Results,
+    source: Source,
+    scope: Scope,
+    digests: Digests,
+}
+
+impl Results {
+    /// Connects to the datasources of a statement when it runs.
+    pub(super) fn federated(&self, accepted: &Accepted) -> Result<Federated> {
+        let (report, digests) = (Arc::new(Report::default()), Digests::default());
+        let indices = accepted.guarded.reads().datasources().iter();
+        let members = indices.filter_map(|index| {
+            Some(Arc::new(Member {
+                results: self.clone(),
+                source: accepted.access.source(*index)?.clone(),
+                scope: scope(accepted, *index)?,
+                digests: Arc::clone(&digests),
+            }) as Arc<dyn SqlSource>)
+        });
+        let connection = self
+            .registry
+            .queries()?
+            .federated(members.collect(), Arc::clone(&report));
+        Ok(Federated {
+            connection,
+            report,
+            digests,
+        })
+    }
+}
+
+/// What the statements for a datasource may name: the tables that the caller's statement reads there.
+fn scope(accepted: &Accepted, index: usize) -> Option<Scope> {
+    let datasource = accepted.access.scope.datasources.get(index)?;
+    let is_read = |table: &&ScopeTable| {
+        let mut read = accepted.guarded.tables().iter();
+        read.any(|read| read.datasource == index && read.table == table.table)
+    };
+    Some(Scope {
+        datasources: vec![ScopeDatasource {
+            tables: datasource.tables.iter().filter(is_read).cloned().collect(),
+            function_schemas: Vec::new(),
+            id: datasource.id.clone(),
+            name: datasource.name.clone(),
+            dialect: datasource.dialect,
+            paging: datasource.paging,
+        }],
+    })
+}
+
+impl Member {
+    fn datasource(&self) -> Option<&ScopeDatasource> {
+        self.scope.datasources.first()
+    }
+
+    fn table(&self, table: &TableRef) -> Option<&ScopeTable> {
+        self.datasource()?
+            .tables
+            .iter()
+            .find(|one| one.table == *table)
+    }
+}
+
+#[async_trait]
+impl SqlSource for Member {
+    fn id(&self) -> &str {
+        &self.source.target.id
+    }
+
+    fn name(&self) -> &str {
+        self.datasource().map_or("", |datasource| &datasource.name)
+    }
+
+    fn dialect(&self) -> Dialect {
+        self.datasource()
+            .map_or(Dialect::Generic, |datasource| datasource.dialect)
+    }
+
+    fn columns(&self, table: &TableRef) -> Vec<String> {
+        self.table(table)
+            .map(|table| table.columns.clone())
+            .unwrap_or_default()
+    }
+
+    fn row_count(&self, table: &TableRef) -> Option<u64> {
+        self.table(table)?.row_count
+    }
+
+    fn guard(&self, sql: &str) -> Result<String> {
+        let guarded = guard(sql, &self.scope)?;
+        match guarded.reads().one() {
+            Some(_) => Ok(guarded.text().to_owned()),
+            None => Err(Error::internal(
+                "a part of a statement reads several datasources",
+            )),
+        }
+    }
+
+    async fn open(&self, call: &Call) -> Result<Box<dyn Connection>> {
+        let connection = self.results.connect(&self.source, call).await?;
+        served::note(&self.source.engine, connection.digest());
+        lock(&self.digests).insert(connection.digest().to_owned());
+        Ok(connection)
+    }
+}

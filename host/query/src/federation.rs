@@ -1,0 +1,162 @@
+//! Statements over several datasources: DataFusion plans them, and each datasource gets what it can do itself as SQL of
+//! its own dialect.
+//!
+//! The plan is optimised first, then cut ([`cut`]): the largest parts that lie within one datasource, and whose
+//! expressions mean the same there ([`dialects`]), become one statement each ([`select`]). Such a statement is guarded
+//! like a caller's before it is sent ([`SqlSource::guard`]). Sources are read at the same time ([`remote`]); what one
+//! side of a join has become known by then is sent to the other as a filter ([`known`]).
+
+mod connection;
+mod cut;
+mod dialects;
+mod expressions;
+mod known;
+mod literals;
+mod planner;
+mod receive;
+mod regroup;
+mod remote;
+mod select;
+mod sources;
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use serde::Serialize;
+
+pub use connection::FederatedConnection;
+pub(crate) use planner::{cut_plan, planner};
+pub(crate) use sources::{Catalogs, KnownColumns, Sources};
+
+use mindhost_base::{error::Result, locks::lock};
+use mindhost_plugin_api::{Call, Connection, Dialect, TableRef};
+
+/// A datasource that takes part in a statement.
+#[async_trait]
+pub trait SqlSource: Send + Sync {
+    /// Id of the datasource.
+    fn id(&self) -> &str;
+    /// Its name, by which the statement knows it.
+    fn name(&self) -> &str;
+    /// What it speaks.
+    fn dialect(&self) -> Dialect;
+    /// The columns of a table as its catalog has them; empty if it has not loaded them.
+    fn columns(&self, table: &TableRef) -> Vec<String>;
+    /// Rows of a table, counted or estimated, if the catalog knows.
+    fn row_count(&self, table: &TableRef) -> Option<u64>;
+    /// Passes a statement through the guard, in the dialect of this datasource and for its tables alone. Returns the
+    /// text that may be sent.
+    ///
+    /// # Errors
+    /// A `sql_*` code.
+    fn guard(&self, sql: &str) -> Result<String>;
+    /// A connection of its own.
+    ///
+    /// # Errors
+    /// As for any connection.
+    async fn open(&self, call: &Call) -> Result<Box<dyn Connection>>;
+}
+
+/// What a statement over several datasources did: its plan, and what went to which of them.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Story {
+    /// The plan of the host, a line an operator.
+    pub plan: String,
+    /// The statements that were sent, in the order of the plan.
+    pub sources: Vec<Sent>,
+}
+
+/// One statement that was sent to a datasource.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Sent {
+    /// Name of the datasource.
+    pub datasource: String,
+    /// The statement as its engine got it; as it was planned if it was not sent.
+    pub executed_query: String,
+    /// Whether it was sent: a part of a plan that turns out to be empty is not.
+    pub sent: bool,
+    /// Rows that came back so far.
+    pub rows: u64,
+    /// Bytes that came back so far, as the host holds them.
+    pub bytes: u64,
+}
+
+/// The story of a statement while it runs.
+#[derive(Debug, Default)]
+pub struct Report(Mutex<Story>);
+
+impl Report {
+    /// What is known now.
+    pub fn story(&self) -> Story {
+        lock(&self.0).clone()
+    }
+
+    fn set_plan(&self, plan: String) {
+        lock(&self.0).plan = plan;
+    }
+
+    /// Adds a statement that may be sent. Returns its place.
+    fn add(&self, datasource: &str, sql: &str) -> usize {
+        let mut story = lock(&self.0);
+        story.sources.push(Sent {
+            datasource: datasource.to_owned(),
+            executed_query: sql.to_owned(),
+            ..Sent::default()
+        });
+        story.sources.len() - 1
+    }
+
+    fn sent(&self, place: usize, sql: &str) {
+        if let Some(sent) = lock(&self.0).sources.get_mut(place) {
+            sql.clone_into(&mut sent.executed_query);
+            sent.sent = true;
+        }
+    }
+
+    fn received(&self, place: usize, rows: u64, bytes: u64) {
+        if let Some(sent) = lock(&self.0).sources.get_mut(place) {
+            sent.rows += rows;
+            sent.bytes += bytes;
+        }
+    }
+}
+
+/// What a statement may move into the host.
+#[derive(Debug)]
+struct Budget {
+    rows: u64,
+    bytes: u64,
+    moved: Mutex<(u64, u64)>,
+}
+
+impl Budget {
+    fn new(rows: u64, bytes: u64) -> Arc<Self> {
+        Arc::new(Self {
+            rows,
+            bytes,
+            moved: Mutex::default(),
+        })
+    }
+
+    /// Counts a batch.
+    ///
+    /// # Errors
+    /// `result_too_large` when it is too much.
+    fn take(&self, rows: u64, bytes: u64) -> Result<()> {
+        let mut moved = lock(&self.moved);
+        moved.0 = moved.0.saturating_add(rows);
+        moved.1 = moved.1.saturating_add(bytes);
+        if moved.0 <= self.rows && moved.1 <= self.bytes {
+            return Ok(());
+        }
+        Err(mindhost_base::error::Error::new(
+            mindhost_base::error::Code::ResultTooLarge,
+            format!(
+                "the statement moves more than {} rows or {} MiB out of its datasources (plugins.query_moved_rows, \
+                 plugins.query_moved_bytes); filter or group more in each of them",
+                self.rows,
+                self.bytes >> 20
+            ),
+        ))
+    }
+}

@@ -1,0 +1,306 @@
+//! Cuts an optimised plan: each largest part that one datasource can do becomes one statement for it.
+
+use std::{
+    cmp::Ordering,
+    fmt,
+    hash::{Hash, Hasher},
+    sync::Arc,
+};
+
+use datafusion::{
+    catalog::default_table_source::source_as_provider,
+    common::{DFSchemaRef, NullEquality, Result, tree_node::Transformed},
+    logical_expr::{
+        Expr, Extension, FetchType, Filter, Join, Limit, LogicalPlan, SkipType, Sort, Subquery,
+        TableScan, UserDefinedLogicalNodeCore,
+        utils::{conjunction, split_conjunction},
+    },
+};
+
+use super::{
+    select::{Names, Select},
+    sources::{RemoteTable, unqualified},
+};
+use crate::errors::carried;
+use mindhost_base::error::Error;
+
+/// Longest statement that is sent.
+const MAX_BYTES: usize = 128 << 10;
+
+/// A part of the plan: one statement, or what the host does with several.
+enum Part {
+    One(Box<Select>, DFSchemaRef),
+    Host(LogicalPlan),
+}
+
+/// The part of a plan that a datasource does.
+#[derive(Clone)]
+pub struct Remote {
+    /// The statement.
+    pub select: Arc<Select>,
+    schema: DFSchemaRef,
+    id: usize,
+}
+
+/// Cuts plans.
+pub struct Cutter<'a> {
+    names: &'a mut Names,
+    made: usize,
+}
+
+impl<'a> Cutter<'a> {
+    /// A cutter that takes names of tables from here.
+    pub fn new(names: &'a mut Names) -> Self {
+        Self { names, made: 0 }
+    }
+
+    /// The plan with a node for each statement in place of the part that it does.
+    pub fn cut(&mut self, plan: &LogicalPlan) -> Result<LogicalPlan> {
+        let part = self.part(plan)?;
+        self.finished(part)
+    }
+
+    fn finished(&mut self, part: Part) -> Result<LogicalPlan> {
+        Ok(match part {
+            Part::Host(plan) => plan,
+            Part::One(select, schema) => {
+                self.made += 1;
+                LogicalPlan::Extension(Extension {
+                    node: Arc::new(Remote {
+                        select: Arc::from(select),
+                        schema,
+                        id: self.made,
+                    }),
+                })
+            }
+        })
+    }
+
+    fn part(&mut self, plan: &LogicalPlan) -> Result<Part> {
+        if let LogicalPlan::TableScan(scan) = plan {
+            return self.scan(scan);
+        }
+        let inputs = plan.inputs().into_iter().map(|input| self.part(input));
+        let mut inputs = inputs.collect::<Result<Vec<_>>>()?;
+        if let Some(select) = self.pushed(plan, &mut inputs)?
+            && select.text().len() <= MAX_BYTES
+        {
+            return Ok(Part::One(Box::new(select), Arc::clone(plan.schema())));
+        }
+        let inputs = inputs.into_iter().map(|input| self.finished(input));
+        let inputs = inputs.collect::<Result<Vec<_>>>()?;
+        let plan = match inputs.is_empty() {
+            true => plan.clone(),
+            false => plan.with_new_exprs(plan.expressions(), inputs)?,
+        };
+        self.subqueries(plan).map(Part::Host)
+    }
+
+    /// Cuts the plans within the expressions of a node.
+    fn subqueries(&mut self, plan: LogicalPlan) -> Result<LogicalPlan> {
+        let cut = plan.map_subqueries(|inner| {
+            Ok(match inner {
+                LogicalPlan::Subquery(subquery) => {
+                    let plan = Arc::new(self.cut(&subquery.subquery)?);
+                    Transformed::yes(LogicalPlan::Subquery(Subquery {
+                        subquery: plan,
+                        ..subquery
+                    }))
+                }
+                other => Transformed::yes(self.cut(&other)?),
+            })
+        });
+        cut.map(|cut| cut.data)
+    }
+
+    fn scan(&mut self, scan: &TableScan) -> Result<Part> {
+        let provider = source_as_provider(&scan.source)?;
+        let Some(table) = provider.downcast_ref::<RemoteTable>() else {
+            return Ok(Part::Host(LogicalPlan::TableScan(scan.clone())));
+        };
+        // Filters may be about columns that are not read.
+        let all = table.select(None, self.names)?;
+        let schema = datafusion::common::DFSchema::try_from(scan.source.schema())?;
+        let mut filtered = all;
+        for filter in &scan.filters {
+            let filter = unqualified(filter);
+            let with = filtered.filtered(&filter, &schema, self.names);
+            filtered = with.ok_or_else(|| {
+                carried(Error::internal("a filter that was promised has no form"))
+            })?;
+        }
+        if let Some(projection) = &scan.projection {
+            let columns = projection
+                .iter()
+                .filter_map(|index| filtered.columns.get(*index));
+            filtered.columns = columns.cloned().collect();
+        }
+        if let Some(limited) = scan
+            .fetch
+            .and_then(|rows| filtered.clone().limited(rows as u64))
+        {
+            filtered = limited;
+        }
+        Ok(Part::One(
+            Box::new(filtered),
+            Arc::clone(&scan.projected_schema),
+        ))
+    }
+
+    /// The statement for a node above those of its inputs. An input may get what it can do of the node: then it has
+    /// changed, and the node stays in the host.
+    fn pushed(&mut self, plan: &LogicalPlan, inputs: &mut [Part]) -> Result<Option<Select>> {
+        match (plan, inputs) {
+            (LogicalPlan::Join(join), [Part::One(left, _), Part::One(right, _)]) => {
+                Ok(self.join(join, left, right))
+            }
+            (plan, [Part::One(input, schema)]) if input.takes_plans() => Ok(match plan {
+                LogicalPlan::Projection(projection) => {
+                    (**input)
+                        .clone()
+                        .projected(&projection.expr, schema, self.names)
+                }
+                LogicalPlan::SubqueryAlias(_) => Some((**input).clone()),
+                LogicalPlan::Aggregate(aggregate) => {
+                    (**input).clone().grouped(aggregate, self.names)
+                }
+                LogicalPlan::Filter(filter) => self.filter(filter, input, schema),
+                LogicalPlan::Limit(limit) => {
+                    self.limit(limit, input)?;
+                    None
+                }
+                LogicalPlan::Sort(sort) => {
+                    self.top(sort, input, schema);
+                    None
+                }
+                _ => None,
+            }),
+            (LogicalPlan::SubqueryAlias(_), [Part::One(input, _)]) => Ok(Some((**input).clone())),
+            (LogicalPlan::Limit(limit), [Part::One(input, _)]) => {
+                self.limit(limit, input)?;
+                Ok(None)
+            }
+            (LogicalPlan::Projection(projection), [Part::One(input, schema)]) => {
+                let is_column = |expr: &Expr| matches!(expr.clone().unalias(), Expr::Column(_));
+                let are_columns = projection.expr.iter().all(is_column);
+                let select = are_columns.then(|| (**input).clone());
+                Ok(
+                    select
+                        .and_then(|select| select.projected(&projection.expr, schema, self.names)),
+                )
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn join(&mut self, join: &Join, left: &Select, right: &Select) -> Option<Select> {
+        let is_plain = join.null_equality == NullEquality::NullEqualsNothing && !join.null_aware;
+        if left.source != right.source || !left.takes_plans() || !is_plain {
+            return None;
+        }
+        let schemas = (join.left.schema().as_ref(), join.right.schema().as_ref());
+        let (left, right) = (left.clone(), right.clone());
+        left.joined(
+            right,
+            schemas,
+            &join.on,
+            join.filter.as_ref(),
+            join.join_type,
+            self.names,
+        )
+    }
+
+    /// All of a filter, or what the datasource can do of it.
+    fn filter(
+        &mut self,
+        filter: &Filter,
+        input: &mut Select,
+        schema: &DFSchemaRef,
+    ) -> Option<Select> {
+        let mut rest = Vec::new();
+        for part in split_conjunction(&filter.predicate) {
+            match input.clone().filtered(part, schema, self.names) {
+                Some(with) => *input = with,
+                None => rest.push(part.clone()),
+            }
+        }
+        // The node is filtered again by what is left, which is all of it: that costs little.
+        conjunction(rest).is_none().then(|| input.clone())
+    }
+
+    fn limit(&mut self, limit: &Limit, input: &mut Select) -> Result<()> {
+        let skip = match limit.get_skip_type()? {
+            SkipType::Literal(rows) => rows,
+            SkipType::UnsupportedExpr => return Ok(()),
+        };
+        if let FetchType::Literal(Some(rows)) = limit.get_fetch_type()?
+            && let Some(limited) = input.clone().limited(skip.saturating_add(rows) as u64)
+        {
+            *input = limited;
+        }
+        Ok(())
+    }
+
+    fn top(&mut self, sort: &Sort, input: &mut Select, schema: &DFSchemaRef) {
+        let top = sort.fetch.and_then(|rows| {
+            input
+                .clone()
+                .top(&sort.expr, rows as u64, schema, self.names)
+        });
+        if let Some(top) = top {
+            *input = top;
+        }
+    }
+}
+
+impl fmt::Debug for Remote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Remote({})", self.id)
+    }
+}
+
+impl PartialEq for Remote {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
+impl Eq for Remote {}
+
+impl PartialOrd for Remote {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        self.id.partial_cmp(&other.id)
+    }
+}
+
+impl Hash for Remote {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.id.hash(state);
+    }
+}
+
+impl UserDefinedLogicalNodeCore for Remote {
+    fn name(&self) -> &str {
+        "Remote"
+    }
+
+    fn inputs(&self) -> Vec<&LogicalPlan> {
+        Vec::new()
+    }
+
+    fn schema(&self) -> &DFSchemaRef {
+        &self.schema
+    }
+
+    fn expressions(&self) -> Vec<Expr> {
+        Vec::new()
+    }
+
+    fn fmt_for_explain(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self:?}")
+    }
+
+    fn with_exprs_and_inputs(&self, _: Vec<Expr>, _: Vec<LogicalPlan>) -> Result<Self> {
+        Ok(self.clone())
+    }
+}

@@ -1,0 +1,301 @@
+//! Expressions of a plan as SQL of one dialect. What is not listed here stays in the host.
+
+use datafusion::{
+    arrow::datatypes::DataType as Physical,
+    common::{Column, DFSchema, ScalarValue},
+    logical_expr::{
+        Case, Expr, ExprSchemable as _, Operator,
+        expr::{Between, Cast, InList, Like, ScalarFunction},
+    },
+};
+
+use super::{
+    dialects::{Kind, Rules, rules},
+    literals::literal,
+};
+use mindhost_plugin_api::Dialect;
+
+/// The longest expression: a projection may repeat the ones below it.
+const MAX_BYTES: usize = 32 << 10;
+/// Values of one `IN` at most.
+const MAX_LISTED: usize = 5_000;
+
+/// A value as SQL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Value {
+    /// Its text.
+    pub sql: String,
+    /// How it may be compared.
+    pub kind: Kind,
+}
+
+/// Where the columns of an expression come from: the fields of some inputs, and what each is called in SQL.
+#[derive(Clone, Copy)]
+pub struct Scope<'a> {
+    /// The dialect of the datasource.
+    pub dialect: Dialect,
+    /// The inputs: their fields, and a value for each.
+    pub inputs: &'a [(&'a DFSchema, &'a [Value])],
+}
+
+impl Scope<'_> {
+    fn rules(&self) -> &'static Rules {
+        rules(self.dialect)
+    }
+
+    fn column(&self, column: &Column) -> Option<Value> {
+        self.inputs.iter().find_map(|(schema, values)| {
+            let index = schema.maybe_index_of_column(column)?;
+            values.get(index).cloned()
+        })
+    }
+
+    /// The type of an expression.
+    fn data_type(&self, expr: &Expr) -> Option<Physical> {
+        let known = self
+            .inputs
+            .iter()
+            .find_map(|(schema, _)| expr.get_type(*schema).ok());
+        known.or_else(|| {
+            let (first, _) = self.inputs.first()?;
+            let joined = self
+                .inputs
+                .iter()
+                .skip(1)
+                .try_fold((*first).clone(), |all, (schema, _)| all.join(schema));
+            expr.get_type(&joined.ok()?).ok()
+        })
+    }
+
+    /// A value; `None` if the engine may compute another one than the host.
+    pub fn value(&self, expr: &Expr) -> Option<Value> {
+        let value = match expr {
+            Expr::Column(column) => self.column(column)?,
+            Expr::Alias(alias) => self.value(&alias.expr)?,
+            Expr::Literal(value, _) => {
+                let (sql, kind) = literal(value, self.dialect)?;
+                Value { sql, kind }
+            }
+            Expr::Cast(cast) => self.cast(cast)?,
+            Expr::ScalarFunction(function) => self.arithmetic(function, expr)?,
+            Expr::Case(case) if self.rules().exact => self.case(case)?,
+            _ => return None,
+        };
+        (value.sql.len() <= MAX_BYTES).then_some(value)
+    }
+
+    /// Casts that change the form of a value and not the value.
+    fn cast(&self, cast: &Cast) -> Option<Value> {
+        let value = self.value(&cast.expr)?;
+        let from = self.data_type(&cast.expr)?;
+        let kind = match (&from, cast.field.data_type()) {
+            (from, to) if from == to => value.kind,
+            (from, to) if from.is_string() && to.is_string() => value.kind,
+            (from, Physical::Int64) if from.is_signed_integer() => value.kind,
+            (from, Physical::Decimal128(digits, scale))
+                if from.is_signed_integer() && *digits as i8 - scale >= 19 =>
+            {
+                Kind::Decimal
+            }
+            (Physical::Decimal128(digits, scale), Physical::Decimal128(wide, fine))
+                if fine >= scale && *wide as i8 - fine >= *digits as i8 - scale =>
+            {
+                value.kind
+            }
+            _ => return None,
+        };
+        Some(Value { kind, ..value })
+    }
+
+    /// `+`, `-` and `*` of whole and exact numbers, which overflow to an error here and there.
+    fn arithmetic(&self, function: &ScalarFunction, whole: &Expr) -> Option<Value> {
+        let (name, [left, right]) = (function.func.name(), function.args.as_slice()) else {
+            return None;
+        };
+        if !self.rules().exact || !["+", "-", "*"].contains(&name) {
+            return None;
+        }
+        let (a, b) = (self.value(left)?, self.value(right)?);
+        let kind = match (a.kind, b.kind) {
+            (Kind::Integer, Kind::Integer) => Kind::Integer,
+            (Kind::Integer | Kind::Decimal, Kind::Integer | Kind::Decimal) => {
+                let scale = self.scale(whole)?;
+                let (x, y) = (self.scale(left)?, self.scale(right)?);
+                // Otherwise the host rounds, and the engine does not.
+                let exact = if name == "*" {
+                    x.checked_add(y)?
+                } else {
+                    x.max(y)
+                };
+                (scale == exact).then_some(Kind::Decimal)?
+            }
+            _ => return None,
+        };
+        // PostgreSQL has narrower integers, which overflow earlier.
+        let a = match kind {
+            Kind::Integer => format!("CAST({} AS BIGINT)", a.sql),
+            _ => a.sql,
+        };
+        Some(Value {
+            sql: format!("({a} {name} {})", b.sql),
+            kind,
+        })
+    }
+
+    /// Digits behind the point.
+    fn scale(&self, expr: &Expr) -> Option<i8> {
+        match self.data_type(expr)? {
+            Physical::Decimal128(_, scale) => Some(scale),
+            other if other.is_signed_integer() => Some(0),
+            _ => None,
+        }
+    }
+
+    fn case(&self, case: &Case) -> Option<Value> {
+        if case.expr.is_some() {
+            return None;
+        }
+        let mut sql = String::from("(CASE");
+        let mut kind = None;
+        for (when, then) in &case.when_then_expr {
+            let (when, then) = (self.condition(when)?, self.value(then)?);
+            if kind.is_some_and(|kind| kind != then.kind) {
+                return None;
+            }
+            kind = Some(then.kind);
+            sql += &format!(" WHEN {when} THEN {}", then.sql);
+        }
+        if let Some(otherwise) = &case.else_expr {
+            let otherwise = self.value(otherwise)?;
+            if kind != Some(otherwise.kind) {
+                return None;
+            }
+            sql += &format!(" ELSE {}", otherwise.sql);
+        }
+        sql += " END)";
+        let kind = kind.filter(|kind| *kind != Kind::Opaque)?;
+        Some(Value { sql, kind })
+    }
+
+    /// A condition; `None` if the engine may judge a row otherwise than the host.
+    pub fn condition(&self, expr: &Expr) -> Option<String> {
+        let sql = match expr {
+            Expr::BinaryExpr(binary) => match binary.op {
+                Operator::And => self.both(&binary.left, "AND", &binary.right)?,
+                Operator::Or => self.both(&binary.left, "OR", &binary.right)?,
+                op => self.comparison(&binary.left, op, &binary.right)?,
+            },
+            Expr::Not(inner) => format!("(NOT {})", self.condition(inner)?),
+            Expr::IsNull(inner) => format!("({} IS NULL)", self.value(inner)?.sql),
+            Expr::IsNotNull(inner) => format!("({} IS NOT NULL)", self.value(inner)?.sql),
+            Expr::InList(list) => self.in_list(list)?,
+            Expr::Between(between) => self.between(between)?,
+            Expr::Like(like) => self.like(like)?,
+            Expr::Alias(alias) => self.condition(&alias.expr)?,
+            Expr::Literal(ScalarValue::Boolean(Some(_)), _) | Expr::Column(_) => {
+                let value = self.value(expr)?;
+                (value.kind == Kind::Boolean).then_some(value.sql)?
+            }
+            _ => return None,
+        };
+        (sql.len() <= MAX_BYTES).then_some(sql)
+    }
+
+    fn both(&self, left: &Expr, op: &str, right: &Expr) -> Option<String> {
+        let (left, right) = (self.condition(left)?, self.condition(right)?);
+        Some(format!("({left} {op} {right})"))
+    }
+
+    fn comparison(&self, left: &Expr, op: Operator, right: &Expr) -> Option<String> {
+        let is_constant = |expr: &Expr| matches!(expr, Expr::Literal(..));
+        let (a, b) = (self.value(left)?, self.value(right)?);
+        // Columns of floats may hold a zero with a sign, which only the host tells from the other.
+        if a.kind == Kind::Float && !is_constant(left) && !is_constant(right) {
+            return None;
+        }
+        self.compared(&a, op, &b)
+    }
+
+    /// A comparison of two values.
+    pub fn compared(&self, a: &Value, op: Operator, b: &Value) -> Option<String> {
+        let op = match op {
+            Operator::Eq => "=",
+            Operator::NotEq => "<>",
+            Operator::Lt => "<",
+            Operator::LtEq => "<=",
+            Operator::Gt => ">",
+            Operator::GtEq => ">=",
+            _ => return None,
+        };
+        if !a.kind.compares_with(b.kind) {
+            return None;
+        }
+        let rules = self.rules();
+        let (left, right) = (&a.sql, &b.sql);
+        Some(match (a.kind, op) {
+            (Kind::Text, "=") if rules.uses_index => {
+                format!("({left} = {right} AND {left}{} = {right})", rules.bytewise)
+            }
+            (Kind::Text, _) => format!("({left}{} {op} {right})", rules.bytewise),
+            _ => format!("({left} {op} {right})"),
+        })
+    }
+
+    fn in_list(&self, list: &InList) -> Option<String> {
+        let InList {
+            expr,
+            list,
+            negated,
+        } = list;
+        let of = self.value(expr)?;
+        let values: Option<Vec<Value>> = list.iter().map(|value| self.value(value)).collect();
+        self.listed(&of, &values?, *negated)
+    }
+
+    /// `IN` with constants.
+    pub fn listed(&self, of: &Value, values: &[Value], negated: bool) -> Option<String> {
+        let fits = |value: &Value| of.kind.compares_with(value.kind);
+        if values.is_empty() || values.len() > MAX_LISTED || !values.iter().all(fits) {
+            return None;
+        }
+        let texts: Vec<_> = values.iter().map(|value| value.sql.as_str()).collect();
+        let (list, rules) = (texts.join(", "), self.rules());
+        let not = if negated { " NOT" } else { "" };
+        Some(match of.kind {
+            Kind::Text if rules.uses_index && !negated && values.len() <= 100 => {
+                let of = &of.sql;
+                format!("({of} IN ({list}) AND {of}{} IN ({list}))", rules.bytewise)
+            }
+            Kind::Text => format!("({}{}{not} IN ({list}))", of.sql, rules.bytewise),
+            _ => format!("({}{not} IN ({list}))", of.sql),
+        })
+    }
+
+    fn between(&self, between: &Between) -> Option<String> {
+        let Between {
+            expr,
+            negated,
+            low,
+            high,
+        } = between;
+        let from = self.comparison(expr, Operator::GtEq, low)?;
+        let until = self.comparison(expr, Operator::LtEq, high)?;
+        let not = if *negated { "NOT " } else { "" };
+        Some(format!("({not}({from} AND {until}))"))
+    }
+
+    fn like(&self, like: &Like) -> Option<String> {
+        let is_plain = !like.case_insensitive && matches!(like.escape_char, None | Some('\\'));
+        if !self.rules().like || !is_plain {
+            return None;
+        }
+        let (of, pattern) = (self.value(&like.expr)?, self.value(&like.pattern)?);
+        let is_constant = matches!(&*like.pattern, Expr::Literal(..));
+        if of.kind != Kind::Text || pattern.kind != Kind::Text || !is_constant {
+            return None;
+        }
+        let not = if like.negated { "NOT " } else { "" };
+        let bytewise = self.rules().bytewise;
+        Some(format!("({}{bytewise} {not}LIKE {})", of.sql, pattern.sql))
+    }
+}

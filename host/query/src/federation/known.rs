@@ -1,0 +1,106 @@
+//! What one side of a join has become known as, as conditions for the other side.
+//!
+//! A hash join of DataFusion reads its smaller side first. Then it knows the least and the greatest key, and of few
+//! keys all. It tells the scans below its other side ([`DynamicFilterPhysicalExpr`]), which have not begun by then.
+
+use std::sync::Arc;
+
+use datafusion::{
+    arrow::datatypes::Schema,
+    common::{DFSchema, ScalarValue},
+    logical_expr::Operator,
+    physical_expr::{
+        PhysicalExpr,
+        expressions::{BinaryExpr, Column, DynamicFilterPhysicalExpr, InListExpr, Literal},
+    },
+};
+
+use super::{
+    expressions::{Scope, Value},
+    literals::literal,
+    select::Select,
+};
+
+/// What is known of the other side.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Known {
+    /// It has no rows, so no row of this side is needed.
+    Empty,
+    /// Conditions that each needed row of this side fulfils.
+    Conditions(Vec<String>),
+}
+
+/// What filters have become known, for the columns of a statement.
+pub fn known(filters: &[Arc<dyn PhysicalExpr>], select: &Select) -> Known {
+    let mut conditions = Vec::new();
+    for filter in filters {
+        let now = match filter.downcast_ref::<DynamicFilterPhysicalExpr>() {
+            Some(dynamic) => dynamic.current().ok(),
+            None => Some(Arc::clone(filter)),
+        };
+        if let Some(now) = now
+            && collect(&now, select, &mut conditions)
+        {
+            return Known::Empty;
+        }
+    }
+    Known::Conditions(conditions)
+}
+
+/// Collects the conditions of a conjunction. Those without a form are left out: the join tests every row anyway. True
+/// if nothing fulfils it.
+fn collect(expr: &Arc<dyn PhysicalExpr>, select: &Select, found: &mut Vec<String>) -> bool {
+    if let Some(constant) = expr.downcast_ref::<Literal>() {
+        return matches!(constant.value(), ScalarValue::Boolean(Some(false)));
+    }
+    if let Some(dynamic) = expr.downcast_ref::<DynamicFilterPhysicalExpr>() {
+        return dynamic
+            .current()
+            .is_ok_and(|now| collect(&now, select, found));
+    }
+    let schema = DFSchema::empty();
+    let inputs = [(&schema, select.columns.as_slice())];
+    let scope = Scope {
+        dialect: select.dialect,
+        inputs: &inputs,
+    };
+    if let Some(binary) = expr.downcast_ref::<BinaryExpr>() {
+        if *binary.op() == Operator::And {
+            let left = collect(binary.left(), select, found);
+            return collect(binary.right(), select, found) || left;
+        }
+        let (left, right) = (value(binary.left(), select), value(binary.right(), select));
+        if let (Some(left), Some(right)) = (left, right) {
+            found.extend(scope.compared(&left, *binary.op(), &right));
+        }
+    } else if let Some(list) = expr.downcast_ref::<InListExpr>()
+        && let Some(of) = value(list.expr(), select)
+    {
+        let is_null = |value: &&Arc<dyn PhysicalExpr>| {
+            value
+                .downcast_ref::<Literal>()
+                .is_some_and(|one| one.value().is_null())
+        };
+        // No row is equal to NULL.
+        let values = list.list().iter().filter(|value| !is_null(value));
+        let values: Option<Vec<Value>> = values.map(|one| value(one, select)).collect();
+        found.extend(values.and_then(|values| scope.listed(&of, &values, list.negated())));
+    }
+    false
+}
+
+fn value(expr: &Arc<dyn PhysicalExpr>, select: &Select) -> Option<Value> {
+    if let Some(column) = expr.downcast_ref::<Column>() {
+        return select.columns.get(column.index()).cloned();
+    }
+    let constant = expr.downcast_ref::<Literal>()?;
+    let (sql, kind) = literal(constant.value(), select.dialect)?;
+    Some(Value { sql, kind })
+}
+
+/// Whether a filter is about columns of this schema alone.
+pub fn is_about(filter: &Arc<dyn PhysicalExpr>, schema: &Schema) -> bool {
+    datafusion::physical_expr::utils::collect_columns(filter)
+        .iter()
+        .all(|column| column.index() < schema.fields().len())
+}

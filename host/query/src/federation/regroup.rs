@@ -1,0 +1,284 @@
+//! Puts the tables of one datasource next to each other in a chain of inner joins, so that the datasource can join them,
+//! and joins what is small first, so that it becomes a filter for what is large.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use datafusion::{
+    catalog::default_table_source::source_as_provider,
+    common::{
+        Column, NullEquality, Result,
+        tree_node::{Transformed, TransformedResult as _, TreeNode as _, TreeNodeRecursion},
+    },
+    logical_expr::{
+        Expr, Filter, Join, JoinConstraint, JoinType, LogicalPlan, Projection,
+        utils::{conjunction, split_conjunction},
+    },
+};
+
+use super::sources::RemoteTable;
+
+/// Tables of one chain at most: the order is found by comparing them pairwise.
+const MAX_TABLES: usize = 64;
+/// Rows of a table that the catalog does not know.
+const UNKNOWN_ROWS: f64 = 10_000.0;
+/// What a condition leaves of the rows, roughly.
+const SELECTIVITY: f64 = 0.2;
+/// What a group leaves of the rows, roughly.
+const GROUPED: f64 = 0.1;
+
+/// Regroups every chain of a plan.
+pub fn regroup(plan: LogicalPlan) -> Result<LogicalPlan> {
+    if matches!(&plan, LogicalPlan::Join(join) if is_plain(join))
+        && let Some(plan) = regrouped(&plan)?
+    {
+        return Ok(plan);
+    }
+    let plan = plan
+        .map_children(|child| regroup(child).map(Transformed::yes))
+        .data()?;
+    plan.map_subqueries(|inner| regroup(inner).map(Transformed::yes))
+        .data()
+}
+
+fn is_plain(join: &Join) -> bool {
+    join.join_type == JoinType::Inner
+        && join.null_equality == NullEquality::NullEqualsNothing
+        && !join.on.is_empty()
+}
+
+/// A chain of inner joins: what is joined, and by what.
+#[derive(Default)]
+struct Chain {
+    inputs: Vec<LogicalPlan>,
+    /// Pairs of equal values.
+    equal: Vec<(Expr, Expr)>,
+    filters: Vec<Expr>,
+}
+
+impl Chain {
+    fn collect(&mut self, plan: &LogicalPlan) {
+        match plan {
+            LogicalPlan::Join(join) if is_plain(join) => {
+                self.collect(&join.left);
+                self.collect(&join.right);
+                self.equal.extend(join.on.iter().cloned());
+                let filter = join.filter.iter().flat_map(split_conjunction);
+                self.filters.extend(filter.cloned());
+            }
+            // A choice of columns between two joins.
+            LogicalPlan::Projection(projection)
+                if projection
+                    .expr
+                    .iter()
+                    .all(|expr| matches!(expr, Expr::Column(_)))
+                    && matches!(&*projection.input, LogicalPlan::Join(join) if is_plain(join)) =>
+            {
+                self.collect(&projection.input);
+            }
+            other => self.inputs.push(other.clone()),
+        }
+    }
+
+    /// The inputs that an expression is about; `None` if a name is not of exactly one.
+    fn inputs_of(&self, expr: &Expr) -> Option<BTreeSet<usize>> {
+        let mut found = BTreeSet::new();
+        for column in expr.column_refs() {
+            let mut of = (0..self.inputs.len()).filter(|index| self.has(*index, column));
+            found.insert(of.next()?);
+            if of.next().is_some() {
+                return None;
+            }
+        }
+        Some(found)
+    }
+
+    fn has(&self, index: usize, column: &Column) -> bool {
+        let input = self.inputs.get(index);
+        input.is_some_and(|input| input.schema().maybe_index_of_column(column).is_some())
+    }
+}
+
+/// A part of the chain that has been joined.
+struct Joined {
+    plan: LogicalPlan,
+    inputs: BTreeSet<usize>,
+    rows: f64,
+    source: Option<usize>,
+}
+
+fn regrouped(node: &LogicalPlan) -> Result<Option<LogicalPlan>> {
+    let mut chain = Chain::default();
+    chain.collect(node);
+    if chain.inputs.len() < 3 || chain.inputs.len() > MAX_TABLES {
+        return Ok(None);
+    }
+    // Columns of one name in two inputs could not be told apart in another order.
+    let exprs = chain.equal.iter().flat_map(|(left, right)| [left, right]);
+    if exprs
+        .chain(&chain.filters)
+        .any(|expr| chain.inputs_of(expr).is_none())
+    {
+        return Ok(None);
+    }
+    let inputs = chain.inputs.iter().cloned().map(regroup);
+    chain.inputs = inputs.collect::<Result<_>>()?;
+    let inputs = chain.inputs.iter().enumerate();
+    let mut parts: Vec<Joined> = inputs
+        .map(|(index, input)| Joined {
+            plan: input.clone(),
+            inputs: BTreeSet::from([index]),
+            rows: rows(input),
+            source: source(input),
+        })
+        .collect();
+    // First what lies in one datasource, then the rest, each time the two that are smallest together.
+    while parts.len() > 1 {
+        let of_one = pair(&parts, &chain, |a, b| {
+            a.source.is_some() && a.source == b.source
+        });
+        let Some((first, second)) = of_one.or_else(|| pair(&parts, &chain, |_, _| true)) else {
+            return Ok(None);
+        };
+        let right = parts.swap_remove(second.max(first));
+        let left = parts.swap_remove(second.min(first));
+        let (left, right) = if left.rows <= right.rows {
+            (left, right)
+        } else {
+            (right, left)
+        };
+        parts.push(joined(left, right, &mut chain)?);
+    }
+    let Some(Joined { plan, .. }) = parts.pop() else {
+        return Ok(None);
+    };
+    let rest = conjunction(std::mem::take(&mut chain.filters));
+    let plan = match rest {
+        Some(filter) => LogicalPlan::Filter(Filter::try_new(filter, Arc::new(plan))?),
+        None => plan,
+    };
+    let columns = node.schema().columns().into_iter().map(Expr::Column);
+    let plan = Projection::try_new(columns.collect(), Arc::new(plan))?;
+    Ok(Some(LogicalPlan::Projection(plan)))
+}
+
+/// The two parts that a pair of equal values connects, and that have the fewest rows together.
+fn pair(
+    parts: &[Joined],
+    chain: &Chain,
+    fits: impl Fn(&Joined, &Joined) -> bool,
+) -> Option<(usize, usize)> {
+    let mut best: Option<(f64, usize, usize)> = None;
+    for (index, a) in parts.iter().enumerate() {
+        for (other, b) in parts.iter().enumerate().skip(index + 1) {
+            let rows = a.rows + b.rows;
+            let is_better = best.is_none_or(|(least, ..)| rows < least);
+            if is_better
+                && fits(a, b)
+                && chain
+                    .equal
+                    .iter()
+                    .any(|equal| sides(equal, a, b, chain).is_some())
+            {
+                best = Some((rows, index, other));
+            }
+        }
+    }
+    best.map(|(_, a, b)| (a, b))
+}
+
+/// A pair of equal values as one of `a` and one of `b`, if it is that.
+fn sides(equal: &(Expr, Expr), a: &Joined, b: &Joined, chain: &Chain) -> Option<(Expr, Expr)> {
+    let (left, right) = (chain.inputs_of(&equal.0)?, chain.inputs_of(&equal.1)?);
+    if left.is_empty() || right.is_empty() {
+        return None;
+    }
+    if left.is_subset(&a.inputs) && right.is_subset(&b.inputs) {
+        return Some(equal.clone());
+    }
+    let crossed = left.is_subset(&b.inputs) && right.is_subset(&a.inputs);
+    crossed.then(|| (equal.1.clone(), equal.0.clone()))
+}
+
+fn joined(a: Joined, b: Joined, chain: &mut Chain) -> Result<Joined> {
+    let (mut on, mut others) = (Vec::new(), Vec::new());
+    for equal in std::mem::take(&mut chain.equal) {
+        match sides(&equal, &a, &b, chain) {
+            Some(sides) => on.push(sides),
+            None => others.push(equal),
+        }
+    }
+    chain.equal = others;
+    let inputs: BTreeSet<usize> = a.inputs.union(&b.inputs).copied().collect();
+    let filters = std::mem::take(&mut chain.filters);
+    let (now, later): (Vec<_>, Vec<_>) = filters.into_iter().partition(|filter| {
+        chain
+            .inputs_of(filter)
+            .is_some_and(|of| of.is_subset(&inputs))
+    });
+    chain.filters = later;
+    let rows = a.rows.max(b.rows) * SELECTIVITY.powi(now.len().min(3) as i32);
+    let join = Join::try_new(
+        Arc::new(a.plan),
+        Arc::new(b.plan),
+        on,
+        conjunction(now),
+        JoinType::Inner,
+        JoinConstraint::On,
+        NullEquality::NullEqualsNothing,
+        false,
+    )?;
+    Ok(Joined {
+        plan: LogicalPlan::Join(join),
+        inputs,
+        rows,
+        source: a.source.filter(|_| a.source == b.source),
+    })
+}
+
+/// The datasource of all tables of a plan, if it is one that takes whole plans.
+fn source(plan: &LogicalPlan) -> Option<usize> {
+    let mut found = BTreeSet::new();
+    let mut is_known = true;
+    // Looking never fails.
+    let _ = plan.apply_with_subqueries(|node| {
+        match node {
+            LogicalPlan::TableScan(scan) => {
+                let provider = source_as_provider(&scan.source).ok();
+                let table = provider
+                    .as_ref()
+                    .and_then(|one| one.downcast_ref::<RemoteTable>());
+                match table {
+                    Some(table) if table.takes_plans() => drop(found.insert(table.index)),
+                    _ => is_known = false,
+                }
+            }
+            LogicalPlan::Projection(_) | LogicalPlan::Filter(_) | LogicalPlan::SubqueryAlias(_) => {
+            }
+            // Of others it is not sure that the datasource can do them.
+            _ => is_known = false,
+        }
+        Ok(TreeNodeRecursion::Continue)
+    });
+    let only = found.first().copied();
+    only.filter(|_| is_known && found.len() == 1)
+}
+
+/// Rows that a plan gives, roughly.
+fn rows(plan: &LogicalPlan) -> f64 {
+    let below = || plan.inputs().into_iter().map(rows).fold(1.0, f64::max);
+    match plan {
+        LogicalPlan::TableScan(scan) => {
+            let provider = source_as_provider(&scan.source).ok();
+            let table = provider
+                .as_ref()
+                .and_then(|one| one.downcast_ref::<RemoteTable>());
+            let all = table.and_then(RemoteTable::row_count);
+            let all = all.map_or(UNKNOWN_ROWS, |rows| rows as f64);
+            (all * SELECTIVITY.powi(scan.filters.len().min(3) as i32)).max(1.0)
+        }
+        LogicalPlan::Filter(_) => (below() * SELECTIVITY).max(1.0),
+        LogicalPlan::Aggregate(aggregate) if aggregate.group_expr.is_empty() => 1.0,
+        LogicalPlan::Aggregate(_) => (below() * GROUPED).max(1.0),
+        _ => below(),
+    }
+}

@@ -1,0 +1,327 @@
+//! The operator that reads the rows of one statement from its datasource.
+
+use std::{fmt, sync::Arc};
+
+use datafusion::{
+    arrow::{array::RecordBatch, datatypes::SchemaRef},
+    common::{
+        Result, Statistics, config::ConfigOptions, stats::Precision, tree_node::TreeNodeRecursion,
+    },
+    execution::{SendableRecordBatchStream, TaskContext},
+    physical_expr::{EquivalenceProperties, PhysicalExpr},
+    physical_plan::{
+        DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
+        execution_plan::{Boundedness, EmissionType},
+        filter_pushdown::{
+            ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation, PushedDown,
+        },
+        statistics::StatisticsArgs,
+        stream::RecordBatchStreamAdapter,
+    },
+};
+use futures_util::stream;
+use tokio::sync::mpsc;
+
+use super::{
+    SqlSource,
+    known::{Known, is_about, known},
+    receive,
+    select::Select,
+    sources::Sources,
+};
+use crate::errors::carried;
+use mindhost_base::{
+    error::{Error, Result as HostResult},
+    locks::lock,
+};
+use mindhost_plugin_api::{Batch, Call, Column, Statement};
+
+/// Rows that are asked of a datasource at once.
+const ROWS_AT_ONCE: u32 = 8_192;
+/// Batches that a datasource may be ahead of the statement.
+const BATCHES_AHEAD: usize = 2;
+/// A statement with fewer rows is sent at once, and not with what a join may become known as.
+const FEW_ROWS: f64 = 2_000.0;
+
+/// Reads the rows of one statement.
+pub struct RemoteExec {
+    sources: Arc<Sources>,
+    select: Arc<Select>,
+    schema: SchemaRef,
+    /// Its place in the report.
+    place: usize,
+    /// Filters that joins above it will know when they have read their other side.
+    filters: Vec<Arc<dyn PhysicalExpr>>,
+    properties: Arc<PlanProperties>,
+}
+
+impl RemoteExec {
+    /// The operator for a statement whose rows have this schema.
+    pub fn new(sources: Arc<Sources>, select: Arc<Select>, schema: SchemaRef) -> Self {
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(Arc::clone(&schema)),
+            Partitioning::UnknownPartitioning(1),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        );
+        let name = sources
+            .all
+            .get(select.source)
+            .map_or("", |source| source.name());
+        let place = sources.report.add(name, &select.text());
+        Self {
+            sources,
+            select,
+            schema,
+            place,
+            filters: Vec::new(),
+            properties: Arc::new(properties),
+        }
+    }
+
+    fn job(&self) -> Result<Job> {
+        let source = self.sources.all.get(self.select.source).cloned();
+        let source =
+            source.ok_or_else(|| carried(Error::internal("a statement without its datasource")))?;
+        Ok(Job {
+            sources: Arc::clone(&self.sources),
+            source,
+            select: Arc::clone(&self.select),
+            schema: Arc::clone(&self.schema),
+            place: self.place,
+            filters: self.filters.clone(),
+        })
+    }
+}
+
+impl fmt::Debug for RemoteExec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RemoteExec({})", self.place)
+    }
+}
+
+impl DisplayAs for RemoteExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self
+            .sources
+            .all
+            .get(self.select.source)
+            .map_or("", |source| source.name());
+        write!(f, "RemoteExec: datasource={name}, statement={}", self.place)?;
+        match self.filters.len() {
+            0 => Ok(()),
+            filters => write!(f, ", filters_from_joins={filters}"),
+        }
+    }
+}
+
+impl ExecutionPlan for RemoteExec {
+    fn name(&self) -> &str {
+        "RemoteExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        Vec::new()
+    }
+
+    fn apply_expressions(
+        &self,
+        visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        for filter in &self.filters {
+            visit(filter)?;
+        }
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        _: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn statistics_from_inputs(
+        &self,
+        _: &[Arc<Statistics>],
+        _: &StatisticsArgs,
+    ) -> Result<Arc<Statistics>> {
+        let mut statistics = Statistics::new_unknown(&self.schema);
+        let rows = self.select.rows.clamp(0.0, 1e15) as usize;
+        statistics.num_rows = Precision::Inexact(rows);
+        statistics.total_byte_size =
+            Precision::Inexact(rows.saturating_mul(32 * self.schema.fields().len().max(1)));
+        Ok(Arc::new(statistics))
+    }
+
+    /// Takes the filters that a join will know. It promises nothing: the join tests each row.
+    fn handle_child_pushdown_result(
+        &self,
+        phase: FilterPushdownPhase,
+        result: ChildPushdownResult,
+        _: &ConfigOptions,
+    ) -> Result<FilterPushdownPropagation<Arc<dyn ExecutionPlan>>> {
+        let filters: Vec<_> = result
+            .parent_filters
+            .into_iter()
+            .map(|filter| filter.filter)
+            .collect();
+        let unsure = vec![PushedDown::No; filters.len()];
+        let taken = FilterPushdownPropagation::with_parent_pushdown_result(unsure);
+        let is_useful = matches!(phase, FilterPushdownPhase::Post) && self.select.takes_filters();
+        if !is_useful || self.select.rows < FEW_ROWS {
+            return Ok(taken);
+        }
+        let filters = filters
+            .into_iter()
+            .filter(|filter| is_about(filter, &self.schema));
+        Ok(taken.with_updated_node(Arc::new(Self {
+            sources: Arc::clone(&self.sources),
+            select: Arc::clone(&self.select),
+            schema: Arc::clone(&self.schema),
+            place: self.place,
+            filters: self.filters.iter().cloned().chain(filters).collect(),
+            properties: Arc::clone(&self.properties),
+        })))
+    }
+
+    /// Sends the statement at once, unless a join will know more when it reads the first row.
+    fn execute(&self, _: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let job = self.job()?;
+        let reading = match self.filters.is_empty() {
+            true => Reading::Open(job.start()),
+            false => Reading::Later(Box::new(job)),
+        };
+        let batches = stream::unfold(reading, next);
+        Ok(Box::pin(RecordBatchStreamAdapter::new(
+            Arc::clone(&self.schema),
+            batches,
+        )))
+    }
+}
+
+/// What it takes to read the rows of a statement.
+struct Job {
+    sources: Arc<Sources>,
+    source: Arc<dyn SqlSource>,
+    select: Arc<Select>,
+    schema: SchemaRef,
+    place: usize,
+    filters: Vec<Arc<dyn PhysicalExpr>>,
+}
+
+type Received = HostResult<(Batch, Arc<[Column]>)>;
+
+/// The rows of a running statement. The drop ends it, down to the engine.
+struct Open {
+    batches: mpsc::Receiver<Received>,
+    sources: Arc<Sources>,
+    name: String,
+    id: String,
+    schema: SchemaRef,
+}
+
+enum Reading {
+    Later(Box<Job>),
+    Open(Open),
+    End,
+}
+
+async fn next(reading: Reading) -> Option<(Result<RecordBatch>, Reading)> {
+    let mut open = match reading {
+        Reading::End => return None,
+        Reading::Open(open) => open,
+        Reading::Later(job) => job.start(),
+    };
+    let received = open.batches.recv().await?;
+    let converted = received
+        .and_then(|(batch, columns)| receive::batch(&batch, &columns, &open.schema, &open.name));
+    Some(match converted {
+        Ok(batch) => (Ok(batch), Reading::Open(open)),
+        Err(error) => {
+            open.sources.known.forget(&open.id);
+            (Err(carried(error)), Reading::End)
+        }
+    })
+}
+
+impl Job {
+    fn start(self) -> Open {
+        let (sender, batches) = mpsc::channel(BATCHES_AHEAD);
+        let open = Open {
+            batches,
+            sources: Arc::clone(&self.sources),
+            name: self.source.name().to_owned(),
+            id: self.source.id().to_owned(),
+            schema: Arc::clone(&self.schema),
+        };
+        let conditions = match known(&self.filters, &self.select) {
+            // Nothing is sent, and the stream is at its end.
+            Known::Empty => return open,
+            Known::Conditions(conditions) => conditions,
+        };
+        let select = (*self.select).clone();
+        let select = match conditions.is_empty() {
+            true => select,
+            false => select.with_conditions(conditions, &mut lock(&self.sources.names)),
+        };
+        let (tasks, main) = (self.sources.tasks.clone(), self.sources.main.clone());
+        tasks.spawn_on(self.run(select.text(), sender), &main);
+        open
+    }
+
+    /// Runs until the end, an error, or until nobody reads any more.
+    async fn run(self, sql: String, sender: mpsc::Sender<Received>) {
+        let call = Call {
+            cancel: self.sources.call.cancel.child_token(),
+            ..self.sources.call.clone()
+        };
+        let read = tokio::select! {
+            read = self.read(&sql, &sender, &call) => read,
+            // Dropping the connection in the middle of a call cancels the statement down to the engine.
+            () = sender.closed() => return,
+        };
+        if let Err(error) = read {
+            drop(sender.send(Err(error)).await);
+        }
+    }
+
+    async fn read(
+        &self,
+        sql: &str,
+        sender: &mpsc::Sender<Received>,
+        call: &Call,
+    ) -> HostResult<()> {
+        let text = self.source.guard(sql).map_err(|error| {
+            tracing::error!(%error, sql, "the guard refuses a statement that the host made");
+            error
+        })?;
+        self.sources.report.sent(self.place, &text);
+        let mut connection = self.source.open(call).await?;
+        let statement = Statement {
+            text,
+            id: self.sources.id.clone(),
+            timeout: call.remaining(),
+        };
+        let columns = connection.query(&statement, call).await?;
+        receive::check(&columns, &self.schema, self.source.name())?;
+        while let Some(batch) = connection.next(ROWS_AT_ONCE, call).await? {
+            let (rows, bytes) = (batch.rows() as u64, batch.bytes() as u64);
+            self.sources.report.received(self.place, rows, bytes);
+            self.sources.budget.take(rows, bytes)?;
+            if rows > 0
+                && sender
+                    .send(Ok((batch, Arc::clone(&columns))))
+                    .await
+                    .is_err()
+            {
+                return Ok(());
+            }
+        }
+        connection.close(call).await
+    }
+}

@@ -1,0 +1,482 @@
+//! The statement for a part of a plan, as it grows from a table upwards.
+//!
+//! Its columns are values over the tables in its FROM, so that a filter, a projection or an inner join above adds to the
+//! same SELECT. Only what stands above groups or limits wraps it into a subquery: engines and the guard bound the depth
+//! of those.
+
+use datafusion::logical_expr::{
+    Aggregate, Expr, JoinType, Operator,
+    expr::{AggregateFunction, AggregateFunctionParams, Sort},
+};
+use datafusion::{
+    arrow::datatypes::DataType as Physical,
+    common::{DFSchema, ScalarValue},
+};
+
+use super::{
+    dialects::{Kind, Rules, rules},
+    expressions::{Scope, Value},
+};
+use mindhost_plugin_api::{Column, Dialect, TableRef};
+
+/// What a condition leaves of the rows, roughly.
+const SELECTIVITY: f64 = 0.2;
+/// What a group leaves of the rows, roughly.
+const GROUPED: f64 = 0.1;
+/// Rows of a table that the catalog does not know.
+const UNKNOWN_ROWS: f64 = 10_000.0;
+/// Tables of one statement: planners of engines take long for more.
+const MAX_TABLES: usize = 12;
+
+/// A statement in the making.
+#[derive(Clone, Debug)]
+pub struct Select {
+    /// Index of the datasource.
+    pub source: usize,
+    /// What it speaks.
+    pub dialect: Dialect,
+    /// The values of its columns.
+    pub columns: Vec<Value>,
+    /// Rows that it gives, roughly.
+    pub rows: f64,
+    from: Vec<String>,
+    tables: usize,
+    conditions: Vec<String>,
+    groups: Option<Vec<String>>,
+    order: Vec<String>,
+    limit: Option<u64>,
+}
+
+/// Makes names for tables.
+#[derive(Debug, Default)]
+pub struct Names(usize);
+
+impl Names {
+    fn next(&mut self) -> String {
+        self.0 += 1;
+        format!("t{}", self.0)
+    }
+}
+
+impl Select {
+    /// A table, with some of its columns.
+    pub fn table(
+        (source, dialect): (usize, Dialect),
+        table: &TableRef,
+        columns: &[&Column],
+        rows: Option<u64>,
+        names: &mut Names,
+    ) -> Self {
+        let (rules, name) = (rules(dialect), names.next());
+        let (schema, bare) = (rules.quoted(&table.schema), rules.quoted(&table.name));
+        let column = |column: &&Column| Value {
+            sql: format!("{name}.{}", rules.quoted(&column.name)),
+            kind: Kind::of(column, dialect),
+        };
+        Self {
+            source,
+            dialect,
+            columns: columns.iter().map(column).collect(),
+            rows: rows.map_or(UNKNOWN_ROWS, |rows| rows as f64),
+            from: vec![format!("{schema}.{bare} AS {name}")],
+            tables: 1,
+            conditions: Vec::new(),
+            groups: None,
+            order: Vec::new(),
+            limit: None,
+        }
+    }
+
+    fn rules(&self) -> &'static Rules {
+        rules(self.dialect)
+    }
+
+    /// Whether whole parts of plans go to its datasource.
+    pub fn takes_plans(&self) -> bool {
+        self.rules().whole_plans
+    }
+
+    /// Whether filters go to its datasource.
+    pub fn takes_filters(&self) -> bool {
+        self.rules().filters
+    }
+
+    /// The statement.
+    pub fn text(&self) -> String {
+        let columns = self.columns.iter().enumerate();
+        let columns: Vec<_> = columns
+            .map(|(index, value)| format!("{} AS c{index}", value.sql))
+            .collect();
+        let columns = match columns.is_empty() {
+            true => String::from("1 AS c0"),
+            false => columns.join(", "),
+        };
+        let mut text = format!("SELECT {columns} FROM {}", self.from.join(", "));
+        if !self.conditions.is_empty() {
+            text += &format!(" WHERE {}", self.conditions.join(" AND "));
+        }
+        if let Some(groups) = self.groups.as_ref().filter(|groups| !groups.is_empty()) {
+            text += &format!(" GROUP BY {}", groups.join(", "));
+        }
+        if !self.order.is_empty() {
+            text += &format!(" ORDER BY {}", self.order.join(", "));
+        }
+        if let Some(limit) = self.limit {
+            text += &format!(" LIMIT {limit}");
+        }
+        text
+    }
+
+    /// The same as a table of a new statement, where a clause above cannot go into this one.
+    fn wrapped(self, names: &mut Names) -> Self {
+        let name = names.next();
+        let columns = self.columns.iter().enumerate().map(|(index, value)| Value {
+            sql: format!("{name}.c{index}"),
+            kind: value.kind,
+        });
+        Self {
+            columns: columns.collect(),
+            from: vec![format!("({}) AS {name}", self.text())],
+            conditions: Vec::new(),
+            groups: None,
+            order: Vec::new(),
+            limit: None,
+            ..self
+        }
+    }
+
+    /// The same, open for conditions and joins.
+    fn open(self, names: &mut Names) -> Self {
+        match self.groups.is_some() || self.limit.is_some() {
+            true => self.wrapped(names),
+            false => self,
+        }
+    }
+
+    /// The same as one table without conditions, for outer joins.
+    fn single(self, names: &mut Names) -> Self {
+        let is_single = self.from.len() == 1 && self.conditions.is_empty();
+        match is_single && self.groups.is_none() && self.limit.is_none() {
+            true => self,
+            false => self.wrapped(names),
+        }
+    }
+
+    /// With a condition that is text already.
+    pub fn with_conditions(self, conditions: Vec<String>, names: &mut Names) -> Self {
+        let mut open = self.open(names);
+        open.conditions.extend(conditions);
+        open
+    }
+
+    /// With a condition on its columns, whose fields are `schema`.
+    pub fn filtered(self, condition: &Expr, schema: &DFSchema, names: &mut Names) -> Option<Self> {
+        let mut open = self.open(names);
+        let inputs = [(schema, open.columns.as_slice())];
+        let scope = Scope {
+            dialect: open.dialect,
+            inputs: &inputs,
+        };
+        let condition = scope.condition(condition)?;
+        open.conditions.push(condition);
+        open.rows = (open.rows * SELECTIVITY).max(1.0);
+        Some(open)
+    }
+
+    /// With other columns.
+    pub fn projected(self, exprs: &[Expr], schema: &DFSchema, names: &mut Names) -> Option<Self> {
+        // A value above a group would be computed from what is grouped by text, so it stands above.
+        let is_plain = |expr: &Expr| matches!(expr.clone().unalias(), Expr::Column(_));
+        let mut open = match exprs.iter().all(is_plain) {
+            true => self,
+            false => self.open(names),
+        };
+        let inputs = [(schema, open.columns.as_slice())];
+        let scope = Scope {
+            dialect: open.dialect,
+            inputs: &inputs,
+        };
+        let columns: Option<Vec<Value>> = exprs.iter().map(|expr| scope.value(expr)).collect();
+        open.columns = columns?;
+        Some(open)
+    }
+
+    /// With at most so many rows.
+    pub fn limited(mut self, rows: u64) -> Option<Self> {
+        if !self.rules().filters {
+            return None;
+        }
+        self.limit = Some(self.limit.map_or(rows, |limit| limit.min(rows)));
+        self.rows = self.rows.min(rows as f64);
+        Some(self)
+    }
+
+    /// With the first rows of an order. The host sorts them again, so only which rows come matters.
+    pub fn top(
+        self,
+        keys: &[Sort],
+        rows: u64,
+        schema: &DFSchema,
+        names: &mut Names,
+    ) -> Option<Self> {
+        if !self.rules().nulls || !self.takes_plans() {
+            return None;
+        }
+        let mut open = match self.limit {
+            Some(_) => self.wrapped(names),
+            None => self,
+        };
+        let inputs = [(schema, open.columns.as_slice())];
+        let scope = Scope {
+            dialect: open.dialect,
+            inputs: &inputs,
+        };
+        let bytewise = open.rules().bytewise;
+        let key = |key: &Sort| {
+            let value = scope
+                .value(&key.expr)
+                .filter(|value| value.kind.is_ordered())?;
+            let collation = if value.kind == Kind::Text {
+                bytewise
+            } else {
+                ""
+            };
+            let direction = if key.asc { "ASC" } else { "DESC" };
+            let nulls = if key.nulls_first { "FIRST" } else { "LAST" };
+            Some(format!(
+                "{}{collation} {direction} NULLS {nulls}",
+                value.sql
+            ))
+        };
+        // A constant key would be read as the number of a column.
+        let is_column = |key: &Sort| !matches!(key.expr, Expr::Literal(..));
+        if !keys.iter().all(is_column) {
+            return None;
+        }
+        let order: Option<Vec<String>> = keys.iter().map(key).collect();
+        open.order = order?;
+        open.limited(rows)
+    }
+
+    /// Grouped.
+    pub fn grouped(self, aggregate: &Aggregate, names: &mut Names) -> Option<Self> {
+        let schema = aggregate.input.schema();
+        let mut open = self.open(names);
+        let inputs = [(schema.as_ref(), open.columns.as_slice())];
+        let scope = Scope {
+            dialect: open.dialect,
+            inputs: &inputs,
+        };
+        let bytewise = open.rules().bytewise;
+        let group = |expr: &Expr| {
+            let is_plain = matches!(expr, Expr::Column(_));
+            let value = scope
+                .value(expr)
+                .filter(|value| is_plain && is_groupable(value.kind))?;
+            Some(in_bytes(value, bytewise))
+        };
+        let groups: Option<Vec<Value>> = aggregate.group_expr.iter().map(group).collect();
+        let mut columns = groups?;
+        let texts = columns.iter().map(|value| value.sql.clone()).collect();
+        let fields = aggregate.schema.fields().iter().skip(columns.len());
+        for (expr, field) in aggregate.aggr_expr.iter().zip(fields) {
+            columns.push(aggregated(expr, field.data_type(), &scope, bytewise)?);
+        }
+        open.rows = match columns.len() == aggregate.aggr_expr.len() {
+            true => 1.0,
+            false => (open.rows * GROUPED).max(1.0),
+        };
+        open.columns = columns;
+        open.groups = Some(texts);
+        Some(open)
+    }
+
+    /// Joined with another of the same datasource. `on` are pairs of equal values, of this and of the other.
+    pub fn joined(
+        self,
+        other: Self,
+        (left, right): (&DFSchema, &DFSchema),
+        on: &[(Expr, Expr)],
+        filter: Option<&Expr>,
+        join_type: JoinType,
+        names: &mut Names,
+    ) -> Option<Self> {
+        if on.is_empty() || self.tables + other.tables > MAX_TABLES {
+            return None;
+        }
+        let (a, b) = match join_type {
+            JoinType::Inner => (self.open(names), other.open(names)),
+            JoinType::LeftSemi | JoinType::LeftAnti => (self.open(names), other.open(names)),
+            JoinType::Left | JoinType::Right | JoinType::Full => {
+                (self.single(names), other.single(names))
+            }
+            _ => return None,
+        };
+        let matches = matching(&a, &b, (left, right), on, filter)?;
+        Some(match join_type {
+            JoinType::Inner => a.merged(b, matches),
+            JoinType::LeftSemi => a.existing(&b, matches, ""),
+            JoinType::LeftAnti => a.existing(&b, matches, "NOT "),
+            JoinType::Left => a.outer(b, &matches, "LEFT"),
+            JoinType::Right => a.outer(b, &matches, "RIGHT"),
+            _ => a.outer(b, &matches, "FULL"),
+        })
+    }
+
+    fn merged(mut self, other: Self, matches: Vec<String>) -> Self {
+        self.from.extend(other.from);
+        self.conditions.extend(other.conditions);
+        self.conditions.extend(matches);
+        self.columns.extend(other.columns);
+        self.tables += other.tables;
+        self.rows = self.rows.max(other.rows);
+        self
+    }
+
+    fn existing(mut self, other: &Self, matches: Vec<String>, not: &str) -> Self {
+        let conditions: Vec<_> = other.conditions.iter().cloned().chain(matches).collect();
+        let (from, conditions) = (other.from.join(", "), conditions.join(" AND "));
+        self.conditions.push(format!(
+            "{not}EXISTS (SELECT 1 FROM {from} WHERE {conditions})"
+        ));
+        self.tables += other.tables;
+        self
+    }
+
+    fn outer(mut self, other: Self, matches: &[String], side: &str) -> Self {
+        let (left, right) = (self.from.concat(), other.from.concat());
+        // A join on the right of a join needs brackets.
+        let right = match right.contains(" JOIN ") && !right.starts_with('(') {
+            true => format!("({right})"),
+            false => right,
+        };
+        self.from = vec![format!(
+            "{left} {side} JOIN {right} ON {}",
+            matches.join(" AND ")
+        )];
+        self.columns.extend(other.columns);
+        self.tables += other.tables;
+        self.rows = self.rows.max(other.rows);
+        self
+    }
+}
+
+/// The conditions of a join.
+fn matching(
+    a: &Select,
+    b: &Select,
+    (left, right): (&DFSchema, &DFSchema),
+    on: &[(Expr, Expr)],
+    filter: Option<&Expr>,
+) -> Option<Vec<String>> {
+    let dialect = a.dialect;
+    let one = [(left, a.columns.as_slice())];
+    let two = [(right, b.columns.as_slice())];
+    let (one, two) = (
+        Scope {
+            dialect,
+            inputs: &one,
+        },
+        Scope {
+            dialect,
+            inputs: &two,
+        },
+    );
+    let mut matches = Vec::new();
+    for (x, y) in on {
+        let (x, y) = (one.value(x)?, two.value(y)?);
+        if x.kind == Kind::Float {
+            return None;
+        }
+        matches.push(one.compared(&x, Operator::Eq, &y)?);
+    }
+    if let Some(filter) = filter {
+        let both = [(left, a.columns.as_slice()), (right, b.columns.as_slice())];
+        matches.push(
+            Scope {
+                dialect,
+                inputs: &both,
+            }
+            .condition(filter)?,
+        );
+    }
+    Some(matches)
+}
+
+/// Whether equal values of it are the same group everywhere. A float has two zeros.
+fn is_groupable(kind: Kind) -> bool {
+    !matches!(kind, Kind::Opaque | Kind::Float)
+}
+
+/// A text that is compared by its bytes.
+fn in_bytes(value: Value, bytewise: &str) -> Value {
+    match value.kind {
+        Kind::Text => Value {
+            sql: value.sql + bytewise,
+            ..value
+        },
+        _ => value,
+    }
+}
+
+/// An aggregate as SQL, if the engine computes the same.
+fn aggregated(expr: &Expr, result: &Physical, scope: &Scope<'_>, bytewise: &str) -> Option<Value> {
+    let Expr::AggregateFunction(AggregateFunction { func, params }) = expr.clone().unalias() else {
+        return None;
+    };
+    let AggregateFunctionParams {
+        args,
+        distinct,
+        filter,
+        order_by,
+        null_treatment,
+    } = params;
+    let [arg] = args.as_slice() else {
+        return None;
+    };
+    if filter.is_some() || !order_by.is_empty() || null_treatment.is_some() {
+        return None;
+    }
+    let every_row = matches!(arg, Expr::Literal(ScalarValue::Int64(Some(_)), _));
+    if func.name() == "count" && every_row && !distinct {
+        return Some(Value {
+            sql: String::from("count(*)"),
+            kind: Kind::Integer,
+        });
+    }
+    let of = scope.value(arg)?;
+    let (sql, kind) = match (func.name(), of.kind, distinct) {
+        ("count", _, false) => (format!("count({})", of.sql), Kind::Integer),
+        ("count", kind, true) if is_groupable(kind) => (
+            format!("count(DISTINCT {})", in_bytes(of, bytewise).sql),
+            Kind::Integer,
+        ),
+        ("min" | "max", kind, _) if kind.is_ordered() => (
+            format!("{}({})", func.name(), in_bytes(of, bytewise).sql),
+            kind,
+        ),
+        ("sum", Kind::Integer, false) => (format!("sum({})", of.sql), Kind::Decimal),
+        ("sum", kind @ (Kind::Decimal | Kind::Float), false) => (format!("sum({})", of.sql), kind),
+        ("avg", Kind::Decimal, false) => (average(&of.sql, result, scope.dialect)?, Kind::Decimal),
+        _ => return None,
+    };
+    Some(Value { sql, kind })
+}
+
+/// The average of exact numbers, cut behind the digits that the host keeps.
+fn average(of: &str, result: &Physical, dialect: Dialect) -> Option<String> {
+    let Physical::Decimal128(_, scale) = result else {
+        return None;
+    };
+    let scale = usize::try_from(*scale).ok()?;
+    match dialect {
+        Dialect::Datafusion => Some(format!("avg({of})")),
+        Dialect::Postgresql => {
+            let (factor, last) = ("0".repeat(scale), "0".repeat(scale.checked_sub(1)?));
+            Some(format!(
+                "(div(sum({of}) * 1{factor}, count({of})) * 0.{last}1)"
+            ))
+        }
+        _ => None,
+    }
+}

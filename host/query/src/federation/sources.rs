@@ -1,0 +1,342 @@
+//! The names of a session over several datasources: each is a catalog.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+
+use async_trait::async_trait;
+use datafusion::{
+    arrow::datatypes::SchemaRef,
+    catalog::{CatalogProvider, CatalogProviderList, SchemaProvider, Session, TableProvider},
+    common::{DFSchema, Result, TableReference},
+    logical_expr::{Expr, TableProviderFilterPushDown, TableType},
+    physical_plan::ExecutionPlan,
+};
+use tokio::runtime::Handle;
+use uuid::Uuid;
+
+use super::{
+    Budget, Report, SqlSource,
+    dialects::{Kind, rules},
+    expressions::{Scope, Value},
+    select::{Names, Select},
+};
+use crate::{catalog::NO_SCHEMA, decode, errors::carried};
+use mindhost_base::{
+    error::{Code, Error, Result as HostResult},
+    locks::lock,
+};
+use mindhost_plugin_api::{Call, Column, Statement, TableRef};
+use tokio_util::task::TaskTracker;
+
+/// How long the types of a table's columns are believed. Rows of other types are an error.
+const FRESH: Duration = Duration::from_secs(60);
+/// Tables whose types are kept.
+const MAX_KEPT: usize = 4_096;
+
+/// The types of the columns of tables, by datasource and table.
+#[derive(Debug, Default)]
+pub struct KnownColumns(Mutex<HashMap<(String, TableRef), (Instant, Arc<[Column]>)>>);
+
+impl KnownColumns {
+    fn get(&self, key: &(String, TableRef)) -> Option<Arc<[Column]>> {
+        let known = lock(&self.0);
+        let (since, columns) = known.get(key)?;
+        (since.elapsed() < FRESH).then(|| Arc::clone(columns))
+    }
+
+    fn put(&self, key: (String, TableRef), columns: &Arc<[Column]>) {
+        let mut known = lock(&self.0);
+        if known.len() >= MAX_KEPT {
+            known.retain(|_, (since, _)| since.elapsed() < FRESH);
+        }
+        if known.len() < MAX_KEPT {
+            known.insert(key, (Instant::now(), Arc::clone(columns)));
+        }
+    }
+
+    /// Forgets the tables of a datasource whose rows had other types.
+    pub fn forget(&self, datasource: &str) {
+        lock(&self.0).retain(|(id, _), _| id != datasource);
+    }
+}
+
+/// The datasources of one statement.
+pub struct Sources {
+    pub(super) all: Vec<Arc<dyn SqlSource>>,
+    /// Where connections live.
+    pub(super) main: Handle,
+    pub(super) tasks: TaskTracker,
+    /// The limits of the statement.
+    pub(super) call: Call,
+    /// Id of the statement.
+    pub(super) id: String,
+    pub(super) report: Arc<Report>,
+    pub(super) budget: Arc<Budget>,
+    pub(super) known: Arc<KnownColumns>,
+    /// Names of tables in what is sent.
+    pub(super) names: Mutex<Names>,
+}
+
+impl fmt::Debug for Sources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Sources")
+    }
+}
+
+impl Sources {
+    fn source(&self, index: usize) -> Result<&Arc<dyn SqlSource>> {
+        let source = self.all.get(index);
+        source.ok_or_else(|| carried(Error::internal("a part of a plan without its datasource")))
+    }
+
+    /// The columns of a table with their types, which only a result has.
+    async fn columns(
+        self: &Arc<Self>,
+        index: usize,
+        table: &TableRef,
+    ) -> HostResult<Arc<[Column]>> {
+        let Some(source) = self.all.get(index).cloned() else {
+            return Err(Error::internal("a table without its datasource"));
+        };
+        let key = (source.id().to_owned(), table.clone());
+        if let Some(known) = self.known.get(&key) {
+            return Ok(known);
+        }
+        let (call, id) = (self.call.clone(), self.id.clone());
+        let sql = no_rows(source.as_ref(), table);
+        let ask = self.main.spawn(async move {
+            let statement = Statement {
+                text: source.guard(&sql)?,
+                id,
+                timeout: call.remaining(),
+            };
+            let mut connection = source.open(&call).await?;
+            let columns = connection.query(&statement, &call).await?;
+            connection.close(&call).await?;
+            Ok::<_, Error>(columns)
+        });
+        let columns = ask.await.map_err(Error::internal)??;
+        self.known.put(key, &columns);
+        Ok(columns)
+    }
+}
+
+/// A statement that has the columns of a table and no rows.
+fn no_rows(source: &dyn SqlSource, table: &TableRef) -> String {
+    let rules = rules(source.dialect());
+    let columns = source.columns(table);
+    let columns = match columns.is_empty() {
+        true => String::from("*"),
+        false => {
+            let quoted: Vec<_> = columns.iter().map(|name| rules.quoted(name)).collect();
+            quoted.join(", ")
+        }
+    };
+    let (schema, name) = (rules.quoted(&table.schema), rules.quoted(&table.name));
+    format!("SELECT {columns} FROM {schema}.{name} WHERE 1 = 0")
+}
+
+/// An id for the statements that are sent for one.
+pub(super) fn statement_id() -> String {
+    Uuid::now_v7().to_string()
+}
+
+/// The catalogs of a statement.
+#[derive(Debug)]
+pub struct Catalogs(pub Arc<Sources>);
+
+impl CatalogProviderList for Catalogs {
+    fn register_catalog(
+        &self,
+        _: String,
+        _: Arc<dyn CatalogProvider>,
+    ) -> Option<Arc<dyn CatalogProvider>> {
+        None
+    }
+
+    fn catalog_names(&self) -> Vec<String> {
+        self.0
+            .all
+            .iter()
+            .map(|source| source.name().to_owned())
+            .collect()
+    }
+
+    fn catalog(&self, name: &str) -> Option<Arc<dyn CatalogProvider>> {
+        let index = self.0.all.iter().position(|source| source.name() == name)?;
+        Some(Arc::new(Datasource {
+            sources: Arc::clone(&self.0),
+            index,
+        }))
+    }
+}
+
+#[derive(Debug)]
+struct Datasource {
+    sources: Arc<Sources>,
+    index: usize,
+}
+
+impl CatalogProvider for Datasource {
+    fn schema_names(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn schema(&self, name: &str) -> Option<Arc<dyn SchemaProvider>> {
+        (name != NO_SCHEMA).then(|| {
+            Arc::new(Schema {
+                sources: Arc::clone(&self.sources),
+                index: self.index,
+                name: name.to_owned(),
+            }) as _
+        })
+    }
+}
+
+#[derive(Debug)]
+struct Schema {
+    sources: Arc<Sources>,
+    index: usize,
+    name: String,
+}
+
+#[async_trait]
+impl SchemaProvider for Schema {
+    fn table_names(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
+        let table = TableRef::new(self.name.clone(), name);
+        let columns = self
+            .sources
+            .columns(self.index, &table)
+            .await
+            .map_err(carried)?;
+        Ok(Some(Arc::new(RemoteTable {
+            sources: Arc::clone(&self.sources),
+            index: self.index,
+            schema: decode::schema(&columns),
+            table,
+            columns,
+        })))
+    }
+
+    fn table_exist(&self, _: &str) -> bool {
+        false
+    }
+}
+
+/// A table of one of the datasources.
+#[derive(Debug)]
+pub struct RemoteTable {
+    sources: Arc<Sources>,
+    /// Which datasource.
+    pub index: usize,
+    table: TableRef,
+    columns: Arc<[Column]>,
+    schema: SchemaRef,
+}
+
+impl RemoteTable {
+    /// Rows, if the catalog knows.
+    pub fn row_count(&self) -> Option<u64> {
+        self.sources.all.get(self.index)?.row_count(&self.table)
+    }
+
+    /// Whether whole parts of plans go to its datasource.
+    pub fn takes_plans(&self) -> bool {
+        let source = self.sources.all.get(self.index);
+        source.is_some_and(|source| rules(source.dialect()).whole_plans)
+    }
+
+    /// The statement for some of its columns; all of them without a projection.
+    pub fn select(&self, projection: Option<&[usize]>, names: &mut Names) -> Result<Select> {
+        let source = self.sources.source(self.index)?;
+        let columns: Vec<&Column> = match projection {
+            Some(wanted) => wanted
+                .iter()
+                .filter_map(|index| self.columns.get(*index))
+                .collect(),
+            None => self.columns.iter().collect(),
+        };
+        let of = (self.index, source.dialect());
+        Ok(Select::table(
+            of,
+            &self.table,
+            &columns,
+            self.row_count(),
+            names,
+        ))
+    }
+}
+
+#[async_trait]
+impl TableProvider for RemoteTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    fn supports_filters_pushdown(
+        &self,
+        filters: &[&Expr],
+    ) -> Result<Vec<TableProviderFilterPushDown>> {
+        let dialect = self.sources.source(self.index)?.dialect();
+        let rules = rules(dialect);
+        // The names here only show whether there is a form.
+        let value = |column: &Column| Value {
+            sql: rules.quoted(&column.name),
+            kind: Kind::of(column, dialect),
+        };
+        let values: Vec<Value> = self.columns.iter().map(value).collect();
+        let schema = DFSchema::try_from(Arc::clone(&self.schema))?;
+        let inputs = [(&schema, values.as_slice())];
+        let scope = Scope {
+            dialect,
+            inputs: &inputs,
+        };
+        let support = |filter: &&Expr| match scope.condition(&unqualified(filter)) {
+            Some(_) if rules.exact => TableProviderFilterPushDown::Exact,
+            Some(_) if rules.filters => TableProviderFilterPushDown::Inexact,
+            _ => TableProviderFilterPushDown::Unsupported,
+        };
+        Ok(filters.iter().map(support).collect())
+    }
+
+    /// Never called: every scan is cut out of the plan before.
+    async fn scan(
+        &self,
+        _: &dyn Session,
+        _: Option<&Vec<usize>>,
+        _: &[Expr],
+        _: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let name = TableReference::bare(self.table.name.clone());
+        Err(carried(Error::new(
+            Code::Internal,
+            format!("the table {name} was left in a plan over several datasources"),
+        )))
+    }
+}
+
+/// A filter of one table without the name of the table.
+pub fn unqualified(filter: &Expr) -> Expr {
+    use datafusion::common::tree_node::{Transformed, TreeNode as _};
+    let bare = filter.clone().transform(|part| {
+        Ok(match part {
+            Expr::Column(column) => Transformed::yes(Expr::Column(
+                datafusion::common::Column::new_unqualified(column.name),
+            )),
+            other => Transformed::no(other),
+        })
+    });
+    bare.map_or_else(|_| filter.clone(), |bare| bare.data)
+}

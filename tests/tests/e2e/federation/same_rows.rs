@@ -1,0 +1,161 @@
+//! What is done in a datasource gives the rows that the host would give, whatever its engine thinks of texts, numbers
+//! and NULLs.
+
+use serde_json::{Value, json};
+
+use super::{sent, shop};
+
+/// Statements over PostgreSQL and SQLite, with their rows as the rules of `host/docs/sql.md` say.
+#[tokio::test]
+async fn texts_are_equal_if_their_bytes_are() {
+    let shop = shop().await;
+    let direct = shop.database.client().await;
+    let collation = "CREATE COLLATION shouting (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+        CREATE TABLE words (id integer, word text COLLATE shouting); INSERT INTO words VALUES (1, 'ABC'), (2, 'abc');";
+    direct.batch_execute(collation).await.unwrap();
+    let datasource = "/datasources/crm/catalog/refresh";
+    shop.host.post(datasource, json!({})).await;
+    let crm = mindhost_tests::eventually(
+        async || shop.host.get("/datasources/crm/catalog").await.text(),
+        |catalog| catalog.contains("words"),
+    );
+    crm.await;
+    let mind = shop
+        .host
+        .mind("words")
+        .datasource("crm")
+        .datasource("sales")
+        .datasource("world");
+    let mind = mind.direct_queries().create().await;
+    let check = async |sql: &str, rows: Value| {
+        assert_eq!(mind.query(sql).await["data"], rows, "{sql}");
+    };
+    let both = "crm.words w JOIN sales.orders o";
+    // The column of SQLite is NOCASE, that of PostgreSQL ignores case too.
+    check(
+        &format!("SELECT w.id, o.id FROM {both} ON w.word = o.code ORDER BY 1"),
+        json!([[1, 11], [2, 10]]),
+    )
+    .await;
+    check(
+        &format!("SELECT w.id, o.id FROM {both} ON true WHERE w.word = 'abc' AND o.code = 'ABC'"),
+        json!([[2, 11]]),
+    )
+    .await;
+    check(
+        &format!("SELECT w.id, o.id FROM {both} ON true WHERE w.word IN ('abc', 'x') AND o.code <> 'abc' ORDER BY 2"),
+        json!([[2, 11], [2, 13]]),
+    )
+    .await;
+    check(
+        "SELECT w.word, w.n, o.id FROM (SELECT word, count(*) AS n FROM crm.words GROUP BY word) w
+         JOIN sales.orders o ON o.code = w.word ORDER BY w.word",
+        json!([["ABC", 1, 11], ["abc", 1, 10]]),
+    )
+    .await;
+    // LIKE sees case, and SQLite's does not.
+    check(
+        &format!(
+            "SELECT w.id, o.id FROM {both} ON true WHERE o.code LIKE 'a%' AND w.word LIKE '%B%'"
+        ),
+        json!([[1, 10]]),
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn cell_that_does_not_fit_its_column_is_an_error() {
+    let shop = shop().await;
+    shop.host.write_sqlite(
+        "sales.db",
+        "INSERT INTO orders VALUES (14, 1, 'many', 'soon', 'y')",
+    );
+    let sql = |what: &str| {
+        format!(
+            "SELECT c.name, {what} FROM sales.orders o JOIN crm.customers c ON c.id = o.customer_id WHERE o.id > 11"
+        )
+    };
+    for what in ["o.total", "o.placed"] {
+        let reply = shop.mind.sql(&sql(what)).await.json();
+        let message = reply["error"]["message"].as_str().unwrap();
+        assert!(message.contains("does not fit its type"), "{reply}");
+    }
+    assert_eq!(shop.mind.query(&sql("o.code")).await["total"], 2);
+}
+
+#[tokio::test]
+async fn first_rows_of_an_order_are_the_same_with_nulls_and_ties() {
+    let shop = shop().await;
+    let sql = |order: &str| {
+        format!(
+            "SELECT t.id, w.country FROM (SELECT id, city FROM crm.customers ORDER BY {order} LIMIT 2) t
+             LEFT JOIN world.cities w ON w.city = t.city ORDER BY t.id"
+        )
+    };
+    for (order, ids) in [
+        ("since", [1, 2]),
+        ("since DESC", [3, 4]),
+        ("since DESC NULLS LAST, id", [2, 4]),
+        ("name", [1, 3]),
+        ("credit NULLS FIRST, id", [2, 3]),
+    ] {
+        let item = shop.explained(&sql(order)).await;
+        let rows = item["data"].as_array().unwrap();
+        let found: Vec<_> = rows.iter().map(|row| row[0].as_i64().unwrap()).collect();
+        assert_eq!(found, ids, "{order}");
+        let crm = sent(&item, "crm");
+        assert!(
+            crm[0].0.contains("LIMIT 2") && crm[0].1 == 2,
+            "{order}: {crm:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn numbers_are_computed_alike_in_the_engine_and_in_the_host() {
+    let shop = shop().await;
+    let query = "SELECT t.*, w.country FROM
+        (SELECT c.city, sum(c.credit) AS s, avg(c.credit) AS a, min(c.since) AS m, max(c.name) AS n,
+            count(c.credit) AS k, sum(c.id) AS i, sum(c.credit * (1 - c.credit)) AS p
+         FROM crm.customers c GROUP BY c.city) t LEFT JOIN world.cities w ON w.city = t.city ORDER BY t.city";
+    let item = shop.explained(query).await;
+    assert!(sent(&item, "crm")[0].0.contains("GROUP BY"), "{item}");
+    assert_eq!(
+        item["data"],
+        json!([
+            [
+                "Oslo",
+                "0.00",
+                "0.000000",
+                "2021-02-28",
+                "bob",
+                1,
+                2,
+                "0.0000",
+                "Norway"
+            ],
+            [
+                "Rome",
+                "10.50",
+                "10.500000",
+                "2020-01-31",
+                "Eve",
+                1,
+                4,
+                "-99.7500",
+                "Italy"
+            ],
+            [
+                null,
+                "99999.99",
+                "99999.990000",
+                "2024-02-29",
+                "Zoe",
+                1,
+                4,
+                "-9999898000.0101",
+                null
+            ],
+        ])
+    );
+}
