@@ -1,7 +1,5 @@
 //! The connection data of a provider.
 
-use std::fmt;
-
 use mindhost_sdk::http::{Request, escaped};
 use mindhost_sdk::vendor::Endpoint;
 use mindhost_sdk::{Config, Result};
@@ -42,18 +40,11 @@ impl Default for Data {
     }
 }
 
-/// The settings of a provider, checked.
+/// The settings of a provider, checked. They cannot be printed: `extra_body` may hold secrets.
 #[derive(Clone)]
 pub struct Settings {
     data: Data,
     endpoint: Endpoint,
-}
-
-impl fmt::Debug for Settings {
-    /// `extra_body` and a URL typed wrong may hold secrets.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Settings(..)")
-    }
 }
 
 impl Settings {

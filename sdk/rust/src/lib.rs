@@ -16,6 +16,10 @@
 //! they do not, keeps to the host's limits, and is what nearly every connector wants. [`ArrowBatchBuilder`] and
 //! [`RowsBuilder`] are the two forms by themselves.
 //!
+//! # Models over HTTP
+//!
+//! [`vendor`] has what their plugins share: answers that are streamed, tool calls in pieces, the words of a refusal.
+//!
 //! # Waiting
 //!
 //! [`control`] is the host's word on the call that is running: how long it may take, and whether it is still

@@ -24,11 +24,8 @@ fn must(holds: bool, what: &str) -> Judged {
 }
 
 fn only(body: &Value, fields: &[&str]) -> Judged {
-    let names = body.as_object().into_iter().flatten().map(|(name, _)| name);
-    match names
-        .into_iter()
-        .find(|name| !fields.contains(&name.as_str()))
-    {
+    let mut names = body.as_object().into_iter().flatten().map(|(name, _)| name);
+    match names.find(|name| !fields.contains(&name.as_str())) {
         Some(name) => Err(format!("Unrecognized request argument supplied: {name}")),
         None => Ok(()),
     }
