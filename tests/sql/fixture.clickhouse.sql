@@ -42,7 +42,7 @@ INSERT INTO shop.orders VALUES
   (9007199254740993, 5, '2024-04-02 06:00:00', 'new', 18.00, 'large id')
 ;;
 CREATE TABLE shop.order_items (order_id UInt64, line_no UInt8, product_id UInt32, quantity UInt16, unit_price Decimal(12, 2))
-  ENGINE = MergeTree ORDER BY (order_id, line_no)
+  ENGINE = ReplacingMergeTree ORDER BY (order_id, line_no)
 ;;
 INSERT INTO shop.order_items VALUES
   (1001, 1, 1, 1, 12.90), (1001, 2, 3, 1, 25.89), (1002, 1, 4, 1, 9.99), (1003, 1, 6, 2, 50.00),

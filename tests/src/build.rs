@@ -71,6 +71,14 @@ pub fn python_openai2() -> PathBuf {
     existing(target_dir().join("python_openai2/bin/python"), "just setup")
 }
 
+/// The Python that has chDB, today's ClickHouse in a library.
+///
+/// # Panics
+/// When it is missing.
+pub fn chdb_python() -> PathBuf {
+    existing(target_dir().join("chdb/bin/python"), "just setup")
+}
+
 /// The Python beside which componentize-py is installed, in the version that new projects name.
 ///
 /// # Panics

@@ -26,6 +26,7 @@
 )]
 
 pub mod build;
+mod clickhouse;
 mod client;
 mod collector;
 mod datasource;
@@ -50,6 +51,7 @@ mod sweep;
 mod tidy;
 mod wire;
 
+pub use clickhouse::ClickHouse;
 pub use client::{Reply, Request};
 pub use collector::Collector;
 pub use datasource::Datasource;

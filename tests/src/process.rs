@@ -6,7 +6,7 @@
 
 use std::{
     ffi::OsString,
-    process::{Child, Command, ExitStatus},
+    process::{Child, ChildStdout, Command, ExitStatus},
     sync::{LazyLock, mpsc},
     time::Duration,
 };
@@ -83,6 +83,11 @@ impl Process {
     /// The process id.
     pub fn id(&self) -> u32 {
         self.child.id()
+    }
+
+    /// What it writes, if its output is piped and was not taken yet.
+    pub fn output(&mut self) -> Option<ChildStdout> {
+        self.child.stdout.take()
     }
 
     /// How it ended, if it has.

@@ -1,6 +1,6 @@
 //! Cuts the pages of a statement and counts its rows.
 
-use sqlparser::ast::{Query, Select, SelectItem, SetExpr};
+use sqlparser::ast::{OrderBy, OrderByKind, Query, Select, SelectItem, SetExpr};
 
 use super::rules::Rules;
 use mindhost_plugin_api::{Dialect, Paging};
@@ -38,8 +38,9 @@ impl Plan {
             }
             (false, _) => Some(text.to_owned()),
         };
-        let countable =
-            !volatile && (rules.dialect != Dialect::Mysql || has_distinct_names(&query.body));
+        let countable = !volatile
+            && !fills(&query)
+            && (rules.dialect != Dialect::Mysql || has_distinct_names(&query.body));
         let count = countable.then(|| {
             if !limited {
                 query.order_by = None;
@@ -66,6 +67,15 @@ fn is_ordered(query: &Query) -> bool {
         (None, SetExpr::Query(inner)) => is_ordered(inner),
         (None, _) => false,
     }
+}
+
+/// Whether the ORDER BY makes rows: ClickHouse's WITH FILL.
+fn fills(query: &Query) -> bool {
+    matches!(
+        &query.order_by,
+        Some(OrderBy { kind: OrderByKind::Expressions(exprs), .. })
+            if exprs.iter().any(|expr| expr.with_fill.is_some())
+    )
 }
 
 fn has_top(body: &SetExpr) -> bool {

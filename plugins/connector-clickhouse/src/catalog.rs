@@ -104,8 +104,8 @@ fn about(session: &Session<'_>, known: &HashSet<String>, wanted: &str) -> Result
 /// Servers before version 20 know the rows of their parts only.
 fn counted(session: &Session<'_>, wanted: &str) -> Result<HashMap<(String, String), u64>> {
     let sql = format!(
-        "SELECT database, table, toString(sum(rows)) FROM system.parts WHERE active AND (database, table) IN ({wanted}) \
-         GROUP BY database, table"
+        "SELECT database, table, toString(sum(rows)) FROM system.parts \
+         WHERE active AND (database, table) IN ({wanted}) GROUP BY database, table"
     );
     let row = |row: Vec<String>| {
         let [database, table, rows] = <[String; 3]>::try_from(row).map_err(|_| unreadable())?;

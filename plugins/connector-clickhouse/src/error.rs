@@ -128,12 +128,14 @@ mod tests {
             ("62", Some(14))
         );
         check(
-            "Code: 516. DB::Exception: default: Authentication failed. (AUTHENTICATION_FAILED) (version 25.8.2.29 (official build))\n",
+            "Code: 516. DB::Exception: default: Authentication failed. (AUTHENTICATION_FAILED) \
+             (version 25.8.2.29 (official build))\n",
             ErrorKind::Auth,
             "default: Authentication failed. (AUTHENTICATION_FAILED)",
         );
         check(
-            "\r\n__exception__\r\nabcdefgh\r\nCode: 159. DB::Exception: Timeout exceeded\r\n47 abcdefgh\r\n__exception__\r\n",
+            "\r\n__exception__\r\nabcdefgh\r\nCode: 159. DB::Exception: Timeout exceeded\r\n\
+             47 abcdefgh\r\n__exception__\r\n",
             ErrorKind::Timeout,
             "Timeout exceeded",
         );

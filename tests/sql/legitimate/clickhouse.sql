@@ -154,7 +154,7 @@ SELECT arrayJoin(tags) AS t, count() FROM products GROUP BY t ORDER BY t
 ;;
 SELECT count() FROM customers ANY LEFT JOIN orders ON customers.id = orders.customer_id
 ;;
-SELECT count() FROM (SELECT id FROM products FINAL WHERE id > 1)
+SELECT order_id, line_no FROM order_items FINAL ORDER BY order_id, line_no
 ;;
 -- # Subqueries and WITH
 SELECT (SELECT max(id) FROM customers) AS newest

@@ -1,6 +1,7 @@
 //! `/datasources` and `/engines`
 
 mod catalog;
+mod clickhouse;
 mod postgres;
 mod scanner;
 

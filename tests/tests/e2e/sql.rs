@@ -3,7 +3,7 @@
 
 mod compare;
 
-use mindhost_tests::{Host, Mind, Postgres, PostgresDatabase};
+use mindhost_tests::{ClickHouse, Host, Mind, Postgres, PostgresDatabase};
 use serde_json::Value;
 
 const TABLES: [&str; 7] = [
@@ -17,6 +17,7 @@ const TABLES: [&str; 7] = [
 ];
 
 const POSTGRES_FIXTURE: &str = include_str!("../../sql/fixture.postgresql.sql");
+const CLICKHOUSE_FIXTURE: &str = include_str!("../../sql/fixture.clickhouse.sql");
 const SQLITE_FIXTURE: &str = include_str!("../../sql/fixture.sqlite.sql");
 
 /// A statement of a list, with the code that it must be refused with.
@@ -96,6 +97,40 @@ async fn postgresql_gives_what_its_own_client_gives() {
         let result = mind.query(&statement.text).await;
         compare::with_postgres(&direct, &statement.text, &result).await;
     }
+}
+
+async fn on_clickhouse() -> (Host, Mind, ClickHouse) {
+    let server = ClickHouse::new(CLICKHOUSE_FIXTURE);
+    let host = Host::start().await;
+    let data = server.connection_data();
+    host.datasource("shop", "clickhouse", data)
+        .await
+        .load()
+        .await;
+    let mind = mind_over(&host, "shop").await;
+    (host, mind, server)
+}
+
+#[tokio::test]
+async fn clickhouse_gives_what_its_own_client_gives() {
+    let (_host, mind, server) = on_clickhouse().await;
+    let statements = list(include_str!("../../sql/legitimate/clickhouse.sql"));
+    assert!(statements.len() >= 100);
+    for statement in statements {
+        let result = mind.query(&statement.text).await;
+        compare::with_clickhouse(&server, &statement.text, &result).await;
+    }
+}
+
+#[tokio::test]
+async fn attacks_on_clickhouse_are_refused_and_change_nothing() {
+    let (_host, mind, server) = on_clickhouse().await;
+    // Every table with its rows; views have none.
+    let everything = "SELECT database, name, engine, total_rows FROM system.tables
+        WHERE database NOT IN ('system', 'information_schema', 'INFORMATION_SCHEMA') ORDER BY ALL";
+    let before = server.ask(everything, &[]).await;
+    check_refused(&mind, include_str!("../../sql/attacks/clickhouse.sql")).await;
+    assert_eq!(server.ask(everything, &[]).await, before);
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! The plugins of this repository keep the contract.
 
-use mindhost_tests::{Postgres, ScriptedModel, Turn, Vendor, json};
+use mindhost_tests::{ClickHouse, Postgres, ScriptedModel, Turn, Vendor, json};
 
 use super::{built, config, plugin, plugin_meanwhile, shop, stdout};
 
@@ -85,6 +85,39 @@ async fn the_connector_of_postgres() {
     let postgres = built("connector-postgres");
     let output = plugin_meanwhile(dir.path(), &["test", &postgres, "--config", data]).await;
     check(&output, &["snapshot-sees-one-state"]);
+}
+
+/// The tables that the kit reads, for a database of the test's own.
+const ITEMS: &str = "CREATE DATABASE kept
+;;
+CREATE TABLE kept.item (id UInt64, name String, price Nullable(Decimal(12, 2)), at DateTime) ENGINE = MergeTree ORDER BY id
+;;
+INSERT INTO kept.item VALUES (1, 'tea', 2.50, '2024-01-02 03:04:05'), (2, 'salt', NULL, '2024-01-02 03:04:05')
+;;
+CREATE TABLE kept.note (item UInt64, text String) ENGINE = Memory
+;;
+INSERT INTO kept.note VALUES (1, 'green')";
+
+async fn kit_passes_on(server: &ClickHouse) {
+    let dir = tempfile::tempdir().unwrap();
+    let mut data = server.connection_data();
+    data["database"] = json!("kept");
+    let data = config(dir.path(), &json!({"connection_data": data}));
+    let clickhouse = built("connector-clickhouse");
+    let output = plugin_meanwhile(dir.path(), &["test", &clickhouse, "--config", data]).await;
+    check(&output, &["statistics", "snapshot-sees-one-state"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_connector_of_clickhouse() {
+    kit_passes_on(&ClickHouse::new(ITEMS)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_connector_of_an_old_clickhouse() {
+    let server = ClickHouse::old();
+    server.run(ITEMS).await;
+    kit_passes_on(server).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

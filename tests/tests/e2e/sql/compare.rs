@@ -1,6 +1,7 @@
 //! Whether a `query_result` holds the rows that the engine's own client gives.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use mindhost_tests::ClickHouse;
 use rusqlite::types::ValueRef;
 use serde_json::Value;
 use tokio_postgres::{Client, SimpleQueryMessage};
@@ -109,6 +110,73 @@ async fn postgres_text(direct: &Client, text: &str, kind: &str, native: &str) ->
         }
         "json" => canonical(&serde_json::from_str(text).unwrap()),
         _ => text.to_owned(),
+    }
+}
+
+/// Against ClickHouse's own JSON, with the settings that the connector sends.
+pub async fn with_clickhouse(direct: &ClickHouse, statement: &str, result: &Value) {
+    let settings = [
+        ("default_format", "JSONCompact"),
+        ("database", "shop"),
+        ("session_timezone", "UTC"),
+        ("date_time_output_format", "iso"),
+        ("join_use_nulls", "1"),
+        ("union_default_mode", "DISTINCT"),
+        ("output_format_decimal_trailing_zeros", "1"),
+        ("output_format_json_quote_64bit_integers", "1"),
+        ("output_format_json_quote_decimals", "1"),
+        ("output_format_json_quote_denormals", "1"),
+    ];
+    let text = direct
+        .ask(statement.trim_end().trim_end_matches(';'), &settings)
+        .await;
+    let answer: Value = serde_json::from_str(&text).unwrap();
+    let plain = |rows: &Value| -> Vec<Vec<String>> {
+        let rows = rows.as_array().unwrap().iter();
+        rows.map(|row| {
+            row.as_array()
+                .unwrap()
+                .iter()
+                .map(clickhouse_text)
+                .collect()
+        })
+        .collect()
+    };
+    check_rows(statement, plain(&result["data"]), plain(&answer["data"]));
+}
+
+/// One form for a value of ours and of ClickHouse's JSON: scalars as texts, without zeros at the end of a second.
+fn clickhouse_text(value: &Value) -> String {
+    match value {
+        Value::Null => "<null>".into(),
+        Value::Bool(truth) => truth.to_string(),
+        Value::Number(number) => number.as_f64().map_or_else(|| number.to_string(), float),
+        Value::String(text) => match text.as_str() {
+            "nan" => "NaN".into(),
+            "inf" => "Infinity".into(),
+            "-inf" => "-Infinity".into(),
+            text if text.contains('T') && text.ends_with('Z') && text.contains('.') => {
+                format!(
+                    "{}Z",
+                    text.trim_end_matches('Z')
+                        .trim_end_matches('0')
+                        .trim_end_matches('.')
+                )
+            }
+            text => text.into(),
+        },
+        Value::Array(items) => {
+            let items: Vec<_> = items.iter().map(clickhouse_text).collect();
+            format!("[{}]", items.join(","))
+        }
+        Value::Object(fields) => {
+            let fields = fields
+                .iter()
+                .map(|(name, value)| format!("{name}:{}", clickhouse_text(value)));
+            let mut fields: Vec<_> = fields.collect();
+            fields.sort();
+            format!("{{{}}}", fields.join(","))
+        }
     }
 }
 
