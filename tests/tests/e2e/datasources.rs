@@ -1,6 +1,7 @@
 //! `/datasources` and `/engines`
 
 mod catalog;
+pub mod files;
 mod postgres;
 mod scanner;
 
