@@ -1,5 +1,7 @@
 //! `/datasources`
 
+mod files;
+
 use crate::{
     error::ApiResult,
     once::Once,
@@ -53,6 +55,8 @@ pub(super) fn routes() -> Routes {
                 "refresh_catalog",
                 "cancel_catalog",
                 "delete_catalog",
+                "list_files",
+                "upload_file",
             ],
         );
     let update = EDITOR
@@ -67,6 +71,7 @@ pub(super) fn routes() -> Routes {
         .route(routes!(self::get), USER.fails(&[Code::DatasourceNotFound]))
         .route(routes!(self::update), update)
         .route(routes!(self::delete), delete)
+        .and(files::routes())
 }
 
 /// How many connections one listing tests concurrently.

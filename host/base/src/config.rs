@@ -217,12 +217,16 @@ pub struct Egress {
     pub allow_ports: Vec<u16>,
 }
 
-/// Directories that file engines may read.
+/// Directories that file engines may read, and files that are uploaded.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Files {
     /// Directories beside `files/` in the data directory.
     pub roots: Vec<PathBuf>,
+    /// Bytes of one uploaded file.
+    pub max_upload_bytes: u64,
+    /// Bytes of all files in the directory of a workspace, with which an upload is still taken.
+    pub max_workspace_bytes: u64,
 }
 
 /// Statements and results.

@@ -174,6 +174,8 @@ codes! {
     DatasourceNotFound = "datasource_not_found", NotFound;
     /// There is no such engine.
     EngineNotFound = "engine_not_found", NotFound;
+    /// There is no such file in the directory of the datasource.
+    FileNotFound = "file_not_found", NotFound;
     /// There is no such table in the catalog.
     TableNotFound = "table_not_found", NotFound;
     /// There is no such column in the catalog.

@@ -1,5 +1,6 @@
 //! Datasources: a name for a database, and what is needed to reach it.
 
+mod files;
 mod rules;
 mod store;
 
@@ -29,6 +30,7 @@ use mindhost_plugins::{
 };
 use mindhost_store::{AnyRow, ResourceKind, Row, Store, json, new_id, now, timestamp, to_json};
 
+pub use files::{StoredFile, Upload};
 use rules::Ceiling;
 pub use rules::{Settings, SettingsChange};
 
@@ -142,6 +144,7 @@ pub struct Datasources {
     registry: Arc<Registry>,
     max_connections: u32,
     ceiling: Ceiling,
+    place: files::Place,
 }
 
 /// A version to which a datasource is to be pinned. It cannot be removed while this value exists.
@@ -164,6 +167,7 @@ impl Datasources {
             registry,
             max_connections: config.sql.max_connections,
             ceiling: Ceiling::of(&config.sql),
+            place: files::Place::of(config),
         }
     }
 
@@ -203,6 +207,9 @@ impl Datasources {
             created_at: at,
             modified_at: at,
         };
+        // An engine that reads a directory begins with an empty one: files are uploaded next.
+        self.prepare_directory(connector.manifest(), &datasource, &clear)
+            .await?;
         let mut tables = None;
         if check {
             tables = Some(self.test(&connector, &datasource, &clear).await?);

@@ -174,6 +174,7 @@ impl Setup {
             .replace("{id}", id)
             .replace("{item_id}", &self.message)
             .replace("{engine}", "sqlite")
+            .replace("{file}", "orders.csv")
             .replace("{version}", "0.1.0")
             .replace("{table_name}", "item")
             .replace("{column_name}", "id")

@@ -23,3 +23,4 @@ mod slow_readers;
 mod smuggling;
 mod spreadsheets;
 mod tenants;
+mod uploads;

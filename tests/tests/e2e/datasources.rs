@@ -2,6 +2,7 @@
 
 mod catalog;
 mod clickhouse;
+pub mod files;
 mod postgres;
 mod scanner;
 

@@ -98,7 +98,7 @@ async fn a_part_of_a_path_that_names_nothing_is_named_itself() {
     let host = Host::start().await;
     for (path, code, param) in [
         (
-            "/plugins/connector-csv/rollouts/x",
+            "/plugins/connector-files/rollouts/x",
             "rollout_not_found",
             "id",
         ),

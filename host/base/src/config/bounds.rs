@@ -43,6 +43,11 @@ fn counts(config: &Config) -> Vec<(&'static str, u64)> {
             config.server.max_connections as u64,
         ),
         ("store.max_connections", config.store.max_connections.into()),
+        ("files.max_upload_bytes", config.files.max_upload_bytes),
+        (
+            "files.max_workspace_bytes",
+            config.files.max_workspace_bytes,
+        ),
         ("plugins.max_memory_bytes", plugins.max_memory_bytes),
         (
             "plugins.max_total_memory_bytes",

@@ -53,7 +53,7 @@ fn a_table_of_a_scanner_needs_no_schema() {
     std::fs::create_dir(dir.path().join("sales")).unwrap();
     std::fs::write(dir.path().join("sales/Customer.csv"), "id\n7\n").unwrap();
     let data = config(dir.path(), &json!({"path": "sales"}));
-    let csv = built("connector-csv");
+    let csv = built("connector-files");
     let run = |sql: &str| plugin(dir.path(), &["run", &csv, "--config", data, sql]);
     for sql in ["SELECT id FROM customer", "SELECT id FROM files.customer"] {
         let output = run(sql);

@@ -55,7 +55,7 @@ fn the_connector_of_csv_files() {
     let data = config(dir.path(), &json!({"path": "sales"}));
     let output = plugin(
         dir.path(),
-        &["test", &built("connector-csv"), "--config", data],
+        &["test", &built("connector-files"), "--config", data],
     );
     let skipped = ["bad-credentials", "unreachable", "stranger", "statistics"];
     check(&output, &skipped);

@@ -33,6 +33,8 @@ pub struct Reader {
     ahead: Vec<u8>,
     /// Bytes of the file that are not read yet, those in advance included.
     left: u64,
+    /// Words of zeros that may stand before the first message of a file.
+    padding: u32,
 }
 
 impl Reader {
@@ -50,6 +52,7 @@ impl Reader {
             } else {
                 length
             },
+            padding: if is_file { 32 } else { 0 },
         })
     }
 
@@ -59,6 +62,11 @@ impl Reader {
             return Ok(None);
         }
         let mut length = self.array()?;
+        while length == [0; 4] && self.padding > 0 {
+            self.padding -= 1;
+            length = self.array()?;
+        }
+        self.padding = 0;
         if length == CONTINUATION {
             length = self.array()?;
         }
@@ -117,12 +125,20 @@ impl Reader {
     }
 }
 
+/// What a buffer is for.
+#[derive(Clone, Copy)]
+struct Need {
+    /// Whether it belongs to a wanted column.
+    wanted: bool,
+    /// If it has a bit a value: the node of the values, and whether it may be absent when no value is NULL.
+    bits: Option<(usize, bool)>,
+}
+
 /// What a field needs of a record batch.
 #[derive(Default)]
 struct Needs {
     nodes: usize,
-    /// For each buffer whether it belongs to a wanted column.
-    buffers: Vec<bool>,
+    buffers: Vec<Need>,
     /// Whether each view takes further buffers, by the same mark.
     views: Vec<(usize, bool)>,
 }
@@ -136,7 +152,15 @@ impl Needs {
             DataType::Utf8 | DataType::LargeUtf8 | DataType::Binary | DataType::LargeBinary => 3,
             _ => 2,
         };
-        self.buffers.extend(std::iter::repeat_n(wanted, own));
+        let node = self.nodes - 1;
+        self.buffers.extend((0..own).map(|index| Need {
+            wanted,
+            bits: match index {
+                0 => Some((node, true)),
+                1 if *data_type == DataType::Boolean => Some((node, false)),
+                _ => None,
+            },
+        }));
         match data_type {
             DataType::Utf8View | DataType::BinaryView => {
                 self.views.push((self.buffers.len(), wanted))
@@ -162,7 +186,13 @@ impl Needs {
                 .ok()
                 .filter(|count| *count <= 100_000);
             let count = count.ok_or("a record batch has an impossible number of buffers")?;
-            let more = std::iter::repeat_n(*wanted, count);
+            let more = std::iter::repeat_n(
+                Need {
+                    wanted: *wanted,
+                    bits: None,
+                },
+                count,
+            );
             self.buffers.splice(place..place, more);
         }
         Ok(self)
@@ -244,7 +274,7 @@ fn rebuilt(
     }
     let counts: Vec<i64> = batch.variadicBufferCounts().into_iter().flatten().collect();
     let needs = needs.with_views(&counts)?;
-    let (buffers, out) = repacked(batch, &needs, body)?;
+    let (buffers, out) = repacked(batch, &needs, &nodes, body)?;
     let nodes = builder.create_vector(&nodes);
     let buffers = builder.create_vector(&buffers);
     let counts = (!counts.is_empty()).then(|| builder.create_vector(&counts));
@@ -288,6 +318,7 @@ fn rebuilt(
 fn repacked(
     batch: RecordBatch<'_>,
     needs: &Needs,
+    nodes: &[FieldNode],
     body: &[u8],
 ) -> Result<(Vec<ipc::Buffer>, Vec<u8>), String> {
     let codec = batch.compression().map(|compression| compression.codec());
@@ -297,7 +328,7 @@ fn repacked(
     }
     let mut out: Vec<u8> = Vec::new();
     let mut buffers = Vec::with_capacity(given);
-    for (buffer, wanted) in batch.buffers().into_iter().flatten().zip(&needs.buffers) {
+    for (buffer, need) in batch.buffers().into_iter().flatten().zip(&needs.buffers) {
         let start = usize::try_from(buffer.offset()).ok();
         let end = usize::try_from(buffer.length())
             .ok()
@@ -305,11 +336,14 @@ fn repacked(
         let range = start.zip(end).and_then(|(start, end)| body.get(start..end));
         let bytes = range.ok_or("a buffer is outside of its record batch")?;
         let from = out.len();
-        if *wanted && !bytes.is_empty() {
+        if need.wanted && !bytes.is_empty() {
             match codec {
                 None => out.extend_from_slice(bytes),
                 Some(codec) => decompress(bytes, codec, &mut out)?,
             }
+        }
+        if need.wanted && !has_bits(need, nodes, out.len() - from) {
+            return Err("a buffer is shorter than its values".to_owned());
         }
         let place = |place: usize| i64::try_from(place).unwrap_or(i64::MAX);
         buffers.push(ipc::Buffer::new(place(from), place(out.len() - from)));
@@ -319,6 +353,18 @@ fn repacked(
         }
     }
     Ok((buffers, out))
+}
+
+/// Whether a buffer of so many bytes has a bit for each value.
+fn has_bits(need: &Need, nodes: &[FieldNode], bytes: usize) -> bool {
+    let Some((node, may_be_absent)) = need.bits else {
+        return true;
+    };
+    let Some(node) = nodes.get(node) else {
+        return false;
+    };
+    let wanted = usize::try_from(node.length()).map_or(usize::MAX, |length| length.div_ceil(8));
+    may_be_absent && node.null_count() == 0 || bytes >= wanted
 }
 
 fn too_large() -> String {

@@ -113,6 +113,8 @@ pub struct Chunk {
     bytes_left: u64,
     values_left: u64,
     header: Option<PageHeader>,
+    /// Whether the page before was a dictionary.
+    has_dictionary: bool,
 }
 
 impl Chunk {
@@ -144,6 +146,7 @@ impl Chunk {
                 .saturating_add(1 << 20),
             values_left: u64::try_from(column.num_values()).map_err(wrong)?,
             header: None,
+            has_dictionary: false,
         })
     }
 
@@ -241,6 +244,14 @@ impl Chunk {
                 .checked_sub(u64::from(header.values))
                 .ok_or_else(wrong)?;
         }
+        // The decoder relies on both.
+        let is_of_dictionary = header.kind != DICTIONARY && matches!(header.encoding, 2 | 8);
+        if header.kind == DICTIONARY && self.has_dictionary
+            || is_of_dictionary && !self.has_dictionary
+        {
+            return Err(general("its pages do not fit their dictionary"));
+        }
+        self.has_dictionary |= header.kind == DICTIONARY;
         if header.rows > header.values || header.nulls > header.values {
             return Err(general("a page has an impossible number of rows"));
         }

@@ -1,0 +1,611 @@
+//! Files that callers put into the directory of a datasource.
+//!
+//! Only into the workspace's own directory (`files/<folder>` in the data directory): a directory that an operator
+//! granted is for reading. The directory of a datasource is opened step by step without following links, and a file is
+//! named by one plain name in it, so no name and no link leads elsewhere. What is being uploaded has a name of its own
+//! until it is complete; readers leave it out.
+
+use std::{
+    fs::File,
+    io,
+    os::fd::AsFd,
+    path::{Component, Path, PathBuf},
+    time::Duration,
+};
+
+use rustix::{
+    fs::{AtFlags, Dir, FileType, Mode, OFlags, RenameFlags},
+    io::Errno,
+};
+use serde::Serialize;
+use tokio::io::AsyncWriteExt as _;
+
+use crate::auth::{Caller, Role};
+use mindhost_base::{
+    config,
+    error::{Code, Error, Result},
+};
+use mindhost_plugin_api::manifest::{FileKind, Manifest};
+
+use super::{Datasource, Datasources};
+
+/// Names of uploads that are not complete begin so. No reader takes a file of such a name for a table.
+const PARTIAL: &str = ".upload-";
+/// After so long an upload that is not complete never will be.
+const ABANDONED: Duration = Duration::from_secs(86_400);
+/// Characters of a file's name, in bytes.
+const MAX_NAME: usize = 200;
+/// Files that are counted or listed, at most.
+const MAX_FILES: usize = 100_000;
+const MAX_DEPTH: usize = 32;
+/// The disk keeps at least this much free.
+const FREE_MARGIN: u64 = 64 << 20;
+
+/// A file in the directory of a datasource.
+#[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
+pub struct StoredFile {
+    /// Its name in the directory.
+    pub name: String,
+    /// Its length.
+    pub bytes: u64,
+    /// When it was last changed.
+    pub modified_at: jiff::Timestamp,
+}
+
+/// The limits of uploads, and where they go.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    /// `files` in the data directory.
+    root: PathBuf,
+    /// Directories that an operator granted for reading.
+    granted: Vec<PathBuf>,
+    max_file: u64,
+    max_workspace: u64,
+    min_free: u64,
+}
+
+impl Place {
+    pub(super) fn of(config: &config::Config) -> Self {
+        Self {
+            root: config.data_dir.join("files"),
+            granted: config.files.roots.clone(),
+            max_file: config.files.max_upload_bytes,
+            max_workspace: config.files.max_workspace_bytes,
+            min_free: config.store.min_free_bytes.max(FREE_MARGIN),
+        }
+    }
+}
+
+/// An open directory of a datasource.
+struct Directory {
+    dir: File,
+    /// The workspace's directory, for its quota.
+    own: PathBuf,
+}
+
+impl Datasources {
+    /// The files of a datasource, by name; nothing of directories in it.
+    ///
+    /// # Errors
+    /// `datasource_not_found`; `wrong_state` if it has no directory of the workspace's own.
+    pub async fn files(&self, caller: &Caller, name: &str) -> Result<Vec<StoredFile>> {
+        caller.require(Role::Editor)?;
+        let directory = self.directory(caller, name, false).await?;
+        blocking(move || match directory {
+            Some(directory) => listed(&directory.dir),
+            None => Ok(Vec::new()),
+        })
+        .await
+    }
+
+    /// Begins to receive a file. `length` is what the caller says, `overwrite` whether it may take the place of another.
+    ///
+    /// # Errors
+    /// `datasource_not_found`, `invalid_parameter` for the name, `wrong_state` as for [`Self::files`], `name_taken`,
+    /// `body_too_large`, `quota_exceeded`, `storage_full`; `forbidden` for a key that is limited to some Minds.
+    pub async fn begin_upload(
+        &self,
+        caller: &Caller,
+        name: &str,
+        file: &str,
+        overwrite: bool,
+        length: Option<u64>,
+    ) -> Result<Upload> {
+        caller.require(Role::Editor)?;
+        check_name(file)?;
+        let place = self.place.clone();
+        if length.is_some_and(|length| length > place.max_file) {
+            self.get(caller, name).await?;
+            return Err(too_large(&place));
+        }
+        let directory = self.directory(caller, name, true).await?;
+        caller.require_all_minds("upload files: other Minds may use the datasource too")?;
+        let file = file.to_owned();
+        blocking(move || {
+            let directory =
+                directory.ok_or_else(|| Error::internal("the directory was not made"))?;
+            begin(directory, place, file, overwrite)
+        })
+        .await
+    }
+
+    /// Deletes a file of a datasource.
+    ///
+    /// # Errors
+    /// `datasource_not_found`, `file_not_found`, `wrong_state` as for [`Self::files`]; `forbidden` for a key that is
+    /// limited to some Minds.
+    pub async fn delete_file(&self, caller: &Caller, name: &str, file: &str) -> Result<()> {
+        caller.require(Role::Editor)?;
+        let directory = self.directory(caller, name, false).await?;
+        caller.require_all_minds("delete files: other Minds may use the datasource too")?;
+        let file = file.to_owned();
+        blocking(move || {
+            let absent = || {
+                Error::new(
+                    Code::FileNotFound,
+                    "the datasource has no such file; list its files",
+                )
+            };
+            let directory = directory
+                .filter(|_| check_name(&file).is_ok())
+                .ok_or_else(absent)?;
+            match rustix::fs::unlinkat(&directory.dir, file.as_str(), AtFlags::empty()) {
+                Ok(()) => Ok(()),
+                Err(Errno::NOENT | Errno::ISDIR | Errno::PERM) => Err(absent()),
+                Err(errno) => Err(failed(errno)),
+            }
+        })
+        .await
+    }
+
+    /// Makes the directory of a new datasource if nothing is there, so that files can be uploaded into it.
+    pub(super) async fn prepare_directory(
+        &self,
+        manifest: &Manifest,
+        datasource: &Datasource,
+        clear: &super::Clear,
+    ) -> Result<()> {
+        let Some(path) = directory_of(manifest, clear) else {
+            return Ok(());
+        };
+        let folder = self
+            .rows
+            .store
+            .workspace(&datasource.workspace_id)
+            .await?
+            .folder
+            .clone();
+        let place = self.place.clone();
+        blocking(move || {
+            let own = place.root.join(&folder);
+            let is_elsewhere = place.granted.iter().any(|root| root.join(&path).exists());
+            // What is wrong with a path, the test of the connection says.
+            if let Ok(steps) = steps(&own, &path)
+                && !is_elsewhere
+                && own.join(&path).symlink_metadata().is_err()
+            {
+                drop(open(&own, &steps, true));
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// The directory of a datasource; none if it does not exist and is not to be made.
+    async fn directory(
+        &self,
+        caller: &Caller,
+        name: &str,
+        make: bool,
+    ) -> Result<Option<Directory>> {
+        let datasource = self.get(caller, name).await?;
+        let pin = datasource.settings.plugin_digest.as_deref();
+        let connector = self.registry.serving(&datasource.engine, pin).await?;
+        let target = self.target(&datasource).await?;
+        let path =
+            directory_of(connector.manifest(), &target.connection_data).ok_or_else(|| {
+                let message = format!(
+                    "the engine '{}' does not read a directory of files",
+                    datasource.engine
+                );
+                Error::new(Code::WrongState, message)
+            })?;
+        let own = self.place.root.join(&target.folder);
+        blocking(move || {
+            let steps = steps(&own, &path)?;
+            match open(&own, &steps, make) {
+                Ok(dir) => Ok(Some(Directory { dir, own })),
+                Err(Errno::NOENT) => Ok(None),
+                Err(Errno::LOOP | Errno::NOTDIR) => Err(Error::new(
+                    Code::WrongState,
+                    "the directory of the datasource is a link or a file; only a plain directory takes uploads",
+                )),
+                Err(errno) => Err(failed(errno)),
+            }
+        })
+        .await
+    }
+}
+
+/// A file that is being received. Dropped before [`Upload::finish`], it leaves nothing behind.
+pub struct Upload {
+    directory: Option<Directory>,
+    place: Place,
+    file: tokio::fs::File,
+    partial: String,
+    name: String,
+    overwrite: bool,
+    written: u64,
+    /// Bytes that the workspace and the disk have room for.
+    room: u64,
+    room_of_disk: u64,
+}
+
+impl Upload {
+    /// Appends to the file.
+    ///
+    /// # Errors
+    /// `body_too_large`, `quota_exceeded`, `storage_full`
+    pub async fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.written = self.written.saturating_add(bytes.len() as u64);
+        if self.written > self.place.max_file {
+            return Err(too_large(&self.place));
+        }
+        if self.written > self.room {
+            return Err(over_quota(&self.place));
+        }
+        if self.written > self.room_of_disk {
+            return Err(full());
+        }
+        self.file.write_all(bytes).await.map_err(not_written)
+    }
+
+    /// Gives the complete file its name.
+    ///
+    /// # Errors
+    /// `name_taken`, `quota_exceeded`
+    pub async fn finish(mut self) -> Result<StoredFile> {
+        self.file.flush().await.map_err(not_written)?;
+        self.file.sync_all().await.map_err(not_written)?;
+        blocking(move || self.publish()).await
+    }
+
+    fn publish(&mut self) -> Result<StoredFile> {
+        let Some(directory) = &self.directory else {
+            return Err(Error::internal("the directory is gone"));
+        };
+        // All uploads under way count, so several at once cannot exceed it together.
+        if used(&directory.own)? > self.place.max_workspace {
+            return Err(over_quota(&self.place));
+        }
+        let (dir, partial, name) = (&directory.dir, self.partial.as_str(), self.name.as_str());
+        let renamed = match self.overwrite {
+            true => match kind(dir, name) {
+                Some(FileType::Directory) => Err(Errno::EXIST),
+                _ => rustix::fs::renameat(dir, partial, dir, name),
+            },
+            false => rustix::fs::renameat_with(dir, partial, dir, name, RenameFlags::NOREPLACE),
+        };
+        match renamed {
+            Ok(()) => {}
+            Err(Errno::EXIST | Errno::ISDIR) => return Err(taken(name)),
+            Err(errno) => return Err(failed(errno)),
+        }
+        let _ = rustix::fs::fsync(dir);
+        let stored =
+            stored(dir, name).ok_or_else(|| Error::internal("the file is gone already"))?;
+        self.directory = None;
+        Ok(stored)
+    }
+}
+
+impl Drop for Upload {
+    fn drop(&mut self) {
+        if let Some(directory) = &self.directory {
+            let _ = rustix::fs::unlinkat(&directory.dir, self.partial.as_str(), AtFlags::empty());
+        }
+    }
+}
+
+/// The value of the property that names a directory; none if the engine has none.
+fn directory_of(manifest: &Manifest, clear: &super::Clear) -> Option<String> {
+    let rule = manifest
+        .files
+        .iter()
+        .find(|rule| rule.kind == FileKind::Directory)?;
+    clear
+        .get(&rule.path)?
+        .as_str()
+        .map(|path| path.trim().to_owned())
+}
+
+/// The names of directories from the workspace's own on.
+fn steps(own: &Path, path: &str) -> Result<Vec<String>> {
+    let elsewhere = || {
+        Error::new(
+            Code::WrongState,
+            "the directory of the datasource is not one of the workspace's own; only those in `files/<workspace>/` take \
+             uploads",
+        )
+    };
+    let path = Path::new(path);
+    let relative = match path.is_absolute() {
+        true => path.strip_prefix(own).map_err(|_| elsewhere())?,
+        false => path,
+    };
+    let mut steps = Vec::new();
+    for component in relative.components() {
+        match component {
+            Component::Normal(name) => steps.push(name.to_str().ok_or_else(elsewhere)?.to_owned()),
+            Component::CurDir => {}
+            _ => return Err(elsewhere()),
+        }
+    }
+    Ok(steps)
+}
+
+/// Opens a directory from the workspace's own on, perhaps making what is absent.
+fn open(own: &Path, steps: &[String], make: bool) -> std::result::Result<File, Errno> {
+    let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY;
+    let mode = Mode::from_raw_mode(0o755);
+    if make && let Err(error) = std::fs::create_dir_all(own) {
+        return Err(Errno::from_io_error(&error).unwrap_or(Errno::IO));
+    }
+    let mut dir = rustix::fs::open(own, flags, Mode::empty())?;
+    for step in steps {
+        if make {
+            match rustix::fs::mkdirat(&dir, step.as_str(), mode) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+        dir = rustix::fs::openat(&dir, step.as_str(), flags | OFlags::NOFOLLOW, Mode::empty())?;
+    }
+    Ok(File::from(dir))
+}
+
+/// A name that is one file in one directory, on every system, and is shown as it is.
+fn check_name(name: &str) -> Result<()> {
+    let is_odd = |c: char| {
+        c.is_control() || matches!(c, '/' | '\\' | ':' | '*' | '?' | '"' | '<' | '>' | '|')
+    };
+    let is_plain = !name.is_empty()
+        && name.len() <= MAX_NAME
+        && !name.starts_with(['.', '_', ' '])
+        && !name.ends_with(['.', ' '])
+        && !name.contains(is_odd);
+    match is_plain {
+        true => Ok(()),
+        false => Err(Error::invalid(
+            "name",
+            format!(
+                "`name` must be a plain file name such as `orders.csv`: 1 to {MAX_NAME} bytes, without `/`, `\\` and \
+                 other special characters, and not beginning with `.` or `_`"
+            ),
+        )),
+    }
+}
+
+fn begin(directory: Directory, place: Place, name: String, overwrite: bool) -> Result<Upload> {
+    match kind(&directory.dir, &name) {
+        Some(FileType::RegularFile | FileType::Symlink) if overwrite => {}
+        None => {}
+        Some(_) => return Err(taken(&name)),
+    }
+    remove_abandoned(&directory.dir);
+    let room = place.max_workspace.saturating_sub(used(&directory.own)?);
+    if room == 0 {
+        return Err(over_quota(&place));
+    }
+    let disk = rustix::fs::fstatvfs(&directory.dir).map_err(failed)?;
+    let room_of_disk = disk
+        .f_bavail
+        .saturating_mul(disk.f_frsize)
+        .saturating_sub(place.min_free);
+    if room_of_disk == 0 {
+        return Err(full());
+    }
+    let partial = format!("{PARTIAL}{}", mindhost_store::new_id());
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let file = rustix::fs::openat(
+        &directory.dir,
+        partial.as_str(),
+        flags,
+        Mode::from_raw_mode(0o644),
+    );
+    let file = tokio::fs::File::from_std(File::from(file.map_err(failed)?));
+    Ok(Upload {
+        directory: Some(directory),
+        place,
+        file,
+        partial,
+        name,
+        overwrite,
+        written: 0,
+        room,
+        room_of_disk,
+    })
+}
+
+fn kind(dir: &File, name: &str) -> Option<FileType> {
+    let stat = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    Some(FileType::from_raw_mode(stat.st_mode))
+}
+
+fn stored(dir: &File, name: &str) -> Option<StoredFile> {
+    let stat = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        return None;
+    }
+    Some(StoredFile {
+        name: name.to_owned(),
+        bytes: u64::try_from(stat.st_size).unwrap_or_default(),
+        modified_at: jiff::Timestamp::from_second(stat.st_mtime).unwrap_or_default(),
+    })
+}
+
+/// The names in a directory; one that is not UTF-8 is left out.
+fn names(dir: impl AsFd) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(dir).map_err(failed)?.take(MAX_FILES) {
+        let entry = entry.map_err(failed)?;
+        if let Ok(name) = entry.file_name().to_str()
+            && !matches!(name, "." | "..")
+        {
+            names.push(name.to_owned());
+        }
+    }
+    Ok(names)
+}
+
+fn listed(dir: &File) -> Result<Vec<StoredFile>> {
+    let mut names = names(dir)?;
+    names.retain(|name| !name.starts_with(PARTIAL));
+    names.sort();
+    Ok(names.iter().filter_map(|name| stored(dir, name)).collect())
+}
+
+/// Removes uploads that a host began long ago and did not end.
+fn remove_abandoned(dir: &File) {
+    let now = jiff::Timestamp::now();
+    for name in names(dir).unwrap_or_default() {
+        let is_old =
+            |file: &StoredFile| now.duration_since(file.modified_at).unsigned_abs() > ABANDONED;
+        if name.starts_with(PARTIAL) && stored(dir, &name).is_some_and(|file| is_old(&file)) {
+            let _ = rustix::fs::unlinkat(dir, name.as_str(), AtFlags::empty());
+        }
+    }
+}
+
+/// Bytes of all files of a workspace, those included that are being received.
+fn used(own: &Path) -> Result<u64> {
+    let mut sum = 0u64;
+    let mut seen = 0usize;
+    let mut left = vec![(own.to_path_buf(), 0)];
+    while let Some((path, depth)) = left.pop() {
+        // A directory that went away, or cannot be read, has no files.
+        for entry in std::fs::read_dir(&path).into_iter().flatten().flatten() {
+            seen += 1;
+            if seen > MAX_FILES {
+                let message = format!("the workspace has more than {MAX_FILES} files; delete some");
+                return Err(Error::new(Code::QuotaExceeded, message));
+            }
+            // Does not follow links.
+            match entry.metadata() {
+                Ok(metadata) if metadata.is_dir() && depth < MAX_DEPTH => {
+                    left.push((entry.path(), depth + 1))
+                }
+                Ok(metadata) if metadata.is_file() => sum = sum.saturating_add(metadata.len()),
+                _ => {}
+            }
+        }
+    }
+    Ok(sum)
+}
+
+fn too_large(place: &Place) -> Error {
+    let message = format!(
+        "the file is larger than files.max_upload_bytes allows ({} bytes)",
+        place.max_file
+    );
+    Error::new(Code::BodyTooLarge, message)
+}
+
+fn over_quota(place: &Place) -> Error {
+    let message = format!(
+        "the files of the workspace would take more than files.max_workspace_bytes allows ({} bytes); delete some",
+        place.max_workspace
+    );
+    Error::new(Code::QuotaExceeded, message)
+}
+
+fn full() -> Error {
+    Error::new(
+        Code::StorageFull,
+        "the disk for files is nearly full; nothing was stored",
+    )
+}
+
+fn taken(name: &str) -> Error {
+    let message = format!("there is a file `{name}` already; send `overwrite=true` to replace it");
+    Error::new(Code::NameTaken, message).param("name")
+}
+
+fn failed(errno: Errno) -> Error {
+    match errno {
+        Errno::NOSPC | Errno::DQUOT => full(),
+        _ => Error::internal("the files of the datasource cannot be used").with_source(errno),
+    }
+}
+
+fn not_written(error: io::Error) -> Error {
+    failed(Errno::from_io_error(&error).unwrap_or(Errno::IO))
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(Error::internal)?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_plain() {
+        for name in ["orders.csv", "größe 2024.parquet", "a", "x.csv.gz"] {
+            assert!(check_name(name).is_ok(), "{name}");
+        }
+        let long = "x".repeat(201);
+        for name in [
+            "",
+            ".",
+            "..",
+            ".hidden",
+            "../x.csv",
+            "a/b.csv",
+            "/etc/passwd",
+            "a\\b",
+            "a\0b",
+            "a\nb",
+            "_SUCCESS",
+            "x ",
+            "x.",
+            "C:x",
+            " x",
+            "a*b",
+            long.as_str(),
+        ] {
+            assert!(check_name(name).is_err(), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn directories_are_the_workspaces_own() {
+        let own = Path::new("/data/files/w");
+        assert_eq!(steps(own, "sales/2024").unwrap(), ["sales", "2024"]);
+        assert_eq!(steps(own, "/data/files/w/sales").unwrap(), ["sales"]);
+        for path in ["../other", "/data/files/other", "/etc", "a/../../b"] {
+            assert_eq!(
+                steps(own, path).unwrap_err().code(),
+                Code::WrongState,
+                "{path}"
+            );
+        }
+    }
+
+    #[test]
+    fn links_are_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let own = dir.path().join("w");
+        std::fs::create_dir_all(dir.path().join("other")).unwrap();
+        std::fs::create_dir_all(&own).unwrap();
+        std::os::unix::fs::symlink("../other", own.join("link")).unwrap();
+        assert!(open(&own, &["link".to_owned()], true).is_err());
+        assert!(open(&own, &["new".to_owned(), "deep".to_owned()], true).is_ok());
+        assert!(own.join("new/deep").is_dir());
+    }
+}

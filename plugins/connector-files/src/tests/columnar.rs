@@ -1,0 +1,308 @@
+//! Parquet and Arrow, written by their own libraries. Files of other writers are in the tests of the server.
+
+use std::sync::Arc;
+
+use arrow_array::builder::{Int32Builder, ListBuilder};
+use arrow_array::{
+    ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, DictionaryArray,
+    Float32Array, Int32Array, Int64Array, RecordBatch, StringArray, StructArray,
+    TimestampNanosecondArray, UInt64Array,
+};
+use arrow_schema::{DataType as Arrow, Field};
+use mindhost_sdk::scanner::{Filter, FilterOp, Pushdown, ScanRequest};
+use mindhost_sdk::{DataType, ErrorKind, Scanner, Value};
+use parquet::arrow::ArrowWriter;
+use parquet::file::properties::WriterProperties;
+
+use super::{open, read, table, types};
+
+/// A batch with most types, from `from` on.
+pub fn batch(from: i64, rows: usize) -> RecordBatch {
+    let numbers: Vec<i64> = (from..).take(rows).collect();
+    let every = |third: i64| numbers.iter().map(move |n| (n % third != 0).then_some(*n));
+    let mut lists = ListBuilder::new(Int32Builder::new());
+    for n in &numbers {
+        lists
+            .values()
+            .append_value(i32::try_from(*n).expect("small"));
+        lists.append(n % 4 != 0);
+    }
+    let names: StringArray = every(3)
+        .map(|n| n.map(|n| format!("name {n:06}")))
+        .collect();
+    let words: DictionaryArray<arrow_array::types::Int32Type> = numbers
+        .iter()
+        .map(|n| Some(if n % 2 == 0 { "even" } else { "odd" }))
+        .collect();
+    let inner: ArrayRef = Arc::new(Int64Array::from(numbers.clone()));
+    let structs = StructArray::from(vec![(Arc::new(Field::new("n", Arrow::Int64, true)), inner)]);
+    let decimals = Decimal128Array::from_iter(every(5).map(|n| n.map(i128::from)));
+    let columns: [(&str, ArrayRef); 11] = [
+        ("id", Arc::new(Int64Array::from(numbers.clone()))),
+        ("name", Arc::new(names)),
+        ("word", Arc::new(words)),
+        (
+            "price",
+            Arc::new(decimals.with_precision_and_scale(12, 2).expect("decimals")),
+        ),
+        (
+            "big",
+            Arc::new(UInt64Array::from_iter_values(
+                numbers.iter().map(|n| u64::MAX - n.unsigned_abs()),
+            )),
+        ),
+        (
+            "at",
+            Arc::new(TimestampNanosecondArray::from_iter(
+                every(7).map(|n| n.map(|n| n * 1_500)),
+            )),
+        ),
+        (
+            "day",
+            Arc::new(Date32Array::from_iter_values(
+                numbers.iter().map(|n| i32::try_from(*n).expect("small")),
+            )),
+        ),
+        (
+            "ok",
+            Arc::new(BooleanArray::from_iter(
+                numbers.iter().map(|n| Some(n % 2 == 0)),
+            )),
+        ),
+        (
+            "share",
+            Arc::new(Float32Array::from_iter_values(
+                numbers.iter().map(|n| f32::from(n % 100 == 0)),
+            )),
+        ),
+        ("list", Arc::new(lists.finish())),
+        ("object", Arc::new(structs)),
+    ];
+    RecordBatch::try_from_iter(columns).expect("a batch")
+}
+
+/// A Parquet file of batches, in row groups of `group` rows and pages of a tenth of it.
+pub fn parquet(batches: &[RecordBatch], group: usize) -> Vec<u8> {
+    let properties = WriterProperties::builder()
+        .set_max_row_group_row_count(Some(group))
+        .set_data_page_row_count_limit(group.div_ceil(10))
+        .set_write_batch_size(group.div_ceil(10))
+        .build();
+    let mut writer =
+        ArrowWriter::try_new(Vec::new(), batches[0].schema(), Some(properties)).expect("a writer");
+    batches
+        .iter()
+        .for_each(|batch| writer.write(batch).expect("rows"));
+    writer.into_inner().expect("a file")
+}
+
+/// An Arrow stream of batches.
+pub fn stream(batches: &[RecordBatch]) -> Vec<u8> {
+    let mut writer = arrow_ipc::writer::StreamWriter::try_new(Vec::new(), &batches[0].schema())
+        .expect("a writer");
+    batches
+        .iter()
+        .for_each(|batch| writer.write(batch).expect("rows"));
+    writer.into_inner().expect("a file")
+}
+
+/// An Arrow file of batches.
+pub fn file(batches: &[RecordBatch]) -> Vec<u8> {
+    let mut writer =
+        arrow_ipc::writer::FileWriter::try_new(Vec::new(), &batches[0].schema()).expect("a writer");
+    batches
+        .iter()
+        .for_each(|batch| writer.write(batch).expect("rows"));
+    writer.into_inner().expect("a file")
+}
+
+const ALL: [&str; 11] = [
+    "id", "name", "word", "price", "big", "at", "day", "ok", "share", "list", "object",
+];
+
+#[test]
+fn every_format_gives_the_same_rows() {
+    let batches = [batch(0, 100), batch(100, 50)];
+    let files = [
+        ("p.parquet", parquet(&batches, 40)),
+        ("s.arrows", stream(&batches)),
+        ("f.feather", file(&batches)),
+    ];
+    let (_folder, mut files) = open(&files, "");
+    let columns = files.columns(&table("p")).expect("columns");
+    let expected = [
+        DataType::Int64,
+        DataType::Text,
+        DataType::Text,
+        DataType::Decimal,
+        DataType::Uint64,
+        DataType::Timestamp,
+        DataType::Date,
+        DataType::Boolean,
+        DataType::Float64,
+        DataType::Json,
+        DataType::Json,
+    ];
+    assert_eq!(
+        types(&columns)
+            .into_iter()
+            .map(|(_, kind)| kind)
+            .collect::<Vec<_>>(),
+        expected
+    );
+    let mut rows =
+        |name: &str| read(&mut files, &ScanRequest::new(table(name), &ALL)).expect("rows");
+    let parquet = rows("p");
+    assert_eq!(parquet.len(), 150);
+    assert_eq!(rows("s"), parquet);
+    assert_eq!(rows("f"), parquet);
+    assert_eq!(
+        parquet[101],
+        [
+            Value::Int64(101),
+            Value::Text("name 000101".into()),
+            Value::Text("odd".into()),
+            Value::Decimal("1.01".into()),
+            Value::Uint64(u64::MAX - 101),
+            Value::Timestamp(151),
+            Value::Date(101),
+            Value::Boolean(false),
+            Value::Float64(0.0),
+            Value::Json("[101]".into()),
+            Value::Json(r#"{"n":101}"#.into()),
+        ]
+    );
+    assert_eq!(parquet[105][3], Value::Null);
+    assert_eq!(parquet[104][9], Value::Null);
+}
+
+#[test]
+fn filters_and_limits_are_applied_where_the_rows_are() {
+    let batches = [batch(0, 10_000)];
+    let files = [
+        ("p.parquet", parquet(&batches, 2_000)),
+        ("f.arrow", file(&batches)),
+    ];
+    let (_folder, mut files) = open(&files, "");
+    for (column, op, values, expected) in [
+        ("id", FilterOp::Eq, vec![Value::Int64(7_777)], 1),
+        (
+            "id",
+            FilterOp::InList,
+            vec![Value::Int64(1), Value::Int64(9_999), Value::Int64(-1)],
+            2,
+        ),
+        ("id", FilterOp::Lt, vec![Value::Int64(0)], 0),
+        ("id", FilterOp::NotEq, vec![Value::Int64(5)], 9_999),
+        (
+            "name",
+            FilterOp::GtEq,
+            vec![Value::Text("name 009990".into())],
+            6,
+        ),
+        ("name", FilterOp::Like, vec![Value::Text("%0123".into())], 0),
+        ("name", FilterOp::Like, vec![Value::Text("%0124".into())], 1),
+        ("name", FilterOp::IsNull, vec![], 3_334),
+        ("word", FilterOp::Eq, vec![Value::Text("odd".into())], 5_000),
+        (
+            "price",
+            FilterOp::Gt,
+            vec![Value::Decimal("99.97".into())],
+            2,
+        ),
+        (
+            "price",
+            FilterOp::Eq,
+            vec![Value::Decimal("0.01".into())],
+            1,
+        ),
+        ("big", FilterOp::Gt, vec![Value::Uint64(u64::MAX - 3)], 3),
+        ("at", FilterOp::LtEq, vec![Value::Timestamp(3)], 2),
+        ("day", FilterOp::GtEq, vec![Value::Date(9_998)], 2),
+        ("ok", FilterOp::Eq, vec![Value::Boolean(true)], 5_000),
+        ("list", FilterOp::IsNull, vec![], 2_500),
+    ] {
+        for name in ["p", "f"] {
+            let filter = Filter::new(column, op, values.clone());
+            let support = files.filter_support(&table(name), std::slice::from_ref(&filter));
+            assert_eq!(support, Ok(vec![Pushdown::Exact]), "{column} {op:?}");
+            let mut request = ScanRequest::new(table(name), &["id"]);
+            request.filters = vec![filter];
+            let rows = read(&mut files, &request).expect("rows");
+            assert_eq!(rows.len(), expected, "{name}: {column} {op:?} {values:?}");
+            request.limit = Some(1);
+            assert_eq!(
+                read(&mut files, &request).expect("rows").len(),
+                expected.min(1)
+            );
+        }
+    }
+    let float = Filter::new("share", FilterOp::Eq, vec![Value::Float64(1.0)]);
+    assert_eq!(
+        files.filter_support(&table("p"), &[float]),
+        Ok(vec![Pushdown::No])
+    );
+}
+
+#[test]
+fn files_of_one_table_may_have_other_columns() {
+    let old = RecordBatch::try_from_iter([("id", Arc::new(Int32Array::from(vec![1])) as ArrayRef)])
+        .expect("a batch");
+    let columns: [(&str, ArrayRef); 2] = [
+        ("id", Arc::new(Int64Array::from(vec![1 << 40]))),
+        ("new", Arc::new(BinaryArray::from(vec![&b"x"[..]]))),
+    ];
+    let new = RecordBatch::try_from_iter(columns).expect("a batch");
+    let files = [
+        ("t/k=a/1.parquet", parquet(&[old], 10)),
+        ("t/k=b/2.parquet", parquet(&[new], 10)),
+    ];
+    let (_folder, mut files) = open(&files, "");
+    let rows = read(
+        &mut files,
+        &ScanRequest::new(table("t"), &["k", "id", "new"]),
+    )
+    .expect("rows");
+    let text = |text: &str| Value::Text(text.into());
+    assert_eq!(
+        rows,
+        [
+            [text("a"), Value::Int64(1), Value::Null],
+            [
+                text("b"),
+                Value::Int64(1 << 40),
+                Value::Bytes(b"x".to_vec())
+            ]
+        ]
+    );
+    let described = files.describe_tables(&[table("t")]).expect("tables");
+    assert_eq!(described[0].row_count, Some(2));
+    assert_eq!(described[0].kind, "PARTITIONED TABLE");
+}
+
+#[test]
+fn files_that_contradict_each_other_are_named() {
+    let one = |array: ArrayRef| {
+        parquet(
+            &[RecordBatch::try_from_iter([("x", array)]).expect("a batch")],
+            10,
+        )
+    };
+    let files = [
+        ("t/a.parquet", one(Arc::new(Int64Array::from(vec![1])))),
+        ("t/b.parquet", one(Arc::new(StringArray::from(vec!["1"])))),
+    ];
+    let (_folder, mut files) = open(&files, "");
+    let error = files.columns(&table("t")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Upstream);
+    for part in ["`x`", "`t/a.parquet`", "`t/b.parquet`", "int64", "utf8"] {
+        assert!(error.message().contains(part), "{error}");
+    }
+}
+
+#[test]
+fn columns_are_counted_without_being_read() {
+    let (_folder, mut files) = open(&[("t/k=5/p.parquet", parquet(&[batch(0, 100)], 30))], "");
+    let rows = read(&mut files, &ScanRequest::new(table("t"), &["k"])).expect("rows");
+    assert_eq!(rows, vec![[Value::Int64(5)]; 100]);
+}

@@ -1,0 +1,207 @@
+//! CSV, as before other formats were read.
+
+use std::fs;
+
+use mindhost_sdk::scanner::{Filter, FilterOp, ScanRequest};
+use mindhost_sdk::{Config, DataType, ErrorKind, Scanner, Value};
+
+use super::{Files, open, read, table, types};
+
+#[test]
+fn each_file_is_a_table() {
+    let files = [
+        ("b.csv", "x\n1\n"),
+        ("a.CSV", "x\n1\n"),
+        ("notes.txt", "no"),
+    ];
+    let (_folder, mut csv) = open(&files, "");
+    assert_eq!(csv.tables(), Ok(vec![table("a"), table("b")]));
+    for name in ["notes", "../b", "", "c"] {
+        let error = csv.columns(&table(name)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotFound, "{name}");
+    }
+}
+
+#[test]
+fn types_are_the_narrowest_that_the_first_lines_allow() {
+    let text = "id,name,price,paid,day,at,zip,none\n\
+                1,Ada,1.5,true,2024-02-29,2024-02-29T10:00:00Z,01234,\n\
+                2,Bob,2,FALSE,2024-03-01,2024-02-29T10:00:00+01:00,99999,\n";
+    let (_folder, mut csv) = open(&[("t.csv", text)], r#", "types": {"t.price": "decimal"}"#);
+    let columns = csv.columns(&table("t")).expect("columns");
+    assert_eq!(
+        types(&columns),
+        [
+            ("id", DataType::Int64),
+            ("name", DataType::Text),
+            ("price", DataType::Decimal),
+            ("paid", DataType::Boolean),
+            ("day", DataType::Date),
+            ("at", DataType::TimestampUtc),
+            ("zip", DataType::Text),
+            ("none", DataType::Text),
+        ]
+    );
+}
+
+#[test]
+fn rows_are_projected_filtered_and_limited() {
+    let text = "id,name\n1,a\n2,\n3,\"b,c\"\n4,d\n5,d\n";
+    let (_folder, mut csv) = open(&[("t.csv", text)], "");
+    let mut request = ScanRequest::new(table("t"), &["name", "id"]);
+    let all = read(&mut csv, &request).expect("rows");
+    assert_eq!(all.len(), 5);
+    assert_eq!(all[1], [Value::Null, Value::Int64(2)]);
+    assert_eq!(all[2], [Value::Text("b,c".into()), Value::Int64(3)]);
+
+    request.filters = vec![Filter::new("id", FilterOp::Gt, vec![Value::Int64(2)])];
+    request.limit = Some(2);
+    let some = read(&mut csv, &request).expect("rows");
+    assert_eq!(
+        some.iter().map(|row| row[1].clone()).collect::<Vec<_>>(),
+        [Value::Int64(3), Value::Int64(4)]
+    );
+}
+
+#[test]
+fn a_line_that_does_not_fit_is_named() {
+    let (_folder, mut csv) = open(&[("t.csv", "id\n1\nx\n")], r#", "types_from_rows": 1"#);
+    let error = read(&mut csv, &ScanRequest::new(table("t"), &["id"])).unwrap_err();
+    assert!(
+        error
+            .message()
+            .starts_with("line 3 of `t.csv`: the field `id` is not of the type int64"),
+        "{error}"
+    );
+
+    let (_folder, mut csv) = open(&[("t.csv", "a,b\n1,2\n1\n")], r#", "types_from_rows": 1"#);
+    let error = read(&mut csv, &ScanRequest::new(table("t"), &["a"])).unwrap_err();
+    assert!(error.message().contains("`t.csv`"), "{error}");
+    assert!(error.message().contains("line 3 has 1 fields"), "{error}");
+}
+
+#[test]
+fn columns_follow_a_file_that_changes() {
+    let (folder, mut csv) = open(&[("t.csv", "id\n1\n")], "");
+    assert_eq!(
+        types(&csv.columns(&table("t")).expect("columns")),
+        [("id", DataType::Int64)]
+    );
+    fs::write(folder.path().join("t.csv"), "id,id\nx,1\n").expect("a file");
+    let columns = csv.columns(&table("t")).expect("columns");
+    assert_eq!(
+        types(&columns),
+        [("id", DataType::Text), ("id_2", DataType::Int64)]
+    );
+}
+
+#[test]
+fn a_wrong_configuration_says_which_field() {
+    let config = Config::from_json(r#"{"path": "x", "types": {"a.b": "varchar"}}"#);
+    let error = Files::open(&config).err().expect("an error");
+    assert_eq!(error.kind(), ErrorKind::InvalidConfig);
+    assert!(error.message().contains("types"), "{error}");
+}
+
+#[test]
+fn no_digit_is_lost() {
+    let text = "id,mixed,huge,n\n12345678901234567890,1.5,1e400,1\n12345678901234567891,12345678901234567890,2,2.5\n";
+    let (_folder, mut csv) = open(&[("t.csv", text)], "");
+    let columns = csv.columns(&table("t")).expect("columns");
+    assert_eq!(
+        types(&columns),
+        [
+            ("id", DataType::Decimal),
+            ("mixed", DataType::Text),
+            ("huge", DataType::Text),
+            ("n", DataType::Float64)
+        ]
+    );
+    assert_eq!(columns[0].native_type, "decimal(38,0)");
+    let rows = read(&mut csv, &ScanRequest::new(table("t"), &["id"])).expect("rows");
+    assert_eq!(rows[1], [Value::Decimal("12345678901234567891".into())]);
+}
+
+#[test]
+fn a_decimal_has_room_for_what_the_first_lines_show_and_a_later_one_is_named() {
+    let text = "d\n0.12345678901\n1\n";
+    let (_folder, mut csv) = open(&[("t.csv", text)], r#", "types": {"t.d": "decimal"}"#);
+    assert_eq!(
+        csv.columns(&table("t")).expect("columns")[0].native_type,
+        "decimal(38,11)"
+    );
+    let request = ScanRequest::new(table("t"), &["d"]);
+    assert_eq!(read(&mut csv, &request).expect("rows").len(), 2);
+
+    let more = r#", "types": {"t.d": "decimal"}, "types_from_rows": 0"#;
+    let (_folder, mut csv) = open(&[("t.csv", "d\n1.0\n0.12345678901\n")], more);
+    let error = read(&mut csv, &request).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Upstream);
+    let expected = "line 3 of `t.csv`: the field `d` is not of the type decimal(38,10)";
+    assert!(error.message().starts_with(expected), "{error}");
+}
+
+#[test]
+fn endings_are_read_in_any_case() {
+    let files = [
+        ("x.Csv", "a\n1\n"),
+        ("both.csv", "b\n1\n"),
+        ("both.CSV", "c\n1\n"),
+    ];
+    let (_folder, mut csv) = open(&files, "");
+    let tables = ["both", "both.CSV", "x"];
+    assert_eq!(csv.tables(), Ok(tables.map(table).to_vec()));
+    for (name, column) in tables.into_iter().zip(["b", "c", "a"]) {
+        assert_eq!(
+            csv.columns(&table(name)).expect(name)[0].name,
+            column,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn a_field_may_be_longer_than_what_is_looked_at() {
+    let long = format!("a,b\n1,2\n3,\"{}\"\n", "line\n".repeat(2 << 20));
+    let (_folder, mut csv) = open(&[("t.csv", &long)], "");
+    assert_eq!(
+        types(&csv.columns(&table("t")).expect("columns")),
+        [("a", DataType::Int64), ("b", DataType::Int64)]
+    );
+    let rows = read(&mut csv, &ScanRequest::new(table("t"), &["a"])).expect("rows");
+    assert_eq!(rows.len(), 2);
+}
+
+#[test]
+fn equal_names_are_numbered_in_no_time() {
+    let header = |count| format!("{}\n", vec!["x"; count].join(","));
+    let (_folder, mut csv) = open(&[("t.csv", &header(4_096)), ("u.csv", &header(4_097))], "");
+    let start = std::time::Instant::now();
+    let columns = csv.columns(&table("t")).expect("columns");
+    assert_eq!(columns[4_095].name, "x_4096");
+    assert!(start.elapsed() < std::time::Duration::from_secs(2));
+    let error = csv.columns(&table("u")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TooLarge);
+}
+
+#[test]
+fn a_configuration_that_means_nothing_is_refused() {
+    for more in [
+        r#", "types": {"t.y": "text"}"#,
+        r#", "types": {"t.csv.x": "text"}"#,
+        r#", "types": {"u.x": "text"}"#,
+    ] {
+        let (_folder, mut csv) = open(&[("t.csv", "x\n1\n")], more);
+        let error = csv.check().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidConfig, "{more}: {error}");
+    }
+    for delimiter in [r#"\""#, r"\n", "ä"] {
+        let config = format!(r#"{{"path": "x", "delimiter": "{delimiter}"}}"#);
+        let error = Files::open(&Config::from_json(config)).err();
+        assert_eq!(
+            error.expect("an error").kind(),
+            ErrorKind::InvalidConfig,
+            "{delimiter}"
+        );
+    }
+}

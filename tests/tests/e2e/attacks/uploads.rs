@@ -1,0 +1,100 @@
+//! An editor wants to write where it should not, or more than it may.
+
+use std::fs;
+
+use mindhost_tests::{Host, eventually, json};
+use reqwest::Method;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use crate::datasources::files::{empty, empty_on, upload};
+
+/// Every name that is not one plain file in the directory is refused, and nothing is written anywhere.
+#[tokio::test]
+async fn a_file_name_leads_nowhere_else() {
+    let host = empty().await;
+    let long = "x".repeat(300);
+    for name in [
+        "", ".", "..", "../x.csv", "../../x.csv", "a/b.csv", "/etc/x.csv", "a\\..\\b.csv", ".hidden", ".upload-1",
+        "x\ny.csv", "C:x.csv", "_SUCCESS", "x.csv ", long.as_str(),
+    ] {
+        let refused = upload(&host, name, b"id\n1\n").await;
+        let error = refused.expect_error(400, "invalid_parameter");
+        assert_eq!(error["param"], "name", "{name:?}");
+    }
+    for name in ["..%2Fsales", "%2e%2e", "x%00"] {
+        let reply = host.delete(&format!("/datasources/sales/files/{name}")).await;
+        assert!([400, 404].contains(&reply.status), "{name}: {}", reply.text());
+    }
+    assert_eq!(fs::read_dir(host.files_dir()).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(host.files_dir().join("sales")).unwrap().count(), 0);
+}
+
+/// A link in place of the directory, or of the file, is not followed.
+#[tokio::test]
+async fn a_link_is_not_written_through() {
+    let host = empty().await;
+    let outside = host.data_dir().join("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("secret"), "kept").unwrap();
+    let directory = host.files_dir().join("sales");
+    std::os::unix::fs::symlink(outside.join("secret"), directory.join("x.csv")).unwrap();
+    upload(&host, "x.csv", b"id\n1\n").await.expect_error(409, "name_taken");
+    let request = host.api(Method::POST, "/datasources/sales/files");
+    let request = request.query("name", "x.csv").query("overwrite", "true");
+    request.raw(b"id\n1\n".to_vec()).await.expect_status(201);
+    assert_eq!(fs::read_to_string(outside.join("secret")).unwrap(), "kept");
+
+    fs::remove_dir_all(&directory).unwrap();
+    std::os::unix::fs::symlink(&outside, &directory).unwrap();
+    upload(&host, "y.csv", b"id\n1\n").await.expect_error(409, "wrong_state");
+    assert_eq!(fs::read_dir(&outside).unwrap().count(), 1);
+}
+
+/// Files that are too large, one by one and together, are refused and leave nothing behind.
+#[tokio::test]
+async fn an_editor_uploads_no_more_than_it_may() {
+    let host = Host::builder()
+        .env("MINDHOST_FILES__MAX_UPLOAD_BYTES", "1000")
+        .env("MINDHOST_FILES__MAX_WORKSPACE_BYTES", "2500")
+        .start()
+        .await;
+    let host = empty_on(host).await;
+    upload(&host, "large.csv", &[b'x'; 1001]).await.expect_error(413, "body_too_large");
+    for name in ["a.csv", "b.csv"] {
+        upload(&host, name, &[b'x'; 1000]).await.expect_status(201);
+    }
+    let refused = upload(&host, "c.csv", &[b'x'; 1000]).await;
+    let error = refused.expect_error(429, "quota_exceeded");
+    assert!(error["message"].as_str().unwrap().contains("files.max_workspace_bytes"));
+    let together = futures_util::future::join_all((0..8).map(async |n| {
+        upload(&host, &format!("{n}.csv"), &[b'x'; 400]).await.status
+    }));
+    let taken = together.await.into_iter().filter(|status| *status == 201).count();
+    assert!(taken <= 1, "{taken}");
+    let names = fs::read_dir(host.files_dir().join("sales")).unwrap();
+    assert_eq!(names.count(), 2 + taken);
+}
+
+/// A client that leaves in the middle leaves no file, not even a part of one.
+#[tokio::test]
+async fn an_upload_that_breaks_off_leaves_nothing() {
+    let host = empty().await;
+    let url = host.base_url();
+    let address = url.trim_start_matches("http://").trim_end_matches('/').to_owned();
+    let mut stream = tokio::net::TcpStream::connect(&address).await.unwrap();
+    let head = format!(
+        "POST /api/v1/datasources/sales/files?name=x.csv HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {}\r\n\
+         content-type: text/csv\r\ncontent-length: 1000\r\n\r\nid\n1\n",
+        host.key()
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let directory = host.files_dir().join("sales");
+    let count = async || fs::read_dir(&directory).unwrap().count();
+    eventually(count, |count| *count == 1).await;
+    assert_eq!(host.get("/datasources/sales/files").await.json(), json!([]));
+    stream.shutdown().await.unwrap();
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer).await;
+    drop(stream);
+    eventually(count, |count| *count == 0).await;
+}
