@@ -30,11 +30,11 @@ _default:
 
 # Build the demo database and the server, show the whole job with curl, leave the server running. `--once` exits.
 [positional-arguments]
-demo *options: _setup-build _server (_components "debug" "plugins" "plugins" demo_plugins)
+demo *options: _setup-build _console _server (_components "debug" "plugins" "plugins" demo_plugins)
     @"{{ target }}/debug/mindhost" demo --dir "{{ target }}/demo" --plugins-dir "{{ target }}/plugins" "$@"
 
 # Run all tests, against real databases.
-test *filter: setup (_binaries "--all-targets") _plugins _guests
+test *filter: setup _console (_binaries "--all-targets") _plugins _guests
     cargo test --workspace --no-fail-fast -- {{ filter }}
 
 # Send more than ten thousand requests that a fuzzer makes up from the OpenAPI document; the tests send a tenth of it.
@@ -50,7 +50,20 @@ check: setup _cargo-deny
     # The introductions of crates point at private modules, for those who read the source.
     RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" cargo doc --workspace --no-deps
     just test
+    just test-console
     just demo --once
+
+# Test the console in Debian's Chromium, on the demo data. Apart from `test`: Chromium is a package of 100 MB.
+test-console *filter: _setup-build _console _server (_components "debug" "plugins" "plugins" demo_plugins)
+    #!/usr/bin/env bash
+    set -euo pipefail
+    command -v chromium >/dev/null || just _install chromium
+    just _npm tests/console
+    export TEST_PROGRAM="{{ target }}/debug/mindhost" TEST_PLUGINS="{{ target }}/plugins"
+    export NODE="$PWD/host/console/node_modules/.bin/node"
+    (cd host/console && "$NODE" node_modules/typescript/bin/tsc --noEmit)
+    cd tests/console
+    "$NODE" --test --test-concurrency=1 --test-name-pattern '{{ filter }}' './*.test.mjs'
 
 _cargo-deny:
     @command -v cargo-deny >/dev/null || cargo install --locked cargo-deny
@@ -65,7 +78,7 @@ bench *parts: setup
     @"{{ target }}/release/bench" "$@"
 
 # The server at target/release/mindhost and the plugins at target/plugins.
-build: _setup-build
+build: _setup-build _console
     cargo build --release --workspace --bin mindhost
     @just _components release plugins plugins {{ plugins }}
     @just _debug_apart "{{ target }}/release/mindhost"
@@ -94,6 +107,40 @@ setup: _setup-build _setup-tests
 _server:
     @echo "building the server and the plugins of the demo; the first time takes a quarter of an hour or more on two cores"
     cargo build -p mindhost
+
+# Builds the console in the browser, which Cargo puts into the server. Without npm the server says at /console what to do.
+_console:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    cd host/console
+    mark="dist/.$(find web scripts package-lock.json tsconfig.json vite.config.ts -type f | LC_ALL=C sort | xargs sha256sum | sha256sum | cut -c 1-16)"
+    [ ! -e "$mark" ] || exit 0
+    if ! command -v npm >/dev/null && ! just _install nodejs npm; then
+        echo "console: npm is missing, so the server is built without the console" >&2
+        exit 0
+    fi
+    just _npm host/console
+    echo "console: building host/console"
+    node_modules/.bin/node node_modules/vite/bin/vite.js build --logLevel warn
+    node_modules/.bin/node scripts/pack.mjs
+    find dist -maxdepth 1 -name '.*' -type f ! -name .gitkeep -delete
+    touch "$mark"
+
+# Installs the packages of a folder with a package-lock.json, and with it the Node that it names.
+_npm folder:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    cd "{{ folder }}"
+    mark="node_modules/.$(sha256sum <package-lock.json | cut -c 1-16)"
+    [ ! -e "$mark" ] || exit 0
+    echo "setup: installing the packages of {{ folder }}"
+    # The npm of the system may run on a Node that is too old for these packages. It only unpacks them.
+    npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+    if compgen -G 'node_modules/node-linux-*/bin/node' >/dev/null; then
+        mkdir -p node_modules/.bin
+        ln -sf ../"$(cd node_modules && ls -d node-linux-*/bin/node)" node_modules/.bin/node
+    fi
+    touch "$mark"
 
 # One feature set for tests, demo and plugins' packing, so that nothing is built twice.
 _binaries targets:

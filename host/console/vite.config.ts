@@ -3,10 +3,13 @@ import { defineConfig } from "vite";
 // `npm run dev` shows changes at once, on the API of a server that runs: MINDHOST=http://127.0.0.1:8080 npm run dev
 const server = process.env["MINDHOST"] ?? "http://127.0.0.1:8080";
 
+const proxy = { "/api": server, "/readyz": server, "/healthz": server };
+
 export default defineConfig({
   root: "web",
   base: "/console/",
-  server: { proxy: { "/api": server, "/readyz": server, "/healthz": server } },
+  server: { proxy },
+  preview: { proxy },
   build: {
     outDir: "../build",
     emptyOutDir: true,

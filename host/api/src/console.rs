@@ -31,8 +31,8 @@ use mindhost_core::{
 };
 
 /// Nothing from elsewhere, nothing inline, in nobody's frame, and no text ever becomes markup or a script.
-const POLICY: &str = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'; \
-     require-trusted-types-for 'script'; trusted-types 'none'";
+const POLICY: &str = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; \
+     object-src 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
 /// The routes of the one-time links.
 pub(super) fn routes() -> Routes {

@@ -68,8 +68,9 @@ function Account() {
   const who = me.value!;
   return (
     <details class="account">
-      <summary aria-label={`Signed in as ${who.name}`}>
-        <span class="account-name"><Untrusted text={who.name} /></span>
+      <summary>
+        <span class="hidden">Signed in as </span>
+        <span class="account-name">{who.name}</span>
         <span class="muted">{who.role} · <Untrusted text={who.workspace} /></span>
       </summary>
       <div class="account-menu">

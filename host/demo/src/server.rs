@@ -96,11 +96,7 @@ impl Server {
             .stdin(Stdio::null())
             .stdout(output)
             .stderr(errors);
-        for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("MINDHOST_") && name != "MINDHOST_LISTEN" {
-                command.env_remove(name);
-            }
-        }
+        without_settings(&mut command);
         if let Some(listen) = listen(options.once) {
             command.env("MINDHOST_LISTEN", listen);
         }
@@ -147,7 +143,9 @@ impl Server {
 
     /// A one-time link that opens the console signed in, as `mindhost console` prints it.
     pub(crate) fn console_link(&self, options: &Options) -> Result<String> {
-        let made = Command::new(&options.program)
+        let mut command = Command::new(&options.program);
+        without_settings(&mut command);
+        let made = command
             .args(["console", "--server", &self.url, "--key-file"])
             .arg(options.dir.join("admin.key"))
             .stdin(Stdio::null())
@@ -203,6 +201,15 @@ fn ending_with_us(program: &Path) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "TERM", "--"]).arg(program);
     command
+}
+
+/// Keeps the settings of the person's own server out, but for the address.
+fn without_settings(command: &mut Command) {
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("MINDHOST_") && name != "MINDHOST_LISTEN" {
+            command.env_remove(name);
+        }
+    }
 }
 
 /// The usual port if it is free and a person may want to find it there, else any.

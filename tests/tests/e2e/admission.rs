@@ -49,6 +49,7 @@ fn body_named(name: &str) -> Value {
         "parameters" => json!({"parameters": {}}),
         "key" => json!({"name": "more", "role": "user"}),
         "key_for" => json!({"name": "more", "role": "user", "minds": ["clerk_9"]}),
+        "other_key" => json!({"key": "mh_of_somebody_else"}),
         "question" => json!({"model": "clerk_9", "input": "How many?"}),
         "chat" => {
             json!({"model": "clerk_9", "messages": [{"role": "user", "content": "How many?"}]})

@@ -15,6 +15,7 @@ mod chat;
 mod clients;
 mod commands;
 mod conformance;
+mod console;
 mod conversations;
 mod datasources;
 mod errors;

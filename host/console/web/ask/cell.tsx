@@ -5,7 +5,8 @@ import type { Column } from "./rows";
 const NUMERIC = new Set(["int64", "uint64", "float64", "decimal"]);
 const SHOWN = 200;
 
-export const isNumeric = (column: Column): boolean => NUMERIC.has(column.type);
+/** By its type; where the engine gives none, by a value. */
+export const isNumeric = (column: Column, value?: unknown): boolean => NUMERIC.has(column.type) || (column.type === "any" && typeof value === "number");
 
 /** A value as text, exactly as the server sent it: a number of a database is not a number of JavaScript. */
 export function asText(value: unknown): string {

@@ -1,6 +1,6 @@
 // One conversation as it is shown: its stored messages, and the answer that is being made.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { api, isAbort, send, take, toError, type ApiError, type Schemas } from "../lib/api";
+import { ApiError, api, isAbort, send, take, toError, type Schemas } from "../lib/api";
 import { events, type ServerEvent } from "../lib/events";
 import { go, href } from "../lib/router";
 
@@ -57,8 +57,10 @@ const fresh = (role: Turn["role"], text: string): Turn => ({
 });
 
 /** What one event changes of the answer. */
-function changed(turn: Turn, event: ServerEvent): Turn {
+function changed(turn: Turn, event: ServerEvent, requestId: string | null): Turn {
   switch (event.type) {
+    case "error":
+      return { ...turn, state: "failed", error: new ApiError(String(event["message"]), String(event["code"]), 200, requestId) };
     case "response.output_item.added": {
       const item = event["item"] as { id: string };
       return { ...turn, id: item.id };
@@ -80,8 +82,8 @@ function changed(turn: Turn, event: ServerEvent): Turn {
 function ended(turn: Turn, response: Schemas["Response"]): Turn {
   const item = response.output[0];
   const at = response.completed_at;
-  if (response.status === "cancelled") return { ...turn, at, state: "stopped" };
-  if (response.error) return { ...turn, at, state: "failed", error: toError(new Error(response.error.message)) };
+  if (response.status === "cancelled" || response.error?.code === "cancelled") return { ...turn, at, state: "stopped", error: null };
+  if (response.error) return { ...turn, at, state: "failed", error: turn.error ?? toError(new Error(response.error.message)) };
   if (!item) return { ...turn, at, state: "done" };
   if ("query" in item) return { ...turn, id: item.id, sql: item.query, at, state: "done" };
   return { ...turn, id: item.id, text: item.content.map((part) => part.text).join(""), sql: item.sql, at, state: "done" };
@@ -158,8 +160,7 @@ export function useConversation(id: string | null, began: () => void) {
       const answer = await send("/api/v1/responses", { method: "POST", headers, body: JSON.stringify(body), signal: abort.signal });
       for await (const event of events(answer.body!)) {
         if (event.type === "response.created") response.current = (event["response"] as Schemas["Response"]).id;
-        if (event.type === "error") throw new Error(String((event["error"] as { message?: string })?.message ?? event["message"]));
-        last((turn) => changed(turn, event));
+        last((turn) => changed(turn, event, answer.headers.get("x-request-id")));
       }
       last((turn) => (turn.state === "running" ? { ...turn, state: "stopped" } : turn));
     } catch (thrown) {

@@ -27,12 +27,11 @@ function Thread({ id, message, began }: { id: string | null; message: string | n
   const minds = useLoad((signal) => take(api.GET("/api/v1/minds", { signal })), []);
   const talk = useConversation(id, began);
   const [chosen, setChosen] = useState<string | null>(query.value.get("mind"));
-  const end = useRef<HTMLDivElement>(null);
   const count = talk.turns.length;
+  const view = useFollow(count, message === null);
   useEffect(() => {
     const named = message && document.getElementById(`message-${message}`);
-    if (named) named.scrollIntoView({ block: "center" });
-    else if (count > 0) end.current?.scrollIntoView({ block: "end" });
+    if (named) named.scrollIntoView({ block: "start" });
   }, [count, message]);
   return (
     <Load of={minds}>
@@ -43,7 +42,7 @@ function Thread({ id, message, began }: { id: string | null; message: string | n
         const ask = (text: string) => void talk.ask({ mind: name!, text });
         return (
           <section class="thread" aria-label="Conversation">
-            <div class="thread-scroll" tabIndex={0} role="region" aria-label="Messages">
+            <div class="thread-scroll" ref={view} tabIndex={0} role="region" aria-label="Messages">
               <div class="thread-inner">
                 {talk.error && <Failure error={talk.error} />}
                 {talk.loading && <p class="muted" role="status">Loading …</p>}
@@ -66,7 +65,6 @@ function Thread({ id, message, began }: { id: string | null; message: string | n
                     run={talk.busy ? null : (sql) => void talk.ask({ mind: name!, text: "", sql })}
                   />
                 ))}
-                <div ref={end} />
               </div>
             </div>
             <Composer
@@ -87,6 +85,34 @@ function Thread({ id, message, began }: { id: string | null; message: string | n
       }}
     </Load>
   );
+}
+
+/** Keeps the newest message in view as long as the reader has not scrolled away from it. */
+function useFollow(count: number, fromStart: boolean) {
+  const view = useRef<HTMLDivElement>(null);
+  const follows = useRef(fromStart);
+  useEffect(() => {
+    const box = view.current;
+    if (!box) return;
+    const onScroll = () => {
+      follows.current = box.scrollHeight - box.scrollTop - box.clientHeight < 60;
+    };
+    const grown = new ResizeObserver(() => {
+      if (follows.current) box.scrollTop = box.scrollHeight;
+    });
+    grown.observe(box.firstElementChild!);
+    box.addEventListener("scroll", onScroll);
+    return () => {
+      grown.disconnect();
+      box.removeEventListener("scroll", onScroll);
+    };
+  }, [count > 0, view.current]);
+  useEffect(() => {
+    if (!fromStart) return;
+    follows.current = true;
+    if (view.current && count > 0) view.current.scrollTop = view.current.scrollHeight;
+  }, [count]);
+  return view;
 }
 
 function NoMinds() {

@@ -64,7 +64,7 @@ function Table({ conversation, message }: { conversation: string; message: strin
         <div role="rowgroup" class="grid-head">
           <div role="row" aria-rowindex={1} class="grid-row">
             <span role="columnheader" class="right">#</span>
-            {rows.columns.map((column, index) => <ColumnHead key={index} column={column} />)}
+            {rows.columns.map((column, index) => <ColumnHead key={index} column={column} first={rows.row(0)?.[index]} />)}
           </div>
         </div>
         <div role="rowgroup" class="grid-body" style={{ height: `${height}px` }}>
@@ -85,10 +85,10 @@ function Table({ conversation, message }: { conversation: string; message: strin
   );
 }
 
-function ColumnHead({ column }: { column: Column }) {
+function ColumnHead({ column, first }: { column: Column; first: unknown }) {
   return (
-    <span role="columnheader" class={isNumeric(column) ? "right" : undefined} title={column.native_type || column.type}>
-      <Untrusted text={column.name} max={60} /> <small class="muted">{column.native_type ? column.native_type.toLowerCase() : column.type}</small>
+    <span role="columnheader" class={isNumeric(column, first) ? "right" : undefined} title={column.native_type || column.type}>
+      <Untrusted text={column.name} max={60} /> {column.type !== "any" && <small class="muted"><Untrusted text={column.native_type ? column.native_type.toLowerCase() : column.type} max={40} /></small>}
     </span>
   );
 }
@@ -100,7 +100,7 @@ function Row({ index, values, columns, open }: { index: number; values: unknown[
         <button type="button" class="row-number" aria-label={`Row ${index + 1} in full`} onClick={open}>{number(index + 1)}</button>
       </span>
       {columns.map((column, place) => (
-        <span key={place} role="cell" class={isNumeric(column) ? "right" : undefined}>
+        <span key={place} role="cell" class={isNumeric(column, values?.[place]) ? "right" : undefined}>
           {values ? <Cell value={values[place]} /> : <span class="muted">…</span>}
         </span>
       ))}

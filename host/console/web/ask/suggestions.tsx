@@ -32,7 +32,7 @@ export function Suggestions({ mind, ask }: { mind: Mind; ask: (text: string) => 
     return questions(catalog.tables);
   }, [mind.name]);
   return (
-    <ul class="suggestions" aria-label="Questions to begin with">
+    <ul class="suggestions" aria-label="Suggestions">
       {loaded.data?.map((text) => (
         <li key={text}><button type="button" onClick={() => ask(text)}><bdi>{text}</bdi></button></li>
       ))}

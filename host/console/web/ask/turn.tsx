@@ -46,7 +46,7 @@ function Answer({ turn, conversation, newest, mind, run }: Props) {
       {turn.error && <Failure error={turn.error} />}
       {turn.sql !== null && <Sql sql={turn.sql} mind={mind} run={run} />}
       {turn.sql !== null && turn.state === "done" && conversation && turn.id && (
-        <Result conversation={conversation} message={turn.id} open={newest || turn.text === ""} />
+        <Result conversation={conversation} message={turn.id} open={newest && !/^\s*\|/m.test(turn.text)} />
       )}
       {!running && conversation && turn.id && (
         <p class="muted turn-foot">

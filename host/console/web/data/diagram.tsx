@@ -57,10 +57,12 @@ function BoxView({ box, open, address, mark }: { box: Box; open: () => void; add
   const on = () => mark(box.id);
   const off = () => mark(null);
   return (
-    <a href={address} class="table-box" onClick={onClick} onMouseEnter={on} onMouseLeave={off} onFocus={on} onBlur={off} aria-label={visible(box.table.name)}>
-      <g transform={`translate(${box.x} ${box.y})`}>
+    <g transform={`translate(${box.x} ${box.y})`}>
+      <a href={address} class="table-box" onClick={onClick} onMouseEnter={on} onMouseLeave={off} onFocus={on} onBlur={off}>
         <rect width={BOX.width} height={box.height} rx="8" />
         <text class="name" x="12" y="20">{cut(visible(box.table.name), 24)}</text>
+      </a>
+      <g class="inner">
         <path class="divider" d={`M0 ${BOX.head}H${BOX.width}`} />
         {box.columns.map((column, index) => (
           <text key={column.name} x="12" y={BOX.head + 17 + index * BOX.row} class={column.isKey ? "key" : column.refers ? "refers" : undefined}>
@@ -69,6 +71,6 @@ function BoxView({ box, open, address, mark }: { box: Box; open: () => void; add
         ))}
         {box.more > 0 && <text class="muted" x="12" y={BOX.head + 17 + box.columns.length * BOX.row}>and {box.more} more</text>}
       </g>
-    </a>
+    </g>
   );
 }

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { visible } from "../lib/format";
 import { useAction } from "../lib/load";
 import { Failure } from "../ui/failure";
 import { Untrusted } from "../ui/text";
@@ -21,7 +22,7 @@ export function Editable({ label, text, may, save }: Props) {
   if (!may) return <p>{shown}</p>;
   if (!isOpen) {
     return (
-      <button type="button" class="editable" aria-label={`Change: ${label}`} onClick={() => setDraft(text ?? "")}>{shown}</button>
+      <button type="button" class="editable" onClick={() => setDraft(text ?? "")}><span class="hidden">{visible(label)}: </span>{shown}</button>
     );
   }
   const submit = (event: Event) => {

@@ -139,7 +139,8 @@ function Values({ column: { statistics: known } }: { column: Column }) {
   const values = known.most_common_values ?? [];
   const shares = known.most_common_frequencies ?? [];
   const most = Math.max(...shares.slice(0, BARS), 0.000001);
-  const isKey = values.length > 1 && shares[0] === shares[values.length - 1] && known.distinct_values_count > BARS * 2;
+  // Bars of values that are all rare say nothing.
+  const isKey = most < 0.005 || (values.length > 1 && shares[0] === shares[values.length - 1] && known.distinct_values_count > BARS * 2);
   return (
     <div class="values">
       {!isKey && values.length > 0 && (

@@ -80,6 +80,11 @@ function cells(row: string): string[] {
   return inner.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll("\\|", "|"));
 }
 
+/** Text with `code` in it, of one line. */
+export function Inline({ text }: { text: string }) {
+  return <bdi>{inline(visible(text))}</bdi>;
+}
+
 function inline(text: string): ComponentChildren[] {
   return text.split(/(`[^`]+`|\*\*[^*]+\*\*)/).map((piece) => {
     if (piece.startsWith("`") && piece.length > 2) return <code>{piece.slice(1, -1)}</code>;

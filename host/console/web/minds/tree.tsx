@@ -1,7 +1,7 @@
 // Which tables a Mind sees: datasources, and their tables by schema.
 import { useState } from "preact/hooks";
 import { api, take } from "../lib/api";
-import { plural } from "../lib/format";
+import { plural, visible } from "../lib/format";
 import { useLoad } from "../lib/load";
 import { tableName, type Table } from "../data/datasource";
 import { Failure } from "../ui/failure";
@@ -45,7 +45,7 @@ function Datasource({ name, tables, set }: { name: string; tables: string[] | nu
           />
           <span><strong><Untrusted text={name} /></strong> <span class="muted">{about}</span></span>
         </label>
-        <button type="button" class="small" aria-expanded={open} aria-label={`Choose tables of ${name}`} onClick={() => setOpen(!open)}>{open ? "Hide tables" : "Choose tables"}</button>
+        <button type="button" class="small" aria-expanded={open} onClick={() => setOpen(!open)}>{open ? "Hide tables" : "Choose tables"}<span class="hidden"> of {visible(name)}</span></button>
       </div>
       {open && <Tables name={name} chosen={tables} set={set} />}
     </div>

@@ -1,14 +1,14 @@
 // A rollout: how far it is, how its checks went, and how old and new version compare while both serve.
 import { useEffect, useRef } from "preact/hooks";
-import type { Schemas } from "../lib/api";
+import { api, may, take, type Schemas } from "../lib/api";
 import { milliseconds, number, percent } from "../lib/format";
+import { useLoad } from "../lib/load";
 import { Badge } from "../ui/page";
 import { Time } from "../ui/time";
 import { Untrusted } from "../ui/text";
 import { Curve, type Point } from "./curve";
 
 type Rollout = Schemas["Rollout"];
-type Figures = Schemas["Figures"];
 
 const STAGES: Rollout["stage"][] = ["compiling", "checking", "canary", "probation", "completed"];
 const WORDS: Record<Rollout["stage"], string> = {
@@ -21,60 +21,89 @@ const WORDS: Record<Rollout["stage"], string> = {
   failed: "Failed",
 };
 const KEPT = 600;
+const EVERY = 1000;
 
 export function RolloutView({ rollout }: { rollout: Rollout }) {
-  const points = useRef<{ id: string; p95: Point[]; faults: Point[] }>({ id: rollout.id, p95: [], faults: [] });
-  const { stable, candidate } = rollout;
-  if (points.current.id !== rollout.id) points.current = { id: rollout.id, p95: [], faults: [] };
-  useEffect(() => {
-    const now = Date.now();
-    const add = (list: Point[], value: (figures: Figures) => number) => {
-      list.push({ at: now, old: value(stable), new: value(candidate) });
-      list.splice(0, list.length - KEPT);
-    };
-    add(points.current.p95, (figures) => figures.p95_ms);
-    add(points.current.faults, (figures) => (figures.calls === 0 ? 0 : figures.faults / figures.calls));
-  }, [rollout]);
   const place = STAGES.indexOf(rollout.stage);
   return (
     <section class="card stack" aria-label="Rollout">
       <div class="row">
         <h2 class="grow">Rollout of <Untrusted text={rollout.version} /></h2>
-        <Badge tone="busy">{WORDS[rollout.stage]}{rollout.stage === "canary" && rollout.canary_share !== null && ` of ${percent(rollout.canary_share / 100)}`}</Badge>
+        <Badge tone="busy">{WORDS[rollout.stage]}{rollout.stage === "canary" && rollout.canary_share !== null && ` of ${percent(rollout.canary_share)}`}</Badge>
       </div>
       <ol class="stages">
         {STAGES.map((stage, index) => <li key={stage} class={index < place ? "past" : index === place ? "now" : undefined} aria-current={index === place ? "step" : undefined}>{WORDS[stage]}</li>)}
       </ol>
-      <Comparison rollout={rollout} />
-      {points.current.p95.length > 1 && (
-        <div class="two">
-          <Curve title="Latency (95 of 100 calls are faster)" points={points.current.p95} show={milliseconds} />
-          <Curve title="Faults per call" points={points.current.faults} show={percent} />
-        </div>
-      )}
+      {may("get_plugin_usage") && place >= STAGES.indexOf("canary") && <Live rollout={rollout} />}
     </section>
   );
 }
 
-function Comparison({ rollout }: { rollout: Rollout }) {
-  const rows: [string, Figures][] = [["Serves until now", rollout.stable], ["New", rollout.candidate]];
+/** What a version did since this page began to look. */
+interface Side {
+  calls: number;
+  faults: number;
+  ns: number;
+}
+
+const NONE: Side = { calls: 0, faults: 0, ns: 0 };
+
+function sideOf(usage: Schemas["PluginUsage"], digest: string | null): Side {
+  const found = usage.since_start.find((one) => one.digest === digest)?.figures;
+  return found ? { calls: found.calls, faults: found.plugin_errors + found.traps, ns: found.call_ns } : NONE;
+}
+
+const minus = (one: Side, other: Side): Side => ({ calls: one.calls - other.calls, faults: one.faults - other.faults, ns: one.ns - other.ns });
+const meanMs = (side: Side): number => (side.calls === 0 ? 0 : side.ns / side.calls / 1e6);
+const faultRate = (side: Side): number => (side.calls === 0 ? 0 : side.faults / side.calls);
+
+/** Both versions side by side while both serve: each second, what it had to do in that second. */
+function Live({ rollout }: { rollout: Rollout }) {
+  const path = { name: rollout.plugin };
+  const usage = useLoad((signal) => take(api.GET("/api/v1/plugins/{name}/usage", { params: { path }, signal })), [rollout.id], () => EVERY);
+  const seen = useRef<{ first: [Side, Side]; last: [Side, Side]; latency: Point[]; faults: Point[] } | null>(null);
+  const now: [Side, Side] | null = usage.data && [sideOf(usage.data, rollout.from), sideOf(usage.data, rollout.to)];
+  useEffect(() => {
+    if (!now) return;
+    if (!seen.current) {
+      seen.current = { first: now, last: now, latency: [], faults: [] };
+      return;
+    }
+    const { last, latency, faults } = seen.current;
+    const [old, young] = [minus(now[0], last[0]), minus(now[1], last[1])];
+    const at = Date.now();
+    latency.push({ at, old: meanMs(old), new: meanMs(young) });
+    faults.push({ at, old: faultRate(old), new: faultRate(young) });
+    for (const list of [latency, faults]) list.splice(0, list.length - KEPT);
+    seen.current.last = now;
+  }, [usage.data]);
+  if (!now || !seen.current) return null;
+  const { first, latency, faults } = seen.current;
+  const rows: [string, Side][] = [["Old", minus(now[0], first[0])], ["New", minus(now[1], first[1])]];
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="Old and new version">
-      <table>
-        <thead><tr><th scope="col">Version</th><th scope="col" class="right">Calls</th><th scope="col" class="right">Faults</th><th scope="col" class="right">Median</th><th scope="col" class="right">95 %</th></tr></thead>
-        <tbody>
-          {rows.map(([title, figures]) => (
-            <tr key={title}>
-              <th scope="row">{title}</th>
-              <td class="right">{number(figures.calls)}</td>
-              <td class="right">{number(figures.faults)}</td>
-              <td class="right">{milliseconds(figures.median_ms)}</td>
-              <td class="right">{milliseconds(figures.p95_ms)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <>
+      <div class="scroll" tabIndex={0} role="region" aria-label="Old and new version">
+        <table>
+          <thead><tr><th scope="col">Since this page was opened</th><th scope="col" class="right">Calls</th><th scope="col" class="right">Faults</th><th scope="col" class="right">Mean time</th></tr></thead>
+          <tbody>
+            {rows.map(([title, side]) => (
+              <tr key={title}>
+                <th scope="row">{title}</th>
+                <td class="right">{number(side.calls)}</td>
+                <td class="right">{number(side.faults)}</td>
+                <td class="right">{milliseconds(meanMs(side))}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {latency.length > 1 && (
+        <div class="two">
+          <Curve title="Mean latency" points={latency} show={milliseconds} />
+          <Curve title="Faults per call" points={faults} show={percent} />
+        </div>
+      )}
+    </>
   );
 }
 

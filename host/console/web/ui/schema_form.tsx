@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { Inline } from "../lib/markdown";
 import { Field } from "./field";
 import { fields, title, toText, toValue, type Control, type ObjectSchema, type Property } from "./schema";
 import { Untrusted } from "./text";
@@ -57,13 +58,13 @@ function SchemaField({ name, property, required, control, values, change, stored
     return (
       <label class="check">
         <input type="checkbox" checked={on} onChange={(event) => set(event.currentTarget.checked)} />
-        <span><Untrusted text={shown} />{property.description && <span class="muted"> <Untrusted text={property.description} max={600} /></span>}</span>
+        <span><Untrusted text={shown} />{property.description && <span class="muted"> <Inline text={property.description} /></span>}</span>
       </label>
     );
   }
   const help = (
     <>
-      {property.description && <Untrusted text={property.description} max={600} />}
+      {property.description && <Inline text={property.description} />}
       {wrong && <strong role="alert"> {wrong}</strong>}
     </>
   );

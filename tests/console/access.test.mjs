@@ -1,0 +1,151 @@
+// For everybody: by keyboard alone, by screen reader, in light and dark, at phone width; and for each role what it may do.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { after, before, test } from "node:test";
+import { openPage, signIn, startBrowser, startDemo, visit } from "./support.mjs";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+let server, browser, conversation;
+before(async () => {
+  [server, browser] = await Promise.all([startDemo(), startBrowser()]);
+  conversation = (await server.api("POST", "/responses", { model: "analyst", input: "Average order total per channel" })).conversation.id;
+});
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+const PATHS = [
+  "/ask", "/data", "/data/new", "/data/shop", "/data/shop/tables/main.orders", "/data/shop/diagram", "/data/shop/change", "/minds", "/minds/new",
+  "/minds/manager", "/plugins", "/plugins/connector-sqlite", "/operations/usage", "/operations/keys", "/operations/providers",
+  "/operations/audit", "/operations/workspaces", "/operations/health", "/nowhere",
+];
+
+/** What axe finds, and how much wider than the window the page is. */
+async function inspect(page, where) {
+  // axe comes through the debugger, past the policy of the page.
+  await page.evaluate(axe);
+  const found = await page.evaluate(async () => (await window.axe.run()).violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.html.slice(0, 160)).join(" | ")}`));
+  const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  return [...found, ...(over > 0 ? [`${over} px wider than the window`] : [])].map((what) => `${where}: ${what}`);
+}
+
+for (const [mode, options] of Object.entries({
+  light: { colorScheme: "light" },
+  dark: { colorScheme: "dark" },
+  phone: { colorScheme: "light", viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true },
+})) {
+  test(`axe finds nothing in ${mode}`, async () => {
+    const { page, watch, context } = await openPage(browser, server, options);
+    await page.goto(`${server.url}/console/ask`);
+    await page.getByRole("button", { name: "Sign in" }).waitFor();
+    const found = await inspect(page, "sign-in");
+    await signIn(page, server);
+    for (const path of [`/ask/${conversation}`, ...PATHS]) {
+      await visit(page, `/console${path}`);
+      await page.waitForFunction(() => document.querySelector("main h1") && !document.querySelector(".loading"));
+      if (path.startsWith("/ask/")) {
+        await page.getByText("Rows", { exact: true }).click();
+        await page.getByText("SQL", { exact: true }).click();
+        await page.getByRole("rowheader").first().waitFor();
+        await page.locator(".editor .cm-content").waitFor();
+      }
+      found.push(...(await inspect(page, path)));
+    }
+    assert.deepEqual(found, []);
+    watch.check();
+    await context.close();
+  });
+}
+
+/** Presses Tab until the focus is on what matches, as a person would; fails beyond the bound. */
+async function tabTo(page, locator, most = 60) {
+  for (let presses = 0; presses < most; presses++) {
+    if (await locator.evaluate((one) => one === document.activeElement).catch(() => false)) return;
+    await page.keyboard.press("Tab");
+  }
+  assert.fail(`${locator} is not reached with ${most} presses of Tab`);
+}
+
+test("keyboard alone signs in, asks, and opens a row", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  await page.goto(`${server.url}/console/ask`);
+  await tabTo(page, page.getByLabel("API key"));
+  await page.keyboard.type(server.key);
+  await page.keyboard.press("Enter");
+  const question = page.getByLabel("Question");
+  await question.waitFor();
+  await tabTo(page, question);
+  await page.keyboard.type("Average order total per channel");
+  await page.keyboard.press("Enter");
+  const rows = page.locator("details.result > summary");
+  await rows.waitFor();
+  await tabTo(page, rows, 120);
+  await page.keyboard.press("Enter");
+  const row = page.getByRole("button", { name: "Row 1 in full" });
+  await row.waitFor();
+  await tabTo(page, row);
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog", { name: "Row 1" }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "hidden" });
+  watch.check();
+  await context.close();
+});
+
+test("what a role may not do is not shown", async () => {
+  const shown = async (role) => {
+    const { page, watch, context } = await openPage(browser, server);
+    await signIn(page, server, await server.keyOf(role));
+    const sections = await page.getByRole("navigation", { name: "Sections" }).getByRole("link").allTextContents();
+    await page.getByRole("link", { name: "Minds" }).click();
+    await page.getByRole("link", { name: /analyst/ }).waitFor();
+    const make = await page.getByRole("link", { name: "Make a Mind" }).count();
+    await page.getByRole("link", { name: "Operations" }).click();
+    await page.getByRole("navigation", { name: "Views" }).waitFor();
+    const views = await page.getByRole("navigation", { name: "Views" }).getByRole("link").allTextContents();
+    await visit(page, "/console/plugins");
+    await page.waitForFunction(() => document.querySelector("main h1"));
+    const install = await page.getByLabel("Install a plugin").count();
+    watch.check();
+    await context.close();
+    return { sections, make, views, install };
+  };
+  assert.deepEqual(await shown("user"), { sections: ["Ask", "Data", "Minds", "Operations"], make: 0, views: ["Usage", "Health"], install: 0 });
+  assert.deepEqual(await shown("editor"), { sections: ["Ask", "Data", "Minds", "Operations"], make: 1, views: ["Usage", "Health"], install: 0 });
+  assert.deepEqual(await shown("admin"), {
+    sections: ["Ask", "Data", "Minds", "Plugins", "Operations"], make: 1, views: ["Usage", "Keys", "Providers", "Audit", "Health"], install: 0,
+  });
+  assert.equal((await shown("operator")).install, 1);
+});
+
+test("times are in the reader's zone, with UTC on hover", async () => {
+  const { page, context } = await openPage(browser, server);
+  await signIn(page, server, server.key, "/console/operations/audit");
+  const time = page.getByRole("cell").locator("time").first();
+  await time.waitFor();
+  const { at, text, title } = await time.evaluate((one) => ({ at: one.dateTime, text: one.textContent, title: one.title }));
+  const berlin = new Intl.DateTimeFormat("en-GB", { timeStyle: "short", timeZone: "Europe/Berlin" }).format(new Date(at));
+  assert(text.includes(berlin), `${text} is not ${berlin}`);
+  assert.match(title, /UTC$/);
+  await context.close();
+});
+
+test("typed key stays signed in over a reload only where that was asked for", async () => {
+  const { page, context } = await openPage(browser, server);
+  await signIn(page, server);
+  await page.reload();
+  await page.getByLabel("API key").waitFor();
+  await page.getByLabel(/Stay signed in/).check();
+  await page.getByLabel("API key").fill(server.key);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("navigation", { name: "Sections" }).waitFor();
+  await page.reload();
+  await page.getByRole("navigation", { name: "Sections" }).waitFor();
+  await page.getByText(/Signed in as/).locator("..").click();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.reload();
+  await page.getByLabel("API key").waitFor();
+  await context.close();
+});

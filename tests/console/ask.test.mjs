@@ -1,0 +1,193 @@
+// Asking: from the link on the terminal to rows, SQL, and the export.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { openPage, signIn, startBrowser, startDemo, visit } from "./support.mjs";
+
+let server, browser;
+before(async () => {
+  [server, browser] = await Promise.all([startDemo(), startBrowser()]);
+});
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+/** Runs SQL as the next message and gives the newest answer. */
+async function runSql(page, sql) {
+  await page.getByLabel("In SQL").check();
+  const editor = page.locator(".composer .cm-content");
+  await editor.click();
+  await page.keyboard.press("ControlOrMeta+A");
+  await page.keyboard.insertText(sql);
+  await page.getByRole("button", { name: "Run", exact: true }).last().click();
+  return page.locator("article.assistant").last();
+}
+
+test("link of the demo opens the console signed in, and one click asks", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  await page.goto(server.link);
+  await page.locator(".suggestions button").first().click();
+  const answer = page.locator("article.assistant").last();
+  await answer.getByRole("row", { name: "1" }).first().waitFor();
+  assert.equal(new URL(page.url()).hash, "", "the code stays in the address");
+  assert.equal(await page.evaluate(() => sessionStorage.length + localStorage.length), 0, "the key is stored unasked");
+  watch.check();
+  await context.close();
+
+  const again = await openPage(browser, server);
+  await again.page.goto(server.link);
+  await again.page.getByText("this link was used already").waitFor();
+  await again.context.close();
+});
+
+test("root leads people to the console, and programs to what the API says", async () => {
+  const people = await fetch(server.url, { headers: { Accept: "text/html" }, redirect: "manual" });
+  assert.equal(people.status, 303);
+  assert.equal(people.headers.get("location"), "/console");
+  const program = await fetch(server.url);
+  assert.equal(program.status, 404);
+  assert.equal((await program.json()).error.code, "route_not_found");
+});
+
+test("files are cached, compressed and guarded by a strict policy", async () => {
+  const index = await fetch(`${server.url}/console/data/shop`, { headers: { "Accept-Encoding": "br" } });
+  assert.equal(index.headers.get("cache-control"), "no-cache");
+  const policy = index.headers.get("content-security-policy");
+  for (const part of ["default-src 'self'", "frame-ancestors 'none'", "require-trusted-types-for 'script'", "base-uri 'none'"]) assert(policy.includes(part), policy);
+  assert.doesNotMatch(policy, /unsafe/);
+  const html = await index.text();
+  assert.doesNotMatch(html, /<script(?![^>]*src=)|<style|\son\w+=|style=/);
+  const script = /src="([^"]+\.js)"/.exec(html)[1];
+  const asset = await fetch(server.url + script, { headers: { "Accept-Encoding": "gzip, br" } });
+  assert.equal(asset.headers.get("content-encoding"), "br");
+  assert.match(asset.headers.get("cache-control"), /immutable/);
+  const known = await fetch(server.url + script, { headers: { "Accept-Encoding": "gzip, br", "If-None-Match": asset.headers.get("etag") } });
+  assert.equal(known.status, 304);
+  const head = await fetch(server.url + script, { method: "HEAD" });
+  assert.equal(head.status, 200);
+  assert.equal((await fetch(`${server.url}/console/assets/none.js`)).status, 404);
+  assert.equal((await fetch(`${server.url}/api/v1/minds`)).status, 401);
+});
+
+test("question is answered with its steps, its SQL and its rows", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server);
+  await page.getByLabel("Question").fill("Average order total per channel");
+  await page.keyboard.press("Enter");
+  const answer = page.locator("article.assistant").last();
+  await answer.locator(".prose table").waitFor();
+  await answer.getByText(/\d steps/).click();
+  await answer.getByText("Ran SQL").waitFor();
+  await answer.locator(".sql > summary").click();
+  await answer.locator(".cm-content").getByText("AVG").first().waitFor();
+  await answer.locator(".result > summary").click();
+  const grid = answer.getByRole("table", { name: "Rows of the result" });
+  await grid.getByRole("rowheader").nth(2).waitFor();
+  assert.equal(await grid.getAttribute("aria-rowcount"), "4");
+  await page.getByRole("navigation", { name: "Conversations" }).getByRole("link", { name: /Average order total per channel/ }).waitFor();
+  // The address of the message leads to it, also for somebody who comes from elsewhere.
+  const address = new URL(await answer.locator(".turn-foot a").getAttribute("href"), server.url);
+  watch.check();
+  await context.close();
+  const other = await openPage(browser, server);
+  await signIn(other.page, server, server.key, address.pathname);
+  await other.page.locator("article.marked .prose table").waitFor();
+  await other.context.close();
+});
+
+test("statement is changed and run, and its rows are told apart", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server);
+  const answer = await runSql(page, "SELECT 'x' AS a, NULL AS b, '' AS c FROM orders LIMIT 2");
+  const row = answer.getByRole("row").nth(1);
+  await row.getByText("NULL", { exact: true }).waitFor();
+  await row.getByText("empty", { exact: true }).waitFor();
+  await answer.locator(".sql > summary").click();
+  await answer.getByRole("button", { name: "Edit" }).click();
+  await answer.locator(".cm-content").click();
+  await page.keyboard.press("ControlOrMeta+A");
+  await page.keyboard.insertText("SELECT count(*) AS many FROM orders");
+  await answer.getByRole("button", { name: "Run", exact: true }).click();
+  await page.locator("article.assistant").last().getByRole("cell", { name: "45000" }).waitFor();
+  watch.check();
+  await context.close();
+});
+
+test("refused statement shows what the server says and the id of the request", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server);
+  const answer = await runSql(page, "DELETE FROM orders");
+  await answer.getByRole("alert").getByText(/Request/).waitFor();
+  await answer.getByText("sql_not_read_only").waitFor();
+  watch.check();
+  await context.close();
+});
+
+test("long result is scrolled to its end, and exported whole", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server);
+  const answer = await runSql(page, "SELECT id, status, voucher, total, ordered_at FROM orders ORDER BY id");
+  const grid = answer.getByRole("table", { name: "Rows of the result" });
+  await answer.getByText("45,000 rows").waitFor();
+  await grid.evaluate((grid) => grid.scrollTo(0, grid.scrollHeight));
+  await grid.getByRole("cell", { name: "45000", exact: true }).waitFor();
+  assert((await grid.getByRole("row").count()) < 60, "rows out of view are in the page");
+  const download = page.waitForEvent("download");
+  await answer.getByRole("button", { name: "Export CSV" }).click();
+  const text = readFileSync(await (await download).path(), "utf8");
+  assert.equal(text.trimEnd().split("\n").length, 45_001);
+  watch.check();
+  await context.close();
+});
+
+test("answer is stopped, down to the database", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server);
+  const answer = await runSql(page, "SELECT count(*) FROM order_items a, order_items b, order_items c WHERE a.quantity + b.quantity + c.quantity < 0");
+  await page.getByRole("button", { name: "Stop" }).click();
+  await answer.getByText(/Stopped|cancelled/).waitFor();
+  await page.getByRole("button", { name: "Run", exact: true }).waitFor();
+  watch.check();
+  await context.close();
+});
+
+test("conversations are found by their questions, and deleted", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  await server.api("POST", "/responses", { model: "analyst", input: "How many reviews are there?" });
+  await signIn(page, server);
+  const list = page.getByRole("navigation", { name: "Conversations" });
+  await page.getByLabel("Search the conversations").fill("many REVIEWS");
+  const found = list.getByRole("listitem");
+  await found.getByRole("link", { name: /How many reviews/ }).waitFor();
+  assert.equal(await found.count(), 1);
+  await found.hover();
+  await found.getByRole("button", { name: /Delete the conversation/ }).click();
+  await page.getByRole("button", { name: "Delete", exact: true }).click();
+  await list.getByText("Nothing found.").waitFor();
+  await visit(page, "/console/ask");
+  watch.check();
+  await context.close();
+});
+
+test("wrong key is refused in the server's words, and a revoked one ends the session", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  await page.goto(`${server.url}/console/ask`);
+  await page.getByLabel("API key").fill("mh_wrong");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("alert").waitFor();
+  const made = await server.api("POST", "/keys", { name: "short-lived", role: "user" });
+  await signIn(page, server, made.key);
+  await server.api("DELETE", `/keys/${made.id}`);
+  await page.getByRole("link", { name: "Minds" }).click();
+  await page.getByRole("button", { name: "Sign in" }).waitFor();
+  await page.getByRole("status").waitFor();
+  watch.check();
+  await context.close();
+});
+
+test("types of the console are those of the server", () => {
+  const folder = new URL("../../host/console/", import.meta.url);
+  execFileSync(process.execPath, ["scripts/generate.mjs", server.url, "--check"], { cwd: folder, stdio: "pipe" });
+});

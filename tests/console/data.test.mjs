@@ -1,0 +1,82 @@
+// Datasources and Minds: connect, look, describe, search, draw, make, change.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { openPage, signIn, startBrowser, startDemo } from "./support.mjs";
+
+let server, browser;
+before(async () => {
+  [server, browser] = await Promise.all([startDemo(), startBrowser()]);
+});
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+test("database is connected with a form of its connector, and tried first", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server, server.key, "/console/data");
+  await page.getByRole("link", { name: "Connect a database" }).click();
+  await page.getByRole("radio", { name: /SQLite/ }).check();
+  await page.getByLabel("Name").fill("stock");
+  await page.getByLabel("Path").fill("missing.db");
+  await page.getByRole("button", { name: "Test and connect" }).click();
+  await page.getByRole("alert").getByText(/Request/).waitFor();
+  await page.getByLabel("Path").fill("warehouse.db");
+  await page.getByRole("button", { name: "Test and connect" }).click();
+  // The catalog loads while one looks.
+  await page.getByRole("link", { name: "suppliers" }).waitFor();
+  await page.getByText(/tables$/).first().waitFor();
+  watch.check();
+  await context.close();
+});
+
+test("description is changed where it stands, and found by the search", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server, server.key, "/console/data/shop");
+  await page.getByRole("link", { name: "orders", exact: true }).click();
+  await page.getByRole("button", { name: /^Description of channel:/ }).click();
+  await page.getByRole("textbox", { name: "Description of channel" }).fill("Where the zebra was bought");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("button", { name: /^Description of channel:/ }).getByText("zebra").waitFor();
+  assert((await page.getByRole("list", { name: "Common values" }).count()) > 0);
+  await page.getByRole("link", { name: "shop", exact: true }).click();
+  await page.getByLabel(/Search tables/).fill("ZEBRA");
+  await page.getByText("1 of 12 tables").waitFor();
+  await page.getByText("column channel").waitFor();
+  watch.check();
+  await context.close();
+});
+
+test("diagram shows tables with their keys, and leads to each", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server, server.key, "/console/data/shop/diagram");
+  await page.locator(".table-box").nth(11).waitFor();
+  assert((await page.locator(".diagram .line").count()) >= 8);
+  await page.getByRole("link", { name: "order_items" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "order_items" }).waitFor();
+  watch.check();
+  await context.close();
+});
+
+test("Mind is made of some tables, asked, changed and deleted", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server, server.key, "/console/minds");
+  await page.getByRole("link", { name: "Make a Mind" }).click();
+  await page.getByLabel("Name").fill("reviewer");
+  await page.getByRole("button", { name: "Choose tables of shop" }).click();
+  await page.getByRole("checkbox", { name: "reviews" }).check();
+  await page.getByRole("button", { name: "Make it" }).click();
+  await page.getByRole("link", { name: /reviewer/ }).getByText("shop (1 table)").waitFor();
+  await page.getByRole("link", { name: /reviewer/ }).click();
+  assert.deepEqual((await server.api("GET", "/minds/reviewer")).datasource_tables, [{ name: "shop", tables: ["main.reviews"] }]);
+  await page.getByLabel("Instructions").fill("Be brief.");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("link", { name: /reviewer/ }).click();
+  await page.getByRole("button", { name: "Delete …" }).click();
+  await page.getByRole("button", { name: "Delete", exact: true }).click();
+  await page.getByRole("link", { name: /analyst/ }).waitFor();
+  assert.equal(await page.getByRole("link", { name: /reviewer/ }).count(), 0);
+  watch.check();
+  await context.close();
+});

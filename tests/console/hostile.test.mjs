@@ -1,0 +1,126 @@
+// Text of others is text wherever it appears: names, descriptions, values, cells, questions, answers, titles.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { after, before, test } from "node:test";
+import { PAYLOADS } from "./payloads.mjs";
+import { openPage, signIn, startBrowser, startDemo, visit } from "./support.mjs";
+
+const MEGABYTE = 1_000_000;
+let server, browser, first;
+
+before(async () => {
+  [server, browser] = await Promise.all([startDemo(), startBrowser()]);
+  writeDatabase(join(server.dir, "files/default/hostile.db"));
+  await server.api("POST", "/datasources", { name: "hostile", engine: "sqlite", connection_data: { path: "hostile.db" }, description: PAYLOADS[0] });
+  await server.api("POST", "/datasources/hostile/catalog/refresh?wait=60", {});
+  const parameters = { allow_direct_queries: true, system_prompt: PAYLOADS.join("\n") };
+  await server.api("POST", "/minds", { name: "hostile", datasources: ["hostile"], parameters });
+  await server.api("POST", "/keys", { name: "<img src=x onerror=pwned()>", role: "user" });
+});
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+/** A table with all of them as values, and one for some of them as names. */
+function writeDatabase(path) {
+  const database = new DatabaseSync(path);
+  database.exec("CREATE TABLE texts (id INTEGER PRIMARY KEY, text TEXT, category TEXT)");
+  const insert = database.prepare("INSERT INTO texts (text, category) VALUES (?, ?)");
+  PAYLOADS.forEach((payload, index) => insert.run(payload, PAYLOADS[index % 8]));
+  insert.run(`<img src=x onerror=pwned()>${"x".repeat(MEGABYTE)}`, "long");
+  const quoted = (name) => `"${name.replaceAll('"', '""')}"`;
+  PAYLOADS.filter((name) => /^[\x20-\x7e]{1,60}$/.test(name)).slice(0, 40).forEach((name, index) => {
+    database.exec(`CREATE TABLE ${quoted(`${index} ${name}`)} (id INTEGER, ${quoted(name)} TEXT)`);
+  });
+  database.close();
+}
+
+/** What no text may become. Boxes and lines of a diagram are the console's own. */
+async function checkDom(page, where) {
+  const found = await page.evaluate(() => {
+    const bad = "script:not([src^='/console/']), img, iframe, object, embed, video, audio, base, meta[http-equiv], link:not([href^='/console/']), form[action], marquee, math, b b, style, svg script, [onerror], [onload], [onclick], [onfocus]";
+    const links = [...document.querySelectorAll("a")].map((link) => link.getAttribute("href")).filter((href) => !/^(\/console(\/|$)|\/docs$|#main$)/.test(href));
+    return [...document.querySelectorAll(bad)].map((one) => one.outerHTML.slice(0, 200)).concat(links);
+  });
+  assert.deepEqual(found, [], where);
+}
+
+async function look(path, ready, check = async () => {}) {
+  first ??= await (async () => {
+    const opened = await openPage(browser, server);
+    await opened.page.exposeFunction("pwned", () => opened.page.evaluate(() => window.reportViolation("a text ran")));
+    await signIn(opened.page, server);
+    return opened;
+  })();
+  const { page, watch } = first;
+  await visit(page, path);
+  await ready(page);
+  await check(page);
+  await checkDom(page, path);
+  watch.check();
+}
+
+test("there are more than a hundred payloads", () => assert(new Set(PAYLOADS).size > 100, `${PAYLOADS.length}`));
+
+test("names of tables and descriptions", async () => {
+  await look("/console/data", (page) => page.getByText(PAYLOADS[0]).waitFor());
+  await look("/console/data/hostile", (page) => page.getByRole("link", { name: `0 ${PAYLOADS[0]}` }).waitFor());
+  await look("/console/data/hostile/diagram", (page) => page.locator(".table-box").nth(39).waitFor());
+});
+
+test("every payload as a description of a table, and of a column", async () => {
+  // In slices: a description has a bound.
+  const table = "/datasources/hostile/catalog/tables/main.texts";
+  for (let from = 0; from < PAYLOADS.length; from += 20) {
+    const text = PAYLOADS.slice(from, from + 20).join(" · ");
+    await server.api("PATCH", table, { description: text });
+    await server.api("PATCH", `${table}/columns/category`, { description: text });
+    await look("/console/data", (page) => page.getByRole("heading", { name: "Data" }).waitFor());
+    const shown = PAYLOADS[from].slice(0, 12).replace(/[^\x20-\x7e]/g, "");
+    await look("/console/data/hostile/tables/main.texts", (page) => page.locator(".columns .values").first().waitFor(), async (page) => {
+      assert((await page.locator(".editable").first().textContent()).includes(shown), shown);
+    });
+  }
+});
+
+test("every payload as a cell, and in full", async () => {
+  const sql = "SELECT id, text, text AS again FROM texts ORDER BY id";
+  const made = await server.api("POST", "/responses", { model: "hostile", tools: [{ type: "sql_query", query: sql, max_inline_rows: 1 }] });
+  await look(`/console/ask/${made.conversation.id}`, (page) => page.getByRole("rowheader").first().waitFor(), async (page) => {
+    const grid = page.getByRole("table", { name: "Rows of the result" });
+    for (let row = 0; row < PAYLOADS.length; row += 8) {
+      await grid.evaluate((grid, top) => grid.scrollTo(0, top), row * 30);
+      await grid.locator(`[aria-rowindex="${row + 2}"] [role=cell]`).first().filter({ hasText: `${row + 1}` }).waitFor();
+      const shown = await grid.locator(`[aria-rowindex="${row + 2}"] [role=cell]`).nth(1).textContent();
+      const plain = PAYLOADS[row].replace(/[\u0000-\u001f\u007f-\uffff]/g, "").trim();
+      if (plain === PAYLOADS[row]) assert.equal(shown, plain);
+      assert.doesNotMatch(shown, /[\u202A-\u202E\u2066-\u2069\u0000-\u0008\u200B]/, "an invisible character reaches the page");
+      await checkDom(page, `row ${row}`);
+    }
+    await grid.evaluate((grid) => grid.scrollTo(0, grid.scrollHeight));
+    await page.getByRole("button", { name: `Row ${PAYLOADS.length + 1} in full` }).click();
+    await page.getByRole("dialog").getByText(/The export has all/).first().waitFor();
+    await page.keyboard.press("Escape");
+  });
+});
+
+test("every payload as a question, an answer, and a title", async () => {
+  for (let from = 0; from < PAYLOADS.length; from += 20) {
+    const items = PAYLOADS.slice(from, from + 20).map((text, index) => ({
+      type: "message",
+      role: index % 2 === 0 ? "user" : "assistant",
+      content: text.replaceAll("\u0000", ""),
+    }));
+    const made = await server.api("POST", "/conversations", { items, metadata: { title: PAYLOADS[from].slice(0, 200) } });
+    await look(`/console/ask/${made.id}`, (page) => page.locator("article").nth(items.length - 1).waitFor());
+  }
+});
+
+test("a Mind's instructions, keys, usage and audit", async () => {
+  await look("/console/minds/hostile", (page) => page.getByLabel("Instructions").waitFor());
+  await look("/console/operations/keys", (page) => page.getByText("<img src=x onerror=pwned()>").waitFor());
+  await look("/console/operations/usage", (page) => page.getByRole("rowheader").first().waitFor());
+  await look("/console/operations/audit", (page) => page.getByRole("cell").first().waitFor());
+});

@@ -1,0 +1,106 @@
+// A server on the demo data and a browser beside it. What every page must keep is watched here: nothing is loaded from
+// elsewhere, no policy is violated, no script fails, and no text becomes a dialog.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { chromium } from "playwright-core";
+
+const program = process.env.TEST_PROGRAM ?? "mindhost";
+const plugins = process.env.TEST_PLUGINS ?? "plugins";
+const browserPath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+
+/** Starts `mindhost demo` and waits until it prints its link. While one works on the console, `TEST_URL` and
+ * `TEST_KEY` name a server that runs, such as Vite's. */
+export async function startDemo() {
+  const { TEST_URL: running, TEST_KEY: known, TEST_DIR: near = null } = process.env;
+  if (running) return new Server(near, null, running, known, async () => {});
+  const dir = mkdtempSync(join(tmpdir(), "mindhost-console-"));
+  const env = { ...process.env, MINDHOST_LISTEN: "127.0.0.1:0", NO_COLOR: "1" };
+  const child = spawn(program, ["demo", "--dir", dir, "--plugins-dir", plugins], { env, stdio: ["ignore", "pipe", "inherit"] });
+  const said = [];
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  const lines = createInterface({ input: child.stdout });
+  let link = null;
+  for await (const line of lines) {
+    said.push(line);
+    link = /(http:\/\/\S+)\/console#code=\S+/.exec(line);
+    if (link) break;
+  }
+  assert(link, `the demo ended without a link:\n${said.slice(-30).join("\n")}`);
+  lines.close();
+  child.stdout.resume();
+  const stop = async () => {
+    child.kill("SIGTERM");
+    await ended;
+    rmSync(dir, { recursive: true, force: true });
+  };
+  const key = readFileSync(join(dir, "admin.key"), "utf8").trim();
+  return new Server(dir, link[0], link[1], key, stop);
+}
+
+class Server {
+  constructor(dir, link, url, key, stop) {
+    Object.assign(this, { dir, link, url, key, stop });
+  }
+
+  /** Sends JSON to the API, and gives what it answers. */
+  async api(method, path, body, key = this.key) {
+    const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
+    const answer = await fetch(`${this.url}/api/v1${path}`, { method, headers, body: body && JSON.stringify(body) });
+    const text = await answer.text();
+    assert(answer.ok, `${method} ${path}: ${answer.status} ${text}`);
+    return text === "" ? null : JSON.parse(text);
+  }
+
+  /** A key with a role. */
+  async keyOf(role) {
+    return (await this.api("POST", "/keys", { name: `test ${role}`, role })).key;
+  }
+}
+
+export async function startBrowser() {
+  return chromium.launch({ executablePath: browserPath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+}
+
+/** A page of its own, in a browser without history. `watch.check()` says whether it kept to the rules until now. */
+export async function openPage(browser, server, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: "en-GB", timezoneId: "Europe/Berlin", ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(15_000);
+  const broken = [];
+  page.on("request", (request) => {
+    const { protocol, origin } = new URL(request.url());
+    if (protocol !== "blob:" && origin !== server.url) broken.push(`a request to ${request.url()}`);
+  });
+  page.on("pageerror", (error) => broken.push(`an error in the page: ${error.stack ?? error}`));
+  page.on("dialog", (dialog) => {
+    broken.push(`a dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  await page.exposeFunction("reportViolation", (what) => broken.push(`the policy was violated: ${what}`));
+  await page.addInitScript(() => {
+    document.addEventListener("securitypolicyviolation", (event) => {
+      window.reportViolation(`${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber} ${event.sample}`);
+    });
+  });
+  return { page, context, watch: { check: () => assert.deepEqual(broken, []) } };
+}
+
+/** Signs in with a key, as a person does. */
+export async function signIn(page, server, key = server.key, path = "/console/ask") {
+  await page.goto(server.url + path);
+  await page.getByLabel("API key").fill(key);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("navigation", { name: "Sections" }).waitFor();
+}
+
+/** Goes to another page of the console without losing the key, which is kept in memory only. */
+export async function visit(page, path) {
+  await page.evaluate((path) => {
+    history.pushState(null, "", path);
+    dispatchEvent(new PopStateEvent("popstate"));
+  }, path);
+}
