@@ -98,7 +98,28 @@ pub(super) fn tokens(source: &Source<'_>, rules: &Rules) -> Result<Vec<TokenWith
     })?;
     single(source, &tokens)?;
     depth(source, &tokens)?;
+    if rules.dialect == Dialect::Mysql {
+        without_hidden_code(source, &tokens)?;
+    }
     Ok(tokens)
+}
+
+/// Refuses comments that MariaDB runs. What MySQL runs too (`/*! … */`) the parser reads as a part of the statement.
+fn without_hidden_code(source: &Source<'_>, tokens: &[TokenWithSpan]) -> Result<()> {
+    let is_code = |token: &TokenWithSpan| {
+        let Token::Whitespace(Whitespace::MultiLineComment(text)) = &token.token else {
+            return false;
+        };
+        text.starts_with("M!") || text.starts_with("m!")
+    };
+    match tokens.iter().find(|token| is_code(token)) {
+        None => Ok(()),
+        Some(token) => Err(Error::new(
+            Code::SqlNotSupported,
+            "a comment that MariaDB runs as a part of the statement is not supported; write it without the comment",
+        )
+        .with_position(source.position(token.span.start))),
+    }
 }
 
 /// Tokenizes text.

@@ -38,7 +38,7 @@ pub(super) fn datasource(name: &str, dialect: Dialect) -> ScopeDatasource {
     let schema = match dialect {
         Dialect::Sqlite => "main",
         Dialect::Datafusion => "files",
-        Dialect::Clickhouse => "shop",
+        Dialect::Clickhouse | Dialect::Mysql => "shop",
         _ => "public",
     };
     let tables = [
@@ -181,6 +181,22 @@ fn attacks_on_postgresql_are_refused() {
     attacks(
         Dialect::Postgresql,
         include_str!("../../../tests/sql/attacks/postgresql.sql"),
+    );
+}
+
+#[test]
+fn legitimate_statements_for_mysql_pass() {
+    legitimate(
+        Dialect::Mysql,
+        include_str!("../../../tests/sql/legitimate/mysql.sql"),
+    );
+}
+
+#[test]
+fn attacks_on_mysql_are_refused() {
+    attacks(
+        Dialect::Mysql,
+        include_str!("../../../tests/sql/attacks/mysql.sql"),
     );
 }
 

@@ -244,6 +244,23 @@ impl Walk<'_> {
                 self.data_type(data_type)?;
                 self.expr(expr)
             }
+            // `CONVERT(a USING utf8mb4)`, `CONVERT(a, CHAR)`
+            Expr::Convert {
+                is_try: false,
+                expr,
+                data_type,
+                charset,
+                target_before_value: false,
+                styles,
+            } if self.is(Dialect::Mysql) && styles.is_empty() => {
+                if let Some(data_type) = data_type {
+                    self.data_type(data_type)?;
+                }
+                if let Some(charset) = charset {
+                    self.parts(charset)?;
+                }
+                self.expr(expr)
+            }
             Expr::TypedString(TypedString {
                 data_type,
                 value,

@@ -48,6 +48,9 @@ impl Walk<'_> {
             | JoinOperator::RightOuter(constraint)
             | JoinOperator::FullOuter(constraint)
             | JoinOperator::CrossJoin(constraint) => self.join_constraint(constraint),
+            JoinOperator::StraightJoin(constraint) if self.is(Dialect::Mysql) => {
+                self.join_constraint(constraint)
+            }
             JoinOperator::CrossApply | JoinOperator::OuterApply if self.is(Dialect::Mssql) => {
                 Ok(())
             }
@@ -130,6 +133,7 @@ impl Walk<'_> {
                     self.sample(sample)?;
                 }
                 match args {
+                    None if self.is_no_table(name, alias.as_ref()) => Ok(()),
                     None => self.aliased(name, alias.as_ref()),
                     Some(TableFunctionArgs { args, settings }) => {
                         self.none(settings.as_ref(), "SETTINGS")?;
@@ -203,6 +207,19 @@ impl Walk<'_> {
             }
         }
         Ok(())
+    }
+
+    /// MySQL's word for no table at all. It is a keyword, so a table of that name needs quotes.
+    fn is_no_table(&self, name: &ObjectName, alias: Option<&TableAlias>) -> bool {
+        let bare = match name.0.as_slice() {
+            [only] => only.as_ident(),
+            _ => None,
+        };
+        self.is(Dialect::Mysql)
+            && alias.is_none()
+            && bare.is_some_and(|name| {
+                name.quote_style.is_none() && name.value.eq_ignore_ascii_case("dual")
+            })
     }
 
     /// A name in FROM, and what it is called there.

@@ -49,7 +49,7 @@ impl Walk<'_> {
                         .chars()
                         .all(|c| c.is_ascii_alphanumeric() || "._+-".contains(c))
             }
-            // The number 0x1F and the bytes X'1F' have the same node.
+            // 0x1F and X'1F' have the same node.
             Value::HexStringLiteral(digits) if self.source.at(at).starts_with('0') => {
                 match (self.rules.dialect, u64::from_str_radix(digits, 16)) {
                     (Dialect::Sqlite | Dialect::Postgresql | Dialect::Clickhouse, Ok(number))
@@ -57,6 +57,11 @@ impl Walk<'_> {
                     {
                         value.value = Value::Number(number.to_string(), false);
                         true
+                    }
+                    // The same bytes in both forms.
+                    (Dialect::Mysql, _) => {
+                        digits.len().is_multiple_of(2)
+                            && digits.chars().all(|c| c.is_ascii_hexdigit())
                     }
                     _ => false,
                 }
