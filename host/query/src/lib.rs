@@ -1,5 +1,6 @@
 //! SQL over scanners: DataFusion plans and runs a guarded statement over the tables of a plugin that only yields rows.
-//! The same over several datasources at once ([`federation`]). Only this crate names DataFusion. It never parses unguarded SQL and never writes to disk.
+//! The same over several datasources at once ([`federation`]). Only this crate names DataFusion. It never parses
+//! unguarded SQL and never writes to disk.
 //!
 //! Statements run on threads of their own ([`QueryEngine`]), so that long computations do not delay requests. A task
 //! owns the source ([`reader`]) and reads one batch at a time. Memory is limited for each statement and for all

@@ -296,7 +296,8 @@ fn guard_several(source: &Source<'_>, scope: &Scope) -> Result<Option<Guarded>> 
     }
     check_schemas(source, &walk, rules, &[])?;
     let (tables, volatile) = (tables(&walk), walk.volatile);
-    // The host cuts the page and counts the rest: a second execution would read every datasource again, in another state.
+    // The host cuts the page and counts the rest: a second execution would read every datasource again, in another
+    // state.
     let reads = Reads::Several(several);
     accepted(query, reads, rules, Paging::InMemory, tables, volatile).map(Some)
 }

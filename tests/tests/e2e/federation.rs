@@ -246,9 +246,9 @@ async fn cancelled_statement_ends_in_every_datasource() {
             WHERE datname = current_database() AND wait_event_type = 'Lock'";
         watcher.query_one(sql, &[]).await.unwrap().get::<_, i64>(0)
     };
-    eventually(waiting, |count| *count > 0).await;
+    eventually(&waiting, |count| *count > 0).await;
     client.abort();
-    eventually(waiting, |count| *count == 0).await;
+    eventually(&waiting, |count| *count == 0).await;
     locker.batch_execute("ROLLBACK").await.unwrap();
     assert_eq!(shop.mind.query(JOIN).await["total"], 2);
 }

@@ -3,7 +3,7 @@
 //! A hash join of DataFusion reads its smaller side first. Then it knows the least and the greatest key, and of few
 //! keys all. It tells the scans below its other side ([`DynamicFilterPhysicalExpr`]), which have not begun by then.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use datafusion::{
     arrow::datatypes::Schema,
@@ -84,6 +84,13 @@ fn collect(expr: &Arc<dyn PhysicalExpr>, select: &Select, found: &mut Vec<String
         // No row is equal to NULL.
         let values = list.list().iter().filter(|value| !is_null(value));
         let values: Option<Vec<Value>> = values.map(|one| value(one, select)).collect();
+        let mut seen = HashSet::new();
+        let values = values.map(|values| {
+            let new = values
+                .into_iter()
+                .filter(|value| seen.insert(value.sql.clone()));
+            new.collect::<Vec<_>>()
+        });
         found.extend(values.and_then(|values| scope.listed(&of, &values, list.negated())));
     }
     false

@@ -10,6 +10,7 @@ use datafusion::{
     logical_expr::{
         LogicalPlan, UserDefinedLogicalNode, physical_planning_context::PhysicalPlanningContext,
     },
+    optimizer::{Optimizer, optimize_projections::OptimizeProjections},
     physical_plan::ExecutionPlan,
     physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, PhysicalPlanner},
 };
@@ -29,8 +30,9 @@ pub fn cut_plan(
     sources: &Sources,
 ) -> Result<LogicalPlan> {
     let optimised = state.optimize(plan)?;
-    // Again, because the new order needs other columns in between.
-    let regrouped = state.optimize(&regroup(optimised)?)?;
+    // The new order needs other columns in between. Other rules would bring the old order back.
+    let columns = Optimizer::with_rules(vec![Arc::new(OptimizeProjections::new())]);
+    let regrouped = columns.optimize(regroup(optimised)?, state, |_, _| {})?;
     Cutter::new(&mut lock(&sources.names)).cut(&regrouped)
 }
 

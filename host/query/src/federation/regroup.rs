@@ -1,5 +1,5 @@
-//! Puts the tables of one datasource next to each other in a chain of inner joins, so that the datasource can join them,
-//! and joins what is small first, so that it becomes a filter for what is large.
+//! Puts the tables of one datasource next to each other in a chain of inner joins, so that the datasource can join
+//! them, and joins what is small first, so that it becomes a filter for what is large.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -29,7 +29,8 @@ const GROUPED: f64 = 0.1;
 /// Regroups every chain of a plan.
 pub fn regroup(plan: LogicalPlan) -> Result<LogicalPlan> {
     if matches!(&plan, LogicalPlan::Join(join) if is_plain(join))
-        && let Some(plan) = regrouped(&plan)?
+        // A chain that cannot be put together in another order stays as it is.
+        && let Ok(Some(plan)) = regrouped(&plan)
     {
         return Ok(plan);
     }

@@ -14,7 +14,8 @@ async fn texts_are_equal_if_their_bytes_are() {
         CREATE TABLE words (id integer, word text COLLATE shouting); INSERT INTO words VALUES (1, 'ABC'), (2, 'abc');";
     direct.batch_execute(collation).await.unwrap();
     let datasource = "/datasources/crm/catalog/refresh";
-    shop.host.post(datasource, json!({})).await;
+    let refreshed = shop.host.post(datasource, json!({})).await;
+    assert!(refreshed.status < 300, "{}", refreshed.text());
     let crm = mindhost_tests::eventually(
         async || shop.host.get("/datasources/crm/catalog").await.text(),
         |catalog| catalog.contains("words"),

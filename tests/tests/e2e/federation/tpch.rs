@@ -59,7 +59,7 @@ async fn in_postgres(host: &Host, folder: &Path) {
     let client = database.client().await;
     for table in CRM {
         let sink = client
-            .copy_in(&format!("COPY {table} FROM STDIN (FORMAT csv, HEADER)"))
+            .copy_in(format!("COPY {table} FROM STDIN (FORMAT csv, HEADER)").as_str())
             .await
             .unwrap();
         let text = fs::read(folder.join(format!("{table}.csv"))).unwrap();
