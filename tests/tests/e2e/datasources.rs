@@ -1,6 +1,7 @@
 //! `/datasources` and `/engines`
 
 mod catalog;
+mod mysql;
 mod postgres;
 mod scanner;
 
