@@ -91,7 +91,13 @@ impl Session {
         session
             .wire
             .set_deadline(Some(Instant::now() + data.connect_timeout()));
-        session.wire.query(SETTINGS);
+        // Beyond the default of 1000 steps MariaDB ends a recursion without a word.
+        let steps = match is_mariadb {
+            true => "max_recursive_iterations",
+            false => "cte_max_recursion_depth",
+        };
+        let settings = format!("{SETTINGS}, SESSION {steps} = 4294967295");
+        session.wire.query(&settings);
         session.wire.query(READ_ONLY);
         session.wire.flush()?;
         session.settle()?;
@@ -101,14 +107,18 @@ impl Session {
 
     /// Puts what a statement needs before it into the output.
     pub(crate) fn prepare(&mut self, timeout: Duration) {
-        // Whole seconds, upwards: the host's own timeout is exact, and a change costs a request.
-        let millis = timeout.as_millis().div_ceil(1000).clamp(1, 2_000_000) * 1000;
+        // Tenths of a second, upwards: the host's own timeout is exact, and a change costs a request.
+        let millis = timeout.as_millis().div_ceil(100).clamp(1, 20_000_000) * 100;
         if self.timeout == millis {
             return;
         }
         self.timeout = millis;
         self.wire.query(&match self.is_mariadb {
-            true => format!("SET SESSION max_statement_time = {}", millis / 1000),
+            true => format!(
+                "SET SESSION max_statement_time = {}.{:03}",
+                millis / 1000,
+                millis % 1000
+            ),
             false => format!("SET SESSION max_execution_time = {millis}"),
         });
     }

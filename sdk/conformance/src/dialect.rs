@@ -215,12 +215,13 @@ fn postgresql() -> Samples {
 }
 
 fn mysql() -> Samples {
+    let count =
+        "WITH RECURSIVE counted(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < ";
     Samples {
-        numbers: Some(
-            "WITH RECURSIVE counted(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < {rows}) \
-             SELECT n FROM counted ORDER BY n"
-                .into(),
-        ),
+        numbers: Some(format!("{count}{{rows}}) SELECT n FROM counted ORDER BY n")),
+        huge: Some(format!(
+            "{count}160000) SELECT n, repeat('x', 1000) AS wide FROM counted"
+        )),
         empty: Some("SELECT 1 FROM dual WHERE 1 = 0".into()),
         wide: Some("SELECT repeat('x', {bytes}) AS wide".into()),
         slow: Some("SELECT sleep(90) AS mindhost_conformance_slow".into()),

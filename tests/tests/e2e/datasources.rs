@@ -3,6 +3,7 @@
 mod catalog;
 mod clickhouse;
 pub mod files;
+mod mysql;
 mod postgres;
 mod scanner;
 

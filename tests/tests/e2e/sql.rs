@@ -3,7 +3,7 @@
 
 mod compare;
 
-use mindhost_tests::{ClickHouse, Host, Mind, Postgres, PostgresDatabase};
+use mindhost_tests::{ClickHouse, Host, MariaDatabase, MariaDb, Mind, Postgres, PostgresDatabase};
 use serde_json::Value;
 
 const TABLES: [&str; 7] = [
@@ -18,6 +18,7 @@ const TABLES: [&str; 7] = [
 
 const POSTGRES_FIXTURE: &str = include_str!("../../sql/fixture.postgresql.sql");
 const CLICKHOUSE_FIXTURE: &str = include_str!("../../sql/fixture.clickhouse.sql");
+const MYSQL_FIXTURE: &str = include_str!("../../sql/fixture.mysql.sql");
 const SQLITE_FIXTURE: &str = include_str!("../../sql/fixture.sqlite.sql");
 
 /// A statement of a list, with the code that it must be refused with.
@@ -68,6 +69,18 @@ async fn on_postgres() -> (Host, Mind, PostgresDatabase) {
     let host = Host::start().await;
     host.postgres("shop", &database).await.load().await;
     let mind = mind_over(&host, "public").await;
+    (host, mind, database)
+}
+
+/// The lists name the database, so all tests share one.
+async fn on_mariadb() -> (Host, Mind, MariaDatabase) {
+    static SHOP: tokio::sync::OnceCell<MariaDatabase> = tokio::sync::OnceCell::const_new();
+    let make = || MariaDb::shared().database_named("shop", MYSQL_FIXTURE);
+    let database = SHOP.get_or_init(make).await.clone();
+    let host = Host::start().await;
+    let data = database.connection_data();
+    host.datasource("shop", "mariadb", data).await.load().await;
+    let mind = mind_over(&host, "shop").await;
     (host, mind, database)
 }
 
@@ -134,6 +147,18 @@ async fn attacks_on_clickhouse_are_refused_and_change_nothing() {
 }
 
 #[tokio::test]
+async fn mariadb_gives_what_its_own_client_gives() {
+    let (_host, mind, database) = on_mariadb().await;
+    let statements = list(include_str!("../../sql/legitimate/mysql.sql"));
+    assert!(statements.len() >= 120);
+    for statement in statements {
+        let result = mind.query(&statement.text).await;
+        let printed = database.run(&statement.text).await;
+        compare::with_mariadb(&printed, &statement.text, &result);
+    }
+}
+
+#[tokio::test]
 async fn attacks_on_sqlite_are_refused_and_change_nothing() {
     let (host, mind) = on_sqlite().await;
     let file = host.files_dir().join("shop.db");
@@ -148,6 +173,15 @@ async fn attacks_on_postgresql_are_refused_and_change_nothing() {
     let before = everything_in(&database).await;
     check_refused(&mind, include_str!("../../sql/attacks/postgresql.sql")).await;
     assert_eq!(everything_in(&database).await, before);
+}
+
+#[tokio::test]
+async fn attacks_on_mariadb_are_refused_and_change_nothing() {
+    let (_host, mind, database) = on_mariadb().await;
+    let everything = async || database.dump(&["shop", "audit"]).await;
+    let before = everything().await;
+    check_refused(&mind, include_str!("../../sql/attacks/mysql.sql")).await;
+    assert_eq!(everything().await, before);
 }
 
 /// Files that are as the fixtures of the databases, a little smaller.

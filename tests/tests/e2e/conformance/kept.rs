@@ -1,6 +1,6 @@
 //! The plugins of this repository keep the contract.
 
-use mindhost_tests::{ClickHouse, Postgres, ScriptedModel, Turn, Vendor, json};
+use mindhost_tests::{ClickHouse, MariaDb, Postgres, ScriptedModel, Turn, Vendor, json};
 
 use super::{built, config, plugin, plugin_meanwhile, shop, stdout};
 
@@ -118,6 +118,31 @@ async fn the_connector_of_an_old_clickhouse() {
     let server = ClickHouse::old();
     server.run(ITEMS).await;
     kit_passes_on(server).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_connector_of_mysql() {
+    let database = MariaDb::shared()
+        .database(
+            "CREATE TABLE item (
+                 id bigint unsigned PRIMARY KEY, name text NOT NULL, price decimal(12,2), at timestamp NULL);
+             INSERT INTO item VALUES (1, 'tea', 2.50, now()), (2, 'salt', NULL, NULL);
+             CREATE TABLE note (item bigint unsigned REFERENCES item (id), text varchar(20));
+             INSERT INTO note VALUES (1, 'green');
+             ANALYZE TABLE item",
+        )
+        .await;
+    let dir = tempfile::tempdir().unwrap();
+    let data = config(
+        dir.path(),
+        &json!({"connection_data": database.connection_data()}),
+    );
+    let mysql = built("connector-mysql");
+    let output = plugin_meanwhile(dir.path(), &["test", &mysql, "--config", data]).await;
+    check(
+        &output,
+        &["snapshot-sees-one-state", "statistics", "values"],
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

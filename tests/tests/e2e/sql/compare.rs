@@ -180,6 +180,64 @@ fn clickhouse_text(value: &Value) -> String {
     }
 }
 
+/// Against what MariaDB's own client printed.
+pub fn with_mariadb(printed: &str, statement: &str, result: &Value) {
+    let kinds = kinds(result);
+    let rows = printed.lines().map(|line| {
+        let cells = line.split('\t').zip(&kinds);
+        cells.map(|(cell, kind)| mariadb_text(cell, kind)).collect()
+    });
+    check_rows(statement, texts(result), rows.collect());
+}
+
+fn mariadb_text(cell: &str, kind: &str) -> String {
+    let text = unescaped(cell);
+    match kind {
+        _ if cell == "NULL" => "<null>".into(),
+        "float64" => text.parse().map_or(text, float),
+        "bytes" => {
+            let hex = text.strip_prefix("0x").unwrap();
+            let bytes = (0..hex.len())
+                .step_by(2)
+                .map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap());
+            STANDARD.encode(bytes.collect::<Vec<_>>())
+        }
+        "time" => micros(without_zeros(&text)),
+        "timestamp" => micros(without_zeros(&text.replace(' ', "T"))),
+        "timestamp-utc" => micros(without_zeros(&text.replace(' ', "T"))) + "Z",
+        "json" => canonical(&serde_json::from_str(&text).unwrap()),
+        _ => text,
+    }
+}
+
+/// A whole second, which the client writes with as many zeros as its type has digits.
+fn without_zeros(text: &str) -> &str {
+    match text.split_once('.') {
+        Some((whole, fraction)) if fraction.bytes().all(|digit| digit == b'0') => whole,
+        _ => text,
+    }
+}
+
+/// The client writes what would end a cell or a row after a backslash.
+fn unescaped(cell: &str) -> String {
+    let (mut text, mut rest) = (String::new(), cell.chars());
+    while let Some(character) = rest.next() {
+        text.push(match (character, rest.clone().next()) {
+            ('\\', Some(escaped)) => {
+                rest.next();
+                match escaped {
+                    'n' => '\n',
+                    't' => '\t',
+                    '0' => '\0',
+                    other => other,
+                }
+            }
+            _ => character,
+        });
+    }
+    text
+}
+
 /// Fractions of a second with six digits, as our answers have them.
 fn micros(text: &str) -> String {
     match text.split_once('.') {
