@@ -16,7 +16,8 @@ use rustix::process::{Signal, geteuid};
 use serde_json::{Value, json};
 
 use crate::{
-    Process, build, eventually::found_within, free_port, process::spawn_with, spawn, sweep,
+    Process, build, client::CLIENT, eventually::found_within, free_port, process::spawn_with,
+    spawn, sweep,
 };
 
 const USER: &str = "app";
@@ -85,7 +86,7 @@ impl ClickHouse {
     /// # Panics
     /// When the server refuses it.
     pub async fn ask(&self, sql: &str, settings: &[(&str, &str)]) -> String {
-        let request = reqwest::Client::new()
+        let request = CLIENT
             .post(&self.url)
             .query(settings)
             .header("x-clickhouse-user", USER)

@@ -8,7 +8,7 @@ use arrow_array::{
     UInt64Array,
 };
 use arrow_ipc::writer::StreamWriter;
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::{Field, Schema};
 use mindhost_sdk::http::Response;
 use mindhost_sdk::{BatchBuilder, BatchLimits, Column, Error, ErrorKind, Result, Value, testing};
 

@@ -8,7 +8,7 @@ use mindhost_sdk::{Result, Table, TableColumn, TableRef};
 use crate::cursor::Session;
 use crate::error::malformed;
 use crate::http::{Sending, rows};
-use crate::types::{Kind, Type};
+use crate::types::Type;
 
 /// How long an answer may take.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -114,7 +114,8 @@ fn counted(session: &Session<'_>, wanted: &str) -> Result<HashMap<(String, Strin
     ask(session, &sql)?.into_iter().map(row).collect()
 }
 
-/// The columns in the order of the table. One that is `EPHEMERAL` cannot be selected.
+/// The columns in the order of the table. One that is `EPHEMERAL` cannot be selected; one with the state of an
+/// aggregation has no value, and would make every sample of its table fail.
 fn columns(session: &Session<'_>, wanted: &str) -> Result<Vec<(TableRef, TableColumn)>> {
     let sql = format!(
         "SELECT database, table, name, type, default_kind, default_expression, comment FROM system.columns \
@@ -138,14 +139,12 @@ fn columns(session: &Session<'_>, wanted: &str) -> Result<Vec<(TableRef, TableCo
         if matches!(default_kind.as_str(), "MATERIALIZED" | "ALIAS") {
             column.extra.push(("default_kind".into(), default_kind));
         }
-        if of.kind == Kind::State {
-            column
-                .extra
-                .push(("unreadable".into(), "the state of an aggregation".into()));
-        }
-        Ok((TableRef::new(database, table), column))
+        Ok((!of.holds_state()).then(|| (TableRef::new(database, table), column)))
     };
-    ask(session, &sql)?.into_iter().map(column).collect()
+    ask(session, &sql)?
+        .into_iter()
+        .filter_map(|row| column(row).transpose())
+        .collect()
 }
 
 fn kind(engine: &str) -> &'static str {

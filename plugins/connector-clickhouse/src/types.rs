@@ -145,7 +145,8 @@ impl Type {
         }
     }
 
-    fn holds_state(&self) -> bool {
+    /// Whether a part of it is the state of an aggregation.
+    pub(crate) fn holds_state(&self) -> bool {
         match &self.kind {
             Kind::State => true,
             Kind::Array(item) => item.holds_state(),

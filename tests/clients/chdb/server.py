@@ -77,15 +77,19 @@ class Handler(BaseHTTPRequestHandler):
             return self.refuse(Failure(text))
         connection = chdb.connect()
         try:
-            self.run(connection)
-        except Failure as failure:
-            self.refuse(failure)
+            self.answer(connection)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
         finally:
             connection.close()
 
     do_GET = do_POST
+
+    def answer(self, connection):
+        try:
+            self.run(connection)
+        except Failure as failure:
+            self.refuse(failure)
 
     def run(self, connection):
         self.configure(connection)
