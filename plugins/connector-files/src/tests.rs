@@ -2,6 +2,7 @@
 
 mod columnar;
 mod csv;
+mod foreign;
 mod hostile;
 mod text;
 

@@ -98,7 +98,7 @@ impl Datasources {
         .await
     }
 
-    /// Begins to receive a file. `length` is what the caller says, `overwrite` whether it may take the place of another.
+    /// Begins to receive a file. `length` is what the caller says, `overwrite` whether it may replace another.
     ///
     /// # Errors
     /// `datasource_not_found`, `invalid_parameter` for the name, `wrong_state` as for [`Self::files`], `name_taken`,
@@ -324,8 +324,8 @@ fn steps(own: &Path, path: &str) -> Result<Vec<String>> {
     let elsewhere = || {
         Error::new(
             Code::WrongState,
-            "the directory of the datasource is not one of the workspace's own; only those in `files/<workspace>/` take \
-             uploads",
+            "the directory of the datasource is not one of the workspace's own; only those in \
+             `files/<workspace>/` take uploads",
         )
     };
     let path = Path::new(path);

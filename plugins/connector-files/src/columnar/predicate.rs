@@ -57,7 +57,8 @@ pub struct Summary {
 }
 
 impl Predicate {
-    /// The predicate of a filter; none if rows of this column are not compared here. Floats and JSON stay with the host.
+    /// The predicate of a filter; none if rows of this column are not compared here. Floats and JSON are left to the
+    /// host.
     pub fn of(filter: &Filter, column: &Column) -> Option<Self> {
         match filter.op {
             FilterOp::IsNull => return Some(Self::Null(true)),

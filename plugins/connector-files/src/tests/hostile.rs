@@ -133,7 +133,9 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_survived(text in "[a-z0-9,\"{}:\\[\\]\n ]{0,200}", ending in prop::sample::select(vec!["csv", "jsonl"])) {
+    fn any_text_is_survived(
+        text in "[a-z0-9,\"{}:\\[\\]\n ]{0,200}", ending in prop::sample::select(vec!["csv", "jsonl"])
+    ) {
         survives(&format!("t.{ending}"), text.as_bytes());
     }
 }

@@ -12,19 +12,31 @@ pub async fn empty() -> Host {
 
 /// As [`empty`], on a host with other settings.
 pub async fn empty_on(host: Host) -> Host {
-    host.datasource("sales", "files", json!({"path": "sales"})).await;
+    host.datasource("sales", "files", json!({"path": "sales"}))
+        .await;
     host
 }
 
 /// Uploads a file as the body of a request.
 pub async fn upload(host: &Host, name: &str, content: &[u8]) -> Reply {
-    let request = host.api(Method::POST, "/datasources/sales/files").query("name", name);
+    let request = host
+        .api(Method::POST, "/datasources/sales/files")
+        .query("name", name);
     request.raw(content.to_vec()).await
 }
 
 async fn listed(host: &Host) -> Vec<Value> {
-    let files = host.get("/datasources/sales/files").await.expect_status(200).json();
-    files.as_array().unwrap().iter().map(|file| file["name"].clone()).collect()
+    let files = host
+        .get("/datasources/sales/files")
+        .await
+        .expect_status(200)
+        .json();
+    files
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|file| file["name"].clone())
+        .collect()
 }
 
 /// Nobody needs a shell on the server: a datasource begins empty, and its files come over the API.
@@ -32,19 +44,35 @@ async fn listed(host: &Host) -> Vec<Value> {
 async fn a_datasource_begins_empty_and_is_filled_by_uploads() {
     let host = empty().await;
     assert_eq!(listed(&host).await, Vec::<Value>::new());
-    let stored = upload(&host, "item.csv", b"id,name\n1,tea\n2,salt\n").await.expect_status(201).json();
-    assert_eq!((&stored["name"], &stored["bytes"]), (&json!("item.csv"), &json!(22)));
+    let stored = upload(&host, "item.csv", b"id,name\n1,tea\n2,salt\n")
+        .await
+        .expect_status(201)
+        .json();
+    assert_eq!(
+        (&stored["name"], &stored["bytes"]),
+        (&json!("item.csv"), &json!(21))
+    );
     let orders = "{\"item\": 1, \"on\": \"2024-02-29\"}\n{\"item\": 1, \"on\": \"2024-03-01\"}\n";
-    upload(&host, "orders.jsonl", orders.as_bytes()).await.expect_status(201);
+    upload(&host, "orders.jsonl", orders.as_bytes())
+        .await
+        .expect_status(201);
     assert_eq!(listed(&host).await, ["item.csv", "orders.jsonl"]);
 
-    host.post("/datasources/sales/catalog/refresh", json!({})).await;
-    let mind = host.mind("sales").datasource("sales").direct_queries().create().await;
+    host.post("/datasources/sales/catalog/refresh", json!({}))
+        .await;
+    let mind = host
+        .mind("sales")
+        .datasource("sales")
+        .direct_queries()
+        .create()
+        .await;
     let sql = "SELECT name, count(*) FROM orders JOIN item ON item.id = orders.item \
                WHERE orders.\"on\" >= DATE '2024-03-01' GROUP BY name";
     assert_eq!(mind.rows(sql).await, [[json!("tea"), json!(1)]]);
 
-    host.delete("/datasources/sales/files/item.csv").await.expect_status(204);
+    host.delete("/datasources/sales/files/item.csv")
+        .await
+        .expect_status(204);
     assert_eq!(listed(&host).await, ["orders.jsonl"]);
     let gone = host.delete("/datasources/sales/files/item.csv").await;
     gone.expect_error(404, "file_not_found");
@@ -53,12 +81,19 @@ async fn a_datasource_begins_empty_and_is_filled_by_uploads() {
 #[tokio::test]
 async fn a_file_is_replaced_only_where_that_is_wanted() {
     let host = empty().await;
-    upload(&host, "item.csv", b"id\n1\n").await.expect_status(201);
-    upload(&host, "item.csv", b"id\n2\n").await.expect_error(409, "name_taken");
+    upload(&host, "item.csv", b"id\n1\n")
+        .await
+        .expect_status(201);
+    upload(&host, "item.csv", b"id\n2\n")
+        .await
+        .expect_error(409, "name_taken");
     let request = host.api(Method::POST, "/datasources/sales/files");
     let request = request.query("name", "item.csv").query("overwrite", "true");
     request.raw(b"id\n30\n".to_vec()).await.expect_status(201);
-    assert_eq!(fs::read(host.files_dir().join("sales/item.csv")).unwrap(), b"id\n30\n");
+    assert_eq!(
+        fs::read(host.files_dir().join("sales/item.csv")).unwrap(),
+        b"id\n30\n"
+    );
 }
 
 #[tokio::test]
@@ -69,12 +104,19 @@ async fn a_form_is_taken_as_a_browser_sends_it() {
                 content-type: text/csv\r\n\r\nid\n7\n\r\n--b--\r\n";
     let send = |body: &str| {
         let request = host.api(Method::POST, "/datasources/sales/files");
-        request.raw(body.as_bytes().to_vec()).header("content-type", "multipart/form-data; boundary=b")
+        request
+            .raw(body.as_bytes().to_vec())
+            .header("content-type", "multipart/form-data; boundary=b")
     };
     send(form).await.expect_status(201);
-    assert_eq!(fs::read(host.files_dir().join("sales/item.csv")).unwrap(), b"id\n7\n");
+    assert_eq!(
+        fs::read(host.files_dir().join("sales/item.csv")).unwrap(),
+        b"id\n7\n"
+    );
     for broken in [&form[..form.len() - 20], "--b--\r\n", ""] {
-        send(&broken.replace("item.csv", "other.csv")).await.expect_error(400, "invalid_body");
+        send(&broken.replace("item.csv", "other.csv"))
+            .await
+            .expect_error(400, "invalid_body");
     }
     assert_eq!(listed(&host).await, ["item.csv"]);
 }
@@ -83,14 +125,20 @@ async fn a_form_is_taken_as_a_browser_sends_it() {
 async fn engines_without_a_directory_take_no_files() {
     let host = Host::start().await;
     host.sqlite("sales", "CREATE TABLE item (id INTEGER)").await;
-    upload(&host, "item.csv", b"id\n").await.expect_error(409, "wrong_state");
-    host.get("/datasources/sales/files").await.expect_error(409, "wrong_state");
+    upload(&host, "item.csv", b"id\n")
+        .await
+        .expect_error(409, "wrong_state");
+    host.get("/datasources/sales/files")
+        .await
+        .expect_error(409, "wrong_state");
 }
 
 #[tokio::test]
 async fn an_upload_is_audited() {
     let host = empty().await;
-    upload(&host, "item.csv", b"id\n1\n").await.expect_status(201);
+    upload(&host, "item.csv", b"id\n1\n")
+        .await
+        .expect_status(201);
     let notes = host.get("/audit?limit=20").await.expect_status(200).text();
     assert!(notes.contains("item.csv bytes=5"), "{notes}");
 }
@@ -105,7 +153,18 @@ async fn a_datasource_of_csv_files_is_one_of_files() {
     fs::write(directory.join("x.CSV"), "other\n1\n").unwrap();
     let data = json!({"path": "old", "delimiter": ";", "types": {"x.n": "decimal"}, "types_from_rows": 10});
     host.datasource("old", "csv", data).await.load().await;
-    let mind = host.mind("old").datasource("old").direct_queries().create().await;
-    assert_eq!(mind.rows("SELECT zip, n FROM x").await, [[json!("01234"), json!("1.0000000000")]]);
-    assert_eq!(mind.rows("SELECT other FROM files.\"x.CSV\"").await, [[json!(1)]]);
+    let mind = host
+        .mind("old")
+        .datasource("old")
+        .direct_queries()
+        .create()
+        .await;
+    assert_eq!(
+        mind.rows("SELECT zip, n FROM x").await,
+        [[json!("01234"), json!("1.0000000000")]]
+    );
+    assert_eq!(
+        mind.rows("SELECT other FROM files.\"x.CSV\"").await,
+        [[json!(1)]]
+    );
 }

@@ -199,7 +199,8 @@ impl Needs {
     }
 }
 
-/// The message as `arrow-ipc` can read it: what it says of itself fits the schema and its body, no buffer is compressed,
+/// The message as `arrow-ipc` can read it: what it says of itself fits the schema and its body, no buffer is
+/// compressed,
 /// and those of columns that nobody wants are empty.
 ///
 /// # Errors
