@@ -51,7 +51,7 @@ test("version is looked at, installed, serves a share, and is rolled back", asyn
   await page.waitForFunction((cell) => Number(cell.textContent) > 0, await calls.elementHandle());
   await rollout.getByRole("img", { name: /latency/ }).waitFor();
   await page.getByRole("button", { name: "Stop and roll back" }).click();
-  await page.getByRole("table").getByText("Rolled back").waitFor({ timeout: 60_000 });
+  await page.getByRole("table").getByText("Rolled back", { exact: true }).waitFor({ timeout: 60_000 });
   const [serves] = (await server.api("GET", `/plugins/${MODEL}`)).versions.filter((one) => one.status === "active");
   assert.equal(serves.version, "0.1.0");
   watch.check();

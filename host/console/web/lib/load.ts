@@ -2,6 +2,9 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, isAbort, toError } from "./api";
 
+/** Milliseconds until what is watched is asked for again after a failure. */
+const RETRY = 2000;
+
 export interface Loaded<T> {
   data: T | null;
   error: ApiError | null;
@@ -31,7 +34,10 @@ export function useLoad<T>(
         if (wait !== null) timer = window.setTimeout(() => setTurn((turn) => turn + 1), wait);
       },
       (thrown: unknown) => {
-        if (!abort.signal.aborted && !isAbort(thrown)) setState(({ data }) => ({ data, error: toError(thrown) }));
+        if (abort.signal.aborted || isAbort(thrown)) return;
+        setState(({ data }) => ({ data, error: toError(thrown) }));
+        // What is watched is watched on: one failure may pass.
+        if (period.current) timer = window.setTimeout(() => setTurn((turn) => turn + 1), RETRY);
       },
     );
     return () => {

@@ -3,6 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { api, may, take, type Schemas } from "../lib/api";
 import { milliseconds, number, percent } from "../lib/format";
 import { useLoad } from "../lib/load";
+import { Failure } from "../ui/failure";
 import { Badge } from "../ui/page";
 import { Time } from "../ui/time";
 import { Untrusted } from "../ui/text";
@@ -77,6 +78,7 @@ function Live({ rollout }: { rollout: Rollout }) {
     for (const list of [latency, faults]) list.splice(0, list.length - KEPT);
     seen.current.last = now;
   }, [usage.data]);
+  if (usage.error && !now) return <Failure error={usage.error} />;
   if (!now || !seen.current) return null;
   const { first, latency, faults } = seen.current;
   const rows: [string, Side][] = [["Old", minus(now[0], first[0])], ["New", minus(now[1], first[1])]];
