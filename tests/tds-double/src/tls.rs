@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection};
 
@@ -22,6 +22,9 @@ impl Certificate {
         let key = KeyPair::generate().expect("a key");
         let mut params = CertificateParams::new(Vec::<String>::new()).expect("no names");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        // With one name for both, some clients take the server's certificate for its own authority.
+        let name = "authority of the double";
+        params.distinguished_name.push(DnType::CommonName, name);
         let authority = params.self_signed(&key).expect("an authority").pem();
         let issuer = Issuer::new(params, key);
         let own_key = KeyPair::generate().expect("a key");

@@ -188,7 +188,7 @@ fn check_python(seen: &[String]) {
         "type c_money 7.5",
         "type c_datetime2 2024-02-29 12:34:56.123456",
         "type c_guid 6f9619ff-8b86-d011-b42d-00c04fc964ff",
-        "error Invalid object name",
+        "Invalid object name 'dbo.nowhere'",
         "first 1",
         "after 7",
     ] {
