@@ -3,7 +3,7 @@
 set shell := ["bash", "-euo", "pipefail", "-c"]
 
 target := absolute_path(env("CARGO_TARGET_DIR", "target"))
-plugins := "connector-sqlite connector-postgres connector-mysql connector-clickhouse connector-files model-openai model-anthropic model-offline"
+plugins := "connector-sqlite connector-postgres connector-mysql connector-mssql connector-clickhouse connector-files model-openai model-anthropic model-offline"
 
 # Those that the demo needs: a new user waits for them.
 demo_plugins := "connector-sqlite model-offline"
@@ -17,6 +17,11 @@ openai_python2 := "2.54.0"
 mcp_python := "2.3.0"
 minds_sdk := "2.0.1"
 prometheus_client := "0.26.0"
+
+# The clients that log into the double of SQL Server; FreeTDS is Debian's.
+python_tds := "1.17.1"
+mssql_jdbc := "13.6.2.jre11"
+mssql_jdbc_sha256 := "5fbc0a70fe4d1d563d431a41b23f493d68807571f0bb49db0bb1737e83e9161f"
 
 # The fuzzer that reads the OpenAPI document.
 schemathesis := "4.32.5"
@@ -205,6 +210,9 @@ _setup-tests:
     command -v npm >/dev/null || missing+=(nodejs npm)
     command -v docker-registry >/dev/null || missing+=(docker-registry)
     command -v go >/dev/null || missing+=(golang-go)
+    command -v tsql >/dev/null || missing+=(freetds-bin)
+    # The compiler too: the test's program is one file of source.
+    command -v javac >/dev/null || missing+=(default-jdk-headless)
     just _install "${missing[@]}"
     just _clickhouse
     just _python chdb --no-deps chdb-core=={{ chdb }}
@@ -212,6 +220,8 @@ _setup-tests:
     just _python python_openai2 openai=={{ openai_python2 }}
     just _python schemathesis schemathesis=={{ schemathesis }}
     just _python duckdb duckdb=={{ duckdb }} duckdb-extension-tpch=={{ duckdb }}
+    just _python python_tds python-tds=={{ python_tds }} pyOpenSSL
+    just _jdbc
     just _node
     just _go
     just _go_mysql
@@ -253,6 +263,21 @@ _python name *packages:
     python3 -m venv --clear "$folder"
     "$folder/bin/python" -m pip install --quiet {{ packages }}
     touch "$mark"
+
+# Installs the JDBC driver of SQL Server, with which a test logs into our double of one.
+_jdbc:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    name="mssql-jdbc-{{ mssql_jdbc }}.jar"
+    folder="{{ target }}/jdbc"
+    [ ! -e "$folder/$name" ] || exit 0
+    echo "setup: downloading $name into $folder"
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    curl -fsSL -o "$folder/$name.part" \
+        "https://repo1.maven.org/maven2/com/microsoft/sqlserver/mssql-jdbc/{{ mssql_jdbc }}/$name"
+    echo "{{ mssql_jdbc_sha256 }}  $folder/$name.part" | sha256sum --check --quiet
+    mv "$folder/$name.part" "$folder/$name"
 
 # Installs the packages for Node, and Node itself, into the target folder.
 _node:

@@ -327,6 +327,7 @@ fn literal(bytes: &[u8], at: usize, dialect: Dialect) -> Result<usize, &'static 
     match prefix {
         Some((_, b'E')) if dialect == Dialect::Postgresql => return escaped(bytes, at),
         Some((_, b'B' | b'X')) => {}
+        Some((_, b'N')) if dialect == Dialect::Mssql => {}
         Some(_) => return Err("a prefixed string"),
         None if in_word(bytes, at) => return Err("a prefixed string"),
         None => {}

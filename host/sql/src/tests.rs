@@ -39,6 +39,7 @@ pub(super) fn datasource(name: &str, dialect: Dialect) -> ScopeDatasource {
         Dialect::Sqlite => "main",
         Dialect::Datafusion => "files",
         Dialect::Clickhouse | Dialect::Mysql => "shop",
+        Dialect::Mssql => "dbo",
         _ => "public",
     };
     let tables = [
@@ -165,6 +166,22 @@ fn legitimate_statements_for_postgresql_pass() {
     legitimate(
         Dialect::Postgresql,
         include_str!("../../../tests/sql/legitimate/postgresql.sql"),
+    );
+}
+
+#[test]
+fn legitimate_statements_for_sql_server_pass() {
+    legitimate(
+        Dialect::Mssql,
+        include_str!("../../../tests/sql/legitimate/mssql.sql"),
+    );
+}
+
+#[test]
+fn attacks_on_sql_server_are_refused() {
+    attacks(
+        Dialect::Mssql,
+        include_str!("../../../tests/sql/attacks/mssql.sql"),
     );
 }
 

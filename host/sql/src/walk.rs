@@ -183,7 +183,13 @@ impl<'a> Walk<'a> {
         if self.is(Dialect::Clickhouse) && ident.quote_style.is_none() {
             ident.quote_style = Some(self.rules.quote());
         }
-        self.ident(ident)
+        self.ident(ident)?;
+        // T-SQL needs no semicolon between statements, so `FROM orders SHUTDOWN` would be two. In brackets it is a
+        // name.
+        if self.is(Dialect::Mssql) && ident.quote_style.is_none() {
+            ident.quote_style = Some(self.rules.quote());
+        }
+        Ok(())
     }
 
     fn idents(&self, idents: &[Ident]) -> Result<()> {

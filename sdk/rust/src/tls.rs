@@ -163,6 +163,15 @@ impl Settings {
         Self::with_protocol(mode, certificates, None)
     }
 
+    /// As [`Settings::new`] without TLS 1.3, for protocols that carry the handshake inside of their own packets and
+    /// stop doing so when both sides have finished. Of TLS 1.3 a part of it may follow later.
+    ///
+    /// # Errors
+    /// As [`Settings::new`].
+    pub fn up_to_tls_1_2(mode: SslMode, certificates: &Certificates<'_>) -> Result<Self> {
+        Self::with_versions(mode, certificates, None, &[&rustls::version::TLS12])
+    }
+
     /// As [`Settings::new`], for protocols that name themselves in the handshake (ALPN).
     ///
     /// # Errors
@@ -172,13 +181,22 @@ impl Settings {
         certificates: &Certificates<'_>,
         protocol: Option<&[u8]>,
     ) -> Result<Self> {
+        Self::with_versions(mode, certificates, protocol, rustls::ALL_VERSIONS)
+    }
+
+    fn with_versions(
+        mode: SslMode,
+        certificates: &Certificates<'_>,
+        protocol: Option<&[u8]>,
+        versions: &[&'static rustls::SupportedProtocolVersion],
+    ) -> Result<Self> {
         let all = ring::default_provider();
         let mut quick = all.clone();
         quick
             .cipher_suites
             .retain(|suite| format!("{:?}", suite.suite()).contains("CHACHA20"));
         let client = |provider| -> Result<_> {
-            let mut client = client(mode, certificates, provider)?;
+            let mut client = client(mode, certificates, provider, versions)?;
             client.alpn_protocols = protocol.iter().map(|name| name.to_vec()).collect();
             Ok(Arc::new(client))
         };
@@ -238,11 +256,12 @@ fn client(
     mode: SslMode,
     given: &Certificates<'_>,
     provider: CryptoProvider,
+    versions: &[&'static rustls::SupportedProtocolVersion],
 ) -> Result<ClientConfig> {
     let provider = Arc::new(provider);
     let verifier = Verifier::new(mode, given.root, provider.signature_verification_algorithms)?;
     let builder = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
+        .with_protocol_versions(versions)
         .map_err(|_| Error::internal("TLS has no protocol version in common with itself"))?
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(verifier));

@@ -139,6 +139,7 @@ impl Walk<'_> {
     }
 
     fn operation(&mut self, expr: &mut Expr) -> Result<()> {
+        self.is_grammar_of_t_sql(expr)?;
         match expr {
             Expr::IsFalse(expr)
             | Expr::IsNotFalse(expr)
@@ -232,8 +233,47 @@ impl Walk<'_> {
         }
     }
 
+    /// Words that the parser knows and T-SQL does not. They end an expression there: `SELECT 1 ILIKE x` is
+    /// `SELECT 1 AS ILIKE`, and `x` begins the next statement.
+    fn is_grammar_of_t_sql(&self, expr: &Expr) -> Result<()> {
+        let foreign = match expr {
+            Expr::ILike { .. }
+            | Expr::SimilarTo { .. }
+            | Expr::RLike { .. }
+            | Expr::IsNormalized { .. }
+            | Expr::IsTrue(_)
+            | Expr::IsNotTrue(_)
+            | Expr::IsFalse(_)
+            | Expr::IsNotFalse(_)
+            | Expr::IsUnknown(_)
+            | Expr::IsNotUnknown(_)
+            | Expr::Interval(_)
+            | Expr::TypedString(_)
+            | Expr::Position { .. }
+            | Expr::Overlay { .. }
+            | Expr::Extract { .. } => self.is(Dialect::Mssql),
+            _ => false,
+        };
+        match foreign {
+            true => Err(self.unsupported(format_args!("`{}`", shortened(expr)), expr.span().start)),
+            false => Ok(()),
+        }
+    }
+
     fn grammar(&mut self, expr: &mut Expr) -> Result<()> {
         match expr {
+            Expr::Convert {
+                is_try: _,
+                expr,
+                data_type: Some(data_type),
+                charset: None,
+                target_before_value: true,
+                styles,
+            } if self.is(Dialect::Mssql) => {
+                self.data_type(data_type)?;
+                self.exprs(styles)?;
+                self.expr(expr)
+            }
             Expr::Cast {
                 kind: _,
                 expr,
@@ -381,14 +421,33 @@ impl Walk<'_> {
                 ident.span.start,
             ));
         }
+        self.begins_no_statement(ident)?;
         let name = self.fold(ident);
         self.weights.column(name);
+        Ok(())
+    }
+
+    /// In T-SQL a word that begins a statement ends the one before it, wherever an expression may end.
+    fn begins_no_statement(&self, ident: &Ident) -> Result<()> {
+        let word = ident.value.to_ascii_uppercase();
+        let is_statement = self.is(Dialect::Mssql)
+            && ident.quote_style.is_none()
+            && T_SQL_STATEMENTS.contains(&word.as_str());
+        if is_statement {
+            let message = format!(
+                "`{word}` begins a statement; put it into brackets if it is a name: [{word}]"
+            );
+            return Err(self.error(Code::SqlNotReadOnly, message, ident.span.start));
+        }
         Ok(())
     }
 
     /// A qualified column. The name of the datasource, which no engine knows, is taken off.
     fn compound(&mut self, parts: &mut Vec<Ident>) -> Result<()> {
         self.idents(parts)?;
+        parts
+            .iter()
+            .try_for_each(|part| self.begins_no_statement(part))?;
         self.without_datasource(parts, 1)?;
         if let [qualifier, name] = parts.as_slice() {
             self.attributes.push((qualifier.clone(), name.clone()));
@@ -621,6 +680,66 @@ impl Walk<'_> {
         *expr = Expr::Function(call(self.built_in(name), args));
     }
 }
+
+/// Reserved words of T-SQL that begin a statement.
+const T_SQL_STATEMENTS: [&str; 56] = [
+    "ALTER",
+    "BACKUP",
+    "BEGIN",
+    "BREAK",
+    "BULK",
+    "CHECKPOINT",
+    "CLOSE",
+    "COMMIT",
+    "CONTINUE",
+    "CREATE",
+    "DBCC",
+    "DEALLOCATE",
+    "DECLARE",
+    "DELETE",
+    "DENY",
+    "DISK",
+    "DROP",
+    "DUMP",
+    "ELSE",
+    "END",
+    "EXEC",
+    "EXECUTE",
+    "EXIT",
+    "FETCH",
+    "GOTO",
+    "GRANT",
+    "IF",
+    "INSERT",
+    "KILL",
+    "LINENO",
+    "LOAD",
+    "MERGE",
+    "OPEN",
+    "OPTION",
+    "PRINT",
+    "RAISERROR",
+    "READTEXT",
+    "RECONFIGURE",
+    "RESTORE",
+    "RETURN",
+    "REVERT",
+    "REVOKE",
+    "ROLLBACK",
+    "SAVE",
+    "SELECT",
+    "SET",
+    "SETUSER",
+    "SHUTDOWN",
+    "TRUNCATE",
+    "UPDATE",
+    "UPDATETEXT",
+    "USE",
+    "WAITFOR",
+    "WHILE",
+    "WITH",
+    "WRITETEXT",
+];
 
 pub(super) fn take(expr: &mut Box<Expr>) -> Expr {
     std::mem::replace(expr.as_mut(), Expr::Tuple(Vec::new()))

@@ -2,9 +2,10 @@
 
 use sqlparser::{
     ast::{
-        Expr, FunctionArg, FunctionArgExpr, Ident, Join, JoinConstraint, JoinOperator, ObjectName,
-        ObjectNamePart, Spanned, TableAlias, TableAliasColumnDef, TableFactor, TableFunctionArgs,
-        TableSample, TableSampleKind, TableSampleMethod, TableSampleModifier, TableSampleQuantity,
+        Expr, ExprWithAlias, FunctionArg, FunctionArgExpr, Ident, Join, JoinConstraint,
+        JoinOperator, ObjectName, ObjectNamePart, OpenJsonTableColumn, PivotValueSource, Spanned,
+        TableAlias, TableAliasColumnDef, TableFactor, TableFunctionArgs, TableSample,
+        TableSampleKind, TableSampleMethod, TableSampleModifier, TableSampleQuantity,
         TableSampleSeed, TableWithJoins,
     },
     tokenizer::Location,
@@ -181,6 +182,61 @@ impl Walk<'_> {
                 }
                 self.table_with_joins(table_with_joins)
             }
+            TableFactor::OpenJsonTable { .. } | TableFactor::Pivot { .. }
+                if self.is(Dialect::Mssql) =>
+            {
+                self.t_sql_table(factor, at)
+            }
+            _ => Err(self.unsupported("this kind of table", at)),
+        }
+    }
+
+    /// OPENJSON with the columns that it is to have, and PIVOT over a list of values.
+    fn t_sql_table(&mut self, factor: &mut TableFactor, at: Location) -> Result<()> {
+        match factor {
+            TableFactor::OpenJsonTable {
+                json_expr,
+                json_path,
+                columns,
+                alias,
+            } => {
+                self.expr(json_expr)?;
+                if let Some(path) = json_path {
+                    self.value(path)?;
+                }
+                for OpenJsonTableColumn {
+                    name,
+                    r#type,
+                    path: _,
+                    as_json: _,
+                } in columns
+                {
+                    self.alias(name)?;
+                    self.data_type(r#type)?;
+                }
+                self.weights.is_source(None, false);
+                alias
+                    .as_mut()
+                    .map_or(Ok(()), |alias| self.table_alias(alias))
+            }
+            TableFactor::Pivot {
+                table,
+                aggregate_functions,
+                value_column,
+                value_source: PivotValueSource::List(values),
+                default_on_null: None,
+                alias,
+            } => {
+                self.table_factor(table)?;
+                for ExprWithAlias { expr, alias } in aggregate_functions.iter_mut().chain(values) {
+                    self.none(alias.as_ref(), "an alias in PIVOT")?;
+                    self.expr(expr)?;
+                }
+                self.exprs(value_column)?;
+                alias
+                    .as_mut()
+                    .map_or(Ok(()), |alias| self.table_alias(alias))
+            }
             _ => Err(self.unsupported("this kind of table", at)),
         }
     }
@@ -247,11 +303,21 @@ impl Walk<'_> {
             }
             if let [only] = parts.as_slice() {
                 let folded = self.fold(only);
-                let known = self.ctes.iter().rfind(|(name, _)| *name == folded);
-                if let Some((_, weight)) = known {
+                let exact = self.ctes.iter().rfind(|(name, _)| *name == folded);
+                // Whether SQL Server tells `a` from `A` is up to the database. The name goes out as it was defined, so
+                // both ways it means the CTE.
+                let same = |(name, _): &&(String, usize)| name.eq_ignore_ascii_case(&folded);
+                let in_any_case = self.ctes.iter().rev().find(same);
+                let known = match self.is(Dialect::Mssql) {
+                    true => exact.or(in_any_case),
+                    false => exact,
+                };
+                if let Some((defined, weight)) = known.cloned() {
                     self.ident(only)?;
-                    let weight = *weight;
                     self.weights.mention(weight);
+                    if self.is(Dialect::Mssql) {
+                        *name = ObjectName::from(vec![self.stored(&defined, start)?]);
+                    }
                     return Ok(());
                 }
             }

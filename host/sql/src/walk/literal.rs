@@ -17,21 +17,33 @@ impl Walk<'_> {
             Dialect::Sqlite | Dialect::Mssql | Dialect::Generic | Dialect::Datafusion,
         ) = (text_of(&value.value), self.rules.dialect)
             && !text.contains('\0')
-            && !prints_exactly(text, '\'')
+            && (!prints_exactly(text, '\'') || self.is_national_with_quotes(&value.value))
         {
-            *expr = concatenated(text);
+            let national = matches!(value.value, Value::NationalStringLiteral(_));
+            *expr = concatenated(text, self.rules.dialect, national);
             return Ok(());
         }
         self.value(value)
     }
 
+    /// The serialiser does not double the quotes of N'…'.
+    fn is_national_with_quotes(&self, value: &Value) -> bool {
+        self.is(Dialect::Mssql)
+            && matches!(value, Value::NationalStringLiteral(text) if text.contains('\''))
+    }
+
     /// Checks a literal and rewrites it to its plain form.
     pub(super) fn value(&self, value: &mut ValueWithSpan) -> Result<()> {
         let at = value.span.start;
+        let is_national = matches!(value.value, Value::NationalStringLiteral(_));
         // A heredoc has no escapes where a string has them.
         let is_other =
             !matches!(value.value, Value::SingleQuotedString(_)) && self.is(Dialect::Clickhouse);
         if let (Some(text), false) = (text_of(&value.value), is_other) {
+            // Without the N, SQL Server reads a text in the database's code page, which may not have its characters.
+            if self.is(Dialect::Mssql) && is_national && !text.contains(['\0', '\'']) {
+                return Ok(());
+            }
             value.value = self.text(text).ok_or_else(|| {
                 self.error(
                     Code::SqlNotSupported,
@@ -124,7 +136,35 @@ fn text_of(value: &Value) -> Option<&str> {
 }
 
 /// `('it''' || '''s')`: the serializer cannot print two quotes in a row, so the text is split between them.
-fn concatenated(text: &str) -> Expr {
+fn concatenated(text: &str, dialect: Dialect, national: bool) -> Expr {
+    let national = national && dialect == Dialect::Mssql;
+    let op = match dialect {
+        Dialect::Mssql => BinaryOperator::Plus,
+        _ => BinaryOperator::StringConcat,
+    };
+    let literal = |piece: String| match national && piece != "'" {
+        true => Value::NationalStringLiteral(piece),
+        false => Value::SingleQuotedString(piece),
+    };
+    let pieces = match national {
+        true => between_quotes(text),
+        false => pieces(text),
+    };
+    let whole = pieces
+        .into_iter()
+        .map(|piece| Expr::Value(literal(piece).into()))
+        .reduce(|left, right| Expr::BinaryOp {
+            left: Box::new(left),
+            op: op.clone(),
+            right: Box::new(right),
+        });
+    Expr::Nested(Box::new(
+        whole.unwrap_or_else(|| Expr::Value(Value::Null.into())),
+    ))
+}
+
+/// The text in pieces that each end before two quotes meet.
+fn pieces(text: &str) -> Vec<String> {
     let mut pieces = vec![String::new()];
     let mut previous = None;
     for character in text.chars() {
@@ -136,15 +176,16 @@ fn concatenated(text: &str) -> Expr {
         }
         previous = Some(character);
     }
-    let whole = pieces
-        .into_iter()
-        .map(|piece| Expr::Value(Value::SingleQuotedString(piece).into()))
-        .reduce(|left, right| Expr::BinaryOp {
-            left: Box::new(left),
-            op: BinaryOperator::StringConcat,
-            right: Box::new(right),
+    pieces
+}
+
+/// The text in pieces that are one quote or have none.
+fn between_quotes(text: &str) -> Vec<String> {
+    let split = text
+        .split_inclusive('\'')
+        .flat_map(|part| match part.strip_suffix('\'') {
+            Some(plain) => vec![plain.to_owned(), "'".to_owned()],
+            None => vec![part.to_owned()],
         });
-    Expr::Nested(Box::new(
-        whole.unwrap_or_else(|| Expr::Value(Value::Null.into())),
-    ))
+    split.filter(|piece| !piece.is_empty()).collect()
 }

@@ -10,6 +10,14 @@ impl Walk<'_> {
     /// Checks an operator. `left` stands before it and says where it is, which is looked at only for an error.
     pub(super) fn binary(&mut self, op: &mut BinaryOperator, left: &Expr) -> Result<()> {
         use BinaryOperator as Op;
+        // Of the operators that are words, T-SQL knows two. Any other one it takes for the name of a column, behind
+        // which the next statement begins: `SELECT 1 XOR SHUTDOWN`.
+        let is_word = op
+            .to_string()
+            .starts_with(|c: char| c.is_ascii_alphabetic());
+        if self.is(Dialect::Mssql) && is_word && !matches!(op, Op::And | Op::Or) {
+            return Err(self.unsupported(format_args!("the operator `{op}`"), left.span().start));
+        }
         match op {
             Op::Plus
             | Op::Minus

@@ -2,10 +2,10 @@
 
 use sqlparser::{
     ast::{
-        Cte, Distinct, ExcludeSelectItem, Expr, Fetch, GroupByExpr, GroupByWithModifier, Ident,
-        LimitClause, NamedWindowDefinition, NamedWindowExpr, ObjectNamePart, Offset, OrderBy,
-        OrderByExpr, OrderByKind, Query, Select, SelectFlavor, SelectItem,
-        SelectItemQualifiedWildcardKind, SetExpr, SetQuantifier, Spanned, TableFactor,
+        Cte, Distinct, ExcludeSelectItem, Expr, Fetch, Function, FunctionArguments, GroupByExpr,
+        GroupByWithModifier, Ident, LimitClause, NamedWindowDefinition, NamedWindowExpr,
+        ObjectNamePart, Offset, OrderBy, OrderByExpr, OrderByKind, Query, Select, SelectFlavor,
+        SelectItem, SelectItemQualifiedWildcardKind, SetExpr, SetQuantifier, Spanned, TableFactor,
         TableWithJoins, Top, TopQuantity, Values, WildcardAdditionalOptions, With, WithFill,
     },
     tokenizer::Location,
@@ -408,7 +408,9 @@ impl Walk<'_> {
             }
             GroupByExpr::All(_) => return Err(self.unsupported("GROUP BY ALL", Location::empty())),
         };
-        self.exprs(exprs)?;
+        exprs
+            .iter_mut()
+            .try_for_each(|expr| self.group_expr(expr))?;
         for modifier in modifiers {
             match modifier {
                 GroupByWithModifier::Rollup | GroupByWithModifier::Cube => {}
@@ -419,6 +421,32 @@ impl Walk<'_> {
             }
         }
         Ok(())
+    }
+
+    /// In T-SQL the parser takes ROLLUP and CUBE for functions.
+    fn group_expr(&mut self, expr: &mut Expr) -> Result<()> {
+        if self.is(Dialect::Mssql)
+            && let Expr::Function(Function {
+                name,
+                uses_odbc_syntax: false,
+                parameters: FunctionArguments::None,
+                args: FunctionArguments::List(list),
+                filter: None,
+                null_treatment: None,
+                over: None,
+                within_group,
+            }) = expr
+            && within_group.is_empty()
+            && list.duplicate_treatment.is_none()
+            && list.clauses.is_empty()
+            && matches!(
+                name.to_string().to_ascii_lowercase().as_str(),
+                "rollup" | "cube"
+            )
+        {
+            return list.args.iter_mut().try_for_each(|arg| self.argument(arg));
+        }
+        self.expr(expr)
     }
 
     fn order_by(&mut self, order_by: &mut OrderBy) -> Result<()> {

@@ -26,6 +26,11 @@ impl<S: Read + Write> TlsStream<S> {
         &mut self.0.sock
     }
 
+    /// The stream below, for protocols that encrypt no more than their beginning. What was read ahead is lost.
+    pub fn into_inner(self) -> S {
+        self.0.sock
+    }
+
     /// The channel binding `tls-server-end-point` (RFC 5929): the server's certificate, hashed as its signature was.
     /// None for hashes other than SHA-256 and SHA-384 and their stand-ins; authentication then goes on without binding.
     pub fn server_end_point(&self) -> Option<Vec<u8>> {
