@@ -1,0 +1,56 @@
+use super::*;
+
+#[test]
+fn names_are_plain() {
+    for name in ["orders.csv", "größe 2024.parquet", "a", "x.csv.gz"] {
+        assert!(check_name(name).is_ok(), "{name}");
+    }
+    let long = "x".repeat(201);
+    for name in [
+        "",
+        ".",
+        "..",
+        ".hidden",
+        "../x.csv",
+        "a/b.csv",
+        "/etc/passwd",
+        "a\\b",
+        "a\0b",
+        "a\nb",
+        "_SUCCESS",
+        "x ",
+        "x.",
+        "C:x",
+        " x",
+        "a*b",
+        long.as_str(),
+    ] {
+        assert!(check_name(name).is_err(), "{name:?}");
+    }
+}
+
+#[test]
+fn directories_are_the_workspaces_own() {
+    let own = Path::new("/data/files/w");
+    assert_eq!(steps(own, "sales/2024").unwrap(), ["sales", "2024"]);
+    assert_eq!(steps(own, "/data/files/w/sales").unwrap(), ["sales"]);
+    for path in ["../other", "/data/files/other", "/etc", "a/../../b"] {
+        assert_eq!(
+            steps(own, path).unwrap_err().code(),
+            Code::WrongState,
+            "{path}"
+        );
+    }
+}
+
+#[test]
+fn links_are_not_followed() {
+    let dir = tempfile::tempdir().unwrap();
+    let own = dir.path().join("w");
+    std::fs::create_dir_all(dir.path().join("other")).unwrap();
+    std::fs::create_dir_all(&own).unwrap();
+    std::os::unix::fs::symlink("../other", own.join("link")).unwrap();
+    assert!(open(&own, &["link".to_owned()], true).is_err());
+    assert!(open(&own, &["new".to_owned(), "deep".to_owned()], true).is_ok());
+    assert!(own.join("new/deep").is_dir());
+}
