@@ -137,7 +137,7 @@ SELECT LOCATE('a', name), INSTR(name, 'a'), POSITION('a' IN name), FIELD(country
 ;;
 SELECT SUBSTRING_INDEX(email, '@', -1) AS domain, COUNT(*) FROM customers WHERE email IS NOT NULL GROUP BY domain
 ;;
-SELECT FORMAT(total, 2), ASCII(note), HEX(note), ORD('a'), CHAR(77, 121), ELT(2, 'a', 'b'), QUOTE(note) FROM orders
+SELECT FORMAT(total, 2), ASCII(note), HEX(note), ORD('a'), CHAR(77, 121), ELT(2, 'a', 'b'), QUOTE(status) FROM orders
 ;;
 SELECT STRCMP('a', 'b'), SOUNDEX('Robert'), INSERT('Quadratic', 3, 4, 'What'), TO_BASE64('abc'), FROM_BASE64('YWJj')
 ;;
