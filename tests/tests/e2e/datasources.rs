@@ -1,6 +1,7 @@
 //! `/datasources` and `/engines`
 
 mod catalog;
+mod mssql;
 mod postgres;
 mod scanner;
 
