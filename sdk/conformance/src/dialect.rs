@@ -242,8 +242,27 @@ fn mysql() -> Samples {
 
 fn mssql() -> Samples {
     Samples {
+        numbers: Some("SELECT value AS n FROM GENERATE_SERIES(1, {rows}) ORDER BY value".into()),
+        // Without the N a text has the characters of the database's code page.
+        text: Some("SELECT N'{text}'".into()),
         wide: Some("SELECT replicate(cast('x' AS varchar(max)), {bytes}) AS wide".into()),
-        slow: Some("WAITFOR DELAY '00:01:30'".into()),
+        huge: Some("SELECT value AS n, replicate('x', 1000) AS wide FROM GENERATE_SERIES(1, 160000)".into()),
+        // WAITFOR is no SELECT, and there is no function that waits.
+        slow: Some(
+            "SELECT count_big(*) AS mindhost_conformance_slow FROM GENERATE_SERIES(1, 2000000) AS a \
+             CROSS JOIN GENERATE_SERIES(1, 2000000) AS b WHERE a.value + b.value < 0"
+                .into(),
+        ),
+        writes: generic()
+            .writes
+            .into_iter()
+            .chain([
+                "SELECT 1 DELETE FROM {table} WHERE 1 = 0".into(),
+                "SELECT 1 COMMIT DELETE FROM {table} WHERE 1 = 0".into(),
+                "EXECUTE sp_executesql N'DELETE FROM {table} WHERE 1 = 0'".into(),
+                format!("SELECT 1 AS n INTO {NOWHERE}"),
+            ])
+            .collect(),
         quote: ('[', ']'),
         has_limit: false,
         ..generic()

@@ -4,6 +4,7 @@ mod catalog;
 mod clickhouse;
 pub mod files;
 mod mysql;
+mod mssql;
 mod postgres;
 mod scanner;
 
