@@ -3,8 +3,8 @@
 mod catalog;
 mod clickhouse;
 pub mod files;
-mod mysql;
 mod mssql;
+mod mysql;
 mod postgres;
 mod scanner;
 
