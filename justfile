@@ -20,11 +20,14 @@ prometheus_client := "0.26.0"
 
 # The clients that log into the double of SQL Server; FreeTDS is Debian's.
 python_tds := "1.17.1"
+pyopenssl := "26.4.0"
 mssql_jdbc := "13.6.2.jre11"
 mssql_jdbc_sha256 := "5fbc0a70fe4d1d563d431a41b23f493d68807571f0bb49db0bb1737e83e9161f"
 
 # The fuzzer that reads the OpenAPI document.
 schemathesis := "4.32.5"
+
+# The reference for answers over several datasources.
 duckdb := "1.5.5"
 
 # Today's ClickHouse as a library for Python: 182 MB to download.
@@ -213,6 +216,7 @@ _setup-tests:
     command -v tsql >/dev/null || missing+=(freetds-bin)
     # The compiler too: the test's program is one file of source.
     command -v javac >/dev/null || missing+=(default-jdk-headless)
+    command -v mvn >/dev/null || missing+=(maven)
     just _install "${missing[@]}"
     just _clickhouse
     just _python chdb --no-deps chdb-core=={{ chdb }}
@@ -220,7 +224,7 @@ _setup-tests:
     just _python python_openai2 openai=={{ openai_python2 }}
     just _python schemathesis schemathesis=={{ schemathesis }}
     just _python duckdb duckdb=={{ duckdb }} duckdb-extension-tpch=={{ duckdb }}
-    just _python python_tds python-tds=={{ python_tds }} pyOpenSSL
+    just _python python_tds python-tds=={{ python_tds }} pyOpenSSL=={{ pyopenssl }}
     just _jdbc
     just _node
     just _go
@@ -274,10 +278,10 @@ _jdbc:
     echo "setup: downloading $name into $folder"
     rm -rf "$folder"
     mkdir -p "$folder"
-    curl -fsSL -o "$folder/$name.part" \
-        "https://repo1.maven.org/maven2/com/microsoft/sqlserver/mssql-jdbc/{{ mssql_jdbc }}/$name"
-    echo "{{ mssql_jdbc_sha256 }}  $folder/$name.part" | sha256sum --check --quiet
-    mv "$folder/$name.part" "$folder/$name"
+    mvn --quiet --batch-mode org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy \
+        "-Dartifact=com.microsoft.sqlserver:mssql-jdbc:{{ mssql_jdbc }}" "-DoutputDirectory=$folder/new"
+    echo "{{ mssql_jdbc_sha256 }}  $folder/new/$name" | sha256sum --check --quiet
+    mv "$folder/new/$name" "$folder/$name"
 
 # Installs the packages for Node, and Node itself, into the target folder.
 _node:
