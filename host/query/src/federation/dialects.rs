@@ -82,7 +82,7 @@ pub fn rules(dialect: Dialect) -> &'static Rules {
         Dialect::Sqlite => &SQLITE,
         Dialect::Mysql => &MYSQL,
         Dialect::Mssql => &MSSQL,
-        Dialect::Generic => &GENERIC,
+        Dialect::Clickhouse | Dialect::Generic => &GENERIC,
     }
 }
 
@@ -161,7 +161,7 @@ fn is_text(native: &str, dialect: Dialect) -> bool {
     match dialect {
         Dialect::Postgresql => native == "text" || native.starts_with("character varying"),
         Dialect::Sqlite | Dialect::Datafusion => true,
-        Dialect::Mysql | Dialect::Mssql | Dialect::Generic => false,
+        Dialect::Mysql | Dialect::Mssql | Dialect::Clickhouse | Dialect::Generic => false,
     }
 }
 
