@@ -148,7 +148,7 @@ codes! {
     SqlFunctionNotAllowed = "sql_function_not_allowed", Invalid;
     /// A construct that the guard does not know to be harmless.
     SqlNotSupported = "sql_not_supported", Invalid;
-    /// The statement touches several datasources.
+    /// The statement reads more than 16 datasources.
     SqlSeveralDatasources = "sql_several_datasources", Invalid;
     /// A value in a model's statement comes from another datasource.
     SqlLiteralNotAllowed = "sql_literal_not_allowed", Invalid;

@@ -23,6 +23,8 @@ mod encoder_tests;
 #[cfg(test)]
 mod guard_tests;
 #[cfg(test)]
+mod several_tests;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod weight_tests;

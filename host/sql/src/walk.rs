@@ -5,6 +5,7 @@
 //! settings.
 
 mod call;
+mod columns;
 mod expr;
 mod from;
 mod literal;

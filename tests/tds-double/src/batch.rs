@@ -84,7 +84,7 @@ fn begins(word: &str, first: &str, before: &str, has_select: bool) -> bool {
             !joined && !of_insert
         }
         "SET" => first != "UPDATE",
-        "DELETE" | "UPDATE" | "INSERT" | "MERGE" => !(first == "WITH" && !has_select),
+        "DELETE" | "UPDATE" | "INSERT" | "MERGE" => first != "WITH" || has_select,
         _ => OPENING.contains(&word),
     }
 }

@@ -323,7 +323,7 @@ impl SqlType {
 
 fn write_chunks(bytes: &[u8], out: &mut Vec<u8>) {
     // Every other value does not say how long it is before it comes.
-    let length = if bytes.len() % 2 == 0 {
+    let length = if bytes.len().is_multiple_of(2) {
         bytes.len() as u64
     } else {
         u64::MAX - 1

@@ -39,6 +39,7 @@ const IN_PATH: &[(&str, &str, &str)] = &[
         "`schema.table`, or the bare name where it is unique.",
     ),
     ("columns", "column_name", "Name of the column."),
+    ("files", "file", "Name of the file."),
     ("providers", "name", "Name of the provider."),
     ("minds", "name", "Name of the Mind."),
     ("models", "name", "Name of the Mind."),

@@ -143,7 +143,7 @@ fn encoded(row: &rusqlite::Row<'_>, columns: &[(String, SqlType)]) -> Result<Vec
         .map(|index| row.get(index))
         .collect::<Result<_, _>>()
         .map_err(|error| failed(8114, &error.to_string()))?;
-    let nulls = values.iter().any(|value| *value == Value::Null);
+    let nulls = values.contains(&Value::Null);
     let mut token = vec![if nulls { 0xD2 } else { 0xD1 }];
     if nulls {
         let mut bits = vec![0; columns.len().div_ceil(8)];

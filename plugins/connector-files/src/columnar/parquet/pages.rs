@@ -24,6 +24,9 @@ const READ_AHEAD: usize = 16 << 20;
 const MOST_AHEAD: usize = 256 << 10;
 const LEAST_AHEAD: usize = 8 << 10;
 
+/// Bits of a place in a dictionary, at most.
+const MAX_INDEX_BITS: u8 = 32;
+
 const DATA: i64 = 0;
 const DICTIONARY: i64 = 2;
 const DATA_V2: i64 = 3;
@@ -102,6 +105,8 @@ pub struct Chunk {
     codec: Compression,
     /// Whether rows are values: not in lists.
     is_flat: bool,
+    /// The highest levels of repetition and definition.
+    max_levels: [i16; 2],
     /// Where the next page begins, and where the last one ends.
     at: u64,
     end: u64,
@@ -136,6 +141,10 @@ impl Chunk {
             source: source.clone(),
             codec: column.compression(),
             is_flat: column.column_descr().max_rep_level() == 0,
+            max_levels: [
+                column.column_descr().max_rep_level(),
+                column.column_descr().max_def_level(),
+            ],
             at,
             end: at.saturating_add(size),
             ahead: Bytes::new(),
@@ -284,6 +293,16 @@ impl Chunk {
         if header.kind == DATA_V2 && levels > buf.len() {
             return Err(general("the levels of a page are outside of it"));
         }
+        if header.kind != DICTIONARY && matches!(header.encoding, 2 | 8) {
+            let at = match header.kind {
+                DATA_V2 => levels,
+                _ => levels_of_v1(&header, self.max_levels, &buf)?,
+            };
+            // The decoder panics on more. An empty page has no such byte.
+            if buf.get(at).is_some_and(|width| *width > MAX_INDEX_BITS) {
+                return Err(general("a page has impossible places in its dictionary"));
+            }
+        }
         page_of(&header, buf).map(Some)
     }
 
@@ -379,6 +398,32 @@ fn hadoop_lz4(data: &[u8], out: &mut Vec<u8>, wanted: usize) -> Result<()> {
     }
     out.truncate(from);
     decompress(Compression::LZ4_RAW, data, out, wanted)
+}
+
+/// How many bytes of a data page of version 1 its levels take: those of repetition, then those of definition.
+fn levels_of_v1(header: &PageHeader, max_levels: [i16; 2], page: &[u8]) -> Result<usize> {
+    let (definition, repetition) = header.level_encodings;
+    let mut at = 0usize;
+    for (max, encoding) in max_levels.into_iter().zip([repetition, definition]) {
+        if max == 0 {
+            continue;
+        }
+        let length = match self::encoding(encoding)? {
+            Encoding::RLE => page
+                .get(at..)
+                .and_then(<[u8]>::first_chunk)
+                .map(|length| (u32::from_le_bytes(*length) as usize).saturating_add(4)),
+            _ => {
+                let bits = u64::from(16 - max.unsigned_abs().leading_zeros());
+                usize::try_from(bits.saturating_mul(u64::from(header.values)).div_ceil(8)).ok()
+            }
+        };
+        at = length
+            .and_then(|length| at.checked_add(length))
+            .filter(|at| *at <= page.len())
+            .ok_or_else(|| general("the levels of a page are outside of it"))?;
+    }
+    Ok(at)
 }
 
 fn page_of(header: &PageHeader, buf: Bytes) -> Result<Page> {

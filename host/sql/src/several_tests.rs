@@ -1,0 +1,133 @@
+//! Statements in a scope of several datasources.
+
+use super::{
+    Reads, Scope, guard,
+    tests::{datasource, table},
+};
+use mindhost_base::error::{Code, Error};
+use mindhost_plugin_api::Dialect;
+
+fn refused(sql: &str, scope: &Scope) -> Error {
+    guard(sql, scope).unwrap_err()
+}
+
+fn two() -> Scope {
+    let mut west = datasource("west", Dialect::Sqlite);
+    west.tables.push(table("main", "stores"));
+    let mut east = datasource("east", Dialect::Postgresql);
+    east.tables.push(table("audit", "orders"));
+    Scope {
+        datasources: vec![west, east],
+    }
+}
+
+#[test]
+fn a_statement_goes_to_the_datasource_of_its_tables_in_that_dialect() {
+    let scope = two();
+    let check = |sql: &str, datasource: usize, text: &str| {
+        let guarded = guard(sql, &scope).unwrap();
+        assert_eq!(
+            (guarded.reads().one(), guarded.text()),
+            (Some(datasource), text)
+        );
+    };
+    check(
+        "SELECT * FROM stores",
+        0,
+        r#"SELECT * FROM "main"."stores""#,
+    );
+    check(
+        "SELECT * FROM west.orders",
+        0,
+        r#"SELECT * FROM "main"."orders""#,
+    );
+    check(
+        "SELECT id::text, orders.total FROM east.public.orders",
+        1,
+        r#"SELECT id::TEXT, orders.total FROM "public"."orders""#,
+    );
+    check(
+        "SELECT * FROM audit.orders",
+        1,
+        r#"SELECT * FROM "audit"."orders""#,
+    );
+    check(
+        "SELECT west.orders.id, WEST.stores.* FROM west.orders, west.stores",
+        0,
+        r#"SELECT "main".orders.id, "main".stores.* FROM "main"."orders", "main"."stores""#,
+    );
+    check("SELECT 1", 0, "SELECT 1");
+}
+
+#[test]
+fn tables_of_several_datasources_get_full_names_for_the_host() {
+    let check = |sql: &str, text: &str| {
+        let guarded = guard(sql, &two()).unwrap();
+        assert_eq!(
+            (guarded.reads(), guarded.text()),
+            (&Reads::Several(vec![0, 1]), text)
+        );
+        assert_eq!(guarded.count(), None, "the host counts");
+        assert_eq!(guard(text, &two()).unwrap(), guarded);
+    };
+    check(
+        "SELECT * FROM west.orders w JOIN east.public.orders e ON e.id = w.id",
+        r#"SELECT * FROM "west"."main"."orders" w JOIN "east"."public"."orders" e ON e.id = w.id"#,
+    );
+    check(
+        "SELECT stores.city, west.orders.id, public.orders.id, east.audit.orders.* FROM stores, West.ORDERS, \
+         east.public.orders, east.audit.orders",
+        r#"SELECT stores.city, "west"."main"."orders".id, "east"."public"."orders".id, "east"."audit"."orders".* FROM "west"."main"."stores", "west"."main"."orders", "east"."public"."orders", "east"."audit"."orders""#,
+    );
+    check(
+        "WITH o AS (SELECT * FROM stores) SELECT * FROM o WHERE id IN (SELECT id FROM east.customers)",
+        r#"WITH o AS (SELECT * FROM "west"."main"."stores") SELECT * FROM o WHERE id IN (SELECT id FROM "east"."public"."customers")"#,
+    );
+}
+
+#[test]
+fn statement_over_several_datasources_has_the_functions_of_the_host() {
+    let join =
+        |what: &str| format!("SELECT {what} FROM stores s JOIN east.customers c ON c.id = s.id");
+    assert!(guard(&join("date_trunc('month', c.since)"), &two()).is_ok());
+    let error = refused(&join("pg_catalog.pg_backend_pid()"), &two());
+    assert_eq!(error.code(), Code::SqlFunctionNotAllowed);
+    let error = refused(&join("(SELECT max(id) FROM salaries)"), &two());
+    assert_eq!(error.code(), Code::SqlTableNotAllowed);
+}
+
+#[test]
+fn one_statement_reads_at_most_sixteen_datasources() {
+    let names: Vec<_> = (0..17).map(|index| format!("d{index}")).collect();
+    let datasources = names.iter().map(|name| datasource(name, Dialect::Sqlite));
+    let scope = Scope {
+        datasources: datasources.collect(),
+    };
+    let all = |count: usize| {
+        let tables: Vec<_> = names
+            .iter()
+            .take(count)
+            .map(|name| format!("{name}.orders"))
+            .collect();
+        format!("SELECT 1 FROM {}", tables.join(", "))
+    };
+    assert!(guard(&all(16), &scope).is_ok());
+    assert_eq!(
+        refused(&all(17), &scope).code(),
+        Code::SqlSeveralDatasources
+    );
+}
+
+#[test]
+fn an_ambiguous_name_lists_its_candidates() {
+    let error = refused("SELECT * FROM orders", &two());
+    assert_eq!(error.code(), Code::SqlTableAmbiguous);
+    assert!(
+        error
+            .message()
+            .ends_with("west.main.orders, east.public.orders, east.audit.orders"),
+        "{error}"
+    );
+    let error = refused("SELECT * FROM east.orders", &two());
+    assert_eq!(error.code(), Code::SqlTableAmbiguous);
+}

@@ -1,0 +1,293 @@
+//! Names of columns: bare and qualified ones, fields of values, collations, and parts of dates.
+
+use sqlparser::{
+    ast::{AccessExpr, DateTimeField, Expr, Ident, ObjectName, Spanned, Subscript},
+    tokenizer::Location,
+};
+
+use super::Walk;
+use crate::names::{self, Found};
+use mindhost_base::error::{Code, Result};
+use mindhost_plugin_api::Dialect;
+
+impl Walk<'_> {
+    /// A bare name. Some that look like columns ask about the session.
+    pub(super) fn column(&mut self, ident: &Ident) -> Result<()> {
+        const SESSION: [&str; 8] = [
+            "current_catalog",
+            "current_path",
+            "current_role",
+            "current_schema",
+            "current_user",
+            "session_user",
+            "system_user",
+            "user",
+        ];
+        self.ident(ident)?;
+        let word = ident.value.to_ascii_lowercase();
+        if ident.quote_style.is_none()
+            && !self.is(Dialect::Sqlite)
+            && SESSION.contains(&word.as_str())
+        {
+            return Err(self.error(
+                Code::SqlFunctionNotAllowed,
+                format!(
+                    "`{word}` asks about the session and is not allowed; quote it if it is a column"
+                ),
+                ident.span.start,
+            ));
+        }
+        self.begins_no_statement(ident)?;
+        let name = self.fold(ident);
+        self.weights.column(name);
+        Ok(())
+    }
+
+    /// In T-SQL a word that begins a statement ends the one before it, wherever an expression may end.
+    pub(super) fn begins_no_statement(&self, ident: &Ident) -> Result<()> {
+        let word = ident.value.to_ascii_uppercase();
+        let is_statement = self.is(Dialect::Mssql)
+            && ident.quote_style.is_none()
+            && T_SQL_STATEMENTS.contains(&word.as_str());
+        if is_statement {
+            let message = format!(
+                "`{word}` begins a statement; put it into brackets if it is a name: [{word}]"
+            );
+            return Err(self.error(Code::SqlNotReadOnly, message, ident.span.start));
+        }
+        Ok(())
+    }
+
+    /// A qualified column. The name of the datasource, which no engine knows, is taken off.
+    pub(super) fn compound(&mut self, parts: &mut Vec<Ident>) -> Result<()> {
+        self.idents(parts)?;
+        parts
+            .iter()
+            .try_for_each(|part| self.begins_no_statement(part))?;
+        self.without_datasource(parts, 1)?;
+        if let [qualifier, name] = parts.as_slice() {
+            self.attributes.push((qualifier.clone(), name.clone()));
+        }
+        if let Some(name) = parts.last() {
+            let name = self.fold(name);
+            self.weights.column(name);
+        }
+        Ok(())
+    }
+
+    /// What stands before `.*`.
+    pub(super) fn qualifier(&self, name: &mut ObjectName) -> Result<()> {
+        let mut parts: Vec<Ident> = self.parts(name)?.into_iter().cloned().collect();
+        self.without_datasource(&mut parts, 0)?;
+        *name = ObjectName::from(parts);
+        Ok(())
+    }
+
+    /// Turns `datasource.schema.table` into `schema.table`, and `datasource.table` into the same where a table of
+    /// this name was named in FROM and no schema reads as the datasource. `behind` parts follow the table.
+    pub(super) fn without_datasource(&self, parts: &mut Vec<Ident>, behind: usize) -> Result<()> {
+        let Some(first) = parts.first().cloned() else {
+            return Ok(());
+        };
+        if self.over_several {
+            return self.with_full_name(parts, behind);
+        }
+        let named = |index: usize| {
+            self.scope
+                .datasources
+                .get(index)
+                .is_some_and(|datasource| names::is_datasource(self.scope, datasource, &first))
+        };
+        let same = |written: &Ident, stored: &str| {
+            self.rules
+                .same_table(&written.value, written.quote_style.is_some(), stored)
+        };
+        match parts.len().checked_sub(behind) {
+            Some(3) if self.tables.iter().any(|found| named(found.datasource)) => {
+                parts.remove(0);
+            }
+            Some(2) => {
+                let table = parts.get(1).cloned().unwrap_or_else(|| first.clone());
+                let is_schema = self.tables.iter().any(|found| {
+                    same(&first, &found.table.schema) && same(&table, &found.table.name)
+                });
+                let meant = self
+                    .tables
+                    .iter()
+                    .find(|found| named(found.datasource) && same(&table, &found.table.name));
+                if let (false, Some(found), Some(slot)) = (is_schema, meant, parts.first_mut()) {
+                    *slot = self.stored(&found.table.schema, first.span.start)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Turns the name of a table that was named in FROM, `datasource.table`, `schema.table` or
+    /// `datasource.schema.table`, into the one that it has there now. `behind` parts follow the table.
+    pub(super) fn with_full_name(&self, parts: &mut Vec<Ident>, behind: usize) -> Result<()> {
+        let Some((written, rest)) = parts
+            .len()
+            .checked_sub(behind)
+            .and_then(|at| parts.split_at_checked(at))
+        else {
+            return Ok(());
+        };
+        let same = |written: &Ident, stored: &str| {
+            self.rules
+                .same_table(&written.value, written.quote_style.is_some(), stored)
+        };
+        let is_of = |found: &Found<'_>, written: &Ident| {
+            let datasource = self.scope.datasources.get(found.datasource);
+            datasource.is_some_and(|one| names::is_datasource(self.scope, one, written))
+        };
+        let meant = match written {
+            [first, table] => {
+                let named: Vec<_> = self
+                    .tables
+                    .iter()
+                    .filter(|found| same(table, &found.table.name))
+                    .collect();
+                let of = named.iter().find(|found| is_of(found, first));
+                of.or_else(|| named.iter().find(|found| same(first, &found.table.schema)))
+                    .copied()
+            }
+            [datasource, schema, table] => self.tables.iter().find(|found| {
+                is_of(found, datasource)
+                    && same(schema, &found.table.schema)
+                    && same(table, &found.table.name)
+            }),
+            _ => None,
+        };
+        if let (Some(found), Some(first)) = (meant, written.first()) {
+            let mut full = self.full_name(found, first.span.start)?;
+            full.extend_from_slice(rest);
+            *parts = full;
+        }
+        Ok(())
+    }
+
+    pub(super) fn access(&mut self, access: &mut AccessExpr) -> Result<()> {
+        match access {
+            AccessExpr::Subscript(Subscript::Index { index }) if self.has_arrays() => {
+                self.expr(index)
+            }
+            AccessExpr::Subscript(Subscript::Slice {
+                lower_bound,
+                upper_bound,
+                stride: None,
+            }) if self.has_arrays() => {
+                for bound in [lower_bound, upper_bound].into_iter().flatten() {
+                    self.expr(bound)?;
+                }
+                Ok(())
+            }
+            AccessExpr::Dot(Expr::Identifier(name)) if self.is(Dialect::Postgresql) => {
+                self.field_of_value(name)
+            }
+            AccessExpr::Dot(inner) => {
+                Err(self.unsupported(format_args!("`.{inner}`"), inner.span().start))
+            }
+            AccessExpr::Subscript(_) => Err(self.unsupported("this subscript", Location::empty())),
+        }
+    }
+
+    /// In PostgreSQL `(value).name` calls the function `name` when the value has no such field, so that
+    /// `('/etc/passwd').pg_read_file` reads a file.
+    pub(super) fn field_of_value(&self, name: &Ident) -> Result<()> {
+        self.ident(name)?;
+        let folded = self.fold(name);
+        let field = ["key", "value", "lexeme", "positions", "weights"].contains(&folded.as_str());
+        if field || self.rules.functions.contains(folded.as_str()) {
+            return Ok(());
+        }
+        Err(self.error(
+            Code::SqlFunctionNotAllowed,
+            format!(
+                "`.{folded}` behind a value may call a function of that name and is not allowed"
+            ),
+            name.span.start,
+        ))
+    }
+
+    pub(super) fn collation(&mut self, collation: &ObjectName) -> Result<()> {
+        match self.parts(collation)?.as_slice() {
+            [_] => Ok(()),
+            [schema, _] if self.is(Dialect::Postgresql) && self.fold(schema) == "pg_catalog" => {
+                Ok(())
+            }
+            _ => Err(self.unsupported(
+                format_args!("the collation `{collation}`"),
+                collation.span().start,
+            )),
+        }
+    }
+
+    pub(super) fn field(&self, field: &DateTimeField) -> Result<()> {
+        match field {
+            DateTimeField::Custom(ident) | DateTimeField::Week(Some(ident)) => self.ident(ident),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Reserved words of T-SQL that begin a statement.
+const T_SQL_STATEMENTS: [&str; 56] = [
+    "ALTER",
+    "BACKUP",
+    "BEGIN",
+    "BREAK",
+    "BULK",
+    "CHECKPOINT",
+    "CLOSE",
+    "COMMIT",
+    "CONTINUE",
+    "CREATE",
+    "DBCC",
+    "DEALLOCATE",
+    "DECLARE",
+    "DELETE",
+    "DENY",
+    "DISK",
+    "DROP",
+    "DUMP",
+    "ELSE",
+    "END",
+    "EXEC",
+    "EXECUTE",
+    "EXIT",
+    "FETCH",
+    "GOTO",
+    "GRANT",
+    "IF",
+    "INSERT",
+    "KILL",
+    "LINENO",
+    "LOAD",
+    "MERGE",
+    "OPEN",
+    "OPTION",
+    "PRINT",
+    "RAISERROR",
+    "READTEXT",
+    "RECONFIGURE",
+    "RESTORE",
+    "RETURN",
+    "REVERT",
+    "REVOKE",
+    "ROLLBACK",
+    "SAVE",
+    "SELECT",
+    "SET",
+    "SETUSER",
+    "SHUTDOWN",
+    "TRUNCATE",
+    "UPDATE",
+    "UPDATETEXT",
+    "USE",
+    "WAITFOR",
+    "WHILE",
+    "WITH",
+    "WRITETEXT",
+];
