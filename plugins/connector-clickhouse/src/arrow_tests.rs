@@ -126,9 +126,8 @@ fn read_pieces(pieces: Vec<Result<Vec<u8>>>) -> Result<Vec<Vec<Value>>> {
             }
             batch.end_row();
         }
-        match batch.finish()? {
-            Some(batch) => rows.extend(testing::rows(&batch, &types)?),
-            None => {}
+        if let Some(batch) = batch.finish()? {
+            rows.extend(testing::rows(&batch, &types)?);
         }
     }
     Ok(rows)

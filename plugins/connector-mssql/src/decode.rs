@@ -224,7 +224,10 @@ fn too_large(length: u64, most: usize) -> Error {
 fn write(kind: Kind, bytes: &[u8], text: &mut String, sink: &mut impl Sink) -> Result<()> {
     text.clear();
     let written = match kind {
-        Kind::Null => Some(sink.null()),
+        Kind::Null => {
+            sink.null();
+            Some(())
+        }
         Kind::Bit => boolean(bytes).map(|value| sink.boolean(value)),
         Kind::Integer => integer(bytes).map(|value| sink.integer(value)),
         Kind::Float => float(bytes).map(|value| sink.float(value)),
@@ -247,13 +250,21 @@ fn write(kind: Kind, bytes: &[u8], text: &mut String, sink: &mut impl Sink) -> R
             })
         }
         Kind::DateTimeOffset { scale } => instant(bytes, scale).map(|value| sink.put(value)),
-        Kind::Text(page) => Some(page.decode(bytes, text)).map(|()| sink.text(text)),
-        Kind::Utf16 if bytes.len() % 2 == 0 => {
+        Kind::Text(page) => {
+            page.decode(bytes, text);
+            sink.text(text);
+            Some(())
+        }
+        Kind::Utf16 if bytes.len().is_multiple_of(2) => {
             utf16(bytes, text);
-            Some(sink.text(text))
+            sink.text(text);
+            Some(())
         }
         Kind::Utf16 => None,
-        Kind::Bytes => Some(sink.bytes(bytes)),
+        Kind::Bytes => {
+            sink.bytes(bytes);
+            Some(())
+        }
         Kind::Variant => return variant(bytes, text, sink),
     };
     written.ok_or_else(|| malformed("a value"))

@@ -65,6 +65,9 @@ struct Places {
     described: Vec<Table>,
 }
 
+/// Adds a row of a query to its table.
+type Add = fn(&mut Table, &TextRow<'_>);
+
 /// Columns, keys and comments of some tables, in four statements however many they are.
 pub(crate) fn describe(session: &mut Session, tables: &[TableRef]) -> Result<Vec<Table>> {
     if tables.is_empty() {
@@ -86,7 +89,7 @@ pub(crate) fn describe(session: &mut Session, tables: &[TableRef]) -> Result<Vec
         }
         Ok(())
     })?;
-    let parts: [(&str, &str, fn(&mut Table, &TextRow<'_>)); 3] = [
+    let parts: [(&str, &str, Add); 3] = [
         (COLUMNS, "ORDINAL_POSITION", add_column),
         (PRIMARY_KEYS, "SEQ_IN_INDEX", add_primary_key),
         (

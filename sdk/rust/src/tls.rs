@@ -20,7 +20,8 @@
 
 mod binding;
 mod stream;
-#[cfg(all(test, not(target_family = "wasm")))]
+#[cfg(test)]
+#[cfg(not(target_family = "wasm"))]
 mod tests;
 mod verify;
 

@@ -46,7 +46,7 @@ fn integer(number: i64) -> (String, Kind) {
     // The least one is no literal anywhere, and `--` begins a comment.
     let text = match number {
         i64::MIN => format!("({} - 1)", i64::MIN + 1),
-        ..0 => format!("({number})"),
+        negative if negative < 0 => format!("({negative})"),
         _ => number.to_string(),
     };
     (text, Kind::Integer)

@@ -37,9 +37,12 @@ const FRESH: Duration = Duration::from_secs(60);
 /// Tables whose types are kept.
 const MAX_KEPT: usize = 4_096;
 
+/// The columns of a table, and when they were asked for.
+type Asked = (Instant, Arc<[Column]>);
+
 /// The types of the columns of tables, by datasource and table.
 #[derive(Debug, Default)]
-pub struct KnownColumns(Mutex<HashMap<(String, TableRef), (Instant, Arc<[Column]>)>>);
+pub struct KnownColumns(Mutex<HashMap<(String, TableRef), Asked>>);
 
 impl KnownColumns {
     fn get(&self, key: &(String, TableRef)) -> Option<Arc<[Column]>> {
