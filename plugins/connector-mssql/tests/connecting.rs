@@ -1,6 +1,11 @@
 //! Ways in: TLS in every form, logins, and what is said when there is none.
 
-#![allow(clippy::unwrap_used, reason = "a panic is a failed test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a panic is a failed test"
+)]
 
 mod support;
 

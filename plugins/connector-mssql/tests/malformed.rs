@@ -2,7 +2,12 @@
 //!
 //! The good messages are bytes after the examples and rules of MS-TDS, written here once more and by hand.
 
-#![allow(clippy::unwrap_used, reason = "a panic is a failed test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a panic is a failed test"
+)]
 
 use std::io::{Read, Write};
 use std::net::TcpListener;

@@ -1,6 +1,11 @@
 //! Types: the table of the README, value by value.
 
-#![allow(clippy::unwrap_used, reason = "a panic is a failed test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a panic is a failed test"
+)]
 
 mod support;
 

@@ -141,7 +141,7 @@ async fn the_connector_of_mysql() {
     let output = plugin_meanwhile(dir.path(), &["test", &mysql, "--config", data]).await;
     check(
         &output,
-        &["snapshot-sees-one-state", "statistics", "values"],
+        &["statistics", "values", "snapshot-sees-one-state"],
     );
 }
 
