@@ -124,7 +124,7 @@ fn number(cell: &Value) -> Option<f64> {
 /// Equal but for the last digits of divisions, which each engine cuts elsewhere.
 fn are_equal(a: &Value, b: &Value) -> bool {
     match (number(a), number(b)) {
-        (Some(a), Some(b)) => (a - b).abs() <= 1e-4 * a.abs().max(1.0).min(1e4),
+        (Some(a), Some(b)) => (a - b).abs() <= 1e-4 * a.abs().clamp(1.0, 1e4),
         _ => a == b,
     }
 }
