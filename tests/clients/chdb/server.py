@@ -41,7 +41,8 @@ def pieces(connection, sql, form):
     """The pieces of a result, each without what only the whole has."""
     first = True
     try:
-        if not re.match(r"[\s(]*(SELECT|WITH)\b", sql, re.IGNORECASE):
+        # Each piece of a streamed result in JSON would be a document of its own.
+        if form.startswith("JSON") or not re.match(r"[\s(]*(SELECT|WITH)\b", sql, re.IGNORECASE):
             yield connection.query(sql, form).bytes()
             return
         for piece in connection.send_query(sql, form):
