@@ -11,7 +11,7 @@ use reqwest::{Method, header::HeaderMap};
 use serde_json::Value;
 
 /// No request of a test takes longer; a test that waits for ever says nothing.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(240);
 
 /// Connections are not kept: a pool belongs to the runtime of one test, and a restarted host to none.
 pub(crate) static CLIENT: LazyLock<reqwest::Client> = LazyLock::new(|| {
