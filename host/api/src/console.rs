@@ -30,7 +30,7 @@ use mindhost_core::{
     auth::{Auth, Caller, sign_in_codes::LIFETIME},
 };
 
-/// Nothing from elsewhere, nothing inline, in nobody's frame, and no text ever becomes markup or a script.
+/// No other origin, nothing inline, no frames, and no text becomes markup or a script.
 const POLICY: &str = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; \
      object-src 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 

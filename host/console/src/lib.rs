@@ -49,7 +49,7 @@ impl File {
         }
     }
 
-    /// Whether its name changes with its content, so that it can be cached for ever.
+    /// Whether its name changes with its content, so that it can be cached without limit.
     pub fn is_immutable(&self) -> bool {
         self.path.starts_with("assets/")
     }

@@ -80,7 +80,7 @@ pub(super) async fn list(
 /// Uploads a file
 ///
 /// Only for engines that read a directory, and only into a directory of the workspace's own. The body is the file, or a
-/// form (`multipart/form-data`) with one file. Nobody sees the file before it is complete. Load the catalog again
+/// form (`multipart/form-data`) with one file. The file is invisible until it is complete. Load the catalog again
 /// to see its table.
 #[utoipa::path(post, path = "/datasources/{name}/files", operation_id = "upload_file",
     params(Destination),
@@ -133,7 +133,7 @@ pub(super) async fn upload(
             received(upload, body.into_data_stream()).await?
         }
     };
-    // The key may have been revoked meanwhile.
+    // The key may have been revoked during the upload.
     auth.confirm(&caller).await?;
     let stored = upload.finish().await?;
     let made = Made(format!("{} bytes={}", stored.name, stored.bytes));

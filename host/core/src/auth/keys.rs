@@ -91,7 +91,7 @@ impl Auth {
     /// The caller's own key.
     ///
     /// # Errors
-    /// `key_not_found` when it was deleted meanwhile.
+    /// `key_not_found` if it was deleted.
     pub async fn own_key(&self, caller: &Caller) -> Result<Key> {
         let keys = store::list(&self.store, &caller.workspace).await?;
         let found = keys.into_iter().find(|key| *key.id == *caller.key_id);

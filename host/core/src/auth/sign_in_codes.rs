@@ -1,6 +1,6 @@
 //! One-time codes, each of which hands a key from the terminal to a browser, so that the key is in no address.
 //!
-//! A caller makes one by sending the key itself, so a code gives nobody more than they had. It is kept in memory only, by
+//! A caller makes one by sending the key itself, so a code gives no additional access. It is kept in memory only, by
 //! its hash, for [`LIFETIME`] and for one use.
 
 use std::{

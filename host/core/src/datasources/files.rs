@@ -274,7 +274,7 @@ impl Upload {
         let Some(directory) = &self.directory else {
             return Err(Error::internal("the directory is gone"));
         };
-        // All uploads under way count, so several at once cannot exceed it together.
+        // All uploads in progress count, so several at once cannot exceed it together.
         if used(&directory.own)? > self.place.max_workspace {
             return Err(over_quota(&self.place));
         }

@@ -274,7 +274,7 @@ impl Job {
         open
     }
 
-    /// Runs until the end, an error, or until nobody reads any more.
+    /// Runs until the end, an error, or until the reader is dropped.
     async fn run(self, sql: String, sender: mpsc::Sender<Received>) {
         let call = Call {
             cancel: self.sources.call.cancel.child_token(),
