@@ -113,7 +113,8 @@ setup: _setup-build _setup-tests
 # The server alone: a new user waits for this, so nothing is built that only tests need.
 _server:
     @echo "building the server and the plugins of the demo; the first time takes a quarter of an hour or more on two cores"
-    cargo build -p mindhost
+    # `--workspace` for the features: the tests that follow then build no dependency a second time.
+    cargo build --workspace --bin mindhost
 
 # Builds the console in the browser, which Cargo puts into the server. Without npm the server says at /console what to do.
 _console:
