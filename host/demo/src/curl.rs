@@ -27,9 +27,12 @@ pub(crate) fn get_line(path: &str) -> String {
     format!(r#"curl -sS --fail-with-body {AUTH} "$URL/api/v1{path}""#)
 }
 
-/// `body` must hold no single quote.
+/// `body` must hold no single quote. `--retry` waits for a plugin that is still compiling: the server answers 503 with
+/// `Retry-After`.
 pub(crate) fn post_line(path: &str, body: &str) -> String {
-    format!("curl -sS --fail-with-body {AUTH} \"$URL/api/v1{path}\" \\\n  --json '{body}'")
+    format!(
+        "curl -sS --retry 5 --fail-with-body {AUTH} \"$URL/api/v1{path}\" \\\n  --json '{body}'"
+    )
 }
 
 /// As [`post_line`], showing what comes as it comes.

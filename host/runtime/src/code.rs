@@ -1,5 +1,7 @@
 //! The compiled code of a version: pending at first, and replaced by better code while it serves.
 
+use std::time::Duration;
+
 use tokio::sync::watch;
 
 use super::instance::cancelled;
@@ -7,8 +9,15 @@ use crate::package::Refusal;
 use mindhost_base::error::{Blame, Code, Error, Result};
 use mindhost_plugin_api::Call;
 
+/// When a client should ask again for a plugin that is still compiling.
+const RETRY_AFTER: Duration = Duration::from_secs(2);
+
 /// The code of a version. New instances take the best code; running ones keep theirs.
-pub struct VersionCode<W>(watch::Sender<Current<W>>);
+pub struct VersionCode<W> {
+    current: watch::Sender<Current<W>>,
+    /// Whether a call has asked for the code.
+    wanted: watch::Sender<bool>,
+}
 
 /// The current code.
 struct Current<W> {
@@ -21,15 +30,18 @@ struct Current<W> {
 impl<W: Clone> VersionCode<W> {
     /// Code that is being compiled.
     pub fn pending() -> Self {
-        Self(watch::Sender::new(Current {
-            code: None,
-            generation: 0,
-        }))
+        Self {
+            current: watch::Sender::new(Current {
+                code: None,
+                generation: 0,
+            }),
+            wanted: watch::Sender::new(false),
+        }
     }
 
     /// Sets the first or better code, or why there is none. A failure never replaces code.
     pub fn put(&self, made: Result<W, Refusal>) {
-        self.0.send_modify(|current| {
+        self.current.send_modify(|current| {
             if made.is_ok() || !matches!(current.code, Some(Ok(_))) {
                 current.code = Some(made);
                 current.generation += 1;
@@ -39,12 +51,12 @@ impl<W: Clone> VersionCode<W> {
 
     /// The generation of the current code.
     pub fn generation(&self) -> u64 {
-        self.0.borrow().generation
+        self.current.borrow().generation
     }
 
     /// Whether the first compilation has ended.
     pub fn is_made(&self) -> bool {
-        self.0.borrow().code.is_some()
+        self.current.borrow().code.is_some()
     }
 
     /// Waits for the first code.
@@ -55,8 +67,14 @@ impl<W: Clone> VersionCode<W> {
         self.first().await.map(drop)
     }
 
+    /// Waits until a call asks for the code. Its compilation then waits for no other.
+    pub async fn wanted(&self) {
+        // This value holds the sender, so the channel cannot be closed.
+        let _ = self.wanted.subscribe().wait_for(|wanted| *wanted).await;
+    }
+
     async fn first(&self) -> Result<(W, u64), Refusal> {
-        let mut current = self.0.subscribe();
+        let mut current = self.current.subscribe();
         let made = current.wait_for(|current| current.code.is_some()).await;
         match made.as_deref() {
             Ok(Current {
@@ -70,8 +88,11 @@ impl<W: Clone> VersionCode<W> {
     /// The current code and its generation. Waits for the first code until the call ends.
     ///
     /// # Errors
-    /// `no_plugin` if compilation failed; `timeout`, `cancelled`.
+    /// `no_plugin` if compilation failed; `overloaded` if it takes longer than the call may; `cancelled`.
     pub async fn get(&self, call: &Call) -> Result<(W, u64)> {
+        if !self.is_made() {
+            self.wanted.send_replace(true);
+        }
         tokio::select! {
             biased;
             made = self.first() => made.map_err(|refusal| {
@@ -79,18 +100,17 @@ impl<W: Clone> VersionCode<W> {
             }),
             () = call.cancel.cancelled() => Err(cancelled()),
             () = tokio::time::sleep_until(call.deadline) => Err(Error::new(
-                Code::Timeout,
+                Code::Overloaded,
                 "the plugin is still compiling, which happens once after its installation; try again",
             )
-            .blamed(Blame::Host)),
+            .blamed(Blame::Host)
+            .with_retry_after(RETRY_AFTER)),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     fn call(time: Duration) -> Call {
@@ -101,7 +121,9 @@ mod tests {
     async fn call_waits_for_the_first_code_and_takes_the_best() {
         let code = std::sync::Arc::new(VersionCode::pending());
         let early = code.get(&call(Duration::from_millis(10))).await;
-        assert_eq!(early.unwrap_err().code(), Code::Timeout);
+        assert_eq!(early.unwrap_err().code(), Code::Overloaded);
+        // The call that gave up has moved the version to the front of the queue.
+        code.wanted().await;
         let waiting = tokio::spawn({
             let code = std::sync::Arc::clone(&code);
             async move { code.get(&call(Duration::from_secs(60))).await }

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
 use wasmtime::component::Component;
 
@@ -34,6 +34,9 @@ use mindhost_query::QueryEngine;
 const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Components that compile concurrently in the background, so that a slow one does not block another.
 const MAX_BACKGROUND_COMPILES: usize = 2;
+/// Components whose first code is compiled concurrently while no call has asked for them. Those that a call waits for do
+/// not count: on a small machine, nine at once would keep a first user waiting for the eight that nobody needs yet.
+const MAX_FIRST_COMPILES: usize = 2;
 
 /// A plugin that serves, with its own pools.
 #[derive(Clone)]
@@ -156,6 +159,8 @@ pub struct Loader {
     compilers: Compilers,
     /// Permits to compile in the background.
     background: Semaphore,
+    /// Permits to compile first code that no call waits for.
+    first: Semaphore,
     /// The SQL engine for scanners.
     queries: Arc<QueryEngine>,
 }
@@ -184,6 +189,7 @@ impl Loader {
             cache: Cache::new(cache, key),
             compilers,
             background: Semaphore::new(MAX_BACKGROUND_COMPILES),
+            first: Semaphore::new(MAX_FIRST_COMPILES),
             queries,
         }
     }
@@ -260,6 +266,10 @@ impl Loader {
         if let Some(component) = self.cached(package).await {
             return code.put(link(&self.runtime.optimized, &component, package));
         }
+        let turn = match baseline_first {
+            true => self.turn(code).await,
+            false => None,
+        };
         if baseline_first && let Some(target) = self.runtime.baseline() {
             let quick = CompileJob {
                 compiler: BASELINE,
@@ -278,6 +288,7 @@ impl Loader {
         if !code.is_made() {
             return code.put(self.compiled(package, &self.runtime.optimized, best).await);
         }
+        drop(turn);
         let Ok(_one_of_few) = self.background.acquire().await else {
             return;
         };
@@ -297,6 +308,15 @@ impl Loader {
             Err(refusal) => {
                 tracing::warn!(plugin, %refusal, "no optimized code; the baseline code stays active");
             }
+        }
+    }
+
+    /// Waits until first code may be compiled: at once if a call asks for it. None when a call did.
+    async fn turn<W: World>(&self, code: &VersionCode<W>) -> Option<SemaphorePermit<'_>> {
+        tokio::select! {
+            biased;
+            () = code.wanted() => None,
+            permit = self.first.acquire() => permit.ok(),
         }
     }
 
