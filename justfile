@@ -58,15 +58,16 @@ check: setup _cargo-deny
     # The introductions of crates point at private modules, for those who read the source.
     RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" cargo doc --workspace --no-deps
     just test
+    just test-console
     just demo --once
 
 # Test the console in Debian's Chromium, on the demo data. Apart from `test`: Chromium is a package of 100 MB.
-test-console *filter: _setup-build _console _server (_components "debug" "plugins" "plugins" demo_plugins)
+test-console *filter: _setup-build _console _server (_components "debug" "plugins" "demo_plugins" demo_plugins)
     #!/usr/bin/env bash
     set -euo pipefail
     command -v chromium >/dev/null || just _install chromium
     just _npm tests/console
-    export TEST_PROGRAM="{{ target }}/debug/mindhost" TEST_PLUGINS="{{ target }}/plugins"
+    export TEST_PROGRAM="{{ target }}/debug/mindhost" TEST_PLUGINS="{{ target }}/demo_plugins"
     export NODE="$PWD/host/console/node_modules/.bin/node"
     (cd host/console && "$NODE" node_modules/typescript/bin/tsc --noEmit)
     cd tests/console

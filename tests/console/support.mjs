@@ -69,7 +69,8 @@ export async function startBrowser() {
 export async function openPage(browser, server, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: "en-GB", timezoneId: "Europe/Berlin", ...options });
   const page = await context.newPage();
-  page.setDefaultTimeout(15_000);
+  // Two busy cores are slow; who waits in vain still ends.
+  page.setDefaultTimeout(60_000);
   const broken = [];
   page.on("request", (request) => {
     const { protocol, origin } = new URL(request.url());
