@@ -21,6 +21,7 @@ mod plan;
 mod plan_rules;
 mod plan_size;
 mod reader;
+mod running;
 mod scheduler;
 mod slow_functions;
 mod splitter;

@@ -3,15 +3,14 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use datafusion::arrow::array::RecordBatch;
-use tokio::{runtime::Handle, sync::mpsc, task::JoinHandle, time::Instant};
+use tokio::{runtime::Handle, time::Instant};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{Budget, Report, Sources, SqlSource, sources::statement_id};
 use crate::{
     QueryEngine,
-    connection::{cancelled, panicked, timed_out},
-    plan::{self, Bounds, Tables},
+    plan::{Bounds, Tables},
+    running::{self, Running},
 };
 use mindhost_base::error::{Error, Result};
 use mindhost_plugin_api::{
@@ -19,32 +18,19 @@ use mindhost_plugin_api::{
     TableInfo, TableRef,
 };
 
-/// Batches in the channel to the client. The statement waits for the client, so memory does not grow.
-const BATCHES_AHEAD: usize = 1;
-
 /// A connection over several datasources. Each statement opens connections of its own to them.
 pub struct FederatedConnection {
     engine: Arc<QueryEngine>,
     sources: Vec<Arc<dyn SqlSource>>,
     report: Arc<Report>,
-    running: Option<Running>,
+    query: Option<Query>,
 }
 
-/// A running statement.
-struct Running {
-    batches: mpsc::Receiver<Result<RecordBatch>>,
-    task: JoinHandle<()>,
-    ended: bool,
-    /// The rest of a batch with more rows than requested.
-    rest: Option<RecordBatch>,
+/// A running statement over the datasources.
+struct Query {
+    running: Running,
     /// Cancels what goes on in the datasources.
     _stop: DropGuard,
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
 }
 
 impl FederatedConnection {
@@ -58,7 +44,7 @@ impl FederatedConnection {
             engine: Arc::clone(engine),
             sources,
             report,
-            running: None,
+            query: None,
         }
     }
 
@@ -75,20 +61,6 @@ impl FederatedConnection {
             known: Arc::clone(&self.engine.known_columns),
             names: std::sync::Mutex::default(),
         })
-    }
-
-    async fn finished(&mut self) -> Result<Option<Batch>> {
-        let Some(running) = self.running.as_mut().filter(|running| !running.ended) else {
-            return Ok(None);
-        };
-        running.ended = true;
-        match (&mut running.task).await {
-            Ok(()) => Ok(None),
-            Err(error) => {
-                self.running = None;
-                Err(panicked(&error))
-            }
-        }
     }
 }
 
@@ -134,11 +106,10 @@ impl Connection for FederatedConnection {
     }
 
     async fn query(&mut self, statement: &Statement, call: &Call) -> Result<Arc<[Column]>> {
-        if self.running.is_some() {
+        if self.query.is_some() {
             return Err(Error::internal("a statement runs on this connection"));
         }
         let engine = Arc::clone(&self.engine);
-        let handle = engine.handle()?.clone();
         // Ends with the statement, and with the call that began it.
         let cancel: CancellationToken = call.cancel.child_token();
         let stop = cancel.clone().drop_guard();
@@ -150,61 +121,28 @@ impl Connection for FederatedConnection {
         let first = self.sources.first().map_or("", |source| source.id());
         let bounds = Bounds::of(&engine, first, whole.clone());
         let tables = Tables::Several(self.members(&whole));
-        let text = statement.text.clone();
-        let planned = engine.tasks.track_future(handle.spawn_blocking(move || {
-            Handle::current().block_on(plan::make(&text, tables, &bounds))
-        }));
-        let planned = tokio::select! {
-            planned = planned => planned.map_err(|error| panicked(&error)).flatten()?,
-            () = call.cancel.cancelled() => return Err(cancelled()),
-            () = tokio::time::sleep_until(call.deadline) => return Err(timed_out()),
-        };
+        let planned = running::plan(&engine, &statement.text, tables, bounds, call).await?;
         self.report.set_plan(planned.shown());
         let columns = Arc::clone(planned.columns());
-        let (sender, batches) = mpsc::channel(BATCHES_AHEAD);
-        let task = handle.spawn(engine.tasks.track_future(planned.run(sender)));
-        self.running = Some(Running {
-            batches,
-            task,
-            ended: false,
-            rest: None,
+        self.query = Some(Query {
+            running: Running::start(&engine, planned)?,
             _stop: stop,
         });
         Ok(columns)
     }
 
     async fn next(&mut self, max_rows: u32, call: &Call) -> Result<Option<Batch>> {
-        let running = self.running.as_mut();
-        let running =
-            running.ok_or_else(|| Error::internal("no statement runs on this connection"))?;
-        let batch = match running.rest.take() {
-            Some(rest) => rest,
-            None => {
-                let next = tokio::select! {
-                    next = running.batches.recv() => next.transpose(),
-                    () = call.cancel.cancelled() => Err(cancelled()),
-                    () = tokio::time::sleep_until(call.deadline) => Err(timed_out()),
-                };
-                match next {
-                    Ok(Some(batch)) => batch,
-                    Ok(None) => return self.finished().await,
-                    Err(error) => {
-                        self.running = None;
-                        return Err(error);
-                    }
-                }
-            }
-        };
-        let max_rows = max_rows as usize;
-        if batch.num_rows() <= max_rows {
-            return Ok(Some(Batch::Arrow(batch)));
+        let query = self.query.as_mut();
+        let query = query.ok_or_else(|| Error::internal("no statement runs on this connection"))?;
+        let next = query.running.next(max_rows, call).await;
+        if next.is_err() {
+            self.query = None;
         }
-        running.rest = Some(batch.slice(max_rows, batch.num_rows() - max_rows));
-        Ok(Some(Batch::Arrow(batch.slice(0, max_rows))))
+        next
     }
 
     async fn close(&mut self, _: &Call) -> Result<()> {
-        self.running = None;
+        self.query = None;
         Ok(())
     }
 }
