@@ -73,7 +73,11 @@ pub async fn resource(
         false => "",
     };
     let sent = [place.as_bytes(), query.as_bytes(), &body];
-    let sent = if place.is_empty() { &sent[1..] } else { &sent[..] };
+    let sent = if place.is_empty() {
+        &sent[1..]
+    } else {
+        &sent[..]
+    };
     let request = parts
         .idempotency
         .request(&caller, parts.route, &name, sent)?;

@@ -207,7 +207,9 @@ impl Task {
         let mind = &self.prepared.mind;
         let Vendor { provider, model } = vendor;
         let access = services.results.access(mind).await?;
-        let told = services.knowledge.told(mind, self.prepared.question(), KNOWLEDGE_TOKENS);
+        let told = services
+            .knowledge
+            .told(mind, self.prepared.question(), KNOWLEDGE_TOKENS);
         let messages = dialogue(&self.prepared, &self.record, &access, &told.await?);
         let words = words(&messages);
         let toolbox = Toolbox {

@@ -91,6 +91,8 @@ fn knowledge() -> impl Strategy<Value = Knowledge> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn exported_knowledge_is_read_back_as_it_was(mut all in proptest::collection::vec(knowledge(), 0..8)) {
         for one in &all {

@@ -82,7 +82,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Imported>> {
     let document: Option<Document> =
         serde_saphyr::from_str_with_options(text, options()).map_err(|error| {
             let line = error.location().map(|location| location.line());
-            invalid(line, &error.without_snippet().to_string())
+            invalid(line, &in_words(&error.without_snippet().to_string()))
         })?;
     let entries = document.map(entries).unwrap_or_default();
     match entries.len() > MAX_ENTRIES {
@@ -148,6 +148,21 @@ fn options() -> Options {
         duplicate_keys: DuplicateKeyPolicy::Error,
         strict_booleans: true,
         with_snippet: false,
+    }
+}
+
+/// The message of the library, without advice to programmers.
+fn in_words(message: &str) -> String {
+    let found = |text: &str| message.contains(text);
+    match () {
+        () if found("Anchors") || found("Aliases") || found("MergeKeys") => {
+            "anchors, aliases and merge keys are not read; write each entry out".to_owned()
+        }
+        () if found("Documents") => "a second document begins here; send one".to_owned(),
+        () => match message.split_once(", set DuplicateKeyPolicy") {
+            Some((reason, _)) => reason.to_owned(),
+            None => message.to_owned(),
+        },
     }
 }
 
