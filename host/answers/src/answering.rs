@@ -42,6 +42,7 @@ use self::{
 };
 use crate::{
     conversations::{Conversations, Message},
+    knowledge::CheckedKnowledge,
     results::{Results, stored::StoredResults},
 };
 use mindhost_base::{
@@ -159,6 +160,8 @@ pub struct Services {
     pub catalog: Arc<Catalog>,
     /// Statements.
     pub results: Results,
+    /// What Minds were taught.
+    pub knowledge: CheckedKnowledge,
     /// Statements of messages.
     pub stored_results: StoredResults,
     /// Bounds.

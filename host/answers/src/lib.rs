@@ -3,5 +3,7 @@
 
 pub mod answering;
 pub mod conversations;
+pub mod feedback;
 pub mod idempotency;
+pub mod knowledge;
 pub mod results;

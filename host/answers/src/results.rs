@@ -6,6 +6,7 @@
 pub mod access;
 mod comparison;
 mod complete_pages;
+mod dry_run;
 mod export;
 mod export_slots;
 mod federated;
@@ -118,6 +119,16 @@ impl Results {
         };
         let (_, access) = self.access_cache.read(&mind.id, load).await?;
         Ok(access)
+    }
+
+    /// As [`Self::access`], for a Mind that was read just now, past the cache.
+    ///
+    /// # Errors
+    /// As [`Self::access`].
+    pub async fn current_access(&self, mind: &Mind) -> Result<Arc<Access>> {
+        let (datasources, catalog) = (&self.datasources, &self.catalog);
+        let access = access::load(mind, datasources, catalog, &self.registry).await?;
+        Ok(Arc::new(access))
     }
 
     /// Passes a statement through the guard. Does not run it.

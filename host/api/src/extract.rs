@@ -76,6 +76,34 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonBytes<T> {
     }
 }
 
+/// A body that is sent as YAML, or as JSON, which is YAML too; as it came.
+#[derive(Debug)]
+pub struct YamlBytes(pub Bytes);
+
+impl<S: Send + Sync> FromRequest<S> for YamlBytes {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _: &S) -> ApiResult<Self> {
+        const KINDS: [&str; 4] = [
+            "application/yaml",
+            "application/x-yaml",
+            "text/yaml",
+            "text/x-yaml",
+        ];
+        let is_yaml = media_type(&request).is_some_and(|media| KINDS.contains(&media.as_str()));
+        let is_yaml = is_yaml || says_json(&request);
+        let body = body(request).await?;
+        match is_yaml {
+            true => Ok(Self(body)),
+            false => Err(Error::new(
+                Code::UnsupportedMediaType,
+                "the body must be YAML; send the header `Content-Type: application/yaml`",
+            )
+            .into()),
+        }
+    }
+}
+
 /// The parameters after `?`.
 #[derive(Debug)]
 pub struct Query<T>(pub T);
@@ -208,22 +236,17 @@ pub mod friendly {
 
 /// Whether the `Content-Type` is JSON.
 pub fn says_json(request: &Request) -> bool {
-    request
-        .headers()
-        .get(header::CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok())
-        .map(|value| {
-            value
-                .split(';')
-                .next()
-                .unwrap_or_default()
-                .trim()
-                .to_ascii_lowercase()
-        })
-        .is_some_and(|media| {
-            media == "application/json"
-                || (media.starts_with("application/") && media.ends_with("+json"))
-        })
+    media_type(request).is_some_and(|media| {
+        media == "application/json"
+            || (media.starts_with("application/") && media.ends_with("+json"))
+    })
+}
+
+/// The media type of the body in lower case, without its parameters.
+fn media_type(request: &Request) -> Option<String> {
+    let value = request.headers().get(header::CONTENT_TYPE)?.to_str().ok()?;
+    let media = value.split(';').next().unwrap_or_default();
+    Some(media.trim().to_ascii_lowercase())
 }
 
 fn not_json() -> Error {

@@ -17,9 +17,11 @@ mod engines;
 pub mod error;
 mod events;
 pub mod extract;
+mod feedback;
 mod head;
 mod health;
 mod keys;
+mod knowledge;
 mod list;
 mod mcp;
 mod metrics;
@@ -83,9 +85,12 @@ fn api_routes() -> Routes {
         .and(catalog::routes())
         .and(providers::routes())
         .and(minds::routes())
+        .and(knowledge::routes())
+        .and(feedback::of_minds())
         .and(models::routes())
         .and(chat::routes())
         .and(responses::routes())
+        .and(feedback::of_responses())
         .and(conversations::routes())
         .and(keys::routes())
         .and(console::routes())

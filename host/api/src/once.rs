@@ -12,7 +12,7 @@ use axum::{
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
-use super::{error::ApiResult, extract, state::AppState};
+use super::{error::ApiResult, extract, routes::below, state::AppState};
 use mindhost_answers::{
     answering::{Answering, Ask, events::EventReader},
     idempotency::{Idempotency, Outcome},
@@ -67,10 +67,20 @@ pub async fn resource(
     let caller = extract::caller(&head)?;
     let body = extract::body(Request::from_parts(head.clone(), body)).await?;
     let query = head.uri.query().unwrap_or_default();
-    let sent = [query.as_bytes(), &body];
+    // The same request of another resource is another request.
+    let place = match parts.route.contains('{') {
+        true => below(head.uri.path()),
+        false => "",
+    };
+    let sent = [place.as_bytes(), query.as_bytes(), &body];
+    let sent = if place.is_empty() {
+        &sent[1..]
+    } else {
+        &sent[..]
+    };
     let request = parts
         .idempotency
-        .request(&caller, parts.route, &name, &sent)?;
+        .request(&caller, parts.route, &name, sent)?;
     let tasks = parts.tasks.clone();
     let work = async move {
         let (claim, known) = parts.idempotency.begin(request).await?;

@@ -5,6 +5,7 @@
 
 mod complete;
 mod examples;
+mod kinds;
 mod page;
 
 use std::sync::LazyLock;

@@ -197,6 +197,6 @@ fn wanted(answering: &Answering, headers: &HeaderMap, after: u64) -> Wanted {
     }
 }
 
-fn response_id(text: &str) -> Result<Uuid> {
+pub(super) fn response_id(text: &str) -> Result<Uuid> {
     ask::id(text, "resp_", "response_id", Code::ResponseNotFound)
 }

@@ -9,7 +9,9 @@ use super::metrics::HttpMeter;
 use mindhost_answers::{
     answering::{self, Answering},
     conversations::Conversations,
+    feedback::FeedbackBox,
     idempotency::Idempotency,
+    knowledge::{self, CheckedKnowledge},
     results::{Results, stored::StoredResults},
 };
 use mindhost_base::config::Config;
@@ -18,6 +20,7 @@ use mindhost_core::{
     audit::Audit,
     auth::{Auth, failed_logins::FailedLogins, limits::Limits},
     datasources::Datasources,
+    knowledge::KnowledgeBase,
     minds::Minds,
     providers::{self, Providers},
     rollouts::{self, Rollouts},
@@ -66,6 +69,8 @@ taken_from_state! {
     providers: Arc<Providers>,
     minds: Arc<Minds>,
     catalog: Arc<Catalog>,
+    knowledge: CheckedKnowledge,
+    feedback: FeedbackBox,
     answering: Answering,
     conversations: Conversations,
     results: Results,
@@ -106,6 +111,10 @@ pub struct Services {
     pub minds: Arc<Minds>,
     /// Catalogs.
     pub catalog: Arc<Catalog>,
+    /// What Minds were taught.
+    pub knowledge: CheckedKnowledge,
+    /// What callers say of responses.
+    pub feedback: FeedbackBox,
     /// Answers.
     pub answering: Answering,
     /// Conversations.
@@ -218,6 +227,14 @@ impl AppState {
             minds.clone(),
             shutdown.halt.clone(),
         );
+        let parts = knowledge::Parts {
+            base: KnowledgeBase::new(store.clone(), config.limits.knowledge_per_mind),
+            minds: minds.clone(),
+            catalog: catalog.clone(),
+            results: results.clone(),
+            ending: shutdown.ending.clone(),
+        };
+        let knowledge = CheckedKnowledge::start(parts, &shutdown.tasks);
         let answering = Answering::new(answering::Services {
             store: store.clone(),
             conversations: conversations.clone(),
@@ -226,6 +243,7 @@ impl AppState {
             registry: registry.clone(),
             catalog: catalog.clone(),
             results: results.clone(),
+            knowledge: knowledge.clone(),
             stored_results: stored_results.clone(),
             settings: config.answering.clone(),
             retention: config.store.retention,
@@ -233,6 +251,7 @@ impl AppState {
             ending: shutdown.ending.clone(),
             halt: shutdown.halt.clone(),
         });
+        let feedback = FeedbackBox::new(store.clone(), answering.clone(), knowledge.clone());
         let auth = Arc::new(auth);
         let usage = Usage::new(store.clone());
         usage.start(&shutdown.tasks, shutdown.ending.clone());
@@ -256,6 +275,8 @@ impl AppState {
             usage,
             workspaces,
             catalog,
+            knowledge,
+            feedback,
             answering,
             conversations,
             results,

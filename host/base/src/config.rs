@@ -118,6 +118,8 @@ pub struct Limits {
     pub providers_per_workspace: u32,
     /// Minds of one workspace; 0 means no limit.
     pub minds_per_workspace: u32,
+    /// Entries of knowledge of one Mind; 0 means no limit.
+    pub knowledge_per_mind: u32,
     /// Wrong keys per address and minute; 0 means no limit.
     pub failed_logins: u32,
 }

@@ -120,6 +120,8 @@ codes! {
     InvalidBody = "invalid_body", Invalid;
     /// A parameter is missing, of the wrong type, or out of its range.
     InvalidParameter = "invalid_parameter", Invalid;
+    /// The YAML cannot be read, or has other fields than the format.
+    InvalidYaml = "invalid_yaml", Invalid;
     /// The connection data do not match the schema of the engine.
     InvalidConnectionData = "invalid_connection_data", Invalid;
     /// The datasource or provider could not be connected with what was given.
@@ -182,6 +184,10 @@ codes! {
     ColumnNotFound = "column_not_found", NotFound;
     /// There is no such Mind.
     MindNotFound = "mind_not_found", NotFound;
+    /// The Mind has no such knowledge.
+    KnowledgeNotFound = "knowledge_not_found", NotFound;
+    /// The Mind has no such feedback.
+    FeedbackNotFound = "feedback_not_found", NotFound;
     /// The Mind of this conversation was deleted.
     MindDeleted = "mind_deleted", NotFound;
     /// There is no such conversation.
@@ -228,6 +234,8 @@ codes! {
     UnsupportedMediaType = "unsupported_media_type", UnsupportedMediaType;
     /// A table in the request does not exist in the datasource.
     UnknownTable = "unknown_table", Unprocessable;
+    /// A column in the request does not exist in its table.
+    UnknownColumn = "unknown_column", Unprocessable;
     /// A datasource in the request does not exist.
     UnknownDatasource = "unknown_datasource", Unprocessable;
     /// A provider in the request does not exist.

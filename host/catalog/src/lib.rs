@@ -199,6 +199,23 @@ impl Catalog {
         Ok(Statuses::new(runs))
     }
 
+    /// A text for each datasource that is another one after its catalog changed. While a run is active there is none.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn stamps(&self, datasource_ids: &[String]) -> Result<HashMap<String, String>> {
+        // Status first: a run that ends later leaves its stamp for the next call.
+        let statuses = self.statuses(datasource_ids).await?;
+        let mut stamps = self.store.stamps(datasource_ids).await?;
+        for id in datasource_ids {
+            let stamp = stamps.remove(id).unwrap_or_default();
+            if statuses.of([id.as_str()]).active_flow_runs == 0 {
+                stamps.insert(id.clone(), stamp);
+            }
+        }
+        Ok(stamps)
+    }
+
     /// Stores the list of a datasource's tables. Called when a datasource is created or its connection changes.
     ///
     /// # Errors

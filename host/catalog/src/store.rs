@@ -9,6 +9,7 @@ pub mod fixture;
 mod listing;
 mod read;
 mod runs;
+mod stamps;
 mod write;
 
 use sqlx::{Any, AssertSqlSafe, any::AnyArguments, query::Query};

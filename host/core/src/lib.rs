@@ -6,6 +6,7 @@ pub mod audit;
 pub mod auth;
 pub mod connection_data;
 pub mod datasources;
+pub mod knowledge;
 pub mod minds;
 pub mod providers;
 pub mod rekeying;

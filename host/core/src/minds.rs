@@ -277,6 +277,14 @@ impl Minds {
 
 /// Cached lookups for answers.
 impl Minds {
+    /// The Mind of that id as it is in the store, for work in the background, which has no caller.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn find_by_id(&self, workspace: &str, id: &str) -> Result<Option<Mind>> {
+        store::by_id(&self.store, workspace, id).await
+    }
+
     /// As [`Self::get`], cached until something changes, at most for a second.
     ///
     /// # Errors

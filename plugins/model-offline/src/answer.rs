@@ -31,6 +31,32 @@ pub fn write(catalog: &Catalog, plan: &Plan, rows: &Rows) -> String {
     )
 }
 
+/// Writes the answer to a question whose statement was verified.
+pub fn verified(rows: &Rows) -> String {
+    if rows.rows_withheld || (rows.rows.is_empty() && rows.row_count != RowCount::Exactly(0)) {
+        return withheld(rows);
+    }
+    let body = match rows.rows.as_slice() {
+        [] => "No row matches.".to_owned(),
+        [row] if row.len() == 1 => format!(
+            "**{}**",
+            row.first().map(markdown::value).unwrap_or_default()
+        ),
+        shown if rows.truncated => {
+            format!(
+                "{}\nThese are the first {}; there are more.",
+                table(rows),
+                shown.len()
+            )
+        }
+        _ => table(rows),
+    };
+    format!(
+        "{}\n\nThis is the result of the query that was verified for this question.",
+        body.trim_end()
+    )
+}
+
 /// Without the rows there is nothing to say about them; an empty list must not be taken for an empty result.
 fn withheld(rows: &Rows) -> String {
     let count = match &rows.row_count {

@@ -10,7 +10,7 @@ use crate::turn::{Action, Step, Turn};
 use crate::understand::understand;
 use crate::vocabulary::{is_filler, operator};
 use crate::words::tokenize;
-use crate::{admission, answer, lookup, sql};
+use crate::{admission, answer, lookup, sql, verified};
 
 /// What to do next about the question of a turn.
 pub fn decide(turn: &Turn) -> Action {
@@ -21,6 +21,9 @@ pub fn decide(turn: &Turn) -> Action {
 fn next(turn: &Turn) -> Result<Action, String> {
     if turn.question.trim().is_empty() {
         return Err("There is no question. Ask me about the tables of this Mind.".to_owned());
+    }
+    if let Some(action) = verified::next(turn) {
+        return Ok(action);
     }
     let (found, truncated) = match searched(turn)? {
         Ok(found) => found,

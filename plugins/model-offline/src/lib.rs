@@ -34,6 +34,7 @@ mod sql;
 mod tools;
 mod turn;
 mod understand;
+mod verified;
 mod vocabulary;
 mod words;
 

@@ -3,6 +3,7 @@
 use mindhost_sdk::model::{Message, Part, Request, Role};
 
 use crate::turn::{Step, Turn, today};
+use crate::verified;
 
 /// Reads a request. What follows the last question of the user are the steps taken for it.
 pub fn turn(request: &Request) -> Turn {
@@ -22,6 +23,10 @@ pub fn turn(request: &Request) -> Turn {
     let may_call = request.tool_choice != "none";
     Turn {
         today: texts(Role::System).find_map(|t| today(&t)),
+        // The first is the host's; a caller may send others.
+        verified: texts(Role::System)
+            .next()
+            .and_then(|t| verified::statement(&t)),
         question: questions.pop().unwrap_or_default(),
         earlier: questions,
         steps: steps(&request.messages[last..]),

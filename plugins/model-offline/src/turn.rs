@@ -20,6 +20,8 @@ pub struct Step {
 pub struct Turn {
     /// The day on which the question is asked, as the system message says it.
     pub today: Option<Date>,
+    /// The statement that was verified for the very question.
+    pub verified: Option<String>,
     /// Earlier questions, oldest first.
     pub earlier: Vec<String>,
     /// The question to answer.

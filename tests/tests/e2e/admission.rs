@@ -49,6 +49,9 @@ fn body_named(name: &str) -> Value {
         }
         "provider" => json!({"name": "more", "plugin": "model-offline"}),
         "mind" => json!({"name": "more", "datasources": ["store_9"]}),
+        "knowledge" => json!({"kind": "instruction", "name": "more", "text": "x"}),
+        "document" => json!({"instructions": []}),
+        "feedback" => json!({"rating": "up"}),
         "parameters" => json!({"parameters": {}}),
         "key" => json!({"name": "more", "role": "user"}),
         "key_for" => json!({"name": "more", "role": "user", "minds": ["clerk_9"]}),
@@ -171,7 +174,7 @@ impl Setup {
             "responses" => ("", &*self.response),
             "conversations" => ("", &*self.conversation),
             "keys" => ("", &*self.key),
-            _ => ("clerk_9", ""),
+            _ => ("clerk_9", &*self.response),
         };
         template
             .replace("{name}", name)

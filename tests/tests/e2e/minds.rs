@@ -1,5 +1,8 @@
 //! `/minds`
 
+mod feedback;
+mod knowledge;
+
 use mindhost_tests::{Host, Value, eventually, json};
 
 use crate::stores;

@@ -3,6 +3,7 @@
 mod background;
 mod bounds;
 mod conversation;
+mod feedback;
 mod in_memory;
 mod input;
 mod once;

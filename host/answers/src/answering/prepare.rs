@@ -34,6 +34,13 @@ pub struct Prepared {
 }
 
 impl Prepared {
+    /// The text of the question; empty if there is none.
+    pub fn question(&self) -> &str {
+        let mut said = self.history.iter().chain(&self.input).rev();
+        let question = said.find(|message| message.author == Author::User);
+        question.map_or("", |message| message.text.as_str())
+    }
+
     /// The response at its start.
     pub fn record(&self, caller: &Caller, ask: &Ask) -> ResponseRecord {
         ResponseRecord {

@@ -17,6 +17,8 @@ pub struct PromptFacts<'a> {
     pub instructions: Option<&'a str>,
     /// The question, for `prompt_template`.
     pub question: &'a str,
+    /// What the Mind was taught and fits the question, within its budget; empty if there is nothing.
+    pub knowledge: &'a str,
     /// Today, in UTC.
     pub today: Date,
 }
@@ -46,6 +48,10 @@ pub fn system_message(facts: &PromptFacts<'_>) -> String {
         text.push_str("\nInstructions of this Mind:\n");
         text.push_str(&own);
         text.push('\n');
+    }
+    if !facts.knowledge.is_empty() {
+        text.push('\n');
+        text.push_str(facts.knowledge);
     }
     if let Some(more) = facts.instructions.filter(|text| !text.trim().is_empty()) {
         text.push_str("\nInstructions for this answer:\n");
@@ -84,6 +90,7 @@ mod tests {
             datasources: vec![("shop", Dialect::Sqlite)],
             instructions,
             question: "How many orders?",
+            knowledge: "",
             today: Date::constant(2026, 11, 20),
         })
     }

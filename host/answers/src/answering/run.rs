@@ -32,6 +32,9 @@ use mindhost_core::{minds::Mind, providers};
 use mindhost_plugin_api::{Call, Model, ModelMessage, Part, Role};
 use mindhost_plugins::served;
 
+/// Tokens of the Mind's knowledge in a prompt at most.
+const KNOWLEDGE_TOKENS: usize = 2000;
+
 /// The task of one answer.
 pub struct Task {
     /// What it is made with.
@@ -204,7 +207,10 @@ impl Task {
         let mind = &self.prepared.mind;
         let Vendor { provider, model } = vendor;
         let access = services.results.access(mind).await?;
-        let messages = dialogue(&self.prepared, &self.record, &access);
+        let told = services
+            .knowledge
+            .told(mind, self.prepared.question(), KNOWLEDGE_TOKENS);
+        let messages = dialogue(&self.prepared, &self.record, &access, &told.await?);
         let words = words(&messages);
         let toolbox = Toolbox {
             results: &services.results,
@@ -318,18 +324,20 @@ fn words(messages: &[ModelMessage]) -> String {
 }
 
 /// System message, history, question.
-fn dialogue(prepared: &Prepared, record: &ResponseRecord, access: &Access) -> Vec<ModelMessage> {
+fn dialogue(
+    prepared: &Prepared,
+    record: &ResponseRecord,
+    access: &Access,
+    knowledge: &str,
+) -> Vec<ModelMessage> {
     let said = prepared.history.iter().chain(&prepared.input);
-    let question = said
-        .clone()
-        .rev()
-        .find(|message| message.author == Author::User);
     let facts = PromptFacts {
         mind: &prepared.mind.name,
         parameters: &prepared.mind.parameters,
         datasources: access.dialects(),
         instructions: record.instructions.as_deref(),
-        question: question.map_or("", |message| message.text.as_str()),
+        question: prepared.question(),
+        knowledge,
         today: Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date(),
     };
     let message = |role, text: &str| ModelMessage {

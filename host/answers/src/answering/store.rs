@@ -8,6 +8,7 @@ use sqlx::{Any, AssertSqlSafe, Row, any::AnyArguments, query::Query};
 use uuid::Uuid;
 
 use super::record::{Cut, ResponseRecord, ResponseStatus};
+use crate::feedback;
 use mindhost_base::error::{Error, Result};
 use mindhost_store as store;
 use mindhost_store::{CHUNK, ROW_BYTES, Store, Tx, groups, placeholders, rows_of_placeholders};
@@ -151,6 +152,8 @@ pub async fn delete(store: &Store, id: Uuid) -> Result<()> {
         .bind(id.to_string())
         .execute(&mut *tx)
         .await?;
+    // It is deleted with the response.
+    let of_feedback = feedback::bytes_of(&mut tx, &id.to_string()).await?;
     let sql =
         format!("DELETE FROM responses WHERE id = $1 RETURNING workspace_id, key_id, {BYTES}");
     let row = sqlx::query(AssertSqlSafe(sql))
@@ -159,7 +162,8 @@ pub async fn delete(store: &Store, id: Uuid) -> Result<()> {
         .await?;
     if let Some(row) = row {
         let (workspace, key): (String, String) = (row.try_get(0)?, row.try_get(1)?);
-        store::count(&mut tx, &workspace, &key, -row.try_get::<i64, _>(2)?).await?;
+        let bytes = row.try_get::<i64, _>(2)? + of_feedback;
+        store::count(&mut tx, &workspace, &key, -bytes).await?;
     }
     Ok(tx.commit().await?)
 }

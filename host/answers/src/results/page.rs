@@ -224,7 +224,8 @@ async fn read_count(connection: &mut dyn Connection, text: &str, call: &Call) ->
         .ok_or_else(|| Error::new(Code::PluginError, "the connector gave no count for the result; try again, or report it to the author of the plugin"))
 }
 
-fn statement(text: &str, call: &Call) -> Statement {
+/// A statement with an id of its own, which may take what is left of the call.
+pub(super) fn statement(text: &str, call: &Call) -> Statement {
     Statement {
         text: text.to_owned(),
         id: Uuid::now_v7().to_string(),

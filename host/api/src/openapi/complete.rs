@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::examples;
+use super::{examples, kinds};
 use crate::{
     error::{status, type_name},
     routes::{Route, Routes, Rules, Tag},
@@ -42,6 +42,8 @@ const IN_PATH: &[(&str, &str, &str)] = &[
     ("files", "file", "Name of the file."),
     ("providers", "name", "Name of the provider."),
     ("minds", "name", "Name of the Mind."),
+    ("knowledge", "id", "Id of the entry."),
+    ("feedback", "id", "Id of the feedback."),
     ("models", "name", "Name of the Mind."),
     (
         "responses",
@@ -74,6 +76,7 @@ const IN_PATH: &[(&str, &str, &str)] = &[
 /// # Errors
 /// When what a handler says of itself cannot be written as JSON.
 pub fn complete(document: &mut Value, routes: &Routes) -> serde_json::Result<()> {
+    kinds::merge(&mut document["components"]["schemas"]);
     let schemas = document["components"]["schemas"].clone();
     for route in routes.iter() {
         let item: Map<String, Value> = serde_json::from_value(serde_json::to_value(&route.item)?)?;

@@ -47,6 +47,7 @@ impl Host {
     pub fn ask_after(&self, earlier: &[&str], question: &str) -> Answer {
         let mut turn = Turn {
             today: "2024-11-20".parse().ok(),
+            verified: None,
             earlier: earlier.iter().map(|q| (*q).to_owned()).collect(),
             question: question.to_owned(),
             steps: Vec::new(),

@@ -1,0 +1,178 @@
+//! Names of tables and columns in knowledge.
+
+use std::collections::BTreeSet;
+
+use crate::results::Access;
+use mindhost_base::error::{Code, Error, Result};
+use mindhost_plugin_api::{Dialect, TableRef};
+use mindhost_sql::guard::{ScopeDatasource, ScopeTable};
+
+/// Names that a message lists at most.
+const MOST_NAMES: usize = 3;
+
+/// How alike a name must be to be suggested, from 0 to 1.
+const ALIKE: f64 = 0.75;
+
+/// A table of the Mind, with its datasource.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place<'a> {
+    pub datasource: &'a ScopeDatasource,
+    pub table: &'a ScopeTable,
+}
+
+impl Place<'_> {
+    /// `"datasource"."schema"."table"`, quoted for this dialect.
+    pub fn quoted(&self, dialect: Dialect) -> String {
+        let TableRef { schema, name } = &self.table.table;
+        let parts = [&self.datasource.name, schema, name];
+        let parts = parts.iter().filter(|part| !part.is_empty());
+        let parts: Vec<_> = parts.map(|part| quoted(dialect, part)).collect();
+        parts.join(".")
+    }
+}
+
+/// A name in the quotes of a dialect.
+pub(super) fn quoted(dialect: Dialect, name: &str) -> String {
+    match dialect {
+        Dialect::Mysql | Dialect::Clickhouse => format!("`{}`", name.replace('`', "``")),
+        _ => format!("\"{}\"", name.replace('"', "\"\"")),
+    }
+}
+
+/// The one table that is called so: `table`, `schema.table`, `datasource.table` or `datasource.schema.table`. In this
+/// case if there is one, else in any.
+///
+/// # Errors
+/// `unknown_table` with the nearest names, `ambiguous_table` with the candidates.
+pub(super) fn table<'a>(access: &'a Access, param: &str, name: &str) -> Result<Place<'a>> {
+    let exactly = |written: &str| written == name;
+    let in_any_case = |written: &str| written.to_lowercase() == name.to_lowercase();
+    let mut found = places(access, exactly);
+    if found.is_empty() {
+        found = places(access, in_any_case);
+    }
+    match found.as_slice() {
+        [one] => Ok(*one),
+        [] => Err(unknown_table(access, name).param(param)),
+        several => {
+            let names: Vec<_> = several.iter().take(12).map(full_name).collect();
+            let message = format!(
+                "'{name}' fits several tables; write one of: {}",
+                names.join(", ")
+            );
+            Err(Error::new(Code::AmbiguousTable, message).param(param))
+        }
+    }
+}
+
+fn places<'a>(access: &'a Access, is_called: impl Fn(&str) -> bool) -> Vec<Place<'a>> {
+    let mut found = Vec::new();
+    for datasource in &access.scope.datasources {
+        for table in &datasource.tables {
+            let (bare, of) = (&table.table.name, &datasource.name);
+            let full = table.table.to_string();
+            let names = [
+                bare.clone(),
+                format!("{of}.{bare}"),
+                format!("{of}.{full}"),
+                full,
+            ];
+            if names.iter().any(|name| is_called(name)) {
+                found.push(Place { datasource, table });
+            }
+        }
+    }
+    found
+}
+
+fn full_name(place: &Place<'_>) -> String {
+    format!("{}.{}", place.datasource.name, place.table.table)
+}
+
+fn unknown_table(access: &Access, name: &str) -> Error {
+    let bare = name.rsplit('.').next().unwrap_or(name);
+    let tables = access.scope.datasources.iter().flat_map(|one| &one.tables);
+    let names: BTreeSet<&str> = tables.map(|table| table.table.name.as_str()).collect();
+    let message = format!("the Mind has no table '{name}'{}", suggestion(bare, &names));
+    Error::new(Code::UnknownTable, message)
+}
+
+/// Checks that a table has a column, and gives the column's name as the engine spells it. A table that the catalog has
+/// not loaded may have any.
+///
+/// # Errors
+/// `unknown_column` with the nearest names.
+pub(super) fn column(place: Place<'_>, param: &str, name: &str) -> Result<String> {
+    let columns = &place.table.columns;
+    let in_any_case = |column: &&String| column.to_lowercase() == name.to_lowercase();
+    let found = columns.iter().find(|column| *column == name);
+    if let Some(column) = found.or_else(|| columns.iter().find(in_any_case)) {
+        return Ok(column.clone());
+    }
+    if columns.is_empty() {
+        return Ok(name.to_owned());
+    }
+    let names: BTreeSet<&str> = columns.iter().map(String::as_str).collect();
+    let message = format!(
+        "the table {} has no column '{name}'{}",
+        place.table.table,
+        suggestion(name, &names)
+    );
+    Err(Error::new(Code::UnknownColumn, message).param(param))
+}
+
+/// `; the nearest names are a and b`, or nothing.
+fn suggestion(name: &str, names: &BTreeSet<&str>) -> String {
+    let nearest = nearest(name, names);
+    match nearest.is_empty() {
+        true => String::new(),
+        false => format!("; the nearest names are: {}", nearest.join(", ")),
+    }
+}
+
+/// The most similar names, best first.
+fn nearest<'a>(name: &str, names: &BTreeSet<&'a str>) -> Vec<&'a str> {
+    let name = name.to_lowercase();
+    let alike = |other: &str| strsim::jaro_winkler(&name, &other.to_lowercase());
+    let mut scored: Vec<_> = names.iter().map(|other| (alike(other), *other)).collect();
+    scored.retain(|(score, _)| *score >= ALIKE);
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0));
+    scored
+        .into_iter()
+        .take(MOST_NAMES)
+        .map(|(_, name)| name)
+        .collect()
+}
+
+/// What to add to an engine's message about an unknown name: names of the catalog that are like words in it, which are
+/// no names of the catalog themselves.
+pub(super) fn hint(access: &Access, message: &str) -> String {
+    let tables = access.scope.datasources.iter().flat_map(|one| &one.tables);
+    let mut names = BTreeSet::new();
+    for table in tables {
+        names.insert(table.table.name.as_str());
+        names.extend(table.columns.iter().map(String::as_str));
+    }
+    let is_of_name = |char: char| char.is_alphanumeric() || char == '_';
+    let words = message.split(|char: char| !is_of_name(char));
+    let words = words.filter(|word| word.len() > 2 && word.contains(is_of_name));
+    let known = |word: &str| names.iter().any(|name| name.eq_ignore_ascii_case(word));
+    let unknown = words.filter(|word| !known(word) && !is_of_messages(word));
+    let best = |word: &str| nearest(word, &names).first().copied();
+    let mut hints: Vec<&str> = unknown.take(50).filter_map(best).collect();
+    hints.dedup();
+    hints.truncate(MOST_NAMES);
+    match hints.is_empty() {
+        true => String::new(),
+        false => format!("; the nearest names are: {}", hints.join(", ")),
+    }
+}
+
+/// Words with which engines say that a name is unknown.
+fn is_of_messages(word: &str) -> bool {
+    const WORDS: [&str; 16] = [
+        "column", "table", "relation", "function", "does", "not", "exist", "unknown", "invalid",
+        "such", "field", "list", "clause", "name", "error", "missing",
+    ];
+    WORDS.iter().any(|one| one.eq_ignore_ascii_case(word))
+}
