@@ -67,7 +67,6 @@ check: setup _cargo-deny
     # The introductions of crates point at private modules, for those who read the source.
     RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" cargo doc --workspace --no-deps
     just test
-    just test-trino
     just demo --once
 
 # Test the console in Debian's Chromium, on the demo data. Apart from `test`: Chromium is a package of 100 MB.
