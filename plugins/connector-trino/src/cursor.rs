@@ -81,11 +81,12 @@ impl Cursor {
     }
 
     fn take(&mut self, content: Content) -> Result<()> {
-        if let (None, Some(columns)) = (&self.batch, &content.columns) {
+        // While a batch is being filled it is not in its place, so its absence says nothing.
+        if let (true, Some(columns)) = (self.readers.is_empty(), &content.columns) {
             self.describe(columns)?;
         }
         match content.data {
-            Some(_) if self.batch.is_none() => Err(malformed("rows before their columns")),
+            Some(_) if self.readers.is_empty() => Err(malformed("rows before their columns")),
             Some(data) if data.starts_with('{') => self.segments.take(&data),
             Some(data) => {
                 self.rows = Rows::new(data)?;
