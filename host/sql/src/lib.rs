@@ -16,6 +16,7 @@ mod rules;
 pub mod schema;
 mod sqlite;
 pub mod text;
+mod trino;
 mod walk;
 
 #[cfg(test)]

@@ -12,6 +12,8 @@ pub(super) struct Plan {
     pub ordered: bool,
     /// The statement to which LIMIT and OFFSET can be appended; `None` if the host must skip rows.
     pub unlimited: Option<String>,
+    /// Whether OFFSET stands before LIMIT.
+    pub offset_first: bool,
     /// The statement that counts the rows; `None` if they must be read for that.
     pub count: Option<String>,
 }
@@ -24,6 +26,7 @@ impl Plan {
         if paging == Paging::InMemory || rules.dialect == Dialect::Mssql {
             return Self {
                 ordered,
+                offset_first: false,
                 unlimited: None,
                 count: None,
             };
@@ -54,6 +57,7 @@ impl Plan {
         });
         Self {
             ordered,
+            offset_first: rules.dialect == Dialect::Trino,
             unlimited,
             count,
         }

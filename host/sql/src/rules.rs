@@ -9,7 +9,7 @@ use std::{
 
 use sqlparser::dialect as parsers;
 
-use super::sqlite::Sqlite;
+use super::{sqlite::Sqlite, trino::Trino};
 use mindhost_plugin_api::Dialect;
 
 /// The rules of one dialect.
@@ -44,6 +44,7 @@ impl Rules {
             Dialect::Mysql => &MYSQL,
             Dialect::Mssql => &MSSQL,
             Dialect::Clickhouse => &CLICKHOUSE,
+            Dialect::Trino => &TRINO,
             Dialect::Generic => &GENERIC,
             Dialect::Datafusion => &DATAFUSION,
         }
@@ -56,6 +57,8 @@ impl Rules {
             Dialect::Datafusion => 100,
             // `max_ast_depth` is 1,000, and a function is two levels of it.
             Dialect::Clickhouse => 400,
+            // Its parser and its analyzer recurse, on a stack that the server sets.
+            Dialect::Trino => 300,
             _ => 2_000,
         }
     }
@@ -77,6 +80,7 @@ impl Rules {
             Dialect::Mysql => &parsers::MySqlDialect {},
             Dialect::Mssql => &parsers::MsSqlDialect {},
             Dialect::Clickhouse => &parsers::ClickHouseDialect {},
+            Dialect::Trino => &Trino,
             Dialect::Generic | Dialect::Datafusion => &parsers::GenericDialect {},
         }
     }
@@ -89,6 +93,7 @@ impl Rules {
             Dialect::Mysql => "MySQL",
             Dialect::Mssql => "SQL Server",
             Dialect::Clickhouse => "ClickHouse",
+            Dialect::Trino => "Trino",
             Dialect::Generic => "generic",
             Dialect::Datafusion => "DataFusion",
         }
@@ -104,7 +109,7 @@ impl Rules {
     pub fn quotes(&self) -> &'static [char] {
         match self.dialect {
             Dialect::Sqlite => &['"', '`', '['],
-            Dialect::Postgresql | Dialect::Generic | Dialect::Datafusion => &['"'],
+            Dialect::Postgresql | Dialect::Trino | Dialect::Generic | Dialect::Datafusion => &['"'],
             Dialect::Mysql => &['`'],
             Dialect::Clickhouse => &['"', '`'],
             Dialect::Mssql => &['"', '['],
@@ -119,6 +124,7 @@ impl Rules {
             Dialect::Sqlite
             | Dialect::Postgresql
             | Dialect::Clickhouse
+            | Dialect::Trino
             | Dialect::Generic
             | Dialect::Datafusion => '"',
         }
@@ -146,7 +152,10 @@ impl Rules {
     /// engine that folds more, fewer names match.
     pub fn same_table(&self, written: &str, quoted: bool, stored: &str) -> bool {
         match self.dialect {
-            Dialect::Sqlite | Dialect::Mssql => written.eq_ignore_ascii_case(stored),
+            // Trino keeps all names in lower case, those in quotes too.
+            Dialect::Sqlite | Dialect::Mssql | Dialect::Trino => {
+                written.eq_ignore_ascii_case(stored)
+            }
             Dialect::Mysql | Dialect::Clickhouse => written == stored,
             Dialect::Postgresql if quoted => written == stored,
             Dialect::Postgresql => written.to_ascii_lowercase() == stored,
@@ -160,7 +169,7 @@ impl Rules {
     /// with any settings.
     pub fn fold(&self, written: &str, quoted: bool) -> String {
         match self.dialect {
-            Dialect::Sqlite => written.to_ascii_lowercase(),
+            Dialect::Sqlite | Dialect::Trino => written.to_ascii_lowercase(),
             Dialect::Postgresql | Dialect::Datafusion if quoted => written.to_owned(),
             Dialect::Postgresql | Dialect::Datafusion => written.to_ascii_lowercase(),
             Dialect::Generic if quoted => format!("\"{written}"),
@@ -234,6 +243,8 @@ static MSSQL: LazyLock<Rules> =
     LazyLock::new(|| read(Dialect::Mssql, include_str!("rules/mssql.txt")));
 static CLICKHOUSE: LazyLock<Rules> =
     LazyLock::new(|| read(Dialect::Clickhouse, include_str!("rules/clickhouse.txt")));
+static TRINO: LazyLock<Rules> =
+    LazyLock::new(|| read(Dialect::Trino, include_str!("rules/trino.txt")));
 static GENERIC: LazyLock<Rules> =
     LazyLock::new(|| read(Dialect::Generic, include_str!("rules/generic.txt")));
 static DATAFUSION: LazyLock<Rules> =
@@ -289,6 +300,7 @@ mod tests {
             Dialect::Mysql,
             Dialect::Mssql,
             Dialect::Clickhouse,
+            Dialect::Trino,
             Dialect::Generic,
             Dialect::Datafusion,
         ] {
@@ -356,6 +368,7 @@ mod tests {
             Dialect::Mysql,
             Dialect::Mssql,
             Dialect::Clickhouse,
+            Dialect::Trino,
             Dialect::Generic,
             Dialect::Datafusion,
         ] {

@@ -38,7 +38,7 @@ pub(super) fn datasource(name: &str, dialect: Dialect) -> ScopeDatasource {
     let schema = match dialect {
         Dialect::Sqlite => "main",
         Dialect::Datafusion => "files",
-        Dialect::Clickhouse | Dialect::Mysql => "shop",
+        Dialect::Clickhouse | Dialect::Mysql | Dialect::Trino => "shop",
         Dialect::Mssql => "dbo",
         _ => "public",
     };
@@ -246,6 +246,22 @@ fn attacks_on_clickhouse_are_refused() {
     attacks(
         Dialect::Clickhouse,
         include_str!("../../../tests/sql/attacks/clickhouse.sql"),
+    );
+}
+
+#[test]
+fn legitimate_statements_for_trino_pass() {
+    legitimate(
+        Dialect::Trino,
+        include_str!("../../../tests/sql/legitimate/trino.sql"),
+    );
+}
+
+#[test]
+fn attacks_on_trino_are_refused() {
+    attacks(
+        Dialect::Trino,
+        include_str!("../../../tests/sql/attacks/trino.sql"),
     );
 }
 

@@ -69,6 +69,7 @@ impl Samples {
             "mysql" => mysql(),
             "mssql" => mssql(),
             "clickhouse" => clickhouse(),
+            "trino" => trino(),
             _ => generic(),
         }
     }
@@ -302,6 +303,42 @@ fn clickhouse() -> Samples {
                 ),
             ])
             .collect(),
+        ..generic()
+    }
+}
+
+/// A sequence has at most 10,000 items.
+const TRINO_THOUSANDS: &str =
+    "UNNEST(sequence(0, 9999)) AS a (x) CROSS JOIN UNNEST(sequence(0, 9999)) AS b (y)";
+
+fn trino() -> Samples {
+    Samples {
+        numbers: Some(format!(
+            "SELECT x * 10000 + y + 1 AS n FROM {TRINO_THOUSANDS} WHERE x * 10000 + y < {{rows}} ORDER BY 1"
+        )),
+        wide: Some("SELECT lpad('', {bytes}, 'x') AS wide".into()),
+        huge: Some(format!(
+            "SELECT x, y, lpad('', 1000, 'x') AS wide FROM {TRINO_THOUSANDS} WHERE x < 16"
+        )),
+        slow: Some(format!(
+            "SELECT count(*) AS mindhost_conformance_slow FROM {TRINO_THOUSANDS} \
+             CROSS JOIN UNNEST(sequence(0, 9999)) AS c (z) WHERE x * y * z % 7 = 8"
+        )),
+        running: Some(
+            "SELECT count(*) FROM system.runtime.queries WHERE query LIKE '%mindhost_conformance_slow%' \
+             AND query NOT LIKE '%system.runtime.queries%' AND state NOT IN ('FINISHED', 'FAILED')"
+                .into(),
+        ),
+        writes: generic()
+            .writes
+            .into_iter()
+            .chain([
+                "CALL system.runtime.kill_query('x', 'y')".into(),
+                format!("CREATE TABLE {NOWHERE} AS SELECT 1 AS n"),
+            ])
+            .collect(),
+        // OFFSET stands before LIMIT.
+        has_limit: false,
         ..generic()
     }
 }

@@ -62,6 +62,13 @@ static SQLITE: Rules = Rules {
     ..PLAIN
 };
 
+/// Texts are compared by code point. The host filters again, as it does over any engine that its tests do not compare.
+static TRINO: Rules = Rules {
+    filters: true,
+    nulls: true,
+    ..PLAIN
+};
+
 static GENERIC: Rules = PLAIN;
 
 static MYSQL: Rules = Rules {
@@ -82,6 +89,7 @@ pub fn rules(dialect: Dialect) -> &'static Rules {
         Dialect::Sqlite => &SQLITE,
         Dialect::Mysql => &MYSQL,
         Dialect::Mssql => &MSSQL,
+        Dialect::Trino => &TRINO,
         Dialect::Clickhouse | Dialect::Generic => &GENERIC,
     }
 }
@@ -132,6 +140,10 @@ impl Kind {
         match column.data_type {
             DataType::Int64 => Self::Integer,
             DataType::Decimal => Self::Decimal,
+            // What is shown as 0.1 is a little more than that where it is compared.
+            DataType::Float64 if dialect == Dialect::Trino && column.native_type == "real" => {
+                Self::Opaque
+            }
             DataType::Float64 => Self::Float,
             DataType::Date => Self::Date,
             DataType::Timestamp if dialect != Dialect::Sqlite => Self::Timestamp,
@@ -161,6 +173,8 @@ fn is_text(native: &str, dialect: Dialect) -> bool {
     match dialect {
         Dialect::Postgresql => native == "text" || native.starts_with("character varying"),
         Dialect::Sqlite | Dialect::Datafusion => true,
+        // `char(n)` is filled with blanks.
+        Dialect::Trino => native.starts_with("varchar"),
         Dialect::Mysql | Dialect::Mssql | Dialect::Clickhouse | Dialect::Generic => false,
     }
 }

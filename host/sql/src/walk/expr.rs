@@ -101,7 +101,7 @@ impl Walk<'_> {
                 params,
                 body,
                 syntax: LambdaSyntax::Arrow,
-            }) if self.is(Dialect::Clickhouse) => {
+            }) if self.is(Dialect::Clickhouse) || self.is(Dialect::Trino) => {
                 for LambdaFunctionParameter { name, data_type } in params.iter() {
                     self.none(data_type.as_ref(), "the type of a parameter")?;
                     self.ident(name)?;
@@ -386,7 +386,7 @@ impl Walk<'_> {
     pub(super) fn has_arrays(&self) -> bool {
         matches!(
             self.rules.dialect,
-            Dialect::Postgresql | Dialect::Clickhouse | Dialect::Generic
+            Dialect::Postgresql | Dialect::Clickhouse | Dialect::Trino | Dialect::Generic
         )
     }
 

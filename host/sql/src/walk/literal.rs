@@ -14,7 +14,11 @@ impl Walk<'_> {
         };
         if let (
             Some(text),
-            Dialect::Sqlite | Dialect::Mssql | Dialect::Generic | Dialect::Datafusion,
+            Dialect::Sqlite
+            | Dialect::Mssql
+            | Dialect::Trino
+            | Dialect::Generic
+            | Dialect::Datafusion,
         ) = (text_of(&value.value), self.rules.dialect)
             && !text.contains('\0')
             && (!prints_exactly(text, '\'') || self.is_national_with_quotes(&value.value))

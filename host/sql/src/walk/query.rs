@@ -4,9 +4,10 @@ use sqlparser::{
     ast::{
         Cte, Distinct, ExcludeSelectItem, Expr, Fetch, Function, FunctionArguments, GroupByExpr,
         GroupByWithModifier, Ident, LimitClause, NamedWindowDefinition, NamedWindowExpr,
-        ObjectNamePart, Offset, OrderBy, OrderByExpr, OrderByKind, Query, Select, SelectFlavor,
-        SelectItem, SelectItemQualifiedWildcardKind, SetExpr, SetQuantifier, Spanned, TableFactor,
-        TableWithJoins, Top, TopQuantity, Values, WildcardAdditionalOptions, With, WithFill,
+        ObjectNamePart, Offset, OffsetRows, OrderBy, OrderByExpr, OrderByKind, Query, Select,
+        SelectFlavor, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, SetQuantifier, Spanned,
+        TableFactor, TableWithJoins, Top, TopQuantity, Values, WildcardAdditionalOptions, With,
+        WithFill,
     },
     tokenizer::Location,
 };
@@ -59,8 +60,11 @@ impl Walk<'_> {
         if let Some(limit) = limit_clause {
             self.limit(limit)?;
         }
-        if let Some(fetch) = fetch {
+        if let Some(fetch) = fetch.as_mut() {
             self.fetch(fetch)?;
+        }
+        if self.is(Dialect::Trino) {
+            offset_first(limit_clause, fetch);
         }
         self.ctes.truncate(outer);
         self.weights.close();
@@ -92,6 +96,7 @@ impl Walk<'_> {
             Dialect::Mysql
             | Dialect::Mssql
             | Dialect::Clickhouse
+            | Dialect::Trino
             | Dialect::Generic
             | Dialect::Datafusion => false,
         };
@@ -533,4 +538,23 @@ impl Walk<'_> {
             Some(TopQuantity::Constant(_)) | None => Ok(()),
         }
     }
+}
+
+/// Trino has OFFSET before LIMIT, and the serializer prints them the other way. FETCH FIRST means the same as LIMIT and
+/// is printed behind OFFSET.
+fn offset_first(limit_clause: &mut Option<LimitClause>, fetch: &mut Option<Fetch>) {
+    let (limit, offset) = match limit_clause {
+        Some(LimitClause::LimitOffset {
+            limit: limit @ Some(_),
+            offset: Some(offset),
+            limit_by,
+        }) if fetch.is_none() && limit_by.is_empty() => (limit.take(), offset),
+        _ => return,
+    };
+    offset.rows = OffsetRows::Rows;
+    *fetch = Some(Fetch {
+        with_ties: false,
+        percent: false,
+        quantity: limit,
+    });
 }

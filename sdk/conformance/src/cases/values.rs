@@ -94,6 +94,41 @@ fn known(dialect: &str) -> &'static [(&'static str, &'static str, &'static str)]
             ("[1, NULL, 3]", "json", "[1, null, 3]"),
             ("CAST(NULL AS Nullable(Int64))", "int64", "null"),
         ],
+        "trino" => &[
+            ("true", "boolean", "true"),
+            (
+                "BIGINT '9223372036854775807'",
+                "int64",
+                "9223372036854775807",
+            ),
+            ("DOUBLE '0.1'", "float64", "0.1"),
+            ("nan()", "float64", "\"NaN\""),
+            ("-infinity()", "float64", "\"-Infinity\""),
+            (
+                "DECIMAL '123456789012345678901234567890.12345'",
+                "decimal",
+                "\"123456789012345678901234567890.12345\"",
+            ),
+            ("DECIMAL '-0.10'", "decimal", "\"-0.10\""),
+            ("'it''s'", "text", "\"it's\""),
+            ("X'00ff'", "bytes", "\"00ff\""),
+            ("DATE '2024-02-29'", "date", "\"2024-02-29\""),
+            ("DATE '0001-01-01'", "date", "\"0001-01-01\""),
+            ("TIME '23:59:59.999999'", "time", "\"23:59:59.999999\""),
+            (
+                "TIMESTAMP '2024-02-29 12:34:56.789'",
+                "timestamp",
+                "\"2024-02-29T12:34:56.789000\"",
+            ),
+            (
+                "TIMESTAMP '2024-02-29 12:34:56 +02:00'",
+                "timestamp-utc",
+                "\"2024-02-29T10:34:56.000000Z\"",
+            ),
+            ("JSON '{\"a\": [1, null]}'", "json", "{\"a\": [1, null]}"),
+            ("ARRAY[1, NULL, 3]", "json", "[1, null, 3]"),
+            ("CAST(NULL AS bigint)", "int64", "null"),
+        ],
         _ => &[],
     }
 }

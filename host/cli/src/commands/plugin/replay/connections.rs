@@ -201,7 +201,9 @@ fn has_order(text: &str, dialect: Option<Dialect>) -> bool {
         Some(Dialect::Mysql) => &dialect::MySqlDialect {},
         Some(Dialect::Mssql) => &dialect::MsSqlDialect {},
         Some(Dialect::Clickhouse) => &dialect::ClickHouseDialect {},
-        Some(Dialect::Generic | Dialect::Datafusion) | None => &dialect::GenericDialect {},
+        Some(Dialect::Trino | Dialect::Generic | Dialect::Datafusion) | None => {
+            &dialect::GenericDialect {}
+        }
     };
     let parsed = Parser::parse_sql(grammar, text).unwrap_or_default();
     matches!(parsed.as_slice(), [Parsed::Query(query)] if query.order_by.is_some())

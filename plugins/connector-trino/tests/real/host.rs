@@ -1,0 +1,151 @@
+//! A running server, and a Mind in it.
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::programs::{Answer, Program, ask, built, curl, folder, free_port, until};
+use crate::trino::Trino;
+
+const KEY: &str = "mdb_test_admin_key_of_the_trino_tests_0123456789";
+
+/// A server with the plugins of the build.
+pub struct Host {
+    url: String,
+    _process: Program,
+}
+
+impl Host {
+    /// Starts a server and waits until it is ready.
+    pub fn start() -> Self {
+        let folder = folder("host");
+        let port = free_port();
+        let log = fs::File::create(folder.join("log")).unwrap();
+        let mut process = Program::start(&built("debug/mindhost"), |command| {
+            without_settings(command);
+            command
+                .arg("serve")
+                .env("MINDHOST_LISTEN", format!("127.0.0.1:{port}"))
+                .env("MINDHOST_DATA_DIR", &folder)
+                .env("MINDHOST_ADMIN_KEY", KEY)
+                .env("MINDHOST_PLUGINS_DIR", built("plugins"))
+                .env("MINDHOST_PLUGINS__CACHE_DIR", folder.join("../compiled"))
+                .env("MINDHOST_PLUGINS__COMPILE_WAIT", "10m")
+                .env("MINDHOST_SECRETS__KEY_FILE", folder.join("secrets.key"))
+                .stdout(log.try_clone().unwrap())
+                .stderr(log)
+                .current_dir(&folder);
+        });
+        let url = format!("http://127.0.0.1:{port}");
+        until("the server is ready", || {
+            let told = fs::read_to_string(folder.join("log")).unwrap_or_default();
+            assert!(process.runs(), "the server ended: {told}");
+            let ready = ask("GET", &format!("{url}/readyz"), &[], "")?;
+            (ready.status == 200).then_some(())
+        });
+        Self {
+            url,
+            _process: process,
+        }
+    }
+
+    fn headers() -> [String; 2] {
+        [
+            format!("Authorization: Bearer {KEY}"),
+            "Content-Type: application/json".into(),
+        ]
+    }
+
+    pub fn get(&self, path: &str) -> Answer {
+        let url = format!("{}/api/v1{path}", self.url);
+        ask("GET", &url, &Self::headers(), "").expect("an answer")
+    }
+
+    pub fn post(&self, path: &str, body: &Value) -> Answer {
+        let url = format!("{}/api/v1{path}", self.url);
+        ask("POST", &url, &Self::headers(), &body.to_string()).expect("an answer")
+    }
+
+    /// A request that has not been sent yet.
+    pub fn posting(&self, path: &str, body: &Value) -> Command {
+        let url = format!("{}/api/v1{path}", self.url);
+        curl("POST", &url, &Self::headers(), &body.to_string())
+    }
+
+    /// Connects a datasource and loads its catalog, which is given.
+    pub fn datasource(&self, name: &str, engine: &str, data: Value) -> Value {
+        let body = json!({"name": name, "engine": engine, "connection_data": data});
+        self.post("/datasources", &body).expect(201);
+        let path = format!("/datasources/{name}/catalog/refresh?wait=60");
+        let catalog = self.post(&path, &json!({})).expect(200);
+        assert_eq!(
+            catalog["status"]["overall_status"], "COMPLETED",
+            "{catalog}"
+        );
+        catalog
+    }
+
+    /// Makes a Mind of datasources, or of some of their tables.
+    pub fn mind(&self, name: &str, datasources: &Value) {
+        let parameters = json!({"allow_direct_queries": true});
+        let body = json!({"name": name, "datasources": datasources, "parameters": parameters});
+        self.post("/minds", &body).expect(200);
+    }
+
+    /// A server with a Mind `m` over some schemas of a catalog of Trino.
+    pub fn over(trino: &Trino, catalog: &str, schemas: &[&str]) -> Self {
+        let host = Self::start();
+        let mut data = trino.connection_data(catalog);
+        data["schemas"] = json!(schemas);
+        host.datasource("lake", "trino", data);
+        host.mind("m", &json!(["lake"]));
+        host
+    }
+
+    /// Runs a statement, whatever comes of it.
+    pub fn sql(&self, mind: &str, sql: &str) -> Answer {
+        self.post("/responses", &query(mind, sql))
+    }
+
+    /// Runs a statement and gives its result.
+    pub fn query(&self, mind: &str, sql: &str) -> Value {
+        let answer = self.sql(mind, sql);
+        assert_eq!(answer.status, 200, "{sql}\n{}", answer.text);
+        answer.json()["output"][0].clone()
+    }
+}
+
+/// The body of a request for a statement.
+pub fn query(mind: &str, sql: &str) -> Value {
+    json!({"model": mind, "tools": [{"type": "sql_query", "query": sql}]})
+}
+
+/// Runs `mindhost plugin …`, of which the last arguments are given; true with what it said if it succeeded.
+pub fn plugin(data: &Value, arguments: &[&str]) -> (bool, String) {
+    let folder = folder("plugin");
+    let config = match arguments.first() {
+        Some(&"test") => json!({"connection_data": data}),
+        _ => data.clone(),
+    };
+    fs::write(folder.join("config.json"), config.to_string()).unwrap();
+    let mut command = Command::new(built("debug/mindhost"));
+    without_settings(&mut command);
+    let (verb, rest) = arguments.split_first().expect("a command");
+    command.args(["plugin", verb, &built("plugins/connector-trino.wasm")]);
+    command.args(["--config", "config.json"]).args(rest);
+    let output = command.current_dir(&folder).output().unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    (
+        output.status.success(),
+        String::from_utf8_lossy(&said).into_owned(),
+    )
+}
+
+fn without_settings(command: &mut Command) {
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("MINDHOST_") {
+            command.env_remove(name);
+        }
+    }
+}

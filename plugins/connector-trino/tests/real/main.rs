@@ -1,0 +1,20 @@
+//! The connector, in a running server, on a real Trino. `just test-trino` installs what this needs and runs it.
+//!
+//! The parts are programs: the server, Trino, and `curl` between them. So these tests compile in seconds, and a host can
+//! be taken from any build: `CARGO_TARGET_DIR` names the folder with `debug/mindhost`, `plugins`, `trino` and `java`.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails with the reason"
+)]
+
+mod cancelling;
+mod catalog;
+mod host;
+mod programs;
+mod statements;
+mod tpch;
+mod trino;
+mod types;
