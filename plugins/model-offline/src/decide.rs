@@ -10,7 +10,7 @@ use crate::turn::{Action, Step, Turn};
 use crate::understand::understand;
 use crate::vocabulary::{is_filler, operator};
 use crate::words::tokenize;
-use crate::{admission, answer, lookup, sql};
+use crate::{admission, answer, lookup, ranked, sql};
 
 /// What to do next about the question of a turn.
 pub fn decide(turn: &Turn) -> Action {
@@ -135,17 +135,86 @@ fn candidates(question: &str, found: &[Found]) -> Vec<String> {
     order.iter().take(MOST_DESCRIBED).map(name).collect()
 }
 
+/// The rules in which every word has a role come first; what they decline, a ranked reading may answer.
 fn query(turn: &Turn, catalog: &Catalog) -> Result<Action, String> {
-    match understand(catalog, &turn.question, &turn.earlier, turn.today) {
-        Ok(plan) => run(turn, catalog, &plan),
-        Err(Problem::Unknown(words)) => look_up(turn, catalog, words),
-        Err(problem) => Err(admission::text(catalog, &problem)),
+    let problem = match strict(turn, catalog) {
+        Strict::Action(action) => return Ok(action),
+        Strict::Text(text) => return Err(text),
+        Strict::Declined(problem) => problem,
+    };
+    let admit = |problem: &Problem| Err(admission::text(catalog, problem));
+    // A follow-up leans on the question before it, and a figure without its definition is asked back.
+    if !turn.earlier.is_empty() && !ranked::stands_alone(&turn.question) {
+        return admit(&problem);
+    }
+    let (learned, call) = learn(turn, catalog);
+    if let Some(call) = call {
+        return Ok(call);
+    }
+    match ranked::understand(&learned, &turn.question, turn.today) {
+        Ok(query) => {
+            let write = |qualified| ranked::write(&learned, &query, qualified);
+            run(
+                turn,
+                &learned,
+                query.source.base,
+                tools::MOST_ROWS,
+                write,
+                |rows| ranked::say(&learned, &query, rows),
+            )
+        }
+        Err(ranked::Failure::Trouble(trouble @ ranked::Trouble::Ambiguous(..)))
+            if matches!(problem, Problem::Unknown(_) | Problem::Unrelated(..)) =>
+        {
+            Err(ranked::Failure::Trouble(trouble).sentence())
+        }
+        Err(_) => admit(&problem),
     }
 }
 
+/// What the strict rules make of a question.
+enum Strict {
+    Action(Action),
+    Text(String),
+    Declined(Problem),
+}
+
+fn strict(turn: &Turn, catalog: &Catalog) -> Strict {
+    match understand(catalog, &turn.question, &turn.earlier, turn.today) {
+        Ok(plan) => run_plan(turn, catalog, &plan),
+        Err(Problem::Unknown(words)) => look_up(turn, catalog, words),
+        Err(problem) => Strict::Declined(problem),
+    }
+}
+
+fn run_plan(turn: &Turn, catalog: &Catalog, plan: &Plan) -> Strict {
+    let write = |qualified| sql::write(catalog, plan, qualified);
+    if loses_words(&turn.question, &write(true)) {
+        return Strict::Declined(Problem::unsupported(
+            "I cannot tell how the parts of that question belong together. Please ask for one thing at a time.",
+        ));
+    }
+    let done = run(turn, catalog, plan.base, plan.limit, write, |rows| {
+        answer::write(catalog, plan, rows)
+    });
+    done.map_or_else(Strict::Text, Strict::Action)
+}
+
+/// Whether the strict rules passed over an "or", or over the second of two superlatives.
+fn loses_words(question: &str, sql: &str) -> bool {
+    let tokens = tokenize(question);
+    let count = |words: &[&str]| {
+        let found = tokens.iter().filter(|t| words.contains(&t.norm.as_str()));
+        found.count()
+    };
+    let ends = count(&[
+        "highest", "lowest", "largest", "smallest", "maximum", "minimum",
+    ]);
+    (count(&["or"]) > 0 && !sql.contains(" IN (") && !sql.contains(" OR ")) || ends > 1
+}
+
 /// Unknown words may be rare values: the tables are asked once.
-fn look_up(turn: &Turn, catalog: &Catalog, words: Vec<String>) -> Result<Action, String> {
-    let admit = |problem: &Problem| Err(admission::text(catalog, problem));
+fn look_up(turn: &Turn, catalog: &Catalog, words: Vec<String>) -> Strict {
     let mut sought = words.clone();
     sought.extend(
         names_in(&turn.question)
@@ -155,21 +224,21 @@ fn look_up(turn: &Turn, catalog: &Catalog, words: Vec<String>) -> Result<Action,
     let Some((datasource, statement)) =
         lookup::statement(catalog, &sought).filter(|_| turn.offers(RUN))
     else {
-        return admit(&Problem::Unknown(words));
+        return Strict::Declined(Problem::Unknown(words));
     };
     let Some(step) = turn.ran(&statement) else {
-        return Ok(tools::run(&datasource, &statement, 20));
+        return Strict::Action(tools::run(&datasource, &statement, 20));
     };
     let rows: Option<Rows> = (!step.failed)
         .then(|| serde_json::from_str(&step.content).ok())
         .flatten();
     let Some(rows) = rows.filter(|r| !r.rows.is_empty()) else {
-        return admit(&Problem::Unknown(words));
+        return Strict::Declined(Problem::Unknown(words));
     };
     let learned = lookup::learned(catalog, &rows);
     match understand(&learned, &turn.question, &turn.earlier, turn.today) {
-        Ok(plan) => run(turn, &learned, &plan),
-        Err(problem) => admit(&problem),
+        Ok(plan) => run_plan(turn, &learned, &plan),
+        Err(problem) => Strict::Declined(problem),
     }
 }
 
@@ -192,19 +261,48 @@ fn names_in(question: &str) -> Vec<String> {
         .collect()
 }
 
+/// The catalog with the values that the question's texts were found to be; the call that finds them comes first.
+fn learn(turn: &Turn, catalog: &Catalog) -> (Catalog, Option<Action>) {
+    let sought = ranked::sought(catalog, &turn.question, turn.today);
+    let Some((datasource, statement)) =
+        lookup::statement(catalog, &sought).filter(|_| turn.offers(RUN))
+    else {
+        return (catalog.clone(), None);
+    };
+    let Some(step) = turn.ran(&statement) else {
+        return (
+            catalog.clone(),
+            Some(tools::run(&datasource, &statement, 40)),
+        );
+    };
+    let rows: Option<Rows> = (!step.failed)
+        .then(|| serde_json::from_str(&step.content).ok())
+        .flatten();
+    (
+        rows.map_or_else(|| catalog.clone(), |rows| lookup::learned(catalog, &rows)),
+        None,
+    )
+}
+
 /// Runs the query; when it is refused, once more with plain table names; then says what stands in the way.
-fn run(turn: &Turn, catalog: &Catalog, plan: &Plan) -> Result<Action, String> {
-    let datasource = &catalog.table(plan.base).datasource;
+fn run(
+    turn: &Turn,
+    catalog: &Catalog,
+    base: usize,
+    limit: u64,
+    write: impl Fn(bool) -> String,
+    say: impl Fn(&Rows) -> String,
+) -> Result<Action, String> {
+    let datasource = &catalog.table(base).datasource;
     let mut refusal: Option<String> = None;
     for qualified in [true, false] {
-        let statement = sql::write(catalog, plan, qualified);
+        let statement = write(qualified);
         let Some(step) = turn.ran(&statement) else {
-            return offered(turn, RUN, tools::run(datasource, &statement, plan.limit)).map_err(
-                |text| match &refusal {
-                    Some(reason) => refused(reason),
-                    None => text,
-                },
-            );
+            let call = tools::run(datasource, &statement, limit);
+            return offered(turn, RUN, call).map_err(|text| match &refusal {
+                Some(reason) => refused(reason),
+                None => text,
+            });
         };
         if step.failed {
             refusal = Some(tools::error_message(&step.content));
@@ -212,7 +310,7 @@ fn run(turn: &Turn, catalog: &Catalog, plan: &Plan) -> Result<Action, String> {
         }
         let rows: Rows = serde_json::from_str(&step.content)
             .map_err(|_| "The result of the query is not what I can read.".to_owned())?;
-        return Err(answer::write(catalog, plan, &rows));
+        return Err(say(&rows));
     }
     Err(refused(&refusal.unwrap_or_default()))
 }

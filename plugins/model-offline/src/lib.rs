@@ -24,6 +24,7 @@ mod pick;
 mod pieces;
 mod plan;
 mod problem;
+mod ranked;
 mod reach;
 mod request;
 mod resolve;
