@@ -172,7 +172,19 @@ fn read_at(tokens: &[Token], at: usize, index: &Index, today: Option<Date>) -> (
             },
         );
     }
-    let op = lexis::op(tokens, at);
+    let mut op = lexis::op(tokens, at);
+    if let Some((used, Op::Agg(_) | Op::NumberOf)) = op {
+        // "total amount of": where a column is the amount, the word names it.
+        let amount = (at + 1..at + used).find(|i| tokens[*i].norm == "amount");
+        let named = amount.is_some_and(|i| {
+            let hits = index.hits(&tokens[i..=i]);
+            hits.iter()
+                .any(|h| h.score >= 0.6 && matches!(h.target, Target::Column(_)))
+        });
+        if let Some(i) = amount.filter(|_| named) {
+            op = lexis::op(&tokens[..i], at);
+        }
+    }
     let named = named(tokens, at, index);
     let period =
         period(tokens, at, today).filter(|(used, _)| named.as_ref().is_none_or(|(n, _)| used >= n));
@@ -204,6 +216,21 @@ fn read_at(tokens: &[Token], at: usize, index: &Index, today: Option<Date>) -> (
     }
     match token.kind {
         TokenKind::Number => (1, plain(Kind::Number(token.norm.clone()), &token.text)),
+        // "country and state": a listed word that is part of a name may not be passed over.
+        _ if lexis::is_soft(&token.norm)
+            && at > 0
+            && matches!(tokens[at - 1].norm.as_str(), "and" | ",")
+            && index
+                .hits(&tokens[at..=at])
+                .iter()
+                .any(|h| matches!(h.target, Target::Column(_)))
+            && !matches!(
+                token.norm.as_str(),
+                "list" | "show" | "find" | "give" | "name" | "return" | "order"
+            ) =>
+        {
+            (1, plain(Kind::Unknown, &token.text))
+        }
         _ if lexis::is_soft(&token.norm) => (1, plain(Kind::Soft, &token.text)),
         TokenKind::Symbol => (1, plain(Kind::Unknown, &token.text)),
         _ => {

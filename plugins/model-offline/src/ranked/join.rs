@@ -100,6 +100,7 @@ impl Graph {
                 let Some(column) = table
                     .find(name)
                     .filter(|_| from != to && table.datasource == target.datasource)
+                    .filter(|c| table.columns[*c].kind == target.columns[*key].kind)
                 else {
                     continue;
                 };

@@ -268,6 +268,11 @@ pub fn is_soft(norm: &str) -> bool {
     SOFT.contains(&norm) || RELATIONS.contains(&norm)
 }
 
+/// Whether a word only says that a relation holds: `located`, `enrolled`.
+pub fn is_relation(norm: &str) -> bool {
+    RELATIONS.contains(&norm)
+}
+
 #[rustfmt::skip]
 const SOFT: &[&str] = &[
     "a", "an", "the", "what", "which", "who", "whom", "there", "we", "our", "us", "me", "my", "i", "you", "your",

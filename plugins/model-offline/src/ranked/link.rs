@@ -51,7 +51,15 @@ impl Index {
         for (at, table) in catalog.tables.iter().enumerate() {
             let words = split(&table.name);
             index.add_name(&words, &Target::Table(at), &[]);
-            if let [key] = table.primary_key.as_slice() {
+            let names = |key: &usize| {
+                let words = split(&table.columns[*key].name);
+                words.iter().any(|w| w == "name" || w == "title")
+            };
+            if let Some(key) = table
+                .primary_key
+                .first()
+                .filter(|k| table.primary_key.len() == 1 && !names(k))
+            {
                 // Whatever it is called, the key of a table is its id.
                 let target = Target::Column(ColumnRef {
                     table: at,

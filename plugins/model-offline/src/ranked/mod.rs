@@ -38,9 +38,18 @@ pub fn understand(
     today: Option<Date>,
 ) -> Result<Query, Failure> {
     let index = link::Index::of(catalog);
-    let items = items::read(question, &index, today);
+    let items = items::read(&plain_quotes(question), &index, today);
     let frame = parse::parse(catalog, &items).map_err(Failure::Stuck)?;
     resolve::resolve(catalog, &items, &frame).map_err(Failure::Trouble)
+}
+
+/// Where a query keeps the first row of an order only: the name of the column that decides.
+pub fn leads_in(catalog: &Catalog, query: &Query) -> Option<String> {
+    let (expr, _) = query.order.first().filter(|_| query.limit == Some(1))?;
+    query
+        .select
+        .contains(expr)
+        .then(|| write::output_name(catalog, query, expr))
 }
 
 /// Whether a question can be read without the one before it.
@@ -68,7 +77,17 @@ pub fn stands_alone(question: &str) -> bool {
 /// Texts of the question that may be values: quoted, with a capital, or unknown.
 pub fn sought(catalog: &Catalog, question: &str, today: Option<Date>) -> Vec<String> {
     let index = link::Index::of(catalog);
-    items::sought(&items::read(question, &index, today))
+    items::sought(&items::read(&plain_quotes(question), &index, today))
+}
+
+/// Doubled marks, as TeX and some keyboards write quotes, are plain ones.
+fn plain_quotes(question: &str) -> String {
+    let plain = question.replace("\"\"", "\"");
+    if plain.contains("``") {
+        plain.replace("``", "\"").replace("''", "\"")
+    } else {
+        plain
+    }
 }
 
 impl Failure {

@@ -7,10 +7,13 @@ mod values;
 
 use super::frame::{At, Figure, Filter, Frame, Rank, Test};
 use super::items::{Item, Kind};
-use super::lexis::{Op, Quality};
+use super::lexis::{self, Op, Quality};
 use super::link::Target;
 use crate::catalog::Catalog;
 use crate::vocabulary::{Aggregate, Comparison};
+
+/// Words of a question at most: longer ones are mostly several questions in one.
+const MOST_WORDS: usize = 20;
 
 /// Why a question cannot be taken apart; the words in question.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,11 +28,22 @@ pub enum Stuck {
 pub fn parse(catalog: &Catalog, items: &[Item]) -> Result<Frame, Stuck> {
     let unknown: Vec<String> = items
         .iter()
-        .filter(|i| i.kind == Kind::Unknown)
+        .filter(|i| {
+            i.kind == Kind::Unknown || matches!(&i.kind, Kind::Quote(t) if t.trim().is_empty())
+        })
         .map(|i| i.text.clone())
         .collect();
     if !unknown.is_empty() {
         return Err(Stuck::Unknown(unknown));
+    }
+    if items
+        .iter()
+        .filter(|i| i.op() != Some(Op::Break))
+        .map(|i| i.text.split(' ').count())
+        .sum::<usize>()
+        > MOST_WORDS
+    {
+        return Err(Stuck::Unclear("so many words at once".to_owned()));
     }
     let asks_where = |i: &Item| matches!(i.text.to_lowercase().as_str(), "where" | "when");
     let starts = items
@@ -130,6 +144,19 @@ impl Parser<'_> {
         top > 0.0 && columns.all(numeric)
     }
 
+    /// Whether a name may be a column of texts that are all numbers: what is compared or counted then is not clear.
+    pub(super) fn holds_figures(&self, at: At) -> bool {
+        self.items[at].hits.iter().any(|h| match h.target {
+            Target::Column(c) => {
+                let values = &self.catalog.column(c).common_values;
+                h.score > 0.8
+                    && !values.is_empty()
+                    && values.iter().all(|v| v.parse::<f64>().is_ok())
+            }
+            _ => false,
+        })
+    }
+
     pub(super) fn soft(&self, at: usize) -> bool {
         self.items.get(at).is_some_and(|i| i.kind == Kind::Soft)
     }
@@ -185,7 +212,11 @@ impl Parser<'_> {
                 let inner = self
                     .name(name + 1)
                     .filter(|n| self.is_table(name) && self.is_column(*n));
+                let crowded = self.is_column(name)
+                    && self.name(name + 1).is_some_and(|n| !self.items[n].optional);
                 match inner {
+                    // "official languages": which of the two is counted is not said.
+                    None if crowded => None,
                     // "different player positions"
                     Some(column) => distinct.then_some((Figure::Count(column, true), column + 1)),
                     None => Some((Figure::Count(name, distinct), name + 1)),

@@ -23,6 +23,9 @@ const WEAKEST: f32 = 0.66;
 /// Two meanings closer than this are the same good.
 const MARGIN: f32 = 0.07;
 
+/// Joins of a statement at most: a longer way is seldom the one that was meant.
+const MOST_JOINS: usize = 3;
+
 /// Why there is no query.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Trouble {
@@ -120,7 +123,19 @@ impl Resolver<'_> {
                     self.column(*at)?;
                     Expr::Count(None)
                 } else {
-                    Expr::Count(Some(self.column(*at)?))
+                    let column = self.column(*at)?;
+                    let source = self.catalog.column(column);
+                    if source.is_numeric()
+                        && !self.catalog.table(column.table).is_key(column.column)
+                    {
+                        // "number of rooms": rows, values, or the sum of a column that counts them.
+                        return Err(Trouble::Weak(item.text.clone(), self.catalog.label(column)));
+                    }
+                    if !*distinct {
+                        // "number of cities": rows, or different values.
+                        return Err(Trouble::Weak(item.text.clone(), self.catalog.label(column)));
+                    }
+                    Expr::Count(Some(column))
                 }
             }
         })
@@ -206,6 +221,13 @@ impl Resolver<'_> {
             self.listed(subject, select, filters)?
         };
         self.all_used(&query)?;
+        let inner = query.members.iter().map(|m| m.source.joins.len());
+        if inner
+            .chain([query.source.joins.len()])
+            .any(|n| n > MOST_JOINS)
+        {
+            return Err(Trouble::Shape("tables far apart"));
+        }
         Ok(query)
     }
 

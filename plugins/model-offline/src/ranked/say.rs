@@ -15,7 +15,9 @@ pub fn say(catalog: &Catalog, query: &Query, rows: &Rows) -> String {
         return withheld(rows);
     }
     let body = match rows.rows.as_slice() {
-        [] => format!("No row matches{}.", found(catalog, query)),
+        [] => return nothing(catalog, query),
+        // A count of nothing is as likely a word that was read wrongly.
+        [row] if row.len() == 1 && row[0].as_i64() == Some(0) => return nothing(catalog, query),
         [row] if row.len() == 1 => match &row[0] {
             value if value.is_null() => format!(
                 "There is no {}{}: no row with a value matches.",
@@ -38,6 +40,19 @@ pub fn say(catalog: &Catalog, query: &Query, rows: &Rows) -> String {
         "{}\n\nHow I read it: {}.",
         body.trim_end(),
         query.notes.join("; ")
+    )
+}
+
+/// What is said where nothing was found: that is not taken for the answer.
+fn nothing(catalog: &Catalog, query: &Query) -> String {
+    let notes = match query.notes.as_slice() {
+        [] => String::new(),
+        notes => format!("\n\nHow I read it: {}.", notes.join("; ")),
+    };
+    format!(
+        "I find no row of {}{}. Either there is none, or a word means something else than I took it for.{notes}",
+        catalog.table(query.source.base).name,
+        found(catalog, query)
     )
 }
 

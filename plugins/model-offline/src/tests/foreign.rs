@@ -27,7 +27,8 @@ fn check(host: &Host, cases: &[Case], declined: &[&str]) {
     }
     for question in declined {
         let answer = host.ask(question);
-        if answer.text.contains("**") || answer.text.contains("| ---") {
+        let asks = answer.text.starts_with("Several rows share");
+        if !asks && (answer.text.contains("**") || answer.text.contains("| ---")) {
             wrong.push(format!("answered: {question}\n{answer:#?}"));
         }
     }
@@ -303,4 +304,64 @@ fn festival_without_foreign_keys() {
         answer.text.contains("no foreign key"),
         "a guessed key is told: {answer:?}"
     );
+}
+
+#[test]
+fn harbour() {
+    let host = Host::over(
+        "CREATE TABLE captain (captain_id INTEGER PRIMARY KEY, name TEXT, rank TEXT, age INTEGER);
+         CREATE TABLE ship (ship_id INTEGER PRIMARY KEY, name TEXT, tonnage INTEGER, built_year INTEGER, flag TEXT,
+             captain_id INTEGER REFERENCES captain (captain_id));
+         CREATE TABLE pier (pier_id INTEGER PRIMARY KEY, pier_name TEXT, depth INTEGER);
+         CREATE TABLE mooring (mooring_id INTEGER PRIMARY KEY, ship_id INTEGER REFERENCES ship (ship_id),
+             pier_id INTEGER REFERENCES pier (pier_id));
+         INSERT INTO captain VALUES (1, 'Olga Ris', 'senior', 61), (2, 'Sven Aas', 'junior', 40), (3, 'Tor Lie',
+             'junior', 52);
+         INSERT INTO ship VALUES (1, 'Tern', 900, 1990, 'Norway', 1), (2, 'Gull', 400, 2004, 'Malta', 1), (3, 'Auk',
+             700, 2011, 'Norway', 2), (4, 'Skua', 300, 2015, 'Chile', 2);
+         INSERT INTO pier VALUES (1, 'North', 12), (2, 'South', -3), (3, 'West', 7);
+         INSERT INTO mooring VALUES (1, 1, 1), (2, 1, 2), (3, 2, 1), (4, 3, 1);",
+        json!({}),
+    );
+    check(
+        &host,
+        &[
+            (
+                "Sort all ships by tonnage in descending order, and return the name and flag of each ship.",
+                "SELECT name, flag FROM ship",
+            ),
+            (
+                "What are the names of captains who have two or more ships?",
+                "SELECT name FROM captain WHERE captain_id IN (1, 2)",
+            ),
+            (
+                "Show the names of ships that do not have any mooring.",
+                "SELECT 'Skua'",
+            ),
+            (
+                "What are the names of piers whose depth is between -5 and 5?",
+                "SELECT 'South'",
+            ),
+            ("Which pier has the most moorings?", "SELECT 'North'"),
+        ],
+        &[
+            // Two captains have two ships each: no one has the most.
+            "Which captain has the most ships?",
+            "How many crates are there?",
+            "What is the name of each captain and what ships?",
+            "Show the names of ships that are not related to any Norway or Malta or Chile pier with a depth that is \
+             neither 3 nor 5 nor 7, please.",
+        ],
+    );
+    let tied = host.ask("Which captain has the most ships?");
+    assert!(
+        tied.text.starts_with("Several rows share the first place"),
+        "{tied:?}"
+    );
+    assert!(
+        tied.text.contains("Olga Ris") && tied.text.contains("Sven Aas"),
+        "{tied:?}"
+    );
+    let none = host.ask("Show the names of ships with tonnage above 5000.");
+    assert!(none.text.starts_with("I find no row"), "{none:?}");
 }

@@ -28,9 +28,11 @@ impl Parser<'_> {
     /// The column right before a comparison.
     pub(super) fn left(&self, at: usize) -> Option<At> {
         let before = self.back(at, &[Op::Is, Op::Have])?;
-        self.name(before).filter(|n| {
-            self.is_column(*n) || (self.items[*n].column() > 0.85 && self.is_numeric(*n))
-        })
+        self.name(before)
+            .filter(|n| !self.items[*n].optional)
+            .filter(|n| {
+                self.is_column(*n) || (self.items[*n].column() > 0.85 && self.is_numeric(*n))
+            })
     }
 
     /// "above 10 and below 20": the second comparison is about the column of the first.
@@ -216,7 +218,7 @@ impl Parser<'_> {
         comparison: Comparison,
         number: String,
     ) -> Result<(), Stuck> {
-        if self.frame.having.is_some() {
+        if self.frame.having.is_some() || (self.is_column(what) && self.holds_figures(what)) {
             return Err(self.stuck(at));
         }
         self.take(at..end);

@@ -31,6 +31,8 @@ impl Parser<'_> {
             match self.op(at) {
                 Some(Op::Direction(down)) => direction = Some(down),
                 Some(Op::Alphabetical) => self.frame.alphabetical = Some(false),
+                // "in descending order, and return the name": the order ends here.
+                Some(Op::And | Op::Comma) if direction.is_some() && !keys.is_empty() => break,
                 Some(Op::OrderBy | Op::By | Op::And | Op::Comma | Op::Of | Op::In | Op::Both) => {}
                 Some(Op::NumberOf | Op::HowMany | Op::Agg(_)) => {
                     let Some((figure, next)) = self.figure(at) else {
@@ -48,7 +50,7 @@ impl Parser<'_> {
                 None if self.name(at).is_some() && keys.len() < 3 => {
                     let listed = |o: Option<Op>| matches!(o, Some(Op::And | Op::Comma));
                     if !keys.is_empty()
-                        && !self.items[at].optional
+                        && (!self.items[at].optional || self.is_column(at))
                         && !(start..at).any(|i| listed(self.op(i)))
                     {
                         // Two names in a row: which one orders the rows is not said.

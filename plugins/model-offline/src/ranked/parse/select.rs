@@ -184,6 +184,11 @@ impl Parser<'_> {
                 || self.beside_column(at)
                 || (followed && head && self.frame.tables.is_empty())
                 || (item.column() >= 0.8 && of_table && !after_of && self.frame.tables.is_empty()));
+        let goes_on = matches!(self.op(at + 1), Some(Op::In | Op::By));
+        if as_column && goes_on && item.optional && lexis::is_relation(&item.text.to_lowercase()) {
+            // "campuses are located in Chico" does not ask for a location.
+            return Ok(());
+        }
         if as_column {
             if !head {
                 if item.optional {
@@ -203,8 +208,14 @@ impl Parser<'_> {
                 self.frame.select.push(Figure::Plain(at));
             }
         } else if item.table() > 0.0 {
-            if item.optional {
+            if item.optional && item.table() < 0.95 {
                 return Ok(());
+            }
+            let joint = self.back(at, &[]).and_then(|b| self.op(b));
+            let listed = matches!(joint, Some(Op::And | Op::Comma));
+            if head && listed && !self.frame.select.is_empty() {
+                // "the name of each teacher and what course": what of the course is not said.
+                return Err(self.stuck(at));
             }
             self.frame.tables.push(at);
             if head {

@@ -18,7 +18,11 @@ impl Resolver<'_> {
         let numeric = source.is_numeric();
         let check = match &filter.test {
             Test::Number(c, n) if numeric => Check::Number(*c, n.clone()),
-            Test::Number(Comparison::Equal, n) => Check::Texts(vec![n.clone()], true),
+            Test::Number(Comparison::Equal, n)
+                if source.common_values.contains(n) || holds_numbers(&source.common_values) =>
+            {
+                Check::Texts(vec![n.clone()], true)
+            }
             Test::Number(c, n) if holds_numbers(&source.common_values) => {
                 Check::Number(*c, n.clone())
             }
@@ -149,10 +153,13 @@ impl Resolver<'_> {
 pub(super) fn contradictory(filters: &[Resolved]) -> bool {
     filters.iter().enumerate().any(|(i, a)| {
         filters[i + 1..].iter().any(|b| {
+            let texts = matches!(
+                (&a.condition.check, &b.condition.check),
+                (Check::Texts(..), Check::Texts(..))
+            );
             let same = a.condition.column == b.condition.column
                 && !b.or
-                && !a.condition.negated
-                && !b.condition.negated;
+                && (texts || !(a.condition.negated || b.condition.negated));
             let number = |t: &str| t.parse::<f64>().unwrap_or(0.0);
             same && match (&a.condition.check, &b.condition.check) {
                 (Check::Texts(..), Check::Texts(..)) => true,

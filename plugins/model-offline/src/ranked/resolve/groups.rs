@@ -174,6 +174,26 @@ impl Resolver<'_> {
         if (aggregates && repeats > 0) || repeats > 1 {
             return Err(Trouble::Shape("a figure over rows that a join repeats"));
         }
+        let own = self.key(base);
+        if counts
+            && !own.is_empty()
+            && own.iter().all(|k| keys.contains(k))
+            && query.source.joins.iter().all(|e| !e.many)
+        {
+            return Err(Trouble::Shape("a count of its own rows"));
+        }
+        let different = self
+            .frame
+            .select
+            .iter()
+            .chain(self.frame.rank.iter().map(|r| &r.by));
+        if !query.source.joins.is_empty()
+            && different
+                .clone()
+                .any(|f| matches!(f, Figure::Count(at, true) if self.item_table(*at).is_some()))
+        {
+            return Err(Trouble::Shape("different rows of a joined table"));
+        }
         query.count_groups = only_count;
         query.select = if only_count {
             keys.iter().map(|c| Expr::Column(*c)).collect()

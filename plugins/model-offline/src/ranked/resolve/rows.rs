@@ -36,8 +36,23 @@ impl Resolver<'_> {
                 return Err(Trouble::Shape("an order of one figure"));
             }
         }
+        for at in self.frame.groups.clone() {
+            // "each owner's first name and the size of the dog": columns of each row, not groups.
+            if self.item_table(at).is_none() {
+                let column = Expr::Column(self.column(at)?);
+                if aggregated {
+                    return Err(Trouble::Shape("a group beside a figure over all rows"));
+                }
+                if !select.contains(&column) {
+                    select.push(column);
+                }
+            }
+        }
         if select.is_empty() {
-            select = self.everything_of(subject);
+            if self.subject.is_none() {
+                return Err(Trouble::Shape("nothing to show"));
+            }
+            select = self.everything_of(subject)?;
         }
         let order = self.order(&select)?;
         let distinct_count = aggregated && self.frame.distinct;
@@ -74,7 +89,16 @@ impl Resolver<'_> {
         Ok(query)
     }
 
-    pub(super) fn everything_of(&self, table: usize) -> Vec<Expr> {
+    pub(super) fn everything_of(&self, table: usize) -> Answer<Vec<Expr>> {
+        let said = |i: &Item| {
+            matches!(
+                i.text.to_lowercase().as_str(),
+                "information" | "info" | "details" | "everything"
+            )
+        };
+        if self.items.iter().any(said) {
+            return Ok(self.whole(table));
+        }
         if self.frame.rank.is_some()
             || !self.frame.filters.is_empty()
             || self.frame.without.is_some()
@@ -85,8 +109,24 @@ impl Resolver<'_> {
                     columns.push(key);
                 }
             }
-            return columns.into_iter().map(Expr::Column).collect();
+            let texts = self
+                .catalog
+                .table(table)
+                .columns
+                .iter()
+                .filter(|c| c.kind == Type::Text)
+                .count();
+            if columns.iter().all(|c| self.key(table).contains(c)) && texts > self.key(table).len()
+            {
+                return Err(Trouble::Shape("rows without a column that names them"));
+            }
+            return Ok(columns.into_iter().map(Expr::Column).collect());
         }
+        Ok(self.whole(table))
+    }
+
+    /// All columns of a table.
+    fn whole(&self, table: usize) -> Vec<Expr> {
         let all = 0..self.catalog.table(table).columns.len();
         all.map(|column| Expr::Column(ColumnRef { table, column }))
             .collect()
@@ -107,7 +147,8 @@ impl Resolver<'_> {
                 without.is_some_and(|(at, _)| f.at > at && !self.joined_by_and(at, f.at))
             });
         let mut extra: Vec<usize> = positive.iter().map(|f| f.condition.column.table).collect();
-        extra.extend(self.related_tables(base));
+        let lacking_from = without.map_or(At::MAX, |(at, _)| at);
+        extra.extend(self.related_tables(base, lacking_from));
         let all: Vec<usize> = needed.iter().chain(&extra).copied().collect();
         let whole = self.graph.connect(base, &all).map_err(Trouble::NoWay)?;
         let in_main: Vec<usize> = edges.iter().map(|e| e.to).chain([base]).collect();
@@ -172,6 +213,7 @@ impl Resolver<'_> {
         }
         if let Some((_, at)) = without {
             self.lacking(query, base, at, negative)?;
+            self.same_rows(query)?;
         } else if !negative.is_empty() {
             return Err(Trouble::Shape("a condition with not"));
         }
@@ -183,7 +225,7 @@ impl Resolver<'_> {
     }
 
     /// Tables that the conditions mention without a column of theirs: "students who have pets".
-    pub(super) fn related_tables(&self, base: usize) -> Vec<usize> {
+    pub(super) fn related_tables(&self, base: usize, until: At) -> Vec<usize> {
         let after = |at: At| {
             (0..at)
                 .rev()
@@ -194,9 +236,28 @@ impl Resolver<'_> {
             .frame
             .tables
             .iter()
-            .filter(|at| after(**at))
+            .filter(|at| **at < until && after(**at))
             .filter_map(|at| self.item_table(*at));
         listed.filter(|t| *t != base).collect()
+    }
+
+    /// Rows that lack others are told by their key or name; a code that several rows share is not theirs alone.
+    fn same_rows(&self, query: &Query) -> Answer<()> {
+        let base = query.source.base;
+        let shared = self.frame.select.iter().any(|f| match f {
+            Figure::Plain(at) => self.column_hits(*at).iter().any(|(c, s)| {
+                let table = self.catalog.table(c.table);
+                c.table == base
+                    && *s > 0.9
+                    && table.is_key(c.column)
+                    && !table.primary_key.contains(&c.column)
+            }),
+            _ => false,
+        });
+        if shared {
+            return Err(Trouble::Shape("a column that several rows share"));
+        }
+        Ok(())
     }
 
     pub(super) fn lacking(
@@ -215,6 +276,12 @@ impl Resolver<'_> {
         }
         let mut tables: Vec<usize> = negative.iter().map(|f| f.condition.column.table).collect();
         tables.push(table);
+        let later = self.frame.tables.iter().filter(|t| **t > at);
+        tables.extend(
+            later
+                .filter_map(|t| self.item_table(*t))
+                .filter(|t| *t != base),
+        );
         let joins = self.graph.connect(base, &tables).map_err(Trouble::NoWay)?;
         if !joins.iter().any(|e| e.many) {
             return Err(Trouble::Shape("a reference that is missing"));
@@ -251,6 +318,14 @@ impl Resolver<'_> {
             && !second[0].negated;
         if !same || self.frame.without.is_some() {
             return Err(Trouble::Shape("both, with different columns"));
+        }
+        let counts = self
+            .frame
+            .select
+            .iter()
+            .any(|f| !matches!(f, Figure::Plain(_)));
+        if counts && !(repeats && !self.key(base).is_empty()) {
+            return Err(Trouble::Shape("a count of rows that meet both"));
         }
         if repeats && !self.key(base).is_empty() {
             query.source = Source {
