@@ -18,10 +18,18 @@ pub fn decide(turn: &Turn) -> Action {
     next(turn).unwrap_or_else(Action::Say)
 }
 
+/// Bytes of a question at most: reading it takes time that grows with its words.
+const LONGEST: usize = 10_000;
+
 /// The error is the text with which the answer ends early.
 fn next(turn: &Turn) -> Result<Action, String> {
     if turn.question.trim().is_empty() {
         return Err("There is no question. Ask me about the tables of this Mind.".to_owned());
+    }
+    if turn.question.len() > LONGEST {
+        return Err(format!(
+            "The question is too long for me: I read at most {LONGEST} bytes."
+        ));
     }
     let (found, truncated) = match searched(turn)? {
         Ok(found) => found,
