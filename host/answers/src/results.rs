@@ -11,6 +11,7 @@ mod export_slots;
 mod federated;
 mod guard_cache;
 mod page;
+pub mod policies;
 pub mod sample;
 pub mod stored;
 
@@ -26,6 +27,7 @@ use self::{complete_pages::CompletePages, export_slots::ExportSlots, guard_cache
 use mindhost_base::{
     config::{self, Formulas},
     error::{Error, Result},
+    policy::Attributes,
 };
 use mindhost_catalog::Catalog;
 use mindhost_core::{datasources::Datasources, minds::Mind, usage::Tally};
@@ -43,7 +45,7 @@ pub struct Results {
     settings: config::Sql,
     export_slots: ExportSlots,
     tasks: TaskTracker,
-    /// By id of the Mind, with the version of the Mind that it was loaded for.
+    /// By Mind and attributes, with the version of the Mind that it was loaded for.
     access_cache: Arc<ReadCache<(Arc<Mind>, Arc<Access>)>>,
     guard_cache: Arc<GuardCache>,
     complete_pages: Arc<CompletePages>,
@@ -100,23 +102,25 @@ impl Results {
         }
     }
 
-    /// What the statements of a Mind may read now.
+    /// What the statements of a Mind may read now, by a caller with these attributes.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn access(&self, mind: &Arc<Mind>) -> Result<Arc<Access>> {
+    pub async fn access(&self, mind: &Arc<Mind>, attributes: &Attributes) -> Result<Arc<Access>> {
+        let key = policies::cache_key(mind, attributes)?;
         // An access that was loaded for an older version of the Mind is stale, however late it was loaded.
-        if let Some((of, access)) = self.access_cache.get(&mind.id)
+        if let Some((of, access)) = self.access_cache.get(&key)
             && Arc::ptr_eq(&of, mind)
         {
             return Ok(access);
         }
         let load = async {
             let (datasources, catalog) = (&self.datasources, &self.catalog);
-            let access = access::load(mind, datasources, catalog, &self.registry).await?;
+            let access =
+                access::load(mind, attributes, datasources, catalog, &self.registry).await?;
             Ok((Arc::clone(mind), Arc::new(access)))
         };
-        let (_, access) = self.access_cache.read(&mind.id, load).await?;
+        let (_, access) = self.access_cache.read(&key, load).await?;
         Ok(access)
     }
 
@@ -136,6 +140,17 @@ impl Results {
     /// # Errors
     /// The error of the engine, `result_too_large`.
     pub async fn page(
+        &self,
+        accepted: &Accepted,
+        limit: u64,
+        offset: u64,
+        call: &Call,
+    ) -> Result<Page> {
+        let page = self.read_page(accepted, limit, offset, call).await;
+        page.map_err(|error| policies::withheld(error, &accepted.guarded))
+    }
+
+    async fn read_page(
         &self,
         accepted: &Accepted,
         limit: u64,
@@ -238,7 +253,8 @@ impl Results {
                 withdrawn: Box::pin(withdrawn),
             },
         )
-        .await?;
+        .await
+        .map_err(|error| policies::withheld(error, guarded))?;
         if let Some(digests) = digests {
             export.digest = federated::listed(&digests);
         }

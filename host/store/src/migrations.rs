@@ -37,6 +37,7 @@ const ALL: &[Pair] = &[
     pair!(11, "0011_proofs_and_folders"),
     pair!(12, "0012_bounds"),
     pair!(13, "0013_response_settings"),
+    pair!(15, "0015_policies"),
 ];
 
 /// The version of a store that is up to date.

@@ -49,6 +49,7 @@ fn body_named(name: &str) -> Value {
         }
         "provider" => json!({"name": "more", "plugin": "model-offline"}),
         "mind" => json!({"name": "more", "datasources": ["store_9"]}),
+        "policies" => json!({"policies": []}),
         "parameters" => json!({"parameters": {}}),
         "key" => json!({"name": "more", "role": "user"}),
         "key_for" => json!({"name": "more", "role": "user", "minds": ["clerk_9"]}),

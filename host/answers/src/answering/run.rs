@@ -203,7 +203,8 @@ impl Task {
         let services = &self.inner.services;
         let mind = &self.prepared.mind;
         let Vendor { provider, model } = vendor;
-        let access = services.results.access(mind).await?;
+        let results = &services.results;
+        let access = results.access(mind, &self.prepared.attributes).await?;
         let messages = dialogue(&self.prepared, &self.record, &access);
         let words = words(&messages);
         let toolbox = Toolbox {
