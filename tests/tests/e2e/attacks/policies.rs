@@ -11,7 +11,7 @@ const STAFF: &str = "
         salary INTEGER NOT NULL, card VARCHAR(20) NOT NULL);
     INSERT INTO staff VALUES (1, 'acme', '11', 41733, '1111222233334444'), (2, 'acme', '22', 52911, '5555666677778888'),
         (3, 'rival', 'Eve Zwicky', 77347, '9999000011112222'), (4, 'rival', '{Zwicky', 88139, '3333000044440000');
-    CREATE TABLE teams (id INTEGER PRIMARY KEY, lead INTEGER NOT NULL, name VARCHAR(40));
+    CREATE TABLE teams (id INTEGER PRIMARY KEY, boss INTEGER NOT NULL, name VARCHAR(40));
     INSERT INTO teams VALUES (1, 1, 'red'), (2, 3, 'blue'), (3, 2, 'green');";
 
 /// What no answer may contain: the other tenant, its values, the hidden values, and the cards as they are.
@@ -81,7 +81,7 @@ async fn on_files() -> Door {
     let staff = "id,tenant,name,salary,card\n1,acme,11,41733,c1111222233334444\n2,acme,22,52911,c5555666677778888\n\
                  3,rival,Eve Zwicky,77347,c9999000011112222\n4,rival,{Zwicky,88139,c3333000044440000\n";
     std::fs::write(folder.join("staff.csv"), staff).unwrap();
-    let teams = "id,lead,name\n1,1,red\n2,3,blue\n3,2,green\n";
+    let teams = "id,boss,name\n1,1,red\n2,3,blue\n3,2,green\n";
     std::fs::write(folder.join("teams.csv"), teams).unwrap();
     let data = json!({"path": "crew"});
     host.datasource("crew", "csv", data).await.load().await;
@@ -173,11 +173,11 @@ const EVERYWHERE: [&str; 34] = [
     "SELECT count(*) FROM staff WHERE salary BETWEEN 70000 AND 80000",
     "SELECT id FROM staff WHERE tenant <> 'acme'",
     "SELECT id, tenant FROM staff WHERE tenant = 'acme' OR 1 = 1",
-    "SELECT t.name, s.name FROM teams AS t LEFT JOIN staff AS s ON s.id = t.lead",
-    "SELECT t.name, s.name FROM teams AS t JOIN staff AS s ON s.id = t.lead OR 1 = 1 WHERE s.tenant <> 'acme'",
+    "SELECT t.name, s.name FROM teams AS t LEFT JOIN staff AS s ON s.id = t.boss",
+    "SELECT t.name, s.name FROM teams AS t JOIN staff AS s ON s.id = t.boss OR 1 = 1 WHERE s.tenant <> 'acme'",
     "SELECT a.name FROM staff AS a JOIN staff AS b ON a.id <> b.id WHERE a.id > 2",
-    "SELECT t.id FROM teams AS t WHERE EXISTS (SELECT 1 FROM staff AS s WHERE s.id = t.lead AND s.tenant <> 'acme')",
-    "SELECT t.id FROM teams AS t WHERE t.lead IN (SELECT id FROM staff WHERE id > 2)",
+    "SELECT t.id FROM teams AS t WHERE EXISTS (SELECT 1 FROM staff AS s WHERE s.id = t.boss AND s.tenant <> 'acme')",
+    "SELECT t.id FROM teams AS t WHERE t.boss IN (SELECT id FROM staff WHERE id > 2)",
     "SELECT (SELECT max(name) FROM staff) AS m",
     "SELECT (SELECT count(*) FROM staff WHERE id > 2) AS n",
     "WITH x AS (SELECT * FROM staff) SELECT * FROM x",
@@ -218,7 +218,7 @@ const ON_POSTGRES: [&str; 26] = [
     "SELECT * FROM teams AS t NATURAL JOIN staff",
     "SELECT * FROM teams AS t JOIN staff AS s USING (id)",
     "SELECT * FROM teams AS t JOIN staff AS s USING (salary)",
-    "SELECT t.id, l.name FROM teams AS t CROSS JOIN LATERAL (SELECT * FROM staff AS s WHERE s.id = t.lead) AS l",
+    "SELECT t.id, l.name FROM teams AS t CROSS JOIN LATERAL (SELECT * FROM staff AS s WHERE s.id = t.boss) AS l",
     "SELECT policy.salary FROM staff",
     "SELECT \"policy\".\"tenant\" FROM staff",
     "SELECT n_distinct FROM pg_stats",
