@@ -267,7 +267,8 @@ impl Answering {
         let work = match ask.query {
             None => Work::Words(inner.vendor(&prepared.mind).await),
             Some(query) => {
-                let access = inner.services.results.access(&prepared.mind).await?;
+                let results = &inner.services.results;
+                let access = results.access(&prepared.mind, &caller.attributes).await?;
                 let accepted = inner.services.results.accept(&access, &query.sql).await;
                 Work::Query(accepted.map_err(|error| query.to_blame(error))?, query)
             }

@@ -107,7 +107,7 @@ impl CheckedKnowledge {
     ) -> Result<Imports> {
         caller.require(Role::Editor)?;
         refuse_doubles(entries)?;
-        let access = self.0.results.access(mind).await?;
+        let access = self.0.results.access(mind, &caller.attributes).await?;
         let call = self.call(caller, CHECK_ALL);
         for some in entries.chunks(CHECKS_AT_ONCE) {
             let checks = some
@@ -122,7 +122,7 @@ impl CheckedKnowledge {
     }
 
     async fn check(&self, caller: &Caller, mind: &Arc<Mind>, new: &Knowledge) -> Result<()> {
-        let access = self.0.results.access(mind).await?;
+        let access = self.0.results.access(mind, &caller.attributes).await?;
         self.check_with(&access, new, &self.call(caller, CHECK))
             .await
     }

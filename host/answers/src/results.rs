@@ -12,6 +12,7 @@ mod export_slots;
 mod federated;
 mod guard_cache;
 mod page;
+pub mod policies;
 pub mod sample;
 pub mod stored;
 
@@ -27,6 +28,7 @@ use self::{complete_pages::CompletePages, export_slots::ExportSlots, guard_cache
 use mindhost_base::{
     config::{self, Formulas},
     error::{Error, Result},
+    policy::Attributes,
 };
 use mindhost_catalog::Catalog;
 use mindhost_core::{datasources::Datasources, minds::Mind, usage::Tally};
@@ -44,7 +46,7 @@ pub struct Results {
     settings: config::Sql,
     export_slots: ExportSlots,
     tasks: TaskTracker,
-    /// By id of the Mind, with the version of the Mind that it was loaded for.
+    /// By Mind and attributes, with the version of the Mind that it was loaded for.
     access_cache: Arc<ReadCache<(Arc<Mind>, Arc<Access>)>>,
     guard_cache: Arc<GuardCache>,
     complete_pages: Arc<CompletePages>,
@@ -101,33 +103,37 @@ impl Results {
         }
     }
 
-    /// What the statements of a Mind may read now.
+    /// What the statements of a Mind may read now, by a caller with these attributes.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn access(&self, mind: &Arc<Mind>) -> Result<Arc<Access>> {
+    pub async fn access(&self, mind: &Arc<Mind>, attributes: &Attributes) -> Result<Arc<Access>> {
+        let key = policies::cache_key(mind, attributes)?;
         // An access that was loaded for an older version of the Mind is stale, however late it was loaded.
-        if let Some((of, access)) = self.access_cache.get(&mind.id)
+        if let Some((of, access)) = self.access_cache.get(&key)
             && Arc::ptr_eq(&of, mind)
         {
             return Ok(access);
         }
         let load = async {
             let (datasources, catalog) = (&self.datasources, &self.catalog);
-            let access = access::load(mind, datasources, catalog, &self.registry).await?;
+            let access =
+                access::load(mind, attributes, datasources, catalog, &self.registry).await?;
             Ok((Arc::clone(mind), Arc::new(access)))
         };
-        let (_, access) = self.access_cache.read(&mind.id, load).await?;
+        let (_, access) = self.access_cache.read(&key, load).await?;
         Ok(access)
     }
 
-    /// As [`Self::access`], for a Mind that was read just now, past the cache.
+    /// As [`Self::access`], for a Mind that was read just now, past the cache, and for a caller without attributes: a
+    /// filter that needs one leaves no rows.
     ///
     /// # Errors
     /// As [`Self::access`].
     pub async fn current_access(&self, mind: &Mind) -> Result<Arc<Access>> {
         let (datasources, catalog) = (&self.datasources, &self.catalog);
-        let access = access::load(mind, datasources, catalog, &self.registry).await?;
+        let none = Attributes::default();
+        let access = access::load(mind, &none, datasources, catalog, &self.registry).await?;
         Ok(Arc::new(access))
     }
 
@@ -147,6 +153,17 @@ impl Results {
     /// # Errors
     /// The error of the engine, `result_too_large`.
     pub async fn page(
+        &self,
+        accepted: &Accepted,
+        limit: u64,
+        offset: u64,
+        call: &Call,
+    ) -> Result<Page> {
+        let page = self.read_page(accepted, limit, offset, call).await;
+        page.map_err(|error| policies::withheld(error, &accepted.guarded))
+    }
+
+    async fn read_page(
         &self,
         accepted: &Accepted,
         limit: u64,
@@ -249,7 +266,8 @@ impl Results {
                 withdrawn: Box::pin(withdrawn),
             },
         )
-        .await?;
+        .await
+        .map_err(|error| policies::withheld(error, guarded))?;
         if let Some(digests) = digests {
             export.digest = federated::listed(&digests);
         }

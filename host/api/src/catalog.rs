@@ -20,11 +20,11 @@ use super::{
 };
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_catalog::{
-    Catalog, Column, DescriptionSource, Filter, ForeignKey, Mode, PrimaryKeyColumn, Source,
-    Started, Statistics, Status, StoredStatistics, Table, TableStatus,
+    Catalog, Column, DescriptionSource, Filter, ForeignKey, Mode, PrimaryKeyColumn, Restrictions,
+    Source, Started, Statistics, Status, StoredStatistics, Table, TableStatus,
 };
 use mindhost_core::{
-    auth::Caller,
+    auth::{Caller, Role},
     datasources::{Datasource, Datasources},
     minds::Minds,
 };
@@ -234,9 +234,11 @@ pub(super) async fn get(
         Some(mind) => parts.of_mind(&caller, &reach.datasource, mind).await?,
         None => None,
     };
+    let restrictions = parts.restrictions(&caller, &reach.datasource).await?;
     let filter = Filter {
         selection: selection.as_deref(),
         search: query.search.as_deref(),
+        restrictions: Some(&restrictions),
     };
     Ok(parts.show(reach, filter).await?)
 }
@@ -378,6 +380,22 @@ impl Parts {
         let datasource = self.datasources.get(caller, name).await?;
         let seen = self.minds.visible_tables(caller, &datasource.id).await?;
         Ok(Reach { datasource, seen })
+    }
+
+    /// What the policies of the Minds that the caller sees withhold of the datasource. Editors write policies, so
+    /// nothing is withheld from them.
+    async fn restrictions(&self, caller: &Caller, datasource: &Datasource) -> Result<Restrictions> {
+        let mut restrictions = Restrictions::default();
+        if caller.role >= Role::Editor {
+            return Ok(restrictions);
+        }
+        for mind in self.minds.list(caller).await? {
+            let policies = mind.policies.iter();
+            for one in policies.filter(|one| one.datasource_id == datasource.id) {
+                restrictions.add(&one.table, &one.rule, false);
+            }
+        }
+        Ok(restrictions)
     }
 
     /// The Mind's tables of the datasource; `None` means all.

@@ -19,7 +19,10 @@ use super::{
     extract::{Json, Path, present},
 };
 use mindhost_answers::answering::Answering;
-use mindhost_base::error::{Code, Result};
+use mindhost_base::{
+    error::{Code, Result},
+    policy::Attributes,
+};
 use mindhost_core::{
     auth::{
         Auth, Caller, Compat, Role,
@@ -65,6 +68,9 @@ pub(super) struct Create {
     expires_at: Option<jiff::Timestamp>,
     /// The client whose answer format the key gets.
     compat: Option<Compat>,
+    /// What the policies of Minds know of the holder, by name: `{{caller.NAME}}` in a policy. They cannot be changed.
+    #[serde(default)]
+    attributes: Attributes,
 }
 
 /// The body of `POST /workspaces/{name}/keys`: as that of `POST /keys`, for all Minds.
@@ -85,6 +91,9 @@ pub(super) struct NewInWorkspace {
     expires_at: Option<jiff::Timestamp>,
     /// The client whose answer format the key gets.
     compat: Option<Compat>,
+    /// What the policies of Minds know of the holder, by name: `{{caller.NAME}}` in a policy. They cannot be changed.
+    #[serde(default)]
+    attributes: Attributes,
 }
 
 /// The body of `POST /keys/{id}/rotate`. Without a body the expiry stays.
@@ -153,6 +162,7 @@ pub(super) async fn create(
         role: body.role,
         expires_at: body.expires_at,
         compat: body.compat,
+        attributes: body.attributes,
     };
     let made = auth.create_key(&caller, new).await?;
     let created = Created::new(made, body.minds);
@@ -220,6 +230,7 @@ impl From<NewInWorkspace> for NewKey {
             minds: None,
             expires_at: body.expires_at,
             compat: body.compat,
+            attributes: body.attributes,
         }
     }
 }

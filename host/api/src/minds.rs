@@ -1,6 +1,7 @@
 //! `/minds`
 
 mod entries;
+mod policies;
 
 use crate::{
     error::ApiResult,
@@ -36,6 +37,16 @@ const ENTRIES: &[Code] = &[
     Code::NameTaken,
 ];
 
+/// Failures of new policies.
+const POLICIES: &[Code] = &[
+    Code::MindNotFound,
+    Code::UnknownDatasource,
+    Code::UnknownTable,
+    Code::AmbiguousTable,
+    Code::InvalidPolicy,
+    Code::NoPlugin,
+];
+
 /// `/minds`
 pub(super) fn routes() -> Routes {
     let create = EDITOR
@@ -47,12 +58,16 @@ pub(super) fn routes() -> Routes {
             NAME,
             &["get_mind", "update_mind", "delete_mind", "get_model"],
         );
-    let update = EDITOR.fails(ENTRIES).fails(&[Code::MindNotFound]);
+    let update = EDITOR
+        .fails(ENTRIES)
+        .fails(&[Code::MindNotFound, Code::InUse]);
     Routes::of(Tag::Minds)
         .route(routes!(self::list), USER)
         .route(routes!(self::create), create)
         .route(routes!(self::get), USER.fails(&[Code::MindNotFound]))
         .route(routes!(self::update), update)
+        .route(routes!(policies::get), EDITOR.fails(&[Code::MindNotFound]))
+        .route(routes!(policies::set), EDITOR.fails(POLICIES))
         .route(routes!(self::delete), EDITOR.fails(&[Code::MindNotFound]))
 }
 

@@ -284,6 +284,7 @@ pub const SQL: &[Code] = &[
     Code::SqlNotReadOnly,
     Code::SqlTableNotAllowed,
     Code::SqlTableAmbiguous,
+    Code::SqlTableClosed,
     Code::SqlFunctionNotAllowed,
     Code::SqlNotSupported,
     Code::SqlSeveralDatasources,

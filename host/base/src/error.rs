@@ -144,6 +144,8 @@ codes! {
     SqlNotReadOnly = "sql_not_read_only", Invalid;
     /// A table that the Mind does not have.
     SqlTableNotAllowed = "sql_table_not_allowed", Invalid;
+    /// A table whose policy no longer fits it, so that it cannot be read.
+    SqlTableClosed = "sql_table_closed", Invalid;
     /// A table name that fits several tables; the message lists them.
     SqlTableAmbiguous = "sql_table_ambiguous", Invalid;
     /// A function that is not on the list of harmless ones.
@@ -236,6 +238,8 @@ codes! {
     UnknownTable = "unknown_table", Unprocessable;
     /// A column in the request does not exist in its table.
     UnknownColumn = "unknown_column", Unprocessable;
+    /// A policy does not fit its table, or has a condition that is not allowed in one.
+    InvalidPolicy = "invalid_policy", Unprocessable;
     /// A datasource in the request does not exist.
     UnknownDatasource = "unknown_datasource", Unprocessable;
     /// A provider in the request does not exist.

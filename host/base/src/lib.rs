@@ -7,5 +7,6 @@ pub mod error;
 pub mod locks;
 pub mod names;
 pub mod owner_only;
+pub mod policy;
 
 pub use error::{Error, Result};

@@ -7,6 +7,7 @@
 mod load;
 mod names;
 mod plan;
+pub mod restrictions;
 mod runs;
 mod sample;
 mod search;
@@ -36,6 +37,7 @@ use mindhost_plugin_api::{Connector, TableRef, Target};
 use mindhost_sql::ScopeTable;
 use mindhost_store::Store;
 
+pub use restrictions::Restrictions;
 pub use runs::Statuses;
 pub use search::{Described, Found, View, ViewSource};
 pub use statistics::{Statistics, StoredStatistics};
@@ -112,6 +114,8 @@ pub struct Filter<'a> {
     pub selection: Option<&'a [TableRef]>,
     /// A text that must be in a name or description.
     pub search: Option<&'a str>,
+    /// What the caller may know of the tables; `None` means all.
+    pub restrictions: Option<&'a Restrictions>,
 }
 
 /// Tables of a catalog and its status.
@@ -173,6 +177,10 @@ impl Catalog {
         }
         let search = filter.search.map(str::trim).filter(|text| !text.is_empty());
         self.fill(source, &mut tables).await?;
+        // Before the search, which would tell of hidden columns.
+        if let Some(restrictions) = filter.restrictions {
+            restrictions.apply(&mut tables)?;
+        }
         if let Some(search) = search {
             let search = search.to_lowercase();
             let words: Vec<&str> = search.split_whitespace().collect();
@@ -419,6 +427,7 @@ impl Catalog {
             columns: columns.remove(&table.id).unwrap_or_default(),
             row_count: table.row_count,
             table: table.table,
+            policy: None,
         };
         Ok(tables.into_iter().map(in_scope).collect())
     }

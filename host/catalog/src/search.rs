@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::{
     Catalog,
     names::{self, Names},
+    restrictions::Restrictions,
     types::{Column, Table},
 };
 use mindhost_base::error::Result;
@@ -30,6 +31,8 @@ pub struct ViewSource {
     pub tables: Option<Vec<TableRef>>,
     /// Whether values may go to a model vendor.
     pub send_values: bool,
+    /// What the caller may know of the tables, by the policies of the Mind.
+    pub restrictions: Restrictions,
 }
 
 /// Tables that fit a search, best first.
@@ -151,6 +154,7 @@ impl Catalog {
         for source in &view.sources {
             let mut tables = self.visible(source).await?;
             self.store.fill(&mut tables).await?;
+            source.restrictions.apply(&mut tables)?;
             for table in tables {
                 found.push((score(&table, &words, source.send_values), source, table));
             }
@@ -189,6 +193,10 @@ impl Catalog {
         let picked = pick(&owners, &tables, wanted)?;
         let mut chosen: Vec<Table> = picked.iter().map(|index| tables[*index].clone()).collect();
         self.store.fill(&mut chosen).await?;
+        for (index, table) in picked.iter().zip(&mut chosen) {
+            let restrictions = &owners[*index].restrictions;
+            restrictions.apply(std::slice::from_mut(table))?;
+        }
         let described = picked.iter().zip(chosen);
         described
             .map(|(index, table)| described_table(owners[*index], table))

@@ -98,6 +98,7 @@ impl Setup {
             name: "shop".into(),
             tables: None,
             send_values,
+            restrictions: Default::default(),
         };
         View {
             sources: vec![source],

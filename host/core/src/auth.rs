@@ -23,7 +23,10 @@ use tokio_util::task::TaskTracker;
 use crate::{secrets::SecretKeys, usage::Tally};
 use cache::{Accepted, Cache};
 use keys::KeyText;
-use mindhost_base::error::{Code, Error, Result};
+use mindhost_base::{
+    error::{Code, Error, Result},
+    policy::Attributes,
+};
 use mindhost_store::{Store, Tx, now};
 use sign_in_codes::SignInCodes;
 use zeroize::Zeroizing;
@@ -102,6 +105,8 @@ pub struct Caller {
     pub expires_at: Option<jiff::Timestamp>,
     /// Shapes of answers.
     pub compat: Option<Compat>,
+    /// What the policies of Minds know of it.
+    pub attributes: Arc<Attributes>,
     /// The hash of the key, to look it up again; `None` for the configured key.
     pub(crate) hash: Option<Hash>,
     /// Counts the usage of the request; `None` outside of requests.
@@ -225,6 +230,7 @@ impl Auth {
                 compat: None,
                 hash: None,
                 tally: None,
+                attributes: Arc::default(),
             };
             (hash(key), caller)
         });
@@ -412,6 +418,7 @@ mod tests {
             compat: None,
             hash: None,
             tally: None,
+            attributes: Arc::default(),
         };
         assert!(caller.require(Role::User).is_ok());
         assert!(caller.require(Role::Editor).is_ok());
@@ -433,6 +440,7 @@ mod tests {
             compat: None,
             hash: None,
             tally: None,
+            attributes: Arc::default(),
         };
         let some = Caller {
             minds: Some(vec!["m1".to_owned()].into()),

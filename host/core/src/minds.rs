@@ -1,5 +1,6 @@
 //! Minds: datasources, a language model and instructions under one name.
 
+pub mod policies;
 mod rules;
 mod store;
 
@@ -7,6 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use self::policies::MindPolicy;
 use crate::{
     auth::{Caller, Role},
     providers::Providers,
@@ -37,6 +39,8 @@ pub struct Mind {
     pub model_name: String,
     /// `system_prompt`, `prompt_template`, `is_demo`, `allow_direct_queries`, and whatever else the caller keeps here.
     pub parameters: Map<String, Value>,
+    /// What its callers see of its tables; all of a table without one.
+    pub policies: Vec<MindPolicy>,
     /// When it was made.
     pub created_at: jiff::Timestamp,
     /// When anything of it changed.
@@ -166,6 +170,7 @@ impl Minds {
             provider: provider.name,
             model_name: new.model_name.unwrap_or_default(),
             parameters: new.parameters,
+            policies: Vec::new(),
             created_at: at,
             updated_at: at,
         };
@@ -188,6 +193,7 @@ impl Minds {
         }
         if let Some(datasources) = &changes.datasources {
             rules::check_datasources(datasources)?;
+            policies::check_kept(&old, datasources)?;
         }
         let provider_id = match &changes.provider {
             Some(name) => {

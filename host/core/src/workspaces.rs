@@ -236,6 +236,7 @@ mod tests {
                 minds: None,
                 expires_at: None,
                 compat: None,
+                attributes: Default::default(),
             };
             keys::create(&store, &secret, workspace, new).await.unwrap();
         }

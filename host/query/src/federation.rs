@@ -42,6 +42,14 @@ pub trait SqlSource: Send + Sync {
     fn dialect(&self) -> Dialect;
     /// The columns of a table as its catalog has them; empty if it has not loaded them.
     fn columns(&self, table: &TableRef) -> Vec<String>;
+    /// The same for all who see the same columns of a table with the same types.
+    fn fingerprint(&self, _table: &TableRef) -> u64 {
+        0
+    }
+    /// Whether policies change the statements, so that what is sent is not for the caller.
+    fn is_policed(&self) -> bool {
+        false
+    }
     /// Rows of a table, counted or estimated, if the catalog knows.
     fn row_count(&self, table: &TableRef) -> Option<u64>;
     /// Passes a statement through the guard, in the dialect of this datasource and for its tables alone. Returns the
@@ -71,7 +79,7 @@ pub struct Story {
 pub struct Sent {
     /// Name of the datasource.
     pub datasource: String,
-    /// The statement as its engine got it; as it was planned if it was not sent.
+    /// The statement as its engine got it; as it was planned if it was not sent, or if a table of it has a policy.
     pub executed_query: String,
     /// Whether it was sent: a part of a plan that turns out to be empty is not.
     pub sent: bool,

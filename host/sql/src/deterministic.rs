@@ -125,6 +125,7 @@ mod tests {
                     table,
                     columns,
                     row_count: None,
+                    policy: None,
                 }],
                 function_schemas: Vec::new(),
                 paging: Paging::Sql,

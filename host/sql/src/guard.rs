@@ -4,7 +4,7 @@
 //! form (`walk`), prints the tree, checks the text (`lexical`), parses it again and compares. So the engine reads what
 //! the guard has checked, whatever the comments, quotes, escapes or session settings are.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, sync::Arc};
 
 use sqlparser::{
     ast::{Query, Statement},
@@ -16,9 +16,10 @@ use super::{
     dialect::PrefixLimited,
     lexical::{self, Source},
     paging::Plan,
+    policy::TablePolicy,
     rules::Rules,
     sqlite::without_materialized,
-    walk::Walk,
+    walk::{Mode, Walk},
 };
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_plugin_api::{Dialect, Paging, TableRef};
@@ -63,6 +64,8 @@ pub struct ScopeTable {
     pub columns: Vec<String>,
     /// Its rows, counted or estimated, if the catalog knows. Decides how a statement over several datasources is run.
     pub row_count: Option<u64>,
+    /// What the caller may see of it; `None` means all.
+    pub policy: Option<Arc<TablePolicy>>,
 }
 
 /// Which datasources a statement reads, as indices into [`Scope::datasources`].
@@ -108,9 +111,12 @@ pub struct Guarded {
     reads: Reads,
     dialect: Dialect,
     text: String,
+    /// The text without policies, if it reads a table that has one.
+    shown: Option<String>,
     tables: Vec<ReadTable>,
     plan: Plan,
     volatile: bool,
+    policed: bool,
 }
 
 /// How to get one page of a statement.
@@ -126,9 +132,20 @@ pub enum Paged {
 }
 
 impl Guarded {
-    /// The text for the engine, without paging: `executed_query` in the API.
+    /// The text for the engine, without paging.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// The text for the caller: `executed_query` in the API. Tables that have a policy are named in it; what stands in
+    /// their place in the text for the engine is not for the caller.
+    pub fn shown(&self) -> &str {
+        self.shown.as_deref().unwrap_or(&self.text)
+    }
+
+    /// Whether it reads a table that has a policy, so that the words of the engine are not for the caller.
+    pub fn is_policed(&self) -> bool {
+        self.policed
     }
 
     /// The datasources that it reads.
@@ -154,7 +171,7 @@ impl Guarded {
                 names.extend(columns.iter().map(String::as_str));
             }
         }
-        let mut literals = lexical::literals(&self.text, Rules::of(self.dialect));
+        let mut literals = lexical::literals(self.shown(), Rules::of(self.dialect));
         literals.retain(|literal| !names.contains(literal.as_str()));
         literals
     }
@@ -250,7 +267,7 @@ enum Outcome {
 
 fn guard_as(source: &Source<'_>, scope: &Scope, rules: &'static Rules) -> Result<Outcome> {
     let mut query = read(source, rules)?;
-    let walk = Walk::over(&mut query, scope, rules, source)?;
+    let walk = Walk::over(&mut query, scope, rules, source, Mode::Engine)?;
     let has_dialect = |index: usize| {
         let datasource = scope.datasources.get(index);
         datasource.filter(|datasource| datasource.dialect == rules.dialect)
@@ -266,23 +283,26 @@ fn guard_as(source: &Source<'_>, scope: &Scope, rules: &'static Rules) -> Result
         return Ok(Outcome::OtherDialect);
     };
     check_schemas(source, &walk, rules, &datasource.function_schemas)?;
-    let (tables, volatile) = (tables(&walk), walk.volatile);
-    accepted(
-        query,
-        Reads::One(index),
-        rules,
-        datasource.paging,
-        tables,
-        volatile,
-    )
-    .map(|guarded| Outcome::Accepted(Box::new(guarded)))
+    let guarded = accepted(query, Reads::One(index), rules, datasource.paging, &walk)?;
+    let shown = match walk.policed {
+        true => Some(without_policies(source, scope, rules)?),
+        false => None,
+    };
+    Ok(Outcome::Accepted(Box::new(Guarded { shown, ..guarded })))
+}
+
+/// The statement as the caller may see it: checked and rewritten, with the tables in place of their policies.
+fn without_policies(source: &Source<'_>, scope: &Scope, rules: &'static Rules) -> Result<String> {
+    let mut query = read(source, rules)?;
+    Walk::over(&mut query, scope, rules, source, Mode::Shown)?;
+    printed(&query, rules)
 }
 
 /// Reads a statement over several datasources. `None` if it reads only one.
 fn guard_several(source: &Source<'_>, scope: &Scope) -> Result<Option<Guarded>> {
     let rules = Rules::of(Dialect::Datafusion);
     let mut query = read(source, rules)?;
-    let walk = Walk::over_several(&mut query, scope, rules, source)?;
+    let walk = Walk::over(&mut query, scope, rules, source, Mode::Host)?;
     let several = datasources(&walk);
     if several.len() < 2 {
         return Ok(None);
@@ -298,15 +318,14 @@ fn guard_several(source: &Source<'_>, scope: &Scope) -> Result<Option<Guarded>> 
         ));
     }
     check_schemas(source, &walk, rules, &[])?;
-    let (tables, volatile) = (tables(&walk), walk.volatile);
     // The host cuts the page and counts the rest: a second execution would read every datasource again, in another
     // state.
     let reads = Reads::Several(several);
-    accepted(query, reads, rules, Paging::InMemory, tables, volatile).map(Some)
+    accepted(query, reads, rules, Paging::InMemory, &walk).map(Some)
 }
 
 /// Parses a statement.
-fn read(source: &Source<'_>, rules: &'static Rules) -> Result<Query> {
+pub(super) fn read(source: &Source<'_>, rules: &'static Rules) -> Result<Query> {
     let tokens = lexical::tokens(source, rules)?;
     begins_with_select(source, &tokens)?;
     let tokens = if rules.dialect == Dialect::Sqlite {
@@ -323,18 +342,20 @@ fn accepted(
     reads: Reads,
     rules: &'static Rules,
     paging: Paging,
-    tables: Vec<ReadTable>,
-    volatile: bool,
+    walk: &Walk<'_>,
 ) -> Result<Guarded> {
+    let (tables, volatile) = (tables(walk), walk.volatile);
     let text = printed(&query, rules)?;
     let plan = Plan::of(query, &text, rules, paging, volatile);
     Ok(Guarded {
         reads,
         dialect: rules.dialect,
         text,
+        shown: None,
         tables,
         plan,
         volatile,
+        policed: walk.policed,
     })
 }
 

@@ -12,6 +12,7 @@ pub mod json;
 mod lexical;
 mod names;
 mod paging;
+pub mod policy;
 mod rules;
 pub mod schema;
 mod sqlite;

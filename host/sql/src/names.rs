@@ -3,7 +3,8 @@
 use sqlparser::ast::Ident;
 
 use super::{
-    guard::{Scope, ScopeDatasource},
+    guard::{Scope, ScopeDatasource, ScopeTable},
+    policy::TablePolicy,
     rules::Rules,
 };
 use mindhost_base::error::{Code, Error, Result};
@@ -19,6 +20,8 @@ pub(super) struct Found<'a> {
     pub datasource: usize,
     /// Which table.
     pub table: &'a TableRef,
+    /// What the caller may see of it.
+    pub policy: Option<&'a TablePolicy>,
 }
 
 /// Finds the one table that `parts` mean: `table`, `schema.table`, `datasource.table` or
@@ -76,14 +79,14 @@ fn matches<'a>(scope: &'a Scope, reading: Reading, parts: &[&Ident]) -> Vec<Foun
             candidate
                 .tables
                 .iter()
-                .map(|table| &table.table)
-                .filter(|table| {
+                .filter(|ScopeTable { table, .. }| {
                     same(name, &table.name)
                         && schema.is_none_or(|schema| same(schema, &table.schema))
                 })
                 .map(|table| Found {
                     datasource: index,
-                    table,
+                    table: &table.table,
+                    policy: table.policy.as_deref(),
                 }),
         );
     }
@@ -151,6 +154,7 @@ fn unknown(scope: &Scope, parts: &[&Ident]) -> Error {
             let found = Found {
                 datasource: index,
                 table: &table.table,
+                policy: None,
             };
             all.push((
                 distance(&wanted, &table.table.name.to_lowercase()),

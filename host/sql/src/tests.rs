@@ -34,7 +34,7 @@ fn cases(list: &'static str) -> Vec<Case> {
     cases
 }
 
-pub(super) fn datasource(name: &str, dialect: Dialect) -> ScopeDatasource {
+pub(crate) fn datasource(name: &str, dialect: Dialect) -> ScopeDatasource {
     let schema = match dialect {
         Dialect::Sqlite => "main",
         Dialect::Datafusion => "files",
@@ -61,7 +61,7 @@ pub(super) fn datasource(name: &str, dialect: Dialect) -> ScopeDatasource {
     }
 }
 
-pub(super) fn table(schema: &str, name: &str) -> ScopeTable {
+pub(crate) fn table(schema: &str, name: &str) -> ScopeTable {
     ScopeTable {
         table: TableRef {
             schema: schema.to_owned(),
@@ -69,6 +69,7 @@ pub(super) fn table(schema: &str, name: &str) -> ScopeTable {
         },
         columns: Vec::new(),
         row_count: None,
+        policy: None,
     }
 }
 

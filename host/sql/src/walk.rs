@@ -10,6 +10,7 @@ mod expr;
 mod from;
 mod literal;
 mod operators;
+mod policy;
 mod query;
 mod types;
 mod weight;
@@ -28,13 +29,30 @@ use mindhost_plugin_api::Dialect;
 /// PostgreSQL truncates longer names, so that two of them may be equal.
 const MAX_IDENTIFIER_BYTES: usize = 63;
 
+/// Who gets the text of the statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// An engine: the relations of policies stand in place of their tables.
+    Engine,
+    /// The caller: tables are named.
+    Shown,
+    /// The host, for a statement over several datasources: the names of tables begin with their datasource. What it
+    /// sends to each of them passes the guard again, as [`Mode::Engine`].
+    Host,
+}
+
 /// The state and the results of a walk.
 pub(super) struct Walk<'a> {
     scope: &'a Scope,
     rules: &'static Rules,
     source: &'a Source<'a>,
-    /// Whether the host runs the statement, so that the names of tables begin with their datasource.
-    over_several: bool,
+    mode: Mode,
+    /// The table whose policy is walked over.
+    within_policy: Option<Found<'a>>,
+    /// What stands in place of the table that was resolved last.
+    replacement: Option<Box<Query>>,
+    /// Whether a table has a policy.
+    pub policed: bool,
     /// Folded names of the CTEs in scope, with their weights.
     ctes: Vec<(String, usize)>,
     /// The weights of the statement.
@@ -63,40 +81,16 @@ impl<'a> Walk<'a> {
         scope: &'a Scope,
         rules: &'static Rules,
         source: &'a Source<'a>,
-    ) -> Result<Self> {
-        Self::walked(query, scope, rules, source, false)
-    }
-
-    /// The same for a statement over several datasources, whose tables get the names of their datasources.
-    ///
-    /// # Errors
-    /// As for [`Walk::over`].
-    pub fn over_several(
-        query: &mut Query,
-        scope: &'a Scope,
-        rules: &'static Rules,
-        source: &'a Source<'a>,
-    ) -> Result<Self> {
-        Self::walked(query, scope, rules, source, true)
-    }
-
-    /// Whether the names of tables begin with their datasource.
-    pub fn is_over_several(&self) -> bool {
-        self.over_several
-    }
-
-    fn walked(
-        query: &mut Query,
-        scope: &'a Scope,
-        rules: &'static Rules,
-        source: &'a Source<'a>,
-        over_several: bool,
+        mode: Mode,
     ) -> Result<Self> {
         let mut walk = Self {
             scope,
             rules,
             source,
-            over_several,
+            mode,
+            within_policy: None,
+            replacement: None,
+            policed: false,
             ctes: Vec::new(),
             weights: weight::Weights::default(),
             depth: 0,
@@ -114,6 +108,11 @@ impl<'a> Walk<'a> {
                 walk.error(Code::SqlNotSupported, too_much.message(), Location::empty())
             })?;
         Ok(walk)
+    }
+
+    /// Whether the names of tables begin with their datasource.
+    pub fn is_over_several(&self) -> bool {
+        self.mode == Mode::Host
     }
 
     fn is(&self, dialect: Dialect) -> bool {
@@ -234,7 +233,7 @@ impl<'a> Walk<'a> {
     /// The name of a table as the statement goes out: with its schema, and with its datasource if there are several.
     fn full_name(&self, found: &Found<'_>, at: Location) -> Result<Vec<Ident>> {
         let datasource = self.scope.datasources.get(found.datasource);
-        let datasource = datasource.filter(|_| self.over_several);
+        let datasource = datasource.filter(|_| self.is_over_several());
         let names = datasource.map(|datasource| datasource.name.as_str());
         let names = names
             .into_iter()

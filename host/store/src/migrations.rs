@@ -38,6 +38,7 @@ const ALL: &[Pair] = &[
     pair!(12, "0012_bounds"),
     pair!(13, "0013_response_settings"),
     pair!(14, "0014_knowledge"),
+    pair!(15, "0015_policies"),
 ];
 
 /// The version of a store that is up to date.

@@ -15,6 +15,7 @@ mod model_leaks;
 mod pinning;
 mod planning;
 mod plugin_rights;
+mod policies;
 mod prompt_injection;
 mod quota;
 mod roles_first;

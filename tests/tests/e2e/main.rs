@@ -30,6 +30,7 @@ mod metrics;
 mod minds;
 mod openapi;
 mod plugins;
+mod policies;
 mod providers;
 mod responses;
 mod serving;

@@ -10,7 +10,10 @@ use super::{
     record::{Limits, ResponseRecord, ResponseStatus, Usage},
 };
 use crate::conversations::{self, Author, Conversation, Message, Window};
-use mindhost_base::error::{Code, Error, Result};
+use mindhost_base::{
+    error::{Code, Error, Result},
+    policy::Attributes,
+};
 use mindhost_core::{
     auth::Caller,
     minds::{self, Mind},
@@ -31,6 +34,8 @@ pub struct Prepared {
     pub input: Vec<Message>,
     /// Counts the usage of the answer.
     pub tally: Option<Arc<Tally>>,
+    /// What the policies of the Mind know of the caller.
+    pub attributes: Arc<Attributes>,
 }
 
 impl Prepared {
@@ -109,6 +114,7 @@ impl Inner {
             history,
             input,
             tally: caller.tally.clone(),
+            attributes: caller.attributes.clone(),
         })
     }
 

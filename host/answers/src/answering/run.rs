@@ -206,7 +206,10 @@ impl Task {
         let services = &self.inner.services;
         let mind = &self.prepared.mind;
         let Vendor { provider, model } = vendor;
-        let access = services.results.access(mind).await?;
+        let access = services
+            .results
+            .access(mind, &self.prepared.attributes)
+            .await?;
         let told = services
             .knowledge
             .told(mind, self.prepared.question(), KNOWLEDGE_TOKENS);

@@ -2,12 +2,19 @@
 
 use std::{sync::Arc, time::Duration};
 
-use mindhost_base::error::{Code, Error, Result};
+use super::policies;
+use mindhost_base::{
+    error::{Code, Error, Result},
+    policy::Attributes,
+};
 use mindhost_catalog::{Catalog, View, ViewSource};
 use mindhost_core::{datasources::Datasources, minds::Mind};
 use mindhost_plugin_api::{Dialect, Target};
 use mindhost_plugins::registry::Registry;
-use mindhost_sql::guard::{Guarded, Scope, ScopeDatasource};
+use mindhost_sql::{
+    guard::{Guarded, ReadTable, Scope, ScopeDatasource},
+    policy::TablePolicy,
+};
 
 /// One datasource of the Mind, ready for calls.
 #[derive(Clone, Debug)]
@@ -90,6 +97,9 @@ impl Access {
         {
             return Some("the Mind no longer has a table of the export");
         }
+        if read().any(|read| policy_of(scope, read) != policy_of(scope_now, read)) {
+            return Some("the policy of a table of the export was changed");
+        }
         let schemas = &scope_now.function_schemas;
         if scope
             .function_schemas
@@ -164,12 +174,20 @@ impl Access {
     }
 }
 
-/// Loads what a Mind may see.
+/// The policy of a table that a statement reads. One that the catalog lacks counts as closed only where it has one.
+fn policy_of<'a>(scope: &'a ScopeDatasource, read: &ReadTable) -> Option<&'a TablePolicy> {
+    let mut tables = scope.tables.iter();
+    let found = tables.find(|table| table.table == read.table)?;
+    found.policy.as_deref()
+}
+
+/// Loads what a caller with these attributes may see through a Mind.
 ///
 /// # Errors
 /// `no_plugin` when no plugin serves the engine of one of its datasources.
 pub async fn load(
     mind: &Mind,
+    attributes: &Attributes,
     datasources: &Datasources,
     catalog: &Catalog,
     registry: &Registry,
@@ -191,15 +209,21 @@ pub async fn load(
         let pin = datasource.settings.plugin_digest.as_deref();
         let connector = registry.connector(&datasource.engine, pin).await?;
         let manifest = connector.manifest();
-        let tables = catalog
+        let mut tables = catalog
             .scope_tables(&datasource.id, chosen.tables.as_deref())
             .await?;
+        let dialect = manifest.dialect.unwrap_or(Dialect::Generic);
+        let restrictions = policies::apply(mind, &datasource.id, dialect, attributes, &mut tables);
         access.scope.datasources.push(ScopeDatasource {
             id: datasource.id.clone(),
             name: datasource.name.clone(),
-            dialect: manifest.dialect.unwrap_or(Dialect::Generic),
+            dialect,
             tables,
-            function_schemas: datasource.settings.function_schemas.clone(),
+            // Such a function may read any table.
+            function_schemas: match restrictions.is_empty() {
+                true => datasource.settings.function_schemas.clone(),
+                false => Vec::new(),
+            },
             paging: manifest.capabilities.paging,
         });
         access.view.sources.push(ViewSource {
@@ -207,6 +231,7 @@ pub async fn load(
             name: datasource.name.clone(),
             tables: chosen.tables.clone(),
             send_values: datasource.settings.send_values,
+            restrictions,
         });
         access.sources.push(Source {
             statement_timeout: datasources.statement_timeout(&datasource.settings),
@@ -250,6 +275,7 @@ mod tests {
             table: table(name),
             columns: Vec::new(),
             row_count: None,
+            policy: None,
         });
         Access {
             scope: Scope {
@@ -268,6 +294,7 @@ mod tests {
                     name,
                     tables: selected.map(|names| names.iter().map(|name| table(name)).collect()),
                     send_values: true,
+                    restrictions: Default::default(),
                 }],
             },
             sources: vec![Source {

@@ -126,6 +126,16 @@ impl SqlSource for Member {
             .unwrap_or_default()
     }
 
+    fn fingerprint(&self, table: &TableRef) -> u64 {
+        let policy = self.table(table).and_then(|table| table.policy.as_ref());
+        policy.map_or(0, |policy| policy.fingerprint())
+    }
+
+    fn is_policed(&self) -> bool {
+        let mut tables = self.datasource().into_iter().flat_map(|one| &one.tables);
+        tables.any(|table| table.policy.is_some())
+    }
+
     fn row_count(&self, table: &TableRef) -> Option<u64> {
         self.table(table)?.row_count
     }

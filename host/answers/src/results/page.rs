@@ -35,7 +35,7 @@ pub struct Page {
     pub total: u64,
     /// Whether the statement has an ORDER BY of its own.
     pub ordered: bool,
-    /// The statement that the engine ran, without the paging of the host.
+    /// The statement that the engine ran, without the paging of the host and without policies.
     pub executed: String,
     /// Digest of the plugin version that served it; of several datasources, one each, separated by commas.
     pub digest: String,
@@ -81,7 +81,7 @@ pub async fn read<'a>(
         batches,
         total,
         ordered: guarded.is_ordered(),
-        executed: guarded.text().to_owned(),
+        executed: guarded.shown().to_owned(),
         digest: connection.digest().to_owned(),
         story: Story::default(),
         is_per_source: false,

@@ -89,7 +89,7 @@ impl StoredResults {
         caller.count(|tally| tally.mind(&mind.id));
         Ok(StoredStatement {
             message_id: message.id,
-            access: self.allowed(&mind, sql.origin).await?,
+            access: self.allowed(caller, &mind, sql.origin).await?,
             sql: sql.text,
             origin: sql.origin,
             mind,
@@ -97,10 +97,15 @@ impl StoredResults {
         })
     }
 
-    /// The current access of a Mind for its stored SQL.
-    async fn allowed(&self, mind: &Arc<Mind>, origin: SqlOrigin) -> Result<Arc<Access>> {
+    /// The current access of a caller to a Mind for its stored SQL, whoever had it stored.
+    async fn allowed(
+        &self,
+        caller: &Caller,
+        mind: &Arc<Mind>,
+        origin: SqlOrigin,
+    ) -> Result<Arc<Access>> {
         check_origin(mind, origin)?;
-        self.results.access(mind).await
+        self.results.access(mind, &caller.attributes).await
     }
 
     /// One page of its result.
@@ -176,7 +181,7 @@ impl StoredResults {
         if let Err(error) = check_origin(&mind, statement.origin) {
             return Ok(Some(error));
         }
-        let access = self.results.access(&mind).await?;
+        let access = self.results.access(&mind, &caller.attributes).await?;
         if Arc::ptr_eq(&access, &statement.access) {
             return Ok(None);
         }

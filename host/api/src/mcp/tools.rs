@@ -226,7 +226,7 @@ async fn describe_tables(
 ) -> Result<Value, Error> {
     let mind = state.minds.current(caller, &wanted.mind).await?;
     caller.count(|tally| tally.mind(&mind.id));
-    let access = state.results.access(&mind).await?;
+    let access = state.results.access(&mind, &caller.attributes).await?;
     let view = &access.view;
     if wanted.tables.is_empty() {
         let found = state.catalog.search(view, &wanted.search, FOUND_TABLES);

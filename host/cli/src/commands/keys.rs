@@ -1,7 +1,11 @@
 //! `mindhost keys …`
 
 use clap::{Args, Subcommand};
-use mindhost_base::{config::Config, names};
+use mindhost_base::{
+    config::Config,
+    names,
+    policy::{Attribute, Scalar},
+};
 use mindhost_core::{
     audit,
     auth::{
@@ -34,6 +38,9 @@ pub(crate) enum Keys {
         /// Limit the key to this Mind. Can be repeated.
         #[arg(long = "mind")]
         minds: Vec<String>,
+        /// Set an attribute for policies: NAME=TEXT. Can be repeated.
+        #[arg(long = "attribute", value_parser = attribute)]
+        attributes: Vec<(String, Attribute)>,
         #[command(flatten)]
         of: Of,
     },
@@ -84,6 +91,7 @@ pub(super) async fn run(command: Keys, config: &Config) -> anyhow::Result<()> {
             expires_at,
             compat,
             minds,
+            attributes,
             of,
         } => {
             let workspace = of.id(&opened.store).await?;
@@ -95,6 +103,7 @@ pub(super) async fn run(command: Keys, config: &Config) -> anyhow::Result<()> {
                 minds: limited.then_some(minds),
                 expires_at,
                 compat,
+                attributes: attributes.into_iter().collect(),
             };
             let secret = open::secret_keys(config, &opened).await?;
             let (key, text) = keys::create(&opened.store, &secret, &workspace, new).await?;
@@ -126,6 +135,13 @@ pub(super) async fn run(command: Keys, config: &Config) -> anyhow::Result<()> {
     }
     opened.store.close().await;
     Ok(())
+}
+
+/// Reads `NAME=TEXT`.
+fn attribute(text: &str) -> Result<(String, Attribute), String> {
+    let (name, value) = text.split_once('=').ok_or("write NAME=TEXT")?;
+    let value = Attribute::One(Scalar::Text(value.to_owned()));
+    Ok((name.to_owned(), value))
 }
 
 fn line(key: &Key) -> String {

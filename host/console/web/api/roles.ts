@@ -34,6 +34,8 @@ export const ROLES = {
   create_mind: "editor",
   get_mind: "user",
   update_mind: "editor",
+  get_policies: "editor",
+  set_policies: "editor",
   delete_mind: "editor",
   list_models: "user",
   get_model: "user",

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::{Compat, Role};
+use mindhost_base::policy::Attributes;
 use mindhost_store::now;
 
 /// A key without its text.
@@ -26,6 +27,8 @@ pub struct Key {
     /// Shapes of answers.
     #[schema(required = true)]
     pub compat: Option<Compat>,
+    /// What the policies of Minds know of its holder.
+    pub attributes: Attributes,
     /// When it was made.
     pub created_at: jiff::Timestamp,
     /// Not valid from then on.
@@ -52,6 +55,8 @@ pub struct NewKey {
     pub expires_at: Option<jiff::Timestamp>,
     /// Shapes of answers.
     pub compat: Option<Compat>,
+    /// What the policies of Minds know of its holder. They never change: a key with others is another key.
+    pub attributes: Attributes,
 }
 
 impl Key {

@@ -10,6 +10,7 @@ use crate::secrets::SecretKeys;
 use mindhost_base::{
     error::{Code, Error, Result},
     names,
+    policy::{self, Attributes},
 };
 use mindhost_store::{ResourceKind, Store, Tx, now};
 
@@ -152,6 +153,7 @@ async fn make(
 ) -> Result<(Key, KeyText)> {
     names::check_display_name("key", &new.name)?;
     check_future(new.expires_at)?;
+    policy::check_attributes(&new.attributes)?;
     if let Some(minds) = &mut new.minds {
         let mut seen = HashSet::new();
         minds.retain(|id| seen.insert(id.clone()));
@@ -343,6 +345,7 @@ pub async fn first_key(
         minds: None,
         expires_at: None,
         compat: None,
+        attributes: Attributes::new(),
     };
     let text = new_text()?;
     let (prefix, hash) = (prefix(&text), hash(&text));

@@ -2,6 +2,8 @@
 
 pub mod proof;
 
+use std::sync::Arc;
+
 use sqlx::Executor;
 
 use self::proof::Claims;
@@ -14,6 +16,7 @@ use crate::secrets::SecretKeys;
 use mindhost_base::{
     error::{Code, Error, Result},
     names,
+    policy::Attributes,
 };
 use mindhost_store::{
     AnyRow, Backend, CHUNK, DEFAULT_WORKSPACE, Row, Store, Tx, is_referenced, json, new_id, now,
@@ -23,7 +26,7 @@ use mindhost_store::{
 /// The id of the row that stands for the configured admin key, so that what it makes has an owner.
 pub(super) const CONFIGURED_KEY: &str = "00000000-0000-7000-8000-000000000001";
 
-const COLUMNS: &str = "id, workspace_id, name, prefix, role, minds, compat, created_at, expires_at, revoked_at, last_used_at";
+const COLUMNS: &str = "id, workspace_id, name, prefix, role, minds, compat, attributes, created_at, expires_at, revoked_at, last_used_at";
 
 /// Writes the row of the configured admin key, with a hash that no key has.
 pub(super) async fn configured_key(store: &Store, workspace: &str, set: bool) -> Result<()> {
@@ -74,7 +77,8 @@ pub(super) async fn by_hash(
     hash: &Hash,
 ) -> Result<Option<KeyRow>> {
     let row = sqlx::query(
-        "SELECT id, workspace_id, hash, role, minds, compat, expires_at, proof, last_used_at FROM keys \
+        "SELECT id, workspace_id, hash, role, minds, compat, attributes, expires_at, proof, last_used_at \
+         FROM keys \
          WHERE hash = $1 AND revoked_at IS NULL",
     )
     .bind(hash.to_vec())
@@ -94,6 +98,7 @@ pub(super) async fn by_hash(
                 compat: compat(&row)?,
                 hash: Some(*hash),
                 tally: None,
+                attributes: Arc::new(attributes(&row)?),
             },
             last_used_at: row.try_get::<Option<i64>, _>("last_used_at")?.unwrap_or(0),
         };
@@ -142,11 +147,15 @@ pub(super) async fn insert(
         minds: new.minds.as_ref().map(to_json).transpose()?,
         compat: new.compat.map(|Compat::MindsSdk| "minds-sdk".to_owned()),
         expires_at: new.expires_at.map(|at| at.as_microsecond()),
+        attributes: match new.attributes.is_empty() {
+            true => None,
+            false => Some(to_json(&new.attributes)?),
+        },
     };
     let proof = claims.prove(keys)?;
     sqlx::query(
-        "INSERT INTO keys (id, workspace_id, name, prefix, hash, role, minds, compat, created_at, expires_at, proof) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+        "INSERT INTO keys (id, workspace_id, name, prefix, hash, role, minds, compat, created_at, expires_at, proof, \
+         attributes) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
     )
     .bind(claims.id)
     .bind(claims.workspace)
@@ -159,6 +168,7 @@ pub(super) async fn insert(
     .bind(created_at)
     .bind(claims.expires_at)
     .bind(proof)
+    .bind(claims.attributes)
     .execute(executor)
     .await
     .map_err(|error| match is_referenced(&error) {
@@ -176,6 +186,7 @@ pub(super) async fn insert(
         role: new.role,
         minds: new.minds.clone(),
         compat: new.compat,
+        attributes: new.attributes.clone(),
         created_at: timestamp(created_at),
         expires_at: new.expires_at,
         revoked_at: None,
@@ -302,6 +313,7 @@ fn key(row: &AnyRow) -> Result<Key> {
         role: role(row)?,
         minds: minds(row)?,
         compat: compat(row)?,
+        attributes: attributes(row)?,
         created_at: timestamp(row.try_get("created_at")?),
         expires_at: at("expires_at")?,
         revoked_at: at("revoked_at")?,
@@ -312,6 +324,12 @@ fn key(row: &AnyRow) -> Result<Key> {
 fn minds(row: &AnyRow) -> Result<Option<Vec<String>>> {
     let text: Option<String> = row.try_get("minds")?;
     text.as_deref().map(json).transpose()
+}
+
+fn attributes(row: &AnyRow) -> Result<Attributes> {
+    let text: Option<String> = row.try_get("attributes")?;
+    let attributes = text.as_deref().map(json).transpose()?;
+    Ok(attributes.unwrap_or_default())
 }
 
 fn role(row: &AnyRow) -> Result<Role> {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 use sqlx::AssertSqlSafe;
 
-use super::{Mind, MindDatasource};
+use super::{Mind, MindDatasource, policies::MindPolicy};
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_plugin_api::TableRef;
 use mindhost_store::{
@@ -14,7 +14,7 @@ use mindhost_store::{
 
 /// The model is the Mind's own, else its provider's default at the time of reading.
 const SELECT: &str = "SELECT m.id, m.workspace_id, m.name, m.provider_id, p.name AS provider, m.model_name, \
-     p.connection_data, m.parameters, m.created_at, m.updated_at \
+     p.connection_data, m.parameters, m.policies, m.created_at, m.updated_at \
      FROM minds m JOIN providers p ON p.id = m.provider_id WHERE m.workspace_id = $1";
 
 /// The columns of an update.
@@ -141,6 +141,15 @@ pub(super) async fn update(store: &Store, old: &Mind, change: &Change) -> Result
     Ok(tx.commit().await?)
 }
 
+pub(super) async fn set_policies(store: &Store, id: &str, policies: &[MindPolicy]) -> Result<bool> {
+    let sql = "UPDATE minds SET policies = $1, updated_at = $2 WHERE id = $3";
+    let update = sqlx::query(sql)
+        .bind(to_json(&policies)?)
+        .bind(now())
+        .bind(id);
+    Ok(store.change(update).await?.rows_affected() == 1)
+}
+
 pub(super) async fn delete(store: &Store, id: &str) -> Result<bool> {
     let done = store
         .change(sqlx::query("DELETE FROM minds WHERE id = $1").bind(id))
@@ -214,6 +223,7 @@ fn mind(row: &AnyRow) -> Result<Mind> {
         provider: row.try_get("provider")?,
         model_name,
         parameters: json(&row.try_get::<String, _>("parameters")?)?,
+        policies: json(&row.try_get::<String, _>("policies")?)?,
         created_at: timestamp(row.try_get("created_at")?),
         updated_at: timestamp(row.try_get("updated_at")?),
     })

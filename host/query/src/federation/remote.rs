@@ -300,7 +300,11 @@ impl Job {
             tracing::error!(%error, sql, "the guard refuses a statement that the host made");
             error
         })?;
-        self.sources.report.sent(self.place, &text);
+        let told = match self.source.is_policed() {
+            true => sql,
+            false => &text,
+        };
+        self.sources.report.sent(self.place, told);
         let mut connection = self.source.open(call).await?;
         let statement = Statement {
             text,

@@ -40,18 +40,21 @@ const MAX_KEPT: usize = 4_096;
 /// The columns of a table, and when they were asked for.
 type Asked = (Instant, Arc<[Column]>);
 
-/// The types of the columns of tables, by datasource and table.
+/// Datasource, table, and the fingerprint of what the caller sees of it.
+type Key = (String, TableRef, u64);
+
+/// The types of the columns of tables.
 #[derive(Debug, Default)]
-pub struct KnownColumns(Mutex<HashMap<(String, TableRef), Asked>>);
+pub struct KnownColumns(Mutex<HashMap<Key, Asked>>);
 
 impl KnownColumns {
-    fn get(&self, key: &(String, TableRef)) -> Option<Arc<[Column]>> {
+    fn get(&self, key: &Key) -> Option<Arc<[Column]>> {
         let known = lock(&self.0);
         let (since, columns) = known.get(key)?;
         (since.elapsed() < FRESH).then(|| Arc::clone(columns))
     }
 
-    fn put(&self, key: (String, TableRef), columns: &Arc<[Column]>) {
+    fn put(&self, key: Key, columns: &Arc<[Column]>) {
         let mut known = lock(&self.0);
         if known.len() >= MAX_KEPT {
             known.retain(|_, (since, _)| since.elapsed() < FRESH);
@@ -63,7 +66,7 @@ impl KnownColumns {
 
     /// Forgets the tables of a datasource whose rows had other types.
     pub fn forget(&self, datasource: &str) {
-        lock(&self.0).retain(|(id, _), _| id != datasource);
+        lock(&self.0).retain(|(id, ..), _| id != datasource);
     }
 }
 
@@ -105,7 +108,8 @@ impl Sources {
         let Some(source) = self.all.get(index).cloned() else {
             return Err(Error::internal("a table without its datasource"));
         };
-        let key = (source.id().to_owned(), table.clone());
+        let fingerprint = source.fingerprint(table);
+        let key = (source.id().to_owned(), table.clone(), fingerprint);
         if let Some(known) = self.known.get(&key) {
             return Ok(known);
         }

@@ -89,7 +89,7 @@ impl Walk<'_> {
         let Some(first) = parts.first().cloned() else {
             return Ok(());
         };
-        if self.over_several {
+        if self.is_over_several() {
             return self.with_full_name(parts, behind);
         }
         let named = |index: usize| {
@@ -121,7 +121,7 @@ impl Walk<'_> {
             }
             _ => {}
         }
-        Ok(())
+        self.without_schema(parts, behind)
     }
 
     /// Turns the name of a table that was named in FROM, `datasource.table`, `schema.table` or

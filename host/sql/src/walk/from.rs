@@ -105,6 +105,11 @@ impl Walk<'_> {
     }
 
     fn table_factor(&mut self, factor: &mut TableFactor) -> Result<()> {
+        self.named_factor(factor)?;
+        self.apply_policy(factor)
+    }
+
+    fn named_factor(&mut self, factor: &mut TableFactor) -> Result<()> {
         let at = factor.span().start;
         self.weights
             .source()
@@ -295,6 +300,12 @@ impl Walk<'_> {
     /// Checks a name in FROM: a CTE in scope, or a table of the Mind, which gets its stored, quoted and qualified name.
     /// Every dialect can still refer to it by its bare name.
     fn relation(&mut self, name: &mut ObjectName) -> Result<()> {
+        if let Some(table) = self.within_policy {
+            self.parts(name)?;
+            self.tables.push(table);
+            self.weights.table();
+            return Ok(());
+        }
         let start = name.span().start;
         let found = {
             let parts: Vec<&Ident> = name.0.iter().filter_map(ObjectNamePart::as_ident).collect();
@@ -325,6 +336,9 @@ impl Walk<'_> {
                 .map_err(|error| error.with_position(self.source.position(start)))?
         };
         *name = ObjectName::from(self.full_name(&found, start)?);
+        if let Some(policy) = found.policy {
+            return self.policed_table(found, policy);
+        }
         self.tables.push(found);
         self.weights.table();
         Ok(())

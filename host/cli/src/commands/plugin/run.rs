@@ -231,6 +231,7 @@ impl Session<'_> {
     async fn named(&self, connection: &mut dyn Connection, sql: &str) -> anyhow::Result<String> {
         let tables = connection.tables(&self.call()).await.map_err(told)?;
         let tables = tables.into_iter().map(|table| ScopeTable {
+            policy: None,
             table,
             columns: Vec::new(),
             row_count: None,

@@ -9,6 +9,7 @@ fn new(role: Role) -> NewKey {
         minds: None,
         expires_at: None,
         compat: None,
+        attributes: Default::default(),
     }
 }
 
@@ -94,10 +95,13 @@ async fn row_without_valid_proof_is_refused() {
         "minds = NULL",
         "expires_at = NULL",
         "compat = 'minds-sdk'",
+        "attributes = '{\"tenant\":\"other\"}'",
+        "attributes = NULL",
     ] {
         let limited = NewKey {
             minds: Some(vec!["m".to_owned()]),
             expires_at: Some(Timestamp::now() + SignedDuration::from_secs(60)),
+            attributes: serde_json::from_str(r#"{"tenant": "own"}"#).unwrap(),
             ..new(Role::User)
         };
         let (key, text) = create(&store, &keys(), &workspace, limited).await.unwrap();

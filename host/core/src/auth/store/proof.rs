@@ -11,7 +11,8 @@ use mindhost_base::error::Result;
 use mindhost_store::{AnyRow, Row, Store, Tx};
 
 /// Columns of [`Claims`], and the proof.
-pub(super) const COLUMNS: &str = "id, workspace_id, hash, role, minds, compat, expires_at, proof";
+pub(super) const COLUMNS: &str =
+    "id, workspace_id, hash, role, minds, compat, attributes, expires_at, proof";
 
 /// Rows that are read at a time to renew their proofs.
 const BATCH: i64 = 500;
@@ -26,6 +27,7 @@ pub(in crate::auth) struct Claims {
     pub minds: Option<String>,
     pub compat: Option<String>,
     pub expires_at: Option<i64>,
+    pub attributes: Option<String>,
 }
 
 impl Claims {
@@ -38,6 +40,7 @@ impl Claims {
             minds: row.try_get("minds")?,
             compat: row.try_get("compat")?,
             expires_at: row.try_get("expires_at")?,
+            attributes: row.try_get("attributes")?,
         })
     }
 
@@ -63,7 +66,8 @@ impl Claims {
         };
         let (minds, compat) = (optional(&self.minds), optional(&self.compat));
         let ends = optional(&self.expires_at.map(|at| at.to_string()));
-        then(&[
+        let attributes = optional(&self.attributes);
+        let mut parts: Vec<&[u8]> = vec![
             b"keys",
             self.id.as_bytes(),
             self.workspace.as_bytes(),
@@ -72,7 +76,12 @@ impl Claims {
             minds.as_bytes(),
             compat.as_bytes(),
             ends.as_bytes(),
-        ])
+        ];
+        // Keys that were made before there were attributes have proofs without this part.
+        if self.attributes.is_some() {
+            parts.push(attributes.as_bytes());
+        }
+        then(&parts)
     }
 }
 

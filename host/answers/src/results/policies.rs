@@ -1,0 +1,137 @@
+//! The policies of a Mind, applied to what a caller may read.
+
+use mindhost_base::{
+    error::{Code, Error, Result},
+    policy::Attributes,
+};
+use mindhost_catalog::Restrictions;
+use mindhost_core::minds::{Mind, policies::MindPolicy};
+use mindhost_plugin_api::Dialect;
+use mindhost_sql::{
+    guard::{Guarded, ScopeTable},
+    policy::{self, TablePolicy},
+};
+
+use super::Results;
+
+/// Puts the policies of a Mind on the tables of one of its datasources. Returns what the catalog withholds.
+pub(super) fn apply(
+    mind: &Mind,
+    datasource_id: &str,
+    dialect: Dialect,
+    attributes: &Attributes,
+    tables: &mut [ScopeTable],
+) -> Restrictions {
+    let mut restrictions = Restrictions::default();
+    if mind.policies.is_empty() {
+        return restrictions;
+    }
+    for table in tables {
+        let Some(rule) = mind.rule(datasource_id, &table.table) else {
+            continue;
+        };
+        let policy = TablePolicy::new(dialect, table, rule, attributes);
+        restrictions.add(&table.table, rule, policy.closed().is_some());
+        table.columns = policy.visible().to_vec();
+        // The plan of a statement over several datasources shows by it how many rows there are.
+        table.row_count = None;
+        table.policy = Some(policy.into());
+    }
+    restrictions
+}
+
+/// What an access depends on besides the version of the Mind: those attributes that its policies name.
+pub(super) fn cache_key(mind: &Mind, attributes: &Attributes) -> Result<String> {
+    if mind.policies.is_empty() {
+        return Ok(mind.id.clone());
+    }
+    let mut named: Vec<String> = mind
+        .policies
+        .iter()
+        .flat_map(|one| policy::attributes(&one.rule))
+        .collect();
+    named.sort_unstable();
+    named.dedup();
+    let values: Vec<_> = named.iter().map(|name| attributes.get(name)).collect();
+    Ok(format!("{} {}", mind.id, mindhost_store::to_json(&values)?))
+}
+
+/// The error of a statement that reads a table with a policy. The words of the engine may hold values of rows and names
+/// of columns that the caller does not see.
+pub(super) fn withheld(error: Error, guarded: &Guarded) -> Error {
+    let is_of_engine = matches!(
+        error.code(),
+        Code::SqlInvalid | Code::SqlPermissionDenied | Code::UpstreamError | Code::PluginError
+    );
+    if !is_of_engine || !guarded.is_policed() {
+        return error;
+    }
+    let told = Error::new(
+        error.code(),
+        "the engine refused this statement; its message is withheld, because a policy is on a table of the statement. \
+         Check names, types and functions",
+    );
+    match error.blame() {
+        Some(blame) => told.blamed(blame),
+        None => told,
+    }
+}
+
+/// Whether the policy of a Mind fits its table, for those who write policies.
+#[derive(Debug)]
+pub struct Problem {
+    /// Index of the policy.
+    pub index: usize,
+    /// What does not fit.
+    pub error: Error,
+}
+
+impl Results {
+    /// What does not fit in policies of a Mind: tables that it does not have, and rules that are not allowed or do not
+    /// fit their tables.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn check_policies(
+        &self,
+        mind: &Mind,
+        policies: &[MindPolicy],
+    ) -> Result<Vec<Problem>> {
+        let mut problems = Vec::new();
+        for (index, one) in policies.iter().enumerate() {
+            let table = std::slice::from_ref(&one.table);
+            let found = self
+                .catalog
+                .scope_tables(&one.datasource_id, Some(table))
+                .await?;
+            let checked = match found.first() {
+                Some(table) => {
+                    let dialect = self.dialect(mind, &one.datasource_id).await?;
+                    policy::check(dialect, table, &one.rule)
+                }
+                None => Err(Error::new(
+                    Code::InvalidPolicy,
+                    format!("the catalog has no table `{}` any more", one.table),
+                )
+                .param("table")),
+            };
+            if let Err(error) = checked {
+                problems.push(Problem { index, error });
+            }
+        }
+        Ok(problems)
+    }
+
+    async fn dialect(&self, mind: &Mind, datasource_id: &str) -> Result<Dialect> {
+        let datasource = self
+            .datasources
+            .get_by_id(&mind.workspace_id, datasource_id)
+            .await?;
+        let Some(datasource) = datasource else {
+            return Ok(Dialect::Generic);
+        };
+        let pin = datasource.settings.plugin_digest.as_deref();
+        let connector = self.registry.connector(&datasource.engine, pin).await?;
+        Ok(connector.manifest().dialect.unwrap_or(Dialect::Generic))
+    }
+}

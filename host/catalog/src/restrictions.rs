@@ -1,0 +1,98 @@
+//! What callers who are bound by policies may know of tables: the catalog has no more than their statements can read.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{
+    statistics::{Statistics, StoredStatistics},
+    types::Table,
+};
+use mindhost_base::{error::Result, policy::Rule};
+use mindhost_plugin_api::TableRef;
+
+/// The restrictions of the tables of one datasource.
+#[derive(Clone, Debug, Default)]
+pub struct Restrictions(HashMap<TableRef, Restriction>);
+
+/// What is withheld of one table.
+#[derive(Clone, Debug, Default)]
+struct Restriction {
+    /// Nobody can read the table, so it has no columns.
+    is_closed: bool,
+    /// Rows are missing, so counts and values of the whole table are withheld.
+    is_filtered: bool,
+    hidden: HashSet<String>,
+    masked: HashSet<String>,
+}
+
+impl Restrictions {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds the rule of a table to those that it has. `is_closed` if the rule does not fit the table.
+    pub fn add(&mut self, table: &TableRef, rule: &Rule, is_closed: bool) {
+        let restriction = self.0.entry(table.clone()).or_default();
+        restriction.is_closed |= is_closed;
+        restriction.is_filtered |= rule.filter.is_some();
+        restriction.hidden.extend(rule.hidden.iter().cloned());
+        restriction.masked.extend(rule.masked.keys().cloned());
+    }
+
+    /// Takes out of tables of this datasource what is withheld: hidden columns with their keys, the number of rows, and
+    /// the statistics. Keys of other tables that point to hidden columns go as well.
+    ///
+    /// # Errors
+    /// None that a caller can cause.
+    pub fn apply(&self, tables: &mut [Table]) -> Result<()> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        for table in tables {
+            table.foreign_keys.retain(|key| {
+                let to = TableRef::new(&*key.referenced_schema, &*key.referenced_table);
+                let restriction = self.0.get(&to);
+                restriction.is_none_or(|one| !one.hides(&key.referenced_column))
+            });
+            if let Some(restriction) = self.0.get(&table.table) {
+                restriction.apply(table)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Restriction {
+    fn hides(&self, column: &str) -> bool {
+        self.is_closed || self.hidden.contains(column)
+    }
+
+    fn apply(&self, table: &mut Table) -> Result<()> {
+        table.columns.retain(|column| !self.hides(&column.name));
+        table
+            .primary_key
+            .retain(|key| !self.hides(&key.column_name));
+        table
+            .foreign_keys
+            .retain(|key| !self.hides(&key.column_name));
+        if self.is_filtered || self.is_closed {
+            table.row_count = None;
+        }
+        for column in &mut table.columns {
+            let is_masked = self.masked.contains(&column.name);
+            if self.is_filtered || is_masked {
+                column.statistics =
+                    StoredStatistics::new(mindhost_store::to_json(&Statistics::default())?)?;
+            }
+            if is_masked {
+                column.default_value = None;
+            }
+        }
+        // An error of the engine may name columns and values.
+        table.error = table
+            .error
+            .take()
+            .map(|_| "the table could not be loaded".to_owned());
+        Ok(())
+    }
+}

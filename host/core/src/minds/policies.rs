@@ -1,0 +1,104 @@
+//! The policies of a Mind: what its callers see of its tables.
+//!
+//! They are bound to the ids of datasources, so that they outlive a new name. This crate only stores them; whether they
+//! fit their tables is checked before, and again whenever a statement is guarded.
+
+use std::collections::HashSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Mind, MindDatasource, Minds, not_found, store};
+use crate::auth::{Caller, Role};
+use mindhost_base::{
+    error::{Code, Error, Result},
+    policy::Rule,
+};
+use mindhost_plugin_api::TableRef;
+
+/// Most policies of a Mind.
+const MAX_POLICIES: usize = 1_000;
+/// Most bytes of all of them, as they are stored.
+const MAX_BYTES: usize = 1024 * 1024;
+
+/// What the callers of a Mind see of one table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MindPolicy {
+    /// Id of the datasource.
+    pub datasource_id: String,
+    /// Which table of it.
+    pub table: TableRef,
+    /// What is seen.
+    pub rule: Rule,
+}
+
+impl Mind {
+    /// The rule of a table, if it has a policy.
+    pub fn rule(&self, datasource_id: &str, table: &TableRef) -> Option<&Rule> {
+        let mut policies = self.policies.iter();
+        let found = policies.find(|one| one.datasource_id == datasource_id && one.table == *table);
+        found.map(|policy| &policy.rule)
+    }
+}
+
+impl Minds {
+    /// Replaces all policies of a Mind. They must have been checked.
+    ///
+    /// # Errors
+    /// `mind_not_found`; `invalid_parameter` for two policies of one table, and for too many.
+    pub async fn set_policies(
+        &self,
+        caller: &Caller,
+        name: &str,
+        policies: Vec<MindPolicy>,
+    ) -> Result<Mind> {
+        caller.require(Role::Editor)?;
+        let mind = self.get(caller, name).await?;
+        check(&policies)?;
+        match store::set_policies(&self.store, &mind.id, &policies).await? {
+            true => self.get(caller, name).await,
+            false => Err(not_found(name)),
+        }
+    }
+}
+
+fn check(policies: &[MindPolicy]) -> Result<()> {
+    let mut seen = HashSet::new();
+    for (index, policy) in policies.iter().enumerate() {
+        if !seen.insert((&policy.datasource_id, &policy.table)) {
+            let message = format!(
+                "the table `{}` has two policies; put all of it into one",
+                policy.table
+            );
+            return Err(Error::invalid(format!("policies[{index}]"), message));
+        }
+    }
+    let bytes = mindhost_store::to_json(&policies)?.len();
+    match policies.len() <= MAX_POLICIES && bytes <= MAX_BYTES {
+        true => Ok(()),
+        false => Err(Error::invalid(
+            "policies",
+            format!("a Mind has at most {MAX_POLICIES} policies with {MAX_BYTES} bytes together"),
+        )),
+    }
+}
+
+/// Refuses to take a datasource from a Mind while a policy is about it: added again, it would be without.
+///
+/// # Errors
+/// `resource_in_use`
+pub(super) fn check_kept(mind: &Mind, datasources: &[MindDatasource]) -> Result<()> {
+    let is_kept = |id: &str| datasources.iter().any(|datasource| datasource.id == id);
+    let mut left = mind.policies.iter();
+    match left.find(|policy| !is_kept(&policy.datasource_id)) {
+        None => Ok(()),
+        Some(policy) => Err(Error::new(
+            Code::InUse,
+            format!(
+                "the Mind has a policy for `{}` of a datasource that `datasources` leaves out; remove the policy first \
+                 (`PUT /minds/{}/policies`)",
+                policy.table, mind.name
+            ),
+        )
+        .param("datasources")),
+    }
+}

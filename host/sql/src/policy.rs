@@ -1,0 +1,275 @@
+//! Row and column policies: a rule of a Mind and the attributes of a caller become the relation that stands in place of
+//! the table in every statement of that caller.
+//!
+//! The rule is parsed here and restricted to a small grammar (`expression`); attributes become values of the tree,
+//! never text (`values`). The relation passes the walk of each statement like the caller's own SQL.
+
+mod expression;
+mod relation;
+#[cfg(test)]
+mod tests;
+mod values;
+
+use std::{
+    collections::HashSet,
+    hash::{DefaultHasher, Hash, Hasher},
+};
+
+use sqlparser::ast::{Expr, Query};
+
+use self::{expression::Columns, values::Callers};
+use super::{
+    guard::{self, STACK_BYTES, Scope, ScopeDatasource, ScopeTable},
+    rules::Rules,
+};
+use mindhost_base::{
+    error::{Code, Error, Result},
+    policy::{Attributes, Mask, Rule},
+};
+use mindhost_plugin_api::{Dialect, Paging, TableRef};
+
+/// The policy of one table for one caller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TablePolicy(State);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum State {
+    /// The rule does not fit the table, for this reason: nobody may read it.
+    Closed(String),
+    Open {
+        relation: Box<Query>,
+        visible: Vec<String>,
+        fingerprint: u64,
+    },
+}
+
+impl TablePolicy {
+    /// The policy of a table that has these columns. A rule that does not fit closes the table. A caller without an
+    /// attribute that the filter names sees no rows.
+    pub fn new(dialect: Dialect, table: &ScopeTable, rule: &Rule, attributes: &Attributes) -> Self {
+        let made = stacker::maybe_grow(STACK_BYTES, STACK_BYTES, || {
+            Made::of(dialect, table, rule, &Callers::Known(attributes))
+        });
+        Self(match made {
+            Ok(made) => made.into_state(),
+            Err(refused) => State::Closed(refused.reason),
+        })
+    }
+
+    /// Why nobody may read the table, if the rule does not fit it.
+    pub fn closed(&self) -> Option<&str> {
+        match &self.0 {
+            State::Closed(reason) => Some(reason),
+            State::Open { .. } => None,
+        }
+    }
+
+    /// The columns that exist for the caller, in the order of the table; none of a closed table.
+    pub fn visible(&self) -> &[String] {
+        match &self.0 {
+            State::Closed(_) => &[],
+            State::Open { visible, .. } => visible,
+        }
+    }
+
+    /// The same for equal policies; tells those apart that give columns of other types.
+    pub fn fingerprint(&self) -> u64 {
+        match &self.0 {
+            State::Closed(_) => 1,
+            State::Open { fingerprint, .. } => *fingerprint,
+        }
+    }
+
+    /// What stands in place of the table, before the walk.
+    ///
+    /// # Errors
+    /// `sql_table_closed`
+    pub(super) fn relation(&self, table: &TableRef) -> Result<&Query> {
+        match &self.0 {
+            State::Open { relation, .. } => Ok(relation),
+            State::Closed(_) => Err(closed(table)),
+        }
+    }
+}
+
+/// The refusal of a closed table. Callers do not learn why: the reason may name hidden columns.
+pub(super) fn closed(table: &TableRef) -> Error {
+    Error::new(
+        Code::SqlTableClosed,
+        format!(
+            "the policy of `{table}` does not fit the table, so nobody can read it through this Mind; an editor can \
+             correct the policy"
+        ),
+    )
+}
+
+/// Checks a rule before it is stored.
+///
+/// # Errors
+/// `invalid_policy`; its parameter is the part of the rule, such as `filter` or `masked.email`.
+pub fn check(dialect: Dialect, table: &ScopeTable, rule: &Rule) -> Result<()> {
+    let made = stacker::maybe_grow(STACK_BYTES, STACK_BYTES, || {
+        Made::of(dialect, table, rule, &Callers::Unknown)
+    });
+    let refused = match made {
+        Ok(made) => match made.passes_the_guard(dialect, table) {
+            Ok(()) => return Ok(()),
+            Err(error) => {
+                let reason = format!(
+                    "the guard refuses the SQL of this policy: {}",
+                    error.message()
+                );
+                Refused::of("", reason)
+            }
+        },
+        Err(refused) => refused,
+    };
+    let error = Error::new(Code::InvalidPolicy, refused.reason);
+    Err(match refused.param.is_empty() {
+        true => error,
+        false => error.param(refused.param),
+    })
+}
+
+/// Why a rule does not fit, and the part of it.
+#[derive(Debug)]
+struct Refused {
+    param: String,
+    reason: String,
+}
+
+impl Refused {
+    fn of(param: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self {
+            param: param.into(),
+            reason: reason.into(),
+        }
+    }
+}
+
+/// A rule that fits its table.
+struct Made {
+    relation: Query,
+    visible: Vec<String>,
+}
+
+impl Made {
+    fn of(
+        dialect: Dialect,
+        table: &ScopeTable,
+        rule: &Rule,
+        callers: &Callers<'_>,
+    ) -> Result<Self, Refused> {
+        let rules = Rules::of(dialect);
+        if !relation::has_barrier(dialect) {
+            let reason = format!("policies are not supported for {}", rules.title());
+            return Err(Refused::of("", reason));
+        }
+        if table.columns.is_empty() {
+            let reason = "the columns of the table are not known yet; load the catalog of the datasource first";
+            return Err(Refused::of("table", reason));
+        }
+        let visible = visible(table, rule)?;
+        let columns = Columns {
+            rules,
+            all: &table.columns,
+        };
+        let filter = match &rule.filter {
+            Some(text) => Some(columns.filter(text, callers)?),
+            None => None,
+        };
+        let mut masks: Vec<(String, Expr)> = Vec::with_capacity(rule.masked.len());
+        for (column, mask) in &rule.masked {
+            masks.push((column.clone(), columns.mask(column, mask, callers)?));
+        }
+        let relation = relation::of(rules, table, &visible, filter, masks)?;
+        Ok(Self { relation, visible })
+    }
+
+    fn into_state(self) -> State {
+        let mut hasher = DefaultHasher::new();
+        self.relation.to_string().hash(&mut hasher);
+        State::Open {
+            fingerprint: hasher.finish(),
+            relation: Box::new(self.relation),
+            visible: self.visible,
+        }
+    }
+
+    /// Guards a statement that reads all of the table.
+    fn passes_the_guard(self, dialect: Dialect, table: &ScopeTable) -> Result<()> {
+        let rules = Rules::of(dialect);
+        let (schema, name) = (
+            rules.spelled(&table.table.schema),
+            rules.spelled(&table.table.name),
+        );
+        let scope = Scope {
+            datasources: vec![ScopeDatasource {
+                id: String::new(),
+                name: "datasource".to_owned(),
+                dialect,
+                tables: vec![ScopeTable {
+                    policy: Some(TablePolicy(self.into_state()).into()),
+                    ..table.clone()
+                }],
+                function_schemas: Vec::new(),
+                paging: Paging::Sql,
+            }],
+        };
+        guard::guard(&format!("SELECT * FROM {schema}.{name}"), &scope).map(drop)
+    }
+}
+
+/// The columns that are not hidden.
+fn visible(table: &ScopeTable, rule: &Rule) -> Result<Vec<String>, Refused> {
+    let all: HashSet<&String> = table.columns.iter().collect();
+    let unknown = |column: &String| {
+        format!(
+            "the table `{}` has no column `{column}`; write it as the catalog does",
+            table.table
+        )
+    };
+    for (index, column) in rule.hidden.iter().enumerate() {
+        if !all.contains(column) {
+            return Err(Refused::of(format!("hidden[{index}]"), unknown(column)));
+        }
+    }
+    for column in rule.masked.keys() {
+        let param = format!("masked.{column}");
+        if !all.contains(column) {
+            return Err(Refused::of(param, unknown(column)));
+        }
+        if rule.hidden.contains(column) {
+            let reason = format!("`{column}` is hidden, so it cannot be masked as well");
+            return Err(Refused::of(param, reason));
+        }
+    }
+    let visible = table.columns.iter();
+    let visible: Vec<String> = visible
+        .filter(|column| !rule.hidden.contains(column))
+        .cloned()
+        .collect();
+    match visible.is_empty() {
+        true => Err(Refused::of(
+            "hidden",
+            "all columns are hidden; leave one, or take the table out of the Mind",
+        )),
+        false => Ok(visible),
+    }
+}
+
+/// The names of the attributes that a rule needs.
+pub fn attributes(rule: &Rule) -> Vec<String> {
+    let masks = rule.masked.values().filter_map(|mask| match mask {
+        Mask::Sql(text) => Some(text),
+        Mask::Null | Mask::Last4 | Mask::Text(_) => None,
+    });
+    let texts = rule.filter.iter().chain(masks);
+    let mut names: Vec<String> = texts
+        .filter_map(|text| values::placeholders(text).ok())
+        .flat_map(|marked| marked.names)
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}

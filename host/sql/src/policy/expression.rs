@@ -1,0 +1,464 @@
+//! The grammar of the SQL in rules: conditions and values over the columns of one table, without subqueries, and with
+//! functions that give the same for the same arguments.
+
+use sqlparser::ast::{
+    BinaryOperator, CaseWhen, CastKind, Expr, Function, FunctionArg, FunctionArgExpr,
+    FunctionArguments, Ident, SelectItem, SetExpr, UnaryOperator, Value,
+};
+
+use super::{
+    Refused,
+    relation::own,
+    values::{self, Callers, Found, Placeholders},
+};
+use crate::{guard, lexical::Source, rules::Rules};
+use mindhost_base::policy::Mask;
+use mindhost_plugin_api::Dialect;
+
+/// Most characters of the SQL of a rule.
+const MAX_TEXT: usize = 2_000;
+/// Most nodes of an expression, because every mention of the table in a statement repeats it.
+const MAX_NODES: usize = 200;
+
+/// Functions that give the same for the same arguments, do not combine rows, and fail for no argument of their type.
+const FUNCTIONS: &[&str] = &[
+    "abs",
+    "ceil",
+    "ceiling",
+    "char_length",
+    "character_length",
+    "coalesce",
+    "concat",
+    "date_trunc",
+    "floor",
+    "greatest",
+    "ifnull",
+    "iif",
+    "isnull",
+    "least",
+    "left",
+    "len",
+    "length",
+    "lengthutf8",
+    "lower",
+    "lowerutf8",
+    "ltrim",
+    "md5",
+    "nullif",
+    "replace",
+    "right",
+    "round",
+    "rtrim",
+    "strpos",
+    "substr",
+    "substring",
+    "substringutf8",
+    "tostring",
+    "trim",
+    "upper",
+    "upperutf8",
+    "year",
+    "month",
+];
+
+/// The columns that a rule may name.
+pub(super) struct Columns<'a> {
+    pub rules: &'static Rules,
+    pub all: &'a [String],
+}
+
+impl Columns<'_> {
+    /// The condition of a rule. Where the caller has no value for it, no row fits.
+    pub fn filter(&self, text: &str, callers: &Callers<'_>) -> Result<Expr, Refused> {
+        let within = |refused: Refused| Refused::of("filter", refused.reason);
+        match self.expression(text, callers).map_err(within)? {
+            Some(filter) => Ok(filter),
+            None => self.parsed("1 = 0").map_err(within),
+        }
+    }
+
+    /// What stands in place of a column.
+    pub fn mask(&self, column: &str, mask: &Mask, callers: &Callers<'_>) -> Result<Expr, Refused> {
+        let within = |refused: Refused| Refused::of(format!("masked.{column}"), refused.reason);
+        let of_column = |template: &str| {
+            let parsed = self.parsed(template)?;
+            Ok(replaced(parsed, &self.qualified(column)))
+        };
+        let made = match mask {
+            // NULL of the type of the column.
+            Mask::Null => of_column("CASE WHEN 1 = 0 THEN masked_column END"),
+            Mask::Last4 => of_column(last4(self.rules.dialect)),
+            Mask::Text(text) if text.chars().count() > MAX_TEXT || text.contains('\0') => {
+                let reason =
+                    format!("a text has at most {MAX_TEXT} characters and no NUL character");
+                Err(Refused::of("", reason))
+            }
+            Mask::Text(text) => Ok(values::text(text, self.rules.dialect)),
+            Mask::Sql(text) => match self.expression(text, callers) {
+                Ok(Some(expr)) => Ok(expr),
+                Ok(None) => of_column("CASE WHEN 1 = 0 THEN masked_column END"),
+                Err(refused) => Err(refused),
+            },
+        };
+        made.map_err(within)
+    }
+
+    /// An expression of a rule, with the values of the caller; `None` if one is missing.
+    fn expression(&self, text: &str, callers: &Callers<'_>) -> Result<Option<Expr>, Refused> {
+        if text.chars().count() > MAX_TEXT {
+            let reason = format!("the SQL of a policy has at most {MAX_TEXT} characters");
+            return Err(Refused::of("", reason));
+        }
+        let marked = values::placeholders(text).map_err(|reason| Refused::of("", reason))?;
+        let mut expr = self.parsed(&marked.text)?;
+        let mut checked = Checked {
+            columns: self,
+            placeholders: Placeholders {
+                names: &marked.names,
+                callers,
+                dialect: self.rules.dialect,
+                replaced: 0,
+                missing: false,
+            },
+            nodes: 0,
+        };
+        checked.expr(&mut expr)?;
+        checked.placeholders.all_replaced()?;
+        Ok((!checked.placeholders.missing).then_some(expr))
+    }
+
+    /// Parses one expression and nothing else.
+    fn parsed(&self, text: &str) -> Result<Expr, Refused> {
+        // In brackets, because T-SQL reads `SELECT a = b` as `b AS a`; the line ends a comment.
+        let sql = format!("SELECT ({text}\n)");
+        let refuse = |reason: &str| Refused::of("", reason.to_owned());
+        let source = Source::new(&sql).map_err(|error| refuse(error.message()))?;
+        let query = guard::read(&source, self.rules).map_err(|error| refuse(error.message()))?;
+        let printed = query.to_string();
+        let only = match *query.body {
+            SetExpr::Select(select) => match <[_; 1]>::try_from(select.projection) {
+                Ok([SelectItem::UnnamedExpr(Expr::Nested(expr))]) => Some(*expr),
+                _ => None,
+            },
+            _ => None,
+        };
+        // Whatever else the text has is printed, too.
+        only.filter(|expr| format!("SELECT ({expr})") == printed)
+            .ok_or_else(|| {
+                refuse("write one SQL expression over the columns of the table, and nothing else")
+            })
+    }
+
+    /// A column with the name of the table before it, so that no engine takes it for a text or an alias.
+    fn qualified(&self, column: &str) -> Expr {
+        own(self.rules, column)
+    }
+
+    fn find(&self, written: &Ident) -> Option<&String> {
+        let is_quoted = written.quote_style.is_some();
+        let exact = self.all.iter().find(|column| match self.rules.dialect {
+            Dialect::Postgresql | Dialect::Datafusion if !is_quoted => {
+                written.value.to_ascii_lowercase() == **column
+            }
+            _ => written.value == **column,
+        });
+        let any_case = || {
+            let mut same = self
+                .all
+                .iter()
+                .filter(|column| column.eq_ignore_ascii_case(&written.value));
+            let only = same.next();
+            only.filter(|_| same.next().is_none())
+        };
+        match self.rules.dialect {
+            Dialect::Sqlite | Dialect::Mysql | Dialect::Mssql => exact.or_else(any_case),
+            _ => exact,
+        }
+    }
+}
+
+/// `****` and the last four characters of `masked_column`.
+fn last4(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Sqlite => {
+            "CASE WHEN length(CAST(masked_column AS TEXT)) >= 8 THEN '****' || substr(CAST(masked_column AS TEXT), -4) \
+             WHEN masked_column IS NOT NULL THEN '****' END"
+        }
+        Dialect::Mysql => {
+            "CASE WHEN char_length(CAST(masked_column AS CHAR)) >= 8 \
+             THEN concat('****', right(CAST(masked_column AS CHAR), 4)) \
+             WHEN masked_column IS NOT NULL THEN '****' END"
+        }
+        Dialect::Mssql => {
+            "CASE WHEN LEN(CAST(masked_column AS NVARCHAR(4000))) >= 8 \
+             THEN CONCAT('****', RIGHT(CAST(masked_column AS NVARCHAR(4000)), 4)) \
+             WHEN masked_column IS NOT NULL THEN '****' END"
+        }
+        Dialect::Clickhouse => {
+            "CASE WHEN lengthUTF8(toString(masked_column)) >= 8 \
+             THEN concat('****', substringUTF8(toString(masked_column), -4)) \
+             WHEN masked_column IS NOT NULL THEN '****' END"
+        }
+        _ => {
+            "CASE WHEN char_length(CAST(masked_column AS VARCHAR)) >= 8 \
+             THEN concat('****', right(CAST(masked_column AS VARCHAR), 4)) \
+             WHEN masked_column IS NOT NULL THEN '****' END"
+        }
+    }
+}
+
+/// A template of this module with the column in place of `masked_column`.
+fn replaced(mut expr: Expr, column: &Expr) -> Expr {
+    replace(&mut expr, column);
+    expr
+}
+
+fn replace(expr: &mut Expr, column: &Expr) {
+    match expr {
+        Expr::Identifier(ident) if ident.value == "masked_column" => *expr = column.clone(),
+        Expr::Case {
+            conditions,
+            else_result,
+            ..
+        } => {
+            for CaseWhen { condition, result } in conditions {
+                replace(condition, column);
+                replace(result, column);
+            }
+            if let Some(other) = else_result {
+                replace(other, column);
+            }
+        }
+        Expr::BinaryOp { left, right, .. } => {
+            replace(left, column);
+            replace(right, column);
+        }
+        Expr::IsNotNull(inner) | Expr::Cast { expr: inner, .. } => replace(inner, column),
+        Expr::Substring { expr: inner, .. } => replace(inner, column),
+        Expr::Function(Function {
+            args: FunctionArguments::List(list),
+            ..
+        }) => {
+            for arg in &mut list.args {
+                if let FunctionArg::Unnamed(FunctionArgExpr::Expr(inner)) = arg {
+                    replace(inner, column);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The walk over an expression of a rule: it accepts known nodes and refuses all others.
+struct Checked<'a> {
+    columns: &'a Columns<'a>,
+    placeholders: Placeholders<'a>,
+    nodes: usize,
+}
+
+impl Checked<'_> {
+    fn exprs<'e>(&mut self, exprs: impl IntoIterator<Item = &'e mut Expr>) -> Result<(), Refused> {
+        exprs.into_iter().try_for_each(|expr| self.expr(expr))
+    }
+
+    fn expr(&mut self, expr: &mut Expr) -> Result<(), Refused> {
+        self.nodes += 1;
+        if self.nodes > MAX_NODES {
+            let reason = format!("the SQL of a policy has at most {MAX_NODES} parts");
+            return Err(Refused::of("", reason));
+        }
+        match expr {
+            Expr::Identifier(ident) => {
+                let ident = ident.clone();
+                *expr = self.name(&ident)?;
+                Ok(())
+            }
+            Expr::Value(value) => match &value.value {
+                Value::Number(_, false)
+                | Value::SingleQuotedString(_)
+                | Value::Boolean(_)
+                | Value::Null => Ok(()),
+                other => Err(refused(other)),
+            },
+            Expr::InList { expr, list, .. } => {
+                self.expr(expr)?;
+                self.list(list)
+            }
+            Expr::Nested(inner)
+            | Expr::IsNull(inner)
+            | Expr::IsNotNull(inner)
+            | Expr::IsTrue(inner)
+            | Expr::IsNotTrue(inner)
+            | Expr::IsFalse(inner)
+            | Expr::IsNotFalse(inner)
+            | Expr::UnaryOp {
+                op: UnaryOperator::Not | UnaryOperator::Minus | UnaryOperator::Plus,
+                expr: inner,
+            } => self.expr(inner),
+            _ => self.operation(expr),
+        }
+    }
+
+    fn operation(&mut self, expr: &mut Expr) -> Result<(), Refused> {
+        match expr {
+            Expr::BinaryOp { left, op, right } if is_plain(op) => {
+                self.exprs([left.as_mut(), right.as_mut()])
+            }
+            Expr::IsDistinctFrom(left, right) | Expr::IsNotDistinctFrom(left, right) => {
+                self.exprs([left.as_mut(), right.as_mut()])
+            }
+            Expr::Between {
+                expr, low, high, ..
+            } => self.exprs([expr.as_mut(), low.as_mut(), high.as_mut()]),
+            Expr::Like {
+                any: false,
+                expr,
+                pattern,
+                escape_char: None,
+                ..
+            }
+            | Expr::ILike {
+                any: false,
+                expr,
+                pattern,
+                escape_char: None,
+                ..
+            } => self.exprs([expr.as_mut(), pattern.as_mut()]),
+            Expr::Case {
+                operand,
+                conditions,
+                else_result,
+                ..
+            } => {
+                self.exprs(operand.iter_mut().map(AsMut::as_mut))?;
+                for CaseWhen { condition, result } in conditions {
+                    self.exprs([condition, result])?;
+                }
+                self.exprs(else_result.iter_mut().map(AsMut::as_mut))
+            }
+            Expr::Cast {
+                kind: CastKind::Cast | CastKind::DoubleColon,
+                expr,
+                array: false,
+                format: None,
+                ..
+            } => self.expr(expr),
+            Expr::Substring {
+                expr,
+                substring_from,
+                substring_for,
+                ..
+            } => {
+                self.expr(expr)?;
+                let bounds = [substring_from, substring_for].into_iter().flatten();
+                self.exprs(bounds.map(AsMut::as_mut))
+            }
+            Expr::Trim {
+                expr,
+                trim_what: None,
+                trim_characters: None,
+                ..
+            } => self.expr(expr),
+            Expr::TypedString(_) => Ok(()),
+            Expr::Function(function) => self.function(function),
+            other => Err(refused(other)),
+        }
+    }
+
+    /// A column, or the value of a placeholder.
+    fn name(&mut self, ident: &Ident) -> Result<Expr, Refused> {
+        match self.placeholders.find(ident)? {
+            Some(Found::One(value)) => return Ok(value),
+            Some(Found::List(_) | Found::Missing) => {
+                self.placeholders.missing = true;
+                return Ok(Expr::Value(Value::Null.into()));
+            }
+            None => {}
+        }
+        match self.columns.find(ident) {
+            Some(column) => Ok(self.columns.qualified(column)),
+            None => Err(Refused::of(
+                "",
+                format!("the table has no column `{}`", ident.value),
+            )),
+        }
+    }
+
+    /// The list behind IN, where a placeholder may stand for several values.
+    fn list(&mut self, list: &mut Vec<Expr>) -> Result<(), Refused> {
+        let mut all = Vec::with_capacity(list.len());
+        for mut one in list.drain(..) {
+            let found = match &one {
+                Expr::Identifier(ident) => self.placeholders.find(ident)?,
+                _ => None,
+            };
+            match found {
+                Some(Found::One(value)) => all.push(value),
+                Some(Found::List(values)) => all.extend(values),
+                Some(Found::Missing) => self.placeholders.missing = true,
+                None => {
+                    self.expr(&mut one)?;
+                    all.push(one);
+                }
+            }
+        }
+        *list = all;
+        Ok(())
+    }
+
+    fn function(&mut self, function: &mut Function) -> Result<(), Refused> {
+        let name = function.name.to_string().to_ascii_lowercase();
+        let is_plain = !function.uses_odbc_syntax
+            && matches!(function.parameters, FunctionArguments::None)
+            && function.filter.is_none()
+            && function.null_treatment.is_none()
+            && function.over.is_none()
+            && function.within_group.is_empty();
+        let FunctionArguments::List(list) = &mut function.args else {
+            return Err(refused(&function.name));
+        };
+        let is_plain = is_plain && list.duplicate_treatment.is_none() && list.clauses.is_empty();
+        if !is_plain || !FUNCTIONS.contains(&name.as_str()) {
+            return Err(Refused::of(
+                "",
+                format!(
+                    "`{name}` cannot be used in a policy; the functions are {}",
+                    FUNCTIONS.join(", ")
+                ),
+            ));
+        }
+        for arg in &mut list.args {
+            match arg {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => self.expr(expr)?,
+                other => return Err(refused(other)),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_plain(op: &BinaryOperator) -> bool {
+    matches!(
+        op,
+        BinaryOperator::And
+            | BinaryOperator::Or
+            | BinaryOperator::Eq
+            | BinaryOperator::NotEq
+            | BinaryOperator::Lt
+            | BinaryOperator::LtEq
+            | BinaryOperator::Gt
+            | BinaryOperator::GtEq
+            | BinaryOperator::Plus
+            | BinaryOperator::Minus
+            | BinaryOperator::Multiply
+            | BinaryOperator::StringConcat
+    )
+}
+
+fn refused(what: &impl std::fmt::Display) -> Refused {
+    let reason = format!(
+        "`{what}` cannot be used in a policy: write comparisons, AND, OR, NOT, IN, BETWEEN, LIKE, IS NULL, CASE, CAST and \
+         simple functions over the columns of the table"
+    );
+    Refused::of("", reason)
+}

@@ -1,0 +1,150 @@
+//! The relation that stands in place of a table: `(SELECT … FROM the table WHERE the filter, with a barrier)`.
+//!
+//! The barrier keeps the engine from computing the caller's expressions for rows that the filter removes. Without it a
+//! planner may test `1 / (salary - 100) = 1` first, and the error would tell about rows that the caller must not see.
+
+use sqlparser::ast::{
+    Expr, Ident, ObjectName, Query, Select, SelectItem, SetExpr, TableFactor, TableWithJoins,
+};
+
+use super::Refused;
+use crate::{guard, guard::ScopeTable, lexical::Source, rules::Rules};
+use mindhost_plugin_api::Dialect;
+
+/// What the table is called within the relation.
+const SELF: &str = "policy";
+
+/// Whether the dialect has a barrier.
+pub(super) fn has_barrier(dialect: Dialect) -> bool {
+    with_barrier(dialect).is_some()
+}
+
+/// A SELECT with a condition and the barrier of the dialect.
+fn with_barrier(dialect: Dialect) -> Option<&'static str> {
+    match dialect {
+        // The planner takes a subquery with an OFFSET as it is.
+        Dialect::Postgresql => Some("SELECT c FROM t AS policy WHERE 1 = 1 OFFSET 0"),
+        // More rows than any table has. A condition is never moved below a limit.
+        Dialect::Sqlite | Dialect::Datafusion | Dialect::Clickhouse => {
+            Some("SELECT c FROM t AS policy WHERE 1 = 1 LIMIT 9223372036854775807")
+        }
+        Dialect::Mysql => Some("SELECT c FROM t AS policy WHERE 1 = 1 LIMIT 18446744073709551615"),
+        Dialect::Mssql => Some("SELECT TOP (9223372036854775807) c FROM t AS policy WHERE 1 = 1"),
+        Dialect::Generic => None,
+    }
+}
+
+/// The relation of a table with these visible columns. Masks stand around the filter and the barrier: in some engines
+/// the name of a masked column in a WHERE beside it would mean the mask.
+pub(super) fn of(
+    rules: &'static Rules,
+    table: &ScopeTable,
+    visible: &[String],
+    filter: Option<Expr>,
+    masks: Vec<(String, Expr)>,
+) -> Result<Query, Refused> {
+    let plain = "SELECT c FROM t AS policy";
+    let skeleton = match (&filter, with_barrier(rules.dialect)) {
+        (Some(_), Some(barrier)) => barrier,
+        _ => plain,
+    };
+    let name = [&table.table.schema, &table.table.name];
+    let name = name.map(|name| Ident::with_quote(rules.quote(), name));
+    let mut query = parsed(rules, skeleton)?;
+    let select = select(&mut query)?;
+    let read = table
+        .columns
+        .iter()
+        .filter(|column| is_read(rules, column, visible, &masks));
+    select.projection = read.map(|column| item(rules, column, None)).collect();
+    if filter.is_some() {
+        select.selection = filter;
+    }
+    match select.from.as_mut_slice() {
+        [
+            TableWithJoins {
+                relation: TableFactor::Table { name: slot, .. },
+                ..
+            },
+        ] => {
+            *slot = ObjectName::from(name.to_vec());
+        }
+        _ => return Err(impossible()),
+    }
+    match masks.is_empty() {
+        true => Ok(query),
+        false => masked(rules, query, visible, masks),
+    }
+}
+
+fn masked(
+    rules: &'static Rules,
+    inner: Query,
+    visible: &[String],
+    masks: Vec<(String, Expr)>,
+) -> Result<Query, Refused> {
+    let mut query = parsed(rules, "SELECT c FROM (SELECT 1) AS policy")?;
+    let select = select(&mut query)?;
+    select.projection = visible
+        .iter()
+        .map(|column| {
+            let mask = masks.iter().find(|(masked, _)| masked == column);
+            item(rules, column, mask.map(|(_, mask)| mask.clone()))
+        })
+        .collect();
+    match select.from.as_mut_slice() {
+        [
+            TableWithJoins {
+                relation: TableFactor::Derived { subquery, .. },
+                ..
+            },
+        ] => {
+            **subquery = inner;
+        }
+        _ => return Err(impossible()),
+    }
+    Ok(query)
+}
+
+/// Whether the relation has to read a column: to show it, or to make a mask from it.
+fn is_read(rules: &Rules, column: &String, visible: &[String], masks: &[(String, Expr)]) -> bool {
+    let is_masked = masks.iter().any(|(masked, _)| masked == column);
+    let written = own(rules, column).to_string();
+    let is_in_mask = || {
+        masks
+            .iter()
+            .any(|(_, mask)| mask.to_string().contains(&written))
+    };
+    (visible.contains(column) && !is_masked) || is_in_mask()
+}
+
+/// The column of the table behind the name that the table has in the relation.
+pub(super) fn own(rules: &Rules, column: &str) -> Expr {
+    let quoted = |name: &str| Ident::with_quote(rules.quote(), name);
+    Expr::CompoundIdentifier(vec![quoted(SELF), quoted(column)])
+}
+
+/// A column, or its mask, under the name of the column.
+fn item(rules: &Rules, column: &str, mask: Option<Expr>) -> SelectItem {
+    SelectItem::ExprWithAlias {
+        expr: mask.unwrap_or_else(|| own(rules, column)),
+        alias: Ident::with_quote(rules.quote(), column),
+    }
+}
+
+fn parsed(rules: &'static Rules, sql: &str) -> Result<Query, Refused> {
+    let source = Source::new(sql).map_err(|_| impossible())?;
+    guard::read(&source, rules).map_err(|_| impossible())
+}
+
+fn select(query: &mut Query) -> Result<&mut Select, Refused> {
+    match query.body.as_mut() {
+        SetExpr::Select(select) => Ok(select),
+        _ => Err(impossible()),
+    }
+}
+
+/// The texts of this module are constant.
+fn impossible() -> Refused {
+    Refused::of("", "the policy cannot be written in this dialect")
+}

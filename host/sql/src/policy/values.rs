@@ -1,0 +1,168 @@
+//! `{{caller.name}}` in the SQL of a rule, and the values that stand there.
+
+use sqlparser::ast::{Expr, Ident, ObjectName, UnaryOperator, Value};
+
+use super::Refused;
+use mindhost_base::policy::{Attribute, Attributes, Scalar, is_attribute_name};
+use mindhost_plugin_api::Dialect;
+
+/// Begins the name that stands for a placeholder while the text is parsed.
+const MARK: &str = "mindhost_caller_";
+
+/// Text whose placeholders are names that can be parsed: `mindhost_caller_0_` for the first.
+#[derive(Debug)]
+pub(super) struct Marked {
+    pub text: String,
+    /// The attribute of each placeholder, in order.
+    pub names: Vec<String>,
+}
+
+/// Marks the placeholders of a text.
+pub(super) fn placeholders(text: &str) -> Result<Marked, String> {
+    if text.to_ascii_lowercase().contains(MARK) {
+        return Err(format!("the SQL of a policy cannot contain `{MARK}`"));
+    }
+    let (mut marked, mut names, mut rest) = (String::new(), Vec::new(), text);
+    while let Some((before, behind)) = rest.split_once("{{") {
+        let Some((inside, after)) = behind.split_once("}}") else {
+            return Err("a placeholder is not closed; write {{caller.name}}".to_owned());
+        };
+        let name = inside.trim().strip_prefix("caller.").unwrap_or_default();
+        if !is_attribute_name(name) {
+            return Err(format!(
+                "`{{{{{}}}}}` is no placeholder; write {{{{caller.name}}}} with the name of an attribute of keys",
+                inside.trim()
+            ));
+        }
+        marked.push_str(before);
+        marked.push_str(&format!("{MARK}{}_", names.len()));
+        names.push(name.to_owned());
+        rest = after;
+    }
+    marked.push_str(rest);
+    Ok(Marked {
+        text: marked,
+        names,
+    })
+}
+
+/// Whose attributes stand in the rule.
+pub(super) enum Callers<'a> {
+    Known(&'a Attributes),
+    /// For the check of a rule: every attribute is some text.
+    Unknown,
+}
+
+/// The values of a placeholder.
+pub(super) enum Found {
+    One(Expr),
+    List(Vec<Expr>),
+    /// The caller has no such attribute.
+    Missing,
+}
+
+/// The placeholders of one text, while they are replaced.
+pub(super) struct Placeholders<'a> {
+    pub names: &'a [String],
+    pub callers: &'a Callers<'a>,
+    pub dialect: Dialect,
+    /// How many were replaced.
+    pub replaced: usize,
+    /// Whether one has no value, or a list where one value must stand, so that nothing may be seen.
+    pub missing: bool,
+}
+
+impl Placeholders<'_> {
+    /// What stands for a name of the tree; `None` if it is no placeholder.
+    pub fn find(&mut self, ident: &Ident) -> Result<Option<Found>, Refused> {
+        let index = ident.value.strip_prefix(MARK);
+        let index = index.and_then(|rest| rest.strip_suffix('_')?.parse::<usize>().ok());
+        let Some(name) = index.and_then(|index| self.names.get(index)) else {
+            return Ok(None);
+        };
+        if ident.quote_style.is_some() {
+            return Err(quoted());
+        }
+        self.replaced += 1;
+        let attributes = match self.callers {
+            Callers::Unknown => return Ok(Some(Found::One(text("x", self.dialect)))),
+            Callers::Known(attributes) => attributes,
+        };
+        Ok(Some(match attributes.get(name) {
+            Some(Attribute::One(value)) => Found::One(literal(value, self.dialect)),
+            Some(Attribute::List(values)) if !values.is_empty() => {
+                let literals = values.iter().map(|value| literal(value, self.dialect));
+                Found::List(literals.collect())
+            }
+            Some(Attribute::List(_)) | None => Found::Missing,
+        }))
+    }
+
+    /// Refuses placeholders that did not stand where a value stands.
+    pub fn all_replaced(&self) -> Result<(), Refused> {
+        match self.replaced == self.names.len() {
+            true => Ok(()),
+            false => Err(quoted()),
+        }
+    }
+}
+
+fn quoted() -> Refused {
+    let reason = "a placeholder stands for a value: write tenant = {{caller.tenant}}, without quotes around it";
+    Refused::of("", reason)
+}
+
+/// A value as a literal of the tree.
+fn literal(value: &Scalar, dialect: Dialect) -> Expr {
+    match value {
+        Scalar::Boolean(value) if dialect == Dialect::Mssql => number(u8::from(*value).to_string()),
+        Scalar::Boolean(value) => Expr::Value(Value::Boolean(*value).into()),
+        Scalar::Integer(value) => signed(value.unsigned_abs().to_string(), *value < 0),
+        Scalar::Number(value) => signed(format!("{:?}", value.abs()), *value < 0.0),
+        Scalar::Text(value) => text(value, dialect),
+    }
+}
+
+fn number(digits: String) -> Expr {
+    Expr::Value(Value::Number(digits, false).into())
+}
+
+/// A negative number is in brackets: two minus signs in a row would begin a comment.
+fn signed(digits: String, is_negative: bool) -> Expr {
+    match is_negative {
+        false => number(digits),
+        true => Expr::Nested(Box::new(Expr::UnaryOp {
+            op: UnaryOperator::Minus,
+            expr: Box::new(number(digits)),
+        })),
+    }
+}
+
+/// A text as the parser would have read it. For MySQL and ClickHouse it keeps a text as it is written, so the quotes are
+/// escaped here; for the others, the walk finds the form.
+pub(super) fn text(value: &str, dialect: Dialect) -> Expr {
+    let value = match dialect {
+        // What a backslash means is up to the session.
+        Dialect::Mysql if value.contains('\\') => return from_hex(value),
+        Dialect::Mysql => Value::SingleQuotedString(value.replace('\'', "''")),
+        Dialect::Clickhouse => {
+            Value::SingleQuotedString(value.replace('\\', r"\\").replace('\'', r"\'"))
+        }
+        Dialect::Mssql if !value.is_ascii() => Value::NationalStringLiteral(value.to_owned()),
+        _ => Value::SingleQuotedString(value.to_owned()),
+    };
+    Expr::Value(value.into())
+}
+
+/// `CONVERT(X'61' USING utf8mb4)`
+fn from_hex(value: &str) -> Expr {
+    let hex: String = value.bytes().map(|byte| format!("{byte:02X}")).collect();
+    Expr::Convert {
+        is_try: false,
+        expr: Box::new(Expr::Value(Value::HexStringLiteral(hex).into())),
+        data_type: None,
+        charset: Some(ObjectName::from(vec![Ident::new("utf8mb4")])),
+        target_before_value: false,
+        styles: Vec::new(),
+    }
+}

@@ -1,0 +1,282 @@
+//! `/minds/{name}/policies`, and the attributes of keys.
+
+mod same_as_views;
+
+use mindhost_tests::{Host, Mind, Value, json};
+
+const SHOP: &str = "
+    CREATE TABLE orders (id INTEGER PRIMARY KEY, tenant TEXT, total DECIMAL(12,2), card TEXT, note TEXT);
+    INSERT INTO orders VALUES (1, 'acme', 10.5, '1111222233334444', 'a'), (2, 'acme', 20, '12', NULL),
+        (3, 'rival', 30, NULL, 'c');
+    CREATE TABLE lines (id INTEGER PRIMARY KEY, order_id INTEGER REFERENCES orders);";
+
+async fn shop() -> (Host, Mind) {
+    let host = Host::start().await;
+    host.sqlite("shop", SHOP).await.load().await;
+    let mind = host.mind("sales").datasource("shop").direct_queries();
+    let mind = mind.create().await;
+    (host, mind)
+}
+
+async fn key(host: &Host, attributes: Value) -> String {
+    let body = json!({"name": "clerk", "role": "user", "attributes": attributes});
+    let made = host.post("/keys", body).await.expect_status(201).json();
+    assert_eq!(made["attributes"], attributes);
+    made["key"].as_str().unwrap().to_owned()
+}
+
+async fn rows(host: &Host, key: &str, sql: &str) -> Value {
+    let tool = json!({"type": "sql_query", "query": sql});
+    let body = json!({"model": "sales", "tools": [tool]});
+    let reply = host
+        .post("/responses", body)
+        .key(key)
+        .await
+        .expect_status(200);
+    reply.json()["output"][0]["data"].clone()
+}
+
+fn policy(rest: Value) -> Value {
+    let mut policy = json!({"datasource": "shop", "table": "orders"});
+    for (name, value) in rest.as_object().unwrap() {
+        policy[name] = value.clone();
+    }
+    json!({"policies": [policy]})
+}
+
+#[tokio::test]
+async fn caller_sees_what_the_policy_leaves() {
+    let (host, _mind) = shop().await;
+    let key = key(&host, json!({"tenant": "acme", "level": 3})).await;
+    let body = policy(json!({
+        "filter": "tenant = {{caller.tenant}} AND {{caller.level}} >= 2",
+        "hidden": ["total"],
+        "masked": {"card": "last4", "note": {"text": "secret"}, "tenant": {"sql": "upper(tenant)"}},
+    }));
+    let set = host
+        .put("/minds/sales/policies", body)
+        .await
+        .expect_status(200)
+        .json();
+    let shown = &set["policies"][0];
+    assert_eq!(
+        (&shown["table"], &shown["problem"]),
+        (&json!("main.orders"), &Value::Null)
+    );
+    assert_eq!(shown["masked"]["note"], json!({"text": "secret"}), "{set}");
+    assert_eq!(host.get("/minds/sales/policies").await.json(), set);
+    let seen = rows(&host, &key, "SELECT * FROM orders ORDER BY id").await;
+    let expected = json!([
+        [1, "ACME", "****4444", "secret"],
+        [2, "ACME", "****", "secret"]
+    ]);
+    assert_eq!(seen, expected);
+    // Without policies all is there again.
+    host.put("/minds/sales/policies", json!({"policies": []}))
+        .await
+        .expect_status(200);
+    let all = rows(&host, &key, "SELECT count(*), sum(total) FROM orders").await;
+    assert_eq!(all[0][0], 3, "{all}");
+}
+
+#[tokio::test]
+async fn list_of_a_key_stands_behind_in_and_null_masks_keep_the_type() {
+    let (host, _mind) = shop().await;
+    let body = policy(json!({"filter": "id IN ({{caller.ids}})", "masked": {"total": "null"}}));
+    host.put("/minds/sales/policies", body)
+        .await
+        .expect_status(200);
+    let key = key(&host, json!({"ids": [1, 3]})).await;
+    let seen = rows(&host, &key, "SELECT id, total FROM orders ORDER BY id").await;
+    assert_eq!(seen, json!([[1, null], [3, null]]));
+}
+
+#[tokio::test]
+async fn policy_that_does_not_fit_is_refused_with_the_place() {
+    let (host, _mind) = shop().await;
+    for (rest, code, param) in [
+        (
+            json!({"filter": "tenat = 'x'"}),
+            "invalid_policy",
+            "policies[0].filter",
+        ),
+        (
+            json!({"filter": "id IN (SELECT 1)"}),
+            "invalid_policy",
+            "policies[0].filter",
+        ),
+        (
+            json!({"filter": "tenant = '{{caller.tenant}}'"}),
+            "invalid_policy",
+            "policies[0].filter",
+        ),
+        (
+            json!({"filter": "1 = 1; DROP TABLE orders"}),
+            "invalid_policy",
+            "policies[0].filter",
+        ),
+        (
+            json!({"filter": ""}),
+            "invalid_policy",
+            "policies[0].filter",
+        ),
+        (
+            json!({"hidden": ["Total"]}),
+            "invalid_policy",
+            "policies[0].hidden[0]",
+        ),
+        (
+            json!({"masked": {"x": "null"}}),
+            "invalid_policy",
+            "policies[0].masked.x",
+        ),
+        (
+            json!({"masked": {"card": {"sql": "max(card)"}}}),
+            "invalid_policy",
+            "policies[0].masked.card",
+        ),
+        (json!({}), "invalid_policy", "policies[0]"),
+        (
+            json!({"hidden": ["id", "tenant", "total", "card", "note"]}),
+            "invalid_policy",
+            "policies[0].hidden",
+        ),
+        (
+            json!({"table": "nothing", "hidden": ["id"]}),
+            "unknown_table",
+            "policies[0].table",
+        ),
+        (
+            json!({"datasource": "x", "hidden": ["id"]}),
+            "unknown_datasource",
+            "policies[0].datasource",
+        ),
+    ] {
+        let reply = host
+            .put("/minds/sales/policies", policy(rest.clone()))
+            .await;
+        let error = reply.expect_error(422, code);
+        assert_eq!(error["param"], param, "{rest}: {error}");
+    }
+    let one = policy(json!({"hidden": ["note"]}))["policies"][0].clone();
+    let twice = json!({"policies": [one, one]});
+    host.put("/minds/sales/policies", twice)
+        .await
+        .expect_error(400, "invalid_parameter");
+    for body in [
+        json!({}),
+        json!({"policies": null}),
+        json!({"policies": [{"datasource": "shop"}]}),
+        policy(json!({"masked": {"card": "rot13"}})),
+        policy(json!({"unknown": 1})),
+    ] {
+        let reply = host.put("/minds/sales/policies", body.clone()).await;
+        assert!(
+            reply.status == 400 || reply.status == 422,
+            "{body}: {}",
+            reply.text()
+        );
+    }
+    let shown = host
+        .get("/minds/sales/policies")
+        .await
+        .expect_status(200)
+        .json();
+    assert_eq!(shown, json!({"policies": []}));
+}
+
+#[tokio::test]
+async fn datasource_with_a_policy_stays_in_the_mind() {
+    let (host, _mind) = shop().await;
+    host.sqlite("other", "CREATE TABLE t (id INTEGER);")
+        .await
+        .load()
+        .await;
+    let body = policy(json!({"hidden": ["note"]}));
+    host.put("/minds/sales/policies", body)
+        .await
+        .expect_status(200);
+    let without = json!({"datasources": ["other"]});
+    let refused = host.put("/minds/sales", without.clone()).await;
+    refused.expect_error(409, "resource_in_use");
+    host.put("/minds/sales/policies", json!({"policies": []}))
+        .await
+        .expect_status(200);
+    host.put("/minds/sales", without).await.expect_status(200);
+}
+
+#[tokio::test]
+async fn policies_are_for_editors_and_attributes_for_admins() {
+    let (host, _mind) = shop().await;
+    let user = key(&host, json!({"tenant": "acme"})).await;
+    host.get("/minds/sales/policies")
+        .key(&user)
+        .await
+        .expect_error(403, "forbidden");
+    let body = json!({"policies": []});
+    let put = host.put("/minds/sales/policies", body).key(&user).await;
+    put.expect_error(403, "forbidden");
+    let mind = host
+        .get("/minds/sales")
+        .key(&user)
+        .await
+        .expect_status(200)
+        .json();
+    assert!(mind.get("policies").is_none(), "{mind}");
+    let own = host
+        .get("/keys/current")
+        .key(&user)
+        .await
+        .expect_status(200)
+        .json();
+    assert_eq!(own["attributes"], json!({"tenant": "acme"}));
+    for (attributes, param) in [
+        (json!({"a b": 1}), "attributes"),
+        (json!({"": 1}), "attributes"),
+        (json!({"a": "x".repeat(2000)}), "attributes.a"),
+        (json!({"a": vec![1; 1001]}), "attributes.a"),
+    ] {
+        let body = json!({"name": "clerk", "role": "user", "attributes": attributes});
+        let error = host
+            .post("/keys", body)
+            .await
+            .expect_error(400, "invalid_parameter");
+        assert_eq!(error["param"], param, "{error}");
+    }
+    for attributes in [
+        json!({"a": null}),
+        json!({"a": {}}),
+        json!({"a": [[1]]}),
+        json!([1]),
+        json!("x"),
+    ] {
+        let body = json!({"name": "clerk", "role": "user", "attributes": attributes});
+        let refused = host.post("/keys", body).await;
+        assert!(
+            refused.status == 400 || refused.status == 422,
+            "{}",
+            refused.text()
+        );
+    }
+}
+
+#[tokio::test]
+async fn attributes_outlive_a_new_text_of_the_key() {
+    let (host, _mind) = shop().await;
+    let body = json!({"name": "clerk", "role": "user", "attributes": {"tenant": "rival"}});
+    let made = host.post("/keys", body).await.expect_status(201).json();
+    let path = format!("/keys/{}/rotate", made["id"].as_str().unwrap());
+    let renewed = host.post(&path, json!({})).await.expect_status(200).json();
+    assert_eq!(renewed["attributes"], json!({"tenant": "rival"}));
+    let body = policy(json!({"filter": "tenant = {{caller.tenant}}"}));
+    host.put("/minds/sales/policies", body)
+        .await
+        .expect_status(200);
+    let seen = rows(
+        &host,
+        renewed["key"].as_str().unwrap(),
+        "SELECT id FROM orders",
+    )
+    .await;
+    assert_eq!(seen, json!([[3]]));
+}
