@@ -4,6 +4,7 @@
 //! Reads return what is stored. *Runs* load the catalog: they are stored, survive a crash and execute in the background
 //! (`runs`). `plan` decides without a database which runs a request starts or joins; `load` is the work of a run.
 
+mod indexes;
 mod load;
 mod names;
 mod plan;
@@ -26,7 +27,7 @@ use async_trait::async_trait;
 use tokio::time::Instant;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use self::{names::Names, runs::Runner, store::CatalogStore};
+use self::{indexes::Indexes, names::Names, runs::Runner, store::CatalogStore};
 use mindhost_base::{
     config,
     error::{Code, Error, Result},
@@ -127,6 +128,7 @@ pub struct CatalogPage {
 pub struct Catalog {
     store: CatalogStore,
     runner: Arc<Runner>,
+    indexes: Indexes,
 }
 
 impl Catalog {
@@ -139,11 +141,13 @@ impl Catalog {
         shutdown: CancellationToken,
         tasks: TaskTracker,
     ) -> Self {
+        let indexes = Indexes::new(&store);
         let store = CatalogStore::new(store);
         let runner = Runner::new(store.clone(), engines, settings, shutdown, tasks);
         Self {
             store,
             runner: Arc::new(runner),
+            indexes,
         }
     }
 

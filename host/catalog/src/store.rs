@@ -9,6 +9,7 @@ pub mod fixture;
 mod listing;
 mod read;
 mod runs;
+mod version;
 mod write;
 
 use sqlx::{Any, AssertSqlSafe, any::AnyArguments, query::Query};
@@ -16,6 +17,7 @@ use sqlx::{Any, AssertSqlSafe, any::AnyArguments, query::Query};
 use mindhost_store::{Backend, Store, Tx};
 
 pub use runs::Heartbeat;
+pub use version::CatalogVersion;
 pub use write::Loaded;
 
 /// The tables of the catalog in the store.
