@@ -6,6 +6,7 @@ mod conversation;
 mod in_memory;
 mod input;
 mod once;
+mod retrieval;
 pub mod running;
 mod settings;
 mod stopping;
