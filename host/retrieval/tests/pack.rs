@@ -260,7 +260,12 @@ prop_compose! {
         referenced in any_text(),
     ) -> Table {
         let first: Vec<String> = columns.iter().take(1).map(|column| column.name.clone()).collect();
-        let key = ForeignKey { columns: first.clone(), schema: schema.clone(), table: referenced, referenced: first.clone() };
+        let key = ForeignKey {
+            columns: first.clone(),
+            schema: schema.clone(),
+            table: referenced,
+            referenced: first.clone(),
+        };
         Table {
             datasource: "d".to_owned(),
             schema, name, description, columns,
@@ -286,7 +291,8 @@ proptest! {
         prop_assert!(packed.tokens <= budget);
         prop_assert_eq!(packed.text.lines().count(), packed.tables.len());
         prop_assert_eq!(packed.text.matches('\n').count(), packed.tables.len());
-        let breaks = |letter: char| letter != '\n' && (letter.is_control() || matches!(letter, '\u{2028}' | '\u{202e}'));
+        let turns = |letter: char| matches!(letter, '\u{2028}' | '\u{202e}');
+        let breaks = |letter: char| letter != '\n' && (letter.is_control() || turns(letter));
         prop_assert!(!packed.text.contains(breaks));
         // Angle brackets are of the host only: the arrow of a key.
         prop_assert!(!packed.text.replace(" -> ", "").contains(['<', '>']));

@@ -61,8 +61,8 @@ pub fn system_message(facts: &PromptFacts<'_>) -> String {
     text
 }
 
-/// The catalog as the last part of the system message. Nothing of what is packed begins a line or has angle brackets, so
-/// it cannot end the block.
+/// The catalog as the last part of the system message. Nothing of what is packed begins a line or has angle brackets,
+/// so it cannot end the block.
 pub fn catalog(packed: &Packed, total: usize) -> String {
     let shown = packed.tables.len();
     let what = match (packed.is_whole, shown) {
