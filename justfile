@@ -94,6 +94,11 @@ bench *parts: setup
     @just _components release tests/guests guests {{ guests }}
     @"{{ target }}/release/bench" "$@"
 
+# Print how often a prompt has the tables and columns of a question: a folder with Spider's tables.json and dev.json.
+[positional-arguments]
+bench-retrieval folder *options:
+    cargo run --release --package mindhost-retrieval --example spider -- "$@"
+
 # The server at target/release/mindhost and the plugins at target/plugins.
 build: _setup-build _console
     cargo build --release --workspace --bin mindhost

@@ -5,6 +5,7 @@
 //! log is cancelled (by a reader that disconnects, by the caller, at shutdown), or at a limit. In each case the
 //! response is stored with its status.
 
+mod context;
 pub mod events;
 pub mod items;
 mod links;

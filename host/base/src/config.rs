@@ -306,6 +306,8 @@ pub struct Answering {
     pub answer_bytes: usize,
     /// Rows that the model sees.
     pub rows_for_model: NonZeroU32,
+    /// Tokens of the catalog in the prompt.
+    pub catalog_tokens: usize,
     /// Earlier messages that the model sees.
     pub history: usize,
     /// Concurrent answers of a key.

@@ -4,6 +4,7 @@
 //! Reads return what is stored. *Runs* load the catalog: they are stored, survive a crash and execute in the background
 //! (`runs`). `plan` decides without a database which runs a request starts or joins; `load` is the work of a run.
 
+mod indexes;
 mod load;
 mod names;
 mod plan;
@@ -27,7 +28,7 @@ use async_trait::async_trait;
 use tokio::time::Instant;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use self::{names::Names, runs::Runner, store::CatalogStore};
+use self::{indexes::Indexes, names::Names, runs::Runner, store::CatalogStore};
 use mindhost_base::{
     config,
     error::{Code, Error, Result},
@@ -131,6 +132,7 @@ pub struct CatalogPage {
 pub struct Catalog {
     store: CatalogStore,
     runner: Arc<Runner>,
+    indexes: Indexes,
 }
 
 impl Catalog {
@@ -143,11 +145,13 @@ impl Catalog {
         shutdown: CancellationToken,
         tasks: TaskTracker,
     ) -> Self {
+        let indexes = Indexes::new(&store);
         let store = CatalogStore::new(store);
         let runner = Runner::new(store.clone(), engines, settings, shutdown, tasks);
         Self {
             store,
             runner: Arc::new(runner),
+            indexes,
         }
     }
 

@@ -1,6 +1,6 @@
 //! The catalog for a model: a search for tables, and their details.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, sync::Arc};
 
 use serde::Serialize;
 
@@ -12,16 +12,20 @@ use super::{
 };
 use mindhost_base::error::Result;
 use mindhost_plugin_api::TableRef;
+use mindhost_retrieval as retrieval;
+
+/// Columns of a table that a search gives; `describe` gives them all.
+const FOUND_COLUMNS: usize = 100;
 
 /// The part of the catalogs that a Mind sees.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct View {
     /// In the order of the Mind.
     pub sources: Vec<ViewSource>,
 }
 
 /// One datasource of a Mind.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ViewSource {
     /// Id of the datasource.
     pub id: String,
@@ -64,8 +68,19 @@ pub struct FoundTable {
     /// `None` when unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub row_count: Option<u64>,
-    /// In the order of the table.
+    /// In the order of the table; the first of them, if there are very many.
     pub columns: Vec<FoundColumn>,
+    /// How many columns were left out.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub more_columns: usize,
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the form that serde calls"
+)]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// A column of a table that fits.
@@ -149,30 +164,22 @@ impl Catalog {
     /// # Errors
     /// When the store fails.
     pub async fn search(&self, view: &View, words: &str, limit: u32) -> Result<Found> {
-        let words = words_of(words);
-        let mut found = Vec::new();
-        for source in &view.sources {
-            let mut tables = self.visible(source).await?;
-            self.store.fill(&mut tables).await?;
-            source.restrictions.apply(&mut tables)?;
-            for table in tables {
-                found.push((score(&table, &words, source.send_values), source, table));
-            }
-        }
-        let total_tables = found.len();
-        let some_fit = found.iter().any(|(score, ..)| *score > 0);
-        if some_fit {
-            found.retain(|(score, ..)| *score > 0);
-        }
-        // The sort keeps the order of the Mind and of names among equals.
-        found.sort_by_key(|(score, ..)| std::cmp::Reverse(*score));
+        let index = self.index(view, &Arc::default()).await?;
+        let found = index.search(words);
+        let has_words = words.chars().any(char::is_alphanumeric);
+        let do_fit = !found.is_empty() || !has_words;
+        let found = match found.is_empty() {
+            true => (0..index.tables().len()).collect(),
+            false => found,
+        };
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let tables = found.into_iter().take(limit);
-        let tables = tables.map(|(_, source, table)| found_table(source, table));
+        let tables = found.iter().take(limit);
         Ok(Found {
-            tables: tables.collect(),
-            total_tables,
-            do_fit: some_fit || words.is_empty(),
+            tables: tables
+                .map(|number| found_table(&index.tables()[*number]))
+                .collect(),
+            total_tables: index.tables().len(),
+            do_fit,
         })
     }
 
@@ -203,7 +210,8 @@ impl Catalog {
             .collect()
     }
 
-    async fn visible(&self, source: &ViewSource) -> Result<Vec<Table>> {
+    /// The tables of a datasource that the view has, without columns and keys.
+    pub(super) async fn visible(&self, source: &ViewSource) -> Result<Vec<Table>> {
         let mut tables = self.store.tables(&source.id).await?;
         let selection: Option<HashSet<&TableRef>> =
             source.tables.as_ref().map(|tables| tables.iter().collect());
@@ -230,105 +238,22 @@ pub(super) fn mentions(table: &Table, search: &[&str]) -> bool {
     search.iter().all(has)
 }
 
-/// Splits text into lower-case words, also within `orderItems` and `order_items`, and makes plurals singular.
-fn words_of(text: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut word = String::new();
-    let mut was_lower = false;
-    for letter in text.chars().chain([' ']) {
-        if !letter.is_alphanumeric() || (letter.is_uppercase() && was_lower) {
-            if !word.is_empty() {
-                words.push(stem(&word));
-            }
-            word.clear();
-        }
-        if letter.is_alphanumeric() {
-            word.extend(letter.to_lowercase());
-        }
-        was_lower = letter.is_lowercase();
-    }
-    words.sort_unstable();
-    words.dedup();
-    words
-}
-
-fn stem(word: &str) -> String {
-    let long = word.len() > 3;
-    match word {
-        _ if long && word.ends_with("ies") => format!("{}y", &word[..word.len() - 3]),
-        _ if long && word.ends_with('s') && !word.ends_with("ss") => {
-            word[..word.len() - 1].to_owned()
-        }
-        _ => word.to_owned(),
-    }
-}
-
-/// The score of a table: names count more than descriptions, the table more than its columns, values least.
-fn score(table: &Table, words: &[String], with_values: bool) -> u32 {
-    if words.is_empty() {
-        return 0;
-    }
-    let mut score = hits(&table.table.name, words) * 12 + hits(&table.table.schema, words);
-    score += said(&table.description.text, words) * 4;
-    for word in words {
-        let best = table
-            .columns
-            .iter()
-            .map(|column| column_score(column, word, with_values))
-            .max();
-        score += best.unwrap_or_default();
-    }
-    score
-}
-
-fn column_score(column: &Column, word: &String, with_values: bool) -> u32 {
-    let one = std::slice::from_ref(word);
-    let named = hits(&column.name, one) * 6;
-    let described = said(&column.description.text, one) * 3;
-    let valued = with_values && word.chars().count() > 2 && has_value(column, word);
-    named.max(described).max(if valued { 2 } else { 0 })
-}
-
-/// Searches the stored text first, and parses it only on a hit.
-fn has_value(column: &Column, word: &str) -> bool {
-    if !column.statistics.text().to_lowercase().contains(word) {
-        return false;
-    }
-    let statistics = column.statistics.read().unwrap_or_default();
-    let values = statistics.most_common_values.unwrap_or_default();
-    values
-        .iter()
-        .any(|value| words_of(value).iter().any(|one| one == word))
-}
-
-fn hits(name: &str, words: &[String]) -> u32 {
-    let name = words_of(name);
-    words
-        .iter()
-        .map(|word| u32::from(name.contains(word)))
-        .sum()
-}
-
-fn said(text: &Option<String>, words: &[String]) -> u32 {
-    text.as_deref().map_or(0, |text| hits(text, words))
-}
-
-fn found_table(source: &ViewSource, table: Table) -> FoundTable {
+fn found_table(table: &retrieval::Table) -> FoundTable {
+    let columns = table.columns.iter().take(FOUND_COLUMNS);
     FoundTable {
-        datasource: source.name.clone(),
-        name: table.table.to_string(),
-        kind: table.kind,
-        description: table.description.text,
+        datasource: table.datasource.clone(),
+        name: TableRef::new(&table.schema, &table.name).to_string(),
+        kind: table.kind.clone(),
+        description: table.description.clone(),
         row_count: table.row_count,
-        columns: table
-            .columns
-            .into_iter()
+        columns: columns
             .map(|column| FoundColumn {
-                name: column.name,
-                data_type: column.data_type,
-                description: column.description.text,
+                name: column.name.clone(),
+                data_type: column.data_type.clone(),
+                description: column.description.clone(),
             })
             .collect(),
+        more_columns: table.columns.len().saturating_sub(FOUND_COLUMNS),
     }
 }
 

@@ -10,6 +10,7 @@ mod listing;
 mod read;
 mod runs;
 mod stamps;
+mod version;
 mod write;
 
 use sqlx::{Any, AssertSqlSafe, any::AnyArguments, query::Query};
@@ -17,6 +18,7 @@ use sqlx::{Any, AssertSqlSafe, any::AnyArguments, query::Query};
 use mindhost_store::{Backend, Store, Tx};
 
 pub use runs::Heartbeat;
+pub use version::CatalogVersion;
 pub use write::Loaded;
 
 /// The tables of the catalog in the store.

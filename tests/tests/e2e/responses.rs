@@ -7,6 +7,7 @@ mod feedback;
 mod in_memory;
 mod input;
 mod once;
+mod retrieval;
 pub mod running;
 mod settings;
 mod stopping;

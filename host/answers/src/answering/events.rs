@@ -70,7 +70,7 @@ impl Event {
 /// A tool call, for clients that want to see them.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Step {
-    /// `search_catalog`, `describe_tables`, `run_sql`.
+    /// `search_catalog`, `describe_tables`, `find_values`, `run_sql`.
     pub name: String,
     /// `completed` or `failed`.
     pub status: &'static str,

@@ -10,7 +10,7 @@ use serde_json::{json, value::RawValue};
 use tokio::sync::oneshot;
 
 use super::{
-    Inner, SqlQuery,
+    Inner, SqlQuery, context,
     events::{Event, EventLog},
     items,
     links::Links,
@@ -213,7 +213,7 @@ impl Task {
         let told = services
             .knowledge
             .told(mind, self.prepared.question(), KNOWLEDGE_TOKENS);
-        let messages = dialogue(&self.prepared, &self.record, &access, &told.await?);
+        let mut messages = dialogue(&self.prepared, &self.record, &access, &told.await?);
         let words = words(&messages);
         let toolbox = Toolbox {
             results: &services.results,
@@ -222,6 +222,8 @@ impl Task {
             max_rows: services.settings.rows_for_model,
             provenance: Mutex::new(Provenance::new(&words)),
         };
+        // After `words`: what the catalog says was not said by the caller.
+        context::add(&mut messages, &toolbox, services.settings.catalog_tokens).await?;
         let turns = Turns {
             model: &**model,
             target: &provider.target,

@@ -3,6 +3,8 @@
 //! The model is untrusted: its arguments are validated, and its SQL passes the same guard as that of a caller. It gets
 //! error messages, so that it can try again.
 
+mod find_values;
+
 use std::{
     num::NonZeroU32,
     sync::{Arc, Mutex},
@@ -57,7 +59,7 @@ pub struct Outcome {
 /// Rows that the model gets by default.
 const USUAL_ROWS: u32 = 50;
 
-/// The three tools, with JSON schemas of their arguments.
+/// The four tools, with JSON schemas of their arguments.
 pub fn offered(max_rows: NonZeroU32) -> Vec<Tool> {
     let tool = |name: &str, description: &str, parameters: Value| Tool {
         name: name.into(),
@@ -80,6 +82,16 @@ pub fn offered(max_rows: NonZeroU32) -> Vec<Tool> {
                 "tables": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 20,
                     "description": "names as search_catalog gives them"}
             }, "required": ["tables"], "additionalProperties": false}),
+        ),
+        tool(
+            "find_values",
+            "Finds the columns that have a value, and how it is written there, ignoring case. Use it before you compare with a name or word of the question that the catalog does not show.",
+            json!({"type": "object", "properties": {
+                "value": {"type": "string", "description": "the value or a part of it"},
+                "about": {"type": "string", "description": "words for what it is, such as `city of the customer`"},
+                "tables": {"type": "array", "items": {"type": "string"}, "maxItems": 20,
+                    "description": "only in these tables"}
+            }, "required": ["value"], "additionalProperties": false}),
         ),
         tool(
             "run_sql",
@@ -129,11 +141,12 @@ impl Toolbox<'_> {
         let given = match tool_call.name.as_str() {
             "search_catalog" => self.search_catalog(tool_call).await,
             "describe_tables" => self.describe_tables(tool_call).await,
+            "find_values" => self.find_values(tool_call, call).await,
             "run_sql" => self.run_sql(tool_call, call).await,
             other => Err(Error::invalid(
                 "name",
                 format!(
-                    "there is no tool '{other}'; there are search_catalog, describe_tables and run_sql"
+                    "there is no tool '{other}'; there are search_catalog, describe_tables, find_values and run_sql"
                 ),
             )),
         };
@@ -238,7 +251,7 @@ impl Toolbox<'_> {
 
 impl Toolbox<'_> {
     /// Records that the model reads this content of a datasource.
-    fn note(&self, datasource: &str, content: &Value) {
+    pub(super) fn note(&self, datasource: &str, content: &Value) {
         if self.access.scope.datasources.len() > 1 {
             lock(&self.provenance).read(datasource, content);
         }

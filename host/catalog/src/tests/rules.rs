@@ -352,6 +352,15 @@ on_both_stores! {
         assert_eq!(names("items").await, ["main.order_items"]);
         assert_eq!(names("weather").await.len(), 3, "all of them when nothing fits");
         assert_eq!(names("").await.len(), 3);
+        // The index is kept, and made anew after each of these.
+        setup.catalog.describe_table(setup.source(), "people", Some("Rain and weather")).await.unwrap();
+        assert_eq!(names("weather").await, ["main.people"]);
+        setup.catalog.describe_column(setup.source(), "order_items", "id", Some("Weather")).await.unwrap();
+        assert_eq!(names("weather").await.len(), 2);
+        setup.catalog.delete_table(setup.source(), "order_items").await.unwrap();
+        assert_eq!(names("weather").await, ["main.people"]);
+        setup.catalog.describe_table(setup.source(), "people", None).await.unwrap();
+        assert_eq!(names("weather").await.len(), 3);
         let one = setup.catalog.search(&setup.view(true), "", 1).await.unwrap();
         assert_eq!((one.tables.len(), one.total_tables), (1, 3));
     }

@@ -1,0 +1,125 @@
+//! The part of the catalog that stands in the prompt: the tables that the question needs, found without a model.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::{prompt, tools::Toolbox};
+use mindhost_base::error::{Error, Result};
+use mindhost_plugin_api::{ModelMessage, Part, Role};
+use mindhost_retrieval::{Index, Packed, Said};
+
+/// Earlier messages that tell what "and by month?" is about.
+const EARLIER: usize = 4;
+/// What their words are worth.
+const EARLIER_WEIGHT: f32 = 0.35;
+
+/// Adds the catalog to the system message of a dialogue, in at most `budget` tokens. What the model reads there counts
+/// as read from its datasource.
+///
+/// # Errors
+/// When the store fails.
+pub async fn add(
+    messages: &mut [ModelMessage],
+    toolbox: &Toolbox<'_>,
+    budget: usize,
+) -> Result<()> {
+    let Some(room) = budget.checked_sub(prompt::CATALOG_FRAME) else {
+        return Ok(());
+    };
+    let view = &toolbox.access.view;
+    let index = toolbox.catalog.index(view, &Arc::default()).await?;
+    let said = said(messages);
+    let packing = Arc::clone(&index);
+    let pack = move || {
+        let said: Vec<Said<'_>> = said
+            .iter()
+            .map(|(text, weight)| Said {
+                text,
+                weight: *weight,
+            })
+            .collect();
+        packing.pack(&said, room)
+    };
+    let packed = tokio::task::spawn_blocking(pack)
+        .await
+        .map_err(Error::internal)?;
+    note(&index, &packed, toolbox);
+    let frame = prompt::catalog(&packed, index.tables().len());
+    let system = messages
+        .iter_mut()
+        .find(|message| message.role == Role::System);
+    if let Some(Part::Text(text)) = system.and_then(|message| message.parts.first_mut()) {
+        text.push_str(&frame);
+    }
+    Ok(())
+}
+
+/// The question, and the messages before it with less weight.
+fn said(messages: &[ModelMessage]) -> Vec<(String, f32)> {
+    let spoken = messages
+        .iter()
+        .filter(|message| matches!(message.role, Role::User | Role::Assistant));
+    let mut said = Vec::new();
+    for message in spoken.rev() {
+        let weight = match said.is_empty() {
+            true if message.role != Role::User => continue,
+            true => 1.0,
+            false => EARLIER_WEIGHT,
+        };
+        let texts = message.parts.iter().filter_map(|part| match part {
+            Part::Text(text) => Some((text.clone(), weight)),
+            _ => None,
+        });
+        said.extend(texts);
+        if said.len() > EARLIER {
+            break;
+        }
+    }
+    said
+}
+
+/// Records the descriptions and values that the model reads.
+fn note(index: &Index, packed: &Packed, toolbox: &Toolbox<'_>) {
+    for one in &packed.tables {
+        let table = &index.tables()[one.table];
+        let columns = one.columns.iter().map(|column| &table.columns[*column]);
+        for column in columns {
+            if one.has_descriptions {
+                toolbox.note(&table.datasource, &json!(column.description));
+            }
+            if one.has_values {
+                toolbox.note(&table.datasource, &json!(column.values));
+            }
+        }
+        if one.has_descriptions {
+            toolbox.note(&table.datasource, &json!(table.description));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(role: Role, text: &str) -> ModelMessage {
+        ModelMessage {
+            role,
+            parts: vec![Part::Text(text.to_owned())],
+        }
+    }
+
+    #[test]
+    fn question_counts_most_and_earlier_messages_less() {
+        let messages = [
+            message(Role::System, "You are sales."),
+            message(Role::User, "Revenue per country?"),
+            message(Role::Assistant, "It is 3."),
+            message(Role::User, "And by month?"),
+        ];
+        let said = said(&messages);
+        let texts: Vec<&str> = said.iter().map(|(text, _)| text.as_str()).collect();
+        assert_eq!(texts, ["And by month?", "It is 3.", "Revenue per country?"]);
+        assert!(said[0].1 > said[1].1 && said[1].1 == said[2].1);
+    }
+}

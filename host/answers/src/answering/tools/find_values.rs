@@ -1,0 +1,288 @@
+//! The tool `find_values`: in which columns a value stands, and how it is written there. First the common values of the
+//! catalog, then a bounded statement for each column of text that may have it, through the guard like any other.
+
+use std::{sync::Arc, time::Duration};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Given, Toolbox, parse};
+use crate::results::{Access, sample};
+use mindhost_base::{
+    error::{Error, Kind, Result},
+    locks::lock,
+};
+use mindhost_plugin_api::{Call, Dialect, ToolCall};
+use mindhost_retrieval::{Column, Index, Table};
+
+/// Letters of a value that is looked for.
+const MOST_LETTERS: usize = 100;
+/// Columns in which the catalog's values are given.
+const MOST_FOUND: usize = 20;
+/// Columns that are read.
+const MOST_COLUMNS: usize = 8;
+/// Rows of a table that is read; a larger one would be read whole.
+const MOST_ROWS: u64 = 1_000_000;
+/// Different values that one column gives.
+const MOST_VALUES: u64 = 5;
+/// Names of columns that were not read.
+const MOST_NAMED: usize = 20;
+/// For all statements together.
+const TIME: Duration = Duration::from_secs(10);
+
+/// The arguments.
+#[derive(Deserialize)]
+pub(super) struct FindValues {
+    value: String,
+    #[serde(default)]
+    about: String,
+    #[serde(default)]
+    tables: Vec<String>,
+}
+
+/// A column that may have the value.
+#[derive(Clone, Copy)]
+struct Candidate<'a> {
+    table: &'a Table,
+    column: &'a Column,
+}
+
+/// What was found so far.
+#[derive(Default)]
+struct Search {
+    found: Vec<Value>,
+    read: usize,
+    not_read: Vec<String>,
+}
+
+impl Toolbox<'_> {
+    /// Runs the tool.
+    pub(super) async fn find_values(&self, tool_call: &ToolCall, call: &Call) -> Result<Given> {
+        let arguments: FindValues = parse(tool_call)?;
+        let value = arguments.value.trim().to_lowercase();
+        if value.is_empty() || value.chars().count() > MOST_LETTERS {
+            return Err(Error::invalid(
+                "value",
+                format!("`value` must have 1 to {MOST_LETTERS} letters"),
+            ));
+        }
+        let index = self
+            .catalog
+            .index(&self.access.view, &Arc::default())
+            .await?;
+        let candidates = candidates(&index, &arguments);
+        let mut search = Search::default();
+        let left = self.look_up(&candidates, &value, &mut search);
+        let call = call.within(TIME);
+        for candidate in left {
+            self.read_column(candidate, &value, &mut search, &call)
+                .await?;
+        }
+        let message = format!("{} columns", search.found.len());
+        let not_read = search.not_read.len();
+        search.not_read.truncate(MOST_NAMED);
+        let content = json!({
+            "found": search.found,
+            "columns_read": search.read,
+            "columns_not_read": not_read,
+            "not_read": search.not_read,
+        });
+        Ok((content, None, message))
+    }
+
+    /// Looks the value up in the catalog. Returns the columns that it says nothing about.
+    fn look_up<'a>(
+        &self,
+        candidates: &[Candidate<'a>],
+        value: &str,
+        search: &mut Search,
+    ) -> Vec<Candidate<'a>> {
+        let mut left = Vec::new();
+        for candidate in candidates {
+            let has = |common: &&String| common.to_lowercase().contains(value);
+            let values: Vec<&String> = candidate.column.values.iter().filter(has).collect();
+            if values.is_empty() {
+                left.push(*candidate);
+            } else if search.found.len() < MOST_FOUND {
+                self.note(&candidate.table.datasource, &json!(values));
+                search.found.push(candidate.found(json!(values), "catalog"));
+            }
+        }
+        left
+    }
+
+    /// Reads the values of one column, if that is allowed and cheap enough.
+    async fn read_column(
+        &self,
+        candidate: Candidate<'_>,
+        value: &str,
+        search: &mut Search,
+        call: &Call,
+    ) -> Result<()> {
+        let access = self.access.narrowed(Some(&candidate.table.datasource))?;
+        let is_large = candidate
+            .table
+            .row_count
+            .is_some_and(|rows| rows > MOST_ROWS);
+        if !is_text(&candidate.column.data_type) {
+            return Ok(());
+        }
+        let is_over = search.read >= MOST_COLUMNS || call.remaining().is_zero();
+        if is_large || is_over || !access.sends_rows() {
+            search.not_read.push(candidate.name());
+            return Ok(());
+        }
+        if self.access.scope.datasources.len() > 1 {
+            // The value itself may come from another datasource.
+            lock(&self.provenance).check(&candidate.table.datasource, &[value.to_owned()])?;
+        }
+        search.read += 1;
+        match self.values_of(candidate, value, &access, call).await {
+            Ok(values) if values.is_empty() => {}
+            Ok(values) => {
+                self.note(&candidate.table.datasource, &json!(values));
+                search.found.push(candidate.found(json!(values), "rows"));
+            }
+            Err(error) if matches!(error.kind(), Kind::Cancelled | Kind::Internal) => {
+                return Err(error);
+            }
+            // A column that cannot be compared with text is no reason to stop.
+            Err(_) => search.not_read.push(candidate.name()),
+        }
+        Ok(())
+    }
+
+    async fn values_of(
+        &self,
+        candidate: Candidate<'_>,
+        value: &str,
+        access: &Arc<Access>,
+        call: &Call,
+    ) -> Result<Vec<String>> {
+        let dialect = access
+            .dialect_of(&candidate.table.datasource)
+            .unwrap_or(Dialect::Generic);
+        let sql = statement(dialect, candidate, value);
+        let accepted = self.results.accept(access, &sql).await?;
+        // One more than the statement gives, so that no count is needed.
+        let page = self.results.page(&accepted, MOST_VALUES + 1, 0, call);
+        let rows = sample::for_model(&page.await?, true)?;
+        let first = |row: &Value| row.get(0)?.as_str().map(str::to_owned);
+        let values = rows["rows"].as_array().into_iter().flatten();
+        let mut values: Vec<String> = values.filter_map(first).collect();
+        // The pattern has wildcards in place of signs that engines read differently.
+        values.retain(|found| found.to_lowercase().contains(value));
+        Ok(values)
+    }
+}
+
+impl Candidate<'_> {
+    fn name(&self) -> String {
+        let Table {
+            datasource, name, ..
+        } = self.table;
+        format!("{datasource}.{name}.{}", self.column.name)
+    }
+
+    fn found(&self, values: Value, from: &str) -> Value {
+        json!({
+            "datasource": self.table.datasource,
+            "table": self.table.full_name(),
+            "column": self.column.name,
+            "values": values,
+            "from": from,
+        })
+    }
+}
+
+/// The columns of the tables that are named, or of all, those first that `about` names.
+fn candidates<'a>(index: &'a Index, arguments: &FindValues) -> Vec<Candidate<'a>> {
+    let is_named = |table: &Table| {
+        let full = table.full_name();
+        let long = format!("{}.{full}", table.datasource);
+        let short = format!("{}.{}", table.datasource, table.name);
+        let named = |name: &String| [&table.name, &full, &long, &short].contains(&name);
+        arguments.tables.is_empty() || arguments.tables.iter().any(named)
+    };
+    let columns = index.columns(&arguments.about).into_iter();
+    columns
+        .map(|(table, column)| {
+            let table = &index.tables()[table];
+            Candidate {
+                table,
+                column: &table.columns[column],
+            }
+        })
+        .filter(|candidate| is_named(candidate.table))
+        .collect()
+}
+
+fn is_text(data_type: &str) -> bool {
+    let name = data_type.to_lowercase();
+    ["char", "text", "string", "clob", "enum("]
+        .iter()
+        .any(|word| name.contains(word))
+}
+
+/// The statement that finds a lower-case value in one column. Quotes are doubled. `%`, `_`, `[` and `\` become the
+/// wildcard for one letter, which needs no escape in any dialect.
+fn statement(dialect: Dialect, candidate: Candidate<'_>, value: &str) -> String {
+    let quote = |name: &str| match dialect {
+        Dialect::Mysql => format!("`{}`", name.replace('`', "``")),
+        Dialect::Mssql => format!("[{}]", name.replace(']', "]]")),
+        _ => format!("\"{}\"", name.replace('"', "\"\"")),
+    };
+    let Table { schema, name, .. } = candidate.table;
+    let table = match schema.is_empty() {
+        true => quote(name),
+        false => format!("{}.{}", quote(schema), quote(name)),
+    };
+    let column = quote(&candidate.column.name);
+    let pattern = value
+        .replace(['%', '[', '\\'], "_")
+        .replace(|letter: char| letter.is_control(), "_")
+        .replace('\'', "''");
+    let (top, limit) = match dialect {
+        Dialect::Mssql => (format!("TOP {MOST_VALUES} "), String::new()),
+        _ => (String::new(), format!(" LIMIT {MOST_VALUES}")),
+    };
+    format!(
+        "SELECT DISTINCT {top}{column} FROM {table} WHERE LOWER({column}) LIKE '%{pattern}%'{limit}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statement_holds_any_value_and_any_name() {
+        let table = Table {
+            schema: "main".into(),
+            name: "odd\"name".into(),
+            ..Table::default()
+        };
+        let column = Column {
+            name: "a`b]".into(),
+            ..Column::default()
+        };
+        let candidate = Candidate {
+            table: &table,
+            column: &column,
+        };
+        let value = r"o'neil \' 50%_[x";
+        assert_eq!(
+            statement(Dialect::Sqlite, candidate, value),
+            r#"SELECT DISTINCT "a`b]" FROM "main"."odd""name" WHERE LOWER("a`b]") LIKE '%o''neil _'' 50__[x%' LIMIT 5"#
+                .replace("__[x", "___x")
+        );
+        assert!(
+            statement(Dialect::Mysql, candidate, value)
+                .starts_with("SELECT DISTINCT `a``b]` FROM `main`.`odd\"name`")
+        );
+        assert!(
+            statement(Dialect::Mssql, candidate, "x")
+                .starts_with("SELECT DISTINCT TOP 5 [a`b]]] FROM")
+        );
+    }
+}

@@ -1,0 +1,204 @@
+//! Fits what a question needs into a budget of tokens.
+
+use crate::{
+    index::Index,
+    rank::{Ranking, Said},
+    render::{self, Detail},
+    tokens::tokens,
+};
+
+/// What is left out, in this order, until the rest fits; of each the tables that fit the question worst come first, and
+/// so many of the best are spared. `host/docs/retrieval.md` states it for users.
+const STEPS: [(What, usize); 10] = [
+    (What::Unrelated, 0),
+    (What::Values, 10),
+    (What::Descriptions, 10),
+    (What::Tables, 150),
+    (What::Columns, 40),
+    (What::Tables, 10),
+    (What::Values, 0),
+    (What::Descriptions, 0),
+    (What::Columns, 0),
+    (What::Tables, 0),
+];
+/// Columns of a table that is cut to those that a word names and its keys.
+const MOST_COLUMNS: usize = 40;
+/// A table that takes more than this part of the budget is cut before all others.
+const LARGE: usize = 4;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    /// Tables that no word, key or schema leads to.
+    Unrelated,
+    Values,
+    Descriptions,
+    /// Columns that no word names, except keys.
+    Columns,
+    Tables,
+}
+
+/// The part of a catalog for one question.
+#[derive(Clone, Debug, Default)]
+pub struct Packed {
+    /// One table a line; nothing of it begins a line of its own or has angle brackets.
+    pub text: String,
+    /// The tables in it, in the same order.
+    pub tables: Vec<PackedTable>,
+    /// Whether it is the whole catalog with all that is known.
+    pub is_whole: bool,
+    /// What `text` has, as [`crate::tokens`] counts.
+    pub tokens: usize,
+}
+
+/// A table in a [`Packed`].
+#[derive(Clone, Debug)]
+pub struct PackedTable {
+    /// Its number in [`Index::tables`].
+    pub table: usize,
+    /// The numbers of the columns that are shown.
+    pub columns: Vec<usize>,
+    /// Whether descriptions are shown.
+    pub has_descriptions: bool,
+    /// Whether values are shown.
+    pub has_values: bool,
+}
+
+/// A table that may be packed.
+struct Candidate {
+    table: usize,
+    detail: Detail,
+    /// `None` for all.
+    columns: Option<Vec<usize>>,
+    cost: usize,
+}
+
+impl Index {
+    /// The tables and columns that the texts need, in at most `budget` tokens. A catalog that fits is packed whole, in
+    /// its own order, so that the prompt is the same for each question.
+    pub fn pack(&self, said: &[Said<'_>], budget: usize) -> Packed {
+        let full = self.costs.iter().map(|costs| costs[0] as usize);
+        if full.sum::<usize>() <= budget {
+            let all = (0..self.tables.len()).map(|table| self.candidate(table));
+            return self.write(all.collect(), budget, true);
+        }
+        let ranking = self.rank(said);
+        let chosen = self.choose(&ranking, budget);
+        self.write(chosen, budget, false)
+    }
+
+    fn candidate(&self, table: usize) -> Candidate {
+        Candidate {
+            table,
+            detail: Detail::All,
+            columns: None,
+            cost: self.costs[table][0] as usize,
+        }
+    }
+
+    fn choose(&self, ranking: &Ranking, budget: usize) -> Vec<Candidate> {
+        let order = ranking.order.iter().map(|table| *table as usize);
+        let mut chosen: Vec<Candidate> = order.map(|table| self.candidate(table)).collect();
+        let mut total: usize = chosen.iter().map(|one| one.cost).sum();
+        for one in &mut chosen {
+            if one.cost > budget / LARGE {
+                total -= one.cost;
+                self.drop_columns(one, ranking);
+                total += one.cost;
+            }
+        }
+        for (what, spared) in STEPS {
+            if what == What::Unrelated || what == What::Tables {
+                let spared = if what == What::Unrelated {
+                    ranking.related
+                } else {
+                    spared
+                };
+                while total > budget && chosen.len() > spared {
+                    total -= chosen.pop().map_or(0, |one| one.cost);
+                }
+                continue;
+            }
+            for one in chosen.iter_mut().skip(spared).rev() {
+                if total <= budget {
+                    break;
+                }
+                total -= one.cost;
+                self.reduce(one, what, ranking);
+                total += one.cost;
+            }
+        }
+        chosen
+    }
+
+    fn reduce(&self, one: &mut Candidate, what: What, ranking: &Ranking) {
+        let least = match what {
+            What::Values => Detail::NoValues,
+            What::Columns => return self.drop_columns(one, ranking),
+            _ => Detail::NoDescriptions,
+        };
+        one.detail = one.detail.max(least);
+        one.cost = self.cost(one);
+    }
+
+    fn cost(&self, one: &Candidate) -> usize {
+        match &one.columns {
+            None => self.costs[one.table][one.detail as usize] as usize,
+            Some(columns) => tokens(&render::table(self, one.table, columns, one.detail)),
+        }
+    }
+
+    /// Keeps keys and the columns that a word names, the best of them if there are many.
+    fn drop_columns(&self, one: &mut Candidate, ranking: &Ranking) {
+        if one.columns.is_some() {
+            return;
+        }
+        let table = &self.tables[one.table];
+        let mut kept: Vec<(f32, usize)> = Vec::new();
+        for (at, column) in table.columns.iter().enumerate() {
+            let named = self.column_worth(one.table, at, ranking);
+            let refers = table
+                .foreign_keys
+                .iter()
+                .any(|key| key.columns.contains(&column.name));
+            if named > 0.0 || refers || table.primary_key.contains(&column.name) {
+                kept.push((named, at));
+            }
+        }
+        kept.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let mut columns: Vec<usize> = kept
+            .into_iter()
+            .take(MOST_COLUMNS)
+            .map(|(_, at)| at)
+            .collect();
+        columns.sort_unstable();
+        one.columns = Some(columns);
+        one.cost = self.cost(one);
+    }
+
+    /// Writes what was chosen. The budget holds even if the costs were wrong.
+    fn write(&self, chosen: Vec<Candidate>, budget: usize, is_whole: bool) -> Packed {
+        let mut packed = Packed {
+            is_whole,
+            ..Packed::default()
+        };
+        for one in chosen {
+            let all = || (0..self.tables[one.table].columns.len()).collect();
+            let columns = one.columns.unwrap_or_else(all);
+            let line = render::table(self, one.table, &columns, one.detail);
+            let cost = tokens(&line);
+            if packed.tokens + cost > budget {
+                packed.is_whole = false;
+                continue;
+            }
+            packed.tokens += cost;
+            packed.text.push_str(&line);
+            packed.tables.push(PackedTable {
+                table: one.table,
+                columns,
+                has_descriptions: one.detail < Detail::NoDescriptions,
+                has_values: one.detail == Detail::All,
+            });
+        }
+        packed
+    }
+}
