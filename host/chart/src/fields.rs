@@ -105,14 +105,40 @@ pub fn label(value: &Value) -> String {
     }
 }
 
+/// Properties of all objects in JavaScript. Tooltips are objects by title, and Vega refuses a chart with one of these.
+const OF_ALL_OBJECTS: &[&str] = &[
+    "__defineGetter__",
+    "__defineSetter__",
+    "__lookupGetter__",
+    "__lookupSetter__",
+    "__proto__",
+    "constructor",
+    "hasOwnProperty",
+    "isPrototypeOf",
+    "propertyIsEnumerable",
+    "prototype",
+    "toLocaleString",
+    "toString",
+    "valueOf",
+];
+
+/// Vega-Lite writes titles into expressions, for tooltips and screen readers. It escapes quotes there, but neither
+/// backslashes nor line ends, so a title with `\"` would end the text and go on as an expression.
+fn harmless(letter: char) -> char {
+    match letter {
+        '\\' => '⧵',
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => ' ',
+        letter if letter.is_control() || letter.is_whitespace() => ' ',
+        letter => letter,
+    }
+}
+
 fn title(name: &str, index: usize) -> String {
-    let clean: String = name
-        .chars()
-        .map(|letter| if letter.is_control() { ' ' } else { letter })
-        .collect();
+    let clean: String = name.chars().map(harmless).collect();
     let clean = clean.trim();
     match clean.char_indices().nth(TITLE_CHARACTERS) {
         _ if clean.is_empty() => format!("column {}", index + 1),
+        _ if OF_ALL_OBJECTS.contains(&clean) => format!("column {clean}"),
         Some((end, _)) => format!("{}…", &clean[..end]),
         None => clean.to_owned(),
     }

@@ -266,6 +266,19 @@ fn infinite_numbers_are_missing_and_missing_categories_are_named() {
     assert_eq!(chart["data"]["values"][1]["column_2"], 1000.0);
 }
 
+#[test]
+fn titles_cannot_end_the_text_that_vega_writes_them_into() {
+    let name = "a\\\": 1}, {\u{2028}x\u{202e}";
+    let bars = spec(chart(
+        &[(name, TEXT), ("n", INT)],
+        &json!([["b", 1], ["c", 2]]),
+    ));
+    assert_eq!(bars["encoding"]["x"]["title"], "a⧵\": 1}, { x");
+    let rows = json!([["b", 1], ["c", 2]]);
+    let bars = spec(chart(&[("constructor", TEXT), ("n", INT)], &rows));
+    assert_eq!(bars["encoding"]["x"]["title"], "column constructor");
+}
+
 const HOSTILE: &[&str] = &[
     "",
     "a.b[0]",
