@@ -91,6 +91,8 @@ pub struct Ask {
     pub background: bool,
     /// Whether the caller wants to see the steps.
     pub shows_steps: bool,
+    /// Whether the caller wants a chart of the result.
+    pub wants_chart: bool,
 }
 
 impl Default for Ask {
@@ -109,6 +111,7 @@ impl Default for Ask {
             store: true,
             background: false,
             shows_steps: false,
+            wants_chart: false,
         }
     }
 }
@@ -265,6 +268,7 @@ impl Answering {
         }
         let record = prepared.record(caller, &ask);
         let (background, shows_steps) = (ask.background, ask.shows_steps);
+        let wants_chart = ask.wants_chart;
         let work = match ask.query {
             None => Work::Words(inner.vendor(&prepared.mind).await),
             Some(query) => {
@@ -281,6 +285,7 @@ impl Answering {
             prepared,
             record,
             work,
+            wants_chart,
         };
         // Made before the task starts: a client that disconnects now drops it, which cancels the answer.
         let reader = log.reader(!background);
@@ -321,7 +326,7 @@ impl Answering {
             services.stored_results.page(&found, rows, 0).await
         };
         let item = match page.await {
-            Ok(page) => items::query_result(&message, page, false)?,
+            Ok(page) => items::query_result(&message, page, false, None)?,
             Err(error) if matches!(error.kind(), Kind::Internal | Kind::Cancelled) => {
                 return Err(error);
             }

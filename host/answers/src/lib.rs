@@ -2,6 +2,7 @@
 //! names no wasm, no DataFusion and no HTTP.
 
 pub mod answering;
+pub mod chart;
 pub mod conversations;
 pub mod feedback;
 pub mod idempotency;

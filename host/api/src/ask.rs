@@ -86,9 +86,9 @@ pub struct CreateResponse {
     store: Option<bool>,
     /// Whether to answer at once and go on without the client. Such an answer is stored.
     pub background: Option<bool>,
-    /// `steps` adds events that tell how the answer is found.
+    /// `steps` adds events that tell how the answer is found; `chart` adds a chart of the result to the item.
     #[serde(default)]
-    #[schema(example = json!(["steps"]))]
+    #[schema(example = json!(["steps", "chart"]))]
     include: Option<Vec<String>>,
 }
 
@@ -154,6 +154,7 @@ impl CreateResponse {
             store,
             background,
             shows_steps: self.include.iter().flatten().any(|name| name == "steps"),
+            wants_chart: self.include.iter().flatten().any(|name| name == "chart"),
         })
     }
 }

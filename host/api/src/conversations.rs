@@ -336,6 +336,16 @@ pub struct PageQuery {
     /// Rows before the page.
     #[param(minimum = 0, maximum = 9_223_372_036_854_775_807u64, default = 0)]
     offset: Option<u64>,
+    /// `chart` adds a chart of the whole result.
+    #[param(value_type = Option<String>, pattern = "^chart$", example = "chart")]
+    include: Option<Include>,
+}
+
+/// What a page may have beside its rows.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Include {
+    Chart,
 }
 
 /// A page of a result.
@@ -350,6 +360,13 @@ struct ResultPage {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "per_source")]
     snapshot: Option<&'static str>,
+    /// With `include=chart`: a Vega-Lite specification with the rows of the whole result in it, or null.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    chart: Option<Option<Value>>,
+    /// With `include=chart`: why this chart, or why none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chart_reason: Option<String>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -382,10 +399,17 @@ pub async fn result(
     }
     let statement = stored(&results, &caller, &id, &item_id).await?;
     let page = results.page(&statement, limit.into(), offset).await?;
+    let chart = match query.include {
+        Some(Include::Chart) => Some(results.chart(&statement, &page).await?),
+        None => None,
+    };
+    let (chart, chart_reason) = chart.map(|chart| (chart.spec, chart.reason)).unzip();
     let body = ResultPage {
         total: page.total,
         is_pagination_consistent: page.ordered,
         snapshot: page.is_per_source.then_some(PER_SOURCE),
+        chart,
+        chart_reason,
         result: ResultRows {
             column_names: schema::column_names(&page.columns),
             column_types: schema::column_types(&page.columns),

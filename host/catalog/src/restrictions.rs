@@ -10,11 +10,11 @@ use mindhost_base::{error::Result, policy::Rule};
 use mindhost_plugin_api::TableRef;
 
 /// The restrictions of the tables of one datasource.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Restrictions(HashMap<TableRef, Restriction>);
 
 /// What is withheld of one table.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Restriction {
     /// Nobody can read the table, so it has no columns.
     is_closed: bool,

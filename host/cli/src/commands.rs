@@ -6,6 +6,7 @@
 mod console;
 mod demo;
 mod doctor;
+mod eval;
 mod finding;
 mod keys;
 mod load_plugins;
@@ -73,6 +74,11 @@ enum Command {
     /// `curl` command of each step and checks each answer against the databases. Then leaves the server running until
     /// Ctrl-C.
     Demo(demo::Demo),
+    /// Measure how well a Mind answers a suite of questions.
+    ///
+    /// Asks a running server each question, and compares the rows of each answer with those of an accepted statement. The
+    /// suite `demo` is about the shop of `mindhost demo`.
+    Eval(Box<eval::Eval>),
     /// Check the installation and suggest fixes. Changes nothing.
     Doctor,
     /// Print every setting with its default and its reason.
@@ -120,6 +126,7 @@ async fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         Command::Plugin(plugin) => return plugin::run(plugin).await,
         Command::Console(console) => console::run(&console).await?,
         Command::Demo(demo) => demo::run(demo)?,
+        Command::Eval(eval) => return eval::run(&eval).await,
         Command::Doctor => return Ok(doctor::run(Config::load()).await),
         Command::Settings => say_part!("{DEFAULTS}"),
         Command::Serve => serve::run(Config::load()?).await?,

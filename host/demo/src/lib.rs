@@ -19,6 +19,9 @@ use serde_json::Value;
 
 use crate::{curl::Curl, screen::Screen, server::Server, truth::Truth};
 
+/// A suite of questions about the shop, for `mindhost eval`.
+pub const SUITE: &str = include_str!("suite.yaml");
+
 /// What the demo is given.
 #[derive(Clone, Debug)]
 pub struct Options {

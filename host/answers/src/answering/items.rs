@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::{conversations::Message, results::Page};
+use crate::{chart::Chart, conversations::Message, results::Page};
 use mindhost_base::error::{Error, Result};
 use mindhost_query::federation::Story;
 use mindhost_sql::{json::Rows, schema};
@@ -20,6 +20,14 @@ pub const PER_SOURCE: &str = "per_source";
 /// # Errors
 /// Never: its parts are texts.
 pub fn message(message: &Message) -> Result<Arc<RawValue>> {
+    message_with_chart(message, None)
+}
+
+/// As [`message`], with a chart if the caller asked for one. It is sent and not stored, because rows are in it.
+///
+/// # Errors
+/// Never: its parts are texts.
+pub fn message_with_chart(message: &Message, chart: Option<&Chart>) -> Result<Arc<RawValue>> {
     raw(&Said {
         r#type: "message",
         id: message.id,
@@ -32,6 +40,8 @@ pub fn message(message: &Message) -> Result<Arc<RawValue>> {
             logprobs: [],
         }],
         sql: message.sql.as_ref().map(|sql| sql.text.as_str()),
+        chart: chart.map(|chart| chart.spec.as_ref()),
+        chart_reason: chart.map(|chart| chart.reason.as_str()),
     })
 }
 
@@ -39,7 +49,12 @@ pub fn message(message: &Message) -> Result<Arc<RawValue>> {
 ///
 /// # Errors
 /// Never for checked batches.
-pub fn query_result(message: &Message, page: Page, explain: bool) -> Result<Arc<RawValue>> {
+pub fn query_result(
+    message: &Message,
+    page: Page,
+    explain: bool,
+    chart: Option<&Chart>,
+) -> Result<Arc<RawValue>> {
     raw(&QueryResult {
         r#type: "query_result",
         id: message.id,
@@ -53,6 +68,8 @@ pub fn query_result(message: &Message, page: Page, explain: bool) -> Result<Arc<
         snapshot: page.is_per_source.then_some(PER_SOURCE),
         explain: explain.then_some(&page.story),
         data: Rows::new(page.columns, page.batches),
+        chart: chart.map(|chart| chart.spec.as_ref()),
+        chart_reason: chart.map(|chart| chart.reason.as_str()),
         error: None,
     })
 }
@@ -75,6 +92,8 @@ pub fn without_rows(message: &Message, reason: &Error) -> Result<Arc<RawValue>> 
         data: Rows::new(Arc::from([]), []),
         total: 0,
         has_more: false,
+        chart: None,
+        chart_reason: None,
         error: Some(Unavailable {
             code: reason.code().as_str(),
             message: reason.message(),
@@ -99,6 +118,13 @@ pub struct Said<'a> {
     /// The SQL that the answer is based on.
     #[schema(required = true)]
     sql: Option<&'a str>,
+    /// With `"include": ["chart"]`: a Vega-Lite specification with the rows in it, or null.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    chart: Option<Option<&'a Value>>,
+    /// With `"include": ["chart"]`: why this chart, or why none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chart_reason: Option<&'a str>,
 }
 
 /// The text of an answer.
@@ -146,6 +172,13 @@ pub struct QueryResult<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     explain: Option<&'a Story>,
+    /// With `"include": ["chart"]`: a Vega-Lite specification with the rows in it, or null.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    chart: Option<Option<&'a Value>>,
+    /// With `"include": ["chart"]`: why this chart, or why none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chart_reason: Option<&'a str>,
     /// Why there are no rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Unavailable<'a>>,

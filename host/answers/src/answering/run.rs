@@ -24,6 +24,7 @@ use super::{
     turns::{Answer, Turns},
 };
 use crate::{
+    chart::{self, Chart},
     conversations::{Author, Message, SqlOrigin, StoredSql},
     results::{Accepted, Access},
 };
@@ -47,6 +48,8 @@ pub struct Task {
     pub record: ResponseRecord,
     /// Words or SQL.
     pub work: Work,
+    /// Whether the caller wants a chart.
+    pub wants_chart: bool,
 }
 
 /// The two ways to answer.
@@ -85,6 +88,8 @@ impl Inner {
 struct Made {
     message: Message,
     item: Arc<RawValue>,
+    /// What is sent in place of the item, which is stored.
+    charted: Option<Arc<RawValue>>,
     usage: Usage,
     cut: Option<Cut>,
 }
@@ -159,8 +164,11 @@ impl Task {
             ..Message::new(Author::Assistant, answer.text)
         };
         log.push(Event::TextDone(message.text.as_str().into()));
+        let chart = self.chart_of_words(log, message.sql.as_ref()).await?;
+        let charted = chart.map(|chart| items::message_with_chart(&message, Some(&chart)));
         Ok(Made {
             item: items::message(&message)?,
+            charted: charted.transpose()?,
             message,
             usage: answer.usage,
             cut: answer.cut,
@@ -194,12 +202,49 @@ impl Task {
                 },
             )
         };
+        let chart = match self.wants_chart {
+            true => Some(chart::of_page(results, accepted, &page, &call).await?),
+            false => None,
+        };
         Ok(Made {
-            item: items::query_result(&message, page, query.explain)?,
+            item: items::query_result(&message, page, query.explain, chart.as_ref())?,
+            charted: None,
             message,
             usage: Usage::default(),
             cut: None,
         })
+    }
+
+    /// The chart of an answer in words, if the caller wants one. The model had only some of the rows, or none, so the
+    /// statement runs once more. A failure of that does not fail the answer.
+    async fn chart_of_words(
+        &self,
+        log: &EventLog,
+        sql: Option<&StoredSql>,
+    ) -> Result<Option<Chart>> {
+        if !self.wants_chart {
+            return Ok(None);
+        }
+        let Some(sql) = sql else {
+            let reason = "The answer is not based on a statement.";
+            return Ok(Some(Chart::none(reason)));
+        };
+        let results = &self.inner.services.results;
+        let call = Call::new(results.longest(), log.cancel.clone());
+        let call = call.for_key(self.record.key_id.as_str());
+        let made = async {
+            let access = results.access(&self.prepared.mind).await?;
+            let accepted = results.accept(&access, &sql.text).await?;
+            chart::of_statement(results, &accepted, &call).await
+        };
+        let chart = match made.await {
+            Ok(chart) => chart,
+            Err(error) => chart::unreadable(error)?,
+        };
+        if let Some(tally) = &self.prepared.tally {
+            tally.rows(chart.rows);
+        }
+        Ok(Some(chart))
     }
 
     async fn answer(&self, log: &Arc<EventLog>, vendor: &Vendor) -> Result<Answer> {
@@ -250,8 +295,10 @@ impl Task {
         if record.is_stored {
             persist::complete(&self.inner, &self.prepared, &record, &made.message, is_open).await?;
         }
+        let sent = made.charted.unwrap_or(made.item);
+        record.output = vec![sent.clone()];
         let log = self.slot.log();
-        log.push(Event::ItemDone(made.item));
+        log.push(Event::ItemDone(sent));
         log.push(Event::Completed(Arc::new(record)));
         Ok(())
     }

@@ -6,7 +6,10 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::{Accepted, Access, Export, Page, Results};
-use crate::conversations::{Author, Conversations, SqlOrigin};
+use crate::{
+    chart::{self, Chart},
+    conversations::{Author, Conversations, SqlOrigin},
+};
 use mindhost_base::{
     config::Formulas,
     error::{Code, Error, Result},
@@ -124,6 +127,22 @@ impl StoredResults {
         let page = self.results.page(&accepted, limit, offset, &call).await?;
         statement.caller.count(|tally| tally.rows(page.rows()));
         Ok(page)
+    }
+
+    /// The chart of its result, of which this is a page.
+    ///
+    /// # Errors
+    /// As for any statement.
+    pub async fn chart(&self, statement: &StoredStatement, page: &Page) -> Result<Chart> {
+        let call = Call::new(self.results.longest(), self.halt.child_token());
+        let call = call.for_key(statement.caller.key_id.clone());
+        let (access, sql) = (&statement.access, &statement.sql);
+        let accepted = self.results.accept(access, sql).await?;
+        let chart = chart::of_page(&self.results, &accepted, page, &call).await?;
+        if page.rows() < page.total {
+            statement.caller.count(|tally| tally.rows(chart.rows));
+        }
+        Ok(chart)
     }
 
     /// Its whole result as CSV.

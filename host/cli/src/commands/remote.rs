@@ -3,9 +3,10 @@
 use std::{fs, path::PathBuf, time::Duration};
 
 use anyhow::{Context, bail};
+use bytes::Bytes;
 use clap::Args;
 use mindhost_base::config::Config;
-use reqwest13::{Client, Method, RequestBuilder, header};
+use reqwest13::{Client, Method, RequestBuilder, Response, header};
 use serde_json::Value;
 use url::Url;
 
@@ -114,7 +115,32 @@ impl Server {
     /// Sends a request. An error of the server keeps its message.
     pub(crate) async fn send(&self, request: RequestBuilder) -> Result<Value, Failure> {
         let answer = request.send().await;
+        self.read(answer.map_err(|error| self.unreachable(&error))?)
+            .await
+    }
+
+    /// Sends a request whose answer is a stream. An error of the server keeps its message.
+    pub(crate) async fn open(&self, request: RequestBuilder) -> Result<Response, Failure> {
+        let answer = request.send().await;
         let answer = answer.map_err(|error| self.unreachable(&error))?;
+        let status = answer.status();
+        if status.is_success() {
+            return Ok(answer);
+        }
+        let base = self.base();
+        let read = self.read(answer).await;
+        Err(read
+            .err()
+            .unwrap_or_else(|| Failure::Unreachable(format!("{base} answered {status}"))))
+    }
+
+    /// The next piece of a stream; `None` at its end.
+    pub(crate) async fn piece(&self, answer: &mut Response) -> Result<Option<Bytes>, Failure> {
+        let piece = answer.chunk().await;
+        piece.map_err(|error| self.unreachable(&error))
+    }
+
+    async fn read(&self, answer: Response) -> Result<Value, Failure> {
         let status = answer.status();
         let retry_after = answer.headers().get(header::RETRY_AFTER);
         let retry_after = retry_after.and_then(|value| value.to_str().ok()?.parse().ok());

@@ -1,0 +1,231 @@
+//! Asks one question and judges the answer.
+
+use mindhost_evaluation::{
+    cells::Rounding,
+    compare::{self, Gold, Order},
+    numbers::{self, Sources},
+    report::{Judged, Mark},
+    statement::Facts,
+    suite::{EXTRA_COLUMNS, Expect, Prices, Question},
+};
+
+use super::{
+    answer::Answer,
+    client::{Client, Table},
+};
+
+/// What questions are judged with.
+pub(super) struct Judge {
+    /// The server.
+    pub client: Client,
+    /// The Mind; `{db}` stands for the database of a question.
+    pub mind: String,
+    /// Whether conversations stay on the server.
+    pub keeps: bool,
+    /// What tokens cost.
+    pub prices: Option<Prices>,
+}
+
+/// A mark and why it is not right.
+type Verdict = (Mark, String);
+
+/// The rows of an answer, if it has a statement, or why they cannot be read.
+type Read<'a> = Result<Option<&'a Table>, &'a String>;
+
+impl Judge {
+    /// Asks and judges.
+    pub(super) async fn judge(&self, question: &Question) -> Judged {
+        let mind = self
+            .mind
+            .replace("{db}", question.db.as_deref().unwrap_or_default());
+        let mut judged = Judged {
+            id: question.id.clone(),
+            question: question.question.clone(),
+            expect: question.expect,
+            gold: question.sql.first().cloned(),
+            ..Judged::default()
+        };
+        match self.client.ask(&mind, question).await {
+            Err(error) => judged.why = error.to_string(),
+            Ok(answer) => {
+                let table = match answer.sql {
+                    Some(_) => Some(self.client.result(&mind, &answer).await),
+                    None => None,
+                };
+                let table = table.transpose().map_err(|failure| failure.to_string());
+                let table = table.as_ref().map(Option::as_ref);
+                (judged.mark, judged.why) = self.verdict(&mind, question, &answer, table).await;
+                judged.unsupported_numbers = unsupported(question, &answer, table);
+                self.note(&mut judged, question, &answer);
+                if !self.keeps && !answer.conversation.is_empty() {
+                    self.client.forget(&answer.conversation).await;
+                }
+            }
+        }
+        judged
+    }
+
+    fn note(&self, judged: &mut Judged, question: &Question, answer: &Answer) {
+        let recall = question
+            .sql
+            .first()
+            .map(|sql| answer.told.recall(&Facts::of(sql)));
+        let recall = recall.unwrap_or_default();
+        judged.recall_tables = recall.tables;
+        judged.recall_columns = recall.columns;
+        judged.sql.clone_from(&answer.sql);
+        judged.text.clone_from(&answer.text);
+        judged.repairs = answer.told.repairs;
+        judged.input_tokens = answer.input_tokens;
+        judged.output_tokens = answer.output_tokens;
+        judged.latency_ms = u64::try_from(answer.latency.as_millis()).unwrap_or(u64::MAX);
+        let millions = |tokens: u64| tokens as f64 / 1e6;
+        judged.cost = self.prices.as_ref().map(|prices| {
+            millions(answer.input_tokens) * prices.input
+                + millions(answer.output_tokens) * prices.output
+        });
+    }
+
+    async fn verdict(
+        &self,
+        mind: &str,
+        question: &Question,
+        answer: &Answer,
+        table: Read<'_>,
+    ) -> Verdict {
+        if let Some(why) = answer.failure() {
+            return (Mark::Failed, why);
+        }
+        if let Err(why) = table {
+            return (Mark::Failed, format!("its rows cannot be read: {why}"));
+        }
+        let is_declined = answer.is_declined() || says_nothing(question, answer, table);
+        if question.expect == Expect::Declined {
+            return match is_declined {
+                true => (Mark::Right, String::new()),
+                false => (Mark::Wrong, "answered what the data do not hold".to_owned()),
+            };
+        }
+        // A question whose accepted statement fails is found even if it was not answered.
+        let golds = match self.golds(mind, question).await {
+            Ok(golds) => golds,
+            Err(why) => return (Mark::Invalid, why),
+        };
+        let compared = match table {
+            Ok(Some(table)) if !answer.is_declined() => compared(question, &golds, table),
+            _ => Err("no statement".to_owned()),
+        };
+        match compared {
+            Ok(()) => (Mark::Right, String::new()),
+            Err(why) if is_declined => (Mark::Declined, why),
+            Err(why) => (Mark::Wrong, why),
+        }
+    }
+
+    /// The accepted results.
+    ///
+    /// # Errors
+    /// Why there is none, for the author of the suite.
+    async fn golds(&self, mind: &str, question: &Question) -> Result<Vec<Gold>, String> {
+        let mut golds = Vec::new();
+        if let Some(data) = &question.rows {
+            golds.push(Gold {
+                columns: data.first().map_or(0, Vec::len),
+                rows: compare::rows(data),
+                order: if question.ordered == Some(true) {
+                    Order::Exact
+                } else {
+                    Order::Any
+                },
+                rounding: Rounding::AsWritten,
+            });
+        }
+        let mut why = "the question has neither `sql` nor `rows`".to_owned();
+        for sql in &question.sql {
+            match self.client.gold(mind, sql).await {
+                Ok(table) => match self.gold(question, sql, table) {
+                    Ok(gold) => golds.push(gold),
+                    Err(error) => why = error,
+                },
+                Err(failure) if failure.is("direct_queries_not_allowed") => {
+                    why = "the Mind does not allow direct queries, so the accepted `sql` cannot run; set \
+                           `allow_direct_queries`, or give `rows`"
+                        .to_owned();
+                }
+                Err(failure) => why = format!("the accepted statement fails: {failure}"),
+            }
+        }
+        match golds.is_empty() {
+            true => Err(why),
+            false => Ok(golds),
+        }
+    }
+
+    fn gold(&self, question: &Question, sql: &str, table: Table) -> Result<Gold, String> {
+        if table.total > table.rows.len() as u64 {
+            return Err(format!(
+                "the accepted statement gives {} rows, and at most {} are compared",
+                table.total, self.client.max_rows
+            ));
+        }
+        let facts = Facts::of(sql);
+        let order = match question.ordered {
+            Some(false) => Order::Any,
+            Some(true) if facts.order(&table.columns) == Order::Any => Order::Exact,
+            _ => facts.order(&table.columns),
+        };
+        Ok(Gold {
+            order,
+            rounding: facts.rounding(),
+            columns: table.columns.len(),
+            rows: table.rows,
+        })
+    }
+}
+
+/// The numbers of an answer that come from nowhere. Without rows, all are to come from the question.
+fn unsupported(question: &Question, answer: &Answer, table: Read<'_>) -> Vec<String> {
+    let Ok(table) = table else {
+        return Vec::new();
+    };
+    let sources = Sources {
+        rows: table.map_or(&[][..], |table| &table.rows[..]),
+        total: table.map_or(0, |table| table.total),
+        question: &question.question,
+    };
+    numbers::unsupported(&answer.text, sources)
+}
+
+/// Compares the rows of an answer with each accepted result.
+///
+/// # Errors
+/// How they differ from the first.
+fn compared(question: &Question, golds: &[Gold], table: &Table) -> Result<(), String> {
+    let extra = question.extra_columns.unwrap_or(EXTRA_COLUMNS);
+    let is_whole = table.total == table.rows.len() as u64;
+    let compare = |gold: &Gold| match is_whole {
+        true => compare::compare(gold, &table.rows, extra),
+        false => Err(format!("{} rows, not {}", table.total, gold.rows.len())),
+    };
+    let mut first = Ok(());
+    for gold in golds {
+        match compare(gold) {
+            Ok(()) => return Ok(()),
+            Err(why) if first.is_ok() => first = Err(why),
+            Err(_) => {}
+        }
+    }
+    first
+}
+
+/// Whether an answer has no row and no number: the model looked, and tells nothing of the data. Models decline so that
+/// do not end with `cannot_answer`.
+fn says_nothing(question: &Question, answer: &Answer, table: Read<'_>) -> bool {
+    let is_empty = matches!(table, Ok(Some(table)) if table.total == 0);
+    let sources = Sources {
+        rows: &[],
+        total: 0,
+        question: &question.question,
+    };
+    is_empty && numbers::unsupported(&answer.text, sources).is_empty()
+}

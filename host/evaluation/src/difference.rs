@@ -1,0 +1,73 @@
+//! What changed since an earlier run.
+
+use std::collections::HashMap;
+
+use crate::report::{Judged, Mark, Report};
+
+/// What changed since an earlier run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Difference {
+    /// Questions whose marks differ, in the order of the new run.
+    pub changed: Vec<Change>,
+    /// Ids of questions that only the new run has.
+    pub added: Vec<String>,
+    /// Ids of questions that only the earlier run has.
+    pub removed: Vec<String>,
+    /// Accuracy now, less accuracy then.
+    pub accuracy: Option<f64>,
+}
+
+/// A question with another mark.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Its id.
+    pub id: String,
+    /// The question.
+    pub question: String,
+    /// The mark of the earlier run.
+    pub before: Mark,
+    /// The mark of the new run.
+    pub now: Mark,
+}
+
+impl Difference {
+    /// Compares by id.
+    pub fn between(earlier: &Report, now: &Report) -> Self {
+        let by_id = |report: &Report| -> HashMap<String, Mark> {
+            let marks = report
+                .questions
+                .iter()
+                .map(|one| (one.id.clone(), one.mark));
+            marks.collect()
+        };
+        let (before, after) = (by_id(earlier), by_id(now));
+        let change = |one: &Judged| {
+            let before = *before.get(&one.id)?;
+            (before != one.mark).then(|| Change {
+                id: one.id.clone(),
+                question: one.question.clone(),
+                before,
+                now: one.mark,
+            })
+        };
+        let missing = |from: &Report, marks: &HashMap<String, Mark>| {
+            let ids = from.questions.iter().map(|one| one.id.clone());
+            ids.filter(|id| !marks.contains_key(id)).collect()
+        };
+        let accuracies = (now.figures.accuracy, earlier.figures.accuracy);
+        Self {
+            changed: now.questions.iter().filter_map(change).collect(),
+            added: missing(now, &before),
+            removed: missing(earlier, &after),
+            accuracy: match accuracies {
+                (Some(now), Some(before)) => Some(now - before),
+                _ => None,
+            },
+        }
+    }
+
+    /// The questions that have this mark now and had another.
+    pub fn newly(&self, mark: Mark) -> impl Iterator<Item = &Change> {
+        self.changed.iter().filter(move |change| change.now == mark)
+    }
+}

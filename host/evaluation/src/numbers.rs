@@ -1,0 +1,216 @@
+//! The numbers in an answer, and whether they come from its rows.
+
+use crate::cells::Cell;
+
+/// Numbers from here on may be written without their fraction.
+const LARGE: f64 = 1_000.0;
+
+/// What the numbers of an answer may come from.
+#[derive(Clone, Copy, Debug)]
+pub struct Sources<'a> {
+    /// The rows of the result, or the first of them.
+    pub rows: &'a [Vec<Cell>],
+    /// All of its rows.
+    pub total: u64,
+    /// The question: its numbers may be repeated.
+    pub question: &'a str,
+}
+
+/// A number in a text.
+#[derive(Clone, Debug, PartialEq)]
+struct Written {
+    text: String,
+    value: f64,
+    digits: u32,
+    is_percent: bool,
+    begins_line: bool,
+}
+
+/// The numbers of a text that are neither in the rows nor derived from them in one of these ways: a cell rounded to the
+/// digits that are written; a share written in percent; the count of the rows, of all or of those shown; the number of
+/// an item in a list; a number that is in the question. Signs are not compared. Code is not read.
+pub fn unsupported(text: &str, sources: Sources<'_>) -> Vec<String> {
+    let mut known: Vec<f64> = written(sources.question)
+        .iter()
+        .map(|one| one.value)
+        .collect();
+    let mut cells = Vec::new();
+    for cell in sources.rows.iter().flatten() {
+        match cell {
+            Cell::Null => {}
+            Cell::Number(number) => cells.push(number.value.abs()),
+            Cell::Text(text) => cells.extend(written(text).iter().map(|one| one.value)),
+        }
+    }
+    known.push(sources.total as f64);
+    let shown = sources.rows.len() as f64;
+    let is_known = |one: &Written| {
+        let is_item = one.begins_line && one.digits == 0 && (1.0..=shown).contains(&one.value);
+        is_item
+            || known.contains(&one.value)
+            || one.digits == 0 && one.value == shown
+            || cells
+                .iter()
+                .any(|cell| one.is_of(*cell) || (one.is_percent && one.is_of(cell * 100.0)))
+    };
+    let unknown = written(text).into_iter().filter(|one| !is_known(one));
+    unknown.map(|one| one.text).collect()
+}
+
+impl Written {
+    /// Whether it is this value, rounded to its digits.
+    fn is_of(&self, value: f64) -> bool {
+        let difference = (self.value - value).abs();
+        let exact = difference <= 1e-9 * value.max(1.0);
+        let half = 0.5 * 10_f64.powi(-i32::try_from(self.digits).unwrap_or(0));
+        exact || ((self.digits > 0 || value >= LARGE) && difference <= half * (1.0 + 1e-6))
+    }
+}
+
+/// The numbers of a text, without their signs. Digits behind a letter, as in `A4`, are a name.
+fn written(text: &str) -> Vec<Written> {
+    let text = without_code(text);
+    let letters: Vec<char> = text.chars().collect();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < letters.len() {
+        let is_time = at > 1 && letters[at - 1] == 'T' && letters[at - 2].is_ascii_digit();
+        let is_name =
+            at > 0 && (letters[at - 1].is_alphabetic() || letters[at - 1] == '_') && !is_time;
+        if !letters[at].is_ascii_digit() {
+            at += 1;
+            continue;
+        }
+        let (until, number) = number(&letters, at);
+        if let (false, Ok(value)) = (is_name, number.parse()) {
+            let line = letters[..at]
+                .iter()
+                .rev()
+                .take_while(|letter| **letter != '\n');
+            let rest = &letters[until..];
+            let mut after = rest.iter().skip_while(|letter| letter.is_whitespace());
+            found.push(Written {
+                text: letters[at..until].iter().collect(),
+                value,
+                digits: number
+                    .split_once('.')
+                    .map_or(0, |(_, digits)| digits.len() as u32),
+                is_percent: after.next() == Some(&'%'),
+                begins_line: line
+                    .into_iter()
+                    .all(|letter| letter.is_whitespace() || *letter == '*')
+                    && matches!(rest.first(), Some('.' | ')')),
+            });
+        }
+        at = until;
+    }
+    found
+}
+
+/// The end of the number that begins here, and its digits without separators of thousands.
+fn number(letters: &[char], from: usize) -> (usize, String) {
+    let is_digit = |at: usize| letters.get(at).is_some_and(char::is_ascii_digit);
+    let group = |at: usize| (1..=3).all(|next| is_digit(at + next)) && !is_digit(at + 4);
+    let (mut at, mut digits, mut length) = (from, String::new(), 0);
+    loop {
+        match letters.get(at) {
+            Some(digit) if digit.is_ascii_digit() => {
+                digits.push(*digit);
+                length += 1;
+            }
+            Some(',' | '\u{a0}' | '\u{202f}' | '\'') if (1..=3).contains(&length) && group(at) => {
+                length = 0
+            }
+            _ => break,
+        }
+        at += 1;
+    }
+    if letters.get(at) == Some(&'.') && is_digit(at + 1) {
+        digits.push('.');
+        at += 1;
+        while let Some(digit) = letters.get(at).filter(|letter| letter.is_ascii_digit()) {
+            digits.push(*digit);
+            at += 1;
+        }
+    }
+    (at, digits)
+}
+
+/// The text without what stands between backquotes.
+fn without_code(text: &str) -> String {
+    let parts = text.split('`').enumerate();
+    let prose = parts.filter(|(at, _)| at % 2 == 0).map(|(_, part)| part);
+    prose.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::compare::rows;
+
+    fn check(text: &str, data: &Value, unknown: &[&str]) {
+        let data: Vec<Vec<Value>> = serde_json::from_value(data.clone()).unwrap();
+        let sources = Sources {
+            rows: &rows(&data),
+            total: 250,
+            question: "Top 3 countries of 2025?",
+        };
+        assert_eq!(unsupported(text, sources), unknown, "{text}");
+    }
+
+    #[test]
+    fn numbers_of_the_rows_are_known_however_they_are_written() {
+        check(
+            "The revenue is **4,864,900.75** €.",
+            &json!([["4864900.75"]]),
+            &[],
+        );
+        check("Some 12'345 and 7.", &json!([[12345, -7]]), &[]);
+        check(
+            "About 4\u{202f}864\u{202f}901, -7.",
+            &json!([[4_864_900.75, 7]]),
+            &[],
+        );
+        check(
+            "3.67 on average, 12.5 % of all",
+            &json!([[3.666_666, 0.125]]),
+            &[],
+        );
+        check(
+            "On 2024-03-05 at 10:30",
+            &json!([["2024-03-05T10:30:00"]]),
+            &[],
+        );
+        check("1. DE\n2. FR: 9", &json!([["DE", 9], ["FR", 9]]), &[]);
+    }
+
+    #[test]
+    fn rows_are_counted_and_the_question_is_repeated() {
+        check(
+            "The first 2 of 250 rows, top 3 of 2025.",
+            &json!([["a"], ["b"]]),
+            &[],
+        );
+    }
+
+    #[test]
+    fn other_numbers_are_not() {
+        check("There are 6.", &json!([[5]]), &["6"]);
+        check("There are 4 stars.", &json!([[3.7]]), &["4"]);
+        check(
+            "3.68 on average, 13 %",
+            &json!([[3.666_666, 0.125]]),
+            &["3.68", "13"],
+        );
+        check("3. PL", &json!([["DE"], ["FR"]]), &[]);
+        check("7. PL", &json!([["DE"], ["FR"]]), &["7"]);
+        check("1,23 and 1,2345", &json!([[1, 23]]), &["2345"]);
+    }
+
+    #[test]
+    fn names_and_code_are_no_numbers() {
+        check("A4 and `SELECT 77`: 5", &json!([[5]]), &[]);
+    }
+}

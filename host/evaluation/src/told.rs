@@ -1,0 +1,139 @@
+//! What the model was told of the tables, as far as the steps of an answer show it.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::statement::Facts;
+
+/// Tables and columns that the steps of one answer name.
+#[derive(Clone, Debug, Default)]
+pub struct Told {
+    tables: BTreeSet<String>,
+    columns: BTreeSet<String>,
+    /// Whether some step says which tables the model was told of.
+    is_visible: bool,
+    /// Statements that were refused or failed.
+    pub repairs: u32,
+}
+
+/// Shares of what an accepted statement needs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Recall {
+    /// Tables, from 0 to 1; `None` if no step names any.
+    pub tables: Option<f64>,
+    /// Columns, from 0 to 1.
+    pub columns: Option<f64>,
+}
+
+impl Told {
+    /// Reads the `step` of each `response.mindhost.step` event. Tables are known from the list `tables` of a step, from
+    /// what `describe_tables` names, and from the statements that ran.
+    pub fn of(steps: &[Value]) -> Self {
+        let mut told = Self::default();
+        for step in steps {
+            told.read(step);
+        }
+        told
+    }
+
+    fn read(&mut self, step: &Value) {
+        let name = step["name"].as_str().unwrap_or_default();
+        let has_failed = step["status"] == "failed";
+        if name == "run_sql" {
+            self.repairs += u32::from(has_failed);
+            if !has_failed && let Some(sql) = step["sql"].as_str() {
+                let facts = Facts::of(sql);
+                self.tables.extend(facts.tables);
+                self.columns.extend(facts.columns);
+            }
+        }
+        for table in step["tables"].as_array().into_iter().flatten() {
+            self.is_visible = true;
+            let columns = table["columns"].as_array();
+            self.tables
+                .extend(table["name"].as_str().or(table.as_str()).map(last_part));
+            let columns = columns.into_iter().flatten();
+            self.columns.extend(columns.filter_map(|column| {
+                column["name"]
+                    .as_str()
+                    .or(column.as_str())
+                    .map(str::to_lowercase)
+            }));
+        }
+        if name == "describe_tables" && !has_failed && step["tables"].is_null() {
+            self.is_visible = true;
+            let names = step["message"].as_str().unwrap_or_default();
+            self.tables.extend(names.split(", ").map(last_part));
+        }
+    }
+
+    /// How much of an accepted statement's needs was told. A described table was told with all of its columns.
+    pub fn recall(&self, gold: &Facts) -> Recall {
+        if !self.is_visible || gold.tables.is_empty() {
+            return Recall::default();
+        }
+        let tables = share(&gold.tables, &self.tables);
+        // Which table a column is of is not known, so columns count only if each table was told.
+        let columns = if tables >= 1.0 {
+            1.0
+        } else {
+            share(&gold.columns, &self.columns)
+        };
+        Recall {
+            tables: Some(tables),
+            columns: Some(columns),
+        }
+    }
+}
+
+fn share(needed: &BTreeSet<String>, told: &BTreeSet<String>) -> f64 {
+    match needed.len() {
+        0 => 1.0,
+        all => needed.intersection(told).count() as f64 / all as f64,
+    }
+}
+
+/// The name of a table without its datasource and schema.
+fn last_part(name: &str) -> String {
+    let last = name.rsplit('.').next().unwrap_or(name);
+    last.trim()
+        .trim_matches(['"', '`', '[', ']'])
+        .to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn recall_is_the_share_of_tables_that_were_told() {
+        let gold =
+            Facts::of("SELECT o.total FROM orders o JOIN customers c ON c.id = o.customer_id");
+        let step = |names: &str| json!({"name": "describe_tables", "status": "completed", "message": names});
+        let recall = |steps: &[Value]| Told::of(steps).recall(&gold);
+        assert_eq!(recall(&[]).tables, None);
+        assert_eq!(recall(&[step("shop.orders")]).tables, Some(0.5));
+        assert_eq!(
+            recall(&[step("shop.orders"), step("shop.Customers, x")]).columns,
+            Some(1.0)
+        );
+        let tables = json!([{"name": "orders", "columns": ["total"]}]);
+        let listed = json!({"name": "context", "status": "completed", "tables": tables});
+        let listed = recall(&[listed]);
+        assert_eq!(listed.tables, Some(0.5));
+        assert!(
+            listed
+                .columns
+                .is_some_and(|share| (share - 1.0 / 3.0).abs() < 1e-9)
+        );
+    }
+
+    #[test]
+    fn failed_statements_are_repairs() {
+        let failed = json!({"name": "run_sql", "status": "failed", "sql": "SELECT x"});
+        assert_eq!(Told::of(&[failed.clone(), failed]).repairs, 2);
+    }
+}
