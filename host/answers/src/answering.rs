@@ -5,7 +5,12 @@
 //! log is cancelled (by a reader that disconnects, by the caller, at shutdown), or at a limit. In each case the
 //! response is stored with its status.
 
+mod decline;
+mod endings;
 pub mod events;
+mod facts;
+mod follow_ups;
+mod history;
 pub mod items;
 mod links;
 mod persist;
@@ -14,14 +19,17 @@ mod prompt;
 mod provenance;
 pub mod record;
 mod recovery;
+mod repair;
 mod retention;
 mod revoked_keys;
 mod run;
 mod running;
+mod spent;
 mod store;
 mod stored_events;
 mod token_count;
 mod tools;
+mod turn;
 mod turns;
 
 use std::{sync::Arc, time::Duration};
@@ -39,6 +47,7 @@ use self::{
     record::{ResponseRecord, ResponseStatus, Settings},
     run::{Task, Work},
     running::{RunningAnswer, RunningAnswers},
+    spent::Spent,
 };
 use crate::{
     conversations::{Conversations, Message},
@@ -276,6 +285,7 @@ impl Answering {
             prepared,
             record,
             work,
+            spent: Spent::default(),
         };
         // Made before the task starts: a client that disconnects now drops it, which cancels the answer.
         let reader = log.reader(!background);

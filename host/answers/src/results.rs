@@ -6,6 +6,7 @@
 pub mod access;
 mod comparison;
 mod complete_pages;
+mod dry_run;
 mod export;
 mod export_slots;
 mod federated;
@@ -63,6 +64,21 @@ impl Accepted {
         datasources
             .map(|datasource| datasource.name.as_str())
             .collect()
+    }
+
+    /// The statement for the engine.
+    pub fn executed(&self) -> &str {
+        self.guarded.text()
+    }
+
+    /// The tables that it reads, as `datasource.schema.table`.
+    pub fn tables(&self) -> Vec<String> {
+        let datasources = &self.access.scope.datasources;
+        let tables = self.guarded.tables().iter().filter_map(|read| {
+            let datasource = datasources.get(read.datasource)?;
+            Some(format!("{}.{}", datasource.name, read.table))
+        });
+        tables.collect()
     }
 
     /// Its text and number literals.

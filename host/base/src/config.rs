@@ -304,8 +304,12 @@ pub struct Answering {
     pub answer_bytes: usize,
     /// Rows that the model sees.
     pub rows_for_model: NonZeroU32,
-    /// Earlier messages that the model sees.
+    /// Earlier messages that are read of a conversation.
     pub history: usize,
+    /// Tokens of one request to the model.
+    pub context_tokens: usize,
+    /// Statements of the model whose plan costs more, by the engine's estimate, are refused; 0 means no estimate.
+    pub max_plan_cost: f64,
     /// Concurrent answers of a key.
     pub concurrent_per_key: usize,
     /// Concurrent background answers of a key.

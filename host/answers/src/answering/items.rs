@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::{facts::AnswerFacts, record::Ending};
 use crate::{conversations::Message, results::Page};
 use mindhost_base::error::{Error, Result};
 use mindhost_query::federation::Story;
@@ -19,7 +20,8 @@ pub const PER_SOURCE: &str = "per_source";
 ///
 /// # Errors
 /// Never: its parts are texts.
-pub fn message(message: &Message) -> Result<Arc<RawValue>> {
+pub fn message(message: &Message, facts: &AnswerFacts) -> Result<Arc<RawValue>> {
+    let result = facts.result.as_ref();
     raw(&Said {
         r#type: "message",
         id: message.id,
@@ -32,6 +34,12 @@ pub fn message(message: &Message) -> Result<Arc<RawValue>> {
             logprobs: [],
         }],
         sql: message.sql.as_ref().map(|sql| sql.text.as_str()),
+        tables: result.map_or(&[][..], |result| &result.tables[..]),
+        row_count: result.map(|result| result.row_count),
+        truncated: result.is_some_and(|result| result.truncated),
+        assumptions: result.map_or(&[][..], |result| &result.assumptions[..]),
+        follow_up_questions: &facts.follow_up_questions,
+        ending: facts.ending.map(Ending::as_str),
     })
 }
 
@@ -99,6 +107,23 @@ pub struct Said<'a> {
     /// The SQL that the answer is based on.
     #[schema(required = true)]
     sql: Option<&'a str>,
+    /// The tables that this SQL read, as `datasource.schema.table`.
+    #[schema(example = json!(["shop.public.orders"]))]
+    tables: &'a [String],
+    /// Rows of the whole result of this SQL.
+    #[schema(required = true)]
+    row_count: Option<u64>,
+    /// Whether the model got fewer rows than there are.
+    truncated: bool,
+    /// What the model took for granted where the question leaves it open.
+    #[schema(example = json!(["Cancelled orders are left out."]))]
+    assumptions: &'a [String],
+    /// Questions that can be answered next.
+    #[schema(example = json!(["How many orders are there for each status?"]))]
+    follow_up_questions: &'a [String],
+    /// Null where the answer ended by itself; else as `ending` of the response.
+    #[schema(required = true, example = "cannot_answer")]
+    ending: Option<&'static str>,
 }
 
 /// The text of an answer.
