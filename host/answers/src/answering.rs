@@ -6,7 +6,12 @@
 //! response is stored with its status.
 
 mod context;
+mod decline;
+mod endings;
 pub mod events;
+mod facts;
+mod follow_ups;
+mod history;
 pub mod items;
 mod links;
 mod persist;
@@ -15,14 +20,17 @@ mod prompt;
 mod provenance;
 pub mod record;
 mod recovery;
+mod repair;
 mod retention;
 mod revoked_keys;
 mod run;
 mod running;
+mod spent;
 mod store;
 mod stored_events;
 mod token_count;
 mod tools;
+mod turn;
 mod turns;
 
 use std::{sync::Arc, time::Duration};
@@ -40,6 +48,7 @@ use self::{
     record::{ResponseRecord, ResponseStatus, Settings},
     run::{Task, Work},
     running::{RunningAnswer, RunningAnswers},
+    spent::Spent,
 };
 use crate::{
     conversations::{Conversations, Message},
@@ -286,6 +295,7 @@ impl Answering {
             record,
             work,
             wants_chart,
+            spent: Spent::default(),
         };
         // Made before the task starts: a client that disconnects now drops it, which cancels the answer.
         let reader = log.reader(!background);

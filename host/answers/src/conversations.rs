@@ -399,6 +399,14 @@ impl Conversations {
         Ok((messages, more))
     }
 
+    /// The instructions in a conversation, which are its messages of the roles system and developer, oldest first.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn instructions(&self, conversation: &Conversation) -> Result<Vec<Message>> {
+        store::instructions(&self.store, conversation.id).await
+    }
+
     /// The answer of a response, if it is stored.
     ///
     /// # Errors

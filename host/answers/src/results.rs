@@ -12,6 +12,7 @@ mod export_slots;
 mod federated;
 mod guard_cache;
 mod page;
+mod plan_cost;
 pub mod policies;
 pub mod sample;
 pub mod stored;
@@ -66,6 +67,21 @@ impl Accepted {
         datasources
             .map(|datasource| datasource.name.as_str())
             .collect()
+    }
+
+    /// The statement for the engine.
+    pub fn executed(&self) -> &str {
+        self.guarded.text()
+    }
+
+    /// The tables that it reads, as `datasource.schema.table`.
+    pub fn tables(&self) -> Vec<String> {
+        let datasources = &self.access.scope.datasources;
+        let tables = self.guarded.tables().iter().filter_map(|read| {
+            let datasource = datasources.get(read.datasource)?;
+            Some(format!("{}.{}", datasource.name, read.table))
+        });
+        tables.collect()
     }
 
     /// Its text and number literals.

@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use mindhost_answers::{
-    answering::{Ask, Input, MAX_INLINE_ROWS, SqlQuery},
+    answering::{Ask, Input, MAX_INLINE_ROWS, SqlQuery, record::Truncation},
     conversations::{Author, Message},
 };
 use mindhost_base::error::{Code, Error, Result};
@@ -78,6 +78,10 @@ pub struct CreateResponse {
     /// Kept and shown; it has no effect.
     #[schema(max_length = 64)]
     prompt_cache_key: Option<String>,
+    /// What to do with a dialogue that is longer than the model may be sent: `auto` leaves out the oldest messages,
+    /// `disabled` refuses it with `context_length_exceeded`.
+    #[schema(value_type = Option<Truncation>)]
+    truncation: Option<String>,
     /// How the answer is written: as text.
     #[serde(default)]
     #[schema(value_type = Option<described::AnswerText>)]

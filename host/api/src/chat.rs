@@ -30,7 +30,7 @@ use mindhost_answers::{
     answering::{
         Answering, Ask,
         events::{Event, EventReader},
-        record::{Cut, ResponseRecord},
+        record::{Ending, ResponseRecord},
     },
     idempotency::Idempotency,
 };
@@ -246,10 +246,11 @@ fn completion<'a>(record: &'a ResponseRecord, text: &'a str) -> Completion<'a> {
 }
 
 fn finish_reason(record: &ResponseRecord) -> &'static str {
-    match record.cut {
-        Some(Cut::Length) => "length",
-        Some(Cut::Filter) => "content_filter",
-        None => "stop",
+    match record.ending {
+        Some(Ending::Filter) => "content_filter",
+        // The limits of the host cut an answer like that of tokens.
+        Some(ending) if ending.is_cut() => "length",
+        _ => "stop",
     }
 }
 

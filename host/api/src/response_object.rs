@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::ask::described::{ServiceTier, metadata_object};
 use mindhost_answers::answering::{
     items::{QueryResult, Said},
-    record::{Cut, ResponseRecord, ResponseStatus},
+    record::{Ending, ResponseRecord, ResponseStatus},
 };
 
 /// A response as it is sent.
@@ -33,6 +33,10 @@ pub struct ResponseObject<'a> {
     /// Why the text ends in the middle.
     #[schema(required = true)]
     incomplete_details: Option<IncompleteDetails>,
+    /// Null where the answer ended by itself; `cannot_answer` where the data do not have what was asked for; else the
+    /// reason in `incomplete_details`.
+    #[schema(required = true, example = "cannot_answer")]
+    ending: Option<&'static str>,
     /// Name of the Mind.
     #[schema(example = "sales")]
     model: &'a str,
@@ -77,6 +81,7 @@ pub struct ResponseObject<'a> {
     #[schema(value_type = Vec<Object>)]
     tools: [u8; 0],
     text: Text,
+    #[schema(example = "disabled")]
     truncation: &'static str,
     reasoning: Reasoning,
     #[schema(required = true)]
@@ -103,7 +108,7 @@ enum OutputItem {
 /// Why a text ends in the middle.
 #[derive(Serialize, ToSchema)]
 struct IncompleteDetails {
-    /// `max_output_tokens` or `content_filter`.
+    /// `max_output_tokens`, `content_filter`, `tool_limit`, `repair_limit`, `token_budget` or `timeout`.
     #[schema(example = "max_output_tokens")]
     reason: &'static str,
 }
@@ -170,12 +175,13 @@ impl<'a> ResponseObject<'a> {
             completed_at: record.completed_at.map(|time| time.as_second()),
             status: record.status.as_str(),
             error: record.error.as_ref(),
-            incomplete_details: record.cut.map(|cut| IncompleteDetails {
-                reason: match cut {
-                    Cut::Length => "max_output_tokens",
-                    Cut::Filter => "content_filter",
-                },
-            }),
+            incomplete_details: record
+                .ending
+                .filter(|ending| ending.is_cut())
+                .map(|ending| IncompleteDetails {
+                    reason: ending.as_str(),
+                }),
+            ending: record.ending.map(Ending::as_str),
             model: &record.mind_name,
             output: &record.output,
             conversation: record.conversation_id.map(|id| ConversationOf { id }),
@@ -207,7 +213,7 @@ impl<'a> ResponseObject<'a> {
             text: Text {
                 format: Format { r#type: "text" },
             },
-            truncation: "disabled",
+            truncation: settings.truncation.as_str(),
             reasoning: Reasoning::default(),
             user: None,
         }

@@ -300,6 +300,7 @@ pub const ASKING: &[Code] = &[
     Code::ResponseNotFound,
     Code::MessageNotFound,
     Code::ConversationOfAnotherMind,
+    Code::ContextLengthExceeded,
     Code::AnswerFailed,
     Code::Cancelled,
 ];

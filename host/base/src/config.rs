@@ -308,8 +308,12 @@ pub struct Answering {
     pub rows_for_model: NonZeroU32,
     /// Tokens of the catalog in the prompt.
     pub catalog_tokens: usize,
-    /// Earlier messages that the model sees.
+    /// Earlier messages that are read of a conversation.
     pub history: usize,
+    /// Tokens of one request to the model.
+    pub context_tokens: usize,
+    /// Statements of the model whose plan costs more, by the engine's estimate, are refused; 0 means no estimate.
+    pub max_plan_cost: f64,
     /// Concurrent answers of a key.
     pub concurrent_per_key: usize,
     /// Concurrent background answers of a key.

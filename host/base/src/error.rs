@@ -134,6 +134,8 @@ codes! {
     NotAnAssistantMessage = "not_an_assistant_message", Invalid;
     /// The message holds no SQL query.
     MessageWithoutSql = "message_without_sql", Invalid;
+    /// The dialogue is longer than the model may be sent.
+    ContextLengthExceeded = "context_length_exceeded", Invalid;
     /// The Mind has no such datasource.
     DatasourceNotInMind = "datasource_not_in_mind", Invalid;
     /// The statement cannot be parsed in the dialect of the datasource.
@@ -158,6 +160,8 @@ codes! {
     SqlLiteralNotAllowed = "sql_literal_not_allowed", Invalid;
     /// The engine rejected the statement; the message is the engine's own.
     SqlInvalid = "sql_invalid", Invalid;
+    /// A model's statement whose plan costs more than the operator allows.
+    SqlCostTooHigh = "sql_cost_too_high", Invalid;
     /// The engine's own rights forbid the statement.
     SqlPermissionDenied = "sql_permission_denied", Invalid;
     /// A page of the result is larger than the host hands out at once.

@@ -40,7 +40,7 @@ use mindhost_store::Store;
 
 pub use restrictions::Restrictions;
 pub use runs::Statuses;
-pub use search::{Described, Found, View, ViewSource};
+pub use search::{Described, DescribedColumn, Found, View, ViewSource};
 pub use statistics::{Statistics, StoredStatistics};
 pub use types::{
     Column, Description, DescriptionSource, ForeignKey, Mode, PrimaryKeyColumn, RunStatus, Status,

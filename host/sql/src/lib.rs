@@ -11,6 +11,7 @@ pub mod guard;
 pub mod json;
 mod lexical;
 mod names;
+pub mod outline;
 mod paging;
 pub mod policy;
 mod rules;

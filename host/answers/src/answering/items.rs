@@ -7,6 +7,7 @@ use serde_json::{Value, value::RawValue};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::{facts::AnswerFacts, record::Ending};
 use crate::{chart::Chart, conversations::Message, results::Page};
 use mindhost_base::error::{Error, Result};
 use mindhost_query::federation::Story;
@@ -19,15 +20,20 @@ pub const PER_SOURCE: &str = "per_source";
 ///
 /// # Errors
 /// Never: its parts are texts.
-pub fn message(message: &Message) -> Result<Arc<RawValue>> {
-    message_with_chart(message, None)
+pub fn message(message: &Message, facts: &AnswerFacts) -> Result<Arc<RawValue>> {
+    message_with_chart(message, facts, None)
 }
 
 /// As [`message`], with a chart if the caller asked for one. It is sent and not stored, because rows are in it.
 ///
 /// # Errors
 /// Never: its parts are texts.
-pub fn message_with_chart(message: &Message, chart: Option<&Chart>) -> Result<Arc<RawValue>> {
+pub fn message_with_chart(
+    message: &Message,
+    facts: &AnswerFacts,
+    chart: Option<&Chart>,
+) -> Result<Arc<RawValue>> {
+    let result = facts.result.as_ref();
     raw(&Said {
         r#type: "message",
         id: message.id,
@@ -42,6 +48,12 @@ pub fn message_with_chart(message: &Message, chart: Option<&Chart>) -> Result<Ar
         sql: message.sql.as_ref().map(|sql| sql.text.as_str()),
         chart: chart.map(|chart| chart.spec.as_ref()),
         chart_reason: chart.map(|chart| chart.reason.as_str()),
+        tables: result.map_or(&[][..], |result| &result.tables[..]),
+        row_count: result.map(|result| result.row_count),
+        truncated: result.is_some_and(|result| result.truncated),
+        assumptions: result.map_or(&[][..], |result| &result.assumptions[..]),
+        follow_up_questions: &facts.follow_up_questions,
+        ending: facts.ending.map(Ending::as_str),
     })
 }
 
@@ -125,6 +137,23 @@ pub struct Said<'a> {
     /// With `"include": ["chart"]`: why this chart, or why none.
     #[serde(skip_serializing_if = "Option::is_none")]
     chart_reason: Option<&'a str>,
+    /// The tables that this SQL read, as `datasource.schema.table`.
+    #[schema(example = json!(["shop.public.orders"]))]
+    tables: &'a [String],
+    /// Rows of the whole result of this SQL.
+    #[schema(required = true)]
+    row_count: Option<u64>,
+    /// Whether the model got fewer rows than there are.
+    truncated: bool,
+    /// What the model took for granted where the question leaves it open.
+    #[schema(example = json!(["Cancelled orders are left out."]))]
+    assumptions: &'a [String],
+    /// Questions that can be answered next.
+    #[schema(example = json!(["How many orders are there for each status?"]))]
+    follow_up_questions: &'a [String],
+    /// Null where the answer ended by itself; else as `ending` of the response.
+    #[schema(required = true, example = "cannot_answer")]
+    ending: Option<&'static str>,
 }
 
 /// The text of an answer.

@@ -1,12 +1,12 @@
 //! Validates a request before its answer starts.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::{
-    Ask, Inner, Input,
+    Ask, Inner, Input, history,
     record::{Limits, ResponseRecord, ResponseStatus, Usage},
 };
 use crate::conversations::{self, Author, Conversation, Message, Window};
@@ -20,6 +20,9 @@ use mindhost_core::{
     usage::Tally,
 };
 
+/// Messages that are read at a time.
+const PAGE: usize = 100;
+
 /// A validated request.
 pub struct Prepared {
     /// The Mind that answers.
@@ -30,6 +33,8 @@ pub struct Prepared {
     pub is_new: bool,
     /// Earlier messages, oldest first.
     pub history: Vec<Message>,
+    /// Whether the conversation has no others.
+    pub is_history_whole: bool,
     /// The new messages, to be added to the conversation.
     pub input: Vec<Message>,
     /// Counts the usage of the answer.
@@ -69,7 +74,7 @@ impl Prepared {
                 max_inline_rows: ask.query.as_ref().map(|query| query.max_inline_rows),
             },
             settings: ask.settings.clone(),
-            cut: None,
+            ending: None,
             created_at: Timestamp::now(),
             completed_at: None,
         }
@@ -94,9 +99,9 @@ impl Inner {
             mind_name: Some(mind.name.clone()),
             ..Conversation::new(caller)
         });
-        let mut history = Vec::new();
+        let (mut history, mut is_history_whole) = (Vec::new(), true);
         if !is_new && ask.query.is_none() {
-            history = self.history(&conversation).await?;
+            (history, is_history_whole) = self.history(&conversation).await?;
         }
         let mut input = self.input(caller, &conversation, ask).await?;
         // The same question again, without an answer in between, is a retry: clients send it after a failure.
@@ -112,6 +117,7 @@ impl Inner {
             conversation,
             is_new,
             history,
+            is_history_whole,
             input,
             tally: caller.tally.clone(),
             attributes: caller.attributes.clone(),
@@ -188,22 +194,43 @@ impl Inner {
         Err(conversations::of_another_mind(&bound.name))
     }
 
-    /// The newest messages of a conversation, oldest first.
-    async fn history(&self, conversation: &Conversation) -> Result<Vec<Message>> {
-        let limit = u32::try_from(self.services.settings.history).unwrap_or(u32::MAX - 1);
-        let window = Window {
-            after: None,
-            limit,
-            descending: true,
-        };
-        let (mut messages, _) = self
-            .services
-            .conversations
-            .list(conversation, window)
-            .await?;
+    /// The newest messages of a conversation, oldest first: as many as a request to the model can hold, and all
+    /// instructions. Also whether that is all of it.
+    async fn history(&self, conversation: &Conversation) -> Result<(Vec<Message>, bool)> {
+        let settings = &self.services.settings;
+        let conversations = &self.services.conversations;
+        let mut messages: Vec<Message> = Vec::new();
+        let mut tokens = 0;
+        loop {
+            let left = settings.history.saturating_sub(messages.len()).min(PAGE);
+            if left == 0 || tokens > settings.context_tokens {
+                break;
+            }
+            let window = Window {
+                after: messages.last().map(|message| message.id),
+                limit: u32::try_from(left).unwrap_or(u32::MAX),
+                descending: true,
+            };
+            let (page, has_more) = conversations.list(conversation, window).await?;
+            tokens += page.iter().map(tokens_of).sum::<usize>();
+            messages.extend(page);
+            if !has_more {
+                messages.reverse();
+                return Ok((messages, true));
+            }
+        }
         messages.reverse();
-        Ok(messages)
+        let known: HashSet<Uuid> = messages.iter().map(|message| message.id).collect();
+        let mut all = conversations.instructions(conversation).await?;
+        all.retain(|message| !known.contains(&message.id));
+        all.extend(messages);
+        Ok((all, false))
     }
+}
+
+fn tokens_of(message: &Message) -> usize {
+    let sql = message.sql.as_ref().map_or("", |sql| sql.text.as_str());
+    history::tokens(&message.text) + history::tokens(sql)
 }
 
 /// Whether the history ends with these messages, the last of which is a question.

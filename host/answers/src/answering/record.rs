@@ -47,31 +47,86 @@ impl ResponseStatus {
     }
 }
 
-/// Why a text is incomplete.
+/// How an answer ended, if it did not end by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cut {
-    /// It reached a token limit.
+pub enum Ending {
+    /// The text reached the caller's or the model's limit of tokens.
     Length,
-    /// The vendor filtered it.
+    /// The vendor filtered the text.
     Filter,
+    /// The model wanted more tool calls than it may make.
+    ToolLimit,
+    /// Too many tool calls of the model were refused or failed.
+    RepairLimit,
+    /// The answer used up its tokens, or its results do not fit into a request to the model.
+    TokenBudget,
+    /// The answer used up its time.
+    Timeout,
+    /// The model declined: the data do not have what was asked for. Its text is complete.
+    CannotAnswer,
 }
 
-impl Cut {
-    /// Its stored number; 0 means complete.
-    pub fn number(cut: Option<Self>) -> i64 {
-        match cut {
-            None => 0,
-            Some(Self::Length) => 1,
-            Some(Self::Filter) => 2,
+impl Ending {
+    const ALL: [Self; 7] = [
+        Self::Length,
+        Self::Filter,
+        Self::ToolLimit,
+        Self::RepairLimit,
+        Self::TokenBudget,
+        Self::Timeout,
+        Self::CannotAnswer,
+    ];
+
+    /// Its name in the API.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Length => "max_output_tokens",
+            Self::Filter => "content_filter",
+            Self::ToolLimit => "tool_limit",
+            Self::RepairLimit => "repair_limit",
+            Self::TokenBudget => "token_budget",
+            Self::Timeout => "timeout",
+            Self::CannotAnswer => "cannot_answer",
         }
     }
 
-    /// From its stored number.
+    /// Whether the answer is incomplete.
+    pub fn is_cut(self) -> bool {
+        self != Self::CannotAnswer
+    }
+
+    /// Its stored number; 0 means that the answer ended by itself.
+    pub fn number(ending: Option<Self>) -> i64 {
+        let at = |ending| Self::ALL.iter().position(|one| *one == ending);
+        ending.and_then(at).map_or(0, |at| at as i64 + 1)
+    }
+
+    /// From its stored number; an unknown number counts as [`Self::Length`].
     pub fn of_number(number: i64) -> Option<Self> {
-        match number {
-            0 => None,
-            2 => Some(Self::Filter),
-            _ => Some(Self::Length),
+        let at = usize::try_from(number)
+            .unwrap_or(usize::MAX)
+            .checked_sub(1)?;
+        Some(Self::ALL.get(at).copied().unwrap_or(Self::Length))
+    }
+}
+
+/// What to do with a dialogue that is longer than a request to the model may be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Truncation {
+    /// Leave out the oldest messages.
+    Auto,
+    /// Refuse it.
+    #[default]
+    Disabled,
+}
+
+impl Truncation {
+    /// Its name in the API.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Disabled => "disabled",
         }
     }
 }
@@ -126,6 +181,8 @@ pub struct Settings {
     /// A key for requests with the same prefix.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt_cache_key: Option<String>,
+    /// What to do with a dialogue that is too long.
+    pub truncation: Truncation,
 }
 
 /// One response.
@@ -165,8 +222,8 @@ pub struct ResponseRecord {
     pub limits: Limits,
     /// Other settings of the caller.
     pub settings: Settings,
-    /// Why the text is incomplete, if it is.
-    pub cut: Option<Cut>,
+    /// How the answer ended, if it did not end by itself.
+    pub ending: Option<Ending>,
     /// When it was accepted.
     pub created_at: Timestamp,
     /// When it ended.

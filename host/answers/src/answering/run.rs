@@ -12,14 +12,17 @@ use tokio::sync::oneshot;
 use super::{
     Inner, SqlQuery, context,
     events::{Event, EventLog},
+    facts::AnswerFacts,
+    history::Dialogue,
     items,
     links::Links,
     persist,
     prepare::Prepared,
     prompt::{self, PromptFacts},
     provenance::Provenance,
-    record::{Cut, ResponseRecord, ResponseStatus, Usage},
+    record::{Ending, ResponseRecord, ResponseStatus},
     running::Slot,
+    spent::Spent,
     tools::Toolbox,
     turns::{Answer, Turns},
 };
@@ -50,6 +53,8 @@ pub struct Task {
     pub work: Work,
     /// Whether the caller wants a chart.
     pub wants_chart: bool,
+    /// What was used so far.
+    pub spent: Spent,
 }
 
 /// The two ways to answer.
@@ -90,8 +95,7 @@ struct Made {
     item: Arc<RawValue>,
     /// What is sent in place of the item, which is stored.
     charted: Option<Arc<RawValue>>,
-    usage: Usage,
-    cut: Option<Cut>,
+    ending: Option<Ending>,
 }
 
 impl Task {
@@ -153,9 +157,9 @@ impl Task {
     async fn words(&self, log: &Arc<EventLog>, vendor: &Vendor) -> Result<Made> {
         log.push(Event::MessageAdded);
         let answer = self.answer(log, vendor).await?;
-        let status = match answer.cut {
-            Some(_) => "incomplete",
-            None => "completed",
+        let status = match answer.facts.ending {
+            Some(ending) if ending.is_cut() => "incomplete",
+            _ => "completed",
         };
         let message = Message {
             id: log.message_id,
@@ -165,13 +169,12 @@ impl Task {
         };
         log.push(Event::TextDone(message.text.as_str().into()));
         let chart = self.chart_of_words(log, message.sql.as_ref()).await?;
-        let charted = chart.map(|chart| items::message_with_chart(&message, Some(&chart)));
+        let charted = chart.map(|chart| items::message_with_chart(&message, &answer.facts, Some(&chart)));
         Ok(Made {
-            item: items::message(&message)?,
+            item: items::message(&message, &answer.facts)?,
             charted: charted.transpose()?,
             message,
-            usage: answer.usage,
-            cut: answer.cut,
+            ending: answer.facts.ending,
         })
     }
 
@@ -210,8 +213,7 @@ impl Task {
             item: items::query_result(&message, page, query.explain, chart.as_ref())?,
             charted: None,
             message,
-            usage: Usage::default(),
-            cut: None,
+            ending: None,
         })
     }
 
@@ -260,37 +262,50 @@ impl Task {
             .told(mind, self.prepared.question(), KNOWLEDGE_TOKENS);
         let mut messages = dialogue(&self.prepared, &self.record, &access, &told.await?);
         let words = words(&messages);
+        let bounds = &services.settings;
         let toolbox = Toolbox {
             results: &services.results,
             catalog: &services.catalog,
             access: &access,
             max_rows: services.settings.rows_for_model,
             provenance: Mutex::new(Provenance::new(&words)),
+            max_plan_cost: bounds.max_plan_cost,
+            // A quarter of the room, at about four bytes a token.
+            max_result_bytes: bounds.context_tokens,
+            warned: Mutex::default(),
         };
         // After `words`: what the catalog says was not said by the caller.
-        context::add(&mut messages, &toolbox, services.settings.catalog_tokens).await?;
+        context::add(&mut messages, &toolbox, bounds.catalog_tokens).await?;
+        let dialogue = Dialogue::pack(
+            messages,
+            self.prepared.is_history_whole,
+            bounds.context_tokens,
+            self.record.settings.truncation,
+        )?;
         let turns = Turns {
             model: &**model,
             target: &provider.target,
             model_name: &mind.model_name,
             toolbox,
             log,
-            bounds: &services.settings,
+            bounds,
             max_output_tokens: self.record.limits.max_output_tokens,
             settings: &self.record.settings,
             key: &self.record.key_id,
             tally: self.prepared.tally.as_deref(),
+            spent: &self.spent,
             links: Links::new(words),
+            answer: Answer::default(),
         };
-        turns.run(messages).await
+        turns.run(dialogue).await
     }
 
     async fn complete(&mut self, made: Made, is_open: bool) -> Result<()> {
         let mut record = self.record.clone();
         record.status = ResponseStatus::Completed;
         record.completed_at = Some(Timestamp::now());
-        record.usage = made.usage;
-        record.cut = made.cut;
+        record.usage = self.spent.usage();
+        record.ending = made.ending;
         record.output = vec![made.item.clone()];
         if record.is_stored {
             persist::complete(&self.inner, &self.prepared, &record, &made.message, is_open).await?;
@@ -305,8 +320,13 @@ impl Task {
 
     async fn fail(mut self, error: Error, is_open: bool) {
         self.mark(&error);
+        self.record.usage = self.spent.usage();
         let said = self.partial_answer();
-        if let Some(item) = said.as_ref().and_then(|said| items::message(said).ok()) {
+        let facts = AnswerFacts::default();
+        if let Some(item) = said
+            .as_ref()
+            .and_then(|said| items::message(said, &facts).ok())
+        {
             self.record.output = vec![item];
         }
         if error.kind() == Kind::Internal {
@@ -416,7 +436,12 @@ fn dialogue(
             Some(sql) if sql.origin == SqlOrigin::SqlQuery => {
                 messages.push(message(role, &format!("{}\n\n{}", one.text, sql.text)));
             }
-            _ => messages.push(message(role, &one.text)),
+            // So that the next question can build on it: "and by month?"
+            Some(sql) => messages.push(message(
+                role,
+                &format!("{}\n\nSQL of this answer:\n{}", one.text, sql.text),
+            )),
+            None => messages.push(message(role, &one.text)),
         }
     }
     messages

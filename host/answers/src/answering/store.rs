@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use sqlx::{Any, AssertSqlSafe, Row, any::AnyArguments, query::Query};
 use uuid::Uuid;
 
-use super::record::{Cut, ResponseRecord, ResponseStatus};
+use super::record::{Ending, ResponseRecord, ResponseStatus};
 use crate::feedback;
 use mindhost_base::error::{Error, Result};
 use mindhost_store as store;
@@ -74,7 +74,7 @@ fn bind<'q>(
         .bind(i64::from(record.background))
         .bind(store::to_json(&record.limits)?)
         .bind(store::to_json(&record.settings)?)
-        .bind(Cut::number(record.cut))
+        .bind(Ending::number(record.ending))
         .bind(host_id)
         .bind(store::now())
         .bind(record.created_at.as_microsecond())
@@ -92,7 +92,7 @@ pub async fn finish(tx: &mut Tx, record: &ResponseRecord) -> Result<()> {
     .bind(record.error.as_ref().map(ToString::to_string))
     .bind(store::to_json(&record.output)?)
     .bind(store::to_json(&record.usage)?)
-    .bind(Cut::number(record.cut))
+    .bind(Ending::number(record.ending))
     .bind(record.completed_at.map(|time| time.as_microsecond()))
     .execute(&mut **tx)
     .await?;
@@ -139,7 +139,7 @@ pub async fn find(store: &Store, id: Uuid) -> Result<Option<ResponseRecord>> {
         is_stored: true,
         limits: store::json(row.try_get("limits")?)?,
         settings: store::json(row.try_get("settings")?)?,
-        cut: Cut::of_number(row.try_get("is_cut")?),
+        ending: Ending::of_number(row.try_get("is_cut")?),
         created_at: store::timestamp(row.try_get("created_at")?),
         completed_at: completed_at.map(store::timestamp),
     }))

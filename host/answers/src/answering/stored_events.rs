@@ -45,7 +45,7 @@ pub fn log(record: ResponseRecord) -> Result<Arc<EventLog>> {
             error: None,
             output: Vec::new(),
             completed_at: None,
-            cut: None,
+            ending: None,
             ..record.clone()
         })
     };

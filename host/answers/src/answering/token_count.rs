@@ -1,6 +1,6 @@
 //! Counts the tokens of one turn of the model, even if the turn is cancelled.
 
-use super::record::Usage;
+use super::{record::Usage, spent::Spent};
 use mindhost_base::error::{Error, Kind};
 use mindhost_core::usage::Tally;
 use mindhost_plugin_api::{ModelMessage, Part};
@@ -9,6 +9,7 @@ use mindhost_plugin_api::{ModelMessage, Part};
 /// disconnected.
 pub struct TokenCount<'a> {
     tally: Option<&'a Tally>,
+    spent: &'a Spent,
     messages: &'a [ModelMessage],
     /// The count of the vendor so far.
     counted: Usage,
@@ -20,9 +21,10 @@ pub struct TokenCount<'a> {
 
 impl<'a> TokenCount<'a> {
     /// For a turn that starts with these messages.
-    pub fn new(tally: Option<&'a Tally>, messages: &'a [ModelMessage]) -> Self {
+    pub fn new(tally: Option<&'a Tally>, spent: &'a Spent, messages: &'a [ModelMessage]) -> Self {
         Self {
             tally,
+            spent,
             messages,
             counted: Usage::default(),
             written: 0,
@@ -41,18 +43,18 @@ impl<'a> TokenCount<'a> {
         self.is_counted = !matches!(error.kind(), Kind::Timeout | Kind::Cancelled);
     }
 
-    /// Adds a turn that ended normally with this text, and returns its usage.
-    pub fn finish(mut self, text: &str) -> Usage {
+    /// Adds a turn that ended normally with so many bytes of output.
+    pub fn finish(mut self, written: usize) {
         let usage = match self.counted == Usage::default() {
-            true => estimate(self.messages, text.len()),
+            true => estimate(self.messages, written),
             false => self.counted,
         };
         self.count(usage);
-        usage
     }
 
     fn count(&mut self, usage: Usage) {
         self.is_counted = true;
+        self.spent.add(usage);
         if let Some(tally) = self.tally {
             tally.tokens(usage.input_tokens, usage.output_tokens);
         }
@@ -61,7 +63,7 @@ impl<'a> TokenCount<'a> {
 
 impl Drop for TokenCount<'_> {
     fn drop(&mut self) {
-        if self.is_counted || self.tally.is_none() {
+        if self.is_counted {
             return;
         }
         // Vendors report the input at the start of a turn and the output at its end, which is missing here.

@@ -6,6 +6,7 @@
 mod find_values;
 
 use std::{
+    collections::HashSet,
     num::NonZeroU32,
     sync::{Arc, Mutex},
 };
@@ -14,13 +15,19 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{events::Step, provenance::Provenance};
+use super::{
+    decline,
+    events::Step,
+    facts::{self, Ran, ResultFacts},
+    provenance::Provenance,
+    repair::{self, Subject},
+};
 use crate::{
     conversations::{SqlOrigin, StoredSql},
     results::{Access, Results, sample},
 };
 use mindhost_base::{
-    error::{Blame, Code, Error, Kind, Result},
+    error::{Error, Kind, Result},
     locks::lock,
 };
 use mindhost_catalog::Catalog;
@@ -38,6 +45,12 @@ pub struct Toolbox<'a> {
     pub max_rows: NonZeroU32,
     /// What the model has read of each datasource.
     pub provenance: Mutex<Provenance>,
+    /// The highest cost of a plan; 0 means none.
+    pub max_plan_cost: f64,
+    /// Most bytes of the rows of one result.
+    pub max_result_bytes: usize,
+    /// Statements that the model was warned of, each once.
+    pub warned: Mutex<HashSet<String>>,
 }
 
 /// The outcome of a tool call.
@@ -48,10 +61,10 @@ pub struct Outcome {
     pub is_error: bool,
     /// Whether it counts against the limit of repairs.
     pub needs_repair: bool,
-    /// Why it failed.
-    pub reason: Option<String>,
+    /// The number of rows, or why it failed, as a text that the model sees later may tell it.
+    pub told: String,
     /// The statement, when it ran.
-    pub sql: Option<StoredSql>,
+    pub ran: Option<Ran>,
     /// The step for the event log.
     pub step: Step,
 }
@@ -59,7 +72,7 @@ pub struct Outcome {
 /// Rows that the model gets by default.
 const USUAL_ROWS: u32 = 50;
 
-/// The four tools, with JSON schemas of their arguments.
+/// The tools, with JSON schemas of their arguments.
 pub fn offered(max_rows: NonZeroU32) -> Vec<Tool> {
     let tool = |name: &str, description: &str, parameters: Value| Tool {
         name: name.into(),
@@ -99,9 +112,12 @@ pub fn offered(max_rows: NonZeroU32) -> Vec<Tool> {
             json!({"type": "object", "properties": {
                 "datasource": {"type": "string"},
                 "sql": {"type": "string"},
-                "max_rows": {"type": "integer", "minimum": 1, "maximum": max_rows}
+                "max_rows": {"type": "integer", "minimum": 1, "maximum": max_rows},
+                "assumptions": {"type": "array", "items": {"type": "string"}, "maxItems": 8,
+                    "description": "what you took for granted where the question leaves it open, each a short sentence"}
             }, "required": ["sql"], "additionalProperties": false}),
         ),
+        decline::tool(),
     ]
 }
 
@@ -125,10 +141,12 @@ struct RunSql {
     sql: String,
     #[serde(default)]
     max_rows: Option<u32>,
+    #[serde(default)]
+    assumptions: Vec<String>,
 }
 
 /// The result of a tool: JSON for the model, the statement if there was one, the text of the step.
-type Given = (Value, Option<StoredSql>, String);
+type Given = (Value, Option<Ran>, String);
 
 impl Toolbox<'_> {
     /// Runs one tool call of the model.
@@ -159,12 +177,12 @@ impl Toolbox<'_> {
             duration_ms,
         };
         match given {
-            Ok((content, sql, message)) => Ok(Outcome {
+            Ok((content, ran, message)) => Ok(Outcome {
                 content: content.to_string(),
                 is_error: false,
                 needs_repair: false,
-                reason: None,
-                sql,
+                told: message.clone(),
+                ran,
                 step: step("completed", message),
             }),
             Err(error)
@@ -174,13 +192,70 @@ impl Toolbox<'_> {
                 Err(error)
             }
             Err(error) => Ok(Outcome {
-                content: told(&error, self.access.sends_rows()).to_string(),
+                content: self.feedback(tool_call, &error).await.to_string(),
                 is_error: true,
                 needs_repair: true,
-                reason: Some(error.message().to_owned()),
-                sql: None,
+                told: repair::message(&error, self.access.sends_rows()).to_owned(),
+                ran: None,
                 step: step("failed", error.message().to_owned()),
             }),
+        }
+    }
+
+    /// The outcome of a call that is not run.
+    pub fn refuse(&self, tool_call: &ToolCall, fault: &str) -> Outcome {
+        let content = json!({"error": {"code": "invalid_arguments", "message": fault}});
+        Outcome {
+            content: content.to_string(),
+            is_error: true,
+            needs_repair: true,
+            told: fault.to_owned(),
+            ran: None,
+            step: Step {
+                name: tool_call.name.clone(),
+                status: "failed",
+                sql: None,
+                message: fault.to_owned(),
+                duration_ms: 0,
+            },
+        }
+    }
+
+    /// What the model is told of a failed call.
+    async fn feedback(&self, tool_call: &ToolCall, error: &Error) -> Value {
+        let plain = || json!({"error": repair::told(error, self.access.sends_rows())});
+        let Ok(arguments) = parse::<RunSql>(tool_call) else {
+            return plain();
+        };
+        if tool_call.name != "run_sql" {
+            return plain();
+        }
+        let Ok(access) = self.access.narrowed(arguments.datasource.as_deref()) else {
+            return plain();
+        };
+        let subject = Subject {
+            sql: &arguments.sql,
+            access: &access,
+            catalog: self.catalog,
+        };
+        // Whether the guard or the engine refused it. The guard remembers what it accepted.
+        let accepted = self.results.accept(&access, &arguments.sql).await.ok();
+        repair::feedback(&subject, error, accepted.as_ref()).await
+    }
+
+    /// Adds warnings to a result that looks wrong, once for each statement.
+    async fn warn(&self, sql: &str, access: &Access, total: u64, content: &mut Value) {
+        if !lock(&self.warned).insert(sql.to_owned()) {
+            return;
+        }
+        let subject = Subject {
+            sql,
+            access,
+            catalog: self.catalog,
+        };
+        let warnings = repair::warnings(&subject, total, content.get("rows")).await;
+        if !warnings.is_empty() {
+            content["warnings"] = json!(warnings);
         }
     }
 
@@ -231,21 +306,30 @@ impl Toolbox<'_> {
                 lock(&self.provenance).check(datasource, &literals)?;
             }
         }
+        self.results
+            .check_cost(&accepted, self.max_plan_cost, call)
+            .await?;
         // What comes out of several together belongs to none of them, so it may be sent to none.
         let datasource = &accepted.datasources().join(" and ");
         let page = self.results.page(&accepted, limit.into(), 0, call).await;
         let page = page.inspect_err(|error| self.note(datasource, &json!(error.message())))?;
         let message = format!("{} of {} rows", page.rows(), page.total);
-        let content = sample::for_model(&page, access.sends_rows())?;
+        let mut content = sample::for_model(&page, access.sends_rows())?;
+        sample::limit(&mut content, self.max_result_bytes);
         self.note(datasource, &content["rows"]);
-        Ok((
-            content,
-            Some(StoredSql {
-                text: arguments.sql,
-                origin: SqlOrigin::Model,
-            }),
-            message,
-        ))
+        self.warn(&arguments.sql, &access, page.total, &mut content)
+            .await;
+        let facts = ResultFacts {
+            tables: accepted.tables(),
+            row_count: page.total,
+            truncated: page.rows() < page.total || content["truncated"] == true,
+            assumptions: facts::assumptions(arguments.assumptions),
+        };
+        let sql = StoredSql {
+            text: arguments.sql,
+            origin: SqlOrigin::Model,
+        };
+        Ok((content, Some(Ran { sql, facts }), message))
     }
 }
 
@@ -296,43 +380,4 @@ fn sql_of(tool_call: &ToolCall) -> Option<String> {
                 .map(|arguments| arguments.sql)
         })
         .flatten()
-}
-
-/// The error for the model. The message of an engine may contain values, so it is withheld if rows are.
-fn told(error: &Error, sends_rows: bool) -> Value {
-    let code = if error.code() == Code::InvalidParameter {
-        "invalid_arguments"
-    } else {
-        error.code().as_str()
-    };
-    let is_ours = matches!(error.blame(), None | Some(Blame::Host));
-    let message = match sends_rows || is_ours {
-        true => error.message(),
-        false => {
-            "the engine refused this; its message is withheld, because no data of this datasource may leave. Check names, types and functions at `position`"
-        }
-    };
-    json!({"error": {"code": code, "message": message, "position": error.position()}})
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn engine_message_is_withheld_when_rows_are() {
-        let engine = Error::new(
-            Code::SqlInvalid,
-            "invalid input syntax: \"bob@example.com\"",
-        )
-        .blamed(Blame::Upstream)
-        .with_position(8);
-        let withheld = told(&engine, false);
-        assert!(!withheld.to_string().contains("bob"), "{withheld}");
-        assert_eq!(withheld["error"]["code"], "sql_invalid");
-        assert_eq!(withheld["error"]["position"], 8);
-        assert!(told(&engine, true).to_string().contains("bob"));
-        let ours = Error::new(Code::SqlTableNotAllowed, "there is no table x");
-        assert!(told(&ours, false).to_string().contains("table x"));
-    }
 }

@@ -5,11 +5,17 @@ use std::sync::Arc;
 use tokio::time::timeout_at;
 
 use super::{
+    decline, endings,
     events::{Event, EventLog},
+    facts::{AnswerFacts, Ran},
+    follow_ups,
+    history::Dialogue,
     links::Links,
-    record::{Cut, Settings, Usage},
+    record::{Ending, Settings, Usage},
+    spent::{Attempt, Spent},
     token_count::TokenCount,
     tools::{self, Toolbox},
+    turn::Turn,
 };
 use crate::conversations::StoredSql;
 use mindhost_base::{
@@ -21,6 +27,9 @@ use mindhost_plugin_api::{
     Call, Model, ModelEvent, ModelMessage, ModelRequest, Part, Role, StopReason, Target, ToolCall,
 };
 
+/// The least `max_output_tokens` that vendors take. With fewer left, the answer is cut.
+const MIN_OUTPUT_TOKENS: u64 = 16;
+
 /// The result of the loop.
 #[derive(Debug, Default)]
 pub struct Answer {
@@ -28,10 +37,8 @@ pub struct Answer {
     pub text: String,
     /// The SQL of the last result that the model saw.
     pub sql: Option<StoredSql>,
-    /// Tokens over all turns.
-    pub usage: Usage,
-    /// Why the text is incomplete, if it is.
-    pub cut: Option<Cut>,
+    /// What it is based on, what can be asked next, and how it ended.
+    pub facts: AnswerFacts,
 }
 
 /// The turns of one answer.
@@ -48,7 +55,7 @@ pub struct Turns<'a> {
     pub log: &'a Arc<EventLog>,
     /// The limits.
     pub bounds: &'a config::Answering,
-    /// The caller's limit on the answer, in tokens.
+    /// The caller's limit on the whole answer, in tokens.
     pub max_output_tokens: Option<u32>,
     /// Other settings of the caller.
     pub settings: &'a Settings,
@@ -56,93 +63,134 @@ pub struct Turns<'a> {
     pub key: &'a str,
     /// Counts the tokens, also if the answer fails later.
     pub tally: Option<&'a Tally>,
+    /// What was used and tried, also if the answer fails later.
+    pub spent: &'a Spent,
     /// Filters the links in the text of the model.
     pub links: Links,
+    /// The answer so far.
+    pub answer: Answer,
 }
 
-/// The output of one turn of the model.
-#[derive(Default)]
-struct Turn {
-    text: String,
-    calls: Vec<ToolCall>,
-    opaque: Vec<Part>,
-    usage: Usage,
-    stop: Option<StopReason>,
+/// How the loop ended.
+enum End {
+    /// The model said its last word.
+    Answered(Option<StopReason>),
+    /// At a limit.
+    At(Ending),
+    /// The model declined, for this reason.
+    Declined(String),
 }
 
 impl Turns<'_> {
     /// Runs the loop over a dialogue that ends with the question.
     ///
     /// # Errors
-    /// The error of the model or the database, or `answer_failed` with the limit that was reached.
-    pub async fn run(mut self, messages: Vec<ModelMessage>) -> Result<Answer> {
+    /// The error of the model or the host. A limit that is reached is no error: the answer says so.
+    pub async fn run(mut self, dialogue: Dialogue) -> Result<Answer> {
         let call = Call::new(self.bounds.wall_clock, self.log.cancel.clone());
         let call = call.for_key(self.key);
-        match timeout_at(call.deadline, self.take_turns(messages, &call)).await {
+        let end = match timeout_at(call.deadline, self.take_turns(dialogue, &call)).await {
             Ok(Err(error)) if error.kind() == Kind::Timeout && call.remaining().is_zero() => {
-                Err(self.out_of_time().with_source(error))
+                End::At(Ending::Timeout)
             }
-            Ok(made) => made,
-            Err(_) => Err(self.out_of_time()),
+            Ok(end) => end?,
+            Err(_) => End::At(Ending::Timeout),
+        };
+        self.end(end).await
+    }
+
+    async fn take_turns(&mut self, mut dialogue: Dialogue, call: &Call) -> Result<End> {
+        let allowed = self.settings.max_tool_calls.unwrap_or(u32::MAX);
+        let allowed = allowed.min(self.bounds.tool_calls);
+        let (mut calls_made, mut repairs) = (0, 0);
+        loop {
+            if !dialogue.fit() {
+                return Ok(End::At(Ending::TokenBudget));
+            }
+            let Some(max_output_tokens) = self.output_tokens_left() else {
+                return Ok(End::Answered(Some(StopReason::Length)));
+            };
+            let left = allowed.saturating_sub(calls_made) as usize;
+            let mut turn = self
+                .turn(dialogue.messages(), max_output_tokens, left > 0, call)
+                .await?;
+            let wants_more = turn.calls.len() > left;
+            turn.calls.truncate(left);
+            // A truncated tool call is ignored, because its arguments are incomplete.
+            if turn.calls.is_empty() || turn.stop == Some(StopReason::Length) {
+                return Ok(match wants_more && turn.text.trim().is_empty() {
+                    true => End::At(Ending::ToolLimit),
+                    false => End::Answered(turn.stop),
+                });
+            }
+            calls_made += u32::try_from(turn.calls.len()).unwrap_or(u32::MAX);
+            let used = self.spent.usage();
+            if used.input_tokens.saturating_add(used.output_tokens) > self.bounds.tokens {
+                return Ok(End::At(Ending::TokenBudget));
+            }
+            dialogue.push(said(&turn));
+            for tool_call in &turn.calls {
+                if let Some(reason) = decline::reason(tool_call) {
+                    return Ok(End::Declined(reason));
+                }
+                let (message, failed) = self.call_tool(&turn, tool_call, call).await?;
+                dialogue.push(message);
+                repairs += u32::from(failed);
+                if repairs > self.bounds.repairs {
+                    return Ok(End::At(Ending::RepairLimit));
+                }
+            }
         }
     }
 
-    async fn take_turns(&mut self, mut messages: Vec<ModelMessage>, call: &Call) -> Result<Answer> {
-        let mut answer = Answer::default();
-        let mut calls_made = 0;
-        let mut repairs = 0;
-        loop {
-            let allowed = self.settings.max_tool_calls.unwrap_or(u32::MAX);
-            let left = allowed.saturating_sub(calls_made) as usize;
-            let text = &mut answer.text;
-            let mut turn = self.turn(&messages, text, left > 0, call).await?;
-            turn.calls.truncate(left);
-            answer.usage.input_tokens += turn.usage.input_tokens;
-            answer.usage.output_tokens += turn.usage.output_tokens;
-            // A truncated tool call is ignored, because its arguments are incomplete.
-            if turn.calls.is_empty() || turn.stop == Some(StopReason::Length) {
-                answer.cut = match turn.stop {
-                    Some(StopReason::Length) => Some(Cut::Length),
-                    Some(StopReason::Refused) => Some(Cut::Filter),
-                    _ => None,
-                };
-                return self.finish(answer, turn.stop);
-            }
-            calls_made += u32::try_from(turn.calls.len()).unwrap_or(u32::MAX);
-            if calls_made > self.bounds.tool_calls {
-                return Err(bound(format!(
-                    "the model asked for more than {} tool calls",
-                    self.bounds.tool_calls
-                )));
-            }
-            if answer.usage.input_tokens + answer.usage.output_tokens > self.bounds.tokens {
-                return Err(bound(format!(
-                    "the answer used more than {} tokens",
-                    self.bounds.tokens
-                )));
-            }
-            messages.push(said(&turn));
-            for tool_call in &turn.calls {
-                let outcome = self.toolbox.run(tool_call, call).await?;
-                self.log.push(Event::Step(Arc::new(outcome.step)));
-                repairs += u32::from(outcome.needs_repair);
-                if repairs > self.bounds.repairs {
-                    return Err(bound(format!(
-                        "{repairs} statements of the model were refused or failed; the last reason: {}",
-                        outcome.reason.unwrap_or_default()
-                    )));
-                }
-                answer.sql = outcome.sql.or(answer.sql);
-                messages.push(tool_message(tool_call, outcome.content, outcome.is_error));
-            }
+    /// Runs a tool. Returns the message with its result, and whether the model has to repair it.
+    async fn call_tool(
+        &mut self,
+        turn: &Turn,
+        tool_call: &ToolCall,
+        call: &Call,
+    ) -> Result<(ModelMessage, bool)> {
+        let outcome = match turn.fault_of(tool_call) {
+            Some(fault) => self.toolbox.refuse(tool_call, &fault),
+            None => self.toolbox.run(tool_call, call).await?,
+        };
+        if let Some(sql) = &outcome.step.sql {
+            let result = match (&outcome.ran, self.toolbox.access.sends_rows()) {
+                // The text of an answer is shown to the model with the next question.
+                (Some(_), false) => "it ran".to_owned(),
+                _ => outcome.told.clone(),
+            };
+            self.spent.tried(Attempt {
+                sql: sql.clone(),
+                result,
+            });
         }
+        self.log.push(Event::Step(Arc::new(outcome.step)));
+        if let Some(Ran { sql, facts }) = outcome.ran {
+            self.answer.sql = Some(sql);
+            self.answer.facts.result = Some(facts);
+        }
+        let message = tool_message(tool_call, outcome.content, outcome.is_error);
+        Ok((message, outcome.needs_repair))
+    }
+
+    /// The tokens that the model may still write; the inner `None` means no limit, the outer that none is left.
+    fn output_tokens_left(&self) -> Option<Option<u32>> {
+        let Some(limit) = self.max_output_tokens else {
+            return Some(None);
+        };
+        let written = self.spent.usage().output_tokens;
+        let left = u64::from(limit).saturating_sub(written);
+        // The first turn gets whatever the caller set; the vendor may refuse it.
+        let enough = written == 0 || left >= MIN_OUTPUT_TOKENS;
+        enough.then(|| u32::try_from(left).ok())
     }
 
     /// One turn; its text is streamed to the log.
     async fn turn(
         &mut self,
         messages: &[ModelMessage],
-        text: &mut String,
+        max_output_tokens: Option<u32>,
         may_call: bool,
         call: &Call,
     ) -> Result<Turn> {
@@ -151,10 +199,10 @@ impl Turns<'_> {
             messages: messages.to_vec(),
             tools: tools::offered(self.bounds.rows_for_model),
             tool_choice: if may_call { "auto" } else { "none" }.into(),
-            max_output_tokens: self.max_output_tokens,
+            max_output_tokens,
             temperature: self.settings.temperature.map(|value| value as f32),
         };
-        let mut token_count = TokenCount::new(self.tally, messages);
+        let mut token_count = TokenCount::new(self.tally, self.spent, messages);
         let mut completion = match self.model.start(self.target, request, call).await {
             Ok(completion) => completion,
             Err(error) => {
@@ -163,44 +211,40 @@ impl Turns<'_> {
             }
         };
         let mut turn = Turn::default();
-        let before = text.len();
+        let before = self.answer.text.len();
         while let Some(events) = completion.next(call).await? {
             for event in events {
-                self.take(event, &mut turn, text, before)?;
-                token_count.update(turn.usage, text.len() - before);
+                self.take(event, &mut turn, before)?;
+                token_count.update(turn.usage, self.answer.text.len() - before);
             }
         }
         let rest = self.links.end();
-        self.say(rest, text, before)?;
-        turn.text = text[before..].trim_start_matches("\n\n").to_owned();
-        turn.usage = token_count.finish(&turn.text);
+        self.say(rest, before)?;
+        let text = &self.answer.text[before..];
+        turn.text = text.trim_start_matches("\n\n").to_owned();
+        token_count.finish(turn.text.len() + turn.call_bytes());
         Ok(turn)
     }
 
-    fn take(
-        &mut self,
-        event: ModelEvent,
-        turn: &mut Turn,
-        text: &mut String,
-        before: usize,
-    ) -> Result<()> {
+    fn take(&mut self, event: ModelEvent, turn: &mut Turn, before: usize) -> Result<()> {
         match event {
             ModelEvent::Text(piece) => {
                 let piece = self.links.next(&piece);
-                self.say(piece, text, before)?;
+                self.say(piece, before)?;
             }
-            ModelEvent::ToolCall(tool_call) => turn.calls.push(tool_call),
-            ModelEvent::Opaque { kind, data } => turn.opaque.push(Part::Opaque { kind, data }),
+            ModelEvent::ToolCall(tool_call) => turn.add_call(tool_call),
+            ModelEvent::Opaque { kind, data } => turn.add_opaque(kind, data)?,
             ModelEvent::Usage(counts) => turn.usage = usage(&counts),
             ModelEvent::Stop(reason, _) => turn.stop = Some(reason),
         }
         Ok(())
     }
 
-    fn say(&self, piece: String, text: &mut String, before: usize) -> Result<()> {
+    fn say(&mut self, piece: String, before: usize) -> Result<()> {
         if piece.is_empty() {
             return Ok(());
         }
+        let text = &mut self.answer.text;
         // Text of an earlier turn ("let me look …") stays in the answer as its own paragraph.
         let piece = if before > 0 && text.len() == before {
             format!("\n\n{piece}")
@@ -218,33 +262,41 @@ impl Turns<'_> {
         Ok(())
     }
 
-    fn finish(&self, answer: Answer, stop: Option<StopReason>) -> Result<Answer> {
-        if stop == Some(StopReason::Refused) && answer.text.is_empty() {
-            return Err(Error::new(
-                Code::AnswerFailed,
-                "the model refused to answer; ask in other words",
-            )
-            .blamed(Blame::Upstream));
-        }
-        if answer.text.is_empty() && answer.cut.is_none() {
-            return Err(Error::new(
-                Code::AnswerFailed,
-                "the model ended without an answer; ask again, or choose another model",
-            )
-            .blamed(Blame::Upstream));
-        }
-        Ok(answer)
-    }
-
-    /// The error when the answer exceeds its time limit.
-    fn out_of_time(&self) -> Error {
-        Error::new(
-            Code::Timeout,
-            format!(
-                "the answer took longer than {:?}; ask for less at once",
-                self.bounds.wall_clock
-            ),
-        )
+    /// Ends the answer: with the model's last word, or with a text of the host.
+    async fn end(mut self, end: End) -> Result<Answer> {
+        let rest = self.links.end();
+        self.say(rest, 0)?;
+        let is_empty = self.answer.text.trim().is_empty();
+        let (ending, reason) = match end {
+            End::Answered(Some(StopReason::Length)) => (Some(Ending::Length), None),
+            End::Answered(Some(StopReason::Refused)) if is_empty => {
+                let reason = "The model refused to answer; ask in other words.";
+                (Some(Ending::CannotAnswer), Some(reason.to_owned()))
+            }
+            End::Answered(Some(StopReason::Refused)) => (Some(Ending::Filter), None),
+            End::Answered(_) if is_empty => (Some(Ending::CannotAnswer), None),
+            End::Answered(_) => (None, None),
+            End::At(ending) => (Some(ending), None),
+            End::Declined(reason) => (Some(Ending::CannotAnswer), Some(reason)),
+        };
+        let sql = self.answer.sql.as_ref().map(|sql| sql.text.as_str());
+        let follow_ups = follow_ups::questions(&self.toolbox, sql).await;
+        let said = match (ending, reason) {
+            (_, Some(reason)) => endings::declined(&reason, &follow_ups),
+            (None, None) => String::new(),
+            // The text breaks off, and the reason is in the response.
+            (Some(Ending::Length | Ending::Filter), None) if !is_empty => String::new(),
+            (Some(ending), None) => {
+                endings::text(ending, self.bounds, &self.spent.attempts(), &follow_ups)
+            }
+        };
+        let before = self.answer.text.len();
+        // What the model wrote into a statement or a reason may be a link, too.
+        let said = self.links.next(&said) + &self.links.end();
+        self.say(said, before)?;
+        self.answer.facts.follow_up_questions = follow_ups;
+        self.answer.facts.ending = ending;
+        Ok(self.answer)
     }
 }
 

@@ -384,6 +384,22 @@ pub async fn list(
     rows.iter().map(message_of).collect()
 }
 
+/// Instructions of one conversation that are read.
+const MAX_INSTRUCTIONS: u32 = 100;
+
+/// The newest messages of the roles system and developer, in order.
+pub async fn instructions(store: &Store, conversation: Uuid) -> Result<Vec<Message>> {
+    let query = format!(
+        "SELECT {MESSAGE_COLUMNS} FROM messages WHERE conversation_id = $1 AND role IN ('system', 'developer') \
+         ORDER BY position DESC LIMIT {MAX_INSTRUCTIONS}"
+    );
+    let rows = sqlx::query(AssertSqlSafe(query))
+        .bind(conversation.to_string())
+        .fetch_all(store.pool())
+        .await?;
+    rows.iter().rev().map(message_of).collect()
+}
+
 /// One message of a conversation.
 pub async fn message(store: &Store, conversation: Uuid, id: Uuid) -> Result<Option<Message>> {
     let query =

@@ -36,6 +36,25 @@ pub fn for_model(page: &Page, values: bool) -> Result<Value> {
     )
 }
 
+/// Leaves out the last rows until the rest has at most so many bytes.
+pub fn limit(content: &mut Value, max_bytes: usize) {
+    let Some(rows) = content["rows"].as_array() else {
+        return;
+    };
+    let mut bytes = 0;
+    let fits = |row: &&Value| {
+        bytes += row.to_string().len() + 1;
+        bytes <= max_bytes
+    };
+    let kept = rows.iter().take_while(fits).count();
+    if kept < rows.len() {
+        if let Some(rows) = content["rows"].as_array_mut() {
+            rows.truncate(kept);
+        }
+        content["truncated"] = json!(true);
+    }
+}
+
 /// 0, 1 or `many`.
 fn roughly(count: u64) -> Value {
     match count {

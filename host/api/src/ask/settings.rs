@@ -3,7 +3,7 @@
 use std::{num::NonZeroU32, ops::RangeInclusive};
 
 use super::{CreateResponse, described::ServiceTier, short, word};
-use mindhost_answers::answering::record::Settings;
+use mindhost_answers::answering::record::{Settings, Truncation};
 use mindhost_base::error::{Error, Result};
 
 /// Characters of an identifier.
@@ -30,7 +30,14 @@ impl CreateResponse {
             let message = format!("`service_tier`: {unknown}");
             return Err(Error::invalid("service_tier", message));
         }
+        let truncation = match &self.truncation {
+            None => Truncation::default(),
+            Some(wanted) => word::<Truncation>(&short(wanted)).map_err(|unknown| {
+                Error::invalid("truncation", format!("`truncation`: {unknown}"))
+            })?,
+        };
         Ok(Settings {
+            truncation,
             temperature: within("temperature", self.temperature, 0.0..=2.0)?,
             top_p: within("top_p", self.top_p, 0.0..=1.0)?,
             presence_penalty: within("presence_penalty", self.presence_penalty, -2.0..=2.0)?,

@@ -7,7 +7,10 @@ use uuid::Uuid;
 
 use super::super::{AppState, ask, extract};
 use mindhost_answers::{
-    answering::{Ask, Input, SqlQuery, record::ResponseRecord},
+    answering::{
+        Ask, Input, SqlQuery,
+        record::{ResponseRecord, Settings, Truncation},
+    },
     conversations::{Author, Message},
 };
 use mindhost_base::error::{Code, Error};
@@ -254,6 +257,10 @@ async fn ask_mind(state: &AppState, caller: &Caller, wanted: AskMind) -> Result<
         model: wanted.mind,
         input: vec![Input::Message(Message::new(Author::User, &wanted.question))],
         conversation,
+        settings: Settings {
+            truncation: Truncation::Auto,
+            ..Settings::default()
+        },
         ..Ask::default()
     };
     let record = state.answering.complete(caller, ask).await?;

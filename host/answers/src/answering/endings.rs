@@ -1,0 +1,94 @@
+//! The texts of answers that the host ends: what happened, what was tried, and what can be asked.
+
+use super::{record::Ending, spent::Attempt};
+use mindhost_base::config;
+
+/// Characters of a statement or a reason in such a text.
+const MAX_CHARACTERS: usize = 240;
+
+/// The text of an answer with this ending. `follow_ups` are questions that can be answered.
+pub fn text(
+    ending: Ending,
+    bounds: &config::Answering,
+    attempts: &[Attempt],
+    follow_ups: &[String],
+) -> String {
+    let mut text = first_sentence(ending, bounds);
+    if !attempts.is_empty() {
+        text.push_str("\n\nWhat was tried last:\n");
+        for attempt in attempts {
+            let (sql, result) = (
+                short(&attempt.sql).replace('`', "'"),
+                short(&attempt.result),
+            );
+            text.push_str(&format!("- `{sql}`: {result}\n"));
+        }
+    }
+    text.push_str(&can_be_asked(follow_ups));
+    text.trim_end().to_owned()
+}
+
+/// The text of an answer that the model declined, for this reason.
+pub fn declined(reason: &str, follow_ups: &[String]) -> String {
+    let reason = match reason.trim() {
+        "" => "The data of this Mind do not have what was asked for.".to_owned(),
+        reason => short(reason),
+    };
+    format!("{reason}{}", can_be_asked(follow_ups))
+        .trim_end()
+        .to_owned()
+}
+
+fn first_sentence(ending: Ending, bounds: &config::Answering) -> String {
+    match ending {
+        Ending::ToolLimit => format!(
+            "This answer was stopped: the model wanted more than {} tool calls. Ask for less at once, or more \
+             precisely.",
+            bounds.tool_calls
+        ),
+        Ending::RepairLimit => format!(
+            "This answer was stopped: more than {} tool calls of the model were refused or failed. Name the tables, \
+             columns or values that you mean, or ask for less at once.",
+            bounds.repairs
+        ),
+        Ending::TokenBudget => format!(
+            "This answer was stopped: it used up its {} tokens, or its results do not fit into a request of {} tokens. \
+             Ask for less at once.",
+            bounds.tokens, bounds.context_tokens
+        ),
+        Ending::Timeout => format!(
+            "This answer was stopped: it took longer than {:?}. Ask for less at once.",
+            bounds.wall_clock
+        ),
+        Ending::CannotAnswer => {
+            "The model ended without an answer. Ask in other words, or choose another model."
+                .to_owned()
+        }
+        Ending::Length => "This answer was stopped before its first word: it used up its `max_output_tokens`, which are \
+                           for all steps together."
+            .to_owned(),
+        Ending::Filter => "The vendor of the model filtered this answer.".to_owned(),
+    }
+}
+
+fn can_be_asked(follow_ups: &[String]) -> String {
+    if follow_ups.is_empty() {
+        return String::new();
+    }
+    let mut text = "\n\nYou can ask, for example:\n".to_owned();
+    for question in follow_ups {
+        text.push_str(&format!("- {question}\n"));
+    }
+    text
+}
+
+/// One line of at most [`MAX_CHARACTERS`].
+fn short(text: &str) -> String {
+    let line: Vec<&str> = text.split_whitespace().collect();
+    let mut line = line.join(" ");
+    if let Some((end, _)) = line.char_indices().nth(MAX_CHARACTERS) {
+        line.truncate(end);
+        line.push('…');
+    }
+    line
+}

@@ -1,0 +1,54 @@
+//! The facts of an answer beside its text: what it is based on, and what can be asked next.
+
+use super::record::Ending;
+use crate::conversations::StoredSql;
+
+/// Assumptions that an answer lists, and characters of each.
+const MAX_ASSUMPTIONS: usize = 8;
+const MAX_CHARACTERS: usize = 300;
+
+/// A statement of the model that ran.
+#[derive(Clone, Debug)]
+pub struct Ran {
+    /// The statement.
+    pub sql: StoredSql,
+    /// What is known of its result.
+    pub facts: ResultFacts,
+}
+
+/// What is known of a result.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ResultFacts {
+    /// The tables that the statement read, as `datasource.schema.table`.
+    pub tables: Vec<String>,
+    /// Rows of the whole result.
+    pub row_count: u64,
+    /// Whether the model got fewer rows than there are.
+    pub truncated: bool,
+    /// What the model assumed for the statement.
+    pub assumptions: Vec<String>,
+}
+
+/// The facts of an answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AnswerFacts {
+    /// Of the result that it is based on.
+    pub result: Option<ResultFacts>,
+    /// Questions that can be answered next.
+    pub follow_up_questions: Vec<String>,
+    /// How it ended, if it did not end by itself.
+    pub ending: Option<Ending>,
+}
+
+/// The assumptions of a model within bounds: plain texts, each once.
+pub fn assumptions(given: Vec<String>) -> Vec<String> {
+    let mut kept: Vec<String> = Vec::new();
+    for text in given {
+        let text: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text: String = text.chars().take(MAX_CHARACTERS).collect();
+        if !text.is_empty() && !kept.contains(&text) && kept.len() < MAX_ASSUMPTIONS {
+            kept.push(text);
+        }
+    }
+    kept
+}

@@ -1,0 +1,249 @@
+//! Questions that can be asked next. Each is made with a statement that answers it, which must pass the guard.
+
+use super::{
+    repair::{Kind, Subject, kind},
+    tools::Toolbox,
+};
+use mindhost_catalog::{Described, DescribedColumn};
+use mindhost_plugin_api::Dialect;
+use mindhost_sql::outline::{self, spelled};
+
+/// Questions of one answer.
+const MAX_QUESTIONS: usize = 3;
+/// Tables that they are made of.
+const MAX_TABLES: usize = 3;
+/// Values of a column that is worth a row each.
+const CATEGORIES: std::ops::RangeInclusive<u64> = 2..=30;
+
+/// A question, and the statement that answers it.
+struct Candidate {
+    question: String,
+    sql: String,
+}
+
+/// Two or three questions beside this statement, or about the largest tables without one. Fewer where the tables have
+/// nothing to ask for.
+pub async fn questions(toolbox: &Toolbox<'_>, sql: Option<&str>) -> Vec<String> {
+    let subject = Subject {
+        sql: sql.unwrap_or_default(),
+        access: toolbox.access,
+        catalog: toolbox.catalog,
+    };
+    let mut names = subject.tables();
+    if names.is_empty() {
+        names = largest(toolbox);
+    }
+    names.truncate(MAX_TABLES);
+    let said = subject.sql.to_lowercase();
+    let mut asked = Vec::new();
+    let described = subject.described(&names).await;
+    // One question a table, then the next, so that they differ.
+    let mut of_tables: Vec<_> = described
+        .iter()
+        .map(|table| candidates(table, toolbox, &said).into_iter())
+        .collect();
+    while asked.len() < MAX_QUESTIONS {
+        let round: Vec<Candidate> = of_tables.iter_mut().filter_map(Iterator::next).collect();
+        if round.is_empty() {
+            break;
+        }
+        for candidate in round {
+            let accepted = toolbox.results.accept(toolbox.access, &candidate.sql).await;
+            if accepted.is_ok()
+                && asked.len() < MAX_QUESTIONS
+                && !asked.contains(&candidate.question)
+            {
+                asked.push(candidate.question);
+            }
+        }
+    }
+    asked
+}
+
+/// The tables with the most rows.
+fn largest(toolbox: &Toolbox<'_>) -> Vec<String> {
+    let datasources = toolbox.access.scope.datasources.iter();
+    let mut tables: Vec<(u64, String)> = datasources
+        .flat_map(|datasource| {
+            datasource
+                .tables
+                .iter()
+                .filter(|table| !table.columns.is_empty())
+                .map(|table| {
+                    let name = format!("{}.{}", datasource.name, table.table);
+                    (table.row_count.unwrap_or(0), name)
+                })
+        })
+        .collect();
+    tables.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    tables.into_iter().map(|(_, name)| name).collect()
+}
+
+fn candidates(table: &Described, toolbox: &Toolbox<'_>, said: &str) -> Vec<Candidate> {
+    let dialect = toolbox
+        .access
+        .dialect_of(&table.datasource)
+        .unwrap_or(Dialect::Generic);
+    let several = toolbox.access.scope.datasources.len() > 1;
+    let from = from(table, dialect, several);
+    let (_, name) = table.name.rsplit_once('.').unwrap_or(("", &table.name));
+    let rows = words(name);
+    let mut found = Vec::new();
+    let time = table
+        .columns
+        .iter()
+        .find(|column| kind(&column.data_type) == Kind::Time);
+    if let Some(time) = time
+        && !(said.contains("month") || said.contains("%m") || said.contains("yyyy-mm"))
+    {
+        let month = month(&spelled(dialect, &time.name), dialect);
+        found.push(Candidate {
+            question: format!(
+                "How many {rows} are there per month, by {}?",
+                words(&time.name)
+            ),
+            sql: format!("SELECT {month}, count(*) FROM {from} GROUP BY {month}"),
+        });
+    }
+    for category in table
+        .columns
+        .iter()
+        .filter(|column| is_category(column, table))
+    {
+        if said.contains(&format!("group by {}", category.name.to_lowercase())) {
+            continue;
+        }
+        let column = spelled(dialect, &category.name);
+        found.push(Candidate {
+            question: format!(
+                "How many {rows} are there for each {}?",
+                words(&category.name)
+            ),
+            sql: format!("SELECT {column}, count(*) FROM {from} GROUP BY {column}"),
+        });
+        break;
+    }
+    found.extend(most(table, &rows, &from, dialect));
+    if let Some(number) = table.columns.iter().find(|column| is_figure(column, table))
+        && !said.contains(&format!("sum({}", number.name.to_lowercase()))
+    {
+        let column = spelled(dialect, &number.name);
+        found.push(Candidate {
+            question: format!("What is the average {} of the {rows}?", words(&number.name)),
+            sql: format!("SELECT avg({column}) FROM {from}"),
+        });
+    }
+    found.push(Candidate {
+        question: format!("How many {rows} are there?"),
+        sql: format!("SELECT count(*) FROM {from}"),
+    });
+    found
+}
+
+/// Which row of a referenced table has the most rows here.
+fn most(table: &Described, rows: &str, from: &str, dialect: Dialect) -> Option<Candidate> {
+    let key = table
+        .foreign_keys
+        .iter()
+        .find(|key| key.columns.len() == 1)?;
+    let (_, other) = key.references.rsplit_once('.')?;
+    let column = spelled(dialect, &key.columns[0]);
+    let (top, limit) = match dialect {
+        Dialect::Mssql => ("TOP 5 ", ""),
+        _ => ("", " LIMIT 5"),
+    };
+    Some(Candidate {
+        question: format!("Which 5 {} have the most {rows}?", words(other)),
+        sql: format!(
+            "SELECT {top}{column}, count(*) FROM {from} GROUP BY {column} ORDER BY count(*) DESC{limit}"
+        ),
+    })
+}
+
+/// The table in a FROM of its dialect, with its datasource where there are several.
+fn from(table: &Described, dialect: Dialect, several: bool) -> String {
+    let parts: Vec<String> = table
+        .name
+        .split('.')
+        .map(|part| spelled(dialect, part))
+        .collect();
+    match several {
+        true => format!("{}.{}", table.datasource, parts.join(".")),
+        false => parts.join("."),
+    }
+}
+
+fn month(column: &str, dialect: Dialect) -> String {
+    match dialect {
+        Dialect::Sqlite => format!("strftime('%Y-%m', {column})"),
+        Dialect::Mysql => format!("DATE_FORMAT({column}, '%Y-%m')"),
+        Dialect::Mssql => format!("FORMAT({column}, 'yyyy-MM')"),
+        Dialect::Clickhouse => format!("toStartOfMonth({column})"),
+        Dialect::Postgresql | Dialect::Generic | Dialect::Datafusion => {
+            format!("date_trunc('month', {column})")
+        }
+    }
+}
+
+fn is_key(column: &DescribedColumn, table: &Described) -> bool {
+    let name = column.name.to_lowercase();
+    table.primary_key.contains(&column.name)
+        || table
+            .foreign_keys
+            .iter()
+            .any(|key| key.columns.contains(&column.name))
+        || name == "id"
+        || name.ends_with("_id")
+}
+
+/// A column with few values: by its statistics, or by its name where those may not be read.
+fn is_category(column: &DescribedColumn, table: &Described) -> bool {
+    const NAMES: [&str; 8] = [
+        "status", "type", "category", "country", "kind", "state", "region", "currency",
+    ];
+    if is_key(column, table) || kind(&column.data_type) != Kind::Text {
+        return false;
+    }
+    let is_named = || {
+        NAMES
+            .iter()
+            .any(|name| column.name.to_lowercase().contains(name))
+    };
+    column.distinct_count.map_or_else(is_named, |count| {
+        let repeats = table.row_count.is_none_or(|rows| count < rows);
+        CATEGORIES.contains(&count) && repeats
+    })
+}
+
+fn is_figure(column: &DescribedColumn, table: &Described) -> bool {
+    let is_number = matches!(kind(&column.data_type), Kind::Number | Kind::Integer);
+    is_number && !is_key(column, table)
+}
+
+/// `order_items` and `orderItems` as words.
+fn words(name: &str) -> String {
+    let mut text = String::new();
+    let mut was_lower = false;
+    for letter in name.chars() {
+        if letter.is_uppercase() && was_lower {
+            text.push(' ');
+        }
+        was_lower = letter.is_lowercase();
+        match letter {
+            '_' | '-' => text.push(' '),
+            _ => text.extend(letter.to_lowercase()),
+        }
+    }
+    text
+}
+
+impl Subject<'_> {
+    /// The tables that the statement reads, as the catalog names them.
+    pub fn tables(&self) -> Vec<String> {
+        let dialect = self.dialect();
+        let Some(outline) = outline::outline(self.sql, dialect) else {
+            return Vec::new();
+        };
+        self.used(&outline, dialect)
+    }
+}

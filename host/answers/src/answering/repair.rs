@@ -1,0 +1,262 @@
+//! What a model is told when a statement failed, and beside a result that looks wrong: where, why, and what to write
+//! instead. Everything comes from the statement and the catalog, so it needs no word of the engine.
+
+mod excerpt;
+mod functions;
+mod joins;
+mod known;
+mod names;
+mod nearest;
+mod syntax;
+mod types;
+mod warnings;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use self::known::Known;
+use crate::results::{Accepted, Access};
+use mindhost_base::error::{Blame, Code, Error};
+use mindhost_catalog::{Catalog, Described};
+use mindhost_plugin_api::Dialect;
+use mindhost_sql::outline::{self, Outline};
+
+pub use types::{Kind, kind};
+pub use warnings::warnings;
+
+/// Advices of one kind in one result.
+const MAX_ADVICES: usize = 8;
+/// A larger catalog is not read as a whole for the path between two tables.
+const MAX_TABLES_FOR_PATHS: usize = 300;
+
+/// A part of a statement, and what to write in its place, best first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Replace {
+    /// As it is in the statement.
+    pub written: String,
+    /// In characters from 1, where known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub position: Option<u32>,
+    /// Empty text means to leave it out.
+    #[serde(rename = "use")]
+    pub instead: Vec<String>,
+}
+
+impl Replace {
+    fn new(written: impl Into<String>, position: u32, instead: Vec<String>) -> Self {
+        Self {
+            written: written.into(),
+            position: (position > 0).then_some(position),
+            instead,
+        }
+    }
+}
+
+/// What to change.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Advice {
+    /// Parts to replace.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub replace: Vec<Replace>,
+    /// Joins to add behind the last table of FROM.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub add_join: Vec<String>,
+    /// What to add at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub add_at_end: Option<String>,
+    /// The GROUP BY that the statement needs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group_by: Option<String>,
+    /// A rule of the dialect or of SQL.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hints: Vec<String>,
+}
+
+impl Advice {
+    fn hint(&mut self, text: impl Into<String>) {
+        let text = text.into();
+        if !self.hints.contains(&text) {
+            self.hints.push(text);
+        }
+    }
+}
+
+/// A statement of the model, and what it may read.
+pub struct Subject<'a> {
+    /// The statement.
+    pub sql: &'a str,
+    /// What it may read.
+    pub access: &'a Access,
+    /// Knows types and keys.
+    pub catalog: &'a Catalog,
+}
+
+impl Subject<'_> {
+    /// The dialect that it is written in: that of the only datasource, or of the first one whose table it names.
+    pub fn dialect(&self) -> Dialect {
+        let datasources = &self.access.scope.datasources;
+        let first = datasources
+            .first()
+            .map_or(Dialect::Generic, |one| one.dialect);
+        if datasources.len() < 2 {
+            return first;
+        }
+        let names = |one: &&mindhost_sql::ScopeDatasource| {
+            let Some(outline) = outline::outline(self.sql, one.dialect) else {
+                return false;
+            };
+            let known = Known::new(self.access, one.dialect);
+            let mut tables = outline.tables().filter_map(|table| known.find(table));
+            tables.any(|table| table.datasource == one.name)
+        };
+        datasources
+            .iter()
+            .find(names)
+            .map_or(first, |one| one.dialect)
+    }
+
+    /// The tables that an outline reads, as the catalog names them.
+    pub fn used(&self, outline: &Outline, dialect: Dialect) -> Vec<String> {
+        let known = Known::new(self.access, dialect);
+        known
+            .used(outline)
+            .iter()
+            .map(|table| table.in_full())
+            .collect()
+    }
+
+    /// Columns, types and keys of tables of the catalog; none where it cannot be read.
+    pub async fn described(&self, names: &[String]) -> Vec<Described> {
+        let described = self.catalog.describe(&self.access.view, names).await;
+        described.unwrap_or_default()
+    }
+}
+
+/// The content of the tool result for a failed call. `accepted` is the statement if it passed the guard.
+pub async fn feedback(subject: &Subject<'_>, error: &Error, accepted: Option<&Accepted>) -> Value {
+    let advice = advise(subject, error).await;
+    let mut told = told(error, subject.access.sends_rows());
+    told["phase"] = json!(phase(error, accepted.is_some()));
+    let first = advice.replace.iter().find_map(|one| one.position);
+    let (text, position) = match (first, accepted) {
+        (Some(position), _) => (subject.sql, Some(position)),
+        // The engine counts in the statement that it got.
+        (None, Some(accepted)) => (accepted.executed(), error.position()),
+        (None, None) => (subject.sql, error.position()),
+    };
+    if let Some(position) = position {
+        told["excerpt"] = json!(excerpt::around(text, position));
+    }
+    if let Ok(Value::Object(advice)) = serde_json::to_value(&advice)
+        && let Some(object) = told.as_object_mut()
+    {
+        object.extend(advice);
+    }
+    json!({ "error": told })
+}
+
+/// The error for the model. The message of an engine may contain values, so it is withheld if rows are.
+pub fn told(error: &Error, sends_rows: bool) -> Value {
+    let code = if error.code() == Code::InvalidParameter {
+        "invalid_arguments"
+    } else {
+        error.code().as_str()
+    };
+    json!({"code": code, "message": message(error, sends_rows), "position": error.position()})
+}
+
+/// The message of an error, as a model or a text that it will see may have it.
+pub fn message(error: &Error, sends_rows: bool) -> &str {
+    let is_ours = matches!(error.blame(), None | Some(Blame::Host));
+    match sends_rows || is_ours {
+        true => error.message(),
+        false => {
+            "the engine refused this; its message is withheld, because no data of this datasource may leave. Check names, types and functions at `position`"
+        }
+    }
+}
+
+fn phase(error: &Error, is_accepted: bool) -> &'static str {
+    match error.code() {
+        Code::SqlSyntax => "parse",
+        Code::SqlCostTooHigh => "dry_run",
+        _ if is_accepted => "execution",
+        _ => "guard",
+    }
+}
+
+async fn advise(subject: &Subject<'_>, error: &Error) -> Advice {
+    let dialect = subject.dialect();
+    let known = Known::new(subject.access, dialect);
+    let mut advice = Advice::default();
+    let words = outline::words(subject.sql, dialect);
+    functions::advise(subject.sql, &words, dialect, &mut advice);
+    match outline::outline(subject.sql, dialect) {
+        None => syntax::advise(subject.sql, &words, &known, &mut advice),
+        Some(outline) => advise_outline(subject, &known, &outline, error, &mut advice).await,
+    }
+    if advice.replace.is_empty() && error.code() == Code::SqlNotReadOnly {
+        syntax::first_word(&words, &mut advice);
+    }
+    advice.replace.truncate(MAX_ADVICES);
+    advice.add_join.truncate(MAX_ADVICES);
+    advice
+}
+
+async fn advise_outline(
+    subject: &Subject<'_>,
+    known: &Known<'_>,
+    outline: &Outline,
+    error: &Error,
+    advice: &mut Advice,
+) {
+    let missing = names::advise(known, outline, advice);
+    let used = known.used(outline);
+    if !missing.is_empty() {
+        let all: Vec<String> = match known.tables.len() <= MAX_TABLES_FOR_PATHS {
+            true => known.tables.iter().map(|table| table.in_full()).collect(),
+            false => used
+                .iter()
+                .copied()
+                .chain(missing.iter().copied())
+                .map(|table| table.in_full())
+                .collect(),
+        };
+        let described = subject.described(&all).await;
+        joins::advise(known, outline, &missing, &described, advice);
+    }
+    if !matches!(
+        error.code(),
+        Code::SqlInvalid | Code::UpstreamError | Code::SqlNotSupported
+    ) {
+        return;
+    }
+    if advice.replace.is_empty() && advice.add_join.is_empty() {
+        let names: Vec<String> = used.iter().map(|table| table.in_full()).collect();
+        let described = subject.described(&names).await;
+        types::advise(known, outline, &described, advice);
+        types::group_by(outline, advice);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn engine_message_is_withheld_when_rows_are() {
+        let engine = Error::new(
+            Code::SqlInvalid,
+            "invalid input syntax: \"bob@example.com\"",
+        )
+        .blamed(Blame::Upstream)
+        .with_position(8);
+        let withheld = told(&engine, false);
+        assert!(!withheld.to_string().contains("bob"), "{withheld}");
+        assert_eq!(withheld["code"], "sql_invalid");
+        assert_eq!(withheld["position"], 8);
+        assert!(told(&engine, true).to_string().contains("bob"));
+        let ours = Error::new(Code::SqlTableNotAllowed, "there is no table x");
+        assert!(told(&ours, false).to_string().contains("table x"));
+    }
+}

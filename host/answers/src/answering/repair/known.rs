@@ -1,0 +1,149 @@
+//! The tables and columns that a statement may name.
+
+use crate::results::Access;
+use mindhost_plugin_api::Dialect;
+use mindhost_sql::outline::{self, Name, Outline, Table, same_column, spelled};
+
+/// The scope of a statement, flat.
+pub struct Known<'a> {
+    /// The dialect of the statement.
+    pub dialect: Dialect,
+    /// Its tables.
+    pub tables: Vec<KnownTable<'a>>,
+    several: bool,
+}
+
+/// A table that may be named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KnownTable<'a> {
+    /// The name of its datasource.
+    pub datasource: &'a str,
+    /// Its schema.
+    pub schema: &'a str,
+    /// Its name.
+    pub name: &'a str,
+    /// Its columns; empty if the catalog has not loaded it.
+    pub columns: &'a [String],
+    dialect: Dialect,
+}
+
+impl KnownTable<'_> {
+    /// The name by which the catalog describes it.
+    pub fn in_full(&self) -> String {
+        format!("{}.{}.{}", self.datasource, self.schema, self.name)
+    }
+
+    /// Whether it has a column, as the engine compares names.
+    pub fn has(&self, written: &Name) -> bool {
+        self.columns
+            .iter()
+            .any(|column| same_column(self.dialect, written, column))
+    }
+}
+
+impl<'a> Known<'a> {
+    /// What this access allows.
+    pub fn new(access: &'a Access, dialect: Dialect) -> Self {
+        let datasources = &access.scope.datasources;
+        let tables = datasources.iter().flat_map(|datasource| {
+            datasource.tables.iter().map(move |table| KnownTable {
+                datasource: &datasource.name,
+                schema: &table.table.schema,
+                name: &table.table.name,
+                columns: &table.columns,
+                dialect: datasource.dialect,
+            })
+        });
+        Self {
+            dialect,
+            tables: tables.collect(),
+            several: datasources.len() > 1,
+        }
+    }
+
+    /// The table that a name means, without regard to case.
+    pub fn find(&self, table: &Table) -> Option<KnownTable<'a>> {
+        let same = |written: &String, stored: &str| written.eq_ignore_ascii_case(stored);
+        let fits = |known: &&KnownTable<'a>| match &table.parts[..] {
+            [name] => same(name, known.name),
+            [first, name] => {
+                same(name, known.name)
+                    && (same(first, known.schema) || same(first, known.datasource))
+            }
+            [datasource, schema, name] => {
+                same(name, known.name)
+                    && same(schema, known.schema)
+                    && same(datasource, known.datasource)
+            }
+            _ => false,
+        };
+        self.tables.iter().find(fits).copied()
+    }
+
+    /// The tables that a statement reads, each once.
+    pub fn used(&self, outline: &Outline) -> Vec<KnownTable<'a>> {
+        let mut used: Vec<KnownTable<'a>> = Vec::new();
+        for table in outline.tables().filter_map(|table| self.find(table)) {
+            if !used.contains(&table) {
+                used.push(table);
+            }
+        }
+        used
+    }
+
+    /// The table behind a qualifier, by alias or name.
+    pub fn qualified(&self, qualifier: &Name, outline: &Outline) -> Option<KnownTable<'a>> {
+        let table = outline
+            .tables()
+            .find(|table| is_called(table, &qualifier.text))?;
+        self.find(table)
+    }
+
+    /// The table that a column belongs to: by its qualifier, or the only one with that name.
+    pub fn owner(&self, column: &outline::Column, outline: &Outline) -> Option<KnownTable<'a>> {
+        if let Some(qualifier) = &column.qualifier {
+            return self
+                .qualified(qualifier, outline)
+                .filter(|table| table.has(&column.name));
+        }
+        let used = self.used(outline);
+        let mut owners = used.iter().filter(|table| table.has(&column.name));
+        match (owners.next(), owners.next()) {
+            (Some(only), None) => Some(*only),
+            _ => None,
+        }
+    }
+
+    /// How a statement writes a table.
+    pub fn written(&self, table: &KnownTable<'_>) -> String {
+        let spelled = |name| spelled(self.dialect, name);
+        match self.several {
+            true => format!(
+                "{}.{}.{}",
+                table.datasource,
+                spelled(table.schema),
+                spelled(table.name)
+            ),
+            false => spelled(table.name),
+        }
+    }
+
+    /// What a column of a table is qualified with in this statement.
+    pub fn qualifier(&self, table: &KnownTable<'_>, outline: &Outline) -> String {
+        let used = outline
+            .tables()
+            .find(|one| self.find(one).as_ref() == Some(table));
+        match used.and_then(|one| one.alias.clone()) {
+            Some(alias) => alias,
+            None => spelled(self.dialect, table.name),
+        }
+    }
+}
+
+/// Whether a qualifier means this table.
+fn is_called(table: &Table, qualifier: &str) -> bool {
+    match &table.alias {
+        Some(alias) => alias.eq_ignore_ascii_case(qualifier),
+        None => table.name.text.eq_ignore_ascii_case(qualifier),
+    }
+}

@@ -1,0 +1,277 @@
+//! Text that is no statement: misspelt keywords, brackets, commas, quotes, and what other dialects write.
+
+use super::{Advice, Replace, known::Known};
+use mindhost_plugin_api::Dialect;
+use mindhost_sql::outline::{Word, quote, spelled};
+
+/// Keywords that are often misspelt.
+const KEYWORDS: [&str; 27] = [
+    "SELECT", "DISTINCT", "FROM", "WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "OFFSET", "JOIN",
+    "LEFT", "RIGHT", "INNER", "OUTER", "CROSS", "UNION", "BETWEEN", "LIKE", "CASE", "WHEN", "THEN",
+    "ELSE", "DESC", "WITH", "VALUES", "EXISTS", "NULL",
+];
+/// Edits of a misspelt keyword.
+const MAX_EDITS: usize = 2;
+
+/// Adds what to write instead.
+pub fn advise(sql: &str, words: &[Word], known: &Known<'_>, advice: &mut Advice) {
+    quotes(sql, known.dialect, advice);
+    brackets(words, advice);
+    for (index, word) in words.iter().enumerate() {
+        let next = words.get(index + 1).map_or("", |next| next.text.as_str());
+        clause(word, next, advice);
+        keyword(word, known, advice);
+    }
+    commas(words, advice);
+    operators(words, known.dialect, advice);
+    top(words, known.dialect, advice);
+}
+
+/// A misspelt first word.
+pub fn first_word(words: &[Word], advice: &mut Advice) {
+    let Some(first) = words.iter().find(|word| word.is_name) else {
+        return;
+    };
+    let like = |keyword: &&&str| {
+        strsim::damerau_levenshtein(&first.text.to_uppercase(), keyword) <= MAX_EDITS
+    };
+    if let Some(keyword) = ["SELECT", "WITH", "VALUES"].iter().find(like) {
+        let instead = vec![(*keyword).to_owned()];
+        advice
+            .replace
+            .push(Replace::new(first.text.clone(), first.position, instead));
+    }
+}
+
+/// Names in the quotes of another dialect, and a text that does not end.
+fn quotes(sql: &str, dialect: Dialect, advice: &mut Advice) {
+    let own = quote(dialect);
+    let is_foreign = |open: char| match open {
+        '`' => !matches!(
+            dialect,
+            Dialect::Mysql | Dialect::Sqlite | Dialect::Clickhouse
+        ),
+        _ => !matches!(dialect, Dialect::Mssql | Dialect::Sqlite),
+    };
+    let letters: Vec<char> = sql.chars().collect();
+    for (open, close) in [('`', '`'), ('[', ']')] {
+        if !is_foreign(open) {
+            continue;
+        }
+        let mut at = 0;
+        while let Some(from) = find(&letters, at, open) {
+            let Some(until) = find(&letters, from + 1, close) else {
+                break;
+            };
+            let name: String = letters[from + 1..until].iter().collect();
+            if !name.is_empty()
+                && name
+                    .chars()
+                    .all(|letter| letter.is_alphanumeric() || " _-".contains(letter))
+            {
+                let written = format!("{open}{name}{close}");
+                let position = u32::try_from(from + 1).unwrap_or(0);
+                let plain = spelled(dialect, &name);
+                advice
+                    .replace
+                    .push(Replace::new(written, position, vec![plain]));
+            }
+            at = until + 1;
+        }
+    }
+    if letters.iter().filter(|letter| **letter == '\'').count() % 2 == 1 {
+        unclosed_text(&letters, advice);
+    }
+    if !advice.replace.is_empty() {
+        advice.hint(format!("names are quoted with {own}, texts with '"));
+    }
+}
+
+fn unclosed_text(letters: &[char], advice: &mut Advice) {
+    let Some(from) = letters.iter().rposition(|letter| *letter == '\'') else {
+        return;
+    };
+    let is_end = |letter: &char| letter.is_whitespace() || ",);".contains(*letter);
+    let until = letters[from + 1..]
+        .iter()
+        .position(is_end)
+        .map_or(letters.len(), |at| from + 1 + at);
+    let written: String = letters[from..until].iter().collect();
+    let instead = vec![format!("{written}'")];
+    advice.replace.push(Replace::new(
+        written,
+        u32::try_from(from + 1).unwrap_or(0),
+        instead,
+    ));
+    advice.hint("a text is not closed with '");
+}
+
+fn find(letters: &[char], from: usize, wanted: char) -> Option<usize> {
+    letters
+        .iter()
+        .skip(from)
+        .position(|letter| *letter == wanted)
+        .map(|at| from + at)
+}
+
+fn brackets(words: &[Word], advice: &mut Advice) {
+    let mut open: Vec<&Word> = Vec::new();
+    for word in words {
+        match word.text.as_str() {
+            "(" => open.push(word),
+            ")" if open.pop().is_none() => {
+                advice
+                    .replace
+                    .push(Replace::new(")", word.position, vec![String::new()]));
+            }
+            _ => {}
+        }
+    }
+    if open.is_empty() {
+        return;
+    }
+    advice.hint(format!("{} `(` not closed with `)`", open.len()));
+    // A call is closed before the next clause; anything else at the end.
+    for bracket in open {
+        let inside = words.iter().filter(|word| word.position > bracket.position);
+        let ends = ["FROM", "WHERE", "GROUP", "ORDER", "HAVING", "LIMIT"];
+        let mut last = bracket;
+        let mut is_subquery = false;
+        let mut clause = None;
+        for word in inside {
+            let upper = word.text.to_uppercase();
+            is_subquery |= upper == "SELECT";
+            if !is_subquery && (ends.contains(&upper.as_str()) || upper == "AS") {
+                clause = Some(word);
+                break;
+            }
+            last = word;
+        }
+        match clause {
+            Some(_) => {
+                let instead = vec![format!("{})", last.text)];
+                advice
+                    .replace
+                    .push(Replace::new(last.text.clone(), last.position, instead));
+            }
+            None => advice.add_at_end = Some(")".to_owned()),
+        }
+    }
+}
+
+/// GROUP and ORDER without BY, and a clause that is there twice.
+fn clause(word: &Word, next: &str, advice: &mut Advice) {
+    let upper = word.text.to_uppercase();
+    let lacks_by = ["GROUP", "ORDER"].contains(&upper.as_str()) && !next.eq_ignore_ascii_case("by");
+    if word.is_name && lacks_by && !next.is_empty() && next != "(" {
+        advice.replace.push(Replace::new(
+            word.text.clone(),
+            word.position,
+            vec![format!("{upper} BY")],
+        ));
+    }
+    if word.is_name && KEYWORDS.contains(&upper.as_str()) && next.eq_ignore_ascii_case(&upper) {
+        let written = format!("{} {next}", word.text);
+        advice
+            .replace
+            .push(Replace::new(written, word.position, vec![upper]));
+    }
+}
+
+/// A word that is almost a keyword, and no name that the statement could mean.
+fn keyword(word: &Word, known: &Known<'_>, advice: &mut Advice) {
+    let upper = word.text.to_uppercase();
+    if !word.is_name || upper.len() < 4 || KEYWORDS.contains(&upper.as_str()) {
+        return;
+    }
+    let is_name = known.tables.iter().any(|table| {
+        table.name.eq_ignore_ascii_case(&word.text)
+            || table
+                .columns
+                .iter()
+                .any(|column| column.eq_ignore_ascii_case(&word.text))
+    });
+    if is_name {
+        return;
+    }
+    let edits = |keyword: &str| strsim::damerau_levenshtein(&upper, keyword);
+    let allowed = if upper.len() < 6 { 1 } else { MAX_EDITS };
+    let nearest = KEYWORDS
+        .iter()
+        .map(|keyword| (edits(keyword), *keyword))
+        .min();
+    if let Some((edits, keyword)) = nearest
+        && edits <= allowed
+    {
+        advice.replace.push(Replace::new(
+            word.text.clone(),
+            word.position,
+            vec![keyword.to_owned()],
+        ));
+    }
+}
+
+/// A comma in front of a clause, a bracket or the end; two commas.
+fn commas(words: &[Word], advice: &mut Advice) {
+    const BEHIND: [&str; 10] = [
+        "FROM", "WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", ")", ",", "", "AS",
+    ];
+    for (index, word) in words
+        .iter()
+        .enumerate()
+        .filter(|(_, word)| word.text == ",")
+    {
+        let next = words.get(index + 1).map_or("", |next| next.text.as_str());
+        if BEHIND.contains(&next.to_uppercase().as_str()) {
+            let written = format!(", {next}");
+            advice.replace.push(Replace::new(
+                written.trim(),
+                word.position,
+                vec![format!(" {next}").trim_end().to_owned()],
+            ));
+        }
+    }
+}
+
+/// Operators of other languages and dialects.
+fn operators(words: &[Word], dialect: Dialect, advice: &mut Advice) {
+    for word in words {
+        let instead = match word.text.to_uppercase().as_str() {
+            "==" => "=",
+            "&&" => "AND",
+            "ILIKE"
+                if !matches!(
+                    dialect,
+                    Dialect::Postgresql | Dialect::Clickhouse | Dialect::Datafusion
+                ) =>
+            {
+                "LIKE"
+            }
+            _ => continue,
+        };
+        advice.replace.push(Replace::new(
+            word.text.clone(),
+            word.position,
+            vec![instead.to_owned()],
+        ));
+    }
+}
+
+/// TOP where the dialect has LIMIT.
+fn top(words: &[Word], dialect: Dialect, advice: &mut Advice) {
+    if dialect == Dialect::Mssql {
+        return;
+    }
+    for pair in words.windows(2) {
+        let [top, count] = pair else { continue };
+        let is_count =
+            !count.text.is_empty() && count.text.bytes().all(|digit| digit.is_ascii_digit());
+        if top.text.eq_ignore_ascii_case("top") && is_count {
+            let written = format!("{} {}", top.text, count.text);
+            advice
+                .replace
+                .push(Replace::new(written, top.position, vec![String::new()]));
+            advice.add_at_end = Some(format!("LIMIT {}", count.text));
+        }
+    }
+}

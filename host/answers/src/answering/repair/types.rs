@@ -1,0 +1,233 @@
+//! Comparisons and aggregates whose types do not fit, and a GROUP BY that lacks columns.
+
+use super::{Advice, Replace, known::Known};
+use mindhost_catalog::{Described, DescribedColumn};
+use mindhost_plugin_api::Dialect;
+use mindhost_sql::outline::{Column, Comparison, Literal, Outline, same_column};
+
+/// What a column holds, by the name of its type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Whole numbers.
+    Integer,
+    /// Other numbers.
+    Number,
+    /// Text.
+    Text,
+    /// Dates and times.
+    Time,
+    /// Anything else.
+    Other,
+}
+
+/// The kind of a type, as any engine names it.
+pub fn kind(data_type: &str) -> Kind {
+    let name = data_type.to_lowercase();
+    let name = name
+        .trim_start_matches("nullable(")
+        .trim_start_matches("lowcardinality(");
+    let begins = |words: &[&str]| words.iter().any(|word| name.starts_with(word));
+    if begins(&["interval", "point"]) {
+        Kind::Other
+    } else if begins(&[
+        "int",
+        "bigint",
+        "smallint",
+        "tinyint",
+        "mediumint",
+        "uint",
+        "serial",
+        "bigserial",
+    ]) {
+        Kind::Integer
+    } else if begins(&[
+        "decimal", "numeric", "real", "double", "float", "money", "number",
+    ]) {
+        Kind::Number
+    } else if begins(&[
+        "text",
+        "char",
+        "varchar",
+        "character",
+        "string",
+        "nvarchar",
+        "nchar",
+        "utf8",
+        "clob",
+        "longtext",
+        "mediumtext",
+        "enum",
+    ]) {
+        Kind::Text
+    } else if begins(&["date", "time"]) {
+        Kind::Time
+    } else {
+        Kind::Other
+    }
+}
+
+/// The details of a column of the statement.
+pub fn detail<'a>(
+    known: &Known<'_>,
+    outline: &Outline,
+    column: &Column,
+    described: &'a [Described],
+) -> Option<(&'a Described, &'a DescribedColumn)> {
+    let owner = known.owner(column, outline)?.in_full();
+    let table = described
+        .iter()
+        .find(|table| format!("{}.{}", table.datasource, table.name) == owner)?;
+    let mut columns = table.columns.iter();
+    let found = columns.find(|one| same_column(known.dialect, &column.name, &one.name))?;
+    Some((table, found))
+}
+
+/// Adds what to write in place of comparisons and aggregates that no engine takes.
+pub fn advise(known: &Known<'_>, outline: &Outline, described: &[Described], advice: &mut Advice) {
+    for comparison in &outline.comparisons {
+        if let Some((_, column)) = detail(known, outline, &comparison.column, described)
+            && let Some(instead) = fitting(comparison, kind(&column.data_type), known.dialect)
+        {
+            advice
+                .replace
+                .push(Replace::new(comparison.text.clone(), 0, vec![instead]));
+            advice.hint(format!(
+                "{} is of the type {}",
+                column.name, column.data_type
+            ));
+        }
+    }
+    for call in &outline.calls {
+        let name = call.name.text.to_lowercase();
+        let (["sum" | "avg"], [column]) = ([name.as_str()], &call.columns[..]) else {
+            continue;
+        };
+        if let Some((table, found)) = detail(known, outline, column, described)
+            && matches!(
+                kind(&found.data_type),
+                Kind::Text | Kind::Time | Kind::Other
+            )
+        {
+            let numbers = table
+                .columns
+                .iter()
+                .filter(|one| matches!(kind(&one.data_type), Kind::Number | Kind::Integer));
+            let names: Vec<&str> = numbers.map(|one| one.name.as_str()).take(8).collect();
+            advice.hint(format!(
+                "{name} takes numbers, and {} is of the type {}; numbers of {} are: {}",
+                found.name,
+                found.data_type,
+                table.name,
+                names.join(", ")
+            ));
+        }
+    }
+}
+
+/// A comparison whose constant fits the column.
+fn fitting(comparison: &Comparison, kind: Kind, dialect: Dialect) -> Option<String> {
+    let column = written(&comparison.column);
+    let operator = &comparison.operator;
+    // Only `column operator constant` is written anew.
+    if operator == "IN" || !comparison.text.starts_with(&column) {
+        return None;
+    }
+    match (kind, &comparison.literal) {
+        (Kind::Text, Literal::Number(number)) => Some(format!("{column} {operator} '{number}'")),
+        (Kind::Integer | Kind::Number, Literal::Text(text)) if text.parse::<f64>().is_err() => {
+            let number: String = text
+                .chars()
+                .take_while(|letter| letter.is_ascii_digit() || *letter == '.')
+                .collect();
+            (!number.is_empty()).then(|| format!("{column} {operator} {number}"))
+        }
+        (Kind::Time, Literal::Number(year)) if is_year(year) => {
+            let of = match dialect {
+                Dialect::Sqlite => format!("CAST(strftime('%Y', {column}) AS INTEGER)"),
+                Dialect::Clickhouse => format!("toYear({column})"),
+                Dialect::Mssql | Dialect::Mysql => format!("YEAR({column})"),
+                _ => format!("EXTRACT(YEAR FROM {column})"),
+            };
+            Some(format!("{of} {operator} {year}"))
+        }
+        (Kind::Time | Kind::Integer | Kind::Number, Literal::Text(text))
+            if operator.ends_with("LIKE") =>
+        {
+            let text_type = match dialect {
+                Dialect::Mysql => "char",
+                Dialect::Mssql => "varchar(40)",
+                Dialect::Clickhouse => "String",
+                _ => "text",
+            };
+            let text = text.replace('\'', "''");
+            Some(format!("CAST({column} AS {text_type}) {operator} '{text}'"))
+        }
+        _ => None,
+    }
+}
+
+fn is_year(number: &str) -> bool {
+    number
+        .parse::<u32>()
+        .is_ok_and(|year| (1900..=2100).contains(&year))
+}
+
+fn written(column: &Column) -> String {
+    let quoted = |name: &mindhost_sql::outline::Name| match name.quote {
+        Some('[') => format!("[{}]", name.text),
+        Some(quote) => format!("{quote}{}{quote}", name.text),
+        None => name.text.clone(),
+    };
+    match &column.qualifier {
+        Some(qualifier) => format!("{}.{}", quoted(qualifier), quoted(&column.name)),
+        None => quoted(&column.name),
+    }
+}
+
+/// Adds the GROUP BY of a SELECT with aggregates and other columns.
+pub fn group_by(outline: &Outline, advice: &mut Advice) {
+    for block in &outline.blocks {
+        let lacks = block
+            .plain
+            .iter()
+            .any(|plain| !block.grouped.contains(plain));
+        let by_number = block
+            .grouped
+            .iter()
+            .any(|one| one.bytes().all(|digit| digit.is_ascii_digit()));
+        if (block.aggregates.is_empty() && block.grouped.is_empty())
+            || !lacks
+            || by_number
+            || block.plain.is_empty()
+        {
+            continue;
+        }
+        advice.group_by = Some(format!("GROUP BY {}", block.plain.join(", ")));
+        advice.hint("every column of the result is in GROUP BY or inside an aggregate");
+        return;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_of_types_of_all_engines() {
+        for (name, expected) in [
+            ("integer", Kind::Integer),
+            ("BIGINT", Kind::Integer),
+            ("Nullable(UInt32)", Kind::Integer),
+            ("DECIMAL(10,2)", Kind::Number),
+            ("double precision", Kind::Number),
+            ("character varying(20)", Kind::Text),
+            ("LowCardinality(String)", Kind::Text),
+            ("timestamp with time zone", Kind::Time),
+            ("Date32", Kind::Time),
+            ("interval", Kind::Other),
+            ("jsonb", Kind::Other),
+        ] {
+            assert_eq!(kind(name), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! What an answer has used and tried so far. It outlives the work, so that a failure can tell.
+
+use std::sync::Mutex;
+
+use super::record::Usage;
+use mindhost_base::locks::lock;
+
+/// Tool calls that an answer tells of when it ends without a result; the newest count.
+const MAX_ATTEMPTS: usize = 3;
+
+/// Shared by the task of an answer and its turns.
+#[derive(Debug, Default)]
+pub struct Spent {
+    usage: Mutex<Usage>,
+    attempts: Mutex<Vec<Attempt>>,
+}
+
+/// A statement of the model, and what came of it.
+#[derive(Clone, Debug)]
+pub struct Attempt {
+    /// The statement.
+    pub sql: String,
+    /// The number of rows, or why it failed.
+    pub result: String,
+}
+
+impl Spent {
+    /// Adds the tokens of a turn.
+    pub fn add(&self, usage: Usage) {
+        let mut all = lock(&self.usage);
+        all.input_tokens = all.input_tokens.saturating_add(usage.input_tokens);
+        all.output_tokens = all.output_tokens.saturating_add(usage.output_tokens);
+    }
+
+    /// The tokens of all turns.
+    pub fn usage(&self) -> Usage {
+        *lock(&self.usage)
+    }
+
+    /// Adds a statement that was tried.
+    pub fn tried(&self, attempt: Attempt) {
+        let mut attempts = lock(&self.attempts);
+        attempts.push(attempt);
+        if attempts.len() > MAX_ATTEMPTS {
+            attempts.remove(0);
+        }
+    }
+
+    /// The newest statements, oldest first.
+    pub fn attempts(&self) -> Vec<Attempt> {
+        lock(&self.attempts).clone()
+    }
+}

@@ -1,0 +1,138 @@
+//! What a statement would cost, by the engine's own estimate, before it runs.
+
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::{Accepted, Results};
+use mindhost_base::error::{Code, Error, Kind, Result};
+use mindhost_plugin_api::{Call, Connection, Dialect, Statement};
+use mindhost_sql::json::{self, Rows};
+
+/// Rows of a plan; each engine gives one.
+const MAX_ROWS: u32 = 16;
+/// Depth of a plan of MySQL or MariaDB in which its cost is looked for.
+const MAX_DEPTH: usize = 6;
+
+impl Results {
+    /// Refuses a statement whose plan costs more than `max_cost`. Engines without such an estimate, and plans without a
+    /// cost, pass; so does a statement that the engine does not explain, since it says more when it runs it.
+    ///
+    /// # Errors
+    /// `sql_cost_too_high`; when the call is cancelled or out of time.
+    pub async fn check_cost(&self, accepted: &Accepted, max_cost: f64, call: &Call) -> Result<()> {
+        let guarded = &accepted.guarded;
+        let index = guarded.reads().one().filter(|_| max_cost > 0.0);
+        let Some(index) = index.filter(|_| !guarded.tables().is_empty()) else {
+            return Ok(());
+        };
+        let datasource = accepted.access.scope.datasources.get(index);
+        let explain = match datasource.map(|datasource| datasource.dialect) {
+            Some(Dialect::Postgresql) => "EXPLAIN (FORMAT JSON)",
+            Some(Dialect::Mysql) => "EXPLAIN FORMAT=JSON",
+            _ => return Ok(()),
+        };
+        let Some(source) = accepted.access.source(index) else {
+            return Ok(());
+        };
+        let call = call.within(self.statement_timeout(accepted));
+        let mut connection = self.connect(source, &call).await?;
+        let text = format!("{explain} {}", guarded.text());
+        let cost = match plan(&mut *connection, text, &call).await {
+            Ok(plan) => cost(&plan),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    Kind::Cancelled | Kind::Timeout | Kind::Internal
+                ) =>
+            {
+                return Err(error);
+            }
+            Err(_) => None,
+        };
+        match cost {
+            Some(cost) if cost > max_cost => Err(Error::new(
+                Code::SqlCostTooHigh,
+                format!(
+                    "the engine estimates a cost of {cost:.0} for this statement, and at most {max_cost:.0} is allowed \
+                     (answering.max_plan_cost); join on keys, filter first, or read fewer tables"
+                ),
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The plan as JSON.
+async fn plan(connection: &mut dyn Connection, text: String, call: &Call) -> Result<Value> {
+    let statement = Statement {
+        text,
+        id: Uuid::now_v7().to_string(),
+        timeout: call.remaining(),
+    };
+    let columns = connection.query(&statement, call).await?;
+    let read = connection.next(MAX_ROWS, call).await;
+    connection.close(call).await?;
+    let batches = read?.into_iter().collect::<Vec<_>>();
+    let rows = serde_json::to_string(&Rows::new(columns, batches)).map_err(Error::internal)?;
+    let rows = json::values(&rows).map_err(Error::internal)?;
+    Ok(match &rows[0][0] {
+        Value::String(text) => serde_json::from_str(text).unwrap_or_default(),
+        plan => plan.clone(),
+    })
+}
+
+/// The cost of a whole plan: of PostgreSQL, MySQL or MariaDB.
+fn cost(plan: &Value) -> Option<f64> {
+    if let Some(cost) = plan[0]["Plan"]["Total Cost"].as_f64() {
+        return Some(cost);
+    }
+    let block = &plan["query_block"];
+    let own = [&block["cost_info"]["query_cost"], &block["cost"]];
+    own.into_iter()
+        .find_map(number)
+        .or_else(|| nested(block, MAX_DEPTH))
+}
+
+/// The cost of MySQL's plan of a UNION, or of a sorted one, which is further inside.
+fn nested(plan: &Value, depth: usize) -> Option<f64> {
+    if depth == 0 {
+        return None;
+    }
+    match plan {
+        Value::Object(fields) => fields.iter().find_map(|(name, value)| match name.as_str() {
+            "query_cost" => number(value),
+            _ => nested(value, depth - 1),
+        }),
+        Value::Array(items) => items.iter().find_map(|item| nested(item, depth - 1)),
+        _ => None,
+    }
+}
+
+fn number(value: &Value) -> Option<f64> {
+    value.as_f64().or_else(|| value.as_str()?.parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn cost_is_found_in_the_plans_of_each_engine() {
+        let postgres = json!([{"Plan": {"Node Type": "Seq Scan", "Total Cost": 12.5}}]);
+        let mysql = json!({"query_block": {"cost_info": {"query_cost": "3.25"}}});
+        let union = json!({"query_block": {"union_result": {"query_specifications": [
+            {"query_block": {"cost_info": {"query_cost": "7.00"}}}]}}});
+        let mariadb = json!({"query_block": {"select_id": 1, "cost": 0.25}});
+        for (plan, expected) in [
+            (postgres, 12.5),
+            (mysql, 3.25),
+            (union, 7.0),
+            (mariadb, 0.25),
+        ] {
+            assert_eq!(cost(&plan), Some(expected), "{plan}");
+        }
+        assert_eq!(cost(&json!({"query_block": {"select_id": 1}})), None);
+        assert_eq!(cost(&Value::Null), None);
+    }
+}

@@ -1,0 +1,246 @@
+//! What a statement names: tables, columns, calls, comparisons, joins. For advice on statements that failed or gave a
+//! suspicious result; nothing here decides what may run.
+//!
+//! An outline is flat: it does not tell which subquery a name belongs to, apart from the joins and aggregates of one
+//! SELECT. So advice that is made from it may be wrong, and is worded as advice.
+
+mod read;
+mod words;
+
+use std::collections::HashSet;
+
+use mindhost_plugin_api::Dialect;
+
+use super::rules::Rules;
+
+pub use read::outline;
+pub use words::{Word, words};
+
+/// A name as it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Name {
+    /// Without quotes.
+    pub text: String,
+    /// The opening quote.
+    pub quote: Option<char>,
+    /// In characters from 1; 0 where the parser does not know it.
+    pub position: u32,
+}
+
+/// A column as it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// The table or alias in front of it.
+    pub qualifier: Option<Name>,
+    /// Its name.
+    pub name: Name,
+}
+
+/// A table behind FROM or JOIN.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    /// Its name in parts, the table last.
+    pub parts: Vec<String>,
+    /// The last part.
+    pub name: Name,
+    /// Its other name in the statement.
+    pub alias: Option<String>,
+}
+
+/// A call of an aggregate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Aggregate {
+    /// In lower case.
+    pub function: String,
+    /// Columns of its argument; empty for `*`.
+    pub columns: Vec<Column>,
+    /// Whether it counts each value once.
+    pub distinct: bool,
+}
+
+/// One SELECT.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Block {
+    /// Its tables.
+    pub tables: Vec<Table>,
+    /// Pairs of columns that its joins and filters compare with `=`.
+    pub equal: Vec<(Column, Column)>,
+    /// Its aggregates, without those of windows.
+    pub aggregates: Vec<Aggregate>,
+    /// Expressions of the result without an aggregate, as text.
+    pub plain: Vec<String>,
+    /// Its GROUP BY, as text.
+    pub grouped: Vec<String>,
+    /// Whether it has WHERE or HAVING.
+    pub is_filtered: bool,
+}
+
+/// A call of a function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FunctionCall {
+    /// Its name; the last part of it.
+    pub name: Name,
+    /// Its arguments, as text.
+    pub arguments: Vec<String>,
+    /// Columns that are arguments of it.
+    pub columns: Vec<Column>,
+}
+
+/// A constant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Literal {
+    /// A text, without quotes.
+    Text(String),
+    /// A number, as written.
+    Number(String),
+}
+
+/// A column that is compared with a constant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Comparison {
+    /// The column.
+    pub column: Column,
+    /// `=`, `<`, `LIKE`, `IN`, …
+    pub operator: String,
+    /// The constant.
+    pub literal: Literal,
+    /// The whole comparison, as text.
+    pub text: String,
+}
+
+/// A side of a division.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Operand {
+    /// A whole number, or a count.
+    Integer,
+    /// A column, or a sum, least or greatest value of one.
+    Column(Column),
+    /// Anything else.
+    Other,
+}
+
+/// A division.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Division {
+    /// What is divided.
+    pub left: Operand,
+    /// What it is divided by.
+    pub right: Operand,
+    /// The whole division, as text.
+    pub text: String,
+}
+
+/// What a statement names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outline {
+    /// Each SELECT.
+    pub blocks: Vec<Block>,
+    /// Each column, in order.
+    pub columns: Vec<Column>,
+    /// Names that the statement itself defines: CTEs, aliases of columns and of subqueries. In lower case.
+    pub defined: HashSet<String>,
+    /// Each call.
+    pub calls: Vec<FunctionCall>,
+    /// Each comparison of a column with a constant.
+    pub comparisons: Vec<Comparison>,
+    /// Each division.
+    pub divisions: Vec<Division>,
+}
+
+impl Outline {
+    /// All tables of all SELECTs.
+    pub fn tables(&self) -> impl Iterator<Item = &Table> {
+        self.blocks.iter().flat_map(|block| &block.tables)
+    }
+}
+
+/// A stored name as a statement of this dialect writes it: quoted only if necessary.
+pub fn spelled(dialect: Dialect, stored: &str) -> String {
+    Rules::of(dialect).spelled(stored)
+}
+
+/// The quote of names in a dialect.
+pub fn quote(dialect: Dialect) -> char {
+    Rules::of(dialect).quote()
+}
+
+/// Whether a written column means this stored one, as the engine compares names.
+pub fn same_column(dialect: Dialect, written: &Name, stored: &str) -> bool {
+    match dialect {
+        Dialect::Postgresql | Dialect::Datafusion if written.quote.is_some() => {
+            written.text == stored
+        }
+        Dialect::Postgresql | Dialect::Datafusion => written.text.to_lowercase() == stored,
+        Dialect::Clickhouse => written.text == stored,
+        _ => written.text.eq_ignore_ascii_case(stored),
+    }
+}
+
+/// The functions that a statement of this dialect may call.
+pub fn functions(dialect: Dialect) -> impl Iterator<Item = &'static str> {
+    Rules::of(dialect).functions.iter().copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outline_names_tables_columns_and_joins() {
+        let sql = "SELECT c.name, sum(o.total) / count(*) AS mean FROM shop.orders o \
+                   JOIN customers AS c ON o.customer_id = c.id WHERE c.country = 'DE' AND o.total > 5 GROUP BY c.name";
+        let outline = outline(sql, Dialect::Postgresql).unwrap();
+        let block = &outline.blocks[0];
+        let tables: Vec<_> = outline.tables().map(|one| one.parts.join(".")).collect();
+        assert_eq!(tables, ["shop.orders", "customers"]);
+        assert_eq!(block.tables[0].alias.as_deref(), Some("o"));
+        assert_eq!(block.equal[0].0.name.text, "customer_id");
+        assert_eq!(block.aggregates[0].function, "sum");
+        assert_eq!(block.aggregates[0].columns[0].name.text, "total");
+        assert_eq!(
+            (&block.plain[..], &block.grouped[..]),
+            (&["c.name".to_owned()][..], &["c.name".to_owned()][..])
+        );
+        assert!(outline.defined.contains("mean"));
+        let compared: Vec<_> = outline
+            .comparisons
+            .iter()
+            .map(|one| one.text.as_str())
+            .collect();
+        assert_eq!(compared, ["c.country = 'DE'", "o.total > 5"]);
+        assert_eq!(outline.comparisons[1].literal, Literal::Number("5".into()));
+        let division = &outline.divisions[0];
+        assert!(matches!(&division.left, Operand::Column(column) if column.name.text == "total"));
+        assert_eq!(division.right, Operand::Integer);
+        let written = outline
+            .columns
+            .iter()
+            .find(|one| one.name.text == "country")
+            .unwrap();
+        let at = written.name.position as usize - 1;
+        assert_eq!(&sql[at..at + 7], "country");
+    }
+
+    #[test]
+    fn outline_of_text_that_is_no_select_is_none() {
+        for sql in [
+            "DROP TABLE t",
+            "SELECT FROM WHERE",
+            "",
+            "SELECT 1; SELECT 2",
+        ] {
+            assert_eq!(outline(sql, Dialect::Sqlite), None, "{sql}");
+        }
+        let deep = "(".repeat(100_000);
+        assert_eq!(outline(&format!("SELECT {deep}1"), Dialect::Sqlite), None);
+    }
+
+    #[test]
+    fn names_of_ctes_and_subqueries_are_defined() {
+        let sql = "WITH big AS (SELECT id AS key FROM orders) SELECT x.n FROM (SELECT count(*) AS n FROM big) x";
+        let outline = outline(sql, Dialect::Sqlite).unwrap();
+        for name in ["big", "key", "n", "x"] {
+            assert!(outline.defined.contains(name), "{name}");
+        }
+    }
+}

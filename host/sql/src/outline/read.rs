@@ -1,0 +1,432 @@
+//! Reads the outline of a statement.
+
+use std::ops::ControlFlow;
+
+use sqlparser::{
+    ast::{
+        BinaryOperator, Cte, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr,
+        FunctionArguments, GroupByExpr, Ident, JoinConstraint, JoinOperator, ObjectName,
+        ObjectNamePart, Query, Select, SelectItem, Statement, TableFactor, UnaryOperator, Value,
+        Visit, Visitor,
+    },
+    parser::{Parser, ParserOptions},
+};
+
+use super::{
+    Aggregate, Block, Column, Comparison, Division, FunctionCall, Literal, Name, Operand, Outline,
+    Table,
+};
+use crate::{
+    dialect::PrefixLimited,
+    guard::STACK_BYTES,
+    lexical::{self, Source},
+    rules::Rules,
+};
+use mindhost_plugin_api::Dialect;
+
+/// Recursion limit of the parser.
+const RECURSION: usize = 100;
+/// Aggregates of all dialects that a fan-out of a join changes.
+const AGGREGATES: [&str; 4] = ["sum", "avg", "count", "total"];
+/// Functions of a column that keep its type.
+const KEEP_TYPE: [&str; 5] = ["sum", "min", "max", "coalesce", "abs"];
+
+/// The outline of a statement; `None` if it is not one SELECT of this dialect.
+pub fn outline(sql: &str, dialect: Dialect) -> Option<Outline> {
+    let rules = Rules::of(dialect);
+    let source = Source::new(sql).ok()?;
+    stacker::maybe_grow(STACK_BYTES, STACK_BYTES, || {
+        let tokens = lexical::tokens(&source, rules).ok()?;
+        let limited = PrefixLimited::new(rules.parser(), tokens.len());
+        let statements = Parser::new(&limited)
+            .with_options(ParserOptions::new().with_unescape(rules.unescapes()))
+            .with_recursion_limit(RECURSION)
+            .with_tokens_with_locations(tokens)
+            .parse_statements()
+            .ok()?;
+        let [Statement::Query(query)] = &statements[..] else {
+            return None;
+        };
+        let mut reader = Reader {
+            source: &source,
+            outline: Outline::default(),
+        };
+        let _ = Visit::visit(&**query, &mut reader);
+        Some(reader.outline)
+    })
+}
+
+struct Reader<'a> {
+    source: &'a Source<'a>,
+    outline: Outline,
+}
+
+impl Visitor for Reader<'_> {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+        for Cte { alias, .. } in query.with.iter().flat_map(|with| &with.cte_tables) {
+            self.define(&alias.name);
+            for column in &alias.columns {
+                self.define(&column.name);
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<()> {
+        let block = self.block(select);
+        self.outline.blocks.push(block);
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        match expr {
+            Expr::Identifier(_) | Expr::CompoundIdentifier(_) => {
+                let column = self.column(expr);
+                self.outline.columns.extend(column);
+            }
+            Expr::Function(function) => {
+                let call = self.call(function);
+                self.outline.calls.extend(call);
+            }
+            Expr::BinaryOp { left, op, right } => self.operation(expr, left, op, right),
+            Expr::Like {
+                expr: of, pattern, ..
+            } => self.compare(expr, of, "LIKE", pattern),
+            Expr::ILike {
+                expr: of, pattern, ..
+            } => self.compare(expr, of, "ILIKE", pattern),
+            Expr::InList { expr: of, list, .. } => {
+                for item in list {
+                    self.compare(expr, of, "IN", item);
+                }
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+impl Reader<'_> {
+    fn define(&mut self, ident: &Ident) {
+        self.outline.defined.insert(ident.value.to_lowercase());
+    }
+
+    fn name(&self, ident: &Ident) -> Name {
+        Name {
+            text: ident.value.clone(),
+            quote: ident.quote_style,
+            position: self.source.position(ident.span.start).unwrap_or(0),
+        }
+    }
+
+    /// The column that an expression is.
+    fn column(&self, expr: &Expr) -> Option<Column> {
+        match expr {
+            Expr::Nested(inner) => self.column(inner),
+            Expr::Identifier(name) => Some(Column {
+                qualifier: None,
+                name: self.name(name),
+            }),
+            Expr::CompoundIdentifier(parts) => match &parts[..] {
+                [.., qualifier, name] => Some(Column {
+                    qualifier: Some(self.name(qualifier)),
+                    name: self.name(name),
+                }),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn call(&self, function: &Function) -> Option<FunctionCall> {
+        let ident = last_ident(&function.name)?;
+        let arguments = arguments(function);
+        Some(FunctionCall {
+            name: self.name(ident),
+            columns: arguments
+                .iter()
+                .filter_map(|one| self.column(one))
+                .collect(),
+            arguments: arguments.iter().map(ToString::to_string).collect(),
+        })
+    }
+
+    fn operation(&mut self, whole: &Expr, left: &Expr, op: &BinaryOperator, right: &Expr) {
+        match op {
+            BinaryOperator::Divide => {
+                let division = Division {
+                    left: self.operand(left),
+                    right: self.operand(right),
+                    text: whole.to_string(),
+                };
+                self.outline.divisions.push(division);
+            }
+            BinaryOperator::Eq
+            | BinaryOperator::NotEq
+            | BinaryOperator::Lt
+            | BinaryOperator::LtEq
+            | BinaryOperator::Gt
+            | BinaryOperator::GtEq => {
+                self.compare(whole, left, &op.to_string(), right);
+                self.compare(whole, right, &op.to_string(), left);
+            }
+            _ => {}
+        }
+    }
+
+    fn compare(&mut self, whole: &Expr, of: &Expr, operator: &str, with: &Expr) {
+        if let (Some(column), Some(literal)) = (self.column(of), literal(with)) {
+            self.outline.comparisons.push(Comparison {
+                column,
+                operator: operator.to_owned(),
+                literal,
+                text: whole.to_string(),
+            });
+        }
+    }
+
+    fn operand(&self, expr: &Expr) -> Operand {
+        match expr {
+            Expr::Nested(inner) => self.operand(inner),
+            Expr::Function(function) => {
+                let name = last_ident(&function.name).map(|name| name.value.to_lowercase());
+                match name.as_deref() {
+                    Some("count") => Operand::Integer,
+                    Some(name) if KEEP_TYPE.contains(&name) => arguments(function)
+                        .first()
+                        .map_or(Operand::Other, |argument| self.operand(argument)),
+                    _ => Operand::Other,
+                }
+            }
+            Expr::Case {
+                else_result,
+                conditions,
+                ..
+            } => {
+                let is_integer = |expr: &Expr| self.operand(expr) == Operand::Integer;
+                let whole = conditions.iter().all(|one| is_integer(&one.result))
+                    && else_result.as_ref().is_none_or(|other| is_integer(other));
+                if whole {
+                    Operand::Integer
+                } else {
+                    Operand::Other
+                }
+            }
+            _ => match (literal(expr), self.column(expr)) {
+                (Some(Literal::Number(text)), _) if text.bytes().all(|c| c.is_ascii_digit()) => {
+                    Operand::Integer
+                }
+                (None, Some(column)) => Operand::Column(column),
+                _ => Operand::Other,
+            },
+        }
+    }
+
+    fn block(&mut self, select: &Select) -> Block {
+        let mut block = Block {
+            is_filtered: select.selection.is_some() || select.having.is_some(),
+            ..Block::default()
+        };
+        for from in &select.from {
+            self.table(&from.relation, &mut block);
+            for join in &from.joins {
+                self.table(&join.relation, &mut block);
+                if let Some(JoinConstraint::On(on)) = constraint(&join.join_operator) {
+                    self.equal(on, &mut block);
+                }
+            }
+        }
+        if let Some(filter) = &select.selection {
+            self.equal(filter, &mut block);
+        }
+        for item in &select.projection {
+            if let SelectItem::ExprWithAlias { alias, .. } = item {
+                self.define(alias);
+            }
+            let (SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) = item
+            else {
+                continue;
+            };
+            let mut found = Aggregates {
+                reader: self,
+                found: Vec::new(),
+            };
+            let _ = Visit::visit(expr, &mut found);
+            let found = found.found;
+            if found.is_empty() && literal(expr).is_none() {
+                block.plain.push(expr.to_string());
+            }
+            block.aggregates.extend(found);
+        }
+        if let GroupByExpr::Expressions(grouped, _) = &select.group_by {
+            block.grouped = grouped.iter().map(ToString::to_string).collect();
+        }
+        block
+    }
+
+    fn table(&mut self, factor: &TableFactor, block: &mut Block) {
+        match factor {
+            TableFactor::Table {
+                name, alias, args, ..
+            } => {
+                let Some(last) = last_ident(name).filter(|_| args.is_none()) else {
+                    return;
+                };
+                let part = |part: &ObjectNamePart| part.as_ident().map(|one| one.value.clone());
+                block.tables.push(Table {
+                    parts: name.0.iter().filter_map(part).collect(),
+                    name: self.name(last),
+                    alias: alias.as_ref().map(|alias| alias.name.value.clone()),
+                });
+            }
+            TableFactor::NestedJoin {
+                table_with_joins, ..
+            } => {
+                self.table(&table_with_joins.relation, block);
+                for join in &table_with_joins.joins {
+                    self.table(&join.relation, block);
+                }
+            }
+            TableFactor::Derived {
+                alias: Some(alias), ..
+            } => {
+                self.define(&alias.name);
+                for column in &alias.columns {
+                    self.define(&column.name);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The pairs of columns that a condition compares with `=`.
+    fn equal(&self, condition: &Expr, block: &mut Block) {
+        match condition {
+            Expr::Nested(inner) => self.equal(inner, block),
+            Expr::BinaryOp {
+                left,
+                op: BinaryOperator::And,
+                right,
+            } => {
+                self.equal(left, block);
+                self.equal(right, block);
+            }
+            Expr::BinaryOp {
+                left,
+                op: BinaryOperator::Eq,
+                right,
+            } => {
+                if let (Some(left), Some(right)) = (self.column(left), self.column(right)) {
+                    block.equal.push((left, right));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Collects the aggregates of an expression.
+struct Aggregates<'a, 'b> {
+    reader: &'a Reader<'b>,
+    found: Vec<Aggregate>,
+}
+
+impl Visitor for Aggregates<'_, '_> {
+    type Break = ();
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        let Expr::Function(function) = expr else {
+            return ControlFlow::Continue(());
+        };
+        let name = last_ident(&function.name).map(|name| name.value.to_lowercase());
+        let is_aggregate = |name: &String| {
+            AGGREGATES.contains(&name.as_str())
+                || ["min", "max", "group_concat", "string_agg"].contains(&name.as_str())
+        };
+        let Some(name) = name.filter(|name| is_aggregate(name) && function.over.is_none()) else {
+            return ControlFlow::Continue(());
+        };
+        let mut columns = Columns {
+            reader: self.reader,
+            found: Vec::new(),
+        };
+        for argument in arguments(function) {
+            let _ = Visit::visit(argument, &mut columns);
+        }
+        self.found.push(Aggregate {
+            function: name,
+            columns: columns.found,
+            distinct: matches!(&function.args, FunctionArguments::List(list)
+                if list.duplicate_treatment == Some(DuplicateTreatment::Distinct)),
+        });
+        ControlFlow::Continue(())
+    }
+}
+
+/// Collects the columns of an expression.
+struct Columns<'a, 'b> {
+    reader: &'a Reader<'b>,
+    found: Vec<Column>,
+}
+
+impl Visitor for Columns<'_, '_> {
+    type Break = ();
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        if matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_)) {
+            self.found.extend(self.reader.column(expr));
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn last_ident(name: &ObjectName) -> Option<&Ident> {
+    name.0.last().and_then(ObjectNamePart::as_ident)
+}
+
+fn arguments(function: &Function) -> Vec<&Expr> {
+    let FunctionArguments::List(list) = &function.args else {
+        return Vec::new();
+    };
+    let expr = |argument| match argument {
+        &FunctionArg::Unnamed(FunctionArgExpr::Expr(ref expr)) => Some(expr),
+        _ => None,
+    };
+    list.args.iter().filter_map(expr).collect()
+}
+
+fn constraint(operator: &JoinOperator) -> Option<&JoinConstraint> {
+    match operator {
+        JoinOperator::Join(constraint)
+        | JoinOperator::Inner(constraint)
+        | JoinOperator::Left(constraint)
+        | JoinOperator::LeftOuter(constraint)
+        | JoinOperator::Right(constraint)
+        | JoinOperator::RightOuter(constraint)
+        | JoinOperator::FullOuter(constraint) => Some(constraint),
+        _ => None,
+    }
+}
+
+fn literal(expr: &Expr) -> Option<Literal> {
+    match expr {
+        Expr::Nested(inner) => literal(inner),
+        Expr::UnaryOp {
+            op: UnaryOperator::Minus,
+            expr,
+        } => match literal(expr)? {
+            Literal::Number(number) => Some(Literal::Number(format!("-{number}"))),
+            Literal::Text(_) => None,
+        },
+        Expr::Value(value) => match &value.value {
+            Value::Number(number, _) => Some(Literal::Number(number.to_string())),
+            Value::SingleQuotedString(text)
+            | Value::DoubleQuotedString(text)
+            | Value::NationalStringLiteral(text) => Some(Literal::Text(text.clone())),
+            _ => None,
+        },
+        _ => None,
+    }
+}
