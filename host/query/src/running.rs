@@ -1,7 +1,5 @@
 //! A statement that runs: planned on a thread that may block, run by a task, read batch by batch.
 
-use std::sync::Arc;
-
 use datafusion::arrow::array::RecordBatch;
 use tokio::{
     runtime::Handle,

@@ -179,7 +179,7 @@ fn month(column: &str, dialect: Dialect) -> String {
         Dialect::Mysql => format!("DATE_FORMAT({column}, '%Y-%m')"),
         Dialect::Mssql => format!("FORMAT({column}, 'yyyy-MM')"),
         Dialect::Clickhouse => format!("toStartOfMonth({column})"),
-        Dialect::Postgresql | Dialect::Generic | Dialect::Datafusion => {
+        Dialect::Postgresql | Dialect::Trino | Dialect::Generic | Dialect::Datafusion => {
             format!("date_trunc('month', {column})")
         }
     }

@@ -169,7 +169,8 @@ impl Task {
         };
         log.push(Event::TextDone(message.text.as_str().into()));
         let chart = self.chart_of_words(log, message.sql.as_ref()).await?;
-        let charted = chart.map(|chart| items::message_with_chart(&message, &answer.facts, Some(&chart)));
+        let charted =
+            chart.map(|chart| items::message_with_chart(&message, &answer.facts, Some(&chart)));
         Ok(Made {
             item: items::message(&message, &answer.facts)?,
             charted: charted.transpose()?,
@@ -235,7 +236,9 @@ impl Task {
         let call = Call::new(results.longest(), log.cancel.clone());
         let call = call.for_key(self.record.key_id.as_str());
         let made = async {
-            let access = results.access(&self.prepared.mind).await?;
+            let access = results
+                .access(&self.prepared.mind, &self.prepared.attributes)
+                .await?;
             let accepted = results.accept(&access, &sql.text).await?;
             chart::of_statement(results, &accepted, &call).await
         };

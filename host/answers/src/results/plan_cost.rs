@@ -50,16 +50,28 @@ impl Results {
             Err(_) => None,
         };
         match cost {
-            Some(cost) if cost > max_cost => Err(Error::new(
-                Code::SqlCostTooHigh,
-                format!(
-                    "the engine estimates a cost of {cost:.0} for this statement, and at most {max_cost:.0} is allowed \
-                     (answering.max_plan_cost); join on keys, filter first, or read fewer tables"
-                ),
+            Some(cost) if cost > max_cost => Err(too_high(
+                // An estimate counts the rows that a policy hides.
+                (!guarded.is_policed()).then_some(cost),
+                max_cost,
             )),
             _ => Ok(()),
         }
     }
+}
+
+fn too_high(cost: Option<f64>, max_cost: f64) -> Error {
+    let estimate = match cost {
+        Some(cost) => format!("a cost of {cost:.0}"),
+        None => String::from("a higher cost"),
+    };
+    Error::new(
+        Code::SqlCostTooHigh,
+        format!(
+            "the engine estimates {estimate} for this statement, and at most {max_cost:.0} is allowed \
+             (answering.max_plan_cost); join on keys, filter first, or read fewer tables"
+        ),
+    )
 }
 
 /// The plan as JSON.

@@ -30,7 +30,8 @@ fn with_barrier(dialect: Dialect) -> Option<&'static str> {
         }
         Dialect::Mysql => Some("SELECT c FROM t AS policy WHERE 1 = 1 LIMIT 18446744073709551615"),
         Dialect::Mssql => Some("SELECT TOP (9223372036854775807) c FROM t AS policy WHERE 1 = 1"),
-        Dialect::Generic => None,
+        // Whether Trino's planner keeps a condition above a limit has not been tried on a Trino.
+        Dialect::Trino | Dialect::Generic => None,
     }
 }
 

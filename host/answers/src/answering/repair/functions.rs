@@ -25,7 +25,7 @@ impl Concept {
             Dialect::Mysql => self.mysql,
             Dialect::Mssql => self.mssql,
             Dialect::Clickhouse => self.clickhouse,
-            Dialect::Datafusion | Dialect::Generic => self.datafusion,
+            Dialect::Datafusion | Dialect::Trino | Dialect::Generic => self.datafusion,
         }
     }
 }
