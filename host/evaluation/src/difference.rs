@@ -2,7 +2,10 @@
 
 use std::collections::HashMap;
 
-use crate::report::{Judged, Mark, Report};
+use crate::{
+    figures::Figures,
+    report::{Judged, Mark, Report},
+};
 
 /// What changed since an earlier run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -13,7 +16,7 @@ pub struct Difference {
     pub added: Vec<String>,
     /// Ids of questions that only the earlier run has.
     pub removed: Vec<String>,
-    /// Accuracy now, less accuracy then.
+    /// Accuracy now, less accuracy then, over the questions of both runs.
     pub accuracy: Option<f64>,
 }
 
@@ -54,7 +57,12 @@ impl Difference {
             let ids = from.questions.iter().map(|one| one.id.clone());
             ids.filter(|id| !marks.contains_key(id)).collect()
         };
-        let accuracies = (now.figures.accuracy, earlier.figures.accuracy);
+        let accuracy = |report: &Report, other: &HashMap<String, Mark>| {
+            let both = report.questions.iter();
+            let both = both.filter(|one| other.contains_key(&one.id)).cloned();
+            Figures::of(&both.collect::<Vec<_>>()).accuracy
+        };
+        let accuracies = (accuracy(now, &before), accuracy(earlier, &after));
         Self {
             changed: now.questions.iter().filter_map(change).collect(),
             added: missing(now, &before),

@@ -274,7 +274,7 @@ mod tests {
         for part in [
             "| right (execution accuracy) | 1 of 3 (33.3 %) |",
             "| recall of tables | not visible in the steps |",
-            "Accuracy -33.3 points.",
+            "Accuracy +0.0 points.",
             "Newly right (1):\n\n- `b` was wrong: Question b?",
             "Newly wrong (1):\n\n- `a` was right: Question a?",
             "New: 1 questions.",

@@ -19,6 +19,7 @@ mod console;
 mod conversations;
 mod datasources;
 mod errors;
+mod evaluation;
 mod federation;
 mod fixture;
 mod foreign;

@@ -2,6 +2,7 @@
 
 mod background;
 mod bounds;
+mod charts;
 mod conversation;
 mod feedback;
 mod in_memory;
