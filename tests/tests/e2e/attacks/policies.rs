@@ -352,7 +352,7 @@ async fn statement_over_several_datasources_reads_around_no_policy() {
         door.gives_nothing(&[sql]).await;
     }
     door.tells_nothing_by_errors(&[
-        "SELECT s.id FROM crew.staff AS s JOIN lite.ids AS i ON i.id = s.id WHERE 1 / (s.id - 3) IS NOT NULL",
+        "SELECT s.id FROM crew.staff AS s JOIN lite.ids AS i ON i.id = s.id WHERE 1 / (CASE WHEN s.name LIKE 'E%' THEN 0 ELSE 1 END) = 1",
         "SELECT s.id FROM crew.staff AS s JOIN lite.ids AS i ON i.id = s.id WHERE CAST(s.name AS integer) > 0",
         "SELECT sum(CAST(s.name AS integer)) AS x FROM crew.staff AS s CROSS JOIN lite.ids AS i",
     ])
@@ -553,7 +553,8 @@ async fn model_and_mcp_learn_no_more_than_the_caller() {
             .json(&body);
         let request = request.header("accept", "application/json, text/event-stream");
         let reply = request.header("mcp-protocol-version", "2025-06-18").await;
-        no_secret(tool, &reply.expect_status(200).text());
+        let reply = reply.expect_status(200);
+        no_secret(tool, &reply.text());
         assert!(
             !reply.text().contains("\"salary\"") && !reply.text().contains("salary\\\""),
             "{}",
