@@ -35,11 +35,19 @@ const KEY: &str = "sk-scripted-0123456789";
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The server. It plays one turn a request, in order, and remembers what it was asked.
-#[derive(Debug)]
 pub struct ScriptedModel {
     origin: String,
     shared: Arc<Shared>,
     server: JoinHandle<()>,
+}
+
+impl std::fmt::Debug for ScriptedModel {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("ScriptedModel")
+            .field("origin", &self.origin)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A request as it came in.
@@ -51,10 +59,14 @@ pub struct Asked {
     pub body: Value,
 }
 
-#[derive(Debug)]
+/// Decides what to say by what it is asked.
+type Reaction = Box<dyn FnMut(&Value) -> Turn + Send>;
+
 struct Shared {
     vendor: Vendor,
     turns: Mutex<VecDeque<Turn>>,
+    /// Speaks when there is no turn left to play.
+    reaction: Mutex<Option<Reaction>>,
     asked: Mutex<Vec<Asked>>,
     /// Requests that came in.
     begun: watch::Sender<usize>,
@@ -73,6 +85,7 @@ impl ScriptedModel {
         let shared = Arc::new(Shared {
             vendor,
             turns: Mutex::new(turns.into_iter().collect()),
+            reaction: Mutex::default(),
             asked: Mutex::default(),
             begun: watch::Sender::new(0),
             abandoned: watch::Sender::new(0),
@@ -94,6 +107,13 @@ impl ScriptedModel {
             shared,
             server,
         }
+    }
+
+    /// A server that decides each turn by the body of the request.
+    pub async fn reacting(reaction: impl FnMut(&Value) -> Turn + Send + 'static) -> Self {
+        let model = Self::start([]).await;
+        *lock(&model.shared.reaction) = Some(Box::new(reaction));
+        model
     }
 
     /// Adds turns behind those that are still to be played.
@@ -190,6 +210,13 @@ async fn answer(
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
     let stream = body["stream"] == true;
     let usage = body["stream_options"]["include_usage"] == true;
+    let mut next = None;
+    if purpose == Purpose::Complete {
+        next = lock(&shared.turns).pop_front();
+        if next.is_none() {
+            next = lock(&shared.reaction).as_mut().map(|react| react(&body));
+        }
+    }
     let fault = judge::fault(vendor, &body);
     let authorized = vendor.is_authorized(&uri, &headers, &body);
     if purpose == Purpose::Complete {
@@ -200,7 +227,7 @@ async fn answer(
         Purpose::Nothing => play::refusal(404, &format!("{method} {uri} is no API"), "no_api"),
         _ if !authorized => play::refusal(401, "Incorrect API key provided.", "invalid_api_key"),
         Purpose::Models => play::json(200, &vendor.models()),
-        Purpose::Complete => match (fault, lock(&shared.turns).pop_front()) {
+        Purpose::Complete => match (fault, next) {
             (Some(fault), _) => play::refusal(400, &fault, "judge"),
             (None, None) => play::refusal(
                 500,

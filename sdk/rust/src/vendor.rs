@@ -9,6 +9,7 @@ mod calls;
 mod endpoint;
 mod refusal;
 mod request;
+mod surrogates;
 
 pub use answer::{Answer, Protocol};
 pub use calls::ToolCalls;

@@ -64,10 +64,8 @@ fn first_sentence(ending: Ending, bounds: &config::Answering) -> String {
             "The model ended without an answer. Ask in other words, or choose another model."
                 .to_owned()
         }
-        Ending::Length => "This answer was stopped before its first word: it used up its `max_output_tokens`, which are \
-                           for all steps together."
-            .to_owned(),
-        Ending::Filter => "The vendor of the model filtered this answer.".to_owned(),
+        // The text of the model breaks off, and nothing is added to it.
+        Ending::Length | Ending::Filter => String::new(),
     }
 }
 

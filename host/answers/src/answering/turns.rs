@@ -166,7 +166,11 @@ impl Turns<'_> {
             });
         }
         self.log.push(Event::Step(Arc::new(outcome.step)));
-        if let Some(Ran { sql, facts }) = outcome.ran {
+        if let Some(Ran { sql, mut facts }) = outcome.ran {
+            // They are texts of the model too, and a client may show them as Markdown.
+            for text in &mut facts.assumptions {
+                *text = self.links.next(text) + &self.links.end();
+            }
             self.answer.sql = Some(sql);
             self.answer.facts.result = Some(facts);
         }
@@ -263,6 +267,9 @@ impl Turns<'_> {
     }
 
     /// Ends the answer: with the model's last word, or with a text of the host.
+    ///
+    /// # Errors
+    /// `answer_failed` when the vendor refused to answer at all.
     async fn end(mut self, end: End) -> Result<Answer> {
         let rest = self.links.end();
         self.say(rest, 0)?;
@@ -270,8 +277,8 @@ impl Turns<'_> {
         let (ending, reason) = match end {
             End::Answered(Some(StopReason::Length)) => (Some(Ending::Length), None),
             End::Answered(Some(StopReason::Refused)) if is_empty => {
-                let reason = "The model refused to answer; ask in other words.";
-                (Some(Ending::CannotAnswer), Some(reason.to_owned()))
+                let message = "the model refused to answer; ask in other words";
+                return Err(Error::new(Code::AnswerFailed, message).blamed(Blame::Upstream));
             }
             End::Answered(Some(StopReason::Refused)) => (Some(Ending::Filter), None),
             End::Answered(_) if is_empty => (Some(Ending::CannotAnswer), None),
@@ -285,7 +292,7 @@ impl Turns<'_> {
             (_, Some(reason)) => endings::declined(&reason, &follow_ups),
             (None, None) => String::new(),
             // The text breaks off, and the reason is in the response.
-            (Some(Ending::Length | Ending::Filter), None) if !is_empty => String::new(),
+            (Some(Ending::Length | Ending::Filter), None) => String::new(),
             (Some(ending), None) => {
                 endings::text(ending, self.bounds, &self.spent.attempts(), &follow_ups)
             }

@@ -1,5 +1,6 @@
 //! An answer that is being read: the body of a response, and what was made of it.
 
+use super::surrogates::Surrogates;
 use crate::error::{Error, ErrorKind, Result};
 use crate::http::{Body, Response, sse::Parser};
 use crate::model::{Event, StopReason};
@@ -48,6 +49,8 @@ pub struct Answer<P> {
     form: Form,
     parser: Parser,
     protocol: P,
+    /// Characters that come in two events.
+    surrogates: Surrogates,
     /// Bytes since the last piece of the answer.
     between: usize,
     /// What stopped the reading, to be told after the events that came before it.
@@ -94,6 +97,7 @@ impl<P: Protocol> Answer<P> {
             form,
             parser: Parser::default(),
             protocol: P::default(),
+            surrogates: Surrogates::default(),
             between: 0,
             failure: None,
             closed: false,
@@ -175,7 +179,9 @@ impl<P: Protocol> Answer<P> {
         if self.closed {
             return Ok(());
         }
-        self.protocol.event(data, events)?;
+        let mended = self.surrogates.mend(data);
+        self.protocol
+            .event(mended.as_deref().unwrap_or(data), events)?;
         if self.protocol.is_complete() {
             self.close(events);
         }

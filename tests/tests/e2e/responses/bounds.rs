@@ -1,4 +1,4 @@
-//! The bounds of an answer: each ends it with an error that says which one it was.
+//! The bounds of an answer: each ends it with a text and a reason that say which one it was.
 
 use mindhost_tests::{Host, Mind, ScriptedModel, Turn};
 use serde_json::json;
@@ -23,18 +23,24 @@ fn call(sql: &str) -> Turn {
     Turn::call("run_sql", json!({"sql": sql}))
 }
 
+/// The answer says which bound it reached.
+async fn ended(mind: &Mind, reason: &str, words: &str) {
+    let response = mind.ask("How many?").await.expect_status(200).json();
+    assert_eq!(
+        response["incomplete_details"]["reason"], reason,
+        "{response}"
+    );
+    let text = response["output"][0]["content"][0]["text"]
+        .as_str()
+        .unwrap();
+    assert!(text.contains(words), "{text}");
+}
+
 #[tokio::test]
 async fn too_many_tool_calls_end_the_answer() {
     let turns = vec![call("SELECT 1"); 4];
     let (_host, mind, model) = bounded(turns, ("MINDHOST_ANSWERING__TOOL_CALLS", "3")).await;
-    let error = mind
-        .ask("How many?")
-        .await
-        .expect_error(502, "answer_failed");
-    assert!(
-        error["message"].as_str().unwrap().contains("3 tool calls"),
-        "{error}"
-    );
+    ended(&mind, "tool_limit", "3 tool calls").await;
     assert_eq!(model.asked().len(), 4);
 }
 
@@ -42,38 +48,26 @@ async fn too_many_tool_calls_end_the_answer() {
 async fn too_many_repairs_end_the_answer() {
     let turns = vec![call("DROP TABLE orders"); 4];
     let (_host, mind, _model) = bounded(turns, ("MINDHOST_ANSWERING__REPAIRS", "2")).await;
-    let error = mind
-        .ask("How many?")
-        .await
-        .expect_error(502, "answer_failed");
-    assert!(
-        error["message"]
-            .as_str()
-            .unwrap()
-            .contains("refused or failed"),
-        "{error}"
-    );
+    ended(&mind, "repair_limit", "refused or failed").await;
 }
 
 #[tokio::test]
 async fn too_many_tokens_end_the_answer() {
     let turns = vec![call("SELECT 1"); 2];
     let (_host, mind, _model) = bounded(turns, ("MINDHOST_ANSWERING__TOKENS", "1")).await;
-    let error = mind
-        .ask("How many?")
-        .await
-        .expect_error(502, "answer_failed");
-    assert!(
-        error["message"].as_str().unwrap().contains("tokens"),
-        "{error}"
-    );
+    ended(&mind, "token_budget", "tokens").await;
 }
 
 #[tokio::test]
 async fn too_much_time_ends_the_answer() {
     let turns = vec![Turn::text("Let me think").and_hang()];
     let (_host, mind, model) = bounded(turns, ("MINDHOST_ANSWERING__WALL_CLOCK", "1s")).await;
-    mind.ask("How many?").await.expect_error(504, "timeout");
+    ended(
+        &mind,
+        "timeout",
+        "Let me think\n\nThis answer was stopped: it took longer than 1s",
+    )
+    .await;
     model.wait_for_abandoned(1).await;
 }
 

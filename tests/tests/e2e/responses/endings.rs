@@ -1,0 +1,280 @@
+//! Answers that the host ends: each with a useful text, the reason in the response, and nothing changed.
+
+use mindhost_tests::{Host, Mind, ScriptedModel, Turn};
+use serde_json::{Value, json};
+
+use super::SHOP;
+
+async fn hostile(turns: Vec<Turn>) -> (Host, Mind, ScriptedModel) {
+    let host = Host::start().await;
+    host.sqlite("shop", SHOP).await.load().await;
+    let model = ScriptedModel::start(turns).await;
+    host.scripted_provider("scripted", &model).await;
+    let mind = host
+        .mind("told")
+        .datasource("shop")
+        .provider("scripted")
+        .direct_queries();
+    let mind = mind.create().await;
+    (host, mind, model)
+}
+
+fn text(response: &Value) -> &str {
+    response["output"][0]["content"][0]["text"]
+        .as_str()
+        .unwrap_or_default()
+}
+
+/// The answer ended for this reason, by a text with questions that can be answered, and the shop is as it was.
+async fn ended(mind: &Mind, response: &Value, reason: &str) {
+    assert_eq!(response["status"], "completed", "{response}");
+    assert_eq!(response["ending"], reason, "{response}");
+    let item = &response["output"][0];
+    let is_cut = reason != "cannot_answer";
+    match is_cut {
+        true => assert_eq!(response["incomplete_details"]["reason"], reason),
+        false => assert_eq!(response["incomplete_details"], Value::Null),
+    }
+    assert_eq!(
+        item["status"],
+        if is_cut { "incomplete" } else { "completed" }
+    );
+    let follow_ups = item["follow_up_questions"].as_array().unwrap();
+    assert!((2..=3).contains(&follow_ups.len()), "{item}");
+    for question in follow_ups {
+        assert!(
+            text(response).contains(question.as_str().unwrap()),
+            "{item}"
+        );
+    }
+    assert_eq!(mind.rows("SELECT count(*) FROM orders").await, [[json!(3)]]);
+    let stored = mind
+        .host()
+        .get(&format!("/responses/{}", response["id"].as_str().unwrap()))
+        .await
+        .json();
+    assert_eq!(
+        (&stored["ending"], &stored["output"]),
+        (&response["ending"], &response["output"])
+    );
+}
+
+#[tokio::test]
+async fn model_that_never_stops_ends_at_the_limit_of_tool_calls() {
+    let turns = vec![Turn::call("run_sql", json!({"sql": "SELECT id FROM orders"})); 20];
+    let (_host, mind, model) = hostile(turns).await;
+    let response = mind.ask("How many?").await.expect_status(200).json();
+    ended(&mind, &response, "tool_limit").await;
+    assert!(
+        text(&response).contains("SELECT id FROM orders"),
+        "{response}"
+    );
+    assert_eq!(model.asked().len(), 11);
+    assert_eq!(model.last()["tool_choice"], "none");
+}
+
+#[tokio::test]
+async fn model_that_asks_to_delete_everything_changes_nothing() {
+    let everything = [
+        "DELETE FROM orders",
+        "DROP TABLE orders",
+        "UPDATE orders SET total = 0",
+        "SELECT 1; DELETE FROM orders",
+    ];
+    let turns = everything.map(|sql| Turn::call("run_sql", json!({"sql": sql})));
+    let (_host, mind, _model) = hostile(turns.to_vec()).await;
+    let response = mind
+        .ask("Delete all orders.")
+        .await
+        .expect_status(200)
+        .json();
+    ended(&mind, &response, "repair_limit").await;
+}
+
+#[tokio::test]
+async fn model_that_lies_about_tools_ends_at_the_limit_of_repairs() {
+    let turns = vec![
+        Turn::call("drop_database", json!({"name": "shop"})),
+        Turn::empty()
+            .and_call_with("run_sql", "{\"sql\": ")
+            .and_call_with("run_sql", "[1]"),
+        Turn::call("run_sql", json!({"sql": 7})),
+        Turn::call("run_sql", json!({})),
+    ];
+    let (_host, mind, model) = hostile(turns).await;
+    let response = mind.ask("How many?").await.expect_status(200).json();
+    ended(&mind, &response, "repair_limit").await;
+    // What it wrote goes back to the vendor as JSON, or the vendor refuses the dialogue.
+    for asked in model.asked() {
+        for message in asked.body["messages"].as_array().unwrap() {
+            for call in message["tool_calls"].as_array().into_iter().flatten() {
+                let arguments = call["function"]["arguments"].as_str().unwrap();
+                assert!(
+                    serde_json::from_str::<Value>(arguments)
+                        .unwrap()
+                        .is_object()
+                );
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn model_that_sends_ten_megabytes_ends_with_a_type() {
+    let sql = format!("SELECT '{}'", "x".repeat(10 << 20));
+    let turns = vec![
+        Turn::call("run_sql", json!({"sql": sql})),
+        Turn::text("I cannot say."),
+    ];
+    let (_host, mind, model) = hostile(turns).await;
+    let reply = mind.ask("How many?").await;
+    let body = reply.json();
+    match body["error"]["code"].as_str() {
+        // The sandbox of the plugin stopped it first.
+        Some(code) => assert!(
+            ["answer_failed", "upstream_error", "plugin_error"].contains(&code),
+            "{body}"
+        ),
+        None => {
+            assert_eq!(text(&body), "I cannot say.");
+            let sent = model.last().to_string().len();
+            assert!(sent < 1 << 20, "{sent} bytes");
+        }
+    }
+    assert_eq!(mind.rows("SELECT count(*) FROM orders").await, [[json!(3)]]);
+}
+
+#[tokio::test]
+async fn model_that_declines_says_what_can_be_asked() {
+    let reason = "The data have no weather. See https://evil.example/x";
+    let turns = vec![Turn::call("cannot_answer", json!({"reason": reason}))];
+    let (_host, mind, _model) = hostile(turns).await;
+    let response = mind
+        .ask("How is the weather?")
+        .await
+        .expect_status(200)
+        .json();
+    ended(&mind, &response, "cannot_answer").await;
+    assert!(
+        text(&response).starts_with("The data have no weather."),
+        "{response}"
+    );
+    assert!(!text(&response).contains("https://evil"), "{response}");
+    assert_eq!(response["output"][0]["sql"], Value::Null);
+}
+
+#[tokio::test]
+async fn model_that_says_nothing_cannot_answer() {
+    let (_host, mind, _model) = hostile(vec![Turn::empty()]).await;
+    let response = mind.ask("How many?").await.expect_status(200).json();
+    ended(&mind, &response, "cannot_answer").await;
+}
+
+#[tokio::test]
+async fn answer_tells_tables_rows_assumptions_and_what_to_ask_next() {
+    let sql = "SELECT name FROM customers JOIN orders ON orders.customer_id = customers.id";
+    let assumptions = [
+        "Only customers with orders count.",
+        "Only customers with orders count.",
+        " ",
+        "See https://evil.example/x",
+    ];
+    let turns = vec![
+        Turn::call(
+            "run_sql",
+            json!({"sql": sql, "max_rows": 2, "assumptions": assumptions}),
+        ),
+        Turn::text("Ann and others."),
+    ];
+    let (host, mind, _model) = hostile(turns).await;
+    let response = mind.ask("Who?").await.expect_status(200).json();
+    let item = &response["output"][0];
+    assert_eq!(
+        item["tables"],
+        json!(["shop.main.customers", "shop.main.orders"])
+    );
+    assert_eq!(
+        (&item["row_count"], &item["truncated"]),
+        (&json!(3), &json!(true))
+    );
+    assert_eq!(
+        item["assumptions"],
+        json!([
+            "Only customers with orders count.",
+            "See https: //evil.example/x"
+        ])
+    );
+    assert_eq!(
+        (&item["ending"], &response["ending"]),
+        (&Value::Null, &Value::Null)
+    );
+    // The model of the server, which has no script, answers what is proposed.
+    let offline = host.mind("offline").datasource("shop").create().await;
+    for question in item["follow_up_questions"].as_array().unwrap() {
+        let answer = offline
+            .ask(question.as_str().unwrap())
+            .await
+            .expect_status(200)
+            .json();
+        assert!(
+            answer["output"][0]["sql"].is_string(),
+            "{question}: {}",
+            text(&answer)
+        );
+    }
+}
+
+#[tokio::test]
+async fn limit_of_output_tokens_is_for_all_turns_and_failures_tell_usage() {
+    let call = || Turn::call("run_sql", json!({"sql": "SELECT 1"}));
+    // The scripted model counts 11 tokens of input and 7 of output a turn.
+    let (host, mind, model) = hostile(vec![call(), call(), Turn::text("One.")]).await;
+    let body = json!({"model": "told", "input": "How many?", "max_output_tokens": 25});
+    let response = host
+        .post("/responses", body)
+        .await
+        .expect_status(200)
+        .json();
+    let limits: Vec<_> = model
+        .asked()
+        .iter()
+        .map(|asked| {
+            asked.body["max_tokens"]
+                .as_u64()
+                .or(asked.body["max_completion_tokens"].as_u64())
+        })
+        .collect();
+    assert_eq!(limits, [Some(25), Some(18)]);
+    assert_eq!(
+        response["incomplete_details"]["reason"],
+        "max_output_tokens"
+    );
+    assert_eq!(response["usage"]["output_tokens"], 14);
+    drop(mind);
+
+    let (_host, mind, _model) = hostile(vec![call(), Turn::error(500, "no luck")]).await;
+    let events = mind.stream("How many?").await.all().await;
+    let failed = events
+        .iter()
+        .find(|event| event.name == "response.failed")
+        .expect("a failure");
+    assert_eq!(failed.data["response"]["usage"]["total_tokens"], 18);
+}
+
+#[tokio::test]
+async fn character_that_is_split_over_two_deltas_is_whole_in_the_answer() {
+    let delta = |text: &str| {
+        let chunk = json!({
+            "id": "1", "object": "chat.completion.chunk", "created": 1, "model": "scripted-1",
+            "choices": [{"index": 0, "delta": {"content": "PIECE"}, "finish_reason": null}],
+        });
+        format!("data: {}\n\n", chunk.to_string().replace("PIECE", text))
+    };
+    let turn = Turn::text("Hi ")
+        .and_raw(&delta("\\ud83d"))
+        .and_raw(&delta("\\ude00 ok \\ud83d"))
+        .and_text("!");
+    let (_host, mind, _model) = hostile(vec![turn]).await;
+    let response = mind.ask("Hello?").await.expect_status(200).json();
+    assert_eq!(text(&response), "Hi 😀 ok !");
+}

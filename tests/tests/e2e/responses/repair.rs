@@ -1,0 +1,246 @@
+//! A model that knows the right statement but writes it wrongly at first. It corrects it only by what the tool result
+//! says, so these tests fail when the result does not say it.
+
+mod corpus;
+mod fixer;
+
+use mindhost_tests::{Host, Mind, Postgres, ScriptedModel, Turn};
+use serde_json::{Value, json};
+
+use corpus::{Broken, Engine};
+
+/// Repairs within which a statement must be right.
+const REPAIRS: usize = 3;
+/// Share of the statements that must be repaired.
+const ENOUGH: f64 = 0.98;
+
+/// A host with a Mind `told` over the corpus, whose model corrects the statement that stands in the question.
+async fn repairing(engine: Engine) -> (Host, Mind, ScriptedModel) {
+    let host = Host::start().await;
+    let datasource = match engine {
+        Engine::Sqlite => host.sqlite("shop", &corpus::schema(engine)).await,
+        Engine::Postgresql => {
+            let database = Postgres::shared().database(&corpus::schema(engine)).await;
+            host.postgres("shop", &database).await
+        }
+    };
+    datasource.load().await;
+    let model = ScriptedModel::reacting(fixer::react).await;
+    host.scripted_provider("scripted", &model).await;
+    let mind = host
+        .mind("told")
+        .datasource("shop")
+        .provider("scripted")
+        .direct_queries();
+    (host.clone(), mind.create().await, model)
+}
+
+async fn repairs_enough(engine: Engine) {
+    let (_host, mind, _model) = repairing(engine).await;
+    let (mut right, mut wrong) = (0, Vec::new());
+    let corpus = corpus::broken(engine);
+    for Broken { kind, gold, broken } in &corpus {
+        let expected = mind.rows(gold).await;
+        let response = mind.ask(broken).await.expect_status(200).json();
+        let item = &response["output"][0];
+        let sql = item["sql"].as_str().unwrap_or_default();
+        let is_right =
+            !sql.is_empty() && response["ending"].is_null() && mind.rows(sql).await == expected;
+        match is_right {
+            true => right += 1,
+            false => wrong.push(format!(
+                "{kind}: {broken}\n  ended as {sql:?}, {}",
+                item["content"][0]["text"]
+            )),
+        }
+    }
+    let share = f64::from(right) / corpus.len() as f64;
+    println!(
+        "{engine:?}: {right} of {} repaired within {REPAIRS}",
+        corpus.len()
+    );
+    assert!(
+        share >= ENOUGH,
+        "{share:.3} of {}:\n{}",
+        corpus.len(),
+        wrong.join("\n")
+    );
+}
+
+#[tokio::test]
+async fn broken_statements_are_repaired_by_what_the_result_says_on_sqlite() {
+    repairs_enough(Engine::Sqlite).await;
+}
+
+#[tokio::test]
+async fn broken_statements_are_repaired_by_what_the_result_says_on_postgresql() {
+    repairs_enough(Engine::Postgresql).await;
+}
+
+#[test]
+fn corpus_has_every_kind_for_sixty_statements() {
+    for engine in [Engine::Sqlite, Engine::Postgresql] {
+        let corpus = corpus::broken(engine);
+        let golds: std::collections::BTreeSet<_> = corpus.iter().map(|one| &one.gold).collect();
+        assert!(golds.len() >= 60, "{}", golds.len());
+        for kind in corpus::KINDS {
+            let count = corpus.iter().filter(|one| one.kind == kind).count();
+            assert!(
+                count >= 5 || (kind, engine) == ("type", Engine::Sqlite),
+                "{kind}: {count} on {engine:?}"
+            );
+        }
+    }
+}
+
+/// The tool results of the newest request, parsed.
+fn results(model: &ScriptedModel) -> Vec<Value> {
+    let body = model.last();
+    let messages = body["messages"].as_array().unwrap().iter();
+    let tools = messages.filter(|message| message["role"] == "tool");
+    tools
+        .map(|message| serde_json::from_str(message["content"].as_str().unwrap()).unwrap())
+        .collect()
+}
+
+/// What the model is told of one statement.
+async fn result_of(host: &Host, sql: &str) -> Value {
+    let turns = [
+        Turn::call("run_sql", json!({"sql": sql})),
+        Turn::text("Done."),
+    ];
+    let model = ScriptedModel::start(turns).await;
+    host.scripted_provider("plain", &model).await;
+    let mind = host
+        .mind("plain")
+        .datasource("shop")
+        .provider("plain")
+        .create()
+        .await;
+    mind.answer("Run it.").await;
+    host.delete("/minds/plain").await.expect_status(200);
+    host.delete("/providers/plain").await;
+    results(&model).remove(0)
+}
+
+#[tokio::test]
+async fn refusal_has_the_phase_an_excerpt_and_the_nearest_name() {
+    let (host, ..) = repairing(Engine::Sqlite).await;
+    let error = &result_of(&host, "SELECT nmae FROM customers").await["error"];
+    assert_eq!(
+        (&error["code"], &error["phase"]),
+        (&json!("sql_invalid"), &json!("execution"))
+    );
+    assert_eq!(error["excerpt"], "SELECT nmae FROM customers\n       ^");
+    assert_eq!(
+        error["replace"][0],
+        json!({"written": "nmae", "position": 8, "use": ["name"]})
+    );
+    let error = &result_of(&host, "SELECT name FORM customers").await["error"];
+    assert_eq!(
+        (&error["phase"], &error["replace"][0]["use"]),
+        (&json!("parse"), &json!(["FROM"]))
+    );
+    let error = &result_of(&host, "SELECT name FROM custmers").await["error"];
+    assert_eq!(
+        (&error["phase"], &error["replace"][0]["use"][0]),
+        (&json!("guard"), &json!("customers"))
+    );
+}
+
+#[tokio::test]
+async fn suspicious_results_come_with_a_warning_once() {
+    let (host, ..) = repairing(Engine::Sqlite).await;
+    for (sql, word) in [
+        ("SELECT * FROM customers WHERE country = 'de'", "'DE'"),
+        (
+            "SELECT count(*) FROM customers WHERE name = 'DE'",
+            "customers.country",
+        ),
+        (
+            "SELECT sum(o.total) FROM orders o JOIN order_items i ON i.order_id = o.id",
+            "order_items",
+        ),
+        (
+            "SELECT sum(o.total) FROM orders o JOIN customers c ON c.id = o.customer_id \
+             JOIN tickets t ON t.customer_id = c.id",
+            "tickets",
+        ),
+        ("SELECT count(*) / 4 FROM orders", "fraction"),
+    ] {
+        let result = result_of(&host, sql).await;
+        assert!(
+            result["warnings"][0]
+                .as_str()
+                .unwrap_or_default()
+                .contains(word),
+            "{sql}: {result}"
+        );
+    }
+    for sound in [
+        "SELECT count(*) FROM customers WHERE country = 'DE'",
+        "SELECT c.country, sum(o.total) FROM orders o JOIN customers c ON c.id = o.customer_id GROUP BY c.country",
+        "SELECT sum(total) / 4 FROM orders",
+        "SELECT count(*) FROM orders WHERE total > 100000",
+    ] {
+        let result = result_of(&host, sound).await;
+        assert_eq!(result["warnings"], Value::Null, "{sound}");
+    }
+    let again = json!({"sql": "SELECT * FROM customers WHERE country = 'de'"});
+    let call = || Turn::call("run_sql", again.clone());
+    let model = ScriptedModel::start([call(), call(), Turn::text("None.")]).await;
+    host.scripted_provider("twice", &model).await;
+    let mind = host
+        .mind("twice")
+        .datasource("shop")
+        .provider("twice")
+        .create()
+        .await;
+    mind.answer("How many?").await;
+    let seen: Vec<bool> = results(&model)
+        .iter()
+        .map(|one| one["warnings"].is_array())
+        .collect();
+    assert_eq!(seen, [true, false]);
+}
+
+#[tokio::test]
+async fn nothing_of_the_data_is_told_where_rows_are_withheld() {
+    let host = Host::start().await;
+    let schema = "CREATE TABLE person (id int PRIMARY KEY, name text); INSERT INTO person VALUES (1, 'Miller')";
+    let database = Postgres::shared().database(schema).await;
+    host.postgres("shop", &database).await.load().await;
+    let settings = json!({"send_rows": false, "send_values": false});
+    host.patch("/datasources/shop", settings)
+        .await
+        .expect_status(200);
+    for sql in [
+        "SELECT CAST(name AS int) FROM person",
+        "SELECT * FROM person WHERE name = 'miller'",
+        "SELECT nam FROM person",
+    ] {
+        let result = result_of(&host, sql).await.to_string();
+        assert!(!result.contains("Miller"), "{sql}: {result}");
+    }
+    let result = result_of(&host, "SELECT nam FROM person").await;
+    assert_eq!(result["error"]["replace"][0]["use"][0], "name");
+}
+
+#[tokio::test]
+async fn statement_that_costs_too_much_is_refused_before_it_runs() {
+    let host = Host::builder()
+        .env("MINDHOST_ANSWERING__MAX_PLAN_COST", "100000")
+        .start()
+        .await;
+    let schema = "CREATE TABLE number (n int); INSERT INTO number SELECT generate_series(1, 5000); ANALYZE number";
+    let database = Postgres::shared().database(schema).await;
+    host.postgres("shop", &database).await.load().await;
+    let error = result_of(&host, "SELECT count(*) FROM number a, number b, number c").await;
+    let error = &error["error"];
+    assert_eq!(
+        (&error["code"], &error["phase"]),
+        (&json!("sql_cost_too_high"), &json!("dry_run"))
+    );
+    let result = result_of(&host, "SELECT count(*) FROM number").await;
+    assert_eq!(result["rows"], json!([[5000]]));
+}

@@ -1,0 +1,23 @@
+SELECT name FROM customers WHERE zip = '10115' ORDER BY name
+SELECT name FROM customers WHERE zip = 10115 ORDER BY name
+
+SELECT count(*) FROM customers WHERE zip = '75001'
+SELECT count(*) FROM customers WHERE zip = 75001
+
+SELECT count(*) FROM orders WHERE EXTRACT(YEAR FROM placed_at) = 2024
+SELECT count(*) FROM orders WHERE placed_at = 2024
+
+SELECT id FROM orders WHERE EXTRACT(YEAR FROM placed_at) < 2024 ORDER BY id
+SELECT id FROM orders WHERE placed_at < 2024 ORDER BY id
+
+SELECT count(*) FROM orders WHERE CAST(placed_at AS text) LIKE '2024-02%'
+SELECT count(*) FROM orders WHERE placed_at LIKE '2024-02%'
+
+SELECT subject FROM tickets WHERE CAST(opened_at AS text) LIKE '2024-03%' ORDER BY subject
+SELECT subject FROM tickets WHERE opened_at LIKE '2024-03%' ORDER BY subject
+
+SELECT id FROM orders WHERE total > 10 ORDER BY id
+SELECT id FROM orders WHERE total > '10 EUR' ORDER BY id
+
+SELECT title FROM products WHERE unit_price < 50 ORDER BY title
+SELECT title FROM products WHERE unit_price < '50$' ORDER BY title
