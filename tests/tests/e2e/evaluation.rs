@@ -261,7 +261,11 @@ async fn every_mark_is_given_with_its_reason() {
     };
     assert_eq!(repaired.repairs, 1);
     let tokens = repaired.input_tokens as f64;
-    assert!(repaired.cost.is_some_and(|cost| tokens > 0.0 && (cost - tokens).abs() < 1e-6));
+    assert!(
+        repaired
+            .cost
+            .is_some_and(|cost| tokens > 0.0 && (cost - tokens).abs() < 1e-6)
+    );
     assert_eq!(wrong.why, "no column holds the values of column 1 (3)");
     assert_eq!(wrong.unsupported_numbers, ["7"]);
     assert!(
