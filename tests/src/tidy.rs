@@ -169,6 +169,7 @@ fn what_is_remembered_changes_through_the_store() {
     let records = uses(&sources(), &[".begin_records()"], |path| {
         let others = [
             "host/answers/src/conversations.rs",
+            "host/answers/src/feedback/",
             "host/answers/src/idempotency/",
             "host/core/src/usage/",
             "host/store/src/",
@@ -230,7 +231,11 @@ fn nothing_is_left_over() {
         concat!("FIX", "ME"),
         concat!("XX", "X"),
     ];
-    let found = files().into_iter().flat_map(|file| {
+    // The hashes in a lock file may spell anything.
+    let written = files()
+        .into_iter()
+        .filter(|file| !file.path.ends_with("package-lock.json"));
+    let found = written.flat_map(|file| {
         let lines = (1..).zip(file.text.lines().map(str::to_owned));
         let hits = lines.filter(|(_, line)| words.iter().any(|word| line.contains(word)));
         hits.map(|(number, line)| format!("{}:{number}: {}", file.path, line.trim()))

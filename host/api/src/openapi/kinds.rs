@@ -8,6 +8,9 @@ use serde_json::{Map, Value, json};
 /// Schemas with kinds, and whether other fields are refused.
 const WITH_KINDS: [(&str, bool); 2] = [("Knowledge", true), ("KnowledgeEntry", false)];
 
+/// The page of entries with kinds, which holds their schema in place of a reference.
+const PAGE: &str = "Page_KnowledgeEntry";
+
 /// Makes one object of each kind.
 pub fn merge(schemas: &mut Value) {
     for (name, is_closed) in WITH_KINDS {
@@ -23,6 +26,8 @@ pub fn merge(schemas: &mut Value) {
             schemas[name]["description"] = description;
         }
     }
+    schemas[PAGE]["properties"]["data"]["items"] =
+        json!({"$ref": "#/components/schemas/KnowledgeEntry"});
 }
 
 /// The objects that a schema stands for.

@@ -336,7 +336,7 @@ on_both_stores! {
             assert_eq!(shown.tables.len(), expected, "{search}");
         }
         let selection = [table("people")];
-        let filter = Filter { selection: Some(&selection), search: None };
+        let filter = Filter { selection: Some(&selection), ..Filter::default() };
         assert_eq!(setup.catalog.show(setup.source(), filter).await.unwrap().tables.len(), 1);
     }
 

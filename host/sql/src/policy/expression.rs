@@ -368,7 +368,7 @@ impl Checked<'_> {
     /// A column, or the value of a placeholder.
     fn name(&mut self, ident: &Ident) -> Result<Expr, Refused> {
         match self.placeholders.find(ident)? {
-            Some(Found::One(value)) => return Ok(value),
+            Some(Found::One(value)) => return Ok(*value),
             Some(Found::List(_) | Found::Missing) => {
                 self.placeholders.missing = true;
                 return Ok(Expr::Value(Value::Null.into()));
@@ -393,7 +393,7 @@ impl Checked<'_> {
                 _ => None,
             };
             match found {
-                Some(Found::One(value)) => all.push(value),
+                Some(Found::One(value)) => all.push(*value),
                 Some(Found::List(values)) => all.extend(values),
                 Some(Found::Missing) => self.placeholders.missing = true,
                 None => {

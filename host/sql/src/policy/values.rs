@@ -55,7 +55,7 @@ pub(super) enum Callers<'a> {
 
 /// The values of a placeholder.
 pub(super) enum Found {
-    One(Expr),
+    One(Box<Expr>),
     List(Vec<Expr>),
     /// The caller has no such attribute.
     Missing,
@@ -85,11 +85,11 @@ impl Placeholders<'_> {
         }
         self.replaced += 1;
         let attributes = match self.callers {
-            Callers::Unknown => return Ok(Some(Found::One(text("x", self.dialect)))),
+            Callers::Unknown => return Ok(Some(Found::One(Box::new(text("x", self.dialect))))),
             Callers::Known(attributes) => attributes,
         };
         Ok(Some(match attributes.get(name) {
-            Some(Attribute::One(value)) => Found::One(literal(value, self.dialect)),
+            Some(Attribute::One(value)) => Found::One(Box::new(literal(value, self.dialect))),
             Some(Attribute::List(values)) if !values.is_empty() => {
                 let literals = values.iter().map(|value| literal(value, self.dialect));
                 Found::List(literals.collect())

@@ -77,13 +77,11 @@ impl Parser<'_> {
                     | Op::Named
                     | Op::By,
                 ) => {
-                    if matches!(
+                    let ends = matches!(
                         self.op(at),
                         Some(Op::Of | Op::Is | Op::Relative | Op::Break)
-                    ) && aggregates.is_empty()
-                    {
-                        running = None;
-                    }
+                    );
+                    running = running.filter(|_| !ends || !aggregates.is_empty());
                 }
                 None if self.name(at).is_some() => {
                     self.shown(at, head, &mut aggregates, &mut running)?;

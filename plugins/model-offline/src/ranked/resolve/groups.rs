@@ -62,7 +62,7 @@ impl Resolver<'_> {
                 let table = self.table(at)?;
                 if table == base
                     && self.frame.rank.is_none()
-                    && figures.iter().any(|f| *f == Expr::Count(None))
+                    && figures.contains(&Expr::Count(None))
                 {
                     return Err(Trouble::Shape("a count for each of its own rows"));
                 }

@@ -70,19 +70,18 @@ impl Resolver<'_> {
             return Err(Trouble::Shape("a figure over rows that a join repeats"));
         }
         if let (Some(rank), Some((Expr::Column(column), false))) = (&self.frame.rank, order.first())
+            && rank.limit > 0
         {
-            if rank.limit > 0 {
-                query.source.conditions.push(vec![Condition {
-                    column: *column,
-                    check: Check::Missing,
-                    negated: true,
-                }]);
-            }
+            query.source.conditions.push(vec![Condition {
+                column: *column,
+                check: Check::Missing,
+                negated: true,
+            }]);
         }
-        if let (true, Some((expr, _))) = (self.frame.rank.is_some(), order.first()) {
-            if !select.contains(expr) {
-                select.push(expr.clone());
-            }
+        if let (true, Some((expr, _))) = (self.frame.rank.is_some(), order.first())
+            && !select.contains(expr)
+        {
+            select.push(expr.clone());
         }
         query.select = select;
         query.order = order;
@@ -324,10 +323,11 @@ impl Resolver<'_> {
             .select
             .iter()
             .any(|f| !matches!(f, Figure::Plain(_)));
-        if counts && !(repeats && !self.key(base).is_empty()) {
+        let told_apart = repeats && !self.key(base).is_empty();
+        if counts && !told_apart {
             return Err(Trouble::Shape("a count of rows that meet both"));
         }
-        if repeats && !self.key(base).is_empty() {
+        if told_apart {
             query.source = Source {
                 base,
                 joins: edges,
