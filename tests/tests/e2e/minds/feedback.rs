@@ -67,7 +67,7 @@ async fn editor_makes_a_verified_query_of_feedback() {
             (&made["question"], &made["sql"]),
             (&given["question"], &given["sql"])
         );
-        assert_eq!(entries(&host).await, [made.clone()]);
+        assert_eq!(entries(&host).await, std::slice::from_ref(&made));
         host.post(&path, json!({}))
             .await
             .expect_error(409, "wrong_state");

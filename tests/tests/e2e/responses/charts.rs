@@ -188,7 +188,7 @@ fn cell(data_type: DataType, numbers: &mut Numbers) -> Value {
         return Value::Null;
     }
     match data_type {
-        DataType::Boolean => json!(number % 2 == 0),
+        DataType::Boolean => json!(number.is_multiple_of(2)),
         DataType::Int64 | DataType::Uint64 => json!(number * number),
         DataType::Float64 if number == 1 => json!("NaN"),
         DataType::Float64 => json!(number as f64 * 1e-7 - 1e300 * (number % 2) as f64),
@@ -198,7 +198,7 @@ fn cell(data_type: DataType, numbers: &mut Numbers) -> Value {
         DataType::TimestampUtc => json!(format!("0001-01-01T00:00:{number:02}Z")),
         DataType::Time => json!(format!("00:00:{number:02}")),
         DataType::Text | DataType::Bytes | DataType::Json => json!(NAMES[number % NAMES.len()]),
-        DataType::Any if number % 3 == 0 => json!(NAMES[number % NAMES.len()]),
+        DataType::Any if number.is_multiple_of(3) => json!(NAMES[number % NAMES.len()]),
         DataType::Any => json!(number),
     }
 }

@@ -93,7 +93,7 @@ async fn offline_model_answers_a_verified_question_with_its_statement() {
             .json()
     };
     let before = ask(question).await;
-    assert!(before["output"][0].get("sql").is_none(), "{before}");
+    assert!(before["output"][0]["sql"].is_null(), "{before}");
     let sql = "SELECT max(unit_price) + 7 FROM order_items";
     let query = json!({"kind": "verified_query", "question": question, "sql": sql});
     teach(&host, query).await.expect_status(201);
