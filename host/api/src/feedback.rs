@@ -131,6 +131,7 @@ impl From<&Feedback> for Shown {
 #[into_params(parameter_in = Query)]
 pub(super) struct List {
     /// Id of an entry: only the entries after it.
+    #[param(format = Uuid)]
     after: Option<String>,
     /// The maximum number of entries.
     #[param(minimum = 1, maximum = 100, default = 20)]

@@ -107,6 +107,7 @@ pub(super) struct List {
     #[param(inline)]
     kind: Option<Kind>,
     /// Id of an entry: only the entries after it.
+    #[param(format = Uuid)]
     after: Option<String>,
     /// The maximum number of entries.
     #[param(minimum = 1, maximum = 100, default = 20)]
@@ -214,7 +215,7 @@ pub(super) async fn delete(
 ///
 /// As a YAML document that the import takes, of this Mind or another.
 #[utoipa::path(get, path = "/minds/{name}/knowledge/export", operation_id = "export_knowledge",
-    responses((status = 200, description = "One list for each kind.", body = String, content_type = "application/yaml")))]
+    responses((status = 200, description = "One list for each kind.", body = serde_json::Value, content_type = "application/yaml")))]
 pub(super) async fn export(
     caller: Caller,
     State(minds): State<Arc<Minds>>,
@@ -240,7 +241,7 @@ pub(super) async fn export(
 /// one of the same kind and name.
 #[utoipa::path(post, path = "/minds/{name}/knowledge/import", operation_id = "import_knowledge",
     params(HowToImport),
-    request_body(content = String, content_type = "application/yaml", description = "As the export writes it."),
+    request_body(content = serde_json::Value, content_type = "application/yaml", description = "As the export writes it."),
     responses((status = 200, body = Imports, description = "What changed.")))]
 pub(super) async fn import(
     caller: Caller,

@@ -185,7 +185,7 @@ pub struct VerifiedQuery {
     pub sql: String,
     /// What to know about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(max_length = 2000)]
+    #[schema(min_length = 1, max_length = 2000)]
     pub notes: Option<String>,
 }
 
