@@ -161,6 +161,38 @@ export interface paths {
         patch: operations["patch_datasource"];
         trace?: never;
     };
+    "/api/v1/datasources/{name}/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["list_files"];
+        put?: never;
+        post: operations["upload_file"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/datasources/{name}/files/{file}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete: operations["delete_file"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/datasources/{name}/catalog": {
         parameters: {
             query?: never;
@@ -321,6 +353,118 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/minds/{name}/policies": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["get_policies"];
+        put: operations["set_policies"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/minds/{name}/knowledge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["list_knowledge"];
+        put?: never;
+        post: operations["create_knowledge"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/minds/{name}/knowledge/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["export_knowledge"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/minds/{name}/knowledge/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["import_knowledge"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/minds/{name}/knowledge/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["get_knowledge"];
+        put: operations["update_knowledge"];
+        post?: never;
+        delete: operations["delete_knowledge"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/minds/{name}/feedback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["list_feedback"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/minds/{name}/feedback/{id}/promote": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["promote_feedback"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/models": {
         parameters: {
             query?: never;
@@ -411,6 +555,22 @@ export interface paths {
         get?: never;
         put?: never;
         post: operations["cancel_response"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/responses/{id}/feedback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["give_feedback"];
         delete?: never;
         options?: never;
         head?: never;
@@ -865,6 +1025,9 @@ export interface components {
         };
         /** @enum {string} */
         Author: "user" | "assistant" | "system" | "developer";
+        BTreeMap: {
+            [key: string]: components["schemas"]["Scalar"] | components["schemas"]["Scalar"][];
+        };
         /** @enum {string} */
         Blame: "plugin" | "upstream" | "host";
         Canary: {
@@ -881,6 +1044,8 @@ export interface components {
             /** @default sql */
             paging: components["schemas"]["Paging"];
         };
+        /** @enum {string} */
+        Cardinality: "one_to_one" | "one_to_many" | "many_to_one" | "many_to_many";
         Catalog: {
             datasource: components["schemas"]["DatasourceSummary"];
             total_tables: number;
@@ -981,6 +1146,11 @@ export interface components {
             default_value: string | null;
             is_nullable: boolean;
             statistics: components["schemas"]["ColumnStatistics"];
+        };
+        ColumnMask: "null" | "last4" | {
+            text: string;
+        } | {
+            sql: string;
         };
         ColumnStatistics: {
             most_common_values: string[] | null;
@@ -1103,7 +1273,7 @@ export interface components {
         /** @enum {string} */
         DescriptionSource: "caller" | "source" | "none";
         /** @enum {string} */
-        Dialect: "sqlite" | "postgresql" | "mysql" | "mssql" | "generic" | "datafusion";
+        Dialect: "sqlite" | "postgresql" | "mysql" | "mssql" | "clickhouse" | "trino" | "generic" | "datafusion";
         Engine: {
             engine: string;
             aliases: string[];
@@ -1130,6 +1300,22 @@ export interface components {
             position?: number | null;
             engine_code?: string | null;
             rights?: components["schemas"]["PluginRight"][];
+        };
+        Feedback: {
+            /** Format: uuid */
+            id: string;
+            response_id: string;
+            key_id: string;
+            rating: components["schemas"]["Rating"];
+            comment: string | null;
+            corrected_sql: string | null;
+            question: string | null;
+            sql: string | null;
+            knowledge_id: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
         };
         Figures: {
             /** Format: u-int64 */
@@ -1196,6 +1382,7 @@ export interface components {
             prefix: string;
             role: components["schemas"]["Role"];
             compat: components["schemas"]["Compat"] | null;
+            attributes: components["schemas"]["BTreeMap"];
             /** Format: date-time */
             created_at: string;
             /** Format: date-time */
@@ -1204,6 +1391,174 @@ export interface components {
             revoked_at: string | null;
             /** Format: date-time */
             last_used_at: string | null;
+        };
+        Knowledge: {
+            name: string;
+            text: string;
+            /** @enum {string} */
+            kind: "instruction";
+        } | {
+            name: string;
+            synonyms?: string[];
+            meaning: string;
+            table?: string | null;
+            column?: string | null;
+            /** @enum {string} */
+            kind: "term";
+        } | {
+            name: string;
+            synonyms?: string[];
+            description?: string | null;
+            expression: string;
+            from: string;
+            filter?: string | null;
+            /** @enum {string} */
+            kind: "metric";
+        } | {
+            name: string;
+            description?: string | null;
+            from_table: string;
+            from_columns: string[];
+            to_table: string;
+            to_columns: string[];
+            cardinality?: components["schemas"]["Cardinality"] | null;
+            /** @enum {string} */
+            kind: "relationship";
+        } | {
+            question: string;
+            sql: string;
+            notes?: string | null;
+            /** @enum {string} */
+            kind: "verified_query";
+        };
+        KnowledgeEntry: {
+            name: string;
+            text: string;
+            /** @enum {string} */
+            kind: "instruction";
+            id: string;
+            status: components["schemas"]["KnowledgeStatus"];
+            stale_reason: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: date-time */
+            checked_at: string;
+        } | {
+            name: string;
+            synonyms?: string[];
+            meaning: string;
+            table?: string | null;
+            column?: string | null;
+            /** @enum {string} */
+            kind: "term";
+            id: string;
+            status: components["schemas"]["KnowledgeStatus"];
+            stale_reason: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: date-time */
+            checked_at: string;
+        } | {
+            name: string;
+            synonyms?: string[];
+            description?: string | null;
+            expression: string;
+            from: string;
+            filter?: string | null;
+            /** @enum {string} */
+            kind: "metric";
+            id: string;
+            status: components["schemas"]["KnowledgeStatus"];
+            stale_reason: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: date-time */
+            checked_at: string;
+        } | {
+            name: string;
+            description?: string | null;
+            from_table: string;
+            from_columns: string[];
+            to_table: string;
+            to_columns: string[];
+            cardinality?: components["schemas"]["Cardinality"] | null;
+            /** @enum {string} */
+            kind: "relationship";
+            id: string;
+            status: components["schemas"]["KnowledgeStatus"];
+            stale_reason: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: date-time */
+            checked_at: string;
+        } | {
+            question: string;
+            sql: string;
+            notes?: string | null;
+            /** @enum {string} */
+            kind: "verified_query";
+            id: string;
+            status: components["schemas"]["KnowledgeStatus"];
+            stale_reason: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: date-time */
+            checked_at: string;
+        };
+        KnowledgeImport: {
+            /** Format: u-int64 */
+            created: number;
+            /** Format: u-int64 */
+            updated: number;
+            /** Format: u-int64 */
+            unchanged: number;
+            /** Format: u-int64 */
+            deleted: number;
+        };
+        KnowledgeInstruction: {
+            name: string;
+            text: string;
+        };
+        KnowledgeMetric: {
+            name: string;
+            synonyms?: string[];
+            description?: string | null;
+            expression: string;
+            from: string;
+            filter?: string | null;
+        };
+        KnowledgeRelationship: {
+            name: string;
+            description?: string | null;
+            from_table: string;
+            from_columns: string[];
+            to_table: string;
+            to_columns: string[];
+            cardinality?: components["schemas"]["Cardinality"] | null;
+        };
+        /** @enum {string} */
+        KnowledgeStatus: "valid" | "stale";
+        KnowledgeTerm: {
+            name: string;
+            synonyms?: string[];
+            meaning: string;
+            table?: string | null;
+            column?: string | null;
+        };
+        KnowledgeVerifiedQuery: {
+            question: string;
+            sql: string;
+            notes?: string | null;
         };
         LoadTables: {
             table_names: string[];
@@ -1303,6 +1658,11 @@ export interface components {
             plugin_digest?: string | null;
             shadow?: boolean | null;
         };
+        NewFeedback: {
+            rating: components["schemas"]["Rating"];
+            comment?: string | null;
+            corrected_sql?: string | null;
+        };
         NewKey: {
             name: string;
             role: components["schemas"]["Role"];
@@ -1310,6 +1670,7 @@ export interface components {
             /** Format: date-time */
             expires_at?: string | null;
             compat?: components["schemas"]["Compat"] | null;
+            attributes?: components["schemas"]["BTreeMap"];
         };
         NewMind: {
             name: string;
@@ -1317,6 +1678,15 @@ export interface components {
             provider?: string | null;
             model_name?: string | null;
             parameters?: components["schemas"]["MindParameters"] | null;
+        };
+        NewPolicy: {
+            datasource: string;
+            table: string;
+            filter?: string | null;
+            hidden?: string[];
+            masked?: {
+                [key: string]: components["schemas"]["ColumnMask"];
+            };
         };
         NewProvider: {
             name: string;
@@ -1353,6 +1723,7 @@ export interface components {
             service_tier?: components["schemas"]["ServiceTier"] | null;
             safety_identifier?: string | null;
             prompt_cache_key?: string | null;
+            truncation?: components["schemas"]["Truncation"] | null;
             text?: components["schemas"]["AnswerText"] | null;
             store?: boolean | null;
             background?: boolean | null;
@@ -1367,6 +1738,7 @@ export interface components {
             /** Format: date-time */
             expires_at?: string | null;
             compat?: components["schemas"]["Compat"] | null;
+            attributes?: components["schemas"]["BTreeMap"];
         };
         /** @enum {string} */
         Outcome: "passed" | "failed" | "failed_before";
@@ -1379,6 +1751,15 @@ export interface components {
             role: string;
             content: components["schemas"]["OutputText"][];
             sql: string | null;
+            chart?: Record<string, never> | null;
+            chart_reason?: string | null;
+            tables: string[];
+            /** Format: u-int64 */
+            row_count: number | null;
+            truncated: boolean;
+            assumptions: string[];
+            follow_up_questions: string[];
+            ending: string | null;
         };
         OutputText: {
             type: string;
@@ -1427,6 +1808,28 @@ export interface components {
             last_id: string | null;
             has_more: boolean;
         };
+        Page_Feedback: {
+            object: string;
+            data: {
+                /** Format: uuid */
+                id: string;
+                response_id: string;
+                key_id: string;
+                rating: components["schemas"]["Rating"];
+                comment: string | null;
+                corrected_sql: string | null;
+                question: string | null;
+                sql: string | null;
+                knowledge_id: string | null;
+                /** Format: date-time */
+                created_at: string;
+                /** Format: date-time */
+                updated_at: string;
+            }[];
+            first_id: string | null;
+            last_id: string | null;
+            has_more: boolean;
+        };
         Page_Item: {
             object: string;
             data: {
@@ -1440,6 +1843,13 @@ export interface components {
                 created_at: number;
                 sql: string | null;
             }[];
+            first_id: string | null;
+            last_id: string | null;
+            has_more: boolean;
+        };
+        Page_KnowledgeEntry: {
+            object: string;
+            data: components["schemas"]["KnowledgeEntry"][];
             first_id: string | null;
             last_id: string | null;
             has_more: boolean;
@@ -1573,11 +1983,29 @@ export interface components {
             figures: components["schemas"]["PluginFigures"];
             targets: components["schemas"]["PluginTargetUsage"][];
         };
+        Policies: {
+            policies: components["schemas"]["Policy"][];
+        };
+        Policy: {
+            datasource: string;
+            table: string;
+            filter: string | null;
+            hidden: string[];
+            masked: {
+                [key: string]: components["schemas"]["ColumnMask"];
+            };
+            problem: string | null;
+        };
         PrimaryKeyColumn: {
             column_name: string;
             /** Format: u-int32 */
             ordinal_position: number;
             constraint_name: string;
+        };
+        PromoteFeedback: {
+            question?: string | null;
+            sql?: string | null;
+            notes?: string | null;
         };
         Provider: {
             id: string;
@@ -1604,8 +2032,14 @@ export interface components {
             /** Format: u-int64 */
             total: number;
             has_more: boolean;
+            snapshot?: string | null;
+            explain?: Record<string, never> | null;
+            chart?: Record<string, never> | null;
+            chart_reason?: string | null;
             error?: components["schemas"]["Unavailable"] | null;
         };
+        /** @enum {string} */
+        Rating: "up" | "down";
         Readiness: {
             status: string;
             compiling: string[];
@@ -1629,6 +2063,7 @@ export interface components {
             status: components["schemas"]["ResponseStatus"];
             error: components["schemas"]["ResponseError"] | null;
             incomplete_details: components["schemas"]["IncompleteDetails"] | null;
+            ending: string | null;
             model: string;
             output: components["schemas"]["OutputItem"][];
             conversation: components["schemas"]["ConversationOfResponse"] | null;
@@ -1690,6 +2125,9 @@ export interface components {
             /** Format: u-int64 */
             total: number;
             is_pagination_consistent: boolean;
+            snapshot?: string | null;
+            chart?: Record<string, never> | null;
+            chart_reason?: string | null;
         };
         ResultRows: {
             data: unknown[][];
@@ -1726,12 +2164,16 @@ export interface components {
         };
         /** @enum {string} */
         RunStatus: "NOT_STARTED" | "PENDING" | "LOADING" | "COMPLETED" | "FAILED" | "CANCELLED";
+        Scalar: boolean | number | string;
         SentEvent: {
             event?: string | null;
             data: string;
         };
         /** @enum {string} */
         ServiceTier: "auto" | "default" | "flex" | "scale" | "priority";
+        SetPolicies: {
+            policies: components["schemas"]["NewPolicy"][];
+        };
         SqlQueryTool: {
             type: string;
             query: string;
@@ -1740,6 +2182,8 @@ export interface components {
              * @default 10000
              */
             max_inline_rows: number | null;
+            /** @default false */
+            explain: boolean | null;
         };
         /** @enum {string} */
         Stage: "compiling" | "checking" | "canary" | "probation" | "completed" | "rolled_back" | "failed";
@@ -1754,6 +2198,13 @@ export interface components {
             reason: string;
             /** @enum {string} */
             status: "refused";
+        };
+        StoredFile: {
+            name: string;
+            /** Format: u-int64 */
+            bytes: number;
+            /** Format: date-time */
+            modified_at: string;
         };
         StreamOptions: {
             include_usage?: boolean | null;
@@ -1790,6 +2241,8 @@ export interface components {
         TextFormat: {
             type: string;
         };
+        /** @enum {string} */
+        Truncation: "auto" | "disabled";
         Unavailable: {
             code: string;
             message: string;
@@ -2334,6 +2787,86 @@ export interface operations {
                      */
                     "application/json": components["schemas"]["Datasource"];
                 };
+            };
+        };
+    };
+    list_files: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredFile"][];
+                };
+            };
+        };
+    };
+    upload_file: {
+        parameters: {
+            query?: {
+                name?: string;
+                overwrite?: boolean;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": number[];
+                "multipart/form-data": string;
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "name": "sales",
+                     *       "bytes": 52310,
+                     *       "modified_at": "2026-01-15T09:30:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StoredFile"];
+                };
+            };
+        };
+    };
+    delete_file: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+                file: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };
@@ -3399,6 +3932,447 @@ export interface operations {
             };
         };
     };
+    get_policies: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "policies": [
+                     *         {
+                     *           "datasource": "text",
+                     *           "table": "text",
+                     *           "filter": null,
+                     *           "hidden": [
+                     *             "text"
+                     *           ],
+                     *           "masked": {},
+                     *           "problem": null
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Policies"];
+                };
+            };
+        };
+    };
+    set_policies: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "policies": [
+                 *         {
+                 *           "datasource": "shop",
+                 *           "table": "public.orders",
+                 *           "filter": "tenant_id = {{caller.tenant}}"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["SetPolicies"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "policies": [
+                     *         {
+                     *           "datasource": "text",
+                     *           "table": "text",
+                     *           "filter": null,
+                     *           "hidden": [
+                     *             "text"
+                     *           ],
+                     *           "masked": {},
+                     *           "problem": null
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Policies"];
+                };
+            };
+        };
+    };
+    list_knowledge: {
+        parameters: {
+            query?: {
+                kind?: "instruction" | "term" | "metric" | "relationship" | "verified_query";
+                after?: string;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "list",
+                     *       "data": [
+                     *         {
+                     *           "name": "fiscal year",
+                     *           "text": "The fiscal year begins in April.",
+                     *           "kind": "instruction",
+                     *           "id": "0198f3c2-7a51-7d0e-9b6a-2f4c8e1d5a70",
+                     *           "status": "valid",
+                     *           "stale_reason": null,
+                     *           "created_at": "2026-01-15T09:30:00Z",
+                     *           "updated_at": "2026-01-15T09:30:00Z",
+                     *           "checked_at": "2026-01-15T09:30:00Z"
+                     *         }
+                     *       ],
+                     *       "first_id": "0198f3c2-7a51-7d0e-9b6a-2f4c8e1d5a70",
+                     *       "last_id": "0198f3c2-7a51-7d0e-9b6a-2f4c8e1d5a70",
+                     *       "has_more": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Page_KnowledgeEntry"];
+                };
+            };
+        };
+    };
+    create_knowledge: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "fiscal year",
+                 *       "text": "The fiscal year begins in April.",
+                 *       "kind": "instruction"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Knowledge"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "name": "fiscal year",
+                     *       "text": "The fiscal year begins in April.",
+                     *       "kind": "instruction",
+                     *       "id": "0198f3c2-7a51-7d0e-9b6a-2f4c8e1d5a70",
+                     *       "status": "valid",
+                     *       "stale_reason": null,
+                     *       "created_at": "2026-01-15T09:30:00Z",
+                     *       "updated_at": "2026-01-15T09:30:00Z",
+                     *       "checked_at": "2026-01-15T09:30:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["KnowledgeEntry"];
+                };
+            };
+        };
+    };
+    export_knowledge: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/yaml": unknown;
+                };
+            };
+        };
+    };
+    import_knowledge: {
+        parameters: {
+            query?: {
+                mode?: "merge" | "replace";
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/yaml": unknown;
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "created": 1,
+                     *       "updated": 0,
+                     *       "unchanged": 0,
+                     *       "deleted": 0
+                     *     }
+                     */
+                    "application/json": components["schemas"]["KnowledgeImport"];
+                };
+            };
+        };
+    };
+    get_knowledge: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "name": "fiscal year",
+                     *       "text": "The fiscal year begins in April.",
+                     *       "kind": "instruction",
+                     *       "id": "0198f3c2-7a51-7d0e-9b6a-2f4c8e1d5a70",
+                     *       "status": "valid",
+                     *       "stale_reason": null,
+                     *       "created_at": "2026-01-15T09:30:00Z",
+                     *       "updated_at": "2026-01-15T09:30:00Z",
+                     *       "checked_at": "2026-01-15T09:30:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["KnowledgeEntry"];
+                };
+            };
+        };
+    };
+    update_knowledge: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "fiscal year",
+                 *       "text": "The fiscal year begins in April.",
+                 *       "kind": "instruction"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Knowledge"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "name": "fiscal year",
+                     *       "text": "The fiscal year begins in April.",
+                     *       "kind": "instruction",
+                     *       "id": "0198f3c2-7a51-7d0e-9b6a-2f4c8e1d5a70",
+                     *       "status": "valid",
+                     *       "stale_reason": null,
+                     *       "created_at": "2026-01-15T09:30:00Z",
+                     *       "updated_at": "2026-01-15T09:30:00Z",
+                     *       "checked_at": "2026-01-15T09:30:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["KnowledgeEntry"];
+                };
+            };
+        };
+    };
+    delete_knowledge: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    list_feedback: {
+        parameters: {
+            query?: {
+                after?: string;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "list",
+                     *       "data": [
+                     *         {
+                     *           "id": "0198f3c2-7a51-7d0e-9b6a-2f4c8e1d5a70",
+                     *           "response_id": "resp_0190e4c7-3f2a-7b1c-8d5e-6f708192a3b4",
+                     *           "key_id": "0198f3c2-10b4-7c11-8f02-6d9e3a7b1c55",
+                     *           "rating": "up",
+                     *           "comment": "Without cancelled ones.",
+                     *           "corrected_sql": null,
+                     *           "question": "How many orders were there?",
+                     *           "sql": "SELECT count(*) FROM orders",
+                     *           "knowledge_id": null,
+                     *           "created_at": "2026-01-15T09:30:00Z",
+                     *           "updated_at": "2026-01-15T09:30:00Z"
+                     *         }
+                     *       ],
+                     *       "first_id": "0198f3c2-7a51-7d0e-9b6a-2f4c8e1d5a70",
+                     *       "last_id": "0198f3c2-7a51-7d0e-9b6a-2f4c8e1d5a70",
+                     *       "has_more": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Page_Feedback"];
+                };
+            };
+        };
+    };
+    promote_feedback: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "question": "How many orders were there?"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PromoteFeedback"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "name": "fiscal year",
+                     *       "text": "The fiscal year begins in April.",
+                     *       "kind": "instruction",
+                     *       "id": "0198f3c2-7a51-7d0e-9b6a-2f4c8e1d5a70",
+                     *       "status": "valid",
+                     *       "stale_reason": null,
+                     *       "created_at": "2026-01-15T09:30:00Z",
+                     *       "updated_at": "2026-01-15T09:30:00Z",
+                     *       "checked_at": "2026-01-15T09:30:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["KnowledgeEntry"];
+                };
+            };
+        };
+    };
     list_models: {
         parameters: {
             query?: never;
@@ -3570,6 +4544,7 @@ export interface operations {
                      *       "status": "completed",
                      *       "error": null,
                      *       "incomplete_details": null,
+                     *       "ending": "cannot_answer",
                      *       "model": "sales",
                      *       "output": [
                      *         {
@@ -3585,7 +4560,19 @@ export interface operations {
                      *               "logprobs": []
                      *             }
                      *           ],
-                     *           "sql": "SELECT count(*) FROM orders"
+                     *           "sql": "SELECT count(*) FROM orders",
+                     *           "tables": [
+                     *             "shop.public.orders"
+                     *           ],
+                     *           "row_count": 1250,
+                     *           "truncated": true,
+                     *           "assumptions": [
+                     *             "Cancelled orders are left out."
+                     *           ],
+                     *           "follow_up_questions": [
+                     *             "How many orders are there for each status?"
+                     *           ],
+                     *           "ending": "cannot_answer"
                      *         }
                      *       ],
                      *       "conversation": {
@@ -3678,6 +4665,7 @@ export interface operations {
                      *       "status": "completed",
                      *       "error": null,
                      *       "incomplete_details": null,
+                     *       "ending": "cannot_answer",
                      *       "model": "sales",
                      *       "output": [
                      *         {
@@ -3693,7 +4681,19 @@ export interface operations {
                      *               "logprobs": []
                      *             }
                      *           ],
-                     *           "sql": "SELECT count(*) FROM orders"
+                     *           "sql": "SELECT count(*) FROM orders",
+                     *           "tables": [
+                     *             "shop.public.orders"
+                     *           ],
+                     *           "row_count": 1250,
+                     *           "truncated": true,
+                     *           "assumptions": [
+                     *             "Cancelled orders are left out."
+                     *           ],
+                     *           "follow_up_questions": [
+                     *             "How many orders are there for each status?"
+                     *           ],
+                     *           "ending": "cannot_answer"
                      *         }
                      *       ],
                      *       "conversation": {
@@ -3810,6 +4810,7 @@ export interface operations {
                      *       "status": "completed",
                      *       "error": null,
                      *       "incomplete_details": null,
+                     *       "ending": "cannot_answer",
                      *       "model": "sales",
                      *       "output": [
                      *         {
@@ -3825,7 +4826,19 @@ export interface operations {
                      *               "logprobs": []
                      *             }
                      *           ],
-                     *           "sql": "SELECT count(*) FROM orders"
+                     *           "sql": "SELECT count(*) FROM orders",
+                     *           "tables": [
+                     *             "shop.public.orders"
+                     *           ],
+                     *           "row_count": 1250,
+                     *           "truncated": true,
+                     *           "assumptions": [
+                     *             "Cancelled orders are left out."
+                     *           ],
+                     *           "follow_up_questions": [
+                     *             "How many orders are there for each status?"
+                     *           ],
+                     *           "ending": "cannot_answer"
                      *         }
                      *       ],
                      *       "conversation": {
@@ -3876,6 +4889,53 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Response"];
+                };
+            };
+        };
+    };
+    give_feedback: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "rating": "down",
+                 *       "comment": "Without cancelled ones."
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewFeedback"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "0198f3c2-7a51-7d0e-9b6a-2f4c8e1d5a70",
+                     *       "response_id": "resp_0190e4c7-3f2a-7b1c-8d5e-6f708192a3b4",
+                     *       "key_id": "0198f3c2-10b4-7c11-8f02-6d9e3a7b1c55",
+                     *       "rating": "up",
+                     *       "comment": "Without cancelled ones.",
+                     *       "corrected_sql": null,
+                     *       "question": "How many orders were there?",
+                     *       "sql": "SELECT count(*) FROM orders",
+                     *       "knowledge_id": null,
+                     *       "created_at": "2026-01-15T09:30:00Z",
+                     *       "updated_at": "2026-01-15T09:30:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Feedback"];
                 };
             };
         };
@@ -4268,6 +5328,7 @@ export interface operations {
             query?: {
                 limit?: number;
                 offset?: number;
+                include?: string;
             };
             header?: never;
             path: {
@@ -4312,7 +5373,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "total": 1,
-                     *       "is_pagination_consistent": true
+                     *       "is_pagination_consistent": true,
+                     *       "snapshot": "per_source"
                      *     }
                      */
                     "application/json": components["schemas"]["ResultPage"];
@@ -4399,6 +5461,7 @@ export interface operations {
                      *       "prefix": "mh_4QxK",
                      *       "role": "user",
                      *       "compat": null,
+                     *       "attributes": {},
                      *       "created_at": "2026-01-15T09:30:00Z",
                      *       "expires_at": null,
                      *       "revoked_at": null,
@@ -4434,6 +5497,7 @@ export interface operations {
                      *       "prefix": "mh_4QxK",
                      *       "role": "user",
                      *       "compat": null,
+                     *       "attributes": {},
                      *       "created_at": "2026-01-15T09:30:00Z",
                      *       "expires_at": null,
                      *       "revoked_at": null,
@@ -4500,6 +5564,7 @@ export interface operations {
                      *       "prefix": "mh_4QxK",
                      *       "role": "user",
                      *       "compat": null,
+                     *       "attributes": {},
                      *       "created_at": "2026-01-15T09:30:00Z",
                      *       "expires_at": null,
                      *       "revoked_at": null,
@@ -4723,6 +5788,7 @@ export interface operations {
                      *       "prefix": "mh_4QxK",
                      *       "role": "user",
                      *       "compat": null,
+                     *       "attributes": {},
                      *       "created_at": "2026-01-15T09:30:00Z",
                      *       "expires_at": null,
                      *       "revoked_at": null,

@@ -8,7 +8,16 @@ import { EditorView, keymap, placeholder } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 
 export type { SQLNamespace };
-export const DIALECTS = { sqlite: SQLite, postgresql: PostgreSQL, mysql: MySQL, mssql: MSSQL, generic: StandardSQL, datafusion: StandardSQL };
+export const DIALECTS = {
+  sqlite: SQLite,
+  postgresql: PostgreSQL,
+  mysql: MySQL,
+  mssql: MSSQL,
+  clickhouse: StandardSQL,
+  trino: StandardSQL,
+  generic: StandardSQL,
+  datafusion: StandardSQL,
+};
 export type DialectName = keyof typeof DIALECTS;
 
 const look = EditorView.theme({
