@@ -16,7 +16,7 @@ pub struct Restrictions(HashMap<TableRef, Restriction>);
 /// What is withheld of one table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Restriction {
-    /// Nobody can read the table, so it has no columns.
+    /// No caller can read the table, so it has no columns.
     is_closed: bool,
     /// Rows are missing, so counts and values of the whole table are withheld.
     is_filtered: bool,

@@ -1,7 +1,7 @@
-//! Text of a catalog inside a prompt. Whoever can name a table or comment on it may try to end the block of data and
+//! Text of a catalog inside a prompt. A person who can name a table may try to end the block of data and
 //! speak to the model, so nothing of it begins a line or closes a tag.
 
-/// Letters that change how text around them is read, and are seen by nobody: marks of direction, joiners, variation
+/// Letters that change how text around them is read, and are invisible: marks of direction, joiners, variation
 /// selectors, tags.
 fn is_hidden(letter: char) -> bool {
     matches!(letter,

@@ -34,7 +34,7 @@ pub struct TablePolicy(State);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum State {
-    /// The rule does not fit the table, for this reason: nobody may read it.
+    /// The rule does not fit the table, for this reason: the table is closed.
     Closed(String),
     Open {
         relation: Box<Query>,
@@ -56,7 +56,7 @@ impl TablePolicy {
         })
     }
 
-    /// Why nobody may read the table, if the rule does not fit it.
+    /// Why the table is closed, if the rule does not fit it.
     pub fn closed(&self) -> Option<&str> {
         match &self.0 {
             State::Closed(reason) => Some(reason),

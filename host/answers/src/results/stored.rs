@@ -100,7 +100,7 @@ impl StoredResults {
         })
     }
 
-    /// The current access of a caller to a Mind for its stored SQL, whoever had it stored.
+    /// The current access of a caller to a Mind for its stored SQL, no matter who stored it.
     async fn allowed(
         &self,
         caller: &Caller,

@@ -77,7 +77,7 @@ struct ShownPolicy {
     hidden: Vec<String>,
     /// Columns with other values.
     masked: BTreeMap<String, Mask>,
-    /// Why the policy does not fit its table, which nobody can read therefore; null if it fits.
+    /// Why the policy does not fit its table, which closes the table; null if it fits.
     #[schema(required = true)]
     problem: Option<String>,
 }

@@ -60,10 +60,11 @@ fn large_scanners_pass() {
     }
 }
 
+/// A case tries filters for a while and no longer: of a larger table it may try too few beside other work.
 #[test]
 fn scanners_that_lie_about_large_tables_are_found_out() {
     for table in ["typed_liar", "typed_late", "typed_short"] {
-        let (code, report) = report(&[table], 100_000, 0, "filters,check");
+        let (code, report) = report(&[table], 10_000, 0, "filters,check");
         assert_eq!(code, Some(1), "{table}: {report}");
         assert!(report.contains("FAIL  filters "), "{table}: {report}");
     }
