@@ -3,6 +3,7 @@
 
 mod check;
 mod names;
+mod of_tables;
 mod recheck;
 mod relevant;
 mod told;
@@ -20,12 +21,12 @@ use mindhost_catalog::Catalog;
 use mindhost_core::{
     auth::{Caller, Role},
     knowledge::{
-        Entry, Imports, Kind, Knowledge, KnowledgeBase, Mode, Relationship, Status, require_kind,
-        yaml::Imported,
+        Entry, Imports, Kind, Knowledge, KnowledgeBase, Mode, Status, require_kind, yaml::Imported,
     },
     minds::{Mind, Minds},
 };
 use mindhost_plugin_api::Call;
+use mindhost_sql::guard::Scope;
 
 /// How long the check of one entry may take, the wait for a connection included.
 const CHECK: Duration = Duration::from_secs(20);
@@ -158,18 +159,19 @@ impl CheckedKnowledge {
         Ok(told::text(&relevant::choose(&valid, question), tokens))
     }
 
-    /// The joins that the Mind was taught and that work, for paths between tables.
+    /// What the Mind was taught about the tables of a scope, for finding them.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn relationships(&self, mind: &Mind) -> Result<Vec<Relationship>> {
+    pub async fn of_tables(
+        &self,
+        mind: &Mind,
+        scope: &Scope,
+    ) -> Result<Arc<mindhost_retrieval::Knowledge>> {
         let all = self.0.base.all(mind).await?;
         let valid = all.iter().filter(|entry| entry.status == Status::Valid);
-        let relationship = |entry: &Entry| match &entry.knowledge {
-            Knowledge::Relationship(relationship) => Some(relationship.clone()),
-            _ => None,
-        };
-        Ok(valid.filter_map(relationship).collect())
+        let valid: Vec<&Knowledge> = valid.map(|entry| &entry.knowledge).collect();
+        Ok(Arc::new(of_tables::read(&valid, scope)))
     }
 }
 

@@ -15,7 +15,7 @@ use mindhost_base::{
     error::{Error, Result},
     locks::lock,
 };
-use mindhost_retrieval::{self as retrieval, Document, Index};
+use mindhost_retrieval::{self as retrieval, Index, Knowledge};
 use mindhost_store::{ReadCache, Store};
 
 /// Indexes that are kept, of different views.
@@ -37,7 +37,7 @@ pub struct Indexes {
 #[derive(Debug)]
 struct Kept {
     view: View,
-    documents: Arc<[Document]>,
+    knowledge: Arc<Knowledge>,
     versions: Vec<CatalogVersion>,
     index: Arc<OnceCell<Arc<Index>>>,
 }
@@ -70,16 +70,16 @@ impl Indexes {
     fn place(
         &self,
         view: &View,
-        documents: &Arc<[Document]>,
+        knowledge: &Arc<Knowledge>,
         versions: Vec<CatalogVersion>,
     ) -> Arc<OnceCell<Arc<Index>>> {
         let mut kept = lock(&self.kept);
-        let same = |one: &Kept| one.view == *view && one.documents == *documents;
+        let same = |one: &Kept| one.view == *view && one.knowledge == *knowledge;
         let known = kept.iter().position(same).and_then(|at| kept.remove(at));
         let known = known.filter(|one| one.versions == versions);
         let used = known.unwrap_or_else(|| Kept {
             view: view.clone(),
-            documents: Arc::clone(documents),
+            knowledge: Arc::clone(knowledge),
             versions,
             index: Arc::default(),
         });
@@ -105,14 +105,14 @@ impl Catalog {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn index(&self, view: &View, documents: &Arc<[Document]>) -> Result<Arc<Index>> {
+    pub async fn index(&self, view: &View, knowledge: &Arc<Knowledge>) -> Result<Arc<Index>> {
         let versions = self.indexes.versions(&self.store, view).await?;
-        let place = self.indexes.place(view, documents, versions);
-        let built = place.get_or_try_init(|| self.build(view, documents));
+        let place = self.indexes.place(view, knowledge, versions);
+        let built = place.get_or_try_init(|| self.build(view, knowledge));
         Ok(Arc::clone(built.await?))
     }
 
-    async fn build(&self, view: &View, documents: &Arc<[Document]>) -> Result<Arc<Index>> {
+    async fn build(&self, view: &View, knowledge: &Arc<Knowledge>) -> Result<Arc<Index>> {
         let mut seen: Vec<(ViewSource, Vec<Table>)> = Vec::with_capacity(view.sources.len());
         for source in &view.sources {
             let mut tables = self.visible(source).await?;
@@ -120,7 +120,7 @@ impl Catalog {
             source.restrictions.apply(&mut tables)?;
             seen.push((source.clone(), tables));
         }
-        let documents = Arc::clone(documents);
+        let knowledge = Arc::clone(knowledge);
         let build = move || {
             let mut tables = Vec::new();
             for (source, seen) in seen {
@@ -128,7 +128,7 @@ impl Catalog {
                     tables.push(table(&source, one)?);
                 }
             }
-            Ok(Arc::new(Index::new(tables, &documents)))
+            Ok(Arc::new(Index::new(tables, &knowledge)))
         };
         tokio::task::spawn_blocking(build)
             .await

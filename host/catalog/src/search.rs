@@ -12,7 +12,7 @@ use super::{
 };
 use mindhost_base::error::Result;
 use mindhost_plugin_api::TableRef;
-use mindhost_retrieval as retrieval;
+use mindhost_retrieval::{self as retrieval, Knowledge};
 
 /// Columns of a table that a search gives; `describe` gives them all.
 const FOUND_COLUMNS: usize = 100;
@@ -163,8 +163,14 @@ impl Catalog {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn search(&self, view: &View, words: &str, limit: u32) -> Result<Found> {
-        let index = self.index(view, &Arc::default()).await?;
+    pub async fn search(
+        &self,
+        view: &View,
+        knowledge: &Arc<Knowledge>,
+        words: &str,
+        limit: u32,
+    ) -> Result<Found> {
+        let index = self.index(view, knowledge).await?;
         let found = index.search(words);
         let has_words = words.chars().any(char::is_alphanumeric);
         let do_fit = !found.is_empty() || !has_words;

@@ -6,7 +6,7 @@ use crate::{
     expand::{Term, Vocabulary},
     joins::Joins,
     render::{self, Detail},
-    schema::{Document, Table},
+    schema::{Document, Knowledge, Numbers, Table, number, numbers},
     tokens::tokens,
     words::{self, Stems},
 };
@@ -52,18 +52,19 @@ pub struct Index {
 impl Index {
     /// Indexes tables. Keys that point to tables outside are ignored. Takes up to 0.2 ms a table: not for a thread
     /// that serves requests.
-    pub fn new(tables: Vec<Table>, documents: &[Document]) -> Self {
+    pub fn new(tables: Vec<Table>, knowledge: &Knowledge) -> Self {
         let mut builder = Builder::default();
         for table in &tables {
             builder.table(table);
         }
-        for document in documents {
-            builder.document(document, &tables);
+        let numbers = numbers(&tables);
+        for document in &knowledge.documents {
+            builder.document(document, &numbers);
         }
         for term in std::mem::take(&mut builder.in_names) {
             builder.vocabulary.index_name(term);
         }
-        let joins = Joins::new(&tables);
+        let joins = Joins::new(&tables, &numbers, &knowledge.joins);
         let (groups, group_count) = groups(&tables);
         let several = tables
             .windows(2)
@@ -171,16 +172,15 @@ impl Builder {
         self.post(number, worth);
     }
 
-    fn document(&mut self, document: &Document, tables: &[Table]) {
+    fn document(&mut self, document: &Document, numbers: &Numbers<'_>) {
         let terms = self.text(Some(&document.text), usize::MAX);
-        for (number, table) in tables.iter().enumerate() {
-            let is_meant = document.tables.iter().any(|(datasource, schema, name)| {
-                *datasource == table.datasource && *schema == table.schema && *name == table.name
-            });
-            if is_meant {
-                let worth = terms.iter().map(|term| (*term, weight::DOCUMENT)).collect();
-                self.post(u32::try_from(number).unwrap_or(u32::MAX), worth);
-            }
+        for number in document
+            .tables
+            .iter()
+            .filter_map(|name| number(numbers, name))
+        {
+            let worth = terms.iter().map(|term| (*term, weight::DOCUMENT)).collect();
+            self.post(u32::try_from(number).unwrap_or(u32::MAX), worth);
         }
     }
 

@@ -1,8 +1,8 @@
-//! How tables join: by declared keys, and where a table has none, by columns of one name and type.
+//! How tables join: by declared keys, as people say, and where a table has none, by columns of one name and type.
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::schema::Table;
+use crate::schema::{Numbers, Table, TableName, number};
 
 /// Tables that one column may lead to by its name alone; more say nothing.
 const MOST_TARGETS: usize = 3;
@@ -25,7 +25,7 @@ pub struct Guess {
 /// The joins between the tables of an index.
 #[derive(Debug, Default)]
 pub struct Joins {
-    /// By table: its neighbours by declared keys, in both directions, without repetition.
+    /// By table: its neighbours by declared keys and by what people say, in both directions, without repetition.
     declared: Vec<Vec<u32>>,
     /// By table: its neighbours by name.
     guessed: Vec<Vec<u32>>,
@@ -34,14 +34,21 @@ pub struct Joins {
 }
 
 impl Joins {
-    /// Finds the joins.
-    pub fn new(tables: &[Table]) -> Self {
+    /// Finds the joins, and adds those that are known.
+    pub fn new(tables: &[Table], numbers: &Numbers<'_>, known: &[[TableName; 2]]) -> Self {
         let mut joins = Self {
             declared: vec![Vec::new(); tables.len()],
             guessed: vec![Vec::new(); tables.len()],
             guesses: HashMap::new(),
         };
-        joins.read_keys(tables);
+        joins.read_keys(tables, numbers);
+        for [one, other] in known {
+            if let (Some(one), Some(other)) = (number(numbers, one), number(numbers, other))
+                && one != other
+            {
+                link(&mut joins.declared, one, other);
+            }
+        }
         joins.guess(tables);
         for neighbours in joins.declared.iter_mut().chain(&mut joins.guessed) {
             neighbours.sort_unstable();
@@ -123,10 +130,7 @@ impl Joins {
             .collect()
     }
 
-    fn read_keys(&mut self, tables: &[Table]) {
-        let numbers: HashMap<(&str, &str, &str), usize> = (tables.iter().enumerate())
-            .map(|(number, table)| ((&*table.datasource, &*table.schema, &*table.name), number))
-            .collect();
+    fn read_keys(&mut self, tables: &[Table], numbers: &Numbers<'_>) {
         for (from, table) in tables.iter().enumerate() {
             for key in &table.foreign_keys {
                 let to = (&*table.datasource, &*key.schema, &*key.table);
@@ -261,7 +265,11 @@ fn inner(before: &HashMap<u32, (u32, usize)>, start: u32, goal: u32) -> Vec<u32>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::{Column, ForeignKey};
+    use crate::schema::{Column, ForeignKey, numbers};
+
+    fn of(tables: &[Table]) -> Joins {
+        Joins::new(tables, &numbers(tables), &[])
+    }
 
     fn table(name: &str, columns: &[&str], keys: &[(&str, &str)]) -> Table {
         let column = |name: &&str| Column {
@@ -286,7 +294,7 @@ mod tests {
 
     #[test]
     fn tables_on_the_shortest_path_of_declared_keys_are_found() {
-        let joins = Joins::new(&[
+        let joins = of(&[
             table("customers", &["id"], &[]),
             table(
                 "orders",
@@ -308,8 +316,28 @@ mod tests {
     }
 
     #[test]
+    fn known_joins_count_as_declared_keys() {
+        let tables = [
+            table("customers", &["id"], &[]),
+            table("visits", &["who"], &[]),
+            table("pages", &["id"], &[]),
+        ];
+        let name = |name: &str| TableName {
+            name: name.to_owned(),
+            ..TableName::default()
+        };
+        let known = [
+            [name("visits"), name("customers")],
+            [name("visits"), name("pages")],
+            [name("visits"), name("gone")],
+        ];
+        let joins = Joins::new(&tables, &numbers(&tables), &known);
+        assert_eq!(joins.between(0, &[2]), [1]);
+    }
+
+    #[test]
     fn names_join_where_no_key_is_declared() {
-        let joins = Joins::new(&[
+        let joins = of(&[
             table("customers", &["id"], &[]),
             table("orders", &["id", "customer_id"], &[]),
             table("stations", &["station_no"], &[]),

@@ -25,6 +25,6 @@ mod words;
 pub use index::Index;
 pub use pack::{Packed, PackedTable};
 pub use rank::Said;
-pub use schema::{Column, Document, ForeignKey, Table};
+pub use schema::{Column, Document, ForeignKey, Knowledge, Table, TableName};
 pub use text::{plain, shown_name};
 pub use tokens::tokens;

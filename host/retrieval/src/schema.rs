@@ -1,5 +1,7 @@
 //! What the index is made from.
 
+use std::collections::HashMap;
+
 /// A table or view.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
@@ -49,13 +51,33 @@ pub struct ForeignKey {
     pub referenced: Vec<String>,
 }
 
-/// Knowledge about tables that is no part of the catalog: a verified question, a metric, a word of the glossary.
+/// What is known about tables beside the catalog. What it says of tables that the index does not have is ignored.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Knowledge {
+    /// Texts that lead to tables.
+    pub documents: Vec<Document>,
+    /// Tables that join, of one or two datasources, in addition to declared keys.
+    pub joins: Vec<[TableName; 2]>,
+}
+
+/// A text that leads to tables: a verified question, a metric, a word of the glossary.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Document {
     /// Its words lead to the tables.
     pub text: String,
-    /// Datasource, schema and name of each table that it speaks of.
-    pub tables: Vec<(String, String, String)>,
+    /// The tables that it speaks of.
+    pub tables: Vec<TableName>,
+}
+
+/// The whole name of a table.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct TableName {
+    /// Name of the datasource.
+    pub datasource: String,
+    /// Schema; empty where the engine has none.
+    pub schema: String,
+    /// Name within the schema.
+    pub name: String,
 }
 
 impl Table {
@@ -66,4 +88,18 @@ impl Table {
             false => format!("{}.{}", self.schema, self.name),
         }
     }
+}
+
+/// By datasource, schema and name: the number of the table.
+pub(crate) type Numbers<'a> = HashMap<(&'a str, &'a str, &'a str), usize>;
+
+pub(crate) fn numbers(tables: &[Table]) -> Numbers<'_> {
+    (tables.iter().enumerate())
+        .map(|(number, table)| ((&*table.datasource, &*table.schema, &*table.name), number))
+        .collect()
+}
+
+pub(crate) fn number(numbers: &Numbers<'_>, table: &TableName) -> Option<usize> {
+    let name = (&*table.datasource, &*table.schema, &*table.name);
+    numbers.get(&name).copied()
 }

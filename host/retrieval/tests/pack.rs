@@ -1,6 +1,8 @@
 //! What a question gets of a catalog.
 
-use mindhost_retrieval::{Column, Document, ForeignKey, Index, Packed, Said, Table, tokens};
+use mindhost_retrieval::{
+    Column, Document, ForeignKey, Index, Knowledge, Packed, Said, Table, TableName, tokens,
+};
 use proptest::prelude::*;
 
 fn table(name: &str, columns: &[&str]) -> Table {
@@ -90,7 +92,7 @@ fn names(index: &Index, packed: &Packed) -> Vec<String> {
 
 #[test]
 fn abbreviations_plurals_and_compounds_are_found() {
-    let index = Index::new(shop(), &[]);
+    let index = Index::new(shop(), &Knowledge::default());
     for (question, expected) in [
         ("How many customers are there?", "cust"),
         ("What quantity was sold?", "order_lines"),
@@ -108,7 +110,7 @@ fn abbreviations_plurals_and_compounds_are_found() {
 
 #[test]
 fn tables_between_those_that_are_named_are_added() {
-    let index = Index::new(shop(), &[]);
+    let index = Index::new(shop(), &Knowledge::default());
     let found = names(
         &index,
         &ask(&index, "Which customers bought which products?", 400),
@@ -133,9 +135,17 @@ fn values_descriptions_and_verified_questions_lead_to_tables() {
     tables.push(table("t_19", &["c1"]));
     let verified = Document {
         text: "What is our churn?".to_owned(),
-        tables: vec![("shop".to_owned(), "main".to_owned(), "t_19".to_owned())],
+        tables: vec![TableName {
+            datasource: "shop".to_owned(),
+            schema: "main".to_owned(),
+            name: "t_19".to_owned(),
+        }],
     };
-    let index = Index::new(tables, &[verified]);
+    let knowledge = Knowledge {
+        documents: vec![verified],
+        joins: Vec::new(),
+    };
+    let index = Index::new(tables, &knowledge);
     for (question, expected) in [
         ("How late is Lufthansa?", "t_17"),
         ("How often did a passenger complain?", "t_18"),
@@ -155,7 +165,7 @@ fn small_catalog_goes_in_whole_and_in_its_own_order() {
     tables.drain(..300);
     tables[3].columns[1].values = vec!["Lamp \"XL\"".to_owned()];
     tables[3].description = Some("What we sell".to_owned());
-    let index = Index::new(tables, &[]);
+    let index = Index::new(tables, &Knowledge::default());
     let packed = ask(&index, "zebras?", 8_000);
     assert!(packed.is_whole);
     assert_eq!(
@@ -176,7 +186,7 @@ fn what_fits_the_question_worst_is_left_out_first() {
             Some("A long description that takes many tokens of the budget away".to_owned());
         table.columns[1].values = vec!["a common value".to_owned(); 5];
     }
-    let index = Index::new(tables, &[]);
+    let index = Index::new(tables, &Knowledge::default());
     let all = ask(&index, "Which customers are there?", 100_000);
     assert!(all.is_whole);
     let packed = ask(&index, "Which customers are there?", 8_000);
@@ -205,7 +215,7 @@ fn wide_table_is_cut_to_keys_and_what_the_question_names() {
     names.push("humidity");
     let index = Index::new(
         vec![table("readings", &names), table("sensors", &["id"])],
-        &[],
+        &Knowledge::default(),
     );
     let packed = ask(&index, "average humidity of all readings", 500);
     let shown = packed
@@ -221,7 +231,10 @@ fn wide_table_is_cut_to_keys_and_what_the_question_names() {
 
 #[test]
 fn same_question_gives_the_same_prompt() {
-    let (one, other) = (Index::new(shop(), &[]), Index::new(shop(), &[]));
+    let (one, other) = (
+        Index::new(shop(), &Knowledge::default()),
+        Index::new(shop(), &Knowledge::default()),
+    );
     for question in ["customers and products", "", "zebra zebra", "zzz"] {
         assert_eq!(
             ask(&one, question, 600).text,
@@ -285,7 +298,7 @@ proptest! {
         question in any_text(),
         budget in 0_usize..3_000,
     ) {
-        let index = Index::new(tables, &[]);
+        let index = Index::new(tables, &Knowledge::default());
         let packed = index.pack(&[Said { text: &question, weight: 1.0 }], budget);
         prop_assert_eq!(tokens(&packed.text), packed.tokens);
         prop_assert!(packed.tokens <= budget);

@@ -274,4 +274,11 @@ async fn a_tool_speaks_of_tools_and_gives_only_what_was_asked_for() {
     )
     .await;
     assert_eq!(found["tables"].as_array().unwrap().len(), 1, "{found}");
+
+    let weather = json!({"kind": "term", "name": "weather", "meaning": "Rain.", "table": "item"});
+    let taught = host.post("/minds/clerk/knowledge", weather).await;
+    taught.expect_status(201);
+    let search = json!({"mind": "clerk", "search": "weather"});
+    let found = call("describe_tables", search).await;
+    assert_eq!(found["tables"].as_array().unwrap().len(), 1, "{found}");
 }

@@ -28,7 +28,7 @@ pub async fn add(
         return Ok(());
     };
     let view = &toolbox.access.view;
-    let index = toolbox.catalog.index(view, &Arc::default()).await?;
+    let index = toolbox.catalog.index(view, &toolbox.knowledge).await?;
     let said = said(messages);
     let packing = Arc::clone(&index);
     let pack = move || {

@@ -270,6 +270,7 @@ impl Task {
             results: &services.results,
             catalog: &services.catalog,
             access: &access,
+            knowledge: services.knowledge.of_tables(mind, &access.scope).await?,
             max_rows: services.settings.rows_for_model,
             provenance: Mutex::new(Provenance::new(&words)),
             max_plan_cost: bounds.max_plan_cost,

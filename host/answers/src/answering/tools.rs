@@ -41,6 +41,8 @@ pub struct Toolbox<'a> {
     pub catalog: &'a Catalog,
     /// What the Mind may see.
     pub access: &'a Arc<Access>,
+    /// What the Mind was taught about its tables.
+    pub knowledge: Arc<mindhost_retrieval::Knowledge>,
     /// Most rows of a result that the model gets.
     pub max_rows: NonZeroU32,
     /// What the model has read of each datasource.
@@ -265,6 +267,7 @@ impl Toolbox<'_> {
             .catalog
             .search(
                 &self.access.view,
+                &self.knowledge,
                 &arguments.query,
                 arguments.limit.unwrap_or(25).clamp(1, 100),
             )

@@ -232,7 +232,8 @@ async fn describe_tables(
     let access = state.results.access(&mind, &caller.attributes).await?;
     let view = &access.view;
     if wanted.tables.is_empty() {
-        let found = state.catalog.search(view, &wanted.search, FOUND_TABLES);
+        let knowledge = state.knowledge.of_tables(&mind, &access.scope).await?;
+        let found = (state.catalog).search(view, &knowledge, &wanted.search, FOUND_TABLES);
         let mut found = found.await?;
         // The model can search again; tables that do not match would mislead it.
         if !found.do_fit {

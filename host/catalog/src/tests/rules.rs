@@ -345,7 +345,7 @@ on_both_stores! {
         setup.refreshed(Mode::All, None).await;
         setup.catalog.describe_table(setup.source(), "people", Some("Our customers")).await.unwrap();
         let names = async |words: &str| {
-            let found = setup.catalog.search(&setup.view(true), words, 10).await.unwrap();
+            let found = setup.catalog.search(&setup.view(true), &Arc::default(), words, 10).await.unwrap();
             found.tables.into_iter().map(|table| table.name).collect::<Vec<_>>()
         };
         assert_eq!(names("Which customers are there?").await, ["main.customer_orders", "main.people"]);
@@ -361,7 +361,7 @@ on_both_stores! {
         assert_eq!(names("weather").await, ["main.people"]);
         setup.catalog.describe_table(setup.source(), "people", None).await.unwrap();
         assert_eq!(names("weather").await.len(), 3);
-        let one = setup.catalog.search(&setup.view(true), "", 1).await.unwrap();
+        let one = setup.catalog.search(&setup.view(true), &Arc::default(), "", 1).await.unwrap();
         assert_eq!((one.tables.len(), one.total_tables), (1, 3));
     }
 

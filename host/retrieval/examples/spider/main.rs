@@ -22,7 +22,7 @@ use std::{
 };
 
 use gold::Gold;
-use mindhost_retrieval::{Column, ForeignKey, Index, Packed, Said, Table, tokens};
+use mindhost_retrieval::{Column, ForeignKey, Index, Knowledge, Packed, Said, Table, tokens};
 use serde_json::Value;
 
 /// What `answering.catalog_tokens` is by default.
@@ -50,7 +50,7 @@ fn main() {
         options.budget
     );
     let began = Instant::now();
-    let index = Index::new(merged.clone(), &[]);
+    let index = Index::new(merged.clone(), &Knowledge::default());
     println!("index of all tables built in {:.1?}", began.elapsed());
     for name in ["dev.json", "train_spider.json"] {
         let Ok(text) = fs::read_to_string(options.folder.join(name)) else {
@@ -98,7 +98,12 @@ fn single(
 ) {
     let indexes: BTreeMap<&str, Index> = databases
         .iter()
-        .map(|(name, tables)| (name.as_str(), Index::new(tables.clone(), &[])))
+        .map(|(name, tables)| {
+            (
+                name.as_str(),
+                Index::new(tables.clone(), &Knowledge::default()),
+            )
+        })
         .collect();
     let mut report = Report::new(format!("{set}, each database alone"));
     for question in questions {
@@ -134,7 +139,7 @@ fn large(merged: &[Table], options: &Options) {
     });
     let tables: Vec<Table> = copies.take(MANY).collect();
     let began = Instant::now();
-    let index = Index::new(tables, &[]);
+    let index = Index::new(tables, &Knowledge::default());
     println!("index of {MANY} tables built in {:.1?}", began.elapsed());
     let mut times = Vec::new();
     for question in [

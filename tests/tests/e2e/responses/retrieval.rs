@@ -67,6 +67,39 @@ async fn model_sees_the_tables_of_a_question_among_hundreds() {
 }
 
 #[tokio::test]
+async fn what_a_mind_was_taught_leads_to_tables() {
+    let model = ScriptedModel::start([Turn::text("Done."), Turn::text("Done.")]).await;
+    let (host, mind) = mind(&model, &warehouse(320)).await;
+    let place = |asked: usize, table: &str| {
+        let prompt = model.asked()[asked].text_of("system");
+        let (_, lines) = prompt.split_once("<catalog>\n").expect("a catalog");
+        let begins = format!("main.{table} (");
+        let mut lines = lines.lines();
+        lines.position(|line| line.starts_with(&begins))
+    };
+    let question = "Which GMV does each observatory have?";
+    mind.answer(question).await;
+    let first = |asked| {
+        [
+            place(asked, "sensor_log_301"),
+            place(asked, "sensor_log_300"),
+        ]
+    };
+    assert_eq!(first(0), [None, None]);
+
+    let metric = json!({"kind": "metric", "name": "revenue", "synonyms": ["GMV"], "expression": "sum(reading_value)", "from": "sensor_log_301"});
+    let term = json!({"kind": "term", "name": "observatory", "meaning": "A building with a dome.", "table": "sensor_log_300"});
+    for taught in [metric, term] {
+        let taught = host.post("/minds/clerk/knowledge", taught).await;
+        taught.expect_status(201);
+    }
+    mind.answer(question).await;
+    for place in first(1) {
+        assert!(place.is_some_and(|place| place < 3), "{:?}", first(1));
+    }
+}
+
+#[tokio::test]
 async fn small_catalog_is_in_the_prompt_whole() {
     let model = ScriptedModel::start([Turn::text("Done.")]).await;
     let (_host, mind) = mind(&model, &warehouse(1)).await;

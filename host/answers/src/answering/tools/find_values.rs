@@ -68,7 +68,7 @@ impl Toolbox<'_> {
         }
         let index = self
             .catalog
-            .index(&self.access.view, &Arc::default())
+            .index(&self.access.view, &self.knowledge)
             .await?;
         let candidates = candidates(&index, &arguments);
         let mut search = Search::default();
