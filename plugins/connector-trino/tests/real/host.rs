@@ -75,7 +75,10 @@ impl Host {
 
     /// Connects a datasource and loads its catalog, which is given.
     pub fn datasource(&self, name: &str, engine: &str, data: Value) -> Value {
-        let body = json!({"name": name, "engine": engine, "connection_data": data});
+        // A lost worker is noticed after a while, and a busy machine is slow.
+        let body = json!({
+            "name": name, "engine": engine, "connection_data": data, "statement_timeout": "5m"
+        });
         self.post("/datasources", &body).expect(201);
         let path = format!("/datasources/{name}/catalog/refresh?wait=60");
         let catalog = self.post(&path, &json!({})).expect(200);

@@ -2,7 +2,8 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{OnceLock, mpsc};
+use std::thread;
 
 use serde_json::{Value, json};
 
@@ -24,7 +25,15 @@ impl Trino {
     pub fn shared() -> &'static Trino {
         static SERVER: OnceLock<Trino> = OnceLock::new();
         SERVER.get_or_init(|| {
-            let trino = Trino::alone(&[]);
+            let (started, trino) = mpsc::channel();
+            // A program ends with the thread that started it, and a test's own thread ends with the test.
+            thread::spawn(move || {
+                let _ = started.send(Trino::alone(&[]));
+                loop {
+                    thread::park();
+                }
+            });
+            let trino = trino.recv().unwrap();
             for statement in FIXTURE.split("\n;;").map(str::trim) {
                 if !statement.is_empty() {
                     trino.rows(statement);
