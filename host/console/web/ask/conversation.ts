@@ -22,7 +22,18 @@ export interface Turn {
   steps: Step[];
   state: "running" | "done" | "stopped" | "failed";
   error: ApiError | null;
+  /** Of the answer, to say whether it was right; null of one that was made before this page was opened. */
+  response: string | null;
+  assumptions: string[];
+  followUps: string[];
+  /** Whether the model got fewer rows than there are. */
+  truncated: boolean;
+  /** Why the answer ended; null if by itself. */
+  ending: string | null;
 }
+
+/** Nothing is known of what an answer is based on. */
+const UNKNOWN = { response: null, assumptions: [], followUps: [], truncated: false, ending: null };
 
 const PAGE = 100;
 const TITLE = 200;
@@ -37,6 +48,7 @@ function stored(item: Schemas["Item"]): Turn {
     steps: [],
     state: item.status === "completed" ? "done" : "stopped",
     error: null,
+    ...UNKNOWN,
   };
 }
 
@@ -53,7 +65,7 @@ async function load(id: string, signal: AbortSignal): Promise<Turn[]> {
 }
 
 const fresh = (role: Turn["role"], text: string): Turn => ({
-  id: "", role, text, sql: null, at: null, steps: [], state: role === "user" ? "done" : "running", error: null,
+  id: "", role, text, sql: null, at: null, steps: [], state: role === "user" ? "done" : "running", error: null, ...UNKNOWN,
 });
 
 /** What one event changes of the answer. */
@@ -86,7 +98,9 @@ function ended(turn: Turn, response: Schemas["Response"]): Turn {
   if (response.error) return { ...turn, at, state: "failed", error: turn.error ?? toError(new Error(response.error.message)) };
   if (!item) return { ...turn, at, state: "done" };
   if ("query" in item) return { ...turn, id: item.id, sql: item.query, at, state: "done" };
-  return { ...turn, id: item.id, text: item.content.map((part) => part.text).join(""), sql: item.sql, at, state: "done" };
+  const { assumptions, follow_up_questions: followUps, truncated, ending } = item;
+  const text = item.content.map((part) => part.text).join("");
+  return { ...turn, id: item.id, text, sql: item.sql, at, state: "done", response: response.id, assumptions, followUps, truncated, ending };
 }
 
 export interface Question {

@@ -62,6 +62,7 @@ function Thread({ id, message, began }: { id: string | null; message: string | n
                     marked={turn.id !== "" && turn.id === message}
                     newest={index === count - 1}
                     mind={mind}
+                    ask={talk.busy ? null : ask}
                     run={talk.busy ? null : (sql) => void talk.ask({ mind: name!, text: "", sql })}
                   />
                 ))}

@@ -9,7 +9,9 @@ import { SqlEditor, SqlView } from "../ui/sql";
 import { Copy } from "../ui/copy";
 import { Time } from "../ui/time";
 import { Untrusted } from "../ui/text";
+import { Basis, FollowUps } from "./basis";
 import type { Step, Turn } from "./conversation";
+import { Rating } from "./rating";
 import { Result } from "./result";
 import { datasourceName } from "./suggestions";
 
@@ -21,6 +23,8 @@ interface Props {
   mind: Schemas["Mind"] | null;
   /** Runs a statement as the next message; null while that is not possible. */
   run: ((sql: string) => void) | null;
+  /** Asks in words as the next message; null while that is not possible. */
+  ask: ((text: string) => void) | null;
 }
 
 export function TurnView(props: Props) {
@@ -33,7 +37,7 @@ export function TurnView(props: Props) {
   );
 }
 
-function Answer({ turn, conversation, newest, mind, run }: Props) {
+function Answer({ turn, conversation, newest, mind, run, ask }: Props) {
   const running = turn.state === "running";
   return (
     <>
@@ -44,16 +48,19 @@ function Answer({ turn, conversation, newest, mind, run }: Props) {
       </div>
       {turn.state === "stopped" && <p class="muted">Stopped.</p>}
       {turn.error && <Failure error={turn.error} />}
+      <Basis turn={turn} />
       {turn.sql !== null && <Sql sql={turn.sql} mind={mind} run={run} />}
       {turn.sql !== null && turn.state === "done" && conversation && turn.id && (
         <Result conversation={conversation} message={turn.id} open={newest && !/^\s*\|/m.test(turn.text)} />
       )}
       {!running && conversation && turn.id && (
-        <p class="muted turn-foot">
+        <div class="muted turn-foot">
           <Link to={href("ask", conversation, turn.id)}>{turn.at ? <Time at={turn.at} /> : "Link"}</Link>
           {turn.text !== "" && <Copy text={turn.text} label="Copy the answer" />}
-        </p>
+          {turn.response && <Rating response={turn.response} />}
+        </div>
       )}
+      {newest && ask && <FollowUps turn={turn} ask={ask} />}
     </>
   );
 }

@@ -1,0 +1,39 @@
+// What stands below an answer's text: how it ended if not by itself, what it assumed, and what can be asked next.
+import { Untrusted } from "../ui/text";
+import type { Turn } from "./conversation";
+
+const ENDINGS: Record<string, string> = {
+  max_output_tokens: "Cut: the answer reached the limit of its length.",
+  content_filter: "Cut: the vendor of the model filtered the text.",
+  tool_limit: "Cut: the model wanted to look things up more often than the server allows.",
+  repair_limit: "Cut: too many statements of the model were refused or failed.",
+  token_budget: "Cut: the tokens of the answer were used up.",
+  timeout: "Cut: the time for the answer was over.",
+};
+
+export function Basis({ turn }: { turn: Turn }) {
+  const ending = turn.ending && ENDINGS[turn.ending];
+  return (
+    <>
+      {ending && <p class="muted" role="note">{ending}</p>}
+      {turn.truncated && <p class="muted" role="note">The model got only some of the rows. All of them are below.</p>}
+      {turn.assumptions.length > 0 && (
+        <section class="assumptions" aria-label="Assumed">
+          <p class="muted">Assumed</p>
+          <ul>{turn.assumptions.map((text) => <li key={text}><Untrusted text={text} /></li>)}</ul>
+        </section>
+      )}
+    </>
+  );
+}
+
+export function FollowUps({ turn, ask }: { turn: Turn; ask: (text: string) => void }) {
+  if (turn.followUps.length === 0) return null;
+  return (
+    <ul class="follow-ups" aria-label="Ask next">
+      {turn.followUps.map((text) => (
+        <li key={text}><button type="button" class="small" onClick={() => ask(text)}><Untrusted text={text} /></button></li>
+      ))}
+    </ul>
+  );
+}

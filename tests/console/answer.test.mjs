@@ -1,0 +1,67 @@
+// What stands below an answer: what can be asked next, and whether it was right.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { openPage, signIn, startBrowser, startDemo } from "./support.mjs";
+
+let server, browser;
+before(async () => {
+  [server, browser] = await Promise.all([startDemo(), startBrowser()]);
+});
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+const QUESTION = "How many orders are there?";
+
+/** Asks in words and gives the answer, which has ended. */
+async function ask(page, question) {
+  await page.getByLabel("Question", { exact: true }).fill(question);
+  await page.keyboard.press("Enter");
+  await page.locator(".said").getByText(question, { exact: true }).last().waitFor();
+  const answer = page.locator("article.assistant").last();
+  await answer.getByRole("button", { name: "This is right" }).waitFor();
+  return answer;
+}
+
+/** What editors see of the answers of the demo's Mind. */
+async function feedback() {
+  return (await server.api("GET", "/minds/analyst/feedback")).data;
+}
+
+test("answer is rated, the rating is changed, and a comment is added", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server, await server.keyOf("user"));
+  const answer = await ask(page, QUESTION);
+  const [right, wrong] = ["This is right", "This is wrong"].map((name) => answer.getByRole("button", { name }));
+  await right.click();
+  await answer.locator("[aria-pressed=true][aria-label='This is right']").waitFor();
+  await wrong.click();
+  await answer.locator("[aria-pressed=true][aria-label='This is wrong']").waitFor();
+  assert.equal(await right.getAttribute("aria-pressed"), "false");
+  await answer.getByRole("button", { name: "Add a comment" }).click();
+  await page.keyboard.type("Without <b>cancelled</b> ones.");
+  await page.keyboard.press("Enter");
+  await answer.getByRole("button", { name: "Change the comment" }).waitFor();
+  const given = await feedback();
+  assert.deepEqual(
+    given.map(({ rating, comment, question }) => ({ rating, comment, question })),
+    [{ rating: "down", comment: "Without <b>cancelled</b> ones.", question: QUESTION }],
+  );
+  watch.check();
+  await context.close();
+});
+
+test("question that the answer proposes is asked with one click", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server);
+  const answer = await ask(page, QUESTION);
+  const next = answer.getByRole("list", { name: "Ask next" }).getByRole("button").first();
+  const text = await next.innerText();
+  await next.click();
+  await page.locator(".said").getByText(text, { exact: true }).waitFor();
+  await page.locator("article.assistant").nth(1).getByRole("button", { name: "This is right" }).waitFor();
+  assert.equal(await page.getByRole("list", { name: "Ask next" }).count() <= 1, true, "only the newest answer proposes");
+  watch.check();
+  await context.close();
+});
