@@ -55,10 +55,10 @@ function Item({ name, feedback, changed }: { name: string; feedback: Feedback; c
   const { rating, question, sql, comment, corrected_sql: corrected, knowledge_id: promoted } = feedback;
   return (
     <li class="card stack tight">
-      <h3 class="row">
+      <h2 class="row">
         <Badge tone={rating === "up" ? "good" : "bad"}>{rating === "up" ? "right" : "wrong"}</Badge>
         {question === null ? <span class="muted">The conversation is deleted</span> : <Untrusted text={question} />}
-      </h3>
+      </h2>
       <dl class="facts">
         {comment && <><dt>Comment</dt><dd><Untrusted text={comment} max={2000} /></dd></>}
         {sql && <><dt>Statement</dt><dd><code><Untrusted text={sql} max={2000} /></code></dd></>}
