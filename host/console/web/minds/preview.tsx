@@ -95,7 +95,7 @@ function Rows({ caller, result }: { caller: Caller; result: Result }) {
       <p role="status">
         As <strong><Untrusted text={caller.name} /></strong> ({caller.role}) with <Untrusted text={attributesText(caller.attributes)} />: {plural(result.data.length, "row")}, {plural(result.column_names.length, "column")}.
       </p>
-      <div class="scroll" tabIndex={0} role="region" aria-label="Rows that the caller sees">
+      <div class="scroll preview" tabIndex={0} role="region" aria-label="Rows that the caller sees">
         <table>
           <thead><tr>{result.column_names.map((column, index) => <th key={index} scope="col"><Untrusted text={column} /></th>)}</tr></thead>
           <tbody>
