@@ -1,18 +1,9 @@
 // The export of a result as CSV, with its progress.
 import { useRef, useState } from "preact/hooks";
 import { isAbort, send, toError, type ApiError } from "../lib/api";
+import { save } from "../lib/save";
 
 const NEWLINE = 10;
-
-function save(name: string, parts: BlobPart[]): void {
-  const address = URL.createObjectURL(new Blob(parts, { type: "text/csv" }));
-  const link = document.createElement("a");
-  link.href = address;
-  link.download = name;
-  link.click();
-  // The browser has begun to read the blob by the next turn of its loop.
-  setTimeout(() => URL.revokeObjectURL(address));
-}
 
 function fileName(response: Response): string {
   const named = /filename="([^"]+)"/.exec(response.headers.get("content-disposition") ?? "");
@@ -39,7 +30,7 @@ export function useExport(conversation: string, message: string, total: number) 
       // A value may hold line breaks, so this is a guess, and never says that all is there.
       setShare(Math.min(lines / (total + 1), 0.99));
     }
-    save(fileName(response), parts);
+    save(fileName(response), "text/csv", parts);
   }
 
   const start = () => {

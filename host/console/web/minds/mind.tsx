@@ -38,19 +38,13 @@ export function NewMind() {
   );
 }
 
-export function MindPage({ name }: { name: string }) {
+/** What the Mind is made of: to change, or for readers to see. */
+export function Settings({ name }: { name: string }) {
   const loaded = useLoad(async (signal) => {
     const mind = await take(api.GET("/api/v1/minds/{name}", { params: { path: { name } }, signal }));
     return { mind, ...(await choices(signal)) };
   }, [name]);
-  return (
-    <div class="page narrow">
-      <Head title={<Untrusted text={name} />} up={<Link to={href("minds")}>Minds</Link>}>
-        <a class="button primary" href={`${href("ask")}?mind=${encodeURIComponent(name)}`}>Ask it</a>
-      </Head>
-      <Load of={loaded}>{(data) => (may("update_mind") ? <MindForm {...data} /> : <Facts mind={data.mind} />)}</Load>
-    </div>
-  );
+  return <Load of={loaded}>{(data) => (may("update_mind") ? <MindForm {...data} /> : <Facts mind={data.mind} />)}</Load>;
 }
 
 function Facts({ mind }: { mind: Mind }) {

@@ -1,9 +1,51 @@
-import { MindPage, NewMind } from "./mind";
+import { may } from "../lib/api";
+import { Link, href } from "../lib/router";
+import { Head } from "../ui/page";
+import { Untrusted } from "../ui/text";
+import { EntryPage } from "./entry_page";
+import { FeedbackList } from "./feedback";
+import { Import } from "./import";
+import { Knowledge } from "./knowledge";
 import { Minds } from "./list";
+import { NewMind, Settings } from "./mind";
+import { Policies } from "./policies";
+import { PolicyPage } from "./policy_page";
 
-/** `/minds`, `/minds/new`, `/minds/{name}` */
-export function MindsPage({ path: [name] }: { path: string[] }) {
+const VIEWS = [
+  { path: "", title: "Settings", shown: () => true },
+  { path: "knowledge", title: "Knowledge", shown: () => may("list_knowledge") },
+  { path: "policies", title: "Policies", shown: () => may("get_policies") },
+  { path: "feedback", title: "Feedback", shown: () => may("list_feedback") },
+];
+
+/** `/minds`, `/minds/new`, `/minds/{name}`, `/minds/{name}/{view}/…` */
+export function MindsPage({ path: [name, view = "", ...rest] }: { path: string[] }) {
   if (name === undefined) return <Minds />;
-  if (name === "new") return <NewMind />;
-  return <MindPage key={name} name={name} />;
+  if (name === "new" && view === "") return <NewMind />;
+  const views = VIEWS.filter((one) => one.shown());
+  const current = views.find((one) => one.path === view) ?? views[0]!;
+  return (
+    <div class="page narrow" key={name}>
+      <Head title={<Untrusted text={name} />} up={<Link to={href("minds")}>Minds</Link>}>
+        <a class="button primary" href={`${href("ask")}?mind=${encodeURIComponent(name)}`}>Ask it</a>
+      </Head>
+      <nav class="tabs" aria-label="Views">
+        {views.map(({ path, title }) => (
+          <Link key={path} to={href("minds", name, ...(path ? [path] : []))} aria-current={path === current.path ? "page" : undefined}>{title}</Link>
+        ))}
+      </nav>
+      <View name={name} view={current.path} rest={rest} />
+    </div>
+  );
+}
+
+function View({ name, view, rest: [first, second] }: { name: string; view: string; rest: string[] }) {
+  if (view === "policies") {
+    return first === undefined ? <Policies name={name} /> : <PolicyPage key={`${first}/${second}`} name={name} datasource={first} table={second ?? ""} />;
+  }
+  if (view === "feedback") return <FeedbackList name={name} />;
+  if (view !== "knowledge") return <Settings name={name} />;
+  if (first === undefined) return <Knowledge name={name} />;
+  if (first === "import" && may("import_knowledge")) return <Import name={name} />;
+  return <EntryPage key={first} name={name} id={first === "new" ? null : first} />;
 }

@@ -9,6 +9,7 @@ import { Field } from "../ui/field";
 import { Badge, Load } from "../ui/page";
 import { Time } from "../ui/time";
 import { Untrusted } from "../ui/text";
+import { AttributeFields, toAttributes, type Attribute } from "./attributes";
 
 type Key = Schemas["Key"];
 const ROLES = {
@@ -68,7 +69,11 @@ function List({ keys, changed, made }: { keys: Key[]; changed: () => void; made:
           <tbody>
             {keys.map((key) => (
               <tr key={key.id}>
-                <td><Untrusted text={key.name} /><div class="muted"><code>{key.prefix}…</code></div></td>
+                <td>
+                  <Untrusted text={key.name} />
+                  <div class="muted"><code>{key.prefix}…</code></div>
+                  {Object.entries(key.attributes).map(([name, value]) => <div key={name} class="muted"><Untrusted text={`${name} = ${JSON.stringify(value)}`} /></div>)}
+                </td>
                 <td>{key.role}</td>
                 <td>{key.minds === null ? "all" : <Untrusted text={key.minds.join(", ") || "none"} />}</td>
                 <td><Time at={key.last_used_at} /></td>
@@ -109,6 +114,7 @@ function NewKey({ close, made }: { close: () => void; made: (text: string) => vo
   const [role, setRole] = useState<Role>("user");
   const [minds, setMinds] = useState<string[]>([]);
   const [ends, setEnds] = useState("");
+  const [attributes, setAttributes] = useState<Attribute[]>([]);
   const all = useLoad((signal) => take(api.GET("/api/v1/minds", { signal })), []);
   const { busy, error, run } = useAction();
   const own = Object.keys(ROLES).indexOf(me.value?.role ?? "user");
@@ -116,7 +122,7 @@ function NewKey({ close, made }: { close: () => void; made: (text: string) => vo
     event.preventDefault();
     void run(async () => {
       const expires_at = ends === "" ? null : new Date(ends).toISOString();
-      const answer = await take(api.POST("/api/v1/keys", { body: { name, role, minds: minds.length > 0 ? minds : null, expires_at } }));
+      const answer = await take(api.POST("/api/v1/keys", { body: { name, role, minds: minds.length > 0 ? minds : null, expires_at, attributes: toAttributes(attributes) } }));
       made(answer.key);
     });
   };
@@ -145,6 +151,7 @@ function NewKey({ close, made }: { close: () => void; made: (text: string) => vo
             ))}
           </fieldset>
         )}
+        <AttributeFields all={attributes} change={setAttributes} />
         <Field label={<>Valid until<span class="muted"> optional</span></>}>
           {(id) => <input id={id} type="datetime-local" value={ends} onInput={(event) => setEnds(event.currentTarget.value)} />}
         </Field>

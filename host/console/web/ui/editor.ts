@@ -46,6 +46,8 @@ interface Options {
   /** Absent where the text can only be read. */
   change?: ((text: string) => void) | undefined;
   submit?: (() => void) | undefined;
+  /** What an empty editor says. */
+  hint?: string | undefined;
 }
 
 /** An editor in a shadow root: there CodeMirror adopts style sheets, where else it would write inline ones, which the
@@ -54,7 +56,7 @@ export class Editor {
   readonly #view: EditorView;
   readonly #language = new Compartment();
 
-  constructor(parent: HTMLElement, { label, text, change, submit }: Options) {
+  constructor(parent: HTMLElement, { label, text, change, submit, hint = "SELECT …   (Ctrl+Enter runs it)" }: Options) {
     const root = parent.shadowRoot ?? parent.attachShadow({ mode: "open" });
     root.replaceChildren();
     const run = { key: "Mod-Enter", run: () => (submit?.(), true) };
@@ -62,7 +64,7 @@ export class Editor {
       history(),
       closeBrackets(),
       autocompletion(),
-      placeholder("SELECT …   (Ctrl+Enter runs it)"),
+      placeholder(hint),
       keymap.of([run, ...closeBracketsKeymap, ...completionKeymap, ...historyKeymap]),
       EditorView.updateListener.of((update) => {
         if (update.docChanged) change?.(update.state.doc.toString());

@@ -32,9 +32,12 @@ interface EditorProps {
   change: (text: string) => void;
   submit: () => void;
   catalog: CatalogOf;
+  hint?: string;
+  /** Whether it takes the focus when it is there. */
+  focus?: boolean;
 }
 
-export function SqlEditor({ label, value, change, submit, catalog }: EditorProps) {
+export function SqlEditor({ label, value, change, submit, catalog, hint, focus = true }: EditorProps) {
   const box = useRef<HTMLDivElement>(null);
   const editor = useRef<Editor | null>(null);
   const latest = useRef({ change, submit, value });
@@ -45,9 +48,9 @@ export function SqlEditor({ label, value, change, submit, catalog }: EditorProps
       if (abort.signal.aborted || !box.current) return;
       const { value: text } = latest.current;
       editor.current = new Editor(box.current, {
-        label, text, change: (text) => latest.current.change(text), submit: () => latest.current.submit(),
+        label, text, change: (text) => latest.current.change(text), submit: () => latest.current.submit(), hint,
       });
-      editor.current.focus();
+      if (focus) editor.current.focus();
       // Without names there is no completion; the statement can be written all the same.
       namesOf(catalog, abort.signal).then((names) => editor.current?.completeFrom(...names), () => undefined);
     });

@@ -1,0 +1,285 @@
+// What a Mind was taught, what its callers may see, and what they said: each is read, changed and tried in the browser.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { PAYLOADS } from "./payloads.mjs";
+import { openPage, signIn, startBrowser, startDemo, visit } from "./support.mjs";
+
+let server, browser;
+before(async () => {
+  [server, browser] = await Promise.all([startDemo(), startBrowser()]);
+});
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+/** A Mind of its own, so that no test sees what another taught. */
+async function makeMind(name) {
+  const all = await server.api("GET", "/minds");
+  if (all.some((one) => one.name === name)) await server.api("DELETE", `/minds/${name}`);
+  await server.api("POST", "/minds", { name, datasources: ["shop"], parameters: { allow_direct_queries: true } });
+}
+
+async function open(path, key = server.key) {
+  const opened = await openPage(browser, server);
+  await signIn(opened.page, server, key, `/console${path}`);
+  return opened;
+}
+
+const entries = async (mind) => (await server.api("GET", `/minds/${mind}/knowledge`)).data;
+
+test("term is taught, found, changed and deleted, and an error stands at its field", async () => {
+  await makeMind("taught");
+  const { page, watch, context } = await open("/minds/taught/knowledge");
+  await page.getByText("It was taught nothing yet").waitFor();
+  await page.getByRole("link", { name: "Teach it" }).click();
+  await page.getByLabel("Word", { exact: true }).fill("regular");
+  await page.getByLabel(/^Synonyms/).fill("loyal customer, friend");
+  await page.getByLabel("Meaning").fill("A customer with three orders or more.");
+  await page.getByLabel(/^Table/).fill("custmers");
+  await page.getByRole("button", { name: "Teach it" }).click();
+  await page.getByLabel(/^Table/).locator("xpath=../..").getByRole("alert").getByText(/no table 'custmers'/).waitFor();
+  assert.equal(await page.getByLabel(/^Table/).getAttribute("aria-invalid"), "true");
+  assert.deepEqual(await entries("taught"), []);
+  await page.getByLabel(/^Table/).fill("customers");
+  await page.getByRole("button", { name: "Teach it" }).click();
+  await page.getByRole("region", { name: "Terms" }).getByRole("link", { name: "regular" }).waitFor();
+  const [made] = await entries("taught");
+  assert.deepEqual(made.synonyms, ["loyal customer", "friend"]);
+  await page.getByLabel("Search knowledge").fill("NOTHING LIKE IT");
+  await page.getByText("0 of 1 entry").waitFor();
+  await page.getByLabel("Search knowledge").fill("FRIEND");
+  await page.getByRole("link", { name: "regular" }).click();
+  await page.getByLabel("Meaning").fill("Four orders.");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Four orders.").waitFor();
+  assert.equal((await entries("taught"))[0].id, made.id);
+  await page.getByRole("link", { name: "regular" }).click();
+  await page.getByRole("button", { name: "Delete …" }).click();
+  await page.getByRole("button", { name: "Delete", exact: true }).click();
+  await page.getByText("It was taught nothing yet").waitFor();
+  watch.check();
+  await context.close();
+});
+
+test("verified question is written in the SQL editor", async () => {
+  await makeMind("verified");
+  const { page, watch, context } = await open("/minds/verified/knowledge/new");
+  await page.getByLabel("Kind").selectOption("verified_query");
+  await page.getByLabel("Question").fill("How many orders were cancelled?");
+  await page.getByRole("textbox", { name: "Statement" }).fill("SELECT nope FROM orders");
+  await page.getByRole("button", { name: "Teach it" }).click();
+  await page.getByRole("alert").getByText(/no such column: nope/).waitFor();
+  // Over coloured text Chromium's own `fill` would write inline styles; the editor's keys do not.
+  await page.getByRole("textbox", { name: "Statement" }).press("Control+a");
+  await page.getByRole("textbox", { name: "Statement" }).press("Delete");
+  await page.getByRole("textbox", { name: "Statement" }).fill("SELECT count(*) FROM orders WHERE status = 'cancelled'");
+  await page.getByRole("button", { name: "Teach it" }).click();
+  await page.getByRole("region", { name: "Verified questions" }).getByText("How many orders were cancelled?").waitFor();
+  assert.equal((await entries("verified"))[0].sql, "SELECT count(*) FROM orders WHERE status = 'cancelled'");
+  watch.check();
+  await context.close();
+});
+
+test("stale entry says why", async () => {
+  await makeMind("stale");
+  await server.api("POST", "/minds/stale/knowledge", { kind: "term", name: "bestseller", meaning: "Sold often.", table: "products" });
+  const parameters = { allow_direct_queries: true };
+  await server.api("PUT", "/minds/stale", { name: "stale", datasources: [{ name: "shop", tables: ["main.orders"] }], parameters });
+  const { page, watch, context } = await open("/minds/stale/knowledge");
+  // The server checks again within seconds after the change.
+  for (let tries = 0; (await entries("stale"))[0].status !== "stale"; tries++) assert(tries < 3000, "the entry stays valid");
+  await visit(page, "/console/minds");
+  await visit(page, "/console/minds/stale/knowledge?kind=stale");
+  await page.getByText(/^Stale: .*products/).waitFor();
+  await page.getByText("1 entry · 1 stale, which no model is told").waitFor();
+  watch.check();
+  await context.close();
+});
+
+test("document is dropped, refused with its line, imported, and exported again", async () => {
+  await makeMind("imported");
+  const { page, watch, context } = await open("/minds/imported/knowledge/import");
+  const bad = "terms:\n  - name: x\n    meanin: y\n";
+  await page.locator("input[type=file]").setInputFiles({ name: "knowledge.yaml", mimeType: "application/yaml", buffer: Buffer.from(bad) });
+  await page.waitForFunction((bad) => document.querySelector("textarea").value === bad, bad);
+  await page.getByRole("button", { name: "Import" }).click();
+  await page.getByRole("alert").getByText(/line 3: unknown field `meanin`/).waitFor();
+  assert.match(await page.locator("pre.line").textContent(), /3 +meanin: y/);
+  await page.getByLabel("Document", { exact: true }).fill("terms:\n  - name: x\n    meaning: why\n");
+  await page.getByRole("button", { name: "Import" }).click();
+  await page.getByText("Done: 1 created, 0 updated, 0 unchanged, 0 deleted.").waitFor();
+  await page.getByRole("link", { name: "All knowledge" }).click();
+  const download = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Export" }).click();
+  const file = await download;
+  assert.equal(file.suggestedFilename(), "imported.yaml");
+  assert.match(readFileSync(await file.path(), "utf8"), /meaning: why/);
+  watch.check();
+  await context.close();
+});
+
+test("policy is made, refused at its place, and seen as another caller sees it", async () => {
+  await makeMind("guarded");
+  const made = await server.api("POST", "/keys", { name: "app dashboard", role: "user", attributes: { channel: "app" } });
+  const { page, watch, context } = await open("/minds/guarded/policies");
+  await page.getByLabel("Table without a policy").selectOption({ label: "shop · main.orders" });
+  await page.getByRole("button", { name: "Make a policy" }).click();
+  const filter = page.getByRole("textbox", { name: "Rows that callers see" });
+  await filter.fill("chanel = {{caller.channel}}");
+  await page.getByLabel("voucher is").selectOption("hidden");
+  await page.getByLabel("status is").selectOption("sql");
+  await page.getByLabel("Expression for status").fill("foo(");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("alert").getByText("the table has no column `chanel`").waitFor();
+  await filter.fill("channel = {{caller.channel}}");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.locator(".masks li").filter({ hasText: "status" }).getByRole("alert").waitFor();
+  await page.getByLabel("status is").selectOption("text");
+  await page.getByLabel("Text for status").fill("withheld");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Saved. It holds from the next statement on.").waitFor();
+  const { policies } = await server.api("GET", "/minds/guarded/policies");
+  assert.deepEqual(policies.map(({ filter, hidden, masked }) => ({ filter, hidden, masked })), [
+    { filter: "channel = {{caller.channel}}", hidden: ["voucher"], masked: { status: { text: "withheld" } } },
+  ]);
+  // One's own key has no such attribute, so it sees no rows; the other sees those of its channel.
+  const preview = page.getByRole("region", { name: "As a caller sees it" });
+  await preview.getByRole("button", { name: "Show" }).click();
+  await preview.getByText(/with no attributes: 0 rows, 8 columns/).waitFor();
+  await preview.getByLabel(/Key of another caller/).fill(made.key);
+  await preview.getByRole("button", { name: "Show" }).click();
+  await preview.getByText(/As app dashboard \(user\) with channel = "app": 20 rows, 8 columns/).waitFor();
+  assert.equal(await preview.getByLabel(/Key of another caller/).inputValue(), "");
+  const cells = await preview.getByRole("cell").allTextContents();
+  assert.equal(cells.filter((text) => text === "app").length, 20);
+  assert.equal(cells.filter((text) => text === "withheld").length, 20);
+  assert.equal(await page.evaluate((key) => JSON.stringify({ ...sessionStorage, ...localStorage }).includes(key), made.key), false);
+  // A wrong key fails where it was pasted, and does not end the session.
+  await preview.getByLabel(/Key of another caller/).fill("mh_wrong");
+  await preview.getByRole("button", { name: "Show" }).click();
+  await preview.getByRole("alert").waitFor();
+  await page.getByRole("button", { name: "Remove …" }).click();
+  await page.getByRole("button", { name: "Remove", exact: true }).click();
+  await page.getByText("Callers see all of every table").waitFor();
+  watch.check();
+  await context.close();
+});
+
+test("changing one policy leaves the others as they are", async () => {
+  await makeMind("several");
+  const kept = { datasource: "shop", table: "main.customers", filter: "id > 3", hidden: [], masked: {} };
+  await server.api("PUT", "/minds/several/policies", { policies: [kept] });
+  const { page, watch, context } = await open("/minds/several/policies/shop/main.orders");
+  await page.getByLabel("voucher is").selectOption("null");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Saved. It holds from the next statement on.").waitFor();
+  const { policies } = await server.api("GET", "/minds/several/policies");
+  const { problem, ...same } = policies.find((one) => one.table === "main.customers");
+  assert.deepEqual(same, kept);
+  assert.equal(problem, null);
+  assert.deepEqual(policies.find((one) => one.table === "main.orders").masked, { voucher: "null" });
+  watch.check();
+  await context.close();
+});
+
+test("feedback becomes a verified question", async () => {
+  await makeMind("heard");
+  const answer = await server.api("POST", "/responses", { model: "heard", input: "How many orders are there?" });
+  await server.api("POST", `/responses/${answer.id}/feedback`, { rating: "down", comment: "Without cancelled ones.", corrected_sql: "SELECT count(*) FROM orders WHERE status <> 'cancelled'" });
+  const { page, watch, context } = await open("/minds/heard/feedback");
+  await page.getByText("Without cancelled ones.").waitFor();
+  await page.getByRole("button", { name: "Make it a verified question …" }).click();
+  const dialog = page.getByRole("dialog");
+  assert.equal(await dialog.getByLabel("Question").inputValue(), "How many orders are there?");
+  await dialog.getByRole("textbox", { name: "Statement" }).getByText(/cancelled/).waitFor();
+  await dialog.getByRole("button", { name: "Teach it" }).click();
+  await page.getByRole("link", { name: "Its verified question" }).click();
+  await page.getByLabel("Question").waitFor();
+  const [made] = await entries("heard");
+  assert.equal(made.kind, "verified_query");
+  assert.match(made.sql, /<> 'cancelled'/);
+  watch.check();
+  await context.close();
+});
+
+test("reader of a Mind sees what it knows, and changes nothing", async () => {
+  await makeMind("read");
+  const made = await server.api("POST", "/minds/read/knowledge", { kind: "instruction", name: "tone", text: "Be brief." });
+  const { page, watch, context } = await open("/minds/read/knowledge", await server.keyOf("user"));
+  await page.getByText("Be brief.").waitFor();
+  assert.deepEqual(await page.getByRole("navigation", { name: "Views" }).getByRole("link").allTextContents(), ["Settings", "Knowledge"]);
+  assert.equal(await page.getByRole("link", { name: /Teach it|Import/ }).count(), 0);
+  await page.getByRole("link", { name: "tone" }).click();
+  await page.getByRole("heading", { name: "tone" }).waitFor();
+  assert.equal(await page.locator("main form").count(), 0);
+  await visit(page, `/console/minds/read/policies`);
+  await page.getByText("Instructions").waitFor();
+  assert.equal(await page.getByText(/Callers see all/).count(), 0);
+  assert(made.id);
+  watch.check();
+  await context.close();
+});
+
+test("key is made with attributes", async () => {
+  const { page, watch, context } = await open("/operations/keys");
+  await page.getByRole("button", { name: "Make a key" }).click();
+  const dialog = page.getByRole("dialog", { name: "Make a key" });
+  const name = `with attributes ${Date.now()}`;
+  await dialog.getByLabel("Name", { exact: true }).fill(name);
+  for (const [index, [attribute, kind, text]] of [["tenant", "text", "7"], ["level", "number", "7"], ["regions", "texts", "north\nwest"], ["staff", "flag", "true"]].entries()) {
+    await dialog.getByRole("button", { name: "Add an attribute" }).click();
+    await dialog.getByLabel(`Name of attribute ${index + 1}`).fill(attribute);
+    await dialog.getByLabel(`Kind of attribute ${index + 1}`).selectOption(kind);
+    const value = dialog.getByLabel(`Value of attribute ${index + 1}`);
+    await (kind === "flag" ? value.selectOption(text) : value.fill(text));
+  }
+  await dialog.getByRole("button", { name: "Make it" }).click();
+  await page.getByRole("dialog", { name: "The new key" }).waitFor();
+  const made = (await server.api("GET", "/keys")).find((one) => one.name === name);
+  assert.deepEqual(made.attributes, { level: 7, regions: ["north", "west"], staff: true, tenant: "7" });
+  await page.keyboard.press("Escape");
+  await page.getByRole("row").filter({ hasText: name }).getByText('regions = ["north","west"]').waitFor();
+  watch.check();
+  await context.close();
+});
+
+test("no text of knowledge, policies or feedback runs", async () => {
+  await makeMind("hostile_words");
+  const texts = PAYLOADS.map((text) => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, ""));
+  for (let from = 0; from < texts.length; from += 25) {
+    const text = texts.slice(from, from + 25).join(" · ");
+    await server.api("POST", "/minds/hostile_words/knowledge", { kind: "term", name: `${from} ${texts[from]}`.slice(0, 60), synonyms: [texts[from + 1] ?? "other"], meaning: text });
+    await server.api("POST", "/minds/hostile_words/knowledge", { kind: "verified_query", question: `${from} ${text}`.slice(0, 500), sql: `SELECT ${from} AS n FROM orders`, notes: text });
+  }
+  const quoted = `'${texts.slice(0, 12).join("").replaceAll("'", "''")}'`;
+  const masked = { status: { text: "<img src=x onerror=pwned()>" } };
+  await server.api("PUT", "/minds/hostile_words/policies", { policies: [{ datasource: "shop", table: "main.orders", filter: `channel <> ${quoted}`, masked }] });
+  const answer = await server.api("POST", "/responses", { model: "hostile_words", input: "How many customers are there? <img src=x onerror=pwned()>" });
+  await server.api("POST", `/responses/${answer.id}/feedback`, { rating: "down", comment: texts.slice(0, 30).join(" "), corrected_sql: "SELECT '<script>pwned()</script>' FROM customers" });
+  const { page, watch, context } = await open("/minds/hostile_words/knowledge");
+  await page.exposeFunction("pwned", () => page.evaluate(() => window.reportViolation("a text ran")));
+  const bad = "main :is(script, img, iframe, object, embed, video, audio, base, meta, link, marquee, math, svg, style, [onerror], [onload], [onclick], [onfocus])";
+  const check = async (path, ready) => {
+    await visit(page, `/console/minds/hostile_words/${path}`);
+    await ready.first().waitFor();
+    assert.equal(await page.locator(bad).count(), 0, path);
+    const links = await page.locator("main a").evaluateAll((all) => all.map((one) => one.getAttribute("href")));
+    assert.deepEqual(links.filter((one) => !one.startsWith("/console/")), [], path);
+    watch.check();
+  };
+  await check("knowledge", page.getByText("<script>pwned()</script>").or(page.getByText(/<script>pwned\(\)/)));
+  for (const one of (await entries("hostile_words")).slice(0, 6)) await check(`knowledge/${one.id}`, page.getByRole("button", { name: "Save" }));
+  await check("policies", page.getByText(/<img src=x onerror=pwned\(\)>/));
+  await check("policies/shop/main.orders", page.getByLabel("Text for status"));
+  await page.getByRole("button", { name: "Show" }).click();
+  await page.getByRole("cell", { name: "<img src=x onerror=pwned()>" }).first().waitFor();
+  assert.equal(await page.locator(bad).count(), 0, "preview");
+  await check("feedback", page.getByText(/<script>pwned\(\)/));
+  await page.getByRole("button", { name: "Make it a verified question …" }).click();
+  await page.getByRole("dialog").getByRole("textbox", { name: "Statement" }).waitFor();
+  assert.equal(await page.locator(bad).count(), 0, "dialog");
+  watch.check();
+  await context.close();
+});
