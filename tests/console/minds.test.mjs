@@ -35,7 +35,7 @@ test("term is taught, found, changed and deleted, and an error stands at its fie
   await page.getByText("It was taught nothing yet").waitFor();
   await page.getByRole("link", { name: "Teach it" }).click();
   await page.getByLabel("Word", { exact: true }).fill("regular");
-  await page.getByLabel(/^Synonyms/).fill("loyal customer, friend");
+  await page.getByLabel(/^Synonyms/).fill("loyal customer\nfriend, of the house");
   await page.getByLabel("Meaning").fill("A customer with three orders or more.");
   await page.getByLabel(/^Table/).fill("custmers");
   await page.getByRole("button", { name: "Teach it" }).click();
@@ -46,7 +46,7 @@ test("term is taught, found, changed and deleted, and an error stands at its fie
   await page.getByRole("button", { name: "Teach it" }).click();
   await page.getByRole("region", { name: "Terms" }).getByRole("link", { name: "regular" }).waitFor();
   const [made] = await entries("taught");
-  assert.deepEqual(made.synonyms, ["loyal customer", "friend"]);
+  assert.deepEqual(made.synonyms, ["loyal customer", "friend, of the house"]);
   await page.getByLabel("Search knowledge").fill("NOTHING LIKE IT");
   await page.getByText("0 of 1 entry").waitFor();
   await page.getByLabel("Search knowledge").fill("FRIEND");

@@ -5,7 +5,7 @@ export type Entry = Schemas["KnowledgeEntry"];
 export type NewEntry = Schemas["Knowledge"];
 export type Kind = Entry["kind"];
 
-/** `words`: one line. `list`: words between commas. `lines`: prose. `sql`: an editor. `cardinality`: a choice. */
+/** `words`: one line. `list`: one a line, for each may have commas. `lines`: prose. `sql`: an editor. `cardinality`: a choice. */
 export interface EntryField {
   name: string;
   label: string;
@@ -14,7 +14,7 @@ export interface EntryField {
   required?: boolean;
 }
 
-const SYNONYMS: EntryField = { name: "synonyms", label: "Synonyms", control: "list", help: "Other words for it, with commas between them." };
+const SYNONYMS: EntryField = { name: "synonyms", label: "Synonyms", control: "list", help: "Other words for it, one a line." };
 
 export const KINDS: Record<Kind, { title: string; many: string; about: string; fields: EntryField[] }> = {
   instruction: {
@@ -51,7 +51,7 @@ export const KINDS: Record<Kind, { title: string; many: string; about: string; f
       { name: "name", label: "Name", control: "words", required: true },
       { name: "description", label: "Description", control: "lines" },
       { name: "from_table", label: "From table", control: "words", required: true },
-      { name: "from_columns", label: "Its columns", control: "list", required: true, help: "With commas between them." },
+      { name: "from_columns", label: "Its columns", control: "list", required: true, help: "One a line." },
       { name: "to_table", label: "To table", control: "words", required: true },
       { name: "to_columns", label: "Their columns there", control: "list", required: true, help: "In the same order." },
       { name: "cardinality", label: "Cardinality", control: "cardinality" },
@@ -72,12 +72,12 @@ export const CARDINALITIES = ["one_to_one", "one_to_many", "many_to_one", "many_
 /** What an entry is called. */
 export const nameOf = (entry: Entry): string => (entry.kind === "verified_query" ? entry.question : entry.name);
 
-/** Its fields as texts, as a form and a list show them. */
-export function textsOf(entry: Entry | NewEntry): Record<string, string> {
+/** Its fields as texts, as a form has them; a list shows `between` something else than lines. */
+export function textsOf(entry: Entry | NewEntry, between = "\n"): Record<string, string> {
   const values = entry as unknown as Record<string, unknown>;
   const texts = KINDS[entry.kind].fields.map(({ name }) => {
     const value = values[name];
-    return [name, Array.isArray(value) ? value.join(", ") : typeof value === "string" ? value : ""] as const;
+    return [name, Array.isArray(value) ? value.join(between) : typeof value === "string" ? value : ""] as const;
   });
   return Object.fromEntries(texts);
 }
@@ -87,7 +87,7 @@ export function toEntry(kind: Kind, texts: Record<string, string>): NewEntry {
   const entry: Record<string, unknown> = { kind };
   for (const { name, control, required } of KINDS[kind].fields) {
     const text = texts[name] ?? "";
-    if (control === "list") entry[name] = text.split(",").map((one) => one.trim()).filter(Boolean);
+    if (control === "list") entry[name] = text.split("\n").map((one) => one.trim()).filter(Boolean);
     else if (text.trim() !== "" || required) entry[name] = text;
   }
   return entry as NewEntry;

@@ -24,7 +24,7 @@ export function EntryControl({ field: { label, help, control, required }, value,
       ) : (
         <Field label={title} help={help}>
           {(id, help) => {
-            if (control === "lines") {
+            if (control === "lines" || control === "list") {
               return <textarea id={id} aria-describedby={help} aria-invalid={bad} rows={3} required={required} value={value} onInput={(event) => change(event.currentTarget.value)} />;
             }
             if (control === "cardinality") {

@@ -114,7 +114,7 @@ function Item({ name, entry }: { name: string; entry: Entry }) {
 
 /** The fields that are filled, apart from the name. */
 export function EntryFacts({ entry, max }: { entry: Entry; max: number }) {
-  const texts = textsOf(entry);
+  const texts = textsOf(entry, ", ");
   const rest = KINDS[entry.kind].fields.filter((field) => field.name !== "name" && field.name !== "question" && texts[field.name]);
   return (
     <dl class="facts">
