@@ -121,6 +121,27 @@ test("statement is changed and run, and its rows are told apart", async () => {
   await context.close();
 });
 
+test("editor keeps what is written while the page is slow", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server);
+  await page.getByLabel("In SQL").check();
+  const editor = page.locator(".composer .cm-content");
+  await editor.click();
+  // Each letter is a change of its own, and the page has no time to draw between them.
+  const text = "SELECT count(*) FROM orders";
+  await editor.evaluate(async (editor, text) => {
+    for (const letter of text) {
+      editor.ownerDocument.execCommand("insertText", false, letter);
+      await new Promise((resolve) => queueMicrotask(() => queueMicrotask(resolve)));
+    }
+  }, text);
+  await page.locator(".composer .cm-line").getByText(text, { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await page.locator("article.assistant").last().getByRole("cell", { name: "45000" }).waitFor();
+  watch.check();
+  await context.close();
+});
+
 test("refused statement shows what the server says and the id of the request", async () => {
   const { page, watch, context } = await openPage(browser, server);
   await signIn(page, server);

@@ -87,6 +87,10 @@ export class Editor {
     this.#view.dispatch({ effects: this.#language.reconfigure(sql({ schema, dialect: DIALECTS[dialect], upperCaseKeywords: true })) });
   }
 
+  get text(): string {
+    return this.#view.state.doc.toString();
+  }
+
   set text(text: string) {
     const { doc } = this.#view.state;
     if (doc.toString() !== text) this.#view.dispatch({ changes: { from: 0, to: doc.length, insert: text } });

@@ -42,13 +42,21 @@ export function SqlEditor({ label, value, change, submit, catalog, hint, focus =
   const editor = useRef<Editor | null>(null);
   const latest = useRef({ change, submit, value });
   latest.current = { change, submit, value };
+  // What was written here and has not come back as `value` yet. Without it, a `value` that comes late would undo what was
+  // written since, which is a change again, and so on without end.
+  const written = useRef(new Set<string>());
   useEffect(() => {
     const abort = new AbortController();
     void import("./editor").then(({ Editor }) => {
       if (abort.signal.aborted || !box.current) return;
       const { value: text } = latest.current;
       editor.current = new Editor(box.current, {
-        label, text, change: (text) => latest.current.change(text), submit: () => latest.current.submit(), hint,
+        label, text, hint,
+        change: (text) => {
+          written.current.add(text);
+          latest.current.change(text);
+        },
+        submit: () => latest.current.submit(),
       });
       if (focus) editor.current.focus();
       // Without names there is no completion; the statement can be written all the same.
@@ -61,7 +69,8 @@ export function SqlEditor({ label, value, change, submit, catalog, hint, focus =
     };
   }, [label, catalog.mind]);
   useEffect(() => {
-    if (editor.current) editor.current.text = value;
+    if (editor.current && editor.current.text !== value && !written.current.has(value)) editor.current.text = value;
+    if (editor.current?.text === value) written.current.clear();
   }, [value]);
   return <div class="editor" ref={box} />;
 }
