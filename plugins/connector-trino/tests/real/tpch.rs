@@ -1,4 +1,4 @@
-//! TPC-H in Trino's catalog `tpch` against the answers of DuckDB.
+//! TPC-H in Trino's catalog `tpch` against the answers of DuckDB, and where the data differ, of Trino itself.
 //!
 //! The catalog names columns without the prefixes of the specification, so views with the usual names stand between.
 
@@ -22,6 +22,16 @@ const TABLES: [(&str, &str); 8] = [
     ("partsupp", "ps"),
     ("region", "r"),
     ("supplier", "s"),
+];
+
+/// Queries whose answers have, or count by, addresses and comments: Trino makes up other ones than DuckDB. They are
+/// compared with what Trino says without the host.
+const OF_TEXTS: [&str; 5] = ["2", "10", "13", "15", "20"];
+
+const HEADERS: [&str; 3] = [
+    "X-Trino-User: app",
+    "X-Trino-Catalog: memory",
+    "X-Trino-Schema: spec",
 ];
 
 /// Makes DuckDB's data and answers, which takes a few seconds.
@@ -91,10 +101,11 @@ fn every_query_gives_the_answer_of_duckdb() {
     for (query, answer) in answers.as_object().unwrap() {
         let sql = adapted(answer["sql"].as_str().unwrap());
         let result = host.query("m", &sql);
-        let (found, expected) = (
-            result["data"].as_array().unwrap(),
-            answer["rows"].as_array().unwrap(),
-        );
+        let found = result["data"].as_array().unwrap();
+        let expected = match OF_TEXTS.contains(&query.as_str()) {
+            true => &trino.rows_with(sql.trim_end().trim_end_matches(';'), &HEADERS),
+            false => answer["rows"].as_array().unwrap(),
+        };
         let differs = found.iter().zip(expected).find(|(a, b)| {
             let cells = a.as_array().unwrap().iter().zip(b.as_array().unwrap());
             cells.clone().any(|(a, b)| !are_equal(a, b))
