@@ -1,6 +1,6 @@
 //! Statements, page after page.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mindhost_sdk::http::{Request, Response, escaped};
 use mindhost_sdk::{Error, ErrorKind, Result};
@@ -13,6 +13,9 @@ use crate::wire::{Page, WireColumn};
 
 /// How long a statement of the connector's own may take.
 pub(crate) const OWN: Duration = Duration::from_secs(60);
+/// How long a statement may run on beyond its timeout, in which the server itself should end it. It does not while it
+/// parses a text, which takes half a minute for some.
+const GRACE: Duration = Duration::from_secs(2);
 /// How large the server is asked to make a page.
 const PAGE: &str = "targetResultSize=2MB";
 /// What a page may have beside one row, in bytes.
@@ -60,6 +63,8 @@ pub(crate) struct Running {
     max_page: usize,
     transaction: Option<String>,
     started: Option<String>,
+    since: Instant,
+    timeout: Duration,
 }
 
 /// What a page had in it.
@@ -106,6 +111,8 @@ impl Running {
             max_page: cell.unwrap_or(usize::MAX),
             transaction: sending.transaction.map(str::to_owned),
             started: None,
+            since: Instant::now(),
+            timeout: sending.timeout,
         };
         let content = running.read(answer(&headed(data, request))?)?;
         Ok((running, content))
@@ -119,6 +126,12 @@ impl Running {
         let Some(next) = self.next.take() else {
             return Ok(None);
         };
+        if self.since.elapsed() > self.timeout + GRACE {
+            // Whether the server can be told so or not: the statement is over for the caller.
+            let _ = delete(&self.data, next);
+            let message = format!("the statement took more than {} s", self.timeout.as_secs());
+            return Err(Error::new(ErrorKind::Timeout, message));
+        }
         let joint = if next.contains('?') { '&' } else { '?' };
         let mut request = Request::get(format!("{next}{joint}{PAGE}"));
         if let Some(transaction) = &self.transaction {
@@ -292,6 +305,8 @@ mod tests {
             max_page: 1000,
             transaction: None,
             started: None,
+            since: Instant::now(),
+            timeout: OWN,
         }
     }
 

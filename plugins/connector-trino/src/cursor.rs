@@ -1,6 +1,6 @@
 //! One statement, from its first page to its last row.
 
-use mindhost_sdk::{Batch, BatchBuilder, BatchLimits, Column, Result, Statement};
+use mindhost_sdk::{Batch, BatchBuilder, BatchLimits, Column, Error, ErrorKind, Result, Statement};
 use serde_json::value::RawValue;
 
 use crate::cells::Reader;
@@ -31,6 +31,11 @@ pub struct Cursor {
 impl Cursor {
     /// Sends a statement. What is wrong with it shows when its columns are asked for.
     pub(crate) fn open(data: &ConnectionData, statement: &Statement) -> Result<Self> {
+        // The server would refuse the request, as if the protocol had been broken.
+        if statement.text.is_empty() {
+            let message = "the statement is empty";
+            return Err(Error::new(ErrorKind::InvalidStatement, message));
+        }
         let transaction = client::begin(data)?;
         let sending = Sending {
             sql: &statement.text,
@@ -215,7 +220,7 @@ impl Rows {
     }
 }
 
-fn unreadable() -> mindhost_sdk::Error {
+fn unreadable() -> Error {
     malformed("rows that cannot be read")
 }
 

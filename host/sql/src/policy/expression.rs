@@ -199,6 +199,11 @@ fn last4(dialect: Dialect) -> &'static str {
              THEN concat('****', substringUTF8(toString(masked_column), -4)) \
              WHEN masked_column IS NOT NULL THEN '****' END"
         }
+        Dialect::Trino => {
+            "CASE WHEN length(CAST(masked_column AS VARCHAR)) >= 8 \
+             THEN concat('****', substr(CAST(masked_column AS VARCHAR), -4)) \
+             WHEN masked_column IS NOT NULL THEN '****' END"
+        }
         _ => {
             "CASE WHEN char_length(CAST(masked_column AS VARCHAR)) >= 8 \
              THEN concat('****', right(CAST(masked_column AS VARCHAR), 4)) \

@@ -25,13 +25,12 @@ fn with_barrier(dialect: Dialect) -> Option<&'static str> {
         // The planner takes a subquery with an OFFSET as it is.
         Dialect::Postgresql => Some("SELECT c FROM t AS policy WHERE 1 = 1 OFFSET 0"),
         // More rows than any table has. A condition is never moved below a limit.
-        Dialect::Sqlite | Dialect::Datafusion | Dialect::Clickhouse => {
+        Dialect::Sqlite | Dialect::Datafusion | Dialect::Clickhouse | Dialect::Trino => {
             Some("SELECT c FROM t AS policy WHERE 1 = 1 LIMIT 9223372036854775807")
         }
         Dialect::Mysql => Some("SELECT c FROM t AS policy WHERE 1 = 1 LIMIT 18446744073709551615"),
         Dialect::Mssql => Some("SELECT TOP (9223372036854775807) c FROM t AS policy WHERE 1 = 1"),
-        // Whether Trino's planner keeps a condition above a limit has not been tried on a Trino.
-        Dialect::Trino | Dialect::Generic => None,
+        Dialect::Generic => None,
     }
 }
 

@@ -51,8 +51,12 @@ impl Host {
     }
 
     fn headers() -> [String; 2] {
+        Self::headers_of(KEY)
+    }
+
+    fn headers_of(key: &str) -> [String; 2] {
         [
-            format!("Authorization: Bearer {KEY}"),
+            format!("Authorization: Bearer {key}"),
             "Content-Type: application/json".into(),
         ]
     }
@@ -65,6 +69,18 @@ impl Host {
     pub fn post(&self, path: &str, body: &Value) -> Answer {
         let url = format!("{}/api/v1{path}", self.url);
         ask("POST", &url, &Self::headers(), &body.to_string()).expect("an answer")
+    }
+
+    pub fn put(&self, path: &str, body: &Value) -> Answer {
+        let url = format!("{}/api/v1{path}", self.url);
+        ask("PUT", &url, &Self::headers(), &body.to_string()).expect("an answer")
+    }
+
+    /// Runs a statement with another key, whatever comes of it.
+    pub fn sql_as(&self, key: &str, mind: &str, sql: &str) -> Answer {
+        let url = format!("{}/api/v1/responses", self.url);
+        let body = query(mind, sql).to_string();
+        ask("POST", &url, &Self::headers_of(key), &body).expect("an answer")
     }
 
     /// A request that has not been sent yet.

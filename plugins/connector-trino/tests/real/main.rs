@@ -13,6 +13,7 @@
 mod cancelling;
 mod catalog;
 mod host;
+mod policies;
 mod programs;
 mod statements;
 mod tpch;
