@@ -2,6 +2,7 @@
 
 mod client;
 mod credentials;
+mod exchange;
 mod handler;
 mod idle_timeout;
 mod metered_body;
@@ -24,6 +25,7 @@ pub use self::handler::add_to_linker;
 use self::{
     client::{Client, Destination, Failure, Resolver, Rules},
     credentials::Credential,
+    exchange::Exchange as Logged,
     idle_timeout::IdleTimeoutBody,
     metered_body::{Direction, MeteredBody},
     origin::Origin,
@@ -197,6 +199,12 @@ impl Sender {
     }
 }
 
+fn note(logged: &Option<Arc<Logged>>, how: impl std::fmt::Display) {
+    if let Some(logged) = logged {
+        logged.answered(how);
+    }
+}
+
 impl WasiHttpHooks for Sender {
     fn forbidden_header_filter(&mut self) -> ForbiddenHeaderFilter {
         match self.grants.http() {
@@ -223,6 +231,7 @@ impl WasiHttpHooks for Sender {
         let refusals = Arc::clone(&self.refusals);
         let slots = Arc::clone(&self.slots);
         let traffic = Arc::clone(&self.traffic);
+        let logged = Logged::begin(self.refusals.log(), &request);
         Box::new(async move {
             let Some(http) = grants.http() else {
                 refusals.note("the plugin sent an HTTP request, which its manifest does not name");
@@ -231,16 +240,21 @@ impl WasiHttpHooks for Sender {
             // The wait ends with the call: the instance owns the future.
             let slot = slots.acquire_owned().await;
             let slot = slot.map_err(|_| HttpError::ConnectionLimitReached)?;
-            let request =
-                request.map(|body| MeteredBody::new(body, Direction::Out, &traffic).boxed_unsync());
+            let watched = |body, direction| {
+                MeteredBody::new(body, direction, &traffic, logged.as_ref()).boxed_unsync()
+            };
+            let request = request.map(|body| watched(body, Direction::Out));
             match traffic.waited(http.send(request, options, slot)).await {
                 Ok((response, sent)) => {
-                    let metered =
-                        |body| MeteredBody::new(body, Direction::In, &traffic).boxed_unsync();
-                    Ok((response.map(metered), sent))
+                    note(&logged, response.status().as_u16());
+                    Ok((response.map(|body| watched(body, Direction::In)), sent))
                 }
-                Err(Failure::Http(error)) => Err(error),
+                Err(Failure::Http(error)) => {
+                    note(&logged, format_args!("failed ({error})"));
+                    Err(error)
+                }
                 Err(Failure::Refused(why)) => {
+                    note(&logged, "refused");
                     refusals.note(&why);
                     Err(HttpError::HttpRequestDenied)
                 }

@@ -25,6 +25,7 @@ pub mod package;
 mod permits;
 pub mod policy;
 mod pool;
+mod rate_limits;
 mod refusals;
 mod roots;
 mod scanner;

@@ -21,6 +21,7 @@ use super::{
     instance::{GuestFuture, Instance, StartOptions, blame_guest, cancelled, replaced, violation},
     permits::PluginQuota,
     pool::fingerprint,
+    rate_limits::Repeats,
     state::{GuestLog, State},
 };
 use crate::meter::VersionMeter;
@@ -242,13 +243,20 @@ impl Model for WasmModel {
         request: ModelRequest,
         call: &Call,
     ) -> Result<Box<dyn Completion>> {
-        let request = to_guest(request);
-        let (handle, instance, grants) = self
-            .0
-            .call(target, Phase::Asking, call, |store, model, config| {
-                Box::pin(async move { model.call_start(store, &config, &request).await })
-            })
-            .await?;
+        let request = Arc::new(to_guest(request));
+        let mut repeats = Repeats::of_model();
+        let (handle, instance, grants) = loop {
+            let request = Arc::clone(&request);
+            let started = self
+                .0
+                .call(target, Phase::Asking, call, |store, model, config| {
+                    Box::pin(async move { model.call_start(store, &config, &request).await })
+                });
+            match started.await {
+                Ok(started) => break started,
+                Err(error) => repeats.pause(error, call).await?,
+            }
+        };
         Ok(Box::new(WasmCompletion {
             shared: Arc::clone(&self.0),
             instance,

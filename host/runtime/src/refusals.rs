@@ -25,6 +25,11 @@ impl Refusals {
         })
     }
 
+    /// The log that they go to.
+    pub fn log(&self) -> &Arc<GuestLog> {
+        &self.log
+    }
+
     /// Clears the refusal of an earlier call.
     pub fn begin(&self) {
         *lock(&self.first) = None;

@@ -19,6 +19,7 @@ use super::{
     },
     permits::PluginQuota,
     pool::{Live, Pool, Pools, Slot},
+    rate_limits::Repeats,
     state::{GuestLog, State},
 };
 use crate::meter::VersionMeter;
@@ -353,7 +354,8 @@ impl<W: World<Guest: Connects>> Held<W> {
         }))
     }
 
-    /// Calls the guest, and again on a new connection if the pooled one is dead. For calls without a partial result.
+    /// Calls the guest, again on a new connection if the pooled one is dead, and again after a pause if the source limits
+    /// the rate. For calls without a partial result.
     pub async fn call<R, F>(&mut self, call: &Call, f: F) -> Result<R>
     where
         R: Send + 'static,
@@ -366,18 +368,24 @@ impl<W: World<Guest: Connects>> Held<W> {
             + Send
             + 'static,
     {
-        let reused = std::mem::take(&mut self.reused);
-        let fault = match self.once(call, None, f.clone()).await? {
-            Ok(value) => return Ok(value),
-            Err(fault) => fault,
-        };
-        let stale = reused && fault.error.kind == types::ErrorKind::ConnectionLost;
-        if !stale {
-            return Err(self.fault(fault));
+        let mut repeats = Repeats::of_source();
+        loop {
+            let reused = std::mem::take(&mut self.reused);
+            let fault = match self.once(call, None, f.clone()).await? {
+                Ok(value) => return Ok(value),
+                Err(fault) => fault,
+            };
+            if reused && fault.error.kind == types::ErrorKind::ConnectionLost {
+                self.live = Some(self.shared.open(&self.target, call).await?);
+                continue;
+            }
+            let error = self.fault(fault);
+            // A new connection would not be in the snapshot of the old one.
+            if self.live.is_none() {
+                return Err(error);
+            }
+            repeats.pause(error, call).await?;
         }
-        self.live = Some(self.shared.open(&self.target, call).await?);
-        let again = self.once(call, None, f).await?;
-        again.map_err(|fault| self.fault(fault))
     }
 
     /// Converts an error that the guest reported.

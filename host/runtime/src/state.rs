@@ -228,6 +228,17 @@ impl GuestLog {
         }
     }
 
+    /// Whether anybody listens to the lines of [`Self::exchange`].
+    pub fn hears_exchanges(&self) -> bool {
+        tracing::enabled!(tracing::Level::DEBUG)
+    }
+
+    /// Logs an HTTP exchange. The text has no secrets.
+    pub fn exchange(&self, exchange: &str) {
+        let (plugin, target) = (self.plugin.as_str(), self.target.as_str());
+        tracing::debug!(plugin, target, exchange, "an HTTP exchange of a plugin");
+    }
+
     /// Bytes of an unfinished line to keep: the longest line, and enough to recognize a secret that begins in it.
     fn max_kept(&self) -> usize {
         Self::MAX_LINE + self.redactor.longest()

@@ -9,7 +9,10 @@ use std::{
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
-use super::super::call_time::{NetworkWait, Traffic};
+use super::{
+    super::call_time::{NetworkWait, Traffic},
+    exchange::Exchange,
+};
 
 /// The direction of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,22 +23,30 @@ pub enum Direction {
     In,
 }
 
-/// A body that counts each byte that passes.
+/// A body that counts each byte that passes, for the call and for the exchange, which ends after its bodies.
 pub struct MeteredBody<B> {
     body: B,
     direction: Direction,
     traffic: Arc<Traffic>,
+    /// Set if somebody reads the log of exchanges.
+    logged: Option<Arc<Exchange>>,
     /// Set while no frame is available.
     waiting: Option<NetworkWait>,
 }
 
 impl<B> MeteredBody<B> {
     /// Wraps a body.
-    pub fn new(body: B, direction: Direction, traffic: &Arc<Traffic>) -> Self {
+    pub fn new(
+        body: B,
+        direction: Direction,
+        traffic: &Arc<Traffic>,
+        logged: Option<&Arc<Exchange>>,
+    ) -> Self {
         Self {
             body,
             direction,
             traffic: Arc::clone(traffic),
+            logged: logged.cloned(),
             waiting: None,
         }
     }
@@ -63,6 +74,9 @@ impl<B: Body<Data = Bytes> + Unpin> Body for MeteredBody<B> {
                     match self.direction {
                         Direction::Out => self.traffic.sent(data.len()),
                         Direction::In => self.traffic.received(data.len()),
+                    }
+                    if let Some(logged) = &self.logged {
+                        logged.passed(self.direction, data.len());
                     }
                 }
             }

@@ -13,6 +13,7 @@ use super::super::{
     connects::Reported,
     convert,
     instance::{OnStop, violation},
+    rate_limits::Repeats,
     shared::{Cursor, Held, Shared, gone, schema_or_close},
     state::State,
 };
@@ -29,6 +30,8 @@ const MAX_SCANS: usize = 256;
 pub struct WasmSource {
     held: Held<ScannerConnectorPre<State>>,
     scans: BTreeMap<ScanId, Cursor>,
+    /// The scans that have not yielded rows yet, so that they can begin again.
+    fresh: BTreeMap<ScanId, (Scan, Repeats)>,
     next_id: u64,
     /// A scan reported at its end that the source is unusable.
     spent: bool,
@@ -40,6 +43,7 @@ impl WasmSource {
         Self {
             held,
             scans: BTreeMap::new(),
+            fresh: BTreeMap::new(),
             next_id: 0,
             spent: false,
         }
@@ -50,16 +54,75 @@ impl WasmSource {
         Arc::clone(&self.held.shared)
     }
 
-    fn opened(&mut self, handle: ResourceAny, schema: convert::Schema) -> ScanId {
-        let id = ScanId(self.next_id);
-        self.next_id += 1;
+    /// Opens the cursor of a scan and compares its columns.
+    async fn begin(&mut self, scan: &Scan, call: &Call) -> Result<Cursor> {
+        let shared = self.shared();
+        let settings = &shared.quota.settings;
+        let request = guest::ScanRequest {
+            table: convert::to_table_ref(&scan.table),
+            projection: scan.columns.iter().map(|c| c.name.clone()).collect(),
+            filters: scan.filters.iter().map(convert::to_filter).collect(),
+            limit: scan.limit,
+            id: scan.id.clone(),
+            max_cell_bytes: u64::from(settings.max_cell_bytes),
+            extra: Vec::new(),
+        };
+        let (handle, columns) = self
+            .held
+            .call(call, move |store, guest: &ScannerConnector, handle| {
+                Box::pin(start(store, guest, handle, request.clone()))
+            })
+            .await?;
+        let checked = convert::Schema::of_table(columns, settings);
+        let schema = self.held.accept(checked)?;
+        let same = schema.columns.len() == scan.columns.len()
+            && schema
+                .columns
+                .iter()
+                .zip(scan.columns.iter())
+                .all(|(found, asked)| {
+                    found.name == asked.name && found.data_type == asked.data_type
+                });
         let cursor = Cursor {
             handle,
             key: None,
             schema,
         };
-        self.scans.insert(id, cursor);
-        id
+        if same {
+            return Ok(cursor);
+        }
+        self.spent |= !self.held.close(&cursor, call).await;
+        let table = &scan.table.name;
+        Err(Error::new(
+            Code::UpstreamError,
+            format!(
+                "the columns of `{table}` are not those that the plugin named before: the table changed, or the plugin is wrong; ask again"
+            ),
+        ))
+    }
+
+    /// Begins a scan again that was limited before its first rows. Gives the error back if that is no way out.
+    async fn again(&mut self, id: ScanId, error: Error, call: &Call) -> Result<Cursor> {
+        self.close_cursor(id, call).await;
+        let fresh = self
+            .fresh
+            .remove(&id)
+            .filter(|_| !self.spent && self.held.live.is_some());
+        let Some((scan, mut repeats)) = fresh else {
+            return Err(error);
+        };
+        repeats.pause(error, call).await?;
+        let cursor = self.begin(&scan, call).await?;
+        self.scans.insert(id, cursor.clone());
+        self.fresh.insert(id, (scan, repeats));
+        Ok(cursor)
+    }
+
+    async fn close_cursor(&mut self, id: ScanId, call: &Call) {
+        // Other scans continue; the source is not returned to the pool.
+        if let Some(cursor) = self.scans.remove(&id) {
+            self.spent |= !self.held.close(&cursor, call).await;
+        }
     }
 }
 
@@ -138,61 +201,30 @@ impl Source for WasmSource {
                 ),
             ));
         }
-        let shared = self.shared();
-        let settings = &shared.quota.settings;
-        let request = guest::ScanRequest {
-            table: convert::to_table_ref(&scan.table),
-            projection: scan.columns.iter().map(|c| c.name.clone()).collect(),
-            filters: scan.filters.iter().map(convert::to_filter).collect(),
-            limit: scan.limit,
-            id: scan.id.clone(),
-            max_cell_bytes: u64::from(settings.max_cell_bytes),
-            extra: Vec::new(),
-        };
-        let (handle, columns) = self
-            .held
-            .call(call, move |store, guest: &ScannerConnector, handle| {
-                Box::pin(start(store, guest, handle, request.clone()))
-            })
-            .await?;
-        let checked = convert::Schema::of_table(columns, settings);
-        let schema = self.held.accept(checked)?;
-        let same = schema.columns.len() == scan.columns.len()
-            && schema
-                .columns
-                .iter()
-                .zip(scan.columns.iter())
-                .all(|(found, asked)| {
-                    found.name == asked.name && found.data_type == asked.data_type
-                });
-        let id = self.opened(handle, schema);
-        if same {
-            return Ok(id);
-        }
-        self.close(id, call).await?;
-        let table = &scan.table.name;
-        Err(Error::new(
-            Code::UpstreamError,
-            format!(
-                "the columns of `{table}` are not those that the plugin named before: the table changed, or the plugin is wrong; ask again"
-            ),
-        ))
+        let cursor = self.begin(scan, call).await?;
+        let id = ScanId(self.next_id);
+        self.next_id += 1;
+        self.scans.insert(id, cursor);
+        self.fresh.insert(id, (scan.clone(), Repeats::of_source()));
+        Ok(id)
     }
 
     async fn next(&mut self, scan: ScanId, max_rows: u32, call: &Call) -> Result<Option<Batch>> {
-        let cursor = self.scans.get(&scan).cloned().ok_or_else(gone)?;
-        let next = self.held.next(&cursor, max_rows, call).await?;
-        if next.is_err() {
-            self.close(scan, call).await?;
+        let mut cursor = self.scans.get(&scan).cloned().ok_or_else(gone)?;
+        loop {
+            match self.held.next(&cursor, max_rows, call).await? {
+                Ok(batch) => {
+                    self.fresh.remove(&scan);
+                    return Ok(batch);
+                }
+                Err(error) => cursor = self.again(scan, error, call).await?,
+            }
         }
-        next
     }
 
     async fn close(&mut self, scan: ScanId, call: &Call) -> Result<()> {
-        // Other scans continue; the source is not returned to the pool.
-        if let Some(cursor) = self.scans.remove(&scan) {
-            self.spent |= !self.held.close(&cursor, call).await;
-        }
+        self.fresh.remove(&scan);
+        self.close_cursor(scan, call).await;
         Ok(())
     }
 }

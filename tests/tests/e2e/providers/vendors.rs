@@ -105,6 +105,9 @@ async fn characters_that_a_vendor_cuts_in_two_are_whole_in_the_stream() {
     assert_eq!(events.last().unwrap().name, "response.completed");
 }
 
+/// How often a vendor that limits the rate for a moment is asked: the host repeats the call three times.
+const ASKED: usize = 4;
+
 #[tokio::test]
 async fn a_refusal_at_the_start_says_what_to_do() {
     let host = shop().await;
@@ -194,7 +197,7 @@ async fn a_refusal_at_the_start_says_what_to_do() {
             "asks to wait",
         ),
     ] {
-        let model = ScriptedModel::of(vendor, turns(vendor, &[name])).await;
+        let model = ScriptedModel::of(vendor, turns(vendor, &[name; ASKED])).await;
         let provider = format!("{vendor:?}-{name}");
         host.scripted_provider(&provider, &model).await;
         let new = host.mind(&provider).datasource("shop").provider(&provider);
@@ -214,7 +217,7 @@ async fn a_vendor_says_when_to_come_back() {
         (Vendor::Gemini, "refused", "34"),
         (Vendor::OpenAi, "refused", "2"),
     ] {
-        let (mind, _model) = mind(&host, vendor, turns(vendor, &[name])).await;
+        let (mind, _model) = mind(&host, vendor, turns(vendor, &[name; ASKED])).await;
         let reply = mind.ask("How many?").await;
         assert_eq!(reply.header("retry-after"), seconds, "{vendor:?}");
     }

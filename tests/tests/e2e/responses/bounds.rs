@@ -73,14 +73,16 @@ async fn too_much_time_ends_the_answer() {
 
 #[tokio::test]
 async fn a_vendor_that_refuses_is_named_without_its_key() {
-    for (status, code, answer) in [
-        (401, "upstream_error", 502),
-        (429, "rate_limit_exceeded", 429),
-        (500, "upstream_error", 502),
+    // The host repeats what a limit of the rate refused, three times.
+    for (status, asked, code, answer) in [
+        (401, 1, "upstream_error", 502),
+        (429, 4, "rate_limit_exceeded", 429),
+        (500, 1, "upstream_error", 502),
     ] {
-        let turns = vec![Turn::error(status, "no luck today")];
-        let (_host, mind, _model) = bounded(turns, ("MINDHOST_ANSWERING__REPAIRS", "3")).await;
+        let turns = vec![Turn::error(status, "no luck today"); asked];
+        let (_host, mind, model) = bounded(turns, ("MINDHOST_ANSWERING__REPAIRS", "3")).await;
         let error = mind.ask("How many?").await.expect_error(answer, code);
         assert!(!error.to_string().contains("sk-scripted"), "{error}");
+        assert_eq!(model.asked().len(), asked);
     }
 }
