@@ -40,6 +40,7 @@ use mindhost_plugins::{
 pub(super) fn routes() -> Routes {
     let install = OPERATOR.beyond_minds("install plugins").fails(&[
         Code::PluginRefused,
+        Code::NameTaken,
         Code::InvalidBody,
         Code::BodyTooLarge,
         Code::UnsupportedMediaType,
@@ -114,7 +115,8 @@ pub(super) struct Asked {
 #[schema(as = ActivatePlugin)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Activate {
-    /// A version, or the beginning of a digest; the highest version unless given.
+    /// A version, or the beginning of a digest. Unless given, the highest whose last rollout did not fail and was
+    /// not rolled back.
     #[schema(example = "1.2.0")]
     version: Option<String>,
     /// A share of the calls first.

@@ -15,7 +15,9 @@ use serde::Deserialize;
 
 pub use address::AddressRule;
 pub use load::{ConfigError, DEFAULTS};
-pub use plugins::{Compiler, FaultSettings, PluginLimits, PluginSettings, TrustedKey};
+pub use plugins::{
+    CatalogueSource, Compiler, FaultSettings, PluginLimits, PluginSettings, TrustedKey,
+};
 pub use values::{LogFormat, Secret, Switch, Synchronous};
 
 /// Every setting. `mindhost.default.toml` says what each is for.
@@ -176,6 +178,8 @@ pub struct Plugins {
     pub require_signature: bool,
     /// minisign public keys.
     pub trusted_keys: Vec<TrustedKey>,
+    /// Catalogues that `plugin search` and `plugin install NAME` read.
+    pub catalogues: Vec<CatalogueSource>,
     /// Limits of the runtime.
     #[serde(flatten)]
     pub limits: PluginSettings,

@@ -10,9 +10,11 @@ mod check;
 mod others;
 mod run;
 mod store;
+#[cfg(test)]
+mod tests;
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     sync::{Arc, Mutex, OnceLock},
     time::{Duration, Instant},
 };
@@ -47,6 +49,8 @@ pub use self::check::{Check, Outcome};
 
 /// How many rollouts of a plugin a list shows.
 const SHOWN: i64 = 50;
+/// How many rollouts of a plugin decide which of its versions were rejected.
+const REMEMBERED: i64 = 1_000;
 /// How often a host polls the store for changes by other hosts.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// How long the host of a rollout has to react to a request. After that a dead one counts as [lost](store::LOST).
@@ -198,7 +202,7 @@ impl Rollouts {
     }
 
     /// Starts to activate an installed version, named by its number or the start of its digest; without a name, the
-    /// highest.
+    /// highest whose last rollout did not fail and was not rolled back.
     ///
     /// # Errors
     /// `plugin_not_found`, `plugin_ambiguous`; `wrong_state` if it serves already; `rollout_active`;
@@ -211,7 +215,12 @@ impl Rollouts {
         wish: Wish,
     ) -> Result<Rollout> {
         caller.require_host("activate plugins")?;
-        let about = self.0.parts.registry.find(name, version)?;
+        let parts = &self.0.parts;
+        let avoided = match version {
+            Some(_) => BTreeSet::new(),
+            None => rejected(&store::list(&parts.store, name, REMEMBERED).await?),
+        };
+        let about = parts.registry.find_except(name, version, &avoided)?;
         self.begin(caller, &about, wish, false).await
     }
 
@@ -272,7 +281,8 @@ impl Rollouts {
     /// `plugin_refused`; then the old version goes on serving.
     pub async fn develop(&self, bytes: Vec<u8>, signature: Option<&str>) -> Result<About> {
         let parts = &self.0.parts;
-        let about = parts.registry.install(bytes, signature).await?.about;
+        let installed = parts.registry.install_again(bytes, signature).await?;
+        let about = installed.about;
         let loaded = parts.registry.serve(&about.digest).await?;
         let old = self.0.active(&about.name);
         if old.as_ref() == Some(&about.digest) {
@@ -550,6 +560,26 @@ impl Inner {
         let ended = tokio::time::timeout(REACTION_TIMEOUT, ended).await;
         ended.unwrap_or_else(|_| Err(active(&rollout.plugin)))
     }
+}
+
+/// The versions that failed or were rolled back when they were last activated, by digest. `newest_first` are the
+/// rollouts of one plugin.
+fn rejected(newest_first: &[Rollout]) -> BTreeSet<String> {
+    let mut judged = BTreeSet::new();
+    let mut rejected = BTreeSet::new();
+    for one in newest_first.iter().filter(|one| one.stage.is_end()) {
+        // A rollback judges the version that it leaves.
+        let left = one.from.as_ref().filter(|_| one.is_rollback);
+        if let Some(left) = left.filter(|_| one.stage == Stage::Completed)
+            && judged.insert(left.clone())
+        {
+            rejected.insert(left.clone());
+        }
+        if judged.insert(one.to.clone()) && one.stage != Stage::Completed {
+            rejected.insert(one.to.clone());
+        }
+    }
+    rejected
 }
 
 fn active(name: &str) -> Error {

@@ -3,7 +3,7 @@
 //! A JSON object in the custom section `mindhost:manifest` of the component. `wit/README.md` documents it for
 //! authors.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::IgnoredAny};
 
 /// Name of the custom section.
 pub const SECTION: &str = "mindhost:manifest";
@@ -15,6 +15,9 @@ pub const SCANNER_WORLD: &str = "scanner-connector";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
+    /// The schema of this file, for editors; says nothing of the plugin.
+    #[serde(default, rename = "$schema", skip_serializing)]
+    pub schema: IgnoredAny,
     /// Connector or model.
     pub kind: PluginKind,
     /// `connector-sqlite`
@@ -227,3 +230,6 @@ pub enum CredentialScheme {
     /// The guest gets it in its configuration.
     GuestHeld,
 }
+
+#[cfg(test)]
+mod tests;

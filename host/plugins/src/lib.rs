@@ -3,6 +3,7 @@
 
 pub mod active;
 pub mod artifacts;
+pub mod catalogue;
 #[cfg(test)]
 mod fixture;
 pub mod record;

@@ -10,7 +10,7 @@ mod table;
 mod versions;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::PathBuf,
     sync::{Arc, RwLock},
     time::Duration,
@@ -18,7 +18,7 @@ use std::{
 
 use self::{
     table::Table,
-    versions::{Found, Known, find, found, newest},
+    versions::{Found, Known, found, newest},
 };
 use super::{
     artifacts::Artifacts,
@@ -372,7 +372,7 @@ impl Registry {
     /// # Errors
     /// `plugin_not_found`, which lists the versions; `plugin_ambiguous` if several match.
     pub fn find(&self, name: &str, version: Option<&str>) -> Result<About> {
-        find(&locks::read(&self.known), name, version).map(|one| one.about.clone())
+        self.find_except(name, version, &BTreeSet::new())
     }
 
     /// An installed version.

@@ -20,6 +20,18 @@ pub enum Compiler {
     Winch,
 }
 
+/// A catalogue of plugins: a name, where it lies, and the key that must have signed it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CatalogueSource {
+    /// Its name, as it stands in the document.
+    pub name: String,
+    /// A reference such as `oci://registry.example.com/plugins/catalogue:latest`, or a file with `.minisig` beside it.
+    pub source: String,
+    /// The minisign public key.
+    pub key: String,
+}
+
 /// A minisign public key and what it may sign. In the settings, either the key or a table
 /// `{ key = "RWQ…", plugins = ["connector-postgres"], min_version = "1.2.0" }`.
 #[derive(Clone, Debug, PartialEq, Eq)]

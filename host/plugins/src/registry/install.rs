@@ -1,6 +1,10 @@
 //! Inspects, installs, compiles and removes plugin files.
 
-use std::{collections::BTreeMap, path::Path, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+    sync::Arc,
+};
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -11,7 +15,7 @@ use super::{
         signatures::Signer,
     },
     Registry, shown,
-    versions::{About, Known, Status},
+    versions::{About, Known, Status, find},
 };
 use mindhost_base::{
     error::{Code, Error, Result},
@@ -38,11 +42,36 @@ impl Registry {
     /// Installs a file: verifies it and stores it under its digest. It serves nothing until it is activated.
     ///
     /// # Errors
-    /// `plugin_refused`; when the data directory cannot be written.
+    /// `plugin_refused`; `name_taken` if another file of this version is installed; when the data directory cannot be
+    /// written.
     pub async fn install(&self, bytes: Vec<u8>, signature: Option<&str>) -> Result<Inspected> {
+        self.put(bytes, signature, false).await
+    }
+
+    /// As [`Self::install`], for development: a version that is built again is another file of the same version.
+    ///
+    /// # Errors
+    /// `plugin_refused`; when the data directory cannot be written.
+    pub async fn install_again(
+        &self,
+        bytes: Vec<u8>,
+        signature: Option<&str>,
+    ) -> Result<Inspected> {
+        self.put(bytes, signature, true).await
+    }
+
+    async fn put(
+        &self,
+        bytes: Vec<u8>,
+        signature: Option<&str>,
+        may_repeat: bool,
+    ) -> Result<Inspected> {
         let package = self.judge(bytes, signature).await?.package;
         let backend = self.backend()?;
         let _changing = backend.artifacts.change().await;
+        if !may_repeat {
+            self.check_version_is_free(&package)?;
+        }
         let (artifacts, trust) = (backend.artifacts.clone(), backend.trust.clone());
         let (kept, signature) = (Arc::clone(&package), signature.map(str::to_owned));
         let put = move || {
@@ -69,6 +98,36 @@ impl Registry {
             about: one.about.clone(),
             manifest: one.manifest.clone(),
         })
+    }
+
+    /// One version is one file: otherwise its number would not say what runs.
+    fn check_version_is_free(&self, package: &Package) -> Result<()> {
+        let known = locks::read(&self.known);
+        let Some(other) = other_file(&known, package) else {
+            return Ok(());
+        };
+        let (name, version) = (&other.about.name, &other.about.version);
+        let digest = other.about.digest.get(..12).unwrap_or_default();
+        Err(Error::new(
+            Code::NameTaken,
+            format!(
+                "another file of {name} {version} is installed ({digest}); give this one a version of its own, or remove the other with `mindhost plugin remove {name} {digest}`"
+            ),
+        ))
+    }
+
+    /// As [`Self::find`]; without a version, the highest usable one that is not among `avoided`.
+    ///
+    /// # Errors
+    /// As [`Self::find`], and `wrong_state` if all are avoided.
+    pub fn find_except(
+        &self,
+        name: &str,
+        version: Option<&str>,
+        avoided: &BTreeSet<String>,
+    ) -> Result<About> {
+        let known = locks::read(&self.known);
+        find(&known, name, version, avoided).map(|one| one.about.clone())
     }
 
     /// Warnings about installed versions that serve: name and version of each, and what to change.
@@ -239,6 +298,18 @@ impl Registry {
         }
         refused(refusal)
     }
+}
+
+/// An installed version of the same plugin and number with other bytes. A file of the plugins directory that a start
+/// refused is not installed.
+fn other_file<'a>(known: &'a BTreeMap<String, Known>, package: &Package) -> Option<&'a Known> {
+    let manifest = &package.manifest;
+    known.values().find(|one| {
+        one.about.name == manifest.name
+            && one.about.version == manifest.version
+            && one.about.digest != package.digest
+            && !(one.file.is_some() && matches!(one.status, Status::Refused(_)))
+    })
 }
 
 /// A file that may be installed.

@@ -1,6 +1,10 @@
 //! The installed versions.
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    sync::Arc,
+};
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -102,7 +106,20 @@ pub fn found(
     import: bool,
 ) -> Vec<Found> {
     let mut all = Vec::new();
+    let mut taken = import.then(|| Taken::by(artifacts));
     for (file, package) in package::scan(plugins_dir, max_bytes) {
+        let repeated = match (&package, &mut taken) {
+            (Ok(package), Some(taken)) => taken.take(package).err(),
+            _ => None,
+        };
+        if let Some(refusal) = repeated {
+            all.push(Found {
+                file: Some(file),
+                package: package.map(Arc::new),
+                signer: Err(refusal),
+            });
+            continue;
+        }
         let beside = signature_beside(&file);
         let signature = match &package {
             Ok(package) => artifacts.best_signature(package, beside, trust),
@@ -130,6 +147,50 @@ pub fn found(
         all.push(Found::new(file, package, signature.as_deref(), trust));
     }
     all
+}
+
+/// The digest of each installed version, by plugin and number.
+struct Taken {
+    installed: BTreeMap<(String, String), String>,
+    digests: Vec<String>,
+}
+
+impl Taken {
+    fn by(artifacts: &Artifacts) -> Self {
+        let digests: Vec<String> = artifacts.digests().into_iter().collect();
+        let read = |digest: &String| artifacts.read(digest).ok();
+        let installed = digests.iter().filter_map(read).map(|package| {
+            let Package {
+                manifest, digest, ..
+            } = package;
+            ((manifest.name, manifest.version), digest)
+        });
+        Self {
+            installed: installed.collect(),
+            digests,
+        }
+    }
+
+    /// Claims the version of a file. Refused if another file has it.
+    fn take(&mut self, package: &Package) -> Result<(), Refusal> {
+        // What is installed stays so, whatever else is.
+        if self.digests.contains(&package.digest) {
+            return Ok(());
+        }
+        let manifest = &package.manifest;
+        let version = (manifest.name.clone(), manifest.version.clone());
+        let holder = self.installed.entry(version);
+        let holder = holder.or_insert_with(|| package.digest.clone());
+        match *holder == package.digest {
+            true => Ok(()),
+            false => Err(Refusal::new(format!(
+                "is another file of {} {} than the one that is installed ({}), and was not installed; give it a version of its own",
+                manifest.name,
+                manifest.version,
+                holder.get(..12).unwrap_or_default()
+            ))),
+        }
+    }
 }
 
 impl Found {
@@ -237,14 +298,17 @@ pub fn newest(known: &BTreeMap<String, Known>, may_serve: impl Fn(&String) -> bo
         .collect()
 }
 
-/// Finds a version by its version number or the start of its digest; without either, the highest.
+/// Finds a version by its version number or the start of its digest; without either, the highest that is usable and
+/// not among `avoided`.
 ///
 /// # Errors
-/// `plugin_not_found`, which lists the versions; `plugin_ambiguous` if several match.
+/// `plugin_not_found`, which lists the versions; `plugin_ambiguous` if several match; `wrong_state` if all versions are
+/// avoided.
 pub fn find<'a>(
     known: &'a BTreeMap<String, Known>,
     name: &str,
     version: Option<&str>,
+    avoided: &BTreeSet<String>,
 ) -> Result<&'a Known> {
     let mut mine: Vec<&Known> = known
         .values()
@@ -261,7 +325,17 @@ pub fn find<'a>(
         ));
     }
     let Some(version) = version else {
-        return Ok(mine[0]);
+        let is_usable = |one: &&&Known| !matches!(one.status, Status::Refused(_));
+        let is_free = |one: &&&Known| !avoided.contains(&one.about.digest);
+        let best = mine.iter().filter(is_free).find(is_usable);
+        // The refusal of the highest says what is wrong with it.
+        let best = best.or(mine.iter().find(is_free));
+        return best.copied().ok_or_else(|| {
+            Error::new(
+                Code::WrongState,
+                format!("every installed version of `{name}` was rolled back or failed; name one with `version` to try it again"),
+            )
+        });
     };
     let version = version.strip_prefix("sha256:").unwrap_or(version);
     let by_digest = version.len() >= MIN_PREFIX;
