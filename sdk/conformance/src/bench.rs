@@ -214,6 +214,11 @@ impl Bench {
         noticed
     }
 
+    /// The last statements since the last call.
+    pub fn take_statements(&self) -> Vec<String> {
+        self.masked.take_statements()
+    }
+
     /// The table of the hints, else the first few of the engine.
     pub async fn some_tables(
         &self,

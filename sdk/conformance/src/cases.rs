@@ -41,7 +41,9 @@ pub(crate) fn of_scanners() -> impl Iterator<Item = &'static Case> {
         opening::CASES,
         catalog::CASES,
         answers::OF_SCANNERS,
+        values::CASES,
         scans::CASES,
+        losing::OF_SCANNERS,
         together::CASES,
         together::LAST,
     ]

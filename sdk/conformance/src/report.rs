@@ -25,6 +25,8 @@ pub struct Entry {
     pub took: Duration,
     /// What the plugin logged in the meantime.
     pub lines: Vec<String>,
+    /// The last statements and scans that it ran.
+    pub statements: Vec<String>,
 }
 
 /// All cases that ran.
@@ -58,7 +60,13 @@ impl Entry {
             outcome,
             took: Duration::ZERO,
             lines: Vec::new(),
+            statements: Vec::new(),
         }
+    }
+
+    /// Whether the plugin does not keep what it proves.
+    pub fn is_failure(&self) -> bool {
+        matches!(self.outcome, Outcome::Failed(_))
     }
 
     /// The lines about it for a person; coloured where they go to a terminal.
@@ -94,6 +102,10 @@ impl Entry {
                 let _ = writeln!(text, "      expected: {}", fault.expected);
                 let _ = writeln!(text, "      came:     {}", fault.came);
                 let _ = writeln!(text, "      next:     {}", fault.next);
+                for statement in &self.statements {
+                    let statement = statement.replace('\n', "\n                ");
+                    let _ = writeln!(text, "      ran:      {statement}");
+                }
                 let last = self.lines.len().saturating_sub(SHOWN_LINES);
                 self.lines.iter().skip(last).try_for_each(|line| {
                     let line = line.trim_end().replace('\n', "\n                ");
@@ -161,8 +173,10 @@ impl Report {
         for entry in &self.entries {
             let mut case = TestCase::new(entry.name, status(&entry.outcome));
             case.set_classname(self.plugin.clone()).set_time(entry.took);
-            if !entry.lines.is_empty() {
-                case.set_system_out(entry.lines.join("\n"));
+            let ran = entry.statements.iter().map(|one| format!("ran: {one}"));
+            let lines: Vec<String> = ran.chain(entry.lines.iter().cloned()).collect();
+            if !lines.is_empty() {
+                case.set_system_out(lines.join("\n"));
             }
             suite.add_test_case(case);
         }

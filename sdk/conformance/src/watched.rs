@@ -2,6 +2,7 @@
 //! closed for good, so that no other case gets it.
 
 use std::{
+    collections::VecDeque,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -16,16 +17,24 @@ use mindhost_plugin_api::{
 };
 use tokio_util::task::TaskTracker;
 
-/// The messages of errors in which the host masked something.
+/// Statements that are kept of a case.
+const KEPT: usize = 3;
+/// Longest statement in a report, in characters.
+const LONGEST: usize = 600;
+
+/// What the calls of a case showed: the messages of errors in which the host masked something, and the last statements.
 #[derive(Clone, Default)]
-pub(crate) struct Masked(Arc<Mutex<Vec<String>>>);
+pub(crate) struct Masked {
+    messages: Arc<Mutex<Vec<String>>>,
+    statements: Arc<Mutex<VecDeque<String>>>,
+}
 
 impl Masked {
     /// Looks at what a call gave, and hands it on.
     pub fn check<T>(&self, result: Result<T>) -> Result<T> {
         result.inspect_err(|error| {
             if error.message().contains(MASK) {
-                let mut messages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
                 messages.push(error.message().to_owned());
             }
         })
@@ -33,7 +42,32 @@ impl Masked {
 
     /// The messages since the last call.
     pub fn take(&self) -> Vec<String> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.messages.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// A statement or scan begins.
+    fn begins(&self, text: &str) {
+        let mut kept: String = text.chars().take(LONGEST).collect();
+        if kept.len() < text.len() {
+            kept.push('…');
+        }
+        let mut all = self
+            .statements
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        all.push_back(kept);
+        while all.len() > KEPT {
+            all.pop_front();
+        }
+    }
+
+    /// The last statements since the last call, in order.
+    pub fn take_statements(&self) -> Vec<String> {
+        let mut all = self
+            .statements
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *all).into()
     }
 }
 
@@ -123,6 +157,7 @@ impl Connection for Watched<dyn Connection> {
     }
 
     async fn query(&mut self, statement: &Statement, call: &Call) -> Result<Arc<[Column]>> {
+        self.masked.begins(&statement.text);
         self.masked.check(self.inner.query(statement, call).await)
     }
 
@@ -173,6 +208,14 @@ impl Source for Watched<dyn Source> {
     }
 
     async fn scan(&mut self, scan: &Scan, call: &Call) -> Result<ScanId> {
+        let columns: Vec<&str> = scan.columns.iter().map(|one| one.name.as_str()).collect();
+        self.masked.begins(&format!(
+            "scan {} ({}), filters {:?}, limit {:?}",
+            scan.table,
+            columns.join(", "),
+            scan.filters,
+            scan.limit
+        ));
         self.masked.check(self.inner.scan(scan, call).await)
     }
 

@@ -27,7 +27,7 @@ fn plugin(dir: &Path, args: &[&str]) -> Output {
 }
 
 /// As [`plugin`], without holding up the test's other tasks.
-async fn plugin_meanwhile(dir: &Path, args: &[&str]) -> Output {
+async fn plugin_async(dir: &Path, args: &[&str]) -> Output {
     let (dir, args) = (dir.to_owned(), args.iter().map(|arg| (*arg).to_owned()));
     let args: Vec<String> = args.collect();
     let run = move || {

@@ -19,12 +19,21 @@ pub(super) const CASES: &[Case] = &[
     },
     Case {
         name: "lost-midway",
-        proves: "A connection that breaks in the middle of a result is `connection-lost`; the rows do not just end.",
+        proves: "A connection that breaks in the middle of a result is `connection-lost`, or over HTTP the rows go on; they do not just end.",
         run: |bench| Box::pin(lost_midway(bench)),
     },
 ];
 
+/// The same of sources that only yield rows.
+pub(super) const OF_SCANNERS: &[Case] = &[Case {
+    name: "lost-scan",
+    proves: "Rows whose network breaks are an error or come all the same, and never just end; the next scan works.",
+    run: |bench| Box::pin(lost_scan(bench)),
+}];
+
 const KINDS: &[&str] = &[kind::CONNECTION_LOST];
+/// A scan may also fail when it connects anew.
+const LOST: &[&str] = &[kind::CONNECTION_LOST, kind::UNREACHABLE];
 
 /// Rows of the answer that is compared before and after.
 const NUMBERS: u64 = 2_000;
@@ -91,23 +100,99 @@ async fn lost_idle(bench: &Bench) -> Verdict {
 
 async fn lost_midway(bench: &Bench) -> Verdict {
     let sql = bench.sample("huge", bench.samples.huge.clone())?;
-    let (proxy, data, _) = detour(bench).await?;
+    let (proxy, data, transport) = detour(bench).await?;
     let mut connection = open(bench, &data).await?;
     let runs = format!("`{sql}` runs");
     connection
         .query(&statement(&sql), &usual())
         .await
         .expect_to(&runs)?;
-    connection.next(10, &usual()).await.expect_to(&runs)?;
+    let first = connection.next(10, &usual()).await.expect_to(&runs)?;
+    let first = first.map_or(0, |batch| batch.rows());
     proxy.cut();
-    let rest = async {
-        while connection.next(ROWS, &usual()).await?.is_some() {}
-        Ok(())
+    let remark = match (transport, rest(&mut *connection).await) {
+        // An answer in many exchanges may go on over another connection. It must be whole then.
+        (Transport::Exchanges, Ok(after)) => {
+            let mut direct = bench.open().await?;
+            let asked = direct.query(&statement(&sql), &usual()).await;
+            asked.expect_to(&runs)?;
+            let whole = rest(&mut *direct).await.expect_to(&runs)?;
+            ensure(
+                first + after == whole,
+                format!("`connection-lost`, or the {whole} rows of `{sql}`"),
+                format!("{} rows", first + after),
+                "end an answer that broke off as `connection-lost`, and never as if it were whole",
+            )?;
+            "the rows went on"
+        }
+        (_, rest) => {
+            rest.expect_kind("a result whose connection broke in its middle", KINDS)?;
+            ""
+        }
     };
-    rest.await
-        .expect_kind("a result whose connection broke in its middle", KINDS)?;
     drop(connection);
     let mut again = open(bench, &data).await?;
     bench.works(&mut *again, "when it is new").await?;
+    Ok(remark.to_owned())
+}
+
+/// Counts the rows that are left.
+async fn rest(connection: &mut dyn Connection) -> Result<usize, mindhost_base::Error> {
+    let mut rows = 0;
+    while let Some(batch) = connection.next(ROWS, &usual()).await? {
+        rows += batch.rows();
+    }
+    Ok(rows)
+}
+
+async fn lost_scan(bench: &Bench) -> Verdict {
+    let (proxy, data, _) = detour(bench).await?;
+    let mut connection = open(bench, &data).await?;
+    let tables = bench.some_tables(&mut *connection).await?;
+    for table in &tables {
+        let sql = bench.samples.all_of(table);
+        let whole = read(&mut *connection, &sql, ROWS).await;
+        let whole = whole.expect_to(format!("`{sql}` runs through a proxy of the kit"))?;
+        let mut midway = open(bench, &data).await?;
+        let begun = midway.query(&statement(&sql), &usual()).await;
+        begun.expect_to(format!("`{sql}` runs"))?;
+        let first = midway
+            .next(1, &usual())
+            .await
+            .expect_to(format!("`{sql}` gives rows"))?;
+        proxy.cut();
+        let mut rows = first.map_or(0, |batch| batch.rows());
+        let rest = loop {
+            match midway.next(ROWS, &usual()).await {
+                Ok(Some(batch)) => rows += batch.rows(),
+                Ok(None) => break Ok(()),
+                Err(error) => break Err(error),
+            }
+        };
+        match rest {
+            Ok(()) => ensure(
+                rows == whole.rows.len(),
+                format!(
+                    "the {} rows that the table has, or an error",
+                    whole.rows.len()
+                ),
+                format!("the end after {rows} rows"),
+                "end rows that broke off as `connection-lost`, and never as if they were all",
+            )?,
+            Err(error) => {
+                let failed: Result<(), _> = Err(error);
+                failed.expect_kind("rows whose network broke", LOST)?;
+            }
+        }
+        drop(midway);
+        let again = read(&mut *open(bench, &data).await?, &sql, ROWS).await;
+        let again = again.expect_to("the table can be read again, when the network is back")?;
+        ensure(
+            again.rows.len() == whole.rows.len(),
+            format!("{} rows as before", whole.rows.len()),
+            format!("{} rows", again.rows.len()),
+            "keep nothing of a scan that broke",
+        )?;
+    }
     passed()
 }

@@ -1,10 +1,12 @@
 //! Statements that the engine rejects, that would write, and that try to do harm.
 
+use std::time::Duration;
+
 use mindhost_base::Error;
-use mindhost_plugin_api::{Connection, Value};
+use mindhost_plugin_api::{Connection, Statement, Value};
 
 use crate::{
-    bench::{Bench, ROWS, read, usual},
+    bench::{Bench, Bounds, PATIENCE, ROWS, read, read_within, statement, usual},
     case::{Case, Expect, Stop, Verdict, ensure, failed, passed, skipped, unexpected},
     cause::{Cause, kind, told},
     observed::Observed,
@@ -47,6 +49,9 @@ pub(super) const CASES: &[Case] = &[
         run: |bench| Box::pin(hostile_statements(bench)),
     },
 ];
+
+/// The time of a statement that an engine may have trouble with.
+const HOSTILE: Duration = Duration::from_secs(20);
 
 async fn rejected(
     connection: &mut dyn Connection,
@@ -219,7 +224,13 @@ async fn hostile_statements(bench: &Bench) -> Verdict {
         ("controls", "SELECT \u{1}\u{7f}\u{feff} 1".to_owned()),
     ] {
         let mut connection = bench.open().await?;
-        if let Err(error) = read(&mut *connection, &sql, ROWS).await
+        // Some engines parse for minutes: the statement must end within its own time, before the call is cut off.
+        let statement = Statement {
+            timeout: HOSTILE,
+            ..statement(&sql)
+        };
+        let bounds = Bounds::of(PATIENCE);
+        if let Err(error) = read_within(&mut *connection, &statement, ROWS, &bounds).await
             && !matches!(Cause::of(&error), Cause::Reported(_))
         {
             let expected = format!("an answer or an error for a statement with {what}");

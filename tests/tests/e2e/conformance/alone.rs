@@ -2,7 +2,7 @@
 
 use mindhost_tests::{ScriptedModel, Turn, json};
 
-use super::{built, config, plugin, plugin_meanwhile, shop, stderr, stdout};
+use super::{built, config, plugin, plugin_async, shop, stderr, stdout};
 
 #[test]
 fn a_statement_runs_without_a_server_and_says_what_it_may_reach() {
@@ -100,8 +100,7 @@ async fn a_model_answers_a_question() {
     let model = ScriptedModel::start([Turn::text("Forty-two.")]).await;
     let data = config(dir.path(), &model.connection_data());
     let openai = built("model-openai");
-    let output =
-        plugin_meanwhile(dir.path(), &["run", &openai, "--config", data, "How many?"]).await;
+    let output = plugin_async(dir.path(), &["run", &openai, "--config", data, "How many?"]).await;
     assert!(output.status.success(), "{}", stderr(&output));
     assert_eq!(stdout(&output).trim(), "Forty-two.");
     let told = stderr(&output);
@@ -112,4 +111,54 @@ async fn a_model_answers_a_question() {
     let key = model.connection_data()["api_key"].clone();
     assert!(!told.contains(key.as_str().unwrap()), "{told}");
     assert_eq!(json!(model.asked().len()), json!(1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_request_is_shown_without_the_key_and_a_limited_one_is_repeated() {
+    let dir = tempfile::tempdir().unwrap();
+    let limited = || Turn::error(429, "slow down").header("retry-after", "1");
+    let model = ScriptedModel::start([limited(), Turn::text("Forty-two.")]).await;
+    let data = config(dir.path(), &model.connection_data());
+    let openai = built("model-openai");
+    let args = ["run", &openai, "--config", data, "How many?", "--http-log"];
+    let output = plugin_async(dir.path(), &args).await;
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(stdout(&output).trim(), "Forty-two.");
+    let told = stderr(&output);
+    let shown: Vec<&str> = told
+        .lines()
+        .filter(|line| line.starts_with("http "))
+        .collect();
+    let [refused, answered] = shown[..] else {
+        panic!("{told}");
+    };
+    let request = format!("POST {}/chat/completions  ", model.base_url());
+    for (line, status) in [(refused, "429"), (answered, "200")] {
+        assert!(line.contains(&format!("{request}{status}  ")), "{line}");
+        assert!(
+            line.contains(" to the head, ") && !line.contains(" 0 received"),
+            "{line}"
+        );
+    }
+    let key = model.connection_data()["api_key"].clone();
+    assert!(!told.contains(key.as_str().unwrap()), "{told}");
+    assert_eq!(model.asked().len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_vendor_that_asks_for_more_patience_than_a_person_has_is_not_waited_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let later = Turn::error(429, "slow down").header("retry-after", "3600");
+    let model = ScriptedModel::start([later, Turn::text("Forty-two.")]).await;
+    let data = config(dir.path(), &model.connection_data());
+    let openai = built("model-openai");
+    let args = ["run", &openai, "--config", data, "How many?"];
+    let output = plugin_async(dir.path(), &args).await;
+    assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
+    assert!(
+        stderr(&output).contains("the plugin reported `rate-limited`"),
+        "{}",
+        stderr(&output)
+    );
+    assert_eq!(model.asked().len(), 1);
 }

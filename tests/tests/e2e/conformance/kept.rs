@@ -2,7 +2,7 @@
 
 use mindhost_tests::{ClickHouse, MariaDb, Postgres, ScriptedModel, Turn, Vendor, json};
 
-use super::{built, config, plugin, plugin_meanwhile, shop, stdout};
+use super::{built, config, plugin, plugin_async, shop, stdout};
 
 /// The kit passes, and passes over nothing but the named cases.
 #[track_caller]
@@ -52,12 +52,21 @@ fn the_connector_of_csv_files() {
     std::fs::create_dir(dir.path().join("sales")).unwrap();
     let rows = "id,name,price\n1,tea,2.5\n2,salt,\n3,\"it's, rare\",1.0\n3,tea,7.25\n";
     std::fs::write(dir.path().join("sales/item.csv"), rows).unwrap();
-    let data = config(dir.path(), &json!({"path": "sales"}));
+    let price = "SELECT price FROM files.item WHERE id = 1";
+    let values = json!([{"sql": price, "type": "float64", "value": 2.5}]);
+    let data = json!({"connection_data": {"path": "sales"}, "tests": {"values": values}});
+    let data = config(dir.path(), &data);
     let output = plugin(
         dir.path(),
         &["test", &built("connector-files"), "--config", data],
     );
-    let skipped = ["bad-credentials", "unreachable", "stranger", "statistics"];
+    let skipped = [
+        "bad-credentials",
+        "unreachable",
+        "stranger",
+        "statistics",
+        "lost-scan",
+    ];
     check(&output, &skipped);
     let report = stdout(&output);
     for case in ["projection", "filters", "limit"] {
@@ -83,7 +92,7 @@ async fn the_connector_of_postgres() {
         &json!({"connection_data": database.connection_data()}),
     );
     let postgres = built("connector-postgres");
-    let output = plugin_meanwhile(dir.path(), &["test", &postgres, "--config", data]).await;
+    let output = plugin_async(dir.path(), &["test", &postgres, "--config", data]).await;
     check(&output, &["snapshot-sees-one-state"]);
 }
 
@@ -104,7 +113,7 @@ async fn kit_passes_on(server: &ClickHouse) {
     data["database"] = json!("kept");
     let data = config(dir.path(), &json!({"connection_data": data}));
     let clickhouse = built("connector-clickhouse");
-    let output = plugin_meanwhile(dir.path(), &["test", &clickhouse, "--config", data]).await;
+    let output = plugin_async(dir.path(), &["test", &clickhouse, "--config", data]).await;
     check(&output, &["statistics", "snapshot-sees-one-state"]);
 }
 
@@ -138,7 +147,7 @@ async fn the_connector_of_mysql() {
         &json!({"connection_data": database.connection_data()}),
     );
     let mysql = built("connector-mysql");
-    let output = plugin_meanwhile(dir.path(), &["test", &mysql, "--config", data]).await;
+    let output = plugin_async(dir.path(), &["test", &mysql, "--config", data]).await;
     check(
         &output,
         &["statistics", "values", "snapshot-sees-one-state"],
@@ -163,7 +172,7 @@ async fn the_connector_of_sql_server() {
         &json!({"connection_data": data, "tests": {"running": running}}),
     );
     let mssql = built("connector-mssql");
-    let output = plugin_meanwhile(dir.path(), &["test", &mssql, "--config", data]).await;
+    let output = plugin_async(dir.path(), &["test", &mssql, "--config", data]).await;
     // The host cuts pages and samples rows; the kit knows no values of this dialect.
     let skipped = ["statistics", "paging", "values", "snapshot-sees-one-state"];
     check(&output, &skipped);
@@ -180,7 +189,7 @@ async fn the_model_for_openai() {
         &json!({"connection_data": model.connection_data()}),
     );
     let openai = built("model-openai");
-    let output = plugin_meanwhile(dir.path(), &["test", &openai, "--config", data]).await;
+    let output = plugin_async(dir.path(), &["test", &openai, "--config", data]).await;
     check(&output, &["tool-call"]);
 }
 
@@ -195,7 +204,7 @@ async fn a_model_that_calls_tools() {
     );
     let openai = built("model-openai");
     let args = ["test", &openai, "--config", data, "--filter", "tool-call"];
-    let output = plugin_meanwhile(dir.path(), &args).await;
+    let output = plugin_async(dir.path(), &args).await;
     check(&output, &[]);
 }
 
@@ -210,7 +219,7 @@ async fn the_model_for_anthropic() {
         &json!({"connection_data": model.connection_data()}),
     );
     let anthropic = built("model-anthropic");
-    let output = plugin_meanwhile(dir.path(), &["test", &anthropic, "--config", data]).await;
+    let output = plugin_async(dir.path(), &["test", &anthropic, "--config", data]).await;
     check(&output, &["tool-call"]);
 
     let model = ScriptedModel::of(
@@ -227,7 +236,7 @@ async fn the_model_for_anthropic() {
         "--filter",
         "tool-call",
     ];
-    let output = plugin_meanwhile(dir.path(), &args).await;
+    let output = plugin_async(dir.path(), &args).await;
     check(&output, &[]);
 }
 
