@@ -1,11 +1,13 @@
-// Makes a component of a module whose default export is the plugin:
+// Makes a component of a module whose default export is the plugin, in JavaScript or TypeScript:
 //     node build.mjs plugin.js manifest.json output.wasm [--small]
 
 import { cpSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { componentize } from "componentize-qjs";
+import { unpacked } from "./sourcemap.mjs";
+import { MAP, frames } from "./trace.js";
 
 const KINDS = {
   "sql-connector": ["connector", "exportConnector"],
@@ -20,30 +22,123 @@ const KINDS = {
  */
 const STAND_IN = "wa5i:";
 const WASI = "wasi:";
+/** More errors than these are not shown at once. */
+const SHOWN = 3;
+/** Longer lines of source are cut around the error. */
+const WIDEST = 100;
 
 const sdk = dirname(fileURLToPath(import.meta.url));
 const root = process.cwd();
+/** What imports the plugin: a name in messages, not a file. */
+const ENTRY = "mindhost/entry.js";
+
+/** What is wrong with the project, said in full. */
+class Mistake extends Error {}
 
 async function build(plugin, manifestPath, output, optSize) {
-  const manifest = JSON.stringify(JSON.parse(readFileSync(manifestPath, "utf8")));
+  const manifest = manifestOf(manifestPath);
   const { world } = JSON.parse(manifest);
-  if (!(world in KINDS)) throw new Error(`${manifestPath}: this SDK does not make the world ${world}`);
-  const [name, exporter] = KINDS[world];
-  // Modules are looked for below the root; everything is found from entry.js, which jsSource stands in for.
-  const jsPath = join(sdk, "entry.js");
-  const module = (file) => JSON.stringify(`./${relative(sdk, resolve(file))}`);
-  const jsSource = `
-    import Plugin from ${module(plugin)};
-    import { ${exporter} } from ${module(join(sdk, `${name}.js`))};
-    export const ${name} = ${exporter}(Plugin, ${JSON.stringify(manifest)});`;
+  if (!(world in KINDS)) throw new Mistake(`${manifestPath}: this SDK does not make the world ${world}`);
+  const { code, map } = await bundled(plugin, world, manifest);
+  const jsSource = `${code}\nglobalThis[${JSON.stringify(MAP)}] = ${JSON.stringify(map)};\n`;
   const witPath = standIn();
   try {
+    // Nothing is left to be looked for from here: the source is one module.
+    const jsPath = join(sdk, "entry.js");
+    const { componentize } = await tool("componentize-qjs");
     const options = { witPath, jsSource, jsPath, moduleRoot: root, world, sync: true, optSize };
     const { component } = await componentize(options);
     writeFileSync(output, withWasi(component));
     console.log(`${output}: ${world}, ${component.length} bytes`);
+  } catch (error) {
+    throw new Mistake(atLoad(String(error.message ?? error), map));
   } finally {
     rmSync(witPath, { recursive: true, force: true });
+  }
+}
+
+/** The manifest without what is for editors alone. */
+function manifestOf(path) {
+  try {
+    const { $schema, ...manifest } = JSON.parse(readFileSync(path, "utf8"));
+    return JSON.stringify(manifest);
+  } catch (error) {
+    throw new Mistake(`${path}: ${error.message}`);
+  }
+}
+
+/** The plugin and the SDK as one module, and where each line of it comes from. */
+async function bundled(plugin, world, manifest) {
+  const [name, exporter] = KINDS[world];
+  const module = (file) => JSON.stringify(`./${relative(sdk, resolve(file)).replaceAll("\\", "/")}`);
+  const contents = `
+    import "./console.js";
+    import Plugin from ${module(plugin)};
+    import { provide } from "./host.js";
+    import * as wasi from "./wasi-host.js";
+    import { ${exporter} } from "./${name}.js";
+    provide(wasi);
+    export const ${name} = ${exporter}(Plugin, ${JSON.stringify(manifest)});`;
+  const esbuild = await tool("esbuild");
+  try {
+    const { outputFiles } = await esbuild.build({
+      stdin: { contents, resolveDir: sdk, sourcefile: ENTRY, loader: "js" },
+      absWorkingDir: root,
+      outfile: join(root, "plugin.bundle.js"),
+      bundle: true,
+      write: false,
+      format: "esm",
+      platform: "neutral",
+      mainFields: ["module", "main"],
+      conditions: ["import", "module"],
+      target: "es2023",
+      charset: "utf8",
+      external: ["mindhost:*", `${STAND_IN}*`, `${WASI}*`],
+      sourcemap: "external",
+      sourcesContent: false,
+      logLevel: "silent",
+    });
+    const [map, code] = ["map", "js"].map((end) => outputFiles.find(({ path }) => path.endsWith(`.${end}`)).text);
+    return { code, map: unpacked(map, (file) => !/(^|\/)mindhost\//.test(file)) };
+  } catch (error) {
+    if (!error.errors) throw error;
+    const more = error.errors.length - SHOWN;
+    const texts = error.errors.slice(0, SHOWN).map((one) => told(one, plugin));
+    throw new Mistake([...texts, ...(more > 0 ? [`and ${more} more`] : [])].join("\n"));
+  }
+}
+
+/** An error of the source in three lines: where, the line, and what is wrong. */
+function told({ location, text }, plugin) {
+  if (!location) return text;
+  if (location.file.endsWith(ENTRY)) {
+    return `${plugin}: the plugin has to be its default export: \`export default class … { … }\` (${text})`;
+  }
+  // The column is in bytes.
+  const column = Buffer.from(location.lineText).subarray(0, location.column).toString().length;
+  const from = Math.max(0, column - WIDEST / 2);
+  const line = location.lineText.slice(from, from + WIDEST).replaceAll("\t", " ");
+  const caret = " ".repeat(column - from);
+  return `${location.file}:${location.line}:${column + 1}\n  ${line}\n  ${caret}^ ${text}`;
+}
+
+/** What the plugin threw while it was loaded, with the author's lines. */
+function atLoad(text, map) {
+  const [head, ...rest] = text.split("\n");
+  const places = frames(rest.join("\n"), map).map((line) => line.replaceAll(`${root}/`, ""));
+  const why = head.replace(/^.*?(?:Failed to \w+ JavaScript module(?: evaluation)?: )/s, "").replace(/^(Error: )+/, "");
+  return [why || text, ...places].join("\n");
+}
+
+/** A module of the project's `node_modules`, or of where this file lies. */
+async function tool(name) {
+  const require = createRequire(join(root, "package.json"));
+  try {
+    const found = await import(require.resolve(name));
+    return found.default ?? found;
+  } catch (error) {
+    if (error.code !== "MODULE_NOT_FOUND") throw error;
+    throw new Mistake(`${name} is not installed; run \`npm install\``);
   }
 }
 
@@ -72,4 +167,9 @@ if (!output || (small ?? "--small") !== "--small") {
   console.error("usage: node build.mjs PLUGIN.js MANIFEST.json OUTPUT.wasm [--small]");
   process.exit(2);
 }
-await build(plugin, manifest, output, small !== undefined);
+try {
+  await build(plugin, manifest, output, small !== undefined);
+} catch (error) {
+  console.error(error instanceof Mistake ? error.message : error);
+  process.exitCode = 1;
+}

@@ -1,36 +1,40 @@
 // HTTP: one request, one response whose body is read piece by piece. The host decides which origins a plugin reaches
 // and adds the credentials that the manifest gives to it.
 
-import { wait } from "./control.js";
+import { check, remainingMs, sleep } from "./control.js";
 import { PluginError } from "./error.js";
+import { host } from "./host.js";
+import { parse as parseExactly } from "./json.js";
 import { decode, encode, lines } from "./text.js";
-import { handler, types } from "./wasi.js";
 
-const READ = 64 * 1024;
-/** With these a body is usual: without a length an empty one would be sent in chunks, which not every server reads. */
-const CARRYING = ["POST", "PUT", "PATCH"];
-const METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"];
+/** A vendor that says these wants the same request again, later. */
+const BUSY = [429, 503];
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 30_000;
+/** Time for the request after a wait. */
+const MARGIN_MS = 1_000;
 
-/** Sends a request and waits for the head of its response. A status is never an error here. */
-export function request(url, { method = "GET", headers = {}, body = "", timeoutMs = 60_000 } = {}) {
-  const target = parse(url);
-  const bytes = typeof body === "string" ? encode(body) : body;
-  const outgoing = head(target, method, headers, bytes);
-  const outgoingBody = attempt(() => outgoing.body());
-  const options = new types.RequestOptions();
-  options.setFirstByteTimeout(timeoutMs * 1_000_000);
-  options.setBetweenBytesTimeout(timeoutMs * 1_000_000);
-  const future = attempt(() => handler.handle(outgoing, options));
-  write(outgoingBody, bytes, timeoutMs);
-  const ready = future.subscribe();
-  for (;;) {
-    const answer = future.get();
-    if (answer === null) {
-      wait(ready, timeoutMs, "no answer came");
-      continue;
-    }
-    ready[Symbol.dispose]();
-    return new Response(unwrap(unwrap(answer)), future, timeoutMs);
+/**
+ * Sends a request and waits for the head of its response. A status is never an error here, unless `retries` are asked
+ * for and the server stays busy (429, 503) until they or the time of the call are used up.
+ */
+export function request(url, options = {}) {
+  const { method = "GET", headers = {}, body = "", timeoutMs = 60_000, retries = 0 } = options;
+  const sent = {
+    url: String(url),
+    method,
+    headers: Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)]),
+    bytes: typeof body === "string" ? encode(body) : body,
+    timeoutMs,
+  };
+  for (let attempt = 0; ; attempt++) {
+    const response = new Response(host().send(sent));
+    if (retries === 0 || !BUSY.includes(response.status)) return response;
+    response.close();
+    const asked = retryAfter(response);
+    const pause = asked ?? backoff(attempt);
+    if (attempt >= retries || pause + MARGIN_MS > remainingMs()) throw busy(response, asked, attempt + 1);
+    sleep(pause);
   }
 }
 
@@ -40,24 +44,50 @@ export const get = (url, options = {}) => request(url, { ...options, method: "GE
 /** `POST` of a text or bytes. */
 export const post = (url, body, options = {}) => request(url, { ...options, method: "POST", body });
 
-/** The head of a response, and its body to read. */
-class Response {
-  #incoming;
-  #future;
-  #body;
-  #stream;
-  #timeoutMs;
+/**
+ * The bodies of a paged answer as JSON, one page after another. `next(body, response)` gives the URL of the next page
+ * (relative to the last one or whole), or `{url?, body?}` where the page is asked for by POST, or nothing at the end.
+ * Without it the header `Link` with `rel="next"` says.
+ */
+export function* pages(url, { next = linked, exact = false, ...options } = {}) {
+  let [at, body] = [String(url), options.body];
+  // One page is remembered, later and later ones: in a circle it comes again, however long the circle is.
+  let remembered = null;
+  for (let count = 1, until = 1; ; count++) {
+    check();
+    const asked = `${at} ${typeof body === "string" ? body : ""}`;
+    if (asked === remembered) throw new PluginError("upstream", "the pages of the answer go in a circle");
+    if (count === until) [remembered, until] = [asked, until * 2];
+    const response = request(at, { ...options, body });
+    if (response.status >= 400) throw refused(response);
+    const page = exact ? response.exactJson() : response.json();
+    yield page;
+    const step = next(page, response);
+    if (step === null || step === undefined || step === "") return;
+    if (typeof step === "object") body = step.body ?? body;
+    at = resolve(at, typeof step === "string" ? step : (step.url ?? at));
+  }
+}
 
-  constructor(incoming, future, timeoutMs) {
-    this.#incoming = incoming;
-    this.#future = future;
-    this.#timeoutMs = timeoutMs;
-    this.status = incoming.status();
-    const fields = incoming.headers();
-    this.headers = fields.entries().map(([name, value]) => [name, decode(value)]);
-    fields[Symbol.dispose]();
-    this.#body = attempt(() => incoming.consume());
-    this.#stream = attempt(() => this.#body.stream());
+/** The URL with these query parameters; one that is null or undefined is left out, one that is there is replaced. */
+export function withQuery(url, parameters) {
+  const [, path, query = "", fragment = ""] = /^([^?#]*)(?:\?([^#]*))?(#.*)?$/s.exec(String(url));
+  const kept = query.split("&").filter((pair) => pair !== "" && !(unescaped(pair.split("=")[0]) in parameters));
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value === null || value === undefined) continue;
+    kept.push(`${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`);
+  }
+  return `${path}${kept.length > 0 ? `?${kept.join("&")}` : ""}${fragment}`;
+}
+
+/** The head of a response, and its body to read. */
+export class Response {
+  #exchange;
+
+  constructor(exchange) {
+    this.#exchange = exchange;
+    this.status = exchange.status;
+    this.headers = exchange.headers;
   }
 
   /** The value of the first header of this name, or null. */
@@ -70,7 +100,7 @@ class Response {
   *pieces() {
     try {
       for (;;) {
-        const piece = this.#read();
+        const piece = this.#exchange === null ? null : this.#exchange.read();
         if (piece === null) return;
         yield piece;
       }
@@ -102,140 +132,89 @@ class Response {
     return decode(bytes);
   }
 
-  /** The whole body as JSON. */
+  /** The whole body as JSON; numbers are those of JavaScript. */
   json(limit) {
-    const text = this.text(limit);
-    try {
-      return JSON.parse(text);
-    } catch {
-      throw new PluginError("upstream", `the response (status ${this.status}) is not JSON`);
-    }
+    return this.#parsed(JSON.parse, limit);
+  }
+
+  /** The whole body as JSON; numbers that JavaScript cannot hold keep their digits, as `json.parse` gives them. */
+  exactJson(limit) {
+    return this.#parsed(parseExactly, limit);
   }
 
   /** Ends the exchange, finished or not. */
   close() {
-    // Children go before what they came from.
-    for (const resource of [this.#stream, this.#body, this.#incoming, this.#future]) {
-      resource?.[Symbol.dispose]();
-    }
-    this.#stream = null;
-    this.#body = null;
-    this.#incoming = null;
-    this.#future = null;
+    this.#exchange?.close();
+    this.#exchange = null;
   }
 
-  #read() {
-    while (this.#stream !== null) {
-      let piece;
-      try {
-        piece = this.#stream.read(READ);
-      } catch (error) {
-        if (reason(error)?.tag === "closed") return null;
-        throw new PluginError("connection-lost", "the answer broke off");
-      }
-      if (piece.length > 0) return piece instanceof Uint8Array ? piece : Uint8Array.from(piece);
-      const ready = this.#stream.subscribe();
-      try {
-        wait(ready, this.#timeoutMs, "the answer fell silent");
-      } finally {
-        ready[Symbol.dispose]();
-      }
+  #parsed(parse, limit) {
+    const text = this.text(limit);
+    try {
+      return parse(text);
+    } catch {
+      throw new PluginError("upstream", `the response (status ${this.status}) is not JSON`);
     }
-    return null;
   }
 }
 
-function head(target, method, headers, bytes) {
-  const entries = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), encode(String(value))]);
-  if (bytes.length > 0 || CARRYING.includes(method)) entries.push(["content-length", encode(String(bytes.length))]);
-  const fields = attempt(() => types.Fields.fromList(entries));
-  const outgoing = new types.OutgoingRequest(fields);
-  const verb = METHODS.includes(method) ? { tag: method.toLowerCase() } : { tag: "other", val: method };
-  attempt(() => outgoing.setMethod(verb));
-  attempt(() => outgoing.setScheme({ tag: target.https ? "HTTPS" : "HTTP" }));
-  attempt(() => outgoing.setAuthority(target.authority));
-  attempt(() => outgoing.setPathWithQuery(target.path));
-  return outgoing;
+/** The milliseconds of a header `Retry-After`: seconds, or a date by the server's own clock. Null without one. */
+export function retryAfter(response) {
+  const text = response.header("retry-after")?.trim() ?? "";
+  if (/^\d{1,9}$/.test(text)) return Number(text) * 1_000;
+  const then = Date.parse(text);
+  if (Number.isNaN(then)) return null;
+  const now = Date.parse(response.header("date") ?? "");
+  return Math.max(0, then - (Number.isNaN(now) ? Date.now() : now));
 }
 
-/** Writes the body. A peer that answers before it read everything is no error: its answer says what is wrong. */
-function write(body, bytes, timeoutMs) {
-  const stream = attempt(() => body.write());
-  let at = 0;
+/** Twice as long each time, and not the same for everybody who was sent away together. */
+function backoff(attempt) {
+  const longest = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** attempt);
+  return Math.round(longest * (0.5 + Math.random() / 2));
+}
+
+function busy({ status }, retryAfterMs, attempts) {
+  const message = `the server is busy (status ${status}, ${attempts} ${attempts === 1 ? "attempt" : "attempts"})`;
+  return new PluginError("rate-limited", message, { code: status, retryAfterMs });
+}
+
+/** The refusal of a page. */
+function refused(response) {
+  const { status } = response;
+  const retryAfterMs = retryAfter(response);
+  response.close();
+  const kinds = { 401: "auth", 403: "permission", 404: "not-found", 408: "timeout", 429: "rate-limited" };
+  return new PluginError(kinds[status] ?? "upstream", `the server answered with status ${status}`, {
+    code: status,
+    retryAfterMs,
+  });
+}
+
+function linked(_page, response) {
+  for (const [name, value] of response.headers) {
+    if (name.toLowerCase() !== "link") continue;
+    for (const [, url, about] of value.matchAll(/<([^>]*)>([^<]*)/g)) {
+      if (/;\s*rel\s*=\s*(?:"(?:[^"]*\s)?next(?:\s[^"]*)?"|next\b)/i.test(about)) return url;
+    }
+  }
+  return null;
+}
+
+/** A URL as seen from a page: the engine has no `URL`. */
+function resolve(base, url) {
+  if (/^https?:\/\//i.test(url)) return url;
+  const [, scheme, authority, path] = /^(https?:)(\/\/[^/?#]*)([^?#]*)/i.exec(base) ?? [null, "", "", ""];
+  if (url.startsWith("//")) return `${scheme}${url}`;
+  if (url.startsWith("/")) return `${scheme}${authority}${url}`;
+  if (url.startsWith("?")) return `${scheme}${authority}${path}${url}`;
+  return `${scheme}${authority}${path.replace(/[^/]*$/, "") || "/"}${url}`;
+}
+
+function unescaped(text) {
   try {
-    while (at < bytes.length) {
-      const room = Number(stream.checkWrite());
-      if (room === 0) {
-        const ready = stream.subscribe();
-        try {
-          wait(ready, timeoutMs, "the request was not taken");
-        } finally {
-          ready[Symbol.dispose]();
-        }
-        continue;
-      }
-      stream.write(bytes.slice(at, at + room));
-      at += room;
-    }
-    stream.flush();
-  } catch (error) {
-    if (error instanceof PluginError) throw error;
-    stream[Symbol.dispose]();
-    body[Symbol.dispose]();
-    return;
+    return decodeURIComponent(text.replaceAll("+", " "));
+  } catch {
+    return text;
   }
-  stream[Symbol.dispose]();
-  attempt(() => types.OutgoingBody.finish(body, null));
-}
-
-function parse(url) {
-  const match = /^(https?):\/\/([^/?#@\s]+)([^#\s]*)/i.exec(url);
-  if (!match) throw new PluginError("invalid-config", "the URL is not an absolute http or https URL");
-  const path = match[3].startsWith("/") ? match[3] : `/${match[3]}`;
-  return { https: match[1].toLowerCase() === "https", authority: match[2], path };
-}
-
-/** Results inside of values come as `{tag, val}`. */
-function unwrap(result) {
-  if (result.tag === "ok") return result.val;
-  throw failed(result.val);
-}
-
-function attempt(work) {
-  try {
-    return work();
-  } catch (error) {
-    throw failed(reason(error));
-  }
-}
-
-/** What a WIT function threw: the value itself, or an error that carries it. */
-function reason(error) {
-  return error?.payload ?? error;
-}
-
-const KINDS = {
-  "HTTP-request-denied": ["denied", "the configuration does not name this destination"],
-  "destination-IP-prohibited": ["denied", "the configuration does not name this destination"],
-  "DNS-error": ["unreachable", "the host name cannot be resolved"],
-  "DNS-timeout": ["unreachable", "the host name cannot be resolved"],
-  "connection-refused": ["unreachable", "the connection was refused"],
-  "destination-not-found": ["unreachable", "the server cannot be found"],
-  "destination-unavailable": ["unreachable", "the server cannot be reached"],
-  "destination-IP-unroutable": ["unreachable", "the server cannot be reached"],
-  "connection-timeout": ["timeout", "the connection timed out"],
-  "connection-read-timeout": ["timeout", "the answer fell silent"],
-  "connection-write-timeout": ["timeout", "the request was not taken"],
-  "HTTP-response-timeout": ["timeout", "no answer came"],
-  "connection-terminated": ["connection-lost", "the connection was cut"],
-  "HTTP-response-incomplete": ["connection-lost", "the answer broke off"],
-  "TLS-protocol-error": ["tls", "the TLS handshake failed"],
-  "TLS-certificate-error": ["tls", "the certificate is not trusted"],
-  "TLS-alert-received": ["tls", "the server refused the TLS handshake"],
-};
-
-function failed(code) {
-  const tag = code?.tag ?? String(code);
-  const [kind, message] = KINDS[tag] ?? ["upstream", `the request failed: ${tag}`];
-  return new PluginError(kind, message);
 }

@@ -1,7 +1,9 @@
 // Rows of JavaScript values on their way to the host.
 
 import { PluginError } from "./error.js";
+import { Decimal, stringify } from "./json.js";
 import { byteLength } from "./text.js";
+import { microsOf } from "./values.js";
 
 /** What a value takes beside its text or bytes. */
 const FIXED = 16;
@@ -11,8 +13,7 @@ export function column({ name, type = "any", nativeType = "", nullable = true, d
   if (!(type in ENCODERS)) {
     throw new PluginError("internal", `column ${name} has the unknown type ${type}`);
   }
-  const shown = cut(name);
-  return { name: shown, dataType: type, nativeType, nullable, extra: dynamic ? [["dynamic", "true"]] : [] };
+  return { name: cut(name), dataType: type, nativeType, nullable, extra: dynamic ? [["dynamic", "true"]] : [] };
 }
 
 /** Engines name a column after its expression, however long that is; a name has 4,096 bytes and no NUL. */
@@ -75,8 +76,8 @@ export class Answer {
     const values = this.#columns.map((own, index) => {
       const cell = encode(own, Array.isArray(value) ? value[index] : value[this.#names[index]]);
       if (this.#isTyped && cell.tag === "other" && /int64$/.test(own.dataType)) {
-        const why = "is beyond 2^53, which a scanner in JavaScript cannot give exactly; give the column the type decimal";
-        throw new PluginError("unsupported", `a value of ${own.name} ${why}`);
+        const why = "which a scanner in JavaScript cannot give exactly; give the column the type decimal";
+        throw new PluginError("unsupported", `a value of ${own.name} is beyond 2^53, ${why}`);
       }
       const size = sizeOf(cell);
       if (size > this.#maxCellBytes) {
@@ -131,7 +132,7 @@ const ENCODERS = {
   time: (value, name) => time(value, name),
   timestamp: (value, name) => temporal("timestamp", value, name, 1, (ms) => ms * 1000),
   "timestamp-utc": (value, name) => temporal("timestamp-utc", value, name, 1, (ms) => ms * 1000),
-  json: (value) => ({ tag: "json", val: typeof value === "string" ? value : JSON.stringify(value) }),
+  json: (value) => ({ tag: "json", val: typeof value === "string" ? value : stringify(value) }),
   other: (value) => ({ tag: "other", val: String(value) }),
   any: (value, name) => {
     if (typeof value === "boolean") return ENCODERS.boolean(value);
@@ -140,13 +141,14 @@ const ENCODERS = {
     if (typeof value === "string") return ENCODERS.text(value);
     if (value instanceof Uint8Array) return ENCODERS.bytes(value);
     if (value instanceof Date) return ENCODERS["timestamp-utc"](value, name);
+    if (value instanceof Decimal) return ENCODERS.decimal(value);
     return ENCODERS.json(value);
   },
 };
 
 /**
- * Numbers cross the boundary as JavaScript has them, exact to 2^53. A larger one keeps its digits as text, which a reader of
- * the answer cannot tell from how the host writes large numbers.
+ * Numbers cross the boundary as JavaScript has them, exact to 2^53. A larger one keeps its digits as text, which a
+ * reader of the answer cannot tell from how the host writes large numbers.
  */
 function integer(tag, value, name) {
   if (Number.isSafeInteger(value)) return { tag, val: value };
@@ -160,11 +162,18 @@ function integer(tag, value, name) {
   return Number.isSafeInteger(number) ? { tag, val: number } : { tag: "other", val: String(exact) };
 }
 
+const MICROS = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\.\d{4,6}(Z|[+-]\d\d:?\d\d)?$/i;
+
 /** A `Date`, milliseconds since 1970 in UTC, or ISO text; what cannot be read travels as the engine writes it. */
 function temporal(tag, value, name, unit, convert) {
   let ms = value;
   if (value instanceof Date) ms = value.getTime();
   else if (typeof value === "string") {
+    if (tag !== "date" && MICROS.test(value)) {
+      // Date knows no microseconds.
+      const micros = microsOf(value);
+      if (Number.isSafeInteger(micros)) return { tag, val: micros };
+    }
     // A text without a zone is in UTC: Date would take it for local time.
     const zoned = /(Z|[+-]\d\d:?\d\d)$/i.test(value) || !/\d:\d/.test(value);
     ms = Date.parse(zoned ? value.replace(" ", "T") : `${value.replace(" ", "T")}Z`);

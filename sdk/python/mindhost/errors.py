@@ -1,5 +1,7 @@
 """The one error of a plugin."""
 
+from __future__ import annotations
+
 # After these the connection does not count as usable, unless the error says so.
 _BREAKING = {"auth", "unreachable", "tls", "connection-lost", "cancelled", "internal"}
 
@@ -7,7 +9,8 @@ _BREAKING = {"auth", "unreachable", "tls", "connection-lost", "cancelled", "inte
 class PluginError(Exception):
     """What went wrong, of which kind (`invalid-statement`, `auth`, …: see wit/README.md), in words for a person.
 
-    Never put a secret into it.
+    Never put a secret into it. Where it is raised `from` another exception, the trace of that goes to the plugin log;
+    callers never see it.
     """
 
     def __init__(
@@ -15,7 +18,7 @@ class PluginError(Exception):
         kind: str,
         message: str,
         *,
-        code: str = "",
+        code: str | int = "",
         position: int | None = None,
         retry_after_ms: int | None = None,
         connection_usable: bool | None = None,

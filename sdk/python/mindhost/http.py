@@ -3,35 +3,40 @@
 The host decides which origins a plugin reaches, and adds the credentials that the manifest gives to it.
 """
 
+from __future__ import annotations
+
+import datetime
+import decimal
+import email.utils
 import json
+import random
 import re
-from collections.abc import Iterator, Mapping
+import urllib.parse
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from componentize_py_types import Err, Ok
-from wit_world.imports import outgoing_handler, streams
-from wit_world.imports import wasi_http_types as types
-
-from .control import wait
+from . import control
+from ._host import Exchange, Sent, host
 from .errors import PluginError
 
-_READ = 64 * 1024
-# With these a body is usual: without a length an empty one would be sent in chunks, which not every server reads.
-_CARRYING = {"POST", "PUT", "PATCH"}
-_METHODS = {"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"}
+# A server that says these wants the same request again, later.
+_BUSY = {429, 503}
+_FIRST_WAIT_MS = 500
+_LONGEST_WAIT_MS = 30_000
+# Time for the request after a wait.
+_MARGIN_MS = 1_000
+
+Next = Callable[[Any, "Response"], "str | Mapping[str, Any] | None"]
+"""What `pages` asks for the next page: its URL, or a dict with `url` and `body`, or none at the end."""
 
 
 class Response:
-    """The head of a response, and its body to read."""
+    """The head of a response, and its body to read once."""
 
-    def __init__(self, incoming: types.IncomingResponse, future: types.FutureIncomingResponse, timeout_ms: int):
-        self.status = incoming.status()
-        with incoming.headers() as fields:
-            self.headers = [(name, value.decode("latin-1")) for name, value in fields.entries()]
-        body = incoming.consume()
-        # Children go before what they came from.
-        self._resources = [body.stream(), body, incoming, future]
-        self._timeout_ms = timeout_ms
+    def __init__(self, exchange: Exchange):
+        self._exchange: Exchange | None = exchange
+        self.status: int = exchange.status
+        self.headers: list[tuple[str, str]] = exchange.headers
 
     def header(self, name: str) -> str | None:
         """The value of the first header of this name."""
@@ -40,7 +45,7 @@ class Response:
     def pieces(self) -> Iterator[bytes]:
         """The body as pieces of bytes. Leaving the loop early ends the exchange."""
         try:
-            while (piece := self._read()) is not None:
+            while self._exchange is not None and (piece := self._exchange.read()) is not None:
                 yield piece
         finally:
             self.close()
@@ -66,33 +71,19 @@ class Response:
                 raise PluginError("too-large", f"the response is larger than {limit} bytes")
         return whole.decode("utf-8", "replace")
 
-    def json(self, limit: int = 8 << 20) -> Any:
-        """The whole body as JSON."""
+    def json(self, limit: int = 8 << 20, *, exact: bool = False) -> Any:
+        """The whole body as JSON. With `exact`, numbers with a point or an exponent are `Decimal`."""
+        text = self.text(limit)
         try:
-            return json.loads(self.text(limit))
-        except ValueError:
+            return json.loads(text, parse_float=decimal.Decimal if exact else None)
+        except (ValueError, decimal.InvalidOperation):
             raise PluginError("upstream", f"the response (status {self.status}) is not JSON") from None
 
     def close(self) -> None:
         """Ends the exchange, finished or not."""
-        resources, self._resources = self._resources, []
-        for resource in resources:
-            resource.__exit__(None, None, None)
-
-    def _read(self) -> bytes | None:
-        while self._resources:
-            stream = self._resources[0]
-            try:
-                piece = stream.read(_READ)
-            except Err as error:
-                if isinstance(error.value, streams.StreamError_Closed):
-                    return None
-                raise PluginError("connection-lost", "the answer broke off") from None
-            if piece:
-                return piece
-            with stream.subscribe() as ready:
-                wait(ready, self._timeout_ms, "the answer fell silent")
-        return None
+        exchange, self._exchange = self._exchange, None
+        if exchange is not None:
+            exchange.close()
 
 
 def request(
@@ -102,99 +93,158 @@ def request(
     headers: Mapping[str, str] | None = None,
     body: str | bytes = b"",
     timeout_ms: int = 60_000,
+    retries: int = 0,
 ) -> Response:
-    """Sends a request and waits for the head of its response. A status is never an error here."""
-    payload = body.encode() if isinstance(body, str) else body
-    try:
-        outgoing = _head(url, method, headers or {}, payload)
-        sink = outgoing.body()
-        options = types.RequestOptions()
-        options.set_first_byte_timeout(timeout_ms * 1_000_000)
-        options.set_between_bytes_timeout(timeout_ms * 1_000_000)
-        future = outgoing_handler.handle(outgoing, options)
-        _write(sink, payload, timeout_ms)
-        with future.subscribe() as ready:
-            while (answer := future.get()) is None:
-                wait(ready, timeout_ms, "no answer came")
-        return Response(_unwrap(_unwrap(answer)), future, timeout_ms)
-    except Err as error:
-        raise _failed(error.value) from None
+    """Sends a request and waits for the head of its response. A status is not an error.
+
+    With `retries` it is sent again while the server is busy (429, 503): after its `Retry-After`, or after half a second,
+    one, two, …, with some chance in it. Busy to the end, or for longer than the call may take, is `rate-limited`.
+    """
+    fields = [(name.lower(), str(value)) for name, value in (headers or {}).items()]
+    sent = Sent(method, url, fields, body.encode() if isinstance(body, str) else body, timeout_ms)
+    attempt = 0
+    while True:
+        response = Response(host().send(sent))
+        if retries == 0 or response.status not in _BUSY:
+            return response
+        response.close()
+        asked = retry_after(response)
+        pause = _backoff(attempt) if asked is None else asked
+        attempt += 1
+        if attempt > retries or pause + _MARGIN_MS > control.remaining_ms():
+            raise _busy(response.status, asked, attempt)
+        control.sleep(pause / 1000)
 
 
-def get(url: str, **options: Any) -> Response:
+def get(
+    url: str, *, headers: Mapping[str, str] | None = None, timeout_ms: int = 60_000, retries: int = 0
+) -> Response:
     """`GET` of a URL."""
-    return request(url, method="GET", **options)
+    return request(url, headers=headers, timeout_ms=timeout_ms, retries=retries)
 
 
-def post(url: str, body: str | bytes, **options: Any) -> Response:
+def post(
+    url: str,
+    body: str | bytes,
+    *,
+    headers: Mapping[str, str] | None = None,
+    timeout_ms: int = 60_000,
+    retries: int = 0,
+) -> Response:
     """`POST` of a text or bytes."""
-    return request(url, method="POST", body=body, **options)
+    return request(url, method="POST", headers=headers, body=body, timeout_ms=timeout_ms, retries=retries)
 
 
-def _head(url: str, method: str, headers: Mapping[str, str], payload: bytes) -> types.OutgoingRequest:
-    match = re.fullmatch(r"(https?)://([^/?#@\s]+)([^#\s]*)(#.*)?", url, re.IGNORECASE)
-    if not match:
-        raise PluginError("invalid-config", "the URL is not an absolute http or https URL")
-    scheme, authority, path, _ = match.groups()
-    entries = [(name.lower(), str(value).encode()) for name, value in headers.items()]
-    if payload or method in _CARRYING:
-        entries.append(("content-length", str(len(payload)).encode()))
-    outgoing = types.OutgoingRequest(types.Fields.from_list(entries))
-    known = getattr(types, f"Method_{method.capitalize()}") if method in _METHODS else None
-    outgoing.set_method(known() if known else types.Method_Other(method))
-    outgoing.set_scheme(types.Scheme_Https() if scheme.lower() == "https" else types.Scheme_Http())
-    outgoing.set_authority(authority)
-    outgoing.set_path_with_query(path if path.startswith("/") else f"/{path}")
-    return outgoing
+def pages(
+    url: str,
+    *,
+    next: Next | None = None,
+    method: str = "GET",
+    headers: Mapping[str, str] | None = None,
+    body: str | bytes = b"",
+    timeout_ms: int = 60_000,
+    retries: int = 0,
+    exact: bool = False,
+) -> Iterator[Any]:
+    """The pages of an answer as JSON, one after another.
 
-
-def _write(sink: types.OutgoingBody, payload: bytes, timeout_ms: int) -> None:
-    """Writes the body. A peer that answers before it read everything is no error: its answer says what is wrong."""
-    with sink.write() as stream:
-        try:
-            at = 0
-            while at < len(payload):
-                room = stream.check_write()
-                if room == 0:
-                    with stream.subscribe() as ready:
-                        wait(ready, timeout_ms, "the request was not taken")
-                    continue
-                stream.write(payload[at : at + room])
-                at += room
-            stream.flush()
-        except Err:
+    `next(page, response)` gives the URL of the next page, whole or relative to the last, or `{"url": …, "body": …}`, or
+    none at the end. Without it the header `Link` with `rel="next"` says. A status from 400 on, and pages in a circle, are
+    errors.
+    """
+    step = _linked if next is None else next
+    # One page is remembered, later and later ones: in a circle it comes again, however long the circle is.
+    remembered: tuple[str, str | bytes] | None = None
+    count, until = 1, 1
+    while True:
+        control.check()
+        if (url, body) == remembered:
+            raise PluginError("upstream", "the pages of the answer go in a circle")
+        if count == until:
+            remembered, until = (url, body), until * 2
+        count += 1
+        options: dict[str, Any] = {"method": method, "headers": headers, "body": body}
+        response = request(url, timeout_ms=timeout_ms, retries=retries, **options)
+        if response.status >= 400:
+            raise _refused(response)
+        page = response.json(exact=exact)
+        yield page
+        following = step(page, response)
+        if not following:
             return
-    types.OutgoingBody.finish(sink, None)
+        if isinstance(following, Mapping):
+            body = following.get("body", body)
+            following = following.get("url", url)
+        url = urllib.parse.urljoin(url, str(following))
 
 
-def _unwrap(result: Ok | Err) -> Any:
-    if isinstance(result, Ok):
-        return result.value
-    raise result
+def with_query(url: str, **parameters: object) -> str:
+    """The URL with these query parameters; none are left out, one that is there is replaced."""
+    parts = urllib.parse.urlsplit(url)
+    kept = [
+        (name, value)
+        for name, value in urllib.parse.parse_qsl(parts.query, keep_blank_values=True)
+        if name not in parameters
+    ]
+    given = [(name, str(value)) for name, value in parameters.items() if value is not None]
+    return urllib.parse.urlunsplit(parts._replace(query=urllib.parse.urlencode(kept + given)))
 
 
-_KINDS = {
-    "HttpRequestDenied": ("denied", "the configuration does not name this destination"),
-    "DestinationIpProhibited": ("denied", "the configuration does not name this destination"),
-    "DnsError": ("unreachable", "the host name cannot be resolved"),
-    "DnsTimeout": ("unreachable", "the host name cannot be resolved"),
-    "ConnectionRefused": ("unreachable", "the connection was refused"),
-    "DestinationNotFound": ("unreachable", "the server cannot be found"),
-    "DestinationUnavailable": ("unreachable", "the server cannot be reached"),
-    "DestinationIpUnroutable": ("unreachable", "the server cannot be reached"),
-    "ConnectionTimeout": ("timeout", "the connection timed out"),
-    "ConnectionReadTimeout": ("timeout", "the answer fell silent"),
-    "ConnectionWriteTimeout": ("timeout", "the request was not taken"),
-    "HttpResponseTimeout": ("timeout", "no answer came"),
-    "ConnectionTerminated": ("connection-lost", "the connection was cut"),
-    "HttpResponseIncomplete": ("connection-lost", "the answer broke off"),
-    "TlsProtocolError": ("tls", "the TLS handshake failed"),
-    "TlsCertificateError": ("tls", "the certificate is not trusted"),
-    "TlsAlertReceived": ("tls", "the server refused the TLS handshake"),
-}
+def retry_after(response: Response) -> int | None:
+    """The milliseconds of a header `Retry-After`: seconds, or a date by the server's own clock. None without one."""
+    text = (response.header("retry-after") or "").strip()
+    if re.fullmatch(r"[0-9]{1,9}", text):
+        return int(text) * 1000
+    then = _date(text)
+    if then is None:
+        return None
+    now = _date(response.header("date") or "") or datetime.datetime.now(datetime.timezone.utc)
+    return max(0, int((then - now).total_seconds() * 1000))
 
 
-def _failed(code: Any) -> PluginError:
-    name = type(code).__name__.removeprefix("ErrorCode_")
-    kind, message = _KINDS.get(name, ("upstream", f"the request failed: {name}"))
-    return PluginError(kind, message)
+def _date(text: str) -> datetime.datetime | None:
+    try:
+        date = email.utils.parsedate_to_datetime(text)
+    except (TypeError, ValueError):
+        return None
+    return date if date.tzinfo else date.replace(tzinfo=datetime.timezone.utc)
+
+
+def _backoff(attempt: int) -> int:
+    """Twice as long each time, and not the same for everybody who was sent away together."""
+    longest = min(_LONGEST_WAIT_MS, _FIRST_WAIT_MS << min(attempt, 16))
+    return round(longest * (0.5 + random.random() / 2))
+
+
+def _busy(status: int, retry_after_ms: int | None, attempts: int) -> PluginError:
+    times = "1 attempt" if attempts == 1 else f"{attempts} attempts"
+    message = f"the server is busy (status {status}, {times})"
+    return PluginError("rate-limited", message, code=str(status), retry_after_ms=retry_after_ms)
+
+
+_REFUSALS = {401: "auth", 403: "permission", 404: "not-found", 408: "timeout", 429: "rate-limited"}
+
+
+def _refused(response: Response) -> PluginError:
+    status = response.status
+    response.close()
+    return PluginError(
+        _REFUSALS.get(status, "upstream"),
+        f"the server answered with status {status}",
+        code=str(status),
+        retry_after_ms=retry_after(response),
+    )
+
+
+_LINK = re.compile(r"<([^>]*)>([^<]*)")
+_IS_NEXT = re.compile(r""";\s*rel\s*=\s*(?:"(?:[^"]*\s)?next(?:\s[^"]*)?"|next\b)""", re.IGNORECASE)
+
+
+def _linked(_page: Any, response: Response) -> str | None:
+    for name, value in response.headers:
+        if name.lower() != "link":
+            continue
+        for url, about in _LINK.findall(value):
+            if _IS_NEXT.search(about):
+                return str(url)
+    return None

@@ -1,23 +1,23 @@
-"""Lines for the host's log, limited in rate and length. No secrets."""
+"""Lines for the plugin log, limited in rate and length. No secrets. `print` and `logging` write there too."""
 
-from wit_world.imports import log as host
+from ._host import log_lines
 
 
 def debug(message: object) -> None:
     """For the author."""
-    host.log(host.Level.DEBUG, str(message))
+    log_lines("debug", message)
 
 
 def info(message: object) -> None:
     """For the operator, when all is well."""
-    host.log(host.Level.INFO, str(message))
+    log_lines("info", message)
 
 
 def warn(message: object) -> None:
     """For the operator, when something should be looked at."""
-    host.log(host.Level.WARN, str(message))
+    log_lines("warn", message)
 
 
 def error(message: object) -> None:
     """For the operator, when something failed."""
-    host.log(host.Level.ERROR, str(message))
+    log_lines("error", message)

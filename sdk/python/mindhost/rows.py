@@ -2,12 +2,10 @@
 
 import datetime
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
-
-from wit_world.imports import mindhost_plugin_types as types
 
 from .catalog import Column
 from .errors import PluginError
@@ -16,6 +14,46 @@ from .errors import PluginError
 _FIXED = 16
 _EPOCH = datetime.datetime(1970, 1, 1)
 _MICROSECOND = datetime.timedelta(microseconds=1)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A value as tests see it. In a component the glue puts the contract's own values in its place."""
+
+    tag: str
+    value: Any = None
+
+
+class Wire:
+    """How values, columns and batches are made for the caller of the plugin."""
+
+    def __init__(self) -> None:
+        self.make: dict[str, Callable[[Any], Any]] = {tag: _cell(tag) for tag in TAGS}
+        self.null: Callable[[], Any] = lambda: Cell("null")
+        self.column: Callable[[str, str, str, bool, list[tuple[str, str]]], Any] = lambda *about: about
+        self.batch: Callable[[list[list[Any]]], Any] = lambda rows: rows
+
+
+def _cell(tag: str) -> Callable[[Any], Cell]:
+    return lambda value: Cell(tag, value)
+
+
+TYPES = (
+    "boolean",
+    "int64",
+    "uint64",
+    "float64",
+    "decimal",
+    "text",
+    "bytes",
+    "date",
+    "time",
+    "timestamp",
+    "timestamp-utc",
+    "json",
+)
+TAGS = (*TYPES, "other")
+WIRE = Wire()
 
 
 @dataclass
@@ -33,12 +71,12 @@ class Answer:
         self._own = columns
         self._rows: Iterator[Any] = iter(rows)
         self._max_cell_bytes = max_cell_bytes
-        self._waiting: tuple[list, int] | None = None
+        self._waiting: tuple[list[Any], int] | None = None
         self.columns = [column(own) for own in columns]
 
-    def next(self, max_rows: int, max_bytes: int) -> types.Batch | None:
+    def next(self, max_rows: int, max_bytes: int) -> Any:
         """The next rows in both limits; a larger row comes alone. None at the end."""
-        batch: list[list] = []
+        batch: list[list[Any]] = []
         size = 0
         while len(batch) < max_rows:
             row, self._waiting = self._waiting or self._row(), None
@@ -49,18 +87,18 @@ class Answer:
                 break
             batch.append(row[0])
             size += row[1]
-        return types.Batch_Rows(batch) if batch else None
+        return WIRE.batch(batch) if batch else None
 
     def close(self) -> None:
         """Ends the iteration, finished or not."""
         if hasattr(self._rows, "close"):
             self._rows.close()
 
-    def _row(self) -> tuple[list, int] | None:
+    def _row(self) -> tuple[list[Any], int] | None:
         row = next(self._rows, None)
         if row is None:
             return None
-        given = [row.get(own.name) for own in self._own] if isinstance(row, dict) else row
+        given = [row.get(own.name) for own in self._own] if isinstance(row, Mapping) else row
         cells = [_encode(own, value) for own, value in zip(self._own, given, strict=True)]
         size = 0
         for own, cell in zip(self._own, cells):
@@ -71,28 +109,30 @@ class Answer:
         return cells, size
 
 
-def column(own: Column) -> types.Column:
+def column(own: Column) -> Any:
     """A column in the contract's words."""
-    return types.Column(
+    if own.type not in TYPES and own.type != "any":
+        raise PluginError("internal", f"column {own.name} has the unknown type {own.type}")
+    return WIRE.column(
         # Engines name a column after its expression, however long that is; a name has 4,096 bytes and no NUL.
         own.name[:1000].replace("\0", "\ufffd"),
-        types.DataType[own.type.upper().replace("-", "_")],
+        own.type,
         own.native_type,
         own.nullable,
         [("dynamic", "true")] if own.dynamic else [],
     )
 
 
-def _size(cell: types.Value) -> int:
+def _size(cell: Any) -> int:
     value = getattr(cell, "value", None)
     if isinstance(value, str):
         return len(value.encode())
     return len(value) if isinstance(value, bytes) else 0
 
 
-def _encode(own: Column, value: Any) -> types.Value:
+def _encode(own: Column, value: Any) -> Any:
     if value is None:
-        return types.Value_Null()
+        return WIRE.null()
     if isinstance(value, Tagged):
         return _ENCODERS[value.type](value.value)
     # A dynamic column is one whose engine does not enforce its type.
@@ -105,73 +145,73 @@ def _encode(own: Column, value: Any) -> types.Value:
         raise PluginError("internal", f"a value of {own.name} is no {own.type} but a Python {given}") from None
 
 
-_SUITS = {"boolean": bool, "int64": int, "uint64": int, "float64": (int, float), "text": str, "bytes": bytes}
+_SUITS: dict[str, Any] = {"boolean": bool, "int64": int, "uint64": int, "float64": (int, float), "text": str, "bytes": bytes}
 
 
-def _integer(of: Any, least: int, most: int) -> Any:
-    def encode(value: Any) -> types.Value:
+def _integer(tag: str, least: int, most: int) -> Callable[[Any], Any]:
+    def encode(value: Any) -> Any:
         number = int(value)
         if not isinstance(value, str) and number != value:
             raise ValueError
-        return of(number) if least <= number <= most else types.Value_Other(str(number))
+        return WIRE.make[tag](number) if least <= number <= most else WIRE.make["other"](str(number))
 
     return encode
 
 
-def _boolean(value: Any) -> types.Value:
+def _boolean(value: Any) -> Any:
     # Some engines have no truth values but 0 and 1. A text is none: "false" would be true.
     if isinstance(value, (bool, int)) and value in (0, 1):
-        return types.Value_Boolean(bool(value))
+        return WIRE.make["boolean"](bool(value))
     raise TypeError
 
 
-def _text(value: Any) -> types.Value:
+def _text(value: Any) -> Any:
     # What has parts is no text, and its Python spelling is nobody's.
     if isinstance(value, (list, tuple, dict, set, bytes, bytearray)):
         raise TypeError
-    return types.Value_Text(str(value))
+    return WIRE.make["text"](str(value))
 
 
-def _date(value: Any) -> types.Value:
+def _date(value: Any) -> Any:
     if isinstance(value, str):
         try:
             value = datetime.date.fromisoformat(value)
         except ValueError:
-            return types.Value_Other(value)
-    return types.Value_Date((value - _EPOCH.date()).days)
+            return WIRE.make["other"](value)
+    return WIRE.make["date"]((value - _EPOCH.date()).days)
 
 
-def _time(value: Any) -> types.Value:
+def _time(value: Any) -> Any:
     if isinstance(value, str):
         try:
             value = datetime.time.fromisoformat(value)
         except ValueError:
-            return types.Value_Other(value)
+            return WIRE.make["other"](value)
     seconds = (value.hour * 60 + value.minute) * 60 + value.second
-    return types.Value_Time(seconds * 1_000_000 + value.microsecond)
+    return WIRE.make["time"](seconds * 1_000_000 + value.microsecond)
 
 
-def _timestamp(of: Any) -> Any:
-    def encode(value: Any) -> types.Value:
+def _timestamp(tag: str) -> Callable[[Any], Any]:
+    def encode(value: Any) -> Any:
         if isinstance(value, str):
             try:
                 value = datetime.datetime.fromisoformat(value)
             except ValueError:
-                return types.Value_Other(value)
+                return WIRE.make["other"](value)
         if value.tzinfo is not None:
             value = value.astimezone(datetime.timezone.utc).replace(tzinfo=None)
-        return of((value - _EPOCH) // _MICROSECOND)
+        return WIRE.make[tag]((value - _EPOCH) // _MICROSECOND)
 
     return encode
 
 
-def _json(value: Any) -> types.Value:
-    return types.Value_Json(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+def _json(value: Any) -> Any:
+    return WIRE.make["json"](value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
 
-def _any(value: Any) -> types.Value:
+def _any(value: Any) -> Any:
     if isinstance(value, bool):
-        return types.Value_Boolean(value)
+        return WIRE.make["boolean"](value)
     for kind, name in _NAMES:
         if isinstance(value, kind):
             return _ENCODERS[name](value)
@@ -189,19 +229,19 @@ _NAMES = (
     (datetime.time, "time"),
 )
 
-_ENCODERS = {
+_ENCODERS: dict[str, Callable[[Any], Any]] = {
     "boolean": _boolean,
-    "int64": _integer(types.Value_Int64, -(2**63), 2**63 - 1),
-    "uint64": _integer(types.Value_Uint64, 0, 2**64 - 1),
-    "float64": lambda value: types.Value_Float64(float(value)),
-    "decimal": lambda value: types.Value_Decimal(str(value)),
+    "int64": _integer("int64", -(2**63), 2**63 - 1),
+    "uint64": _integer("uint64", 0, 2**64 - 1),
+    "float64": lambda value: WIRE.make["float64"](float(value)),
+    "decimal": lambda value: WIRE.make["decimal"](str(value)),
     "text": _text,
-    "bytes": lambda value: types.Value_Bytes(bytes(value)),
+    "bytes": lambda value: WIRE.make["bytes"](bytes(value)),
     "date": _date,
     "time": _time,
-    "timestamp": _timestamp(types.Value_Timestamp),
-    "timestamp-utc": _timestamp(types.Value_TimestampUtc),
+    "timestamp": _timestamp("timestamp"),
+    "timestamp-utc": _timestamp("timestamp-utc"),
     "json": _json,
     "any": _any,
-    "other": lambda value: types.Value_Other(str(value)),
+    "other": lambda value: WIRE.make["other"](str(value)),
 }

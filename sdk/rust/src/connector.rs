@@ -111,7 +111,7 @@ pub trait Connector: Sized + 'static {
 
     /// Columns, keys and comments of some tables; one that is gone is left out of the answer.
     ///
-    /// Called during a catalog run with up to some hundred tables at a time: ask the engine in a few statements, not in
+    /// Called during a catalog run with up to 50 tables at a time: ask the engine in a few statements, not in
     /// a few for each table.
     fn describe_tables(&mut self, tables: &[TableRef]) -> Result<Vec<Table>>;
 

@@ -68,7 +68,7 @@ pub trait Scanner: Sized + 'static {
 
     /// Columns, keys and comments of some tables, for people; one that is gone is left out of the answer.
     ///
-    /// Called during a catalog run with up to some hundred tables at a time. Not overriding it means that the catalog
+    /// Called during a catalog run with up to 50 tables at a time. Not overriding it means that the catalog
     /// shows what [`Scanner::columns`] says, as [`describe`] puts it.
     fn describe_tables(&mut self, tables: &[TableRef]) -> Result<Vec<Table>> {
         let mut described = Vec::with_capacity(tables.len());

@@ -1,10 +1,15 @@
 //! For a plugin's own native tests.
 
 mod answers;
+mod curl;
+mod fixtures;
 
 use crate::batch::{Row, rows_of};
 use crate::error::{Error, Result};
 use crate::values::{Batch, Column};
+
+pub(crate) use fixtures::send;
+pub use fixtures::{Fixtures, Replay};
 
 pub use answers::{all_events, calls, damaged, stop, text, transcript, usage};
 

@@ -2,7 +2,6 @@
 
 # componentize-py finds the resources by the name of this module, which must be part of the component.
 import connector  # noqa: F401
-import mindhost.http  # noqa: F401
 from shared import MANIFEST, Plugin, guarded, settings
 from wit_world import exports
 from wit_world.imports import mindhost_plugin_types as types

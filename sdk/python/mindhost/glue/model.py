@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from mindhost import messages
 from mindhost.errors import PluginError
 from shared import guarded
 from wit_world.exports import model as wit
@@ -33,6 +34,38 @@ class Completion(wit.Completion):
             return False, next(self._events)
         except StopIteration:
             return True, None
+
+
+def request(given: wit.Request) -> messages.Request:
+    """A request as authors have it."""
+    return messages.Request(
+        given.model,
+        [messages.Message(_word(one.role), [_part(part) for part in one.parts]) for one in given.messages],
+        [messages.Tool(tool.name, tool.description, tool.parameters) for tool in given.tools],
+        given.tool_choice,
+        given.max_output_tokens,
+        given.temperature,
+        given.response_schema,
+    )
+
+
+def _word(role: wit.Role) -> Any:
+    return role.name.lower()
+
+
+def _part(part: wit.Part) -> messages.Part:
+    match part:
+        case wit.Part_Text(text):
+            return messages.Text(text)
+        case wit.Part_ToolCall(call):
+            return messages.ToolCall(call.id, call.name, call.arguments)
+        case wit.Part_ToolResult(result):
+            return messages.ToolResult(result.call_id, result.content, result.is_error)
+        case wit.Part_Media(media):
+            return messages.Media(media.media_type, bytes(media.data))
+        case wit.Part_Opaque(opaque):
+            return messages.Opaque(opaque.kind, opaque.data)
+    raise PluginError("unsupported", "the request has a part that this SDK does not know")
 
 
 def _event(given: dict[str, Any]) -> wit.Event:

@@ -1,7 +1,6 @@
 """The world `model-provider`."""
 
-import mindhost.http  # noqa: F401
-from model import Completion
+from model import Completion, request
 from shared import MANIFEST, Plugin, guarded, settings
 from wit_world import exports
 from wit_world.exports import model as wit
@@ -10,8 +9,8 @@ from wit_world.imports import mindhost_plugin_types as types
 
 class Model(exports.Model):
     @guarded
-    def start(self, config: types.Config, request: wit.Request) -> Completion:
-        return Completion(iter(Plugin(settings(config)).complete(request)))
+    def start(self, config: types.Config, asked: wit.Request) -> Completion:
+        return Completion(iter(Plugin(settings(config)).complete(request(asked))))
 
     @guarded
     def check(self, config: types.Config) -> str:

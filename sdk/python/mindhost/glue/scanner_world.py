@@ -1,7 +1,6 @@
 """The world `scanner-connector`."""
 
 # componentize-py finds the resources by the name of this module, which must be part of the component.
-import mindhost.http  # noqa: F401
 import scanner  # noqa: F401
 from shared import MANIFEST
 from wit_world import exports

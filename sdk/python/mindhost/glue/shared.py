@@ -5,28 +5,47 @@ import json
 from pathlib import Path
 from typing import Any
 
+# Before the plugin: what it prints while it is loaded goes where it should.
+import mindhost_output
+import mindhost_wasi  # noqa: F401
+import mindhost_wire  # noqa: F401
 import plugin
 from componentize_py_types import Err
+from mindhost._host import called
 from mindhost.catalog import Table
 from mindhost.errors import PluginError
 from wit_world.imports import mindhost_plugin_types as types
 
 # Read while the component is made. The host wants what `plugin pack` wrote, whatever the white space.
-MANIFEST = json.dumps(json.loads(Path(plugin.__file__).with_name("manifest.json").read_text()))
+_ROOT = Path(plugin.__file__).parent
+_MANIFEST = json.loads((_ROOT / "manifest.json").read_text())
+# For editors alone.
+_MANIFEST.pop("$schema", None)
+MANIFEST = json.dumps(_MANIFEST)
 
+if not hasattr(plugin, "Plugin"):
+    raise ImportError("plugin.py has no class `Plugin`")
 Plugin = plugin.Plugin
+mindhost_output.install(_ROOT)
 
 
 def guarded(work: Any) -> Any:
-    """Whatever a function of the plugin raises becomes an error of the contract."""
+    """Whatever a function of the plugin raises becomes an error of the contract.
+
+    The trace of a fault, and of what caused a refusal, goes to the plugin log: callers never see it.
+    """
 
     @functools.wraps(work)
     def call(*arguments: Any) -> Any:
+        called()
         try:
             return work(*arguments)
         except PluginError as error:
+            if error.kind == "internal" or error.__cause__ is not None:
+                mindhost_output.log_trace(error, _ROOT)
             raise Err(_wire(error)) from None
         except Exception as error:
+            mindhost_output.log_trace(error, _ROOT)
             raise Err(_wire(PluginError("internal", f"{type(error).__name__}: {error}"))) from None
 
     return call
@@ -34,7 +53,7 @@ def guarded(work: Any) -> Any:
 
 def _wire(error: PluginError) -> types.Error:
     return types.Error(
-        types.ErrorKind[error.kind.upper().replace("-", "_")],
+        _kind(error.kind),
         error.code,
         error.message,
         error.position,
@@ -42,6 +61,11 @@ def _wire(error: PluginError) -> types.Error:
         error.connection_usable,
         [],
     )
+
+
+def _kind(kind: str) -> types.ErrorKind:
+    """An unknown word is a fault of the plugin; the message still helps."""
+    return types.ErrorKind.__members__.get(kind.upper().replace("-", "_"), types.ErrorKind.INTERNAL)
 
 
 def settings(config: types.Config) -> dict[str, Any]:

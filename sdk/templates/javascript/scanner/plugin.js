@@ -38,8 +38,8 @@ export default class Planets {
     for (const line of files.readLines(this.path)) {
       try {
         yield JSON.parse(line);
-      } catch {
-        throw new PluginError("upstream", `a line of ${table.name} is not JSON`);
+      } catch (cause) {
+        throw new PluginError("upstream", `a line of ${table.name} is not JSON`, { cause });
       }
     }
   }

@@ -1,8 +1,10 @@
 """A SQL engine that is asked over HTTP: it answers with lines of JSON, the columns first, then one array a row."""
 
 import json
+from collections.abc import Iterable
+from typing import Any
 
-from mindhost import Column, Connector, PluginError, Table, http
+from mindhost import Column, Connector, PluginError, Row, Statement, Table, TableName, http
 
 TYPES = {"integer": "int64", "real": "float64", "text": "text", "blob": "bytes"}
 
@@ -19,19 +21,19 @@ KINDS = {
 class Plugin(Connector):
     """`self.config` is what the datasource is configured with. The host adds `api_key` to the requests."""
 
-    def __init__(self, config):
+    def __init__(self, config: dict[str, Any]):
         super().__init__(config)
         self.check()
 
-    def check(self):
+    def check(self) -> tuple[str, str]:
         told = answered(http.get(f"{self.config['url']}/version")).json()
         return told["product"], told["version"]
 
-    def tables(self):
+    def tables(self) -> list[TableName]:
         _, rows = self.ask("select name from sqlite_master where type in ('table', 'view') order by name")
         return [("main", name) for (name,) in rows]
 
-    def describe(self, table):
+    def describe(self, table: TableName) -> Table | None:
         schema, name = table
         quoted = name.replace("'", "''")
         _, rows = self.ask(f"""select name, type, "notnull" from pragma_table_info('{quoted}') order by cid""")
@@ -41,10 +43,10 @@ class Plugin(Connector):
         ]
         return Table(columns) if schema == "main" and columns else None
 
-    def query(self, statement):
+    def query(self, statement: Statement) -> tuple[list[Column], Iterable[Row]]:
         return self.ask(statement.text, statement.timeout_ms)
 
-    def ask(self, sql, timeout_ms=10_000):
+    def ask(self, sql: str, timeout_ms: int = 10_000) -> tuple[list[Column], Iterable[Any]]:
         """The columns of an answer, and its rows as they arrive."""
         headers = {"x-timeout-ms": str(timeout_ms)}
         lines = answered(http.post(f"{self.config['url']}/query", sql, headers=headers)).lines()
@@ -59,12 +61,12 @@ class Plugin(Connector):
         return columns, (json.loads(line, object_hook=as_bytes) for line in lines)
 
 
-def as_bytes(cell):
+def as_bytes(cell: dict[str, str]) -> bytes:
     """`{"hex": "00ff"}` stands for bytes."""
     return bytes.fromhex(cell["hex"])
 
 
-def answered(response):
+def answered(response: http.Response) -> http.Response:
     """The engine's refusals in the contract's words."""
     if response.status == 200:
         return response

@@ -1,8 +1,10 @@
 """A file of JSON lines as a table: the rows come from here, the SQL from the host."""
 
 import json
+from collections.abc import Iterator
+from typing import TextIO
 
-from mindhost import Column, PluginError, Scanner, Table
+from mindhost import Column, PluginError, Row, Scan, Scanner, Table, TableName
 
 PLANETS = Table(
     columns=[
@@ -18,27 +20,27 @@ PLANETS = Table(
 class Plugin(Scanner):
     """`self.config` is what the datasource is configured with; manifest.json has its schema."""
 
-    def check(self):
+    def check(self) -> tuple[str, str]:
         self.open().close()
         return "JSON lines", "0.1.0"
 
-    def tables(self):
+    def tables(self) -> list[TableName]:
         return [("main", "planets")]
 
-    def describe(self, table):
+    def describe(self, table: TableName) -> Table | None:
         return PLANETS if table == ("main", "planets") else None
 
     # A source that can filter says so in `filter_support`, and then `asked.filters` has what to leave out.
 
-    def scan(self, table, asked):
+    def scan(self, table: TableName, asked: Scan) -> Iterator[Row]:
         with self.open() as file:
             for line in file:
                 try:
                     yield json.loads(line)
-                except ValueError:
-                    raise PluginError("upstream", f"a line of {table[1]} is not JSON") from None
+                except ValueError as error:
+                    raise PluginError("upstream", f"a line of {table[1]} is not JSON") from error
 
-    def open(self):
+    def open(self) -> TextIO:
         """The host opens this file and nothing else."""
         try:
             return open(self.config["path"], encoding="utf-8")

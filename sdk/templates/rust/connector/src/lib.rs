@@ -254,3 +254,6 @@ fn cut_off() -> Error {
 }
 
 export_connector!(Engine);
+
+#[cfg(test)]
+mod tests;

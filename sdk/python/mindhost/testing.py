@@ -1,0 +1,333 @@
+"""Unit tests without a server: a stand-in for the host, in plain Python. A component never has this module.
+
+    from mindhost.testing import open_plugin, replay
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from . import values
+from ._host import Exchange, Sent, called, provide
+from .errors import PluginError
+from .kinds import Connector, Filter, Model, Scan, Scanner, Statement, TableName
+from .messages import CalledTool, Message, Request, Text
+from .rows import Answer, Cell
+
+# The largest response that is recorded.
+_LARGEST = 64 << 20
+
+
+@dataclass
+class Response:
+    """An answer for a test."""
+
+    status: int = 200
+    headers: Sequence[tuple[str, str]] = ()
+    body: str | bytes = ""
+
+
+Answers = Callable[[Sent], Response]
+"""What answers the requests of a test."""
+
+
+@dataclass
+class StandIn:
+    """The host of a test, and what the plugin did with it."""
+
+    http: Answers
+    time_limit_ms: int = 60_000
+    logged: list[tuple[str, str]] = field(default_factory=list)
+    """Level and text of each line that the plugin logged."""
+    slept: list[int] = field(default_factory=list)
+    """The milliseconds of each wait; a test does not wait."""
+    requests: list[Sent] = field(default_factory=list)
+    cancelled: bool = False
+    """Set it to have the plugin see that the host cancelled the call."""
+
+    def log(self, level: str, line: str) -> None:
+        """Keeps the line."""
+        self.logged.append((level, line))
+
+    def remaining_ms(self) -> int:
+        """Time passes only by waiting."""
+        return self.time_limit_ms - sum(self.slept)
+
+    def is_cancelled(self) -> bool:
+        """What the test says."""
+        return self.cancelled
+
+    def sleep(self, ms: int) -> bool:
+        """Does not wait."""
+        self.slept.append(ms)
+        return not self.cancelled
+
+    def send(self, request: Sent) -> Exchange:
+        """Answers as the test says."""
+        self.requests.append(request)
+        return _Told(self.http(request))
+
+
+class _Told:
+    """An answer to read."""
+
+    def __init__(self, response: Response):
+        self.status = response.status
+        self.headers = list(response.headers)
+        body = response.body
+        self._rest = body.encode() if isinstance(body, str) else body
+
+    def read(self) -> bytes | None:
+        """The next bytes."""
+        piece, self._rest = self._rest[: 64 << 10], self._rest[64 << 10 :]
+        return piece or None
+
+    def close(self) -> None:
+        """Nothing more is read."""
+        self._rest = b""
+
+
+def stand_in(http: Answers | None = None, *, time_limit_ms: int = 60_000) -> StandIn:
+    """A host for tests, from here on the plugin's. Files are those of the machine, waits take no time."""
+    host = StandIn(http or _refuse, time_limit_ms)
+    provide(host)
+    called()
+    return host
+
+
+def replay(
+    path: str | Path,
+    *,
+    record: bool = False,
+    headers: Mapping[str, str] | None = None,
+    servers: Mapping[str, str | None] | None = None,
+    secrets: Iterable[str | None] = (),
+    time_limit_ms: int = 60_000,
+) -> StandIn:
+    """A stand-in whose HTTP comes from a file of fixtures.
+
+    With `RECORD_HTTP=1` in the environment, or where the file is missing and `record` is true, requests go to the
+    real server and the file is written. `headers` are for the real server alone (what the host would add: the key),
+    `servers` says where it is for a URL of the tests, and no text of `secrets` is ever written.
+    """
+    path = Path(path)
+    masks = [secret for secret in secrets if secret]
+    if os.environ.get("RECORD_HTTP") == "1" or (record and not path.exists()):
+        real = {own: there for own, there in (servers or {}).items() if there}
+        return stand_in(_recorder(path, headers or {}, real, masks), time_limit_ms=time_limit_ms)
+    if not path.exists():
+        raise FileNotFoundError(
+            f"{path} is not there; run the tests once with RECORD_HTTP=1, which asks the real server"
+        )
+    return stand_in(_player(path, masks), time_limit_ms=time_limit_ms)
+
+
+@dataclass
+class Rows:
+    """The result of a statement."""
+
+    columns: list[str]
+    rows: list[list[Any]]
+
+
+@dataclass
+class Said:
+    """The whole answer of a model."""
+
+    text: str = ""
+    tool_calls: list[CalledTool] = field(default_factory=list)
+    usage: dict[str, int] = field(default_factory=dict)
+    stop: str | None = None
+
+
+@dataclass
+class Opened:
+    """A plugin with a configuration. Each call opens it anew, and checks what it gives as the SDK does."""
+
+    plugin: type[Connector] | type[Scanner] | type[Model]
+    config: dict[str, Any]
+
+    def scan(
+        self,
+        table: str | TableName,
+        *,
+        columns: list[str] | None = None,
+        filters: Sequence[Filter] = (),
+        limit: int | None = None,
+    ) -> list[dict[str, Any]]:
+        """The rows of a table as dicts."""
+        source = self.plugin(self.config)
+        assert isinstance(source, Scanner), "only a scanner is scanned"
+        name = ("main", table) if isinstance(table, str) else table
+        about = source.describe(name)
+        if about is None:
+            raise PluginError("not-found", f"there is no table {name[1]}")
+        own = {column.name: column for column in about.columns}
+        wanted = list(own) if columns is None else columns
+        kept = [one for one in filters if source.filter_support(name, one) != "no"]
+        rows = source.scan(name, Scan(wanted, kept, limit, "test"))
+        answer = Answer([own[column] for column in wanted], rows)
+        return [dict(zip(wanted, row)) for row in _read(answer)]
+
+    def query(self, text: str) -> Rows:
+        """The columns and rows of a statement."""
+        connection = self.plugin(self.config)
+        assert isinstance(connection, Connector), "only a connector is queried"
+        columns, rows = connection.query(Statement(text, "test", 60_000, 16 << 20))
+        return Rows([column.name for column in columns], _read(Answer(columns, rows)))
+
+    def complete(self, request: str | Request) -> Said:
+        """The whole answer to a question or a request."""
+        model = self.plugin(self.config)
+        assert isinstance(model, Model), "only a model is asked"
+        if isinstance(request, str):
+            request = Request(messages=[Message("user", [Text(request)])])
+        said = Said()
+        for event in model.complete(request):
+            if event is None:
+                continue
+            told: Mapping[str, Any] = event
+            said.text += told.get("text", "")
+            said.tool_calls += [told["tool_call"]] if "tool_call" in told else []
+            said.usage = {**told["usage"]} if "usage" in told else said.usage
+            said.stop = told.get("stop", said.stop)
+        return said
+
+
+def open_plugin(plugin: type[Connector] | type[Scanner] | type[Model], config: dict[str, Any]) -> Opened:
+    """A plugin as the host opens it."""
+    return Opened(plugin, config)
+
+
+_SHOWN: dict[str, Callable[[Any], Any]] = {
+    "date": values.date_of,
+    "time": values.time_of,
+    "timestamp": values.timestamp_of,
+    "timestamp-utc": values.timestamp_utc_of,
+}
+
+
+def _read(answer: Answer) -> list[list[Any]]:
+    rows: list[list[Any]] = []
+    while (batch := answer.next(3, 1 << 20)) is not None:
+        rows += [[_plain(cell) for cell in row] for row in batch]
+    answer.close()
+    return rows
+
+
+def _plain(cell: Cell) -> Any:
+    return _SHOWN[cell.tag](cell.value) if cell.tag in _SHOWN else cell.value
+
+
+def _refuse(request: Sent) -> Response:
+    raise AssertionError(
+        f"the test has no answer for {request.method} {request.url}; use replay(), or give stand_in() a function"
+    )
+
+
+def _key(request: Mapping[str, Any]) -> tuple[str, str, str]:
+    return request["method"], request["url"], request.get("body", "")
+
+
+def _player(path: Path, masks: list[str]) -> Answers:
+    """Answers in the order in which they were recorded; the last answer to a request stays."""
+    waiting: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    for fixture in json.loads(path.read_text(encoding="utf-8")):
+        waiting.setdefault(_key(fixture["request"]), []).append(fixture["response"])
+
+    def answer(request: Sent) -> Response:
+        answers = waiting.get(_key(_asked(request, masks)))
+        if not answers:
+            raise AssertionError(
+                f"{path} has no answer for {request.method} {request.url}; record it with RECORD_HTTP=1"
+            )
+        told = answers.pop(0) if len(answers) > 1 else answers[0]
+        body = told["body"] if isinstance(told["body"], str) else base64.b64decode(told["body"]["base64"])
+        return Response(told["status"], [(name, value) for name, value in told["headers"]], body)
+
+    return answer
+
+
+# Headers that say nothing that a plugin reads, or too much.
+_UNWRITTEN = {
+    "connection", "content-encoding", "content-length", "keep-alive", "server", "set-cookie", "transfer-encoding"
+}  # fmt: skip
+
+
+def _recorder(path: Path, extra: Mapping[str, str], servers: Mapping[str, str], masks: list[str]) -> Answers:
+    fixtures: list[dict[str, Any]] = []
+
+    def answer(request: Sent) -> Response:
+        url = request.url
+        for own, real in servers.items():
+            url = url.replace(own, real)
+        response = _fetched(url, request, extra)
+        # The server's clock matters beside a date to come back at, and makes two recordings differ.
+        is_later = any(name == "retry-after" for name, _ in response.headers)
+        told = [one for one in response.headers if one[0] not in _UNWRITTEN and (is_later or one[0] != "date")]
+        response.headers = told
+        written = {"status": response.status, "headers": told, "body": _written(response.body)}
+        fixture = {"request": _asked(request, masks), "response": json.loads(_masked(json.dumps(written), masks))}
+        # The last answer to a request stays, so the same one again says nothing new.
+        before = [one for one in fixtures if _key(one["request"]) == _key(fixture["request"])]
+        if before[-1:] != [fixture]:
+            fixtures.append(fixture)
+        path.write_text(json.dumps(fixtures, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        return response
+
+    return answer
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """A plugin sees a redirect, as it would through the host."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def _fetched(url: str, request: Sent, extra: Mapping[str, str]) -> Response:
+    fields = {**dict(request.headers), **extra}
+    body = request.body or (b"" if request.method in {"POST", "PUT", "PATCH"} else None)
+    asked = urllib.request.Request(url, data=body, headers=fields, method=request.method)
+    try:
+        with urllib.request.build_opener(_NoRedirects).open(asked, timeout=60) as answer:
+            return Response(answer.status, _lower(answer.headers.items()), answer.read(_LARGEST))
+    except urllib.error.HTTPError as answer:
+        return Response(answer.code, _lower(answer.headers.items()), answer.read(_LARGEST))
+    except OSError as error:
+        raise PluginError("unreachable", f"{url}: {error}") from None
+
+
+def _lower(headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [(name.lower(), value) for name, value in headers]
+
+
+def _asked(request: Sent, masks: list[str]) -> dict[str, Any]:
+    asked = {"method": request.method, "url": _masked(request.url, masks)}
+    body = _masked(request.body.decode("utf-8", "replace"), masks)
+    return {**asked, "body": body} if body else asked
+
+
+def _written(body: str | bytes) -> str | dict[str, str]:
+    """Text where the bytes are text."""
+    if isinstance(body, str):
+        return body
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(body).decode()}
+
+
+def _masked(text: str, masks: list[str]) -> str:
+    for secret in masks:
+        text = text.replace(json.dumps(secret)[1:-1], "***").replace(secret, "***")
+    return text

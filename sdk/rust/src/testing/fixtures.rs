@@ -1,0 +1,322 @@
+//! HTTP in unit tests: what a server said once is recorded in a file, and replayed from then on.
+//!
+//! The file has the form that the SDKs for JavaScript and Python write, too.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fs;
+use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::curl;
+use crate::error::{Error, ErrorKind, Result};
+use crate::http::{Request, Response};
+
+/// Headers that say nothing that a plugin reads, or too much.
+const UNWRITTEN: [&str; 7] = [
+    "connection",
+    "content-encoding",
+    "content-length",
+    "keep-alive",
+    "server",
+    "set-cookie",
+    "transfer-encoding",
+];
+
+/// Where the HTTP of a unit test comes from.
+///
+/// ```no_run
+/// use mindhost_sdk::testing::Fixtures;
+///
+/// let _http = Fixtures::in_file("fixtures.json")
+///     .header("authorization", "Bearer of the real server")
+///     .replay()
+///     .unwrap();
+/// // From here to its drop, `http::send` on this thread answers from the file.
+/// ```
+#[derive(Clone, Debug)]
+pub struct Fixtures {
+    path: PathBuf,
+    headers: Vec<(String, String)>,
+    servers: Vec<(String, String)>,
+    secrets: Vec<String>,
+    is_recording: bool,
+}
+
+impl Fixtures {
+    /// A file of fixtures. With `RECORD_HTTP=1` in the environment, requests go to the real server (through the
+    /// program `curl`) and the file is written.
+    pub fn in_file(path: impl Into<PathBuf>) -> Self {
+        Self {
+            path: path.into(),
+            headers: Vec::new(),
+            servers: Vec::new(),
+            secrets: Vec::new(),
+            is_recording: std::env::var_os("RECORD_HTTP").is_some_and(|value| value == "1"),
+        }
+    }
+
+    /// A header for the real server alone, such as the key that the host would add. It is never written.
+    #[must_use]
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.headers.push((name.into(), value.into()));
+        self
+    }
+
+    /// Where the real server of a URL of the tests is.
+    #[must_use]
+    pub fn server(mut self, url: impl Into<String>, real: impl Into<String>) -> Self {
+        self.servers.push((url.into(), real.into()));
+        self
+    }
+
+    /// A text that is written as `***`.
+    #[must_use]
+    pub fn secret(mut self, text: impl Into<String>) -> Self {
+        self.secrets.push(text.into());
+        self
+    }
+
+    /// Records, whatever the environment says.
+    #[must_use]
+    pub fn record(mut self) -> Self {
+        self.is_recording = true;
+        self
+    }
+
+    /// From here to the drop of what it gives, [`crate::http::send`] on this thread uses these fixtures.
+    ///
+    /// # Errors
+    /// `InvalidConfig` for a file that is not there or has another form.
+    pub fn replay(self) -> Result<Replay> {
+        let tape = if self.is_recording {
+            Tape::Recording(self, Vec::new())
+        } else {
+            Tape::playing(self)?
+        };
+        TAPE.with_borrow_mut(|own| *own = Some(tape));
+        Ok(Replay(PhantomData))
+    }
+
+    fn masked(&self, text: &str) -> String {
+        let secrets = self.secrets.iter().filter(|secret| !secret.is_empty());
+        secrets.fold(text.to_owned(), |text, secret| {
+            text.replace(&**secret, "***")
+        })
+    }
+
+    fn key(&self, request: &Request) -> Asked {
+        Asked {
+            method: request.method.to_owned(),
+            url: self.masked(&request.url),
+            body: self.masked(&String::from_utf8_lossy(&request.body)),
+        }
+    }
+}
+
+/// Fixtures in use; they end with it.
+#[derive(Debug)]
+#[must_use = "the fixtures end when this is dropped"]
+pub struct Replay(PhantomData<*const ()>);
+
+impl Drop for Replay {
+    fn drop(&mut self) {
+        TAPE.with_borrow_mut(|tape| *tape = None);
+    }
+}
+
+thread_local! {
+    static TAPE: RefCell<Option<Tape>> = const { RefCell::new(None) };
+}
+
+/// The answer of the fixtures in use; none where none are.
+pub(crate) fn send(request: &Request) -> Option<Result<Response>> {
+    TAPE.with_borrow_mut(|tape| match tape.as_mut()? {
+        Tape::Recording(fixtures, written) => Some(record(fixtures, written, request)),
+        Tape::Playing(fixtures, waiting) => Some(play(fixtures, waiting, request)),
+    })
+}
+
+enum Tape {
+    Recording(Fixtures, Vec<Fixture>),
+    /// The answers to each request that are left, the next one last.
+    Playing(Fixtures, HashMap<Asked, Vec<Told>>),
+}
+
+impl Tape {
+    fn playing(fixtures: Fixtures) -> Result<Self> {
+        let path = fixtures.path.display();
+        let text = fs::read_to_string(&fixtures.path).map_err(|error| {
+            wrong(format!(
+                "{path}: {error}; run the tests once with RECORD_HTTP=1, which asks the real server"
+            ))
+        })?;
+        let written: Vec<Fixture> = serde_json::from_str(&text)
+            .map_err(|error| wrong(format!("{path} has no fixtures: {error}")))?;
+        let mut waiting: HashMap<Asked, Vec<Told>> = HashMap::new();
+        for fixture in written.into_iter().rev() {
+            waiting
+                .entry(fixture.request)
+                .or_default()
+                .push(fixture.response);
+        }
+        Ok(Self::Playing(fixtures, waiting))
+    }
+}
+
+/// Answers come in the order in which they were recorded; the last answer to a request stays.
+fn play(
+    fixtures: &Fixtures,
+    waiting: &mut HashMap<Asked, Vec<Told>>,
+    request: &Request,
+) -> Result<Response> {
+    let answers = waiting.get_mut(&fixtures.key(request));
+    let told = answers.and_then(|answers| match answers.len() {
+        0 | 1 => answers.first().cloned(),
+        _ => answers.pop(),
+    });
+    let told = told.ok_or_else(|| {
+        wrong(format!(
+            "{} has no answer for {request:?}; record it with RECORD_HTTP=1",
+            fixtures.path.display()
+        ))
+    })?;
+    let body = match told.body {
+        Text::Plain(text) => text.into_bytes(),
+        Text::Binary { base64 } => decoded(&base64)
+            .ok_or_else(|| wrong(format!("the answer to {request:?} is not in Base64")))?,
+    };
+    Ok(answer(told.status, told.headers, body))
+}
+
+fn record(fixtures: &Fixtures, written: &mut Vec<Fixture>, request: &Request) -> Result<Response> {
+    let mut real = request.clone();
+    for (own, there) in &fixtures.servers {
+        real.url = real.url.replace(&**own, there);
+    }
+    real.headers.extend(fixtures.headers.iter().cloned());
+    let (status, mut headers, body) = curl::send(&real)?;
+    // The server's clock matters beside a date to come back at, and makes two recordings differ.
+    let is_later = headers.iter().any(|(name, _)| name == "retry-after");
+    headers.retain(|(name, _)| !UNWRITTEN.contains(&&**name) && (is_later || name != "date"));
+    let text = match String::from_utf8(body.clone()) {
+        Ok(text) => Text::Plain(fixtures.masked(&text)),
+        Err(_) => Text::Binary {
+            base64: encoded(&body),
+        },
+    };
+    let fixture = Fixture {
+        request: fixtures.key(request),
+        response: Told {
+            status,
+            headers: headers
+                .iter()
+                .map(|(name, value)| (name.clone(), fixtures.masked(value)))
+                .collect(),
+            body: text,
+        },
+    };
+    // The last answer to a request stays, so the same one again says nothing new.
+    let before = written.iter().rfind(|one| one.request == fixture.request);
+    if before != Some(&fixture) {
+        written.push(fixture);
+    }
+    save(&fixtures.path, written)?;
+    Ok(answer(status, headers, body))
+}
+
+fn save(path: &Path, written: &[Fixture]) -> Result<()> {
+    let text = serde_json::to_string_pretty(written).map_err(|error| wrong(error.to_string()))?;
+    fs::write(path, text + "\n").map_err(|error| wrong(format!("{}: {error}", path.display())))
+}
+
+fn answer(status: u16, headers: Vec<(String, String)>, body: Vec<u8>) -> Response {
+    let pieces = (!body.is_empty()).then_some(Ok(body));
+    let response = Response::scripted(status, pieces.into_iter().collect());
+    headers
+        .into_iter()
+        .fold(response, |response, (name, value)| {
+            response.with_header(name, value)
+        })
+}
+
+fn wrong(message: String) -> Error {
+    Error::new(ErrorKind::InvalidConfig, message)
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Fixture {
+    request: Asked,
+    response: Told,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+struct Asked {
+    method: String,
+    url: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    body: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Told {
+    status: u16,
+    headers: Vec<(String, String)>,
+    body: Text,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Text {
+    Plain(String),
+    Binary { base64: String },
+}
+
+const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+fn encoded(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for group in bytes.chunks(3) {
+        let bits = group
+            .iter()
+            .fold(0_u32, |bits, byte| (bits << 8) | u32::from(*byte));
+        let bits = bits << (8 * (3 - group.len()));
+        for at in 0..4 {
+            let digit = (bits >> (18 - 6 * at)) & 63;
+            text.push(match at <= group.len() {
+                true => char::from(DIGITS[digit as usize]),
+                false => '=',
+            });
+        }
+    }
+    text
+}
+
+fn decoded(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    for group in text.as_bytes().chunks(4) {
+        let digits: Vec<_> = group
+            .iter()
+            .copied()
+            .filter(|digit| *digit != b'=')
+            .collect();
+        let mut bits = 0_u32;
+        for digit in &digits {
+            let value = DIGITS.iter().position(|own| own == digit)?;
+            bits = (bits << 6) | u32::try_from(value).ok()?;
+        }
+        let bits = bits << (6 * (4 - digits.len()));
+        bytes.extend(
+            bits.to_be_bytes()
+                .into_iter()
+                .skip(1)
+                .take(digits.len().saturating_sub(1)),
+        );
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests;
