@@ -90,7 +90,23 @@ pub fn componentize_py() -> PathBuf {
     )
 }
 
-/// The folder `node_modules` with componentize-qjs, in the version that new projects name.
+/// The checker of types for Python.
+///
+/// # Panics
+/// When it is missing.
+pub fn mypy() -> PathBuf {
+    existing(target_dir().join("mypy/bin/mypy"), "just setup")
+}
+
+/// The Node that the tests bring.
+///
+/// # Panics
+/// When it is missing.
+pub fn node() -> PathBuf {
+    existing(target_dir().join("node/node"), "just setup")
+}
+
+/// The folder `node_modules` with componentize-qjs, esbuild and TypeScript, in the versions that new projects name.
 ///
 /// # Panics
 /// When it is missing.

@@ -113,10 +113,15 @@ impl Project {
 
     /// A script of the project, still to be run.
     pub fn script(&self, name: &str) -> Command {
+        self.command("sh", &[name])
+    }
+
+    /// A command in the project with the toolchain of its language, still to be run.
+    pub fn command(&self, program: &str, arguments: &[&str]) -> Command {
         let target = target_dir();
-        let mut command = Command::new("sh");
+        let mut command = Command::new(program);
         command
-            .arg(name)
+            .args(arguments)
             .current_dir(self.path())
             .env("MINDHOST", host_binary());
         match self.language {
@@ -129,7 +134,7 @@ impl Project {
                 .expect("a lock file");
                 command.env("CARGO_TARGET_DIR", target.join("projects/rust"));
             }
-            "javascript" => {
+            "javascript" | "typescript" => {
                 let modules = self.path().join("node_modules");
                 if !modules.exists() {
                     let installed = crate::build::componentize_qjs();

@@ -1,7 +1,9 @@
 //! `/plugins`
 
+mod authors;
 mod canary;
 mod commands;
+mod dev;
 mod first_start;
 mod guide;
 mod hosts;

@@ -1,8 +1,10 @@
 //! `mindhost plugin …`
 
 mod activate;
+mod catalogue;
 mod compile;
 mod configured;
+mod dev;
 mod fetch;
 mod files;
 mod health;
@@ -14,6 +16,7 @@ mod names;
 mod new;
 mod pack;
 mod print;
+mod publish;
 mod release;
 mod replay;
 mod run;
@@ -55,6 +58,11 @@ pub(crate) enum Plugin {
     Remove(show::Remove),
     /// Run a development server that serves each plugin as it is built.
     Watch(watch::Watch),
+    /// Build a project on each save, run it, and show rows, log, times and what the kit finds.
+    ///
+    /// Runs `sh build.sh` in the project, then a statement or question with the connection data of test.json, then the
+    /// quick part of the conformance kit. No server is needed.
+    Dev(Box<dev::Dev>),
     /// Write a working project for a new plugin.
     New(new::New),
     /// Write a manifest into a component to make it a plugin.
@@ -65,6 +73,17 @@ pub(crate) enum Plugin {
     Sign(sign::Sign),
     /// Push a plugin to an OCI registry.
     Push(fetch::Push),
+    /// Check, sign and push a version that is ready for others.
+    ///
+    /// Checks that the conformance kit passes, that the version is higher than all in the registry, that name and
+    /// version of the manifest agree with the reference, and that there are a licence and a changelog entry. A tag that
+    /// is there is never overwritten.
+    Publish(Box<publish::Publish>),
+    /// Find plugins in the catalogues of the settings.
+    Search(catalogue::Search),
+    /// Make a catalogue: a signed list of published plugins.
+    #[command(subcommand)]
+    Catalogue(catalogue::Commands),
     /// Try a plugin without a server: its grants, a statement, or a question.
     Run(run::Run),
     /// Run the conformance kit against a plugin.
@@ -87,11 +106,15 @@ pub(super) async fn run(command: Plugin) -> anyhow::Result<ExitCode> {
         Plugin::Usage(usage) => usage::run(&usage).await,
         Plugin::Remove(remove) => show::remove(&remove).await,
         Plugin::Watch(watch) => watch::run(watch).await,
+        Plugin::Dev(dev) => dev::run(*dev).await,
         Plugin::New(new) => new::run(&new),
         Plugin::Pack(pack) => pack::run(&pack),
         Plugin::Keygen(keygen) => sign::keygen(&keygen),
         Plugin::Sign(sign) => sign::sign(&sign),
         Plugin::Push(push) => fetch::push(&push).await,
+        Plugin::Publish(publish) => publish::run(&publish).await,
+        Plugin::Search(search) => catalogue::search(&search).await,
+        Plugin::Catalogue(command) => catalogue::run(command).await,
         Plugin::Run(run) => run::run(run).await,
         Plugin::Test(test) => return test::run(test).await,
         Plugin::Compile(compile) => compile::run(&compile),

@@ -2,6 +2,7 @@
 
 mod files;
 mod odd;
+mod publishing;
 mod registries;
 
 use std::{path::Path, process::Output};
@@ -13,8 +14,10 @@ use super::host;
 /// Runs `mindhost plugin` as the operator of a host, beside the test's own runtime.
 async fn plugin(host: &Host, args: &[&str]) -> Output {
     let url = host.url();
-    let is_local = matches!(args[0], "keygen" | "sign" | "push")
-        || args.contains(&"--dir")
+    let is_local = matches!(
+        args[0],
+        "keygen" | "sign" | "push" | "publish" | "catalogue" | "search"
+    ) || args.contains(&"--dir")
         || args[0] == "show" && Path::new(args[1]).is_file();
     let server: &[&str] = if is_local { &[] } else { &["--server", &url] };
     let mut command = host.command(&[&["plugin"], args, server].concat());

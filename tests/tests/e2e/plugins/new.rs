@@ -19,6 +19,11 @@ async fn a_connector_in_javascript() {
 }
 
 #[tokio::test]
+async fn a_connector_in_typescript() {
+    connector("typescript").await;
+}
+
+#[tokio::test]
 async fn a_connector_in_python() {
     connector("python").await;
 }
@@ -34,6 +39,11 @@ async fn a_scanner_in_javascript() {
 }
 
 #[tokio::test]
+async fn a_scanner_in_typescript() {
+    scanner("typescript").await;
+}
+
+#[tokio::test]
 async fn a_scanner_in_python() {
     scanner("python").await;
 }
@@ -46,6 +56,11 @@ async fn a_model_in_rust() {
 #[tokio::test]
 async fn a_model_in_javascript() {
     model(Project::new("parrot", "model", "javascript")).await;
+}
+
+#[tokio::test]
+async fn a_model_in_typescript() {
+    model(Project::new("parrot", "model", "typescript")).await;
 }
 
 #[tokio::test]
@@ -180,40 +195,6 @@ fn a_folder_that_is_there_and_a_name_that_cannot_be_are_refused() {
     assert!(!project.path().join("plugin.py").exists());
     assert!(again("../space").contains("cannot be the name of a plugin"));
     assert!(again("async").contains("word of Rust"));
-}
-
-/// Values of Python that a column cannot hold are named, and never bent until they fit. The SDK runs outside of a
-/// component here, on stand-ins for the contract's types.
-#[test]
-fn the_sdk_for_python_refuses_values_of_another_type() {
-    const SCRIPT: &str = r#"
-import sys, types as t
-wit = t.ModuleType("mindhost_plugin_types")
-class Any:
-    def __init__(self, value=None): self.value = value
-for name in "Null Boolean Int64 Uint64 Float64 Decimal Text Bytes Date Time Timestamp TimestampUtc Json Other".split():
-    setattr(wit, "Value_" + name, type(name, (Any,), {}))
-wit.Column = wit.Batch = wit.Value = wit.Batch_Rows = Any
-world, imports, own = t.ModuleType("wit_world"), t.ModuleType("wit_world.imports"), t.ModuleType("mindhost")
-imports.mindhost_plugin_types, own.__path__ = wit, [sys.argv[1]]
-sys.modules.update({"wit_world": world, "wit_world.imports": imports, "mindhost": own})
-from mindhost import rows
-from mindhost.catalog import Column
-from mindhost.errors import PluginError
-def given(type, value):
-    try: return rows._encode(Column("c", type), value).value
-    except PluginError as error: return error.message
-for type, value, expected in [
-    ("boolean", "false", "a value of c is no boolean but a Python str"), ("boolean", 0, False), ("boolean", True, True),
-    ("int64", 1.9, "a value of c is no int64 but a Python float"), ("int64", 2.0, 2), ("int64", "9007199254740993", 2**53 + 1),
-    ("text", [1], "a value of c is no text but a Python list"), ("text", 5, "5"),
-]:
-    assert given(type, value) == expected, (type, value, given(type, value))
-"#;
-    let sdk = mindhost_tests::build::workspace_dir().join("sdk/python/mindhost");
-    let mut python = Command::new("python3");
-    let tested = python.args(["-B", "-c", SCRIPT]).arg(sdk).output().unwrap();
-    expect_success(&tested, "values of Python");
 }
 
 /// The engine of a new connector's project.

@@ -23,7 +23,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) struct Activate {
     /// The plugin: connector-postgres.
     name: String,
-    /// A version, or the first characters of a digest. Default: the highest installed version.
+    /// A version, or the first characters of a digest. Default: the highest installed version whose last
+    /// rollout did not fail and was not rolled back.
     version: Option<String>,
     /// First give it only this percentage of the calls …
     #[arg(long, value_name = "PERCENT")]

@@ -3,6 +3,7 @@
 //! The media types are those of the CNCF for WebAssembly artifacts
 //! (<https://tag-runtime.cncf.io/wgs/wasm/deliverables/wasm-oci-artifact/>); the signature is a further layer.
 
+pub(super) mod registry;
 mod told;
 
 use std::{fs, path::PathBuf, time::Duration};
@@ -13,6 +14,7 @@ use clap::Args;
 use futures_util::TryStreamExt;
 use mindhost_base::config::Config as Settings;
 use mindhost_plugins::{artifacts::MAX_SIGNATURE, signatures};
+use mindhost_runtime::package::Package;
 use oci_client::{
     Client, Reference,
     client::{ClientConfig, ClientProtocol, Config, ImageLayer},
@@ -35,6 +37,8 @@ const SILENCE: Duration = Duration::from_secs(60);
 /// The title annotation in the artifact's manifest.
 const NAME: &str = "org.opencontainers.image.title";
 const VERSION: &str = "org.opencontainers.image.version";
+/// The section of the changelog about this version.
+const CHANGES: &str = "dev.mindhost.changes";
 
 /// The options to reach a registry.
 #[derive(Debug, Args)]
@@ -56,6 +60,9 @@ pub(crate) struct Push {
     file: PathBuf,
     /// The reference to push to: oci://registry.example.com/plugins/connector:1.2.0.
     reference: String,
+    /// Replace what the tag names now. Installing by the tag then gives other bytes.
+    #[arg(long)]
+    move_tag: bool,
     #[command(flatten)]
     access: Access,
 }
@@ -85,6 +92,45 @@ pub(super) async fn push(push: &Push) -> anyhow::Result<()> {
             );
         }
     }
+    let digest = format!("sha256:{}", package.digest);
+    let there = match pull_digest(&push.reference, &push.access).await {
+        Ok(there) => Some(there),
+        Err(error) if error.is::<told::Unknown>() => None,
+        Err(error) => return Err(error),
+    };
+    ensure!(
+        push.move_tag || there.as_ref().is_none_or(|there| *there == digest),
+        "{} names another file already ({}); push this one under another tag, or say --move-tag",
+        push.reference,
+        there.unwrap_or_default()
+    );
+    upload(package, signature, &push.reference, &push.access, None).await?;
+    say!("{}{reference} is {digest}", SCHEME);
+    Ok(())
+}
+
+/// The digest of the component that a reference names now.
+pub(super) async fn pull_digest(source: &str, access: &Access) -> anyhow::Result<String> {
+    let pull = Pull::new(source, access, 0)?;
+    let pulled = pull.client.pull_image_manifest(&pull.reference, &pull.auth);
+    let (manifest, _) = pulled.await.map_err(|error| told(source, error))?;
+    let component = manifest
+        .layers
+        .iter()
+        .find(|layer| layer.media_type == WASM);
+    let digest = component.map(|layer| layer.digest.clone());
+    Ok(digest.unwrap_or_else(|| "no plugin".to_owned()))
+}
+
+/// Pushes a plugin with its signature, and what changed in it.
+pub(super) async fn upload(
+    package: Package,
+    signature: Option<String>,
+    target: &str,
+    access: &Access,
+    changes: Option<String>,
+) -> anyhow::Result<()> {
+    let reference = reference(target)?;
     let manifest = &package.manifest;
     let config = json!({
         "architecture": "wasm", "os": "wasip2", "layerDigests": [format!("sha256:{}", package.digest)],
@@ -100,14 +146,15 @@ pub(super) async fn push(push: &Push) -> anyhow::Result<()> {
     }
     let annotations = [(NAME, &manifest.name), (VERSION, &manifest.version)];
     let annotations = annotations.map(|(name, value)| (name.to_owned(), value.clone()));
-    let image = OciImageManifest::build(&layers, &config, Some(annotations.into()));
-    let client = push.access.client(&reference);
-    let auth = push.access.auth()?;
+    let changes = changes.map(|changes| (CHANGES.to_owned(), changes));
+    let annotations = annotations.into_iter().chain(changes).collect();
+    let image = OciImageManifest::build(&layers, &config, Some(annotations));
+    let client = access.client(&reference);
+    let auth = access.auth()?;
     client
         .push(&reference, &layers, config, &auth, Some(image))
         .await
-        .map_err(|error| told(&push.reference, error))?;
-    say!("{}{reference} is sha256:{}", SCHEME, package.digest);
+        .map_err(|error| told(target, error))?;
     Ok(())
 }
 

@@ -12,14 +12,14 @@ use serde_json::Value;
 
 use super::{
     super::remote::{Failure, Remote, Server},
-    activate, fetch, files, lock, text,
+    activate, catalogue, fetch, files, lock, text,
 };
 use crate::commands::say::{aside, say};
 
 #[derive(Debug, Args)]
 pub(crate) struct Install {
-    /// A file, a directory with .wasm files, or a reference such as oci://registry.example.com/plugins/connector:1.2.0.
-    /// The signature is read from FILE.minisig beside the file.
+    /// A file, a directory with .wasm files, a reference such as oci://registry.example.com/plugins/connector:1.2.0, or
+    /// NAME or NAME@VERSION of a catalogue. The signature is read from FILE.minisig beside the file.
     #[arg(required_unless_present = "locked")]
     source: Option<String>,
     /// Only show the plugin, its signer and its rights.
@@ -36,6 +36,9 @@ pub(crate) struct Install {
     /// Install exactly what this lock file lists: the same bytes from the same source.
     #[arg(long, value_name = "FILE", conflicts_with = "source")]
     locked: Option<PathBuf>,
+    /// The catalogue of `plugins.catalogues` that has the name. Needed if several have it.
+    #[arg(long, value_name = "NAME")]
+    catalogue: Option<String>,
     #[command(flatten)]
     oci: fetch::Access,
     #[command(flatten)]
@@ -57,6 +60,7 @@ pub(super) enum Wanted {
     File(PathBuf),
     Reference(String),
     Locked(lock::Wanted),
+    Listed(catalogue::Pick),
 }
 
 pub(super) async fn run(install: Install) -> anyhow::Result<()> {
@@ -64,6 +68,13 @@ pub(super) async fn run(install: Install) -> anyhow::Result<()> {
     let max_bytes = Config::load()?.plugins.limits.max_package_bytes;
     let all = match (&install.locked, &install.source) {
         (Some(file), _) => lock::wanted(file)?,
+        (None, Some(source)) if install.catalogue.is_some() || is_listed(source) => {
+            let pick = catalogue::find(source, install.catalogue.as_deref(), &install.oci).await?;
+            if install.activate && !source.contains('@') {
+                not_lower(&server, &pick).await?;
+            }
+            vec![Wanted::Listed(pick)]
+        }
         (None, Some(source)) => wanted(source)?,
         (None, None) => bail!("name what to install"),
     };
@@ -163,7 +174,40 @@ impl Wanted {
             Self::File(path) => file(path, max_bytes),
             Self::Reference(source) => fetch::pull(source, oci, max_bytes).await,
             Self::Locked(locked) => locked.fetch(oci, max_bytes).await,
+            Self::Listed(pick) => pick.fetch(oci, max_bytes).await,
         }
+    }
+}
+
+/// Whether a source is a name of a catalogue. A file or directory of that name comes first.
+fn is_listed(source: &str) -> bool {
+    let name = source.split_once('@').map_or(source, |(name, _)| name);
+    package::is_name(name) && !Path::new(source).exists()
+}
+
+/// A name without a version never replaces the serving version by a lower one.
+async fn not_lower(server: &Server, pick: &catalogue::Pick) -> anyhow::Result<()> {
+    let request = server.request(Method::GET, &["plugins", &pick.name]);
+    let plugin = match server.send(request).await {
+        Err(error) if error.is("plugin_not_found") => return Ok(()),
+        sent => sent?,
+    };
+    let versions = text::array(&plugin["versions"]).iter();
+    let serving = versions.filter(|one| one["status"] == "active");
+    let lower = |version: &&str| pick.is_lower_than(version);
+    let mut higher = serving
+        .filter_map(|one| one["version"].as_str())
+        .filter(lower);
+    match higher.next() {
+        None => Ok(()),
+        Some(higher) => bail!(
+            "{} {higher} serves, and the catalogue {} has {} at most; to go back to that, name it: {}@{}",
+            pick.name,
+            pick.catalogue,
+            pick.listed.version,
+            pick.name,
+            pick.listed.version
+        ),
     }
 }
 

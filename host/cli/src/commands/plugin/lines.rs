@@ -19,6 +19,8 @@ pub(super) enum Line {
     Dropped(u64),
     /// The plugin trapped; the details.
     Failed(String),
+    /// An HTTP exchange of the plugin.
+    Exchange(String),
 }
 
 /// Passes every event to a function. Nothing else is logged. Call it once per process.
@@ -53,6 +55,7 @@ struct Fields {
     message: String,
     why: Option<String>,
     detail: Option<String>,
+    exchange: Option<String>,
     dropped: Option<u64>,
     has_target: bool,
 }
@@ -65,6 +68,10 @@ impl Fields {
                 ..
             } => Some(Line::Dropped(dropped)),
             Self { why: Some(why), .. } => Some(Line::Refused(why)),
+            Self {
+                exchange: Some(exchange),
+                ..
+            } => Some(Line::Exchange(exchange)),
             Self {
                 detail: Some(detail),
                 message,
@@ -84,6 +91,7 @@ impl Fields {
             "message" => self.message = text,
             "why" => self.why = Some(text),
             "detail" => self.detail = Some(text),
+            "exchange" => self.exchange = Some(text),
             "target" => self.has_target = true,
             _ => {}
         }
@@ -123,6 +131,7 @@ mod tests {
             tracing::info!(target: "mindhost_runtime", plugin = "p", target = "t", why = "no", "refused a plugin");
             tracing::warn!(target: "mindhost_runtime", plugin = "p", target = "t", dropped = 7_u32, "too much");
             tracing::warn!(target: "mindhost_runtime", plugin = "p", detail = "at f", "it panicked");
+            tracing::debug!(target: "mindhost_runtime", target = "t", exchange = "GET /", "an exchange");
             tracing::info!(target: "mindhost_runtime", plugin = "p", "compiling");
             tracing::info!(target: "mindhost_store", target = "t", "something else");
         });
@@ -131,6 +140,7 @@ mod tests {
             Line::Refused("no".into()),
             Line::Dropped(7),
             Line::Failed("it panicked: at f".into()),
+            Line::Exchange("GET /".into()),
         ];
         assert_eq!(*heard.lock().unwrap(), expected);
     }

@@ -48,6 +48,7 @@ enum Kind {
 enum Language {
     Rust,
     Javascript,
+    Typescript,
     Python,
 }
 
@@ -77,6 +78,7 @@ pub(super) fn run(new: &New) -> anyhow::Result<()> {
         write(&folder, name, &filled(text, &words))?;
     }
     write(&folder, "README.md", &filled(files::README, &words))?;
+    write(&folder, "manifest.schema.json", files::MANIFEST_SCHEMA)?;
     for (name, text) in files::sdk(new.language) {
         write(&folder.join("mindhost"), name, text)?;
     }
@@ -140,6 +142,11 @@ fn words(new: &New) -> anyhow::Result<Vec<(&'static str, String)>> {
             "plugin.js",
             "Building needs Node 18 or newer.",
         ),
+        Language::Typescript => (
+            "TypeScript",
+            "plugin.ts",
+            "Building needs Node 18 or newer, and the unit tests Node 22.18, which reads TypeScript.",
+        ),
         Language::Python => (
             "Python",
             "plugin.py",
@@ -154,7 +161,24 @@ fn words(new: &New) -> anyhow::Result<Vec<(&'static str, String)>> {
     };
     let filter = match new.language {
         Language::Rust | Language::Python => "filter_support",
-        Language::Javascript => "filterSupport",
+        Language::Javascript | Language::Typescript => "filterSupport",
+    };
+    let tests = match new.language {
+        Language::Rust => "cargo test",
+        Language::Javascript | Language::Typescript => "node --test",
+        Language::Python => "python3 -m unittest",
+    };
+    let more = match new.language {
+        Language::Rust => "",
+        Language::Javascript => "| `plugin.test.js` | unit tests, which need no server |\n",
+        Language::Typescript => {
+            "| `plugin.test.js` | unit tests, which need no server |\n\
+             | `tsconfig.json` | what `npx tsc` checks: the types |\n"
+        }
+        Language::Python => {
+            "| `test_plugin.py` | unit tests, which need no server |\n\
+             | `pyproject.toml` | what `mypy` and `pyright` check: the types |\n"
+        }
     };
     let from = match needs_registry(new) {
         true => format!(" {FROM_REGISTRY}"),
@@ -171,6 +195,8 @@ fn words(new: &New) -> anyhow::Result<Vec<(&'static str, String)>> {
         ("{{needs}}", format!("{needs}{from}")),
         ("{{use}}", using),
         ("{{filter}}", filter.to_owned()),
+        ("{{tests}}", tests.to_owned()),
+        ("{{more}}\n", more.to_owned()),
     ];
     words.extend(sdk_words(new)?);
     Ok(words)
@@ -313,7 +339,12 @@ mod tests {
     #[test]
     fn every_placeholder_of_the_templates_is_known() {
         for kind in [Kind::Connector, Kind::Scanner, Kind::Model] {
-            for language in [Language::Rust, Language::Javascript, Language::Python] {
+            for language in [
+                Language::Rust,
+                Language::Javascript,
+                Language::Typescript,
+                Language::Python,
+            ] {
                 let new = New {
                     name: "space".into(),
                     kind,
@@ -330,7 +361,8 @@ mod tests {
                 );
                 let templates = files::templates(kind, language);
                 for (name, text) in templates.into_iter().chain([("README.md", files::README)]) {
-                    let text = filled(text, &words);
+                    // GitHub's own placeholders stay.
+                    let text = filled(text, &words).replace("${{ ", "");
                     assert!(!text.contains("{{"), "{name}: {text}");
                 }
             }

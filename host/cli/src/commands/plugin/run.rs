@@ -44,6 +44,9 @@ pub(crate) struct Run {
     /// How rows are written to standard output.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+    /// Show each HTTP request of the plugin: method, URL, status, times and bytes; no credentials.
+    #[arg(long)]
+    http_log: bool,
     /// Record the calls across the boundary in a file, without secrets, for `plugin replay`.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
@@ -59,7 +62,12 @@ pub(crate) struct Run {
 const ROWS: u32 = 8_192;
 
 pub(super) async fn run(run: Run) -> anyhow::Result<()> {
-    lines::listen(show_line)?;
+    let http_log = run.http_log;
+    lines::listen(move |line| {
+        if http_log || !matches!(line, Line::Exchange(_)) {
+            show_line(line);
+        }
+    })?;
     let configured = Configured::read(&run.file, run.config.as_deref()).await?;
     introduce(&configured.package.manifest, &configured);
     let start = Instant::now();
@@ -119,12 +127,13 @@ fn introduce(manifest: &Manifest, configured: &Configured) {
     }
 }
 
-fn show_line(line: Line) {
+pub(super) fn show_line(line: Line) {
     match line {
         Line::Said(level, text) => aside!("log      {} {text}", level.as_str().to_lowercase()),
         Line::Refused(why) => aside!("refused  {why}"),
         Line::Dropped(count) => aside!("log      ({count} lines were more than it may write)"),
         Line::Failed(detail) => aside!("failed   {detail}"),
+        Line::Exchange(exchange) => aside!("http     {exchange}"),
     }
 }
 

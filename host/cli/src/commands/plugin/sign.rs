@@ -12,6 +12,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use mindhost_base::owner_only;
 use mindhost_plugins::{artifacts::SIGNATURE, signatures::key_id};
+use mindhost_runtime::package::Package;
 use minisign::{KeyPair, PublicKey, SecretKey, SecretKeyBox};
 
 #[derive(Debug, Args)]
@@ -28,6 +29,13 @@ pub(crate) struct Keygen {
 pub(crate) struct Sign {
     /// The plugin: a component with its manifest.
     file: PathBuf,
+    #[command(flatten)]
+    key: Key,
+}
+
+/// The options that name a secret key.
+#[derive(Debug, Args)]
+pub(crate) struct Key {
     /// The secret key, from `mindhost plugin keygen` or `minisign -G`.
     #[arg(long, short, default_value = "plugin.key")]
     key: PathBuf,
@@ -68,20 +76,52 @@ pub(super) fn keygen(keygen: &Keygen) -> anyhow::Result<()> {
 pub(super) fn sign(sign: &Sign) -> anyhow::Result<()> {
     // A file that no host accepts is not signed.
     let package = files::package(&sign.file)?;
-    let key = secret_key(&sign.key, sign.password_file.as_deref())
-        .with_context(|| format!("{}", sign.key.display()))?;
+    sign_package(&sign.key, &package, &sign.file).map(drop)
+}
+
+/// Signs a plugin, and writes the signature beside its file.
+pub(super) fn sign_package(key: &Key, package: &Package, file: &Path) -> anyhow::Result<String> {
     let manifest = &package.manifest;
     let comment = format!(
         "{} {} sha256:{}",
         manifest.name, manifest.version, package.digest
     );
-    let public = PublicKey::from_secret_key(&key)?;
-    let bytes = Cursor::new(&package.bytes);
-    let signature = minisign::sign(Some(&public), &key, bytes, Some(&comment), None)?;
-    let output = with_suffix(&sign.file, SIGNATURE);
-    fs::write(&output, signature.into_string()).with_context(|| format!("{}", output.display()))?;
-    say!("{} signed with {}", output.display(), key_id(key.keynum()));
-    Ok(())
+    let signature = key.sign(&package.bytes, &comment)?;
+    let output = write(file, &signature)?;
+    say!("{} signed with {}", output.display(), key.id()?);
+    Ok(signature)
+}
+
+/// Writes a signature beside its file.
+pub(super) fn write(file: &Path, signature: &str) -> anyhow::Result<PathBuf> {
+    let output = with_suffix(file, SIGNATURE);
+    fs::write(&output, signature).with_context(|| format!("{}", output.display()))?;
+    Ok(output)
+}
+
+impl Key {
+    /// The signature of some bytes, with a comment that it covers.
+    pub(super) fn sign(&self, bytes: &[u8], comment: &str) -> anyhow::Result<String> {
+        let key = self.secret()?;
+        let public = PublicKey::from_secret_key(&key)?;
+        let bytes = Cursor::new(bytes);
+        let signature = minisign::sign(Some(&public), &key, bytes, Some(comment), None)?;
+        Ok(signature.into_string())
+    }
+
+    /// The public key as text.
+    pub(super) fn public(&self) -> anyhow::Result<String> {
+        Ok(PublicKey::from_secret_key(&self.secret()?)?.to_base64())
+    }
+
+    fn id(&self) -> anyhow::Result<String> {
+        Ok(key_id(self.secret()?.keynum()))
+    }
+
+    fn secret(&self) -> anyhow::Result<SecretKey> {
+        secret_key(&self.key, self.password_file.as_deref())
+            .with_context(|| format!("{}", self.key.display()))
+    }
 }
 
 fn secret_key(path: &Path, password_file: Option<&Path>) -> anyhow::Result<SecretKey> {

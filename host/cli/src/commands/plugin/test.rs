@@ -11,7 +11,7 @@ use std::{
 use anyhow::Context;
 use clap::Args;
 use mindhost_base::config::Config;
-use mindhost_conformance::{self as kit, Entry, Report, Sandbox as _};
+use mindhost_conformance::{self as kit, Entry, Progress, Report, Sandbox as _};
 use mindhost_plugin_api::Manifest;
 use mindhost_runtime::package::Package;
 
@@ -29,9 +29,15 @@ pub(crate) struct Test {
     /// or the JSON itself. Paths in a file are meant from that file on.
     #[arg(long, short, value_name = "FILE|JSON")]
     config: Option<String>,
-    /// Run only the cases whose names contain this; several are separated by commas.
+    /// Run only the cases whose names contain this; several are separated by commas, and `=name` means exactly that one.
     #[arg(long, default_value = "", value_name = "NAME")]
     filter: String,
+    /// Run only the cases that take little time and find most mistakes.
+    #[arg(long, conflicts_with = "filter")]
+    quick: bool,
+    /// Print only the cases that fail, and the sum.
+    #[arg(long)]
+    brief: bool,
     /// List the cases of this kind of plugin and what each proves; run none.
     #[arg(long)]
     list: bool,
@@ -78,6 +84,21 @@ pub(super) async fn run(test: Test) -> anyhow::Result<ExitCode> {
     })
 }
 
+/// Runs all cases of the kit, and prints each as it ends.
+pub(super) async fn whole_kit(file: PathBuf, config: Option<String>) -> anyhow::Result<Report> {
+    let test = Test {
+        file,
+        config,
+        filter: String::new(),
+        quick: false,
+        brief: false,
+        list: false,
+        junit: None,
+        record: None,
+    };
+    cases(&test, io::stdout().is_terminal()).await
+}
+
 fn list(manifest: &Manifest) {
     for (name, proves) in std::iter::once(kit::ACCEPTED).chain(kit::cases_of(manifest)) {
         say!("{name:<24} {proves}");
@@ -107,8 +128,16 @@ async fn cases(test: &Test, coloured: bool) -> anyhow::Result<Report> {
     };
     let hears = Arc::clone(&sandbox);
     lines::listen(move |line| hears.hear(line))?;
-    let seen = |entry: &Entry| say_part!("{}", entry.text(coloured));
-    let report = kit::run(Arc::clone(&sandbox) as _, config, &test.filter, seen).await;
+    let seen = |progress: Progress<'_>| match progress {
+        Progress::Ended(entry) if test.brief && !entry.is_failure() => {}
+        Progress::Ended(entry) => say_part!("{}", entry.text(coloured)),
+        Progress::Running(name, since) => aside!("      {name} runs since {} s", since.as_secs()),
+    };
+    let filter = match test.quick {
+        true => kit::quick(&kit::cases_of(sandbox.manifest())),
+        false => test.filter.clone(),
+    };
+    let report = kit::run(Arc::clone(&sandbox) as _, config, &filter, seen).await;
     sandbox.settle().await;
     if let Some(tape) = tape {
         tape.finish()?;

@@ -19,6 +19,8 @@ use mindhost_base::{
 use mindhost_core::rollouts::Rollouts;
 use mindhost_runtime::package;
 
+pub(super) use self::changes::is_change;
+
 use self::changes::Changes;
 use super::{super::serve, files};
 use crate::commands::say::say;

@@ -36,7 +36,7 @@ async fn a_registry_keeps_a_plugin_with_its_signature() {
     let other = folder.path().join("other");
     std::fs::create_dir(&other).unwrap();
     let other = Version::of("0.1.2").write(&other);
-    said(&plugin(&maker, &["push", path(&other), &reference]).await);
+    said(&plugin(&maker, &["push", path(&other), &reference, "--move-tag"]).await);
     let second = Host::builder()
         .env("MINDHOST_PLUGINS__REQUIRE_SIGNATURE", "true")
         .env("MINDHOST_PLUGINS__TRUSTED_KEYS", &public)

@@ -23,6 +23,12 @@ pub(super) const README: &str = include_str!(concat!(
     "/../../sdk/templates/README.md"
 ));
 
+/// The JSON schema of manifests, to which the manifest of a project points editors.
+pub(super) const MANIFEST_SCHEMA: &str = include_str!(concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../sdk/manifest.schema.json"
+));
+
 /// The README's text for a kind.
 pub(super) fn about(kind: Kind) -> &'static str {
     let [(_, text)]: &[File; 1] = match kind {
@@ -35,14 +41,24 @@ pub(super) fn about(kind: Kind) -> &'static str {
 
 /// The files with placeholders.
 pub(super) fn templates(kind: Kind, language: Language) -> Vec<File> {
-    [of_kind(kind), of_language(language), source(kind, language)].concat()
+    let tests = match language {
+        Language::Javascript | Language::Typescript => unit_tests(kind),
+        Language::Rust | Language::Python => &[],
+    };
+    [
+        of_kind(kind),
+        of_language(language),
+        source(kind, language),
+        tests,
+    ]
+    .concat()
 }
 
 /// The SDK that is a part of the project, below its folder `mindhost`; a project in Rust depends on a crate instead.
 pub(super) fn sdk(language: Language) -> Vec<File> {
     match language {
         Language::Rust => Vec::new(),
-        Language::Javascript => [JAVASCRIPT, WIT].concat(),
+        Language::Javascript | Language::Typescript => [JAVASCRIPT, WIT].concat(),
         Language::Python => [PYTHON, WIT].concat(),
     }
 }
@@ -50,7 +66,7 @@ pub(super) fn sdk(language: Language) -> Vec<File> {
 fn of_kind(kind: Kind) -> &'static [File] {
     match kind {
         Kind::Connector => {
-            files!("templates/connector": "manifest.json", "test.json", "test.sh", "server.py")
+            files!("templates/connector": "manifest.json", "test.json", "test.sh", "server.py", "fixtures.json")
         }
         Kind::Scanner => {
             files!("templates/scanner": "manifest.json", "test.json", "test.sh", "planets.jsonl")
@@ -62,18 +78,30 @@ fn of_kind(kind: Kind) -> &'static [File] {
 fn of_language(language: Language) -> &'static [File] {
     match language {
         Language::Rust => files!("templates/rust":
-            "Cargo.toml.in" => "Cargo.toml", "build.sh", "gitignore" => ".gitignore"),
+            "Cargo.toml.in" => "Cargo.toml", "build.sh", "gitignore" => ".gitignore", "workflow.yml" => ".github/workflows/plugin.yml"),
         Language::Javascript => files!("templates/javascript":
-            "package.json", "build.sh", "gitignore" => ".gitignore"),
+            "package.json", "build.sh", "gitignore" => ".gitignore", "workflow.yml" => ".github/workflows/plugin.yml"),
+        Language::Typescript => files!("templates/typescript":
+            "package.json", "tsconfig.json", "build.sh", "gitignore" => ".gitignore", "workflow.yml" => ".github/workflows/plugin.yml"),
         Language::Python => files!("templates/python":
-            "requirements.txt", "build.sh", "gitignore" => ".gitignore"),
+            "requirements.txt", "pyproject.toml", "build.sh", "gitignore" => ".gitignore",
+            "workflow.yml" => ".github/workflows/plugin.yml"),
+    }
+}
+
+/// The unit tests that plugins in JavaScript and TypeScript have in common.
+fn unit_tests(kind: Kind) -> &'static [File] {
+    match kind {
+        Kind::Connector => files!("templates/connector": "plugin.test.js"),
+        Kind::Scanner => files!("templates/scanner": "plugin.test.js"),
+        Kind::Model => files!("templates/model": "plugin.test.js"),
     }
 }
 
 fn source(kind: Kind, language: Language) -> &'static [File] {
     match (language, kind) {
         (Language::Rust, Kind::Connector) => {
-            files!("templates/rust/connector": "src/lib.rs", "src/lines.rs")
+            files!("templates/rust/connector": "src/lib.rs", "src/lines.rs", "src/tests.rs")
         }
         (Language::Rust, Kind::Scanner) => files!("templates/rust/scanner": "src/lib.rs"),
         (Language::Rust, Kind::Model) => files!("templates/rust/model": "src/lib.rs"),
@@ -83,21 +111,41 @@ fn source(kind: Kind, language: Language) -> &'static [File] {
         (Language::Javascript, Kind::Scanner) => {
             files!("templates/javascript/scanner": "plugin.js")
         }
-        (Language::Javascript, Kind::Model) => files!("templates/javascript/model": "plugin.js"),
-        (Language::Python, Kind::Connector) => files!("templates/python/connector": "plugin.py"),
-        (Language::Python, Kind::Scanner) => files!("templates/python/scanner": "plugin.py"),
-        (Language::Python, Kind::Model) => files!("templates/python/model": "plugin.py"),
+        (Language::Javascript, Kind::Model) => {
+            files!("templates/javascript/model": "plugin.js")
+        }
+        (Language::Typescript, Kind::Connector) => {
+            files!("templates/typescript/connector": "plugin.ts")
+        }
+        (Language::Typescript, Kind::Scanner) => {
+            files!("templates/typescript/scanner": "plugin.ts")
+        }
+        (Language::Typescript, Kind::Model) => {
+            files!("templates/typescript/model": "plugin.ts")
+        }
+        (Language::Python, Kind::Connector) => {
+            files!("templates/python/connector": "plugin.py", "test_plugin.py")
+        }
+        (Language::Python, Kind::Scanner) => {
+            files!("templates/python/scanner": "plugin.py", "test_plugin.py")
+        }
+        (Language::Python, Kind::Model) => {
+            files!("templates/python/model": "plugin.py", "test_plugin.py")
+        }
     }
 }
 
 const JAVASCRIPT: &[File] = files!("javascript":
-    "build.mjs", "catalog.js", "connector.js", "control.js", "entry.js", "error.js", "files.js", "http.js",
-    "index.d.ts", "index.js", "model.js", "rows.js", "scanner.js", "text.js", "wasi.js");
+    "build.mjs", "catalog.js", "connector.js", "console.js", "control.js", "entry.js", "error.js", "files.js",
+    "globals.d.ts", "host.js", "http.js", "index.d.ts", "index.js", "json.js", "model.js", "rows.js", "scanner.js",
+    "sourcemap.mjs", "testing-fetch.mjs", "testing.d.ts", "testing.js", "text.js", "trace.js", "values.js",
+    "wasi-host.js", "wasi-http.js", "wasi-wait.js", "wasi.js");
 
 const PYTHON: &[File] = files!("python/mindhost":
-    "__init__.py", "build.py", "catalog.py", "control.py", "errors.py", "http.py", "kinds.py", "log.py", "rows.py",
-    "glue/connector.py", "glue/connector_world.py", "glue/model.py", "glue/model_world.py", "glue/scanner.py",
-    "glue/scanner_world.py", "glue/shared.py");
+    "__init__.py", "_host.py", "build.py", "catalog.py", "control.py", "errors.py", "http.py", "kinds.py", "log.py",
+    "messages.py", "py.typed", "rows.py", "testing.py", "values.py", "glue/connector.py", "glue/connector_world.py",
+    "glue/mindhost_output.py", "glue/mindhost_wasi.py", "glue/mindhost_wire.py", "glue/model.py",
+    "glue/model_world.py", "glue/scanner.py", "glue/scanner_world.py", "glue/shared.py");
 
 const WIT: &[File] = files!("wit":
     "worlds.wit" => "wit/worlds.wit",

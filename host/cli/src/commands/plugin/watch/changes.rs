@@ -43,7 +43,7 @@ pub(super) fn watch(dir: &Path) -> anyhow::Result<(Arc<Changes>, RecommendedWatc
 }
 
 /// Whether an event may change a file. Reads cause events too, also our own.
-fn is_change(kind: EventKind) -> bool {
+pub(in super::super) fn is_change(kind: EventKind) -> bool {
     match kind {
         EventKind::Create(_) | EventKind::Remove(_) => true,
         EventKind::Modify(what) => !matches!(what, ModifyKind::Metadata(_)),

@@ -1,0 +1,248 @@
+//! `mindhost plugin dev`: builds a project whenever a source of it is saved, runs the plugin, and shows what came.
+
+mod sources;
+
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+    process::{ExitStatus, Stdio},
+    time::Instant,
+};
+
+use anyhow::{Context, ensure};
+use clap::Args;
+use mindhost_conformance::Config as TestConfig;
+use mindhost_plugin_api::{Manifest, PluginKind, manifest::SCANNER_WORLD};
+use tokio::process::Command;
+
+use self::sources::Sources;
+use crate::commands::say::aside;
+
+/// Lines of a failed build that are shown.
+const LINES: usize = 40;
+/// The question of a model without `tests.prompt`.
+const QUESTION: &str = "Say hello in one word.";
+
+#[derive(Debug, Args)]
+pub(crate) struct Dev {
+    /// The statement or question to run after each build. Default: the first rows of `tests.table` for a scanner, the
+    /// list of tables for a connector, `tests.prompt` for a model.
+    input: Option<String>,
+    /// The folder of the project, with manifest.json.
+    #[arg(long, default_value = ".")]
+    project: PathBuf,
+    /// Connection data and `tests`, as `plugin test` takes them. Default: test.json of the project, if there is one.
+    #[arg(long, short, value_name = "FILE|JSON")]
+    config: Option<String>,
+    /// The command that builds the project; it writes NAME.wasm into the project's folder.
+    #[arg(long, default_value = "sh build.sh", value_name = "COMMAND")]
+    build: String,
+    /// Do not run the quick part of the conformance kit.
+    #[arg(long)]
+    no_test: bool,
+    /// Show each HTTP request of the plugin.
+    #[arg(long)]
+    http_log: bool,
+    /// Build and run once, and do not wait for a change.
+    #[arg(long)]
+    once: bool,
+}
+
+pub(super) async fn run(dev: Dev) -> anyhow::Result<()> {
+    let folder = dev
+        .project
+        .canonicalize()
+        .with_context(|| dev.project.display().to_string())?;
+    ensure!(
+        folder.join("manifest.json").is_file(),
+        "{} has no manifest.json; name the folder of a project, such as `mindhost plugin new` makes, with --project",
+        folder.display()
+    );
+    let bench = Bench { dev, folder };
+    let mut sources = Sources::watch(&bench.folder)?;
+    let mut saved = Instant::now();
+    loop {
+        sources.note()?;
+        tokio::select! {
+            went = bench.round(saved) => if let Err(error) = went {
+                aside!("failed   {error:#}");
+            },
+            // What runs is ended, and begins again with what was saved.
+            at = sources.saved() => {
+                saved = at;
+                continue;
+            }
+        }
+        if bench.dev.once {
+            return Ok(());
+        }
+        aside!(
+            "waiting  for a change below {}; Ctrl-C ends",
+            bench.folder.display()
+        );
+        saved = sources.saved().await;
+        aside!();
+    }
+}
+
+/// A project, and what is done with it.
+struct Bench {
+    dev: Dev,
+    folder: PathBuf,
+}
+
+impl Bench {
+    /// Builds, runs and tests once.
+    async fn round(&self, saved: Instant) -> anyhow::Result<()> {
+        let built = Instant::now();
+        self.build().await?;
+        aside!("built    in {:.2} s", built.elapsed().as_secs_f64());
+        let manifest = self.manifest()?;
+        let plugin = self.folder.join(format!("{}.wasm", manifest.name));
+        ensure!(
+            plugin.is_file(),
+            "the build did not write {}",
+            plugin.display()
+        );
+        let config = self.config();
+        let mut args: Vec<OsString> = vec!["run".into(), plugin.clone().into()];
+        match self.input(&manifest)? {
+            Some(input) => args.push(input.into()),
+            None => args.push("--tables".into()),
+        }
+        args.extend(
+            config
+                .iter()
+                .flat_map(|config| ["--config".into(), config.clone()]),
+        );
+        if self.dev.http_log {
+            args.push("--http-log".into());
+        }
+        let went = self.own(&args).await?;
+        let word = if went.success() { "result" } else { "failed" };
+        aside!(
+            "{word:<8} {:.2} s after the change",
+            saved.elapsed().as_secs_f64()
+        );
+        if self.dev.no_test || !went.success() {
+            return Ok(());
+        }
+        let mut args: Vec<OsString> = vec![
+            "test".into(),
+            plugin.into(),
+            "--quick".into(),
+            "--brief".into(),
+        ];
+        args.extend(
+            config
+                .iter()
+                .flat_map(|config| ["--config".into(), config.clone()]),
+        );
+        self.own(&args).await?;
+        aside!(
+            "tested   {:.2} s after the change",
+            saved.elapsed().as_secs_f64()
+        );
+        Ok(())
+    }
+
+    async fn build(&self) -> anyhow::Result<()> {
+        let mut build = Command::new("sh");
+        build
+            .args(["-c", &self.dev.build])
+            .current_dir(&self.folder)
+            .env("MINDHOST", std::env::current_exe()?)
+            .stdin(Stdio::null())
+            .kill_on_drop(true);
+        let output = build
+            .output()
+            .await
+            .with_context(|| self.dev.build.clone())?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8_lossy(&said);
+        let lines: Vec<&str> = said.lines().collect();
+        let shown = lines
+            .get(lines.len().saturating_sub(LINES)..)
+            .unwrap_or_default();
+        anyhow::bail!(
+            "`{}`: {}\n{}",
+            self.dev.build,
+            output.status,
+            shown.join("\n")
+        )
+    }
+
+    /// A command of this program on the plugin, in a process of its own: a plugin that goes wrong takes nothing along.
+    async fn own(&self, args: &[OsString]) -> anyhow::Result<ExitStatus> {
+        let mut own = Command::new(std::env::current_exe()?);
+        own.arg("plugin")
+            .args(args)
+            // The compiler that is fast to compile.
+            .env("MINDHOST_PLUGINS__COMPILER", "winch")
+            .stdin(Stdio::null())
+            .kill_on_drop(true);
+        Ok(own.status().await?)
+    }
+
+    fn manifest(&self) -> anyhow::Result<Manifest> {
+        let file = self.folder.join("manifest.json");
+        let text = std::fs::read_to_string(&file).with_context(|| file.display().to_string())?;
+        serde_json::from_str(&text).with_context(|| file.display().to_string())
+    }
+
+    fn config(&self) -> Option<OsString> {
+        let own = self.folder.join("test.json");
+        match &self.dev.config {
+            Some(config) => Some(config.into()),
+            None => own.exists().then(|| own.into()),
+        }
+    }
+
+    /// What is run; none lists the tables.
+    fn input(&self, manifest: &Manifest) -> anyhow::Result<Option<String>> {
+        if let Some(input) = &self.dev.input {
+            return Ok(Some(input.clone()));
+        }
+        let config = self.config();
+        let config = match config.as_ref().map(|config| config.to_string_lossy()) {
+            Some(config) => TestConfig::read(&config)?,
+            None => TestConfig::default(),
+        };
+        Ok(match manifest.kind {
+            PluginKind::Model => Some(config.tests.prompt.unwrap_or_else(|| QUESTION.to_owned())),
+            PluginKind::Connector if manifest.world == SCANNER_WORLD => {
+                let table = config.tests.table.as_deref();
+                table.map(|table| format!("SELECT * FROM {} LIMIT 20", quoted(table)))
+            }
+            PluginKind::Connector => None,
+        })
+    }
+}
+
+/// A table of the form `schema.name` in the SQL of the host.
+fn quoted(table: &str) -> String {
+    let part = |part: &str| format!("\"{}\"", part.replace('"', "\"\""));
+    table.splitn(2, '.').map(part).collect::<Vec<_>>().join(".")
+}
+
+/// Whether a folder or file of a project is no source of it.
+fn is_made(path: &Path) -> bool {
+    const FOLDERS: [&str; 6] = [
+        "node_modules",
+        "target",
+        "__pycache__",
+        "dist",
+        "build",
+        "venv",
+    ];
+    const ENDINGS: [&str; 5] = ["wasm", "minisig", "pyc", "swp", "lock"];
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let ending = path.extension().unwrap_or_default().to_string_lossy();
+    name.starts_with('.')
+        || name.ends_with('~')
+        || FOLDERS.contains(&&*name)
+        || ENDINGS.contains(&&*ending)
+}

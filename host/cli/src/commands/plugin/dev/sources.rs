@@ -1,0 +1,168 @@
+//! The sources of a project: when one was saved, and whether that changed anything.
+
+use std::{
+    collections::hash_map::DefaultHasher,
+    fs,
+    hash::{Hash as _, Hasher as _},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use anyhow::ensure;
+use notify::{RecommendedWatcher, RecursiveMode, Watcher};
+use tokio::sync::Notify;
+
+use super::{super::watch::is_change, is_made};
+
+/// Saves that follow each other so soon are one.
+const QUIET: Duration = Duration::from_millis(60);
+/// Folders and files of a project.
+const MAX_ENTRIES: usize = 5_000;
+/// A larger file counts by its size and time.
+const MAX_BYTES: u64 = 4 << 20;
+
+/// The watched sources of a project.
+pub(super) struct Sources {
+    folder: PathBuf,
+    watcher: RecommendedWatcher,
+    heard: Arc<Heard>,
+    /// What the sources were when the last build began.
+    known: u64,
+}
+
+#[derive(Default)]
+struct Heard {
+    last: Mutex<Option<Instant>>,
+    more: Notify,
+}
+
+impl Sources {
+    /// Watches the folder of a project.
+    pub fn watch(folder: &Path) -> anyhow::Result<Self> {
+        let heard = Arc::new(Heard::default());
+        let hears = Arc::clone(&heard);
+        let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+            let Ok(event) = event else { return };
+            let is_source = event.paths.iter().any(|path| !is_made(path));
+            if event.need_rescan() || is_change(event.kind) && is_source {
+                let mut last = hears.last.lock().unwrap_or_else(PoisonError::into_inner);
+                *last = Some(Instant::now());
+                hears.more.notify_one();
+            }
+        })?;
+        Ok(Self {
+            folder: folder.to_owned(),
+            watcher,
+            heard,
+            known: 0,
+        })
+    }
+
+    /// Remembers the sources as they are, and watches folders that are new.
+    pub fn note(&mut self) -> anyhow::Result<()> {
+        let entries = entries(&self.folder)?;
+        for folder in entries.iter().filter(|path| path.is_dir()) {
+            self.watcher.watch(folder, RecursiveMode::NonRecursive)?;
+        }
+        self.known = digest(&entries);
+        Ok(())
+    }
+
+    /// Waits until a source differs from what was remembered; gives the time of its save.
+    pub async fn saved(&self) -> Instant {
+        loop {
+            let last = *self
+                .heard
+                .last
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            match last {
+                None => self.heard.more.notified().await,
+                Some(at) if at.elapsed() < QUIET => {
+                    tokio::time::sleep(QUIET.saturating_sub(at.elapsed())).await;
+                }
+                Some(at) => {
+                    *self
+                        .heard
+                        .last
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner) = None;
+                    // A build writes files too, and an editor touches them.
+                    let now = entries(&self.folder).map(|entries| digest(&entries));
+                    if now.is_ok_and(|now| now != self.known) {
+                        return at;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The folder, and all folders and sources below it, in order.
+fn entries(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut all = vec![folder.to_owned()];
+    let mut waiting = vec![folder.to_owned()];
+    while let Some(folder) = waiting.pop() {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            let path = entry.path();
+            if is_made(&path) {
+                continue;
+            }
+            // Links are not followed, so that the walk ends.
+            if entry.file_type()?.is_dir() {
+                waiting.push(path.clone());
+            }
+            all.push(path);
+            ensure!(
+                all.len() <= MAX_ENTRIES,
+                "the project has more than {MAX_ENTRIES} files; name its own folder with --project"
+            );
+        }
+    }
+    all.sort();
+    Ok(all)
+}
+
+fn digest(entries: &[PathBuf]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for path in entries {
+        path.hash(&mut hasher);
+        match fs::metadata(path) {
+            Ok(found) if found.is_file() && found.len() <= MAX_BYTES => {
+                fs::read(path).unwrap_or_default().hash(&mut hasher);
+            }
+            Ok(found) if found.is_file() => {
+                (found.len(), found.modified().ok()).hash(&mut hasher);
+            }
+            _ => {}
+        }
+    }
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_save_counts_if_it_changes_a_source() {
+        let project = tempfile::tempdir().unwrap();
+        let at = |name: &str| project.path().join(name);
+        fs::create_dir(at("src")).unwrap();
+        fs::write(at("src/lib.rs"), "one").unwrap();
+        let mut sources = Sources::watch(project.path()).unwrap();
+        sources.note().unwrap();
+        // What a build writes, and a save without a change.
+        fs::create_dir(at("target")).unwrap();
+        fs::write(at("target/x.rs"), "made").unwrap();
+        fs::write(at("x.wasm"), "made").unwrap();
+        fs::write(at("src/lib.rs"), "one").unwrap();
+        let soon = tokio::time::timeout(QUIET * 5, sources.saved()).await;
+        assert!(soon.is_err(), "nothing changed");
+        fs::write(at("src/lib.rs"), "two").unwrap();
+        let saved = tokio::time::timeout(Duration::from_secs(20), sources.saved()).await;
+        assert!(saved.is_ok());
+    }
+}

@@ -1,0 +1,171 @@
+// The SDK for JavaScript in plain Node. The variable SDK says where it is.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+
+const sdk = (file) => import(`file://${process.env.SDK}/${file}`);
+const { Decimal, PluginError, control, files, http, json, log, values } = await sdk("index.js");
+const { open, standIn } = await sdk("testing.js");
+
+const items = (...pages) => {
+  const told = [...pages];
+  return standIn({ http: () => told.shift() });
+};
+
+test("numbers beyond 2^53 keep their digits", () => {
+  const text = `{"id": 9007199254740993, "small": 12, "sum": 0.1234567890123456789, "third": 0.30000000000000004,
+    "huge": 1e400, "text": "9007199254740993 \\" 1e300", "list": [-12345678901234567890, 1.50, 1E5], "0": 1e300}`;
+  const parsed = json.parse(text);
+  assert.equal(parsed.id, 9007199254740993n);
+  assert.equal(parsed.small, 12);
+  assert.equal(String(parsed.sum), "0.1234567890123456789");
+  assert.ok(parsed.sum instanceof Decimal);
+  assert.equal(parsed.third, 0.30000000000000004);
+  assert.equal(String(parsed.huge), "1e400");
+  assert.equal(parsed.text, '9007199254740993 " 1e300');
+  assert.deepEqual(parsed.list, [-12345678901234567890n, 1.5, 100000]);
+  assert.equal(String(parsed[0]), "1e300");
+  assert.equal(json.stringify({ a: [1n, new Decimal("1.50"), undefined], b: undefined, c: "x" }), '{"a":[1,1.50,null],"c":"x"}');
+  for (const wrong of ["[01234567890123456789]", "[1.2.3456789012345678]", "[1e999999999]", "[-]", "{", "1234567890123456789 0"]) {
+    assert.throws(() => json.parse(wrong), SyntaxError, wrong);
+  }
+});
+
+test("JSON reads as JSON.parse does where numbers are small", () => {
+  let seed = 7;
+  const random = (below) => (seed = (seed * 48271) % 2147483647) % below;
+  const value = (depth) => {
+    const kind = random(depth > 3 ? 5 : 7);
+    if (kind === 5) return Array.from({ length: random(4) }, () => value(depth + 1));
+    if (kind === 6) return Object.fromEntries(Array.from({ length: random(4) }, () => [`k"${random(9)}`, value(depth + 1)]));
+    return [null, true, random(1e6) / 1000, -random(1e9), `"\\ ${random(1e9)}e5 \u{1f600}`][kind];
+  };
+  for (let turn = 0; turn < 500; turn++) {
+    const text = JSON.stringify(value(0));
+    assert.deepEqual(json.parse(text), JSON.parse(text));
+    assert.equal(json.stringify(JSON.parse(text)), text);
+  }
+});
+
+test("dates and decimals go both ways", () => {
+  assert.equal(values.isoDate(values.daysOf("2024-02-29")), "2024-02-29");
+  const micros = values.microsOf("2024-02-29T13:45:00.000001+01:00");
+  assert.equal(values.isoTimestampUtc(micros), "2024-02-29T12:45:00.000001Z");
+  assert.equal(values.isoTimestamp(-1), "1969-12-31T23:59:59.999999");
+  assert.equal(values.isoTime(49_500_500_000), "13:45:00.5");
+  assert.equal(values.minorOf("-12.5", 2), -1250n);
+  assert.equal(values.decimalOf(-5n, 2), "-0.05");
+  assert.equal(values.decimalOf(7, 0), "7");
+  assert.throws(() => values.minorOf("0.001", 2), RangeError);
+  assert.throws(() => values.microsOf("yesterday"), RangeError);
+});
+
+test("a busy server is asked again when it says", () => {
+  const dates = { "retry-after": "Wed, 21 Oct 2026 07:28:07 GMT", date: "Wed, 21 Oct 2026 07:28:00 GMT" };
+  const host = items({ status: 429, headers: { "retry-after": "2" } }, { status: 503, headers: dates }, { body: "here" });
+  assert.equal(http.get("http://a.test/", { retries: 2 }).text(), "here");
+  assert.deepEqual(host.slept, [2_000, 7_000]);
+});
+
+test("without a time to come back at the waits grow", () => {
+  const host = items({ status: 503 }, { status: 503 }, { status: 503 }, {});
+  http.get("http://a.test/", { retries: 3 });
+  for (const [index, longest] of [500, 1_000, 2_000].entries()) {
+    assert.ok(host.slept[index] >= longest / 2 && host.slept[index] <= longest, `${host.slept}`);
+  }
+});
+
+test("a server that stays busy is the error rate-limited", () => {
+  items({ status: 429 }, { status: 429, headers: { "retry-after": "3" } });
+  const busy = { kind: "rate-limited", retryAfterMs: 3_000, code: "429" };
+  assert.throws(() => http.get("http://a.test/", { retries: 1 }), busy);
+  const host = items({ status: 429, headers: { "retry-after": "600" } });
+  assert.throws(() => http.get("http://a.test/", { retries: 9 }), { kind: "rate-limited", retryAfterMs: 600_000 });
+  assert.deepEqual(host.slept, [], "longer than the call may take");
+  items({ status: 429 });
+  assert.equal(http.get("http://a.test/").status, 429, "without retries a status is no error");
+});
+
+test("pages follow links, cursors and bodies", () => {
+  const next = (url) => ({ headers: { link: `<x>; rel="prev", <${url}>; rel="next"` }, body: "[1]" });
+  let host = items(next("/b?page=2"), next("?page=3"), next("c"), { body: "[4]" });
+  assert.equal([...http.pages("http://a.test/b?page=1")].length, 4);
+  assert.deepEqual(host.requests.map(({ url }) => url.slice(13)), ["/b?page=1", "/b?page=2", "/b?page=3", "/c"]);
+
+  host = items({ body: '{"cursor": "x y"}' }, { body: '{"cursor": null}' });
+  const step = ({ cursor }) => cursor && http.withQuery("http://a.test/q?a=1&cursor=0", { cursor });
+  assert.equal([...http.pages("http://a.test/q?a=1", { next: step })].length, 2);
+  assert.equal(host.requests[1].url, "http://a.test/q?a=1&cursor=x%20y");
+
+  host = items({ body: '{"after": 1}' }, { body: "{}" });
+  const after = ({ after }) => after && { body: `{"after": ${after}}` };
+  assert.equal([...http.pages("http://a.test/graphql", { method: "POST", body: "{}", next: after })].length, 2);
+  assert.deepEqual(host.requests.map(({ body }) => body), ["{}", '{"after": 1}']);
+});
+
+test("pages in a circle and refused pages are errors", () => {
+  const urls = ["b", "c", "d", "b"].map((url) => ({ headers: { link: `<${url}>; rel=next` }, body: "[]" }));
+  let count = 0;
+  standIn({ http: ({ url }) => (count++, { "/": urls[0], "/b": urls[1], "/c": urls[2], "/d": urls[3] })[new URL(url).pathname] });
+  assert.throws(() => [...http.pages("http://a.test/")], { kind: "upstream", message: /circle/ });
+  assert.ok(count < 12, `${count} requests`);
+  items({ status: 401 });
+  assert.throws(() => [...http.pages("http://a.test/")], { kind: "auth", code: "401" });
+});
+
+test("a wait ends with the call", () => {
+  const host = standIn({ timeLimitMs: 1_000 });
+  control.sleep(400);
+  assert.equal(control.remainingMs(), 600);
+  assert.throws(() => control.sleep(700), { kind: "timeout" });
+  host.cancelled = true;
+  assert.throws(() => control.sleep(1), { kind: "cancelled" });
+  assert.throws(() => control.check(), { kind: "cancelled" });
+});
+
+test("faults are logged with their trace, refusals only with what caused them", () => {
+  class Broken {
+    tables = () => ["t"];
+    describe = () => ({ columns: [{ name: "a", type: "text" }] });
+    filterSupport = () => "exact";
+    *scan(table, { filters }) {
+      if (filters.length > 0) throw new PluginError("denied", "no", { cause: new Error("why") });
+      missing.value();
+    }
+  }
+  const host = standIn();
+  assert.throws(() => open(Broken).scan("t"), ReferenceError);
+  assert.match(host.logged[0][1], /^ReferenceError: missing/);
+  assert.match(host.logged[1][1], /^ {4}at .*helpers\.test\.mjs:\d+:\d+/);
+  host.logged.length = 0;
+  const filters = [{ column: "a", op: "is-null", values: [] }];
+  assert.throws(() => open(Broken).scan("t", { filters }), { kind: "denied" });
+  assert.ok(host.logged.some(([level, line]) => level === "error" && line === "Error: why"), JSON.stringify(host.logged));
+  host.logged.length = 0;
+  assert.throws(() => files.readText("/nowhere/at/all"), { kind: "not-found" });
+  assert.deepEqual(host.logged, []);
+});
+
+test("values go through the checks of the host", () => {
+  const columns = ["int64", "decimal", "timestamp", "date", "time", "json", "any"].map((type) => ({ name: type, type }));
+  const rows = [[5, new Decimal("1.50"), "2024-02-29 13:45:00.000001", "2024-02-29", "13:45", { a: 1n }, "x"]];
+  class Source {
+    tables = () => ["t"];
+    describe = () => ({ columns });
+    scan = () => rows;
+  }
+  standIn();
+  assert.deepEqual(Object.values(open(Source).scan("t")[0]), [
+    5, "1.50", "2024-02-29T13:45:00.000001", "2024-02-29", "13:45:00", '{"a":1}', "x",
+  ]);
+  rows[0][0] = "9007199254740993";
+  assert.throws(() => open(Source).scan("t"), { kind: "unsupported" });
+  rows[0][0] = 1.5;
+  assert.throws(() => open(Source).scan("t"), /no whole number/);
+});
+
+test("log lines are lines", () => {
+  const host = standIn();
+  log.warn("one\ntwo");
+  assert.deepEqual(host.logged, [["warn", "one"], ["warn", "two"]]);
+});

@@ -1,0 +1,181 @@
+"""The SDK for Python in plain Python. Its folder is in PYTHONPATH."""
+
+import datetime
+import decimal
+import unittest
+from typing import Any
+
+from mindhost import Column, Connector, Filter, PluginError, Scanner, Table, Tagged, control, http, log, rows, values
+from mindhost.testing import Response, open_plugin, stand_in
+
+
+def told(*responses: Response) -> Any:
+    """A host whose servers give these answers."""
+    waiting = list(responses)
+    return stand_in(lambda _: waiting.pop(0))
+
+
+def busy(status: int = 429, **headers: str) -> Response:
+    return Response(status, [(name.replace("_", "-"), value) for name, value in headers.items()])
+
+
+class Values(unittest.TestCase):
+    """Values of Python that a column cannot hold are named, and never bent until they fit."""
+
+    def given(self, type: str, value: object) -> Any:
+        try:
+            return rows._encode(Column("c", type), value).value
+        except PluginError as error:
+            return error.message
+
+    def test_no_value_is_bent(self) -> None:
+        for type, value, expected in [
+            ("boolean", "false", "a value of c is no boolean but a Python str"),
+            ("boolean", 0, False),
+            ("boolean", True, True),
+            ("int64", 1.9, "a value of c is no int64 but a Python float"),
+            ("int64", 2.0, 2),
+            ("int64", "9007199254740993", 2**53 + 1),
+            ("text", [1], "a value of c is no text but a Python list"),
+            ("text", 5, "5"),
+            ("any", Tagged("date", "2024-02-29"), 19782),
+        ]:
+            self.assertEqual(self.given(type, value), expected, (type, value))
+
+    def test_an_unknown_type_is_named(self) -> None:
+        with self.assertRaisesRegex(PluginError, "column c has the unknown type int"):
+            rows.column(Column("c", "int"))
+
+    def test_dates_and_decimals_go_both_ways(self) -> None:
+        self.assertEqual(values.date_of(values.days_of(datetime.date(2024, 2, 29))), datetime.date(2024, 2, 29))
+        moment = datetime.datetime(2024, 2, 29, 13, 45, 0, 1, datetime.timezone(datetime.timedelta(hours=1)))
+        self.assertEqual(values.timestamp_utc_of(values.micros_of(moment)), moment)
+        self.assertEqual(values.timestamp_of(-1), datetime.datetime(1969, 12, 31, 23, 59, 59, 999999))
+        self.assertEqual(values.time_of(49_500_500_000), datetime.time(13, 45, 0, 500_000))
+        self.assertEqual(values.minor_of("-12.5", 2), -1250)
+        self.assertEqual(str(values.decimal_of(-5, 2)), "-0.05")
+        self.assertEqual(values.minor_of("1e3", 0), 1000)
+        for wrong in ["0.001", "lamp", "NaN", "1e999999"]:
+            with self.assertRaises(ValueError):
+                values.minor_of(wrong, 2)
+
+
+class Requests(unittest.TestCase):
+    def test_a_busy_server_is_asked_again_when_it_says(self) -> None:
+        dates = {"retry_after": "Wed, 21 Oct 2026 07:28:07 GMT", "date": "Wed, 21 Oct 2026 07:28:00 GMT"}
+        host = told(busy(retry_after="2"), busy(503, **dates), Response(body="here"))
+        self.assertEqual(http.get("http://a.test/", retries=2).text(), "here")
+        self.assertEqual(host.slept, [2_000, 7_000])
+
+    def test_without_a_time_to_come_back_at_the_waits_grow(self) -> None:
+        host = told(busy(503), busy(503), busy(503), Response())
+        http.get("http://a.test/", retries=3)
+        for slept, longest in zip(host.slept, [500, 1_000, 2_000], strict=True):
+            self.assertTrue(longest / 2 <= slept <= longest, host.slept)
+
+    def test_a_server_that_stays_busy_is_the_error_rate_limited(self) -> None:
+        told(busy(), busy(retry_after="3"))
+        with self.assertRaises(PluginError) as raised:
+            http.get("http://a.test/", retries=1)
+        error = raised.exception
+        self.assertEqual((error.kind, error.retry_after_ms, error.code), ("rate-limited", 3_000, "429"))
+        host = told(busy(retry_after="600"))
+        with self.assertRaisesRegex(PluginError, "busy"):
+            http.get("http://a.test/", retries=9)
+        self.assertEqual(host.slept, [], "longer than the call may take")
+        told(busy())
+        self.assertEqual(http.get("http://a.test/").status, 429, "without retries a status is no error")
+
+    def test_pages_follow_links_cursors_and_bodies(self) -> None:
+        def linked(url: str) -> Response:
+            return Response(headers=[("Link", f'<x>; rel="prev", <{url}>; rel="next"')], body="[1]")
+
+        host = told(linked("/b?page=2"), linked("?page=3"), linked("c"), Response(body="[4]"))
+        self.assertEqual(len(list(http.pages("http://a.test/b?page=1"))), 4)
+        paths = [request.url.removeprefix("http://a.test") for request in host.requests]
+        self.assertEqual(paths, ["/b?page=1", "/b?page=2", "/b?page=3", "/c"])
+
+        host = told(Response(body='{"cursor": "x y"}'), Response(body='{"cursor": null}'))
+        url = "http://a.test/q?a=1&cursor=0"
+        pages = http.pages(url, next=lambda page, _: page["cursor"] and http.with_query(url, cursor=page["cursor"]))
+        self.assertEqual(len(list(pages)), 2)
+        self.assertEqual(host.requests[1].url, "http://a.test/q?a=1&cursor=x+y")
+
+        host = told(Response(body='{"after": 1}'), Response(body="{}"))
+        pages = http.pages(
+            "http://a.test/graphql",
+            method="POST",
+            body="{}",
+            next=lambda page, _: {"body": '{"after": 1}'} if "after" in page else None,
+        )
+        self.assertEqual(len(list(pages)), 2)
+        self.assertEqual([request.body for request in host.requests], [b"{}", b'{"after": 1}'])
+
+    def test_pages_in_a_circle_and_refused_pages_are_errors(self) -> None:
+        after = {"/": "b", "/b": "c", "/c": "d", "/d": "b"}
+        host = stand_in(
+            lambda request: Response(
+                headers=[("link", f"<{after[request.url.removeprefix('http://a.test')]}>; rel=next")], body="[]"
+            )
+        )
+        with self.assertRaisesRegex(PluginError, "circle"):
+            list(http.pages("http://a.test/"))
+        self.assertLess(len(host.requests), 12)
+        told(busy(401))
+        with self.assertRaises(PluginError) as raised:
+            list(http.pages("http://a.test/"))
+        self.assertEqual((raised.exception.kind, raised.exception.code), ("auth", "401"))
+
+    def test_numbers_keep_their_digits(self) -> None:
+        told(Response(body='{"id": 9007199254740993, "sum": 0.1234567890123456789}'))
+        parsed = http.get("http://a.test/").json(exact=True)
+        self.assertEqual(parsed, {"id": 2**53 + 1, "sum": decimal.Decimal("0.1234567890123456789")})
+
+
+class Control(unittest.TestCase):
+    def test_a_wait_ends_with_the_call(self) -> None:
+        host = stand_in(time_limit_ms=1_000)
+        control.sleep(0.4)
+        self.assertEqual(control.remaining_ms(), 600)
+        for kind in ["timeout", "cancelled"]:
+            with self.assertRaises(PluginError) as raised:
+                control.sleep(0.7 if kind == "timeout" else 0.001)
+            self.assertEqual(raised.exception.kind, kind)
+            host.cancelled = True
+
+    def test_log_lines_are_lines(self) -> None:
+        host = stand_in()
+        log.warn("one\ntwo")
+        self.assertEqual(host.logged, [("warn", "one"), ("warn", "two")])
+
+
+class Opened(unittest.TestCase):
+    def test_a_scanner_gets_the_filters_that_it_takes(self) -> None:
+        class Numbers(Scanner):
+            def describe(self, table: Any) -> Table:
+                return Table([Column("n", "int64"), Column("day", "date")])
+
+            def filter_support(self, table: Any, asked: Filter) -> Any:
+                return "exact" if asked.op == "eq" else "no"
+
+            def scan(self, table: Any, asked: Any) -> Any:
+                assert [one.op for one in asked.filters] == ["eq"]
+                yield from ({"n": n, "day": "2024-02-29"} for n in range(5))
+
+        stand_in()
+        filters = [Filter("n", "eq", [1]), Filter("n", "lt", [2])]
+        scanned = open_plugin(Numbers, {}).scan("numbers", columns=["day"], filters=filters)
+        self.assertEqual(scanned, [{"day": datetime.date(2024, 2, 29)}] * 5)
+
+    def test_a_row_of_another_length_is_an_error(self) -> None:
+        class Short(Connector):
+            def query(self, statement: Any) -> Any:
+                return [Column("a"), Column("b")], [(1,)]
+
+        stand_in()
+        with self.assertRaises(ValueError):
+            open_plugin(Short, {}).query("select 1")
+
+
+if __name__ == "__main__":
+    unittest.main()

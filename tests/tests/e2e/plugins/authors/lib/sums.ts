@@ -1,0 +1,6 @@
+/** The sum of some numbers. */
+export function total(numbers: readonly number[]): number {
+  let sum = 0;
+  for (let at = 0; at < numbers.length; at++) sum += numbers[at] ?? 0;
+  return sum;
+}

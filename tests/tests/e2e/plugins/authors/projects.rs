@@ -1,0 +1,320 @@
+//! What a new project brings beside the plugin: unit tests, types, and what a build server runs.
+
+use std::{fs, path::Path, process::Output};
+
+use mindhost_tests::{Project, build, expect_success};
+
+use super::super::new::Engine;
+use super::{JAVASCRIPT, Language, PYTHON, TYPESCRIPT, errors};
+
+const LANGUAGES: [&str; 3] = ["javascript", "typescript", "python"];
+const KINDS: [&str; 3] = ["connector", "scanner", "model"];
+
+fn project(kind: &str, language: &'static str) -> Project {
+    Project::new(
+        if kind == "model" {
+            "parrot"
+        } else {
+            "connector-space"
+        },
+        kind,
+        language,
+    )
+}
+
+/// The unit tests of a project, in plain Node or Python.
+fn unit_tests(project: &Project, language: &str, variables: &[(&str, &str)]) -> Output {
+    let mut command = match language {
+        "python" => project.command("python3", &["-B", "-m", "unittest"]),
+        _ => project.command(path(&build::node()), &["--test"]),
+    };
+    command.envs(variables.iter().copied()).output().unwrap()
+}
+
+/// The checker of types over a project.
+fn types(project: &Project, language: &str) -> Output {
+    let mut command = match language {
+        "python" => project.command(
+            path(&build::mypy()),
+            &["--python-version", "3.10", "--cache-dir", "/dev/null"],
+        ),
+        _ => project.command(
+            path(&build::node()),
+            &["node_modules/typescript/lib/tsc.js"],
+        ),
+    };
+    command.output().unwrap()
+}
+
+fn path(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+fn replace(project: &Project, file: &str, right: &str, wrong: &str) {
+    let path = project.path().join(file);
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(text.contains(right), "{file}: {right}");
+    fs::write(path, text.replacen(right, wrong, 1)).unwrap();
+}
+
+#[test]
+fn the_unit_tests_of_new_projects_pass_without_a_server() {
+    for language in LANGUAGES {
+        for kind in KINDS {
+            let project = project(kind, language);
+            expect_success(
+                &unit_tests(&project, language, &[]),
+                &format!("{language} {kind}"),
+            );
+        }
+    }
+}
+
+#[test]
+fn the_unit_tests_of_a_new_project_in_rust_pass_without_a_server() {
+    let project = project("connector", "rust");
+    let cargo = || project.command("cargo", &["test", "--quiet"]);
+    expect_success(&cargo().output().unwrap(), "cargo test");
+    replace(
+        &project,
+        "src/lib.rs",
+        "400 => ErrorKind::InvalidStatement",
+        "400 => ErrorKind::Upstream",
+    );
+    assert!(!cargo().output().unwrap().status.success());
+}
+
+#[test]
+fn the_unit_tests_of_new_projects_fail_with_their_plugin() {
+    for (language, file) in [
+        ("javascript", "plugin.js"),
+        ("typescript", "plugin.ts"),
+        ("python", "plugin.py"),
+    ] {
+        let project = project("connector", language);
+        replace(
+            &project,
+            file,
+            "400: \"invalid-statement\"",
+            "400: \"upstream\"",
+        );
+        let failed = unit_tests(&project, language, &[]);
+        assert!(!failed.status.success(), "{language}");
+    }
+}
+
+#[test]
+fn what_a_server_said_once_is_replayed_in_unit_tests() {
+    for language in ["javascript", "python"] {
+        let project = project("connector", language);
+        let fixtures = project.path().join("fixtures.json");
+        let shipped = fs::read_to_string(&fixtures).unwrap();
+        fs::remove_file(&fixtures).unwrap();
+        let missing = unit_tests(&project, language, &[]);
+        assert!(!missing.status.success());
+        let told = format!(
+            "{}{}",
+            errors(&missing),
+            String::from_utf8_lossy(&missing.stdout)
+        );
+        assert!(told.contains("RECORD_HTTP=1"), "{told}");
+
+        let engine = Engine::start(&project.path());
+        let real = [("ENGINE", &*engine.url), ("RECORD_HTTP", "1")];
+        expect_success(&unit_tests(&project, language, &real), "recording");
+        drop(engine);
+        expect_success(&unit_tests(&project, language, &[]), "replaying");
+        let recorded = fs::read_to_string(&fixtures).unwrap();
+        assert!(
+            !recorded.contains("sesame") && !recorded.contains("127.0.0.1"),
+            "{recorded}"
+        );
+        let version = |text: &str| text.replace(sqlite(text), "");
+        assert_eq!(
+            version(&recorded),
+            version(&shipped),
+            "{language}: the fixtures of the template"
+        );
+    }
+}
+
+/// The version of SQLite in fixtures, which is that of the machine.
+fn sqlite(fixtures: &str) -> &str {
+    let (_, rest) = fixtures.split_once("\\\"version\\\": \\\"").unwrap();
+    rest.split_once('\\').unwrap().0
+}
+
+#[test]
+fn the_types_of_new_projects_are_right() {
+    for language in ["typescript", "python"] {
+        for kind in KINDS {
+            let project = project(kind, language);
+            expect_success(&types(&project, language), &format!("{language} {kind}"));
+        }
+    }
+    for language in [&TYPESCRIPT, &PYTHON] {
+        let project = language.project();
+        fs::remove_file(project.path().join(tests_of(language))).unwrap();
+        if language.name == "python" {
+            replace(
+                &project,
+                "pyproject.toml",
+                "\"plugin.py\", \"test_plugin.py\"",
+                "\"plugin.py\"",
+            );
+        }
+        expect_success(&types(&project, language.name), language.name);
+    }
+}
+
+#[test]
+fn mistakes_in_types_are_found() {
+    for (language, kind, file, right, wrong, found) in [
+        (
+            "typescript",
+            "scanner",
+            "plugin.ts",
+            "type: \"int64\"",
+            "type: \"int\"",
+            "'\"int\"' is not assignable",
+        ),
+        (
+            "typescript",
+            "scanner",
+            "plugin.ts",
+            "PluginError(\"upstream\"",
+            "PluginError(\"up\"",
+            "ErrorKind",
+        ),
+        (
+            "typescript",
+            "model",
+            "plugin.ts",
+            "stop: \"end\"",
+            "stop: \"ended\"",
+            "is not assignable",
+        ),
+        (
+            "typescript",
+            "connector",
+            "plugin.ts",
+            "response.status",
+            "response.state",
+            "'state' does not exist",
+        ),
+        (
+            "typescript",
+            "scanner",
+            "plugin.ts",
+            "files.readLines(this.path).next()",
+            "fetch(this.path)",
+            "'fetch'",
+        ),
+        (
+            "python",
+            "model",
+            "plugin.py",
+            "message.role == \"user\"",
+            "message.rôle == \"user\"",
+            "has no attribute",
+        ),
+        (
+            "python",
+            "model",
+            "plugin.py",
+            "{\"stop\": \"end\"}",
+            "{\"stop\": \"ended\"}",
+            "Incompatible types in \"yield\"",
+        ),
+        (
+            "python",
+            "connector",
+            "plugin.py",
+            "response.status",
+            "response.state",
+            "has no attribute \"state\"",
+        ),
+        (
+            "python",
+            "scanner",
+            "plugin.py",
+            "primary_key=[\"name\"]",
+            "primary_key=\"name\"",
+            "incompatible type \"str\"",
+        ),
+    ] {
+        let project = project(kind, language);
+        replace(&project, file, right, wrong);
+        let failed = types(&project, language);
+        let told = String::from_utf8_lossy(&failed.stdout);
+        assert!(
+            !failed.status.success() && told.contains(found),
+            "{language} {kind} {wrong}: {told}"
+        );
+    }
+}
+
+fn tests_of(language: &Language) -> &'static str {
+    match language.name {
+        "python" => "test_plugin.py",
+        _ => "plugin.test.js",
+    }
+}
+
+/// The steps of the workflow for GitHub, in a shell, with the actions that only GitHub has left out.
+#[test]
+fn what_a_build_server_runs_passes() {
+    for language in [&JAVASCRIPT, &TYPESCRIPT, &PYTHON] {
+        let project = project("scanner", language.name);
+        let workflow =
+            fs::read_to_string(project.path().join(".github/workflows/plugin.yml")).unwrap();
+        let steps = steps(&workflow);
+        assert!(steps.len() >= 4, "{workflow}");
+        project.build();
+        for step in &steps {
+            let here = project.path().join(".mindhost/mindhost");
+            let mut command = project.command("bash", &["-euo", "pipefail", "-c", step]);
+            command.env("MINDHOST", &here);
+            command.env(
+                "URL_OF_MINDHOST",
+                format!("file://{}", path(&build::host_binary())),
+            );
+            let done = command.output().unwrap();
+            expect_success(&done, &format!("{}: {step}", language.name));
+        }
+        let report = fs::read_to_string(project.path().join("report.xml")).unwrap();
+        assert!(report.contains("<testsuite"), "{report}");
+        let mut first = project.command("bash", &["-euo", "pipefail", "-c", &steps[1]]);
+        let refused = first.env("URL_OF_MINDHOST", "").output().unwrap();
+        assert!(
+            errors(&refused).contains("set the variable URL_OF_MINDHOST"),
+            "{}",
+            errors(&refused)
+        );
+    }
+}
+
+/// What the steps of a workflow run.
+fn steps(workflow: &str) -> Vec<String> {
+    let mut steps: Vec<String> = Vec::new();
+    let mut is_block = false;
+    for line in workflow.lines() {
+        let trimmed = line.trim_start().trim_start_matches("- ");
+        let indent = line.len() - line.trim_start().len();
+        if let Some(command) = trimmed.strip_prefix("run: ") {
+            is_block = command == "|";
+            steps.push(if is_block {
+                String::new()
+            } else {
+                command.to_owned()
+            });
+        } else if is_block && indent >= 10 {
+            let step = steps.last_mut().unwrap();
+            step.push_str(line.trim());
+            step.push('\n');
+        } else {
+            is_block = false;
+        }
+    }
+    steps
+}

@@ -1,0 +1,115 @@
+//! `mindhost plugin dev`: a project is built, run and tested on each save.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    sync::mpsc::{Receiver, channel},
+    thread,
+    time::{Duration, Instant},
+};
+
+use mindhost_tests::{Process, Version, build, json, spawn};
+
+/// How long a build, a run and a test may take together on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// `mindhost plugin dev` in a project, with what it says.
+struct Dev {
+    _process: Process,
+    lines: Receiver<String>,
+}
+
+impl Dev {
+    fn start(project: &std::path::Path, args: &[&str]) -> Self {
+        let (hears, says) = std::io::pipe().expect("a pipe");
+        let errors = says.try_clone().expect("the pipe once more");
+        let process = spawn(build::host_binary(), |command| {
+            command
+                .args(["plugin", "dev"])
+                .args(args)
+                .current_dir(project)
+                .env("MINDHOST_DATA_DIR", project.join(".data"))
+                .stdout(says)
+                .stderr(errors);
+        });
+        let (tells, lines) = channel();
+        thread::spawn(move || {
+            for line in BufReader::new(hears).lines().map_while(Result::ok) {
+                let _ = tells.send(line);
+            }
+        });
+        Self {
+            _process: process,
+            lines,
+        }
+    }
+
+    /// What it says up to a line with these words.
+    fn until(&self, words: &str) -> String {
+        let (end, mut said) = (Instant::now() + PATIENCE, String::new());
+        while !said.contains(words) {
+            let left = end.saturating_duration_since(Instant::now());
+            match self.lines.recv_timeout(left) {
+                Ok(line) => said = format!("{said}{line}\n"),
+                Err(_) => panic!("`{words}` was not said: {said}"),
+            }
+        }
+        said
+    }
+}
+
+/// A project whose build copies a plugin that is there.
+fn project() -> tempfile::TempDir {
+    let project = tempfile::tempdir().unwrap();
+    let at = |name: &str| project.path().join(name);
+    let manifest = build::workspace_dir().join("plugins/connector-files/manifest.json");
+    fs::copy(manifest, at("manifest.json")).unwrap();
+    let version = Version::of_plugin("connector-files", "0.4.1");
+    fs::write(at("made.bin"), version.bytes()).unwrap();
+    fs::write(
+        at("build.sh"),
+        "set -e; grep -q right source.txt; cp made.bin connector-files.wasm",
+    )
+    .unwrap();
+    fs::write(at("source.txt"), "right\n").unwrap();
+    fs::create_dir(at("sales")).unwrap();
+    fs::write(at("sales/item.csv"), "id,name\n1,tea\n2,salt\n").unwrap();
+    let test = json!({"connection_data": {"path": "sales"}, "tests": {"table": "files.item"}});
+    fs::write(at("test.json"), test.to_string()).unwrap();
+    project
+}
+
+#[test]
+fn a_save_builds_runs_and_tests_again() {
+    let project = project();
+    let source = project.path().join("source.txt");
+    let dev = Dev::start(project.path(), &[]);
+    let first = dev.until("waiting ");
+    for words in [
+        "built ",
+        "1   tea",
+        "result ",
+        "keeps the contract",
+        "tested ",
+    ] {
+        assert!(first.contains(words), "{words}: {first}");
+    }
+    fs::write(&source, "wrong\n").unwrap();
+    let broken = dev.until("waiting ");
+    assert!(broken.contains("failed   `sh build.sh`"), "{broken}");
+    fs::write(project.path().join("sales/item.csv"), "id,name\n7,rice\n").unwrap();
+    fs::write(&source, "right again\n").unwrap();
+    let fixed = dev.until("tested ");
+    assert!(fixed.contains("7   rice"), "{fixed}");
+}
+
+#[test]
+fn a_statement_of_the_author_runs_once() {
+    let project = project();
+    let dev = Dev::start(
+        project.path(),
+        &["--once", "--no-test", "SELECT count(*) AS n FROM item"],
+    );
+    let said = dev.until("result ");
+    assert!(said.contains("n\n-\n2\n"), "{said}");
+}
