@@ -17,6 +17,8 @@ export default defineConfig({
     // Inlined files would be `data:` addresses, which the content security policy refuses.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // The chart library is that large, and loaded only with the first chart.
+    chunkSizeWarningLimit: 1000,
   },
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
 });

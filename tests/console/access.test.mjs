@@ -2,18 +2,14 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { after, before, test } from "node:test";
-import { openPage, signIn, startBrowser, startDemo, visit } from "./support.mjs";
+import { before, test } from "node:test";
+import { browser, server } from "./demo.mjs";
+import { openPage, signIn, visit } from "./support.mjs";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-let server, browser, conversation;
+let conversation;
 before(async () => {
-  [server, browser] = await Promise.all([startDemo(), startBrowser()]);
   conversation = (await server.api("POST", "/responses", { model: "analyst", input: "Average order total per channel" })).conversation.id;
-});
-after(async () => {
-  await browser?.close();
-  await server?.stop();
 });
 
 const PATHS = [
@@ -28,7 +24,7 @@ async function inspect(page, where) {
   // axe comes through the debugger, past the policy of the page.
   await page.evaluate(axe);
   const found = await page.evaluate(async () => (await window.axe.run()).violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.html.slice(0, 160)).join(" | ")}`));
-  const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   return [...found, ...(over > 0 ? [`${over} px wider than the window`] : [])].map((what) => `${where}: ${what}`);
 }
 
@@ -47,12 +43,33 @@ for (const [mode, options] of Object.entries({
       await visit(page, `/console${path}`);
       await page.waitForFunction(() => document.querySelector("main h1") && !document.querySelector(".loading"));
       if (path.startsWith("/ask/")) {
-        await page.getByText("Rows", { exact: true }).click();
+        await page.getByText("Result", { exact: true }).click();
         await page.getByText("SQL", { exact: true }).click();
-        await page.getByRole("rowheader").first().waitFor();
         await page.locator(".editor .cm-content").waitFor();
+        await page.locator(".chart-box svg").waitFor();
+        found.push(...(await inspect(page, "chart")));
+        await page.getByRole("radio", { name: "Table" }).check();
+        await page.getByRole("rowheader").first().waitFor();
       }
       found.push(...(await inspect(page, path)));
+      if (path === "/operations/keys") {
+        await page.getByRole("button", { name: "Make a key" }).click();
+        const add = page.getByRole("button", { name: "Add an attribute" });
+        await add.click();
+        await add.click();
+        await page.getByLabel("Kind of attribute 2").selectOption("texts");
+        found.push(...(await inspect(page, "a new key with attributes")));
+        const { left, right } = await page.getByRole("dialog").evaluate((one) => one.getBoundingClientRect());
+        const width = page.viewportSize().width;
+        if (left < 0 || right > width) found.push(`the dialog is at ${left} to ${right} of ${width} px`);
+        await page.keyboard.press("Escape");
+      }
+      if (path.endsWith("/policies/shop/main.orders")) {
+        const preview = page.getByRole("region", { name: "As a caller sees it" });
+        await preview.getByRole("button", { name: "Show" }).click();
+        await preview.getByRole("cell").first().waitFor();
+        found.push(...(await inspect(page, "preview")));
+      }
     }
     assert.deepEqual(found, []);
     watch.check();
@@ -80,10 +97,10 @@ test("keyboard alone signs in, asks, and opens a row", async () => {
   await tabTo(page, question);
   await page.keyboard.type("Average order total per channel");
   await page.keyboard.press("Enter");
-  const rows = page.locator("details.result > summary");
-  await rows.waitFor();
-  await tabTo(page, rows, 120);
-  await page.keyboard.press("Enter");
+  const chart = page.getByRole("radio", { name: "Chart" });
+  await chart.waitFor();
+  await tabTo(page, chart, 120);
+  await page.keyboard.press("ArrowRight");
   const row = page.getByRole("button", { name: "Row 1 in full" });
   await row.waitFor();
   await tabTo(page, row);

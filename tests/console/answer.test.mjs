@@ -1,16 +1,8 @@
 // What stands below an answer: what can be asked next, and whether it was right.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { openPage, signIn, startBrowser, startDemo } from "./support.mjs";
-
-let server, browser;
-before(async () => {
-  [server, browser] = await Promise.all([startDemo(), startBrowser()]);
-});
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
+import { test } from "node:test";
+import { browser, server } from "./demo.mjs";
+import { openPage, signIn } from "./support.mjs";
 
 const QUESTION = "How many orders are there?";
 

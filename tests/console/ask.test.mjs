@@ -2,17 +2,9 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { after, before, test } from "node:test";
-import { openPage, signIn, startBrowser, startDemo, visit } from "./support.mjs";
-
-let server, browser;
-before(async () => {
-  [server, browser] = await Promise.all([startDemo(), startBrowser()]);
-});
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
+import { test } from "node:test";
+import { browser, server } from "./demo.mjs";
+import { openPage, signIn, visit } from "./support.mjs";
 
 /** Writes into an editor. What is there goes first: over selected text Chromium itself writes styles, which the policy
  * refuses. */
@@ -88,7 +80,7 @@ test("question is answered with its steps, its SQL and its rows", async () => {
   await answer.getByText("Ran SQL").waitFor();
   await answer.locator(".sql > summary").click();
   await answer.locator(".cm-content").getByText("AVG").first().waitFor();
-  await answer.locator(".result > summary").click();
+  await answer.getByRole("radio", { name: "Table" }).check();
   const grid = answer.getByRole("table", { name: "Rows of the result" });
   await grid.getByRole("rowheader").nth(2).waitFor();
   assert.equal(await grid.getAttribute("aria-rowcount"), "4");

@@ -1,16 +1,8 @@
 // Datasources and Minds: connect, look, describe, search, draw, make, change.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { openPage, signIn, startBrowser, startDemo } from "./support.mjs";
-
-let server, browser;
-before(async () => {
-  [server, browser] = await Promise.all([startDemo(), startBrowser()]);
-});
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
+import { test } from "node:test";
+import { browser, server } from "./demo.mjs";
+import { openPage, signIn } from "./support.mjs";
 
 test("database is connected with a form of its connector, and tried first", async () => {
   const { page, watch, context } = await openPage(browser, server);

@@ -2,25 +2,21 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
+import { browser, server } from "./demo.mjs";
 import { PAYLOADS } from "./payloads.mjs";
-import { openPage, signIn, startBrowser, startDemo, visit } from "./support.mjs";
+import { openPage, signIn, visit } from "./support.mjs";
 
 const MEGABYTE = 1_000_000;
-let server, browser, first;
+let first;
 
 before(async () => {
-  [server, browser] = await Promise.all([startDemo(), startBrowser()]);
   writeDatabase(join(server.dir, "files/default/hostile.db"));
   await server.api("POST", "/datasources", { name: "hostile", engine: "sqlite", connection_data: { path: "hostile.db" }, description: PAYLOADS[0] });
   await server.api("POST", "/datasources/hostile/catalog/refresh?wait=60", {});
   const parameters = { allow_direct_queries: true, system_prompt: PAYLOADS.join("\n") };
   await server.api("POST", "/minds", { name: "hostile", datasources: ["hostile"], parameters });
   await server.api("POST", "/keys", { name: "<img src=x onerror=pwned()>", role: "user" });
-});
-after(async () => {
-  await browser?.close();
-  await server?.stop();
 });
 
 /** A table with all of them as values, and one for some of them as names. */

@@ -1,18 +1,10 @@
 // What a Mind was taught, what its callers may see, and what they said: each is read, changed and tried in the browser.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
+import { browser, server } from "./demo.mjs";
 import { PAYLOADS } from "./payloads.mjs";
-import { openPage, signIn, startBrowser, startDemo, visit } from "./support.mjs";
-
-let server, browser;
-before(async () => {
-  [server, browser] = await Promise.all([startDemo(), startBrowser()]);
-});
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
+import { openPage, signIn, visit } from "./support.mjs";
 
 /** A Mind of its own, so that no test sees what another taught. */
 async function makeMind(name) {

@@ -3,18 +3,11 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
-import { openPage, signIn, startBrowser, startDemo } from "./support.mjs";
+import { test } from "node:test";
+import { browser, server } from "./demo.mjs";
+import { openPage, signIn } from "./support.mjs";
 
 const MODEL = "model-offline";
-let server, browser;
-before(async () => {
-  [server, browser] = await Promise.all([startDemo(), startBrowser()]);
-});
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
 
 /** The offline model as its next version: with another number, in its manifest and in what it says of itself. */
 function otherVersion() {

@@ -1,9 +1,10 @@
-// Takes a picture of every page in light, dark and at phone width: `node screens.mjs FOLDER`. For eyes, not for a test.
+// Takes a picture of every page in light, dark and at phone width: `node screens.mjs FOLDER`, or of some:
+// `node screens.mjs FOLDER ask keys`. For eyes, not for a test.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { openPage, signIn, startBrowser, startDemo, visit } from "./support.mjs";
 
-const folder = process.argv[2] ?? "screens";
+const [folder = "screens", ...names] = process.argv.slice(2);
 const MODES = {
   light: { colorScheme: "light" },
   dark: { colorScheme: "dark" },
@@ -15,9 +16,19 @@ const browser = await startBrowser();
 try {
   const asked = await server.api("POST", "/responses", { model: "analyst", input: "Average order total per channel" });
   const conversation = asked.conversation.id;
+  const run = async (query) => {
+    const made = await server.api("POST", "/responses", { model: "analyst", tools: [{ type: "sql_query", query, max_inline_rows: 1 }] });
+    return made.conversation.id;
+  };
+  const charts = {
+    chart_line: await run("SELECT substr(ordered_at, 1, 7) AS month, sum(total) AS revenue FROM orders GROUP BY 1 ORDER BY 1"),
+    chart_bars: await run("SELECT status, channel, count(*) AS many FROM orders GROUP BY 1, 2 ORDER BY 1, 2"),
+    chart_several: await run("SELECT channel, sum(total) AS revenue, count(*) AS many FROM orders GROUP BY 1 ORDER BY 2 DESC"),
+  };
   const pages = {
     ask: "/ask",
     conversation: `/ask/${conversation}`,
+    ...Object.fromEntries(Object.entries(charts).map(([name, id]) => [name, `/ask/${id}`])),
     data: "/data",
     connect: "/data/new",
     tables: "/data/shop",
@@ -31,11 +42,13 @@ try {
     import: "/minds/analyst/knowledge/import",
     policies: "/minds/analyst/policies",
     policy: "/minds/analyst/policies/shop/main.orders",
+    preview: "/minds/analyst/policies/shop/main.orders",
     feedback: "/minds/analyst/feedback",
     plugins: "/plugins",
     plugin: "/plugins/connector-sqlite",
     usage: "/operations/usage",
     keys: "/operations/keys",
+    attributes: "/operations/keys",
     providers: "/operations/providers",
     audit: "/operations/audit",
     workspaces: "/operations/workspaces",
@@ -48,14 +61,31 @@ try {
     await page.screenshot({ path: join(folder, mode, "sign_in.png") });
     await signIn(page, server);
     for (const [name, path] of Object.entries(pages)) {
+      if (names.length > 0 && !names.includes(name)) continue;
       await visit(page, `/console${path}`);
       await page.waitForFunction(() => !document.querySelector(".loading") && document.querySelector("main h1"));
       if (name === "connect") await page.getByText("SQLite", { exact: true }).click();
       if (name === "ask") await page.locator(".suggestions button").first().waitFor();
       if (name === "conversation") {
+        await page.locator("details.result > summary").click();
+        await page.getByRole("radio", { name: "Table" }).check();
         await page.locator(".grid-row").nth(2).waitFor();
         await page.locator("details.sql > summary").click();
         await page.locator(".editor .cm-content").waitFor();
+      }
+      if (name.startsWith("chart")) await page.locator(".chart-box svg").waitFor();
+      if (name === "preview") {
+        const preview = page.getByRole("region", { name: "As a caller sees it" });
+        await preview.getByRole("button", { name: "Show" }).click();
+        await preview.getByRole("cell").first().waitFor();
+        await preview.scrollIntoViewIfNeeded();
+      }
+      if (name === "attributes") {
+        await page.getByRole("button", { name: "Make a key" }).click();
+        await page.getByRole("button", { name: "Add an attribute" }).click();
+        await page.getByLabel("Name of attribute 1").fill("region");
+        await page.getByRole("button", { name: "Add an attribute" }).click();
+        await page.getByLabel("Kind of attribute 2").selectOption("texts");
       }
       await page.waitForLoadState("networkidle");
       await page.screenshot({ path: join(folder, mode, `${name}.png`) });

@@ -1,5 +1,6 @@
 // One conversation as it is shown: its stored messages, and the answer that is being made.
 import { useEffect, useRef, useState } from "preact/hooks";
+import { chartOf, type Chart } from "../chart/spec";
 import { ApiError, api, isAbort, send, take, toError, type Schemas } from "../lib/api";
 import { events, type ServerEvent } from "../lib/events";
 import { go, href } from "../lib/router";
@@ -30,6 +31,8 @@ export interface Turn {
   truncated: boolean;
   /** Why the answer ended; null if by itself. */
   ending: string | null;
+  /** Null if there is none; undefined of a stored answer, whose rows say it. */
+  chart?: Chart | null | undefined;
 }
 
 /** Nothing is known of what an answer is based on. */
@@ -97,10 +100,11 @@ function ended(turn: Turn, response: Schemas["Response"]): Turn {
   if (response.status === "cancelled" || response.error?.code === "cancelled") return { ...turn, at, state: "stopped", error: null };
   if (response.error) return { ...turn, at, state: "failed", error: turn.error ?? toError(new Error(response.error.message)) };
   if (!item) return { ...turn, at, state: "done" };
-  if ("query" in item) return { ...turn, id: item.id, sql: item.query, at, state: "done" };
+  if ("query" in item) return { ...turn, id: item.id, sql: item.query, at, state: "done", chart: chartOf(item) };
   const { assumptions, follow_up_questions: followUps, truncated, ending } = item;
   const text = item.content.map((part) => part.text).join("");
-  return { ...turn, id: item.id, text, sql: item.sql, at, state: "done", response: response.id, assumptions, followUps, truncated, ending };
+  const basis = { assumptions, followUps, truncated, ending, chart: chartOf(item) };
+  return { ...turn, id: item.id, text, sql: item.sql, at, state: "done", response: response.id, ...basis };
 }
 
 export interface Question {
@@ -167,7 +171,7 @@ export function useConversation(id: string | null, began: () => void) {
     try {
       const conversation = await begin(question);
       if (isNew) go(href("ask", conversation));
-      const wanted = { model: question.mind, conversation, stream: true, include: ["steps"] };
+      const wanted = { model: question.mind, conversation, stream: true, include: ["steps", "chart"] };
       const tool = { type: "sql_query", query: question.sql, max_inline_rows: 1 };
       const body = question.sql === undefined ? { ...wanted, input: question.text } : { ...wanted, tools: [tool] };
       const headers = { "Content-Type": "application/json" };

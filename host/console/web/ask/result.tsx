@@ -1,5 +1,8 @@
 // The result behind an answer: its rows in a table that shows only those in view, and its export.
+import { Component } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { ChartView } from "../chart/chart";
+import type { Chart } from "../chart/spec";
 import { bytes, number, plural } from "../lib/format";
 import { Dialog } from "../ui/dialog";
 import { Failure } from "../ui/failure";
@@ -11,23 +14,70 @@ import { Rows, type Column } from "./rows";
 const ROW_PX = 30;
 const VIEW_ROWS = 12;
 /** Rows above and below those in view. */
-const MARGIN = 8;
+const MARGIN = 6;
+/** Elements of rows that leave the view are used again for those that come. At least as many as are ever in the page. */
+const POOL = VIEW_ROWS + 2 * MARGIN + 1;
 /** Browsers show no element that is higher than about this; beyond it, a pixel stands for more than a row's part. */
 const MAX_PX = 12_000_000;
 
-export function Result({ conversation, message, open }: { conversation: string; message: string; open: boolean }) {
+interface Props {
+  conversation: string;
+  message: string;
+  /** Whether it is open from the start. */
+  open: boolean;
+  /** Undefined if the rows have to say it. */
+  chart: Chart | null | undefined;
+}
+
+export function Result({ open, ...of }: Props) {
   const [shown, setShown] = useState(open);
   return (
     <details class="result" open={shown} onToggle={(event) => setShown(event.currentTarget.open)}>
-      <summary>Rows</summary>
-      {shown && <Table conversation={conversation} message={message} />}
+      <summary>Result</summary>
+      {shown && <Views {...of} />}
     </details>
   );
 }
 
-function Table({ conversation, message }: { conversation: string; message: string }) {
-  const [, setVersion] = useState(0);
-  const rows = useMemo(() => new Rows(conversation, message, () => setVersion((version) => version + 1)), [conversation, message]);
+/** The chart where there is one, with the switch to the table; else the table. */
+function Views({ conversation, message, chart: known }: Omit<Props, "open">) {
+  const [version, setVersion] = useState(0);
+  const redraw = () => setVersion((version) => version + 1);
+  const rows = useMemo(() => new Rows(conversation, message, redraw, known), [conversation, message]);
+  const [asTable, setAsTable] = useState(false);
+  const { chart } = rows;
+  useEffect(() => {
+    if (chart === undefined) rows.want(0, 1);
+  }, [rows]);
+  useEffect(() => () => rows.close(), [rows]);
+
+  if (rows.total === null && rows.error) return <Failure error={rows.error} retry={() => { rows.retry(); redraw(); }} />;
+  if (chart === undefined) return <p class="muted" role="status">Loading the rows …</p>;
+  return (
+    <div class="stack tight">
+      {chart && <Switch name={message} asTable={asTable} change={setAsTable} />}
+      {chart && !asTable ? <ChartView chart={chart} /> : <Table rows={rows} version={version} conversation={conversation} message={message} />}
+    </div>
+  );
+}
+
+function Switch({ name, asTable, change }: { name: string; asTable: boolean; change: (asTable: boolean) => void }) {
+  const choice = (label: string, isTable: boolean) => (
+    <label>
+      <input type="radio" name={`view-${name}`} checked={asTable === isTable} onChange={() => change(isTable)} />
+      {label}
+    </label>
+  );
+  return (
+    <fieldset class="switch">
+      <legend class="hidden">Show the result as</legend>
+      {choice("Chart", false)}
+      {choice("Table", true)}
+    </fieldset>
+  );
+}
+
+function Table({ rows, conversation, message }: { rows: Rows; version: number; conversation: string; message: string }) {
   const [top, setTop] = useState(0);
   const [opened, setOpened] = useState<number | null>(null);
   const frame = useRef(0);
@@ -39,11 +89,7 @@ function Table({ conversation, message }: { conversation: string; message: strin
   const from = Math.max(first - MARGIN, 0);
   const until = Math.min(first + view + MARGIN, Math.max(total, view));
   useEffect(() => rows.want(from, until), [rows, from, until]);
-  useEffect(() => () => rows.close(), [rows]);
 
-  if (rows.error && rows.total === null) {
-    return <Failure error={rows.error} retry={() => { rows.retry(); setVersion((version) => version + 1); }} />;
-  }
   if (rows.total === null) return <p class="muted" role="status">Loading the rows …</p>;
   const widths = columnWidths(rows, from);
   const offset = height < MAX_PX ? from * ROW_PX : top - (first - from) * ROW_PX;
@@ -59,7 +105,7 @@ function Table({ conversation, message }: { conversation: string; message: strin
       <div
         class="grid" role="table" tabIndex={0} aria-label="Rows of the result" aria-rowcount={total + 1}
         aria-colcount={rows.columns.length + 1} onScroll={onScroll}
-        style={{ maxHeight: `${(VIEW_ROWS + 1.6) * ROW_PX}px`, "--columns": ["4.5rem", ...widths].join(" ") }}
+        style={{ maxHeight: `${(VIEW_ROWS + 1.6) * ROW_PX}px`, ...widths }}
       >
         <div role="rowgroup" class="grid-head">
           <div role="row" aria-rowindex={1} class="grid-row">
@@ -70,7 +116,7 @@ function Table({ conversation, message }: { conversation: string; message: strin
         <div role="rowgroup" class="grid-body" style={{ height: `${height}px` }}>
           <div class="grid-window" role="presentation" style={{ transform: `translateY(${offset}px)` }}>
             {indexes.map((index) => (
-              <Row key={index} index={index} values={rows.row(index)} columns={rows.columns} open={() => setOpened(index)} />
+              <Row key={index % POOL} index={index} values={rows.row(index)} columns={rows.columns} open={setOpened} />
             ))}
           </div>
         </div>
@@ -93,19 +139,33 @@ function ColumnHead({ column, first }: { column: Column; first: unknown }) {
   );
 }
 
-function Row({ index, values, columns, open }: { index: number; values: unknown[] | null; columns: Column[]; open: () => void }) {
-  return (
-    <div role="row" aria-rowindex={index + 2} class="grid-row">
-      <span role="rowheader" class="right">
-        <button type="button" class="row-number" aria-label={`Row ${index + 1} in full`} onClick={open}>{number(index + 1)}</button>
-      </span>
-      {columns.map((column, place) => (
-        <span key={place} role="cell" class={isNumeric(column, values?.[place]) ? "right" : undefined}>
-          {values ? <Cell value={values[place]} /> : <span class="muted">…</span>}
+interface RowProps {
+  index: number;
+  values: unknown[] | null;
+  columns: Column[];
+  open: (index: number) => void;
+}
+
+/** A row that is the same is not looked at again: while one scrolls, that is most of them in each frame. */
+class Row extends Component<RowProps> {
+  override shouldComponentUpdate(next: RowProps): boolean {
+    return next.index !== this.props.index || next.values !== this.props.values || next.columns !== this.props.columns;
+  }
+
+  override render({ index, values, columns, open }: RowProps) {
+    return (
+      <div role="row" aria-rowindex={index + 2} class="grid-row">
+        <span role="rowheader" class="right">
+          <button type="button" class="row-number" aria-label={`Row ${index + 1} in full`} onClick={() => open(index)}>{number(index + 1)}</button>
         </span>
-      ))}
-    </div>
-  );
+        {columns.map((column, place) => (
+          <span key={place} role="cell" class={isNumeric(column, values?.[place]) ? "right" : undefined}>
+            {values ? <Cell value={values[place]} /> : <span class="muted">…</span>}
+          </span>
+        ))}
+      </div>
+    );
+  }
 }
 
 /** Long values are cut in the table; here they are whole, up to what a page can hold. */
@@ -128,9 +188,15 @@ function RowInFull({ columns, values }: { columns: Column[]; values: unknown[] |
 }
 
 /** Wide enough for the names and for most values in view; measured in characters, so that nothing has to be laid out. */
-const widthCache = new WeakMap<Rows, string[]>();
+const widthCache = new WeakMap<Rows, Widths>();
 
-function columnWidths(rows: Rows, from: number): string[] {
+/** Of each column, and of all: with a sum that is known, no row is measured by what is in it. */
+interface Widths {
+  "--columns": string;
+  "--width": string;
+}
+
+function columnWidths(rows: Rows, from: number): Widths {
   const known = widthCache.get(rows);
   if (known) return known;
   const widths = rows.columns.map((column, place) => {
@@ -139,10 +205,12 @@ function columnWidths(rows: Rows, from: number): string[] {
       const value = rows.row(index)?.[place];
       if (value !== null && value !== undefined) most = Math.max(most, Math.min(asText(value).length, 40));
     }
-    return `minmax(${Math.min(Math.max(most, 6), 36) + 2}ch, 1fr)`;
+    return Math.min(Math.max(most, 6), 36) + 2;
   });
-  if (rows.row(from)) widthCache.set(rows, widths);
-  return widths;
+  const sum = widths.reduce((sum, one) => sum + one, 0);
+  const made = { "--columns": `4.5rem ${widths.map((one) => `minmax(${one}ch, 1fr)`).join(" ")}`, "--width": `calc(4.5rem + ${sum}ch)` };
+  if (rows.row(from)) widthCache.set(rows, made);
+  return made;
 }
 
 function Foot({ conversation, message, total, stable }: { conversation: string; message: string; total: number; stable: boolean }) {

@@ -51,7 +51,7 @@ function Answer({ turn, conversation, newest, mind, run, ask }: Props) {
       <Basis turn={turn} />
       {turn.sql !== null && <Sql sql={turn.sql} mind={mind} run={run} />}
       {turn.sql !== null && turn.state === "done" && conversation && turn.id && (
-        <Result conversation={conversation} message={turn.id} open={newest && !/^\s*\|/m.test(turn.text)} />
+        <Result conversation={conversation} message={turn.id} chart={turn.chart} open={newest && (!!turn.chart || !/^\s*\|/m.test(turn.text))} />
       )}
       {!running && conversation && turn.id && (
         <div class="muted turn-foot">

@@ -1,0 +1,148 @@
+// How fast the console is: its first load, a long result under the wheel, and an answer as it arrives. The figures are
+// printed. What is compared with a bar is the work of the page itself, so that a busy machine does not fail it.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { browser, server } from "./demo.mjs";
+import { openPage, signIn, visit } from "./support.mjs";
+
+const FIRST_LOAD_BYTES = 200_000;
+const FRAME_MS = 50;
+const DELTA_MS = 50;
+const ROWS = 100_000;
+const PASSES = 3;
+
+const sorted = (numbers) => [...numbers].sort((a, b) => a - b);
+const at = (numbers, share) => sorted(numbers)[Math.min(Math.floor(numbers.length * share), numbers.length - 1)] ?? 0;
+const figures = (numbers) => `median ${at(numbers, 0.5).toFixed(1)}, 95 % ${at(numbers, 0.95).toFixed(1)}, most ${Math.max(...numbers).toFixed(1)} ms`;
+
+/** The tasks of the page's own thread in a trace, in milliseconds, by processor time where the trace has it. */
+function tasks(trace) {
+  const events = JSON.parse(trace.toString()).traceEvents;
+  const main = new Set(events.filter((one) => one.name === "thread_name" && one.args.name === "CrRendererMain").map((one) => `${one.pid}/${one.tid}`));
+  const own = events.filter((one) => one.ph === "X" && /RunTask$/.test(one.name) && main.has(`${one.pid}/${one.tid}`));
+  assert(own.length > 100, `the trace has ${own.length} tasks`);
+  return { wall: own.map((one) => one.dur / 1000), work: own.map((one) => (one.tdur ?? one.dur) / 1000) };
+}
+
+async function traced(page, act) {
+  await browser.startTracing(page, { categories: ["toplevel", "devtools.timeline", "disabled-by-default-devtools.timeline"] });
+  let trace;
+  try {
+    await act();
+  } finally {
+    trace = await browser.stopTracing();
+  }
+  return tasks(trace);
+}
+
+test("first load is small and soon ready", async (t) => {
+  const { page, watch, context } = await openPage(browser, server);
+  const sizes = new Map();
+  page.on("response", (response) => {
+    const { pathname } = new URL(response.url());
+    if (pathname.startsWith("/console")) sizes.set(pathname, response.request().sizes().then((size) => size.responseBodySize));
+  });
+  const ready = () => page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => resolve(performance.now()))));
+  await page.goto(`${server.url}/console/ask`);
+  await page.getByLabel("API key").waitFor();
+  const cold = await ready();
+  const bytes = (await Promise.all(sizes.values())).reduce((sum, size) => sum + size, 0);
+  await page.getByLabel(/Stay signed in/).check();
+  await page.getByLabel("API key").fill(server.key);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByLabel("Question", { exact: true }).waitFor();
+  await page.reload();
+  await page.getByLabel("Question", { exact: true }).waitFor();
+  const warm = await ready();
+  t.diagnostic(`first load ${(bytes / 1000).toFixed(1)} kB in ${sizes.size} files; sign-in ready after ${cold.toFixed(0)} ms, the page to ask after ${warm.toFixed(0)} ms`);
+  assert(bytes > 10_000 && bytes <= FIRST_LOAD_BYTES, `${bytes} bytes`);
+  watch.check();
+  await context.close();
+});
+
+test("a hundred thousand rows scroll without a long frame", async (t) => {
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server);
+  const sql = `SELECT o.id, n.n, o.status, o.channel, o.voucher, o.total, o.ordered_at FROM orders o, (SELECT 1 AS n UNION ALL SELECT 2 UNION ALL SELECT 3) n ORDER BY o.id, n.n LIMIT ${ROWS}`;
+  const made = await server.api("POST", "/responses", { model: "analyst", tools: [{ type: "sql_query", query: sql, max_inline_rows: 1 }] });
+  await visit(page, `/console/ask/${made.conversation.id}`);
+  await page.getByText("100,000 rows").waitFor();
+  const grid = page.getByRole("table", { name: "Rows of the result" });
+  await grid.getByRole("rowheader").first().waitFor();
+  const scroll = () => grid.evaluate(async (grid) => {
+    const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+    const times = [];
+    grid.scrollTop = 0;
+    await frame();
+    // Row by row, page by page, and in leaps to the end.
+    for (const [step, frames] of [[90, 150], [1500, 150], [30_000, 100]]) {
+      for (let count = 0; count < frames; count++) {
+        grid.scrollTop += step;
+        times.push(await frame());
+      }
+    }
+    // Handed over after the trace: it takes longer than any frame.
+    window.intervals = times.slice(1).map((time, index) => time - times[index]);
+  });
+  // A frame that is slow by itself is slow each time; one that had to wait for other programs is not.
+  const longest = [];
+  while (longest.length < PASSES && !longest.some((one) => one <= FRAME_MS)) {
+    const { wall, work } = await traced(page, scroll);
+    const intervals = await page.evaluate(() => window.intervals);
+    await grid.getByRole("cell", { name: "33334", exact: true }).first().waitFor();
+    longest.push(Math.max(...work));
+    t.diagnostic(`frames: ${figures(intervals)}; tasks by the clock: ${figures(wall)}; their own work: ${figures(work)}`);
+    t.diagnostic(`frames above ${FRAME_MS} ms: ${intervals.filter((one) => one > FRAME_MS).length} of ${intervals.length}`);
+  }
+  assert((await grid.getByRole("row").count()) < 60, "rows out of view are in the page");
+  assert(Math.min(...longest) <= FRAME_MS, `the longest tasks work ${longest.map((one) => one.toFixed(1))} ms`);
+  watch.check();
+  await context.close();
+});
+
+test("delta of a long answer is soon on the screen", async (t) => {
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server);
+  // The stream is made in the page, so that the moment of each arrival is known exactly.
+  await page.evaluate(() => {
+    const real = window.fetch;
+    window.arrived = [];
+    window.fetch = async (request, init) => {
+      if (!new URL(request.url ?? request, location.href).pathname.endsWith("/api/v1/responses")) return real(request, init);
+      const encoder = new TextEncoder();
+      const send = (controller, event) => controller.enqueue(encoder.encode(`data: ${JSON.stringify(event)}\n\n`));
+      const body = new ReadableStream({
+        async start(controller) {
+          send(controller, { type: "response.output_item.added", item: { id: "11111111-1111-4111-8111-111111111111" } });
+          for (let index = 0; index < 300; index++) {
+            await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+            window.arrived.push(performance.now());
+            send(controller, { type: "response.output_text.delta", delta: `word-${index}. **Some** more of the \`answer\`${index % 10 === 9 ? "\n\n- " : " "}` });
+          }
+          controller.close();
+        },
+      });
+      return new Response(body, { headers: { "Content-Type": "text/event-stream" } });
+    };
+    window.shown = [];
+    new MutationObserver(() => {
+      const text = document.querySelector("article.assistant:last-of-type .prose")?.textContent ?? "";
+      while (text.includes(`word-${window.shown.length}.`)) {
+        const own = window.shown.push(0) - 1;
+        // After the frame that paints it.
+        requestAnimationFrame(() => setTimeout(() => (window.shown[own] = performance.now())));
+      }
+    }).observe(document.querySelector("main"), { childList: true, subtree: true, characterData: true });
+  });
+  await page.getByLabel("Question", { exact: true }).fill("A long answer");
+  const { work } = await traced(page, async () => {
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => window.shown.length === 300 && window.shown.every((time) => time > 0));
+  });
+  const delays = await page.evaluate(() => window.shown.map((time, index) => time - window.arrived[index]));
+  t.diagnostic(`from arrival to paint: ${figures(delays)}; own work of tasks: ${figures(work)}`);
+  assert(at(delays, 0.5) <= DELTA_MS, figures(delays));
+  assert(Math.max(...work) <= DELTA_MS, `the longest task works ${Math.max(...work).toFixed(1)} ms`);
+  watch.check();
+  await context.close();
+});
