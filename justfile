@@ -18,6 +18,9 @@ mcp_python := "2.3.0"
 minds_sdk := "2.0.1"
 prometheus_client := "0.26.0"
 
+# The checker of types for plugins in Python; that of TypeScript is in the template.
+mypy := "2.4.1"
+
 # The clients that log into the double of SQL Server; FreeTDS is Debian's.
 python_tds := "1.17.1"
 pyopenssl := "26.4.0"
@@ -54,12 +57,15 @@ test *filter: setup _console (_binaries "--all-targets") _plugins _guests
 fuzz examples="160": setup (_binaries "--bins") _plugins
     @"{{ target }}/debug/fuzz" {{ examples }}
 
-# Test the connector of Trino against a real one. Apart from `test`: a download of 821 MB, and a Java machine.
+# Test the connector of Trino against a real one. In `check` alone: a download of 821 MB, and a Java machine.
 test-trino *filter: setup _trino (_binaries "--bins") _plugins
     cargo test -p connector-trino --test real -- {{ filter }}
 
+# Everything that this repository is held to: what continuous integration runs, and the tests against Trino.
+check: ci test-trino
+
 # What continuous integration runs.
-check: setup _cargo-deny
+ci: setup _cargo-deny
     cargo fmt --all --check
     cargo clippy --workspace --all-targets -- -D warnings
     cargo clippy --profile plugin --target wasm32-wasip2 {{ prepend("-p ", plugins) }} -- -D warnings
@@ -246,19 +252,23 @@ _setup-tests:
     just _go_mysql
     just _componentize
 
-# Installs what makes components of JavaScript and Python, in the versions that new projects name.
+# Installs what makes components of JavaScript, TypeScript and Python, and checks their types, in the versions that new
+# projects name.
 _componentize:
     #!/usr/bin/env bash
     set -euo pipefail
     just _python componentize_python "$(cat sdk/templates/python/requirements.txt)"
-    package="componentize-qjs@$(jq -r '.devDependencies["componentize-qjs"]' sdk/templates/javascript/package.json)"
+    just _python mypy mypy=={{ mypy }}
+    # Those of TypeScript are those of JavaScript and the compiler.
+    packages="$(jq -r '.devDependencies | to_entries[] | "\(.key)@\(.value)"' sdk/templates/typescript/package.json)"
     folder="{{ target }}/componentize_node"
-    [ ! -e "$folder/$package" ] || exit 0
-    echo "setup: installing $package into $folder"
+    mark="$folder/$(tr '\n' ',' <<<"$packages")"
+    [ ! -e "$mark" ] || exit 0
+    echo "setup: installing" $packages "into $folder"
     rm -rf "$folder"
     mkdir -p "$folder"
-    npm install --prefix "$folder" --ignore-scripts --no-audit --no-fund --loglevel=error "$package"
-    touch "$folder/$package"
+    npm install --prefix "$folder" --ignore-scripts --no-audit --no-fund --loglevel=error $packages
+    touch "$mark"
 
 # Installs Debian's ClickHouse (10 MB), and keeps it from running as a service: the tests start their own.
 _clickhouse:
