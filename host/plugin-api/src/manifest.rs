@@ -207,12 +207,19 @@ pub struct CredentialRule {
     pub property: String,
     /// Who adds it, and how.
     pub scheme: CredentialScheme,
-    /// Header or query parameter; with `basic`, the property with the user name.
+    /// Header or query parameter; with `basic`, the property with the user name, and with `oauth2-client-credentials`
+    /// that with the client's id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The URL property of the `http` entry that it is for; needed where there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
+    /// With `oauth2-client-credentials`, the URL property of the `http` entry with the token endpoint.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_url: Option<String>,
+    /// With `oauth2-client-credentials`, the property with the scope to ask for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
 }
 
 /// The ways a credential is added.
@@ -227,6 +234,9 @@ pub enum CredentialScheme {
     Header,
     /// The host adds a query parameter of that name.
     Query,
+    /// The host gets access tokens for it from a token endpoint, and sends `Authorization: Bearer`.
+    #[serde(rename = "oauth2-client-credentials")]
+    Oauth2ClientCredentials,
     /// The guest gets it in its configuration.
     GuestHeld,
 }

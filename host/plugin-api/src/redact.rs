@@ -1,6 +1,10 @@
 //! Takes a target's secrets out of text that leaves a plugin.
 
-use std::ops::Range;
+use std::{
+    collections::VecDeque,
+    ops::Range,
+    sync::{Arc, PoisonError, RwLock},
+};
 
 use base64::{Engine as _, engine::general_purpose};
 use memchr::memmem;
@@ -15,6 +19,8 @@ pub const MASK: &str = "********";
 const MIN_SECRET: usize = 3;
 /// Lines of a key in PEM form that are this long are searched for by themselves.
 const MIN_LINE: usize = 16;
+/// Secrets that came up later and are still looked for.
+const MAX_LATER: usize = 4;
 /// What RFC 3986 calls reserved: most libraries leave these four marks as they are.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
@@ -27,6 +33,8 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
 pub struct Redactor {
     /// Longest first.
     needles: Vec<String>,
+    /// Secrets that came up since: access tokens, newest last. Clones share them.
+    later: Arc<RwLock<VecDeque<String>>>,
 }
 
 impl Redactor {
@@ -47,7 +55,8 @@ impl Redactor {
                 .as_ref()
                 .and_then(|name| connection_data.get(name));
             let secret = connection_data.get(&rule.property).and_then(Value::as_str);
-            if let (CredentialScheme::Basic, Some(secret)) = (rule.scheme, secret) {
+            use CredentialScheme::{Basic, Oauth2ClientCredentials};
+            if let (Basic | Oauth2ClientCredentials, Some(secret)) = (rule.scheme, secret) {
                 let user = user.and_then(Value::as_str).unwrap_or_default();
                 in_base64(&format!("{}:{}", user.trim(), secret.trim()), &mut needles);
             }
@@ -55,7 +64,24 @@ impl Redactor {
         needles.retain(|needle| needle.len() >= MIN_SECRET);
         needles.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         needles.dedup();
-        Self { needles }
+        Self {
+            needles,
+            later: Arc::default(),
+        }
+    }
+
+    /// Also looks for a secret that is made while the target is used. The last few of them are remembered.
+    pub fn add(&self, secret: &str) {
+        if secret.len() >= MIN_SECRET {
+            let mut later = self.later.write().unwrap_or_else(PoisonError::into_inner);
+            if later.iter().any(|known| known == secret) {
+                return;
+            }
+            later.push_back(secret.to_owned());
+            if later.len() > MAX_LATER {
+                later.pop_front();
+            }
+        }
     }
 
     /// At most `max` bytes of a text, without secrets. One that begins before the cut goes as a whole.
@@ -80,13 +106,21 @@ impl Redactor {
 
     /// Length of the longest secret in bytes: as much of a text beyond a cut must be seen to recognise one.
     pub fn longest(&self) -> usize {
-        self.needles.first().map_or(0, String::len)
+        let later = self.later.read().unwrap_or_else(PoisonError::into_inner);
+        let first = self.needles.first();
+        later
+            .iter()
+            .chain(first)
+            .map(String::len)
+            .max()
+            .unwrap_or(0)
     }
 
     /// Where secrets are, in order; those that overlap are one.
     fn found(&self, text: &str) -> Vec<Range<usize>> {
         let mut found = Vec::new();
-        for needle in &self.needles {
+        let later = self.later.read().unwrap_or_else(PoisonError::into_inner);
+        for needle in self.needles.iter().chain(&*later) {
             let finder = memmem::Finder::new(needle);
             let mut from = 0;
             while let Some(at) = text

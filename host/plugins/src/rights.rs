@@ -234,6 +234,17 @@ fn asks<'a>(
             CredentialScheme::Basic => "basic",
             CredentialScheme::Header => "header",
             CredentialScheme::Query => "query",
+            CredentialScheme::Oauth2ClientCredentials => {
+                let endpoint = rule.token_url.as_deref().unwrap_or_default();
+                asks.insert(
+                    format!("credential:{}@{endpoint}:oauth2-secret", rule.property),
+                    format!(
+                        "having the host send `{}` to the token endpoint `{endpoint}`",
+                        rule.property
+                    ),
+                );
+                "oauth2-client-credentials"
+            }
         };
         let only = manifest.http.first().map(|grant| &grant.url);
         let url = rule.url.as_ref().or(only).map_or("", String::as_str);

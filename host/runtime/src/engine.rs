@@ -16,6 +16,7 @@ use wasmtime::{
 use super::{
     connects::Connects,
     files, http,
+    http::access_token::TokenStore,
     limits::Scope,
     permits::{InstancePermit, InstancePermits, InstanceUsage, PluginQuota},
     pool::{Idle, Pools},
@@ -73,6 +74,8 @@ pub struct Runtime {
     baseline: Mutex<Weak<CodeEngine>>,
     pub(super) settings: PluginSettings,
     pub(super) policy: Arc<dyn Policy>,
+    /// Access tokens for requests of plugins.
+    pub(super) tokens: TokenStore,
     /// Meters of the use of plugins.
     pub(super) meters: Arc<Meters>,
     /// Permits for instances.
@@ -97,6 +100,7 @@ impl Runtime {
             shutdown: CancellationToken::new(),
             pools: Mutex::default(),
             settings,
+            tokens: TokenStore::default(),
             policy,
         });
         runtime.start_sweeping();

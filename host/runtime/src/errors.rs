@@ -6,6 +6,7 @@ use super::{
     bindings::types::{self, ErrorKind},
     grants::{Grants, not_allowed},
     instance::violation,
+    refusals::Refusal,
 };
 use mindhost_base::error::{Blame, Code, Error};
 
@@ -29,12 +30,19 @@ pub fn convert(
     error: types::Error,
     phase: Phase,
     grants: &Grants,
-    refused: Option<String>,
+    refused: Option<Refusal>,
     max_message: u32,
 ) -> Error {
     let reaching = matches!(error.kind, ErrorKind::Denied | ErrorKind::Unreachable);
     if let Some(why) = refused.filter(|_| reaching) {
-        return not_allowed(why).with_reported(name(error.kind));
+        return match why {
+            Refusal::NotAllowed(why) => not_allowed(why).with_reported(name(error.kind)),
+            Refusal::NoToken(why) => {
+                Error::new(Code::UpstreamError, format!("no access token: {why}"))
+                    .blamed(Blame::Upstream)
+                    .with_reported(name(ErrorKind::Auth))
+            }
+        };
     }
     let (code, blame) = code(error.kind, phase);
     let is_stranger = phase == Phase::Opening
@@ -207,7 +215,8 @@ mod tests {
 
     #[test]
     fn refusal_of_this_call_is_the_message() {
-        let refused = Some(String::from("10.0.0.1 is on the list egress.deny"));
+        let why = String::from("10.0.0.1 is on the list egress.deny");
+        let refused = Some(Refusal::NotAllowed(why));
         let error = guest(ErrorKind::Denied, "access denied");
         let error = convert(error, Phase::Opening, &Grants::none(), refused, 4_096);
         assert_eq!(error.code(), Code::UpstreamUnreachable);

@@ -12,7 +12,13 @@ use std::{
 use serde_json::{Map, Value};
 use wasmtime_wasi::filesystem::{Dir, FsPerms, OpenMode};
 
-use super::{files::FileGrant, http::HttpGrant, refusals::Refusals, roots, state::cut};
+use super::{
+    files::FileGrant,
+    http::{HttpGrant, access_token::TokenStore},
+    refusals::Refusals,
+    roots,
+    state::cut,
+};
 use crate::policy::{EgressRules, Policy};
 use mindhost_base::{
     config::PluginSettings,
@@ -80,6 +86,7 @@ impl Grants {
         target: &Target,
         policy: &Arc<dyn Policy>,
         settings: &PluginSettings,
+        tokens: &TokenStore,
     ) -> Result<Arc<Self>> {
         let data = &configured(manifest, &target.connection_data)?;
         let egress = policy.egress(&target.workspace);
@@ -112,7 +119,15 @@ impl Grants {
             visible = rewritten;
         }
         if !manifest.http.is_empty() {
-            let http = HttpGrant::derive(manifest, data, egress.clone(), reserved, settings)?;
+            let http = HttpGrant::derive(
+                manifest,
+                data,
+                egress.clone(),
+                reserved,
+                settings,
+                &grants.redactor,
+                (&target.workspace, tokens),
+            )?;
             grants.http = Some(http);
         }
         if grants.http.is_some() || !grants.sockets.is_empty() {

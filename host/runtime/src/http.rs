@@ -1,5 +1,6 @@
 //! Outgoing HTTP for guests: only to granted origins, with credentials that the host adds.
 
+pub mod access_token;
 mod client;
 mod credentials;
 mod exchange;
@@ -12,7 +13,7 @@ mod tests;
 
 use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};
 
-use http::{HeaderName, Method, Request, Response};
+use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::BodyExt as _;
 use serde_json::{Map, Value};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -23,6 +24,7 @@ use wasmtime_wasi_http::{
 
 pub use self::handler::add_to_linker;
 use self::{
+    access_token::{AccessTokens, TokenStore},
     client::{Client, Destination, Failure, Resolver, Rules},
     credentials::Credential,
     exchange::Exchange as Logged,
@@ -37,7 +39,11 @@ use super::{
 };
 use crate::policy::EgressRules;
 use mindhost_base::{config::PluginSettings, error::Result};
-use mindhost_plugin_api::{PluginKind, manifest::Manifest};
+use mindhost_plugin_api::{
+    PluginKind,
+    manifest::{CredentialRule, Manifest},
+    redact::Redactor,
+};
 
 /// Concurrent exchanges of one instance. Each may hold a connection.
 const MAX_EXCHANGES: usize = 8;
@@ -55,6 +61,8 @@ pub struct HttpGrant {
     rules: Arc<Rules>,
     client: Client,
     idle_timeout: Duration,
+    /// Is told of each access token.
+    redactor: Redactor,
 }
 
 /// An origin and its credentials.
@@ -63,6 +71,8 @@ struct Granted {
     /// The port of the plugin's default URL.
     own_port: Option<u16>,
     credentials: Vec<Credential>,
+    /// Whether the host itself sends a secret there, for access tokens.
+    is_token_endpoint: bool,
 }
 
 impl HttpGrant {
@@ -73,7 +83,10 @@ impl HttpGrant {
         egress: EgressRules,
         reserved: Vec<SocketAddr>,
         settings: &PluginSettings,
+        redactor: &Redactor,
+        scope: (&str, &TokenStore),
     ) -> Result<Self> {
+        let (workspace, tokens) = scope;
         let mut granted = Vec::new();
         for rule in &manifest.http {
             let configured = text(data, &rule.url);
@@ -85,10 +98,14 @@ impl HttpGrant {
             };
             if !url.is_empty() {
                 let origin = Origin::configured(&rule.url, &url)?;
+                let gives_tokens = |one: &CredentialRule| one.token_url.as_ref() == Some(&rule.url);
                 granted.push(Granted {
+                    is_token_endpoint: manifest.credentials.iter().any(gives_tokens),
                     origin,
                     own_port: rule.default.as_deref().and_then(Origin::port_of),
-                    credentials: credentials::credentials(manifest, &rule.url, data)?,
+                    credentials: credentials::credentials(
+                        manifest, &rule.url, data, workspace, tokens,
+                    )?,
                 });
             }
         }
@@ -108,6 +125,7 @@ impl HttpGrant {
             forbidden: credentials::forbidden_headers(manifest),
             client: client::client(resolver, settings)?,
             idle_timeout: settings.http_idle_timeout,
+            redactor: redactor.clone(),
             rules,
         })
     }
@@ -145,23 +163,62 @@ impl HttpGrant {
         Ok(request)
     }
 
+    /// Adds the access token of an admitted request's origin, if it has one.
+    async fn authorize<B>(
+        &self,
+        request: &mut Request<B>,
+    ) -> Result<Option<(&AccessTokens, HeaderValue)>, Failure> {
+        let origin = Origin::of(request.uri());
+        let granted = self.granted.iter();
+        let mut credentials = granted
+            .filter(|one| Some(&one.origin) == origin.as_ref())
+            .flat_map(|one| &one.credentials);
+        let tokens = credentials.find_map(|one| match one {
+            Credential::Token(tokens) => Some(tokens),
+            _ => None,
+        });
+        let Some(tokens) = tokens else {
+            return Ok(None);
+        };
+        let endpoint = Origin::of(tokens.endpoint()).ok_or(HttpError::HttpRequestUriInvalid)?;
+        if let Some(ip) = endpoint.literal() {
+            self.rules.check(ip, &endpoint)?;
+        }
+        let header = tokens.header(&self.client).await?;
+        let sent = header.to_str().unwrap_or_default();
+        self.redactor.add(sent.trim_start_matches("Bearer "));
+        let headers = request.headers_mut();
+        headers.insert(http::header::AUTHORIZATION, header.clone());
+        Ok(Some((tokens, header)))
+    }
+
     async fn send(
         &self,
         request: Request<WasiBody>,
         options: Option<RequestOptions>,
         slot: OwnedSemaphorePermit,
     ) -> Result<Exchange, Failure> {
-        let request = self.admit(request)?;
+        let mut request = self.admit(request)?;
         let first_byte = options
             .and_then(|options| options.first_byte_timeout)
             .unwrap_or(self.idle_timeout);
         let idle_timeout = options
             .and_then(|options| options.between_bytes_timeout)
             .unwrap_or(self.idle_timeout);
-        let response = tokio::time::timeout(first_byte, self.client.request(request))
+        let answered = async {
+            let token = self.authorize(&mut request).await?;
+            let response = self.client.request(request).await;
+            let response = response.map_err(|error| client::failure(&error))?;
+            if let Some((tokens, header)) = token
+                && response.status() == StatusCode::UNAUTHORIZED
+            {
+                tokens.drop(&header).await;
+            }
+            Ok::<_, Failure>(response)
+        };
+        let response = tokio::time::timeout(first_byte, answered)
             .await
-            .map_err(|_| HttpError::ConnectionReadTimeout)?
-            .map_err(|error| client::failure(&error))?;
+            .map_err(|_| HttpError::ConnectionReadTimeout)??;
         let response =
             response.map(|body| IdleTimeoutBody::new(body, idle_timeout, slot).boxed_unsync());
         Ok((response, Box::new(std::future::ready(Ok(())))))
@@ -173,7 +230,7 @@ impl Granted {
         Destination {
             origin: self.origin.clone(),
             own_port: self.own_port,
-            confidential: !self.credentials.is_empty(),
+            confidential: self.is_token_endpoint || !self.credentials.is_empty(),
         }
     }
 }
@@ -252,6 +309,11 @@ impl WasiHttpHooks for Sender {
                 Err(Failure::Http(error)) => {
                     note(&logged, format_args!("failed ({error})"));
                     Err(error)
+                }
+                Err(Failure::NoToken(why)) => {
+                    note(&logged, "no access token");
+                    refusals.note_no_token(&why);
+                    Err(HttpError::HttpRequestDenied)
                 }
                 Err(Failure::Refused(why)) => {
                     note(&logged, "refused");

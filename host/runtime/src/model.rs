@@ -22,6 +22,7 @@ use super::{
     permits::PluginQuota,
     pool::fingerprint,
     rate_limits::Repeats,
+    refusals::Refusal,
     state::{GuestLog, State},
 };
 use crate::meter::VersionMeter;
@@ -104,6 +105,7 @@ impl Shared {
             target,
             &self.runtime.policy,
             &self.quota.settings,
+            &self.runtime.tokens,
         );
         let grants = tokio::select! {
             grants = derive => grants?,
@@ -181,7 +183,7 @@ impl Shared {
         error: types::Error,
         phase: Phase,
         grants: &Grants,
-        refused: Option<String>,
+        refused: Option<Refusal>,
     ) -> Error {
         errors::convert(
             error,

@@ -470,7 +470,8 @@ mod tests {
         let with = |http: Value, rule: Value| {
             let mut manifest = manifest();
             manifest["connection_data"]["properties"] = json!({
-                "url": {"x-destination": true}, "other": {"x-destination": true}, "key": {"x-secret": true}
+                "url": {"x-destination": true}, "other": {"x-destination": true}, "key": {"x-secret": true},
+                "client": {"x-destination": true}, "scope": {}
             });
             manifest["http"] = http;
             manifest["credentials"] = json!([rule]);
@@ -494,6 +495,31 @@ mod tests {
                 .contains("no entry in `http`")
         );
         assert!(with(both, named("key")).unwrap_err().contains("`url`"));
+        let tokens = |field: &str, value: Value| {
+            let mut rule = json!({
+                "property": "key", "scheme": "oauth2-client-credentials", "name": "client", "url": "url",
+                "token_url": "other",
+            });
+            rule[field] = value;
+            with(json!([{"url": "url"}, {"url": "other"}]), rule)
+        };
+        assert_eq!(tokens("name", json!("client")), Ok(()));
+        for (field, value, part) in [
+            ("name", Value::Null, "needs a `name`"),
+            ("name", json!("scope"), "x-destination"),
+            ("token_url", Value::Null, "needs a `token_url`"),
+            ("token_url", json!("key"), "`token_url` that is not"),
+            ("token_url", json!("url"), "an entry of its own"),
+            ("scope", json!("scope"), "x-destination"),
+            (
+                "scheme",
+                json!("bearer"),
+                "only `oauth2-client-credentials`",
+            ),
+        ] {
+            let refused = tokens(field, value).unwrap_err();
+            assert!(refused.contains(part), "{refused}");
+        }
         let host = json!({"property": "key", "scheme": "header", "name": "Host"});
         assert!(
             with(json!([{"url": "url"}]), host)

@@ -10,10 +10,19 @@ const MAX_REASON: usize = 512;
 /// Longest piece of a guest's text in a reason, in bytes.
 const MAX_QUOTE: usize = 200;
 
+/// Why the host did not do what the guest wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// It is not allowed.
+    NotAllowed(String),
+    /// The host got no access token for the request.
+    NoToken(String),
+}
+
 /// The refusals of one instance. A reason may hold text of the guest, so secrets are removed first.
 pub struct Refusals {
     log: Arc<GuestLog>,
-    first: Mutex<Option<String>>,
+    first: Mutex<Option<Refusal>>,
 }
 
 impl Refusals {
@@ -37,9 +46,18 @@ impl Refusals {
 
     /// Records why something was refused. The first reason of a call stays: later ones mostly follow from it.
     pub fn note(&self, why: &str) {
+        self.record(why, Refusal::NotAllowed);
+    }
+
+    /// As [`Self::note`], for a request that had no access token.
+    pub fn note_no_token(&self, why: &str) {
+        self.record(why, Refusal::NoToken);
+    }
+
+    fn record(&self, why: &str, refusal: fn(String) -> Refusal) {
         let why = self.log.clean(why, MAX_REASON);
         self.log.refused(&why);
-        lock(&self.first).get_or_insert(why);
+        lock(&self.first).get_or_insert_with(|| refusal(why));
     }
 
     /// Cleans a guest's text for use in a reason.
@@ -48,7 +66,7 @@ impl Refusals {
     }
 
     /// Takes the reason of this call's first refusal.
-    pub fn take(&self) -> Option<String> {
+    pub fn take(&self) -> Option<Refusal> {
         lock(&self.first).take()
     }
 }

@@ -20,6 +20,7 @@ use super::{
     permits::PluginQuota,
     pool::{Live, Pool, Pools, Slot},
     rate_limits::Repeats,
+    refusals::Refusal,
     state::{GuestLog, State},
 };
 use crate::meter::VersionMeter;
@@ -136,7 +137,14 @@ impl<W: World<Guest: Connects>> Shared<W> {
     async fn open(&self, target: &Target, call: &Call) -> Result<Live<W::Guest>> {
         let settings = &self.quota.settings;
         let (world, generation) = self.code.get(call).await?;
-        let derive = Grants::derive(&self.manifest, target, &self.runtime.policy, settings);
+        let runtime = &self.runtime;
+        let derive = Grants::derive(
+            &self.manifest,
+            target,
+            &runtime.policy,
+            settings,
+            &runtime.tokens,
+        );
         let grants = tokio::select! {
             grants = derive => grants?,
             () = call.cancel.cancelled() => return Err(cancelled()),
@@ -178,7 +186,7 @@ impl<W: World<Guest: Connects>> Shared<W> {
         error: types::Error,
         phase: Phase,
         grants: &Grants,
-        refused: Option<String>,
+        refused: Option<Refusal>,
     ) -> Error {
         errors::convert(
             error,
@@ -290,7 +298,7 @@ pub async fn schema_or_close<G: Connects>(
 pub struct Fault {
     error: types::Error,
     grants: Arc<Grants>,
-    refused: Option<String>,
+    refused: Option<Refusal>,
 }
 
 impl<W: World<Guest: Connects>> Held<W> {

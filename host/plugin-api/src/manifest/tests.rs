@@ -97,6 +97,14 @@ fn what_the_host_refuses_an_editor_marks() {
             "credentials",
             json!([{"property": "key", "scheme": "oauth"}]),
         ),
+        (
+            "credentials",
+            json!([{"property": "key", "scheme": "oauth2-client-credentials", "name": "client"}]),
+        ),
+        (
+            "credentials",
+            json!([{"property": "key", "scheme": "bearer", "token_url": "token_url"}]),
+        ),
         ("connection_data", json!({"type": "string"})),
     ] {
         let mut wrong = full();
@@ -122,7 +130,10 @@ fn full() -> Value {
         "network": [{"host": "host", "port": "port", "default_port": 1}],
         "http": [{"url": "url", "default": "https://space.example"}],
         "files": [{"path": "path", "kind": "file", "access": "read", "siblings": ["-wal"]}],
-        "credentials": [{"property": "key", "scheme": "header", "name": "x-key", "url": "url"}],
+        "credentials": [{
+            "property": "key", "scheme": "oauth2-client-credentials", "name": "client", "url": "url",
+            "token_url": "token_url", "scope": "scope",
+        }],
         "connection_data": {"type": "object", "properties": {"key": {"type": "string", "x-secret": true}}},
     })
 }

@@ -101,6 +101,17 @@ fn a_secret_that_the_host_withheld_is_not_given_out() {
         |new| new["credentials"][0]["scheme"] = json!("query"),
         &["credential:token@url:query"],
     );
+    let exchanged = |new: &mut Value| {
+        new["credentials"][0]["scheme"] = json!("oauth2-client-credentials");
+        new["credentials"][0]["token_url"] = json!("elsewhere");
+    };
+    check(
+        exchanged,
+        &[
+            "credential:token@elsewhere:oauth2-secret",
+            "credential:token@url:oauth2-client-credentials",
+        ],
+    );
 }
 
 #[test]

@@ -170,6 +170,8 @@ impl tower::Service<Name> for Resolver {
 pub enum Failure {
     /// The request is not allowed.
     Refused(String),
+    /// There is no access token for the request.
+    NoToken(String),
     /// Another failure, as an error of WASI.
     Http(HttpError),
 }

@@ -8,7 +8,11 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
 use wasmtime_wasi_http::DEFAULT_FORBIDDEN_HEADERS;
 
-use super::super::grants::{misconfigured, text};
+use super::{
+    super::grants::{misconfigured, text},
+    access_token::{self, AccessTokens, TokenStore},
+    origin::Origin,
+};
 use mindhost_base::error::{Error, Result};
 use mindhost_plugin_api::manifest::{CredentialRule, CredentialScheme, Manifest};
 
@@ -16,6 +20,8 @@ use mindhost_plugin_api::manifest::{CredentialRule, CredentialScheme, Manifest};
 pub enum Credential {
     Header(HeaderName, HeaderValue),
     Query(String),
+    /// An access token, which [`AccessTokens::header`] has.
+    Token(Arc<AccessTokens>),
 }
 
 impl Credential {
@@ -26,6 +32,7 @@ impl Credential {
                 request.headers_mut().insert(name.clone(), value.clone());
             }
             Credential::Query(pair) => *request.uri_mut() = with_query(request.uri(), pair)?,
+            Credential::Token(_) => {}
         }
         Some(())
     }
@@ -36,6 +43,8 @@ pub fn credentials(
     manifest: &Manifest,
     url: &str,
     data: &Map<String, Value>,
+    workspace: &str,
+    store: &TokenStore,
 ) -> Result<Vec<Credential>> {
     let mut credentials = Vec::new();
     // A rule without a URL is for the only URL. The manifest checks refuse an ambiguous rule.
@@ -69,6 +78,9 @@ pub fn credentials(
                 let name = HeaderName::try_from(name).map_err(Error::internal)?;
                 Credential::Header(name, value(secret)?)
             }
+            CredentialScheme::Oauth2ClientCredentials => {
+                Credential::Token(access_tokens(rule, secret, data, workspace, store)?)
+            }
             CredentialScheme::Query | CredentialScheme::GuestHeld => {
                 let encode = |text| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
                 Credential::Query(format!("{}={}", encode(name), encode(&secret)))
@@ -78,13 +90,42 @@ pub fn credentials(
     Ok(credentials)
 }
 
+/// The tokens of a rule of OAuth 2.
+fn access_tokens(
+    rule: &CredentialRule,
+    secret: String,
+    data: &Map<String, Value>,
+    workspace: &str,
+    store: &TokenStore,
+) -> Result<Arc<AccessTokens>> {
+    let property = |name: &Option<String>| {
+        name.as_deref()
+            .map_or(String::new(), |name| text(data, name))
+    };
+    let named = rule.token_url.as_deref().unwrap_or_default();
+    let url = property(&rule.token_url);
+    let origin = Origin::configured(named, &url)?;
+    let uri = url.parse().ok().and_then(|uri| origin.respell(uri));
+    let endpoint = uri.ok_or_else(|| misconfigured(format!("`{named}` is not a URL")))?;
+    Ok(store.of(access_token::Client {
+        workspace: workspace.to_owned(),
+        endpoint,
+        property: named.to_owned(),
+        id: property(&rule.name),
+        secret,
+        scope: property(&rule.scope),
+    }))
+}
+
 /// Headers that a guest may not set: those of the connection, and those that the host fills in itself.
 pub fn forbidden_headers(manifest: &Manifest) -> Arc<[HeaderName]> {
     let own = manifest
         .credentials
         .iter()
         .filter_map(|rule| match rule.scheme {
-            CredentialScheme::Bearer | CredentialScheme::Basic => Some(header::AUTHORIZATION),
+            CredentialScheme::Bearer
+            | CredentialScheme::Basic
+            | CredentialScheme::Oauth2ClientCredentials => Some(header::AUTHORIZATION),
             CredentialScheme::Header => HeaderName::try_from(rule.name.as_deref()?).ok(),
             CredentialScheme::Query | CredentialScheme::GuestHeld => None,
         });

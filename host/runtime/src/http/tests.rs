@@ -53,6 +53,8 @@ fn derive(manifest: Value, data: &Value, reserved: &[SocketAddr]) -> Result<Http
         egress,
         reserved.to_vec(),
         &Config::defaults().unwrap().plugins.limits,
+        &Redactor::default(),
+        ("default", &TokenStore::default()),
     )
 }
 
@@ -73,6 +75,7 @@ async fn get(grant: &HttpGrant, url: &str) -> Result<u16, Failure> {
 fn refusal(result: Result<u16, Failure>) -> String {
     match result {
         Err(Failure::Refused(why)) => why,
+        Err(Failure::NoToken(why)) => panic!("no token: {why}"),
         Err(Failure::Http(error)) => panic!("{error}"),
         Ok(status) => panic!("sent, and answered with {status}"),
     }

@@ -295,7 +295,9 @@ fn marks(schema: &Value, mark: &str) -> usize {
 }
 
 fn check_credential(manifest: &Manifest, rule: &CredentialRule) -> Result<(), Refusal> {
-    use CredentialScheme::{Basic, Bearer, GuestHeld, Header, Query};
+    use CredentialScheme::{
+        Basic, Bearer, GuestHeld, Header, Oauth2ClientCredentials as Oauth2, Query,
+    };
     let wrong = |why: &str| {
         Refusal(format!(
             "its manifest's credential rule for `{}` {why}",
@@ -303,7 +305,7 @@ fn check_credential(manifest: &Manifest, rule: &CredentialRule) -> Result<(), Re
         ))
     };
     let name = rule.name.as_deref().unwrap_or_default();
-    if matches!(rule.scheme, Basic | Header | Query) && name.is_empty() {
+    if matches!(rule.scheme, Basic | Header | Query | Oauth2) && name.is_empty() {
         return Err(wrong("needs a `name`"));
     }
     match rule.scheme {
@@ -313,7 +315,7 @@ fn check_credential(manifest: &Manifest, rule: &CredentialRule) -> Result<(), Re
             ));
         }
         GuestHeld => return Ok(()),
-        Basic => check_mark(manifest, name, "x-destination")?,
+        Basic | Oauth2 => check_mark(manifest, name, "x-destination")?,
         Header if !is_free_header(name) => {
             return Err(wrong(
                 "has a `name` that cannot be the header of a credential",
@@ -322,6 +324,29 @@ fn check_credential(manifest: &Manifest, rule: &CredentialRule) -> Result<(), Re
         Bearer | Header | Query => {}
     }
     let known = |url: &String| manifest.http.iter().any(|grant| grant.url == *url);
+    if rule.scheme == Oauth2 {
+        match &rule.token_url {
+            None => return Err(wrong("needs a `token_url`")),
+            Some(url) if !known(url) => {
+                return Err(wrong(
+                    "has a `token_url` that is not the `url` of an entry in `http`",
+                ));
+            }
+            Some(url) if rule.url.as_ref() == Some(url) => {
+                return Err(wrong(
+                    "has the same property as `url` and `token_url`; give the token endpoint an entry of its own in `http`",
+                ));
+            }
+            Some(_) => {}
+        }
+        if let Some(scope) = &rule.scope {
+            check_mark(manifest, scope, "x-destination")?;
+        }
+    } else if rule.token_url.is_some() || rule.scope.is_some() {
+        return Err(wrong(
+            "has a `token_url` or `scope`, which only `oauth2-client-credentials` has",
+        ));
+    }
     match (&rule.url, manifest.http.len()) {
         (Some(url), _) if !known(url) => Err(wrong(
             "has a `url` that is not the `url` of an entry in `http`",

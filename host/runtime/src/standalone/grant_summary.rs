@@ -51,6 +51,10 @@ fn credential(rule: &CredentialRule) -> String {
             return format!("the secret `{}`, which it holds itself", rule.property);
         }
         CredentialScheme::Bearer => "a bearer token".to_owned(),
+        CredentialScheme::Oauth2ClientCredentials => {
+            let endpoint = rule.token_url.as_deref().unwrap_or_default();
+            format!("an access token from `{endpoint}`")
+        }
         CredentialScheme::Basic => "basic authentication".to_owned(),
         CredentialScheme::Header => format!("the header `{name}`"),
         CredentialScheme::Query => format!("the query parameter `{name}`"),

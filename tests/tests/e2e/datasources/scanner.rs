@@ -1,6 +1,11 @@
 //! Sources that yield rows and know no SQL: files, a REST API, and scanners that misbehave.
 
-use axum::{Json, Router, extract::Query, routing::get};
+use axum::{
+    Json, Router,
+    extract::Query,
+    http::{HeaderMap, HeaderValue, StatusCode, Uri},
+    routing::{get, post},
+};
 use mindhost_tests::{Host, Mind, Value, build, json};
 use std::{
     collections::HashMap,
@@ -288,4 +293,174 @@ async fn a_rest_api_has_sql_too() {
     for query in asked.iter() {
         assert_eq!(query["status"], "paid", "{asked:?}");
     }
+}
+
+/// A token endpoint and an API that takes its tokens alone.
+#[derive(Clone, Default)]
+struct Protected(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    /// Whether the client's secret has to be in the body.
+    wants_body: bool,
+    /// Seconds that a token is valid, as it is told.
+    expires_in: Value,
+    /// The tokens so far; only the last one is valid.
+    tokens: u32,
+    /// The bodies of the requests for tokens.
+    asked: Vec<String>,
+}
+
+impl Protected {
+    async fn start(wants_body: bool, expires_in: Value) -> (String, Self) {
+        let (orders, _) = orders_api().await;
+        let this = Self::default();
+        *this.0.lock().unwrap() = State {
+            wants_body,
+            expires_in,
+            ..State::default()
+        };
+        let (tokens, api) = (this.clone(), this.clone());
+        let token =
+            move |headers: HeaderMap, body: String| async move { tokens.token(&headers, body) };
+        let read = move |headers: HeaderMap, uri: Uri| async move {
+            if headers.get("authorization") != Some(&api.expected()) {
+                // Servers that say what they were sent are common.
+                return Err((StatusCode::UNAUTHORIZED, format!("not for {headers:?}")));
+            }
+            let answer = reqwest::get(format!("{orders}{uri}")).await.unwrap();
+            Ok(answer.text().await.unwrap())
+        };
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let app = Router::new()
+            .route("/token", post(token))
+            .route("/orders", get(read));
+        tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+        (url, this)
+    }
+
+    fn token(&self, headers: &HeaderMap, body: String) -> (StatusCode, Json<Value>) {
+        let mut state = self.0.lock().unwrap();
+        // `clerk:s3cret&more`, each encoded as in a form.
+        let in_header = headers
+            .get("authorization")
+            .is_some_and(|sent| sent == "Basic Y2xlcms6czNjcmV0JTI2bW9yZQ==");
+        let in_body = body.contains("client_id=clerk&client_secret=s3cret%26more");
+        state.asked.push(body);
+        let known = if state.wants_body {
+            in_body
+        } else {
+            in_header && !in_body
+        };
+        if !known {
+            return (
+                StatusCode::UNAUTHORIZED,
+                Json(json!({"error": "invalid_client"})),
+            );
+        }
+        state.tokens += 1;
+        let mut granted =
+            json!({"access_token": format!("token-{}", state.tokens), "token_type": "bearer"});
+        if !state.expires_in.is_null() {
+            granted["expires_in"] = state.expires_in.clone();
+        }
+        (StatusCode::OK, Json(granted))
+    }
+
+    fn expected(&self) -> HeaderValue {
+        let tokens = self.0.lock().unwrap().tokens;
+        HeaderValue::try_from(format!("Bearer token-{tokens}")).unwrap()
+    }
+
+    /// Makes every token so far invalid.
+    fn revoke(&self) {
+        self.0.lock().unwrap().tokens += 1;
+    }
+
+    fn asked(&self) -> Vec<String> {
+        self.0.lock().unwrap().asked.clone()
+    }
+}
+
+fn client(url: &str, secret: &str) -> Value {
+    json!({
+        "base_url": url, "token_url": format!("{url}/token"), "client_id": "clerk", "client_secret": secret,
+        "scope": "orders.read",
+    })
+}
+
+async fn orders_of(url: &str) -> (Host, Mind) {
+    let host = Host::builder().plugin(build::guest("rest")).start().await;
+    host.datasource("api", "orders-api", client(url, "s3cret&more"))
+        .await;
+    let mind = host.mind("api").datasource("api").direct_queries();
+    let mind = mind.create().await;
+    (host, mind)
+}
+
+const COUNT: &str = "SELECT count(*) FROM orders";
+
+#[tokio::test]
+async fn access_token_is_asked_for_once_and_used_for_every_request() {
+    for (wants_body, expires_in, requests) in [
+        (false, json!(3600), 1),
+        (false, Value::Null, 1),
+        (false, json!("3600"), 1),
+        // The header is tried first, and found out once.
+        (true, json!(3600), 2),
+    ] {
+        let (url, protected) = Protected::start(wants_body, expires_in).await;
+        let (_host, mind) = orders_of(&url).await;
+        for _ in 0..3 {
+            assert_eq!(mind.rows(COUNT).await, [[json!(200)]]);
+        }
+        let asked = protected.asked();
+        assert_eq!(asked.len(), requests, "{asked:?}");
+        for body in asked {
+            assert!(
+                body.starts_with("grant_type=client_credentials&scope=orders.read"),
+                "{body}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn access_token_is_renewed_when_it_ends_or_is_not_accepted() {
+    let (url, protected) = Protected::start(false, json!(0)).await;
+    let (_host, mind) = orders_of(&url).await;
+    assert_eq!(mind.rows(COUNT).await, [[json!(200)]]);
+    // Five pages, each with a token of its own, and those of the test of the connection.
+    assert!(protected.asked().len() >= 5, "{:?}", protected.asked());
+
+    let (url, protected) = Protected::start(false, json!(3600)).await;
+    let (_host, mind) = orders_of(&url).await;
+    assert_eq!(mind.rows(COUNT).await, [[json!(200)]]);
+    protected.revoke();
+    let refused = mind.sql(COUNT).await.expect_error(502, "upstream_error");
+    assert!(!refused.to_string().contains("token-1"), "{refused}");
+    assert_eq!(mind.rows(COUNT).await, [[json!(200)]]);
+    assert_eq!(protected.asked().len(), 2);
+}
+
+#[tokio::test]
+async fn wrong_client_is_told_what_to_check() {
+    let (url, _protected) = Protected::start(false, json!(3600)).await;
+    let host = Host::builder().plugin(build::guest("rest")).start().await;
+    let body =
+        json!({"name": "api", "engine": "orders-api", "connection_data": client(&url, "wrong")});
+    let refused = host.post("/datasources", body).await;
+    let refused = refused.expect_error(400, "connection_failed");
+    let message = refused["message"].as_str().unwrap();
+    for part in ["`token_url`", "401 (invalid_client)", "id and secret"] {
+        assert!(message.contains(part), "{message}");
+    }
+    // The token endpoint decides where the secret goes.
+    let (url, _protected) = Protected::start(false, json!(3600)).await;
+    let (host, _mind) = orders_of(&url).await;
+    let mut moved = client(&url, "********");
+    moved["token_url"] = json!("http://127.0.0.1:1/token");
+    let refused = host.patch("/datasources/api", json!({"connection_data": moved}));
+    refused.await.expect_error(422, "secret_required");
 }

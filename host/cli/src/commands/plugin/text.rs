@@ -76,6 +76,9 @@ pub(super) fn asks(inspected: &Value) -> String {
     for rule in array(&manifest["credentials"]) {
         let who = match rule["scheme"].as_str() {
             Some("guest-held") => "is given to the plugin itself",
+            Some("oauth2-client-credentials") => {
+                "stays in the host, which gets access tokens with it and adds those to requests"
+            }
             _ => "stays in the host, which adds it to requests",
         };
         line("secret", format!("`{}` {who}", of(rule, "property")));
