@@ -15,7 +15,7 @@ before(async () => {
 const PATHS = [
   "/ask", "/data", "/data/new", "/data/shop", "/data/shop/tables/main.orders", "/data/shop/diagram", "/data/shop/change", "/minds", "/minds/new",
   "/minds/manager", "/minds/analyst/knowledge", "/minds/analyst/knowledge/new", "/minds/analyst/knowledge/import", "/minds/analyst/policies",
-  "/minds/analyst/policies/shop/main.orders", "/minds/analyst/feedback", "/plugins", "/plugins/connector-sqlite", "/operations/usage", "/operations/keys", "/operations/providers",
+  "/minds/analyst/policies/shop/main.orders", "/minds/analyst/feedback", "/plugins", "/plugins/connector-sqlite", "/operations/usage", "/operations/running", "/operations/keys", "/operations/providers",
   "/operations/audit", "/operations/workspaces", "/operations/health", "/nowhere",
 ];
 

@@ -91,6 +91,22 @@ test("workspace is made and deleted", async () => {
   await context.close();
 });
 
+test("statement that runs too long is seen and stopped", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server, server.key, "/console/operations/running");
+  await page.getByText("Nothing runs").waitFor();
+  const query = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+  const asked = server.api("POST", "/responses", { model: "manager", tools: [{ type: "sql_query", query }] }).catch((error) => error);
+  const row = page.getByRole("row").filter({ hasText: query });
+  await row.getByText("SQL").waitFor();
+  await row.getByRole("button", { name: "Stop" }).click();
+  await page.getByText("Nothing runs").waitFor();
+  const { message } = await asked;
+  assert.match(message, /499.*cancelled/s);
+  watch.check();
+  await context.close();
+});
+
 test("health and audit show what happened", async () => {
   const { page, watch, context } = await openPage(browser, server);
   await signIn(page, server, server.key, "/console/operations/health");

@@ -47,6 +47,7 @@ try {
     plugins: "/plugins",
     plugin: "/plugins/connector-sqlite",
     usage: "/operations/usage",
+    running: "/operations/running",
     keys: "/operations/keys",
     attributes: "/operations/keys",
     providers: "/operations/providers",

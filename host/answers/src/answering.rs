@@ -33,7 +33,7 @@ mod tools;
 mod turn;
 mod turns;
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use futures_util::future::join_all;
 use serde_json::{Map, Value};
@@ -54,6 +54,7 @@ use crate::{
     conversations::{Conversations, Message},
     knowledge::CheckedKnowledge,
     results::{Results, stored::StoredResults},
+    running::Running,
 };
 use mindhost_base::{
     config,
@@ -276,6 +277,11 @@ impl Answering {
                 .await?;
         }
         let record = prepared.record(caller, &ask);
+        let asked = match &ask.query {
+            Some(query) => &query.sql,
+            None => prepared.question(),
+        };
+        let asked = ask.store.then(|| asked.to_owned());
         let (background, shows_steps) = (ask.background, ask.shows_steps);
         let wants_chart = ask.wants_chart;
         let work = match ask.query {
@@ -290,7 +296,7 @@ impl Answering {
         let log = EventLog::new(inner.services.halt.child_token(), shows_steps);
         let task = Task {
             inner: inner.clone(),
-            slot: inner.running.take_slot(&record, &log)?,
+            slot: inner.running.take_slot(&record, &log, asked.as_deref())?,
             prepared,
             record,
             work,
@@ -371,6 +377,34 @@ impl Answering {
         }
         let log = stored_events::log(self.get_with_rows(caller, id).await?)?;
         Ok(log.reader(false))
+    }
+
+    /// The running answers that are known here: those of this host, and the stored ones of the caller's workspace that
+    /// other hosts make.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn running(&self, caller: &Caller) -> Result<Vec<Running>> {
+        let mut all = self.0.running.all();
+        let store = &self.0.services.store;
+        if store.backend() == Backend::Postgres {
+            let here: HashSet<Uuid> = all.iter().map(|one| one.id).collect();
+            let stored = store::running_of(store, &caller.workspace).await?;
+            all.extend(stored.into_iter().filter(|one| !here.contains(&one.id)));
+        }
+        Ok(all)
+    }
+
+    /// Stops a running answer, on this host or another, and waits for its end.
+    ///
+    /// # Errors
+    /// `wrong_state` when its host does not stop it in time.
+    pub async fn stop(&self, id: Uuid) -> Result<()> {
+        match self.0.running.find(id) {
+            Some(running) => stop(&running).await,
+            None => self.0.stop_on_other_host(id).await?,
+        }
+        Ok(())
     }
 
     /// Answers that run on this host.

@@ -8,3 +8,4 @@ pub mod feedback;
 pub mod idempotency;
 pub mod knowledge;
 pub mod results;
+pub mod running;

@@ -19,7 +19,7 @@ pub mod stored;
 
 use std::{sync::Arc, time::Duration};
 
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::task::TaskTracker;
 
 pub use access::Access;
 pub use export::Export;
@@ -248,15 +248,16 @@ impl Results {
         &self,
         accepted: &Accepted,
         formulas: Option<Formulas>,
-        key: &Arc<str>,
-        cancel: CancellationToken,
+        call: Call,
         tally: Option<Arc<Tally>>,
         withdrawn: impl Future<Output = Error> + Send + 'static,
     ) -> Result<Export> {
         let Accepted { access, guarded } = accepted;
-        let slot = self.export_slots.take(key)?;
-        let first = Call::new(self.statement_timeout(accepted), cancel);
-        let first = first.for_key(key.clone()).for_export();
+        let slot = match &call.key {
+            Some(key) => Some(self.export_slots.take(key)?),
+            None => None,
+        };
+        let first = call.within(self.statement_timeout(accepted)).for_export();
         let (connection, digests) =
             match guarded.reads().one().and_then(|index| access.source(index)) {
                 Some(source) => {

@@ -36,6 +36,7 @@ mod remote;
 mod response_object;
 mod responses;
 mod routes;
+mod running;
 mod serving;
 mod state;
 mod usage;
@@ -98,6 +99,7 @@ fn api_routes() -> Routes {
         .and(plugins::routes())
         .and(audit::routes())
         .and(usage::routes())
+        .and(running::routes())
 }
 
 /// Serves until `ending` is done, then until the running requests have ended. `open_files` is how many files

@@ -13,6 +13,7 @@ use mindhost_answers::{
     idempotency::Idempotency,
     knowledge::{self, CheckedKnowledge},
     results::{Results, stored::StoredResults},
+    running::RunningWork,
 };
 use mindhost_base::config::Config;
 use mindhost_catalog::Catalog;
@@ -76,6 +77,7 @@ taken_from_state! {
     results: Results,
     idempotency: Arc<Idempotency>,
     stored_results: StoredResults,
+    running: RunningWork,
     shutdown: Shutdown,
     http_meter: HttpMeter,
     plugin_usage: PluginUsage,
@@ -125,6 +127,8 @@ pub struct Services {
     pub idempotency: Arc<Idempotency>,
     /// Results of stored SQL.
     pub stored_results: StoredResults,
+    /// What runs now.
+    pub running: RunningWork,
     /// The end of the server.
     pub shutdown: Shutdown,
     /// Requests, counted.
@@ -251,6 +255,7 @@ impl AppState {
             ending: shutdown.ending.clone(),
             halt: shutdown.halt.clone(),
         });
+        let running = RunningWork::new(answering.clone(), &stored_results);
         let feedback = FeedbackBox::new(store.clone(), answering.clone(), knowledge.clone());
         let auth = Arc::new(auth);
         let usage = Usage::new(store.clone());
@@ -282,6 +287,7 @@ impl AppState {
             results,
             idempotency,
             stored_results,
+            running,
             datasources,
             minds,
             providers,

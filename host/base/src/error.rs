@@ -202,6 +202,8 @@ codes! {
     MessageNotFound = "message_not_found", NotFound;
     /// There is no such response.
     ResponseNotFound = "response_not_found", NotFound;
+    /// Nothing runs under this id.
+    NotRunning = "not_running", NotFound;
     /// There is no such model provider.
     ProviderNotFound = "provider_not_found", NotFound;
     /// There is no such workspace.

@@ -34,6 +34,7 @@ mod plugins;
 mod policies;
 mod providers;
 mod responses;
+mod running;
 mod serving;
 mod shapes;
 mod sql;

@@ -15,6 +15,7 @@ use super::{
     events::{Event, EventLog},
     record::{ResponseRecord, ResponseStatus},
 };
+use crate::running::{self, Running};
 use mindhost_base::{
     config,
     error::{Code, Error, Result},
@@ -33,6 +34,8 @@ pub struct RunningAnswers {
 pub struct RunningAnswer {
     /// The response at the start.
     record: Arc<ResponseRecord>,
+    /// The question or the statement, as it is shown; `None` if the response is not stored.
+    asked: Option<Arc<str>>,
     /// The events since then.
     pub log: Arc<EventLog>,
 }
@@ -49,6 +52,15 @@ impl RunningAnswer {
     /// The response as it is now.
     pub fn now(&self) -> Arc<ResponseRecord> {
         self.log.record().unwrap_or_else(|| self.record.clone())
+    }
+
+    /// The answer for those who look after the server.
+    fn shown(&self) -> Running {
+        Running {
+            text: self.asked.as_deref().map(str::to_owned),
+            is_here: true,
+            ..Running::of_response(&self.record)
+        }
     }
 }
 
@@ -70,9 +82,11 @@ impl RunningAnswers {
         self: &Arc<Self>,
         record: &ResponseRecord,
         log: &Arc<EventLog>,
+        asked: Option<&str>,
     ) -> Result<Slot> {
         let answer = RunningAnswer {
             record: Arc::new(record.clone()),
+            asked: asked.map(|text| running::shown(text).into()),
             log: log.clone(),
         };
         let mut answers = lock(&self.answers);
@@ -106,6 +120,12 @@ impl RunningAnswers {
     /// Their number.
     pub fn count(&self) -> usize {
         lock(&self.answers).len()
+    }
+
+    /// All of them, for those who look after the server.
+    pub fn all(&self) -> Vec<Running> {
+        let answers = lock(&self.answers);
+        answers.values().map(RunningAnswer::shown).collect()
     }
 
     /// The answer of a response, if it runs on this host.
@@ -201,7 +221,7 @@ impl Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        let RunningAnswer { record, log } = &self.answer;
+        let RunningAnswer { record, log, .. } = &self.answer;
         // A task that panicked has sent no last event, and its readers would wait forever.
         if !log.has_ended() {
             let error = Error::internal("an answer ended without a last event");

@@ -4,11 +4,18 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use jiff::Timestamp;
 use serde_json::value::RawValue;
-use sqlx::{Any, AssertSqlSafe, Row, any::AnyArguments, query::Query};
+use sqlx::{
+    Any, AssertSqlSafe, Row,
+    any::{AnyArguments, AnyRow},
+    query::Query,
+};
 use uuid::Uuid;
 
-use super::record::{Ending, ResponseRecord, ResponseStatus};
-use crate::feedback;
+use super::record::{Ending, Limits, ResponseRecord, ResponseStatus};
+use crate::{
+    feedback,
+    running::{Kind, Running},
+};
 use mindhost_base::error::{Error, Result};
 use mindhost_store as store;
 use mindhost_store::{CHUNK, ROW_BYTES, Store, Tx, groups, placeholders, rows_of_placeholders};
@@ -237,6 +244,36 @@ pub async fn running_in(store: &Store, conversation: Uuid) -> Result<Vec<Uuid>> 
     .fetch_all(store.pool())
     .await?;
     Ok(ids.iter().filter_map(|id| id.parse().ok()).collect())
+}
+
+/// The running responses of a workspace, on any host.
+pub async fn running_of(store: &Store, workspace: &str) -> Result<Vec<Running>> {
+    let rows = sqlx::query(
+        "SELECT id, key_id, mind_id, mind_name, background, limits, created_at FROM responses
+         WHERE workspace_id = $1 AND completed_at IS NULL AND status IN ('created', 'in_progress')",
+    )
+    .bind(workspace)
+    .fetch_all(store.pool())
+    .await?;
+    let of_row = |row: &AnyRow| {
+        let limits: Limits = store::json(row.try_get("limits")?)?;
+        Ok(Running {
+            id: row
+                .try_get::<String, _>("id")?
+                .parse()
+                .map_err(Error::internal)?,
+            kind: Kind::of(&limits),
+            workspace_id: workspace.to_owned(),
+            key_id: row.try_get("key_id")?,
+            mind_id: row.try_get("mind_id")?,
+            mind_name: row.try_get("mind_name")?,
+            text: None,
+            background: row.try_get::<i64, _>("background")? != 0,
+            started_at: store::timestamp(row.try_get("created_at")?),
+            is_here: false,
+        })
+    };
+    rows.iter().map(of_row).collect()
 }
 
 /// Marks abandoned responses as failed: those of this host without a heartbeat since `own_before`, and those of other

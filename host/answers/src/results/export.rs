@@ -51,8 +51,8 @@ impl Export {
 pub struct Terms {
     /// Counts its rows.
     pub tally: Option<Arc<Tally>>,
-    /// Its slot among the exports of its key.
-    pub slot: ExportSlot,
+    /// Its slot among the exports of its key, if it has one.
+    pub slot: Option<ExportSlot>,
     /// Resolves with the reason when the client may no longer have the result.
     pub withdrawn: Pin<Box<dyn Future<Output = Error> + Send>>,
 }
@@ -111,14 +111,19 @@ struct Copy {
     cancel: CancellationToken,
     tally: Option<Arc<Tally>>,
     revoked: CancellationToken,
-    _slot: ExportSlot,
+    _slot: Option<ExportSlot>,
 }
 
 impl Copy {
     async fn run(mut self, first: Option<Batch>, withdrawn: impl Future<Output = Error>) {
-        let revoked = self.revoked.clone();
+        let (revoked, cancel) = (self.revoked.clone(), self.cancel.clone());
         let copied = tokio::select! {
             copied = self.copy(first) => copied,
+            // Also while it waits for a client that does not read.
+            () = cancel.cancelled() => {
+                revoked.cancel();
+                Err(Error::new(Code::Cancelled, "the export was stopped"))
+            }
             error = withdrawn => {
                 revoked.cancel();
                 Err(error)

@@ -9,6 +9,7 @@ use super::{Accepted, Access, Export, Page, Results};
 use crate::{
     chart::{self, Chart},
     conversations::{Author, Conversations, SqlOrigin},
+    running::{Kind, Registration, RunningStatements},
 };
 use mindhost_base::{
     config::Formulas,
@@ -30,6 +31,7 @@ pub struct StoredResults {
     conversations: Conversations,
     minds: Arc<Minds>,
     halt: CancellationToken,
+    running: RunningStatements,
 }
 
 /// The SQL of a message that the caller may run, with the current access of its Mind.
@@ -56,7 +58,24 @@ impl StoredResults {
             conversations,
             minds,
             halt,
+            running: RunningStatements::default(),
         }
+    }
+
+    /// The pages and exports that run.
+    pub fn running(&self) -> &RunningStatements {
+        &self.running
+    }
+
+    /// Begins to run a statement. The call ends with the request: when its client disconnects, or when it is stopped.
+    fn begin(&self, kind: Kind, statement: &StoredStatement) -> (Call, Registration) {
+        let cancel = self.halt.child_token();
+        let StoredStatement {
+            caller, mind, sql, ..
+        } = statement;
+        let running = self.running.begin(kind, caller, mind, sql, &cancel);
+        let call = Call::new(self.results.longest(), cancel);
+        (call.for_key(caller.key_id.clone()), running)
     }
 
     /// The SQL of a message, if it may still be run.
@@ -116,15 +135,13 @@ impl StoredResults {
     /// # Errors
     /// As for any statement.
     pub async fn page(&self, statement: &StoredStatement, limit: u64, offset: u64) -> Result<Page> {
-        // Dropped with the request when the client disconnects, which cancels the statement.
-        let cancel = self.halt.child_token();
-        let call = Call::new(self.results.longest(), cancel);
-        let call = call.for_key(statement.caller.key_id.clone());
+        let (call, running) = self.begin(Kind::Page, statement);
         let accepted = self
             .results
             .accept(&statement.access, &statement.sql)
             .await?;
-        let page = self.results.page(&accepted, limit, offset, &call).await?;
+        let page = self.results.page(&accepted, limit, offset, &call).await;
+        let page = page.map_err(|error| running.explained(error))?;
         statement.caller.count(|tally| tally.rows(page.rows()));
         Ok(page)
     }
@@ -134,11 +151,11 @@ impl StoredResults {
     /// # Errors
     /// As for any statement.
     pub async fn chart(&self, statement: &StoredStatement, page: &Page) -> Result<Chart> {
-        let call = Call::new(self.results.longest(), self.halt.child_token());
-        let call = call.for_key(statement.caller.key_id.clone());
+        let (call, running) = self.begin(Kind::Page, statement);
         let (access, sql) = (&statement.access, &statement.sql);
         let accepted = self.results.accept(access, sql).await?;
-        let chart = chart::of_page(&self.results, &accepted, page, &call).await?;
+        let chart = chart::of_page(&self.results, &accepted, page, &call).await;
+        let chart = chart.map_err(|error| running.explained(error))?;
         if page.rows() < page.total {
             statement.caller.count(|tally| tally.rows(chart.rows));
         }
@@ -154,17 +171,25 @@ impl StoredResults {
         statement: StoredStatement,
         formulas: Option<Formulas>,
     ) -> Result<Export> {
-        let (halt, caller) = (self.halt.child_token(), statement.caller.clone());
+        let (call, running) = self.begin(Kind::Export, &statement);
+        let running = Arc::new(running);
+        let caller = statement.caller.clone();
         let accepted = self
             .results
             .accept(&statement.access, &statement.sql)
             .await?;
         let accepted = Arc::new(accepted);
-        let withdrawn = self.clone().until_withdrawn(statement, accepted.clone());
-        let key = &caller.key_id;
-        self.results
-            .export(&accepted, formulas, key, halt, caller.tally, withdrawn)
-            .await
+        let until_withdrawn = self.clone().until_withdrawn(statement, accepted.clone());
+        let registration = running.clone();
+        let withdrawn = async move {
+            // The export is listed until its file has ended.
+            let _registration = registration;
+            until_withdrawn.await
+        };
+        let export = self
+            .results
+            .export(&accepted, formulas, call, caller.tally, withdrawn);
+        export.await.map_err(|error| running.explained(error))
     }
 
     /// Waits until a statement is no longer allowed, and returns the reason. Failures of the check are ignored: the

@@ -91,4 +91,6 @@ export const ROLES = {
   release_plugin: "admin",
   list_audit: "admin",
   list_usage: "user",
+  list_running: "user",
+  stop_running: "user",
 } as const;

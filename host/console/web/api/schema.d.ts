@@ -977,6 +977,38 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/running": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["list_running"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/running/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["stop_running"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1392,6 +1424,8 @@ export interface components {
             /** Format: date-time */
             last_used_at: string | null;
         };
+        /** @enum {string} */
+        Kind: "answer" | "sql_query" | "page" | "export";
         Knowledge: {
             name: string;
             text: string;
@@ -2164,6 +2198,21 @@ export interface components {
         };
         /** @enum {string} */
         RunStatus: "NOT_STARTED" | "PENDING" | "LOADING" | "COMPLETED" | "FAILED" | "CANCELLED";
+        Running: {
+            id: string;
+            kind: components["schemas"]["Kind"];
+            key_id: string;
+            mind: string;
+            text: string | null;
+            background: boolean;
+            on_this_host: boolean;
+            /** Format: date-time */
+            started_at: string;
+        };
+        RunningList: {
+            object: string;
+            data: components["schemas"]["Running"][];
+        };
         Scalar: boolean | number | string;
         SentEvent: {
             event?: string | null;
@@ -6463,6 +6512,78 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Usage"];
+                };
+            };
+        };
+    };
+    list_running: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "list",
+                     *       "data": [
+                     *         {
+                     *           "id": "0190e4c7-3f2a-7b1c-8d5e-6f708192a3b4",
+                     *           "kind": "answer",
+                     *           "key_id": "0198f3c2-10b4-7c11-8f02-6d9e3a7b1c55",
+                     *           "mind": "sales",
+                     *           "text": "There were 1250 orders.",
+                     *           "background": false,
+                     *           "on_this_host": true,
+                     *           "started_at": "2026-01-15T09:30:00Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RunningList"];
+                };
+            };
+        };
+    };
+    stop_running: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description null */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "0190e4c7-3f2a-7b1c-8d5e-6f708192a3b4",
+                     *       "kind": "answer",
+                     *       "key_id": "0198f3c2-10b4-7c11-8f02-6d9e3a7b1c55",
+                     *       "mind": "sales",
+                     *       "text": "There were 1250 orders.",
+                     *       "background": false,
+                     *       "on_this_host": true,
+                     *       "started_at": "2026-01-15T09:30:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Running"];
                 };
             };
         };

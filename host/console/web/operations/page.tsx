@@ -1,4 +1,4 @@
-// What an administrator looks after: usage, the audit trail, keys, workspaces, health.
+// What an administrator looks after: usage, what runs, the audit trail, keys, workspaces, health.
 import { may } from "../lib/api";
 import { Link, href } from "../lib/router";
 import { Head } from "../ui/page";
@@ -6,11 +6,13 @@ import { Audit } from "./audit";
 import { Health } from "./health";
 import { Keys } from "./keys";
 import { Providers } from "./providers";
+import { Running } from "./running";
 import { Usage } from "./usage";
 import { Workspaces } from "./workspaces";
 
 const VIEWS = [
   { path: "usage", title: "Usage", view: Usage, shown: () => may("list_usage") },
+  { path: "running", title: "Running", view: Running, shown: () => may("list_running") },
   { path: "keys", title: "Keys", view: Keys, shown: () => may("list_keys") },
   { path: "providers", title: "Providers", view: Providers, shown: () => may("create_provider") },
   { path: "audit", title: "Audit", view: Audit, shown: () => may("list_audit") },
