@@ -210,7 +210,7 @@ impl Results {
         let page =
             page.inspect(|_| comparison::start(&self.registry, source, guarded, &self.tasks))?;
         let name = accepted.datasources().concat();
-        let story = page::story_of_one(&page, &name, guarded);
+        let story = page::story_of_one(&page, &name, guarded, connection.plan());
         Ok(Page { story, ..page })
     }
 

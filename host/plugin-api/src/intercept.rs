@@ -369,6 +369,10 @@ impl<I: Interceptor<Box<dyn Connection>>> Connection for Session<Box<dyn Connect
         self.callee.digest()
     }
 
+    fn plan(&self) -> Option<String> {
+        self.callee.plan()
+    }
+
     async fn check(&mut self, call: &Call) -> Result<ServerInfo> {
         self.pass(&Check { call }).await
     }

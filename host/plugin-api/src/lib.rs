@@ -393,6 +393,10 @@ pub trait Connector: Plugin {
 pub trait Connection: Send {
     /// SHA-256 of the component that serves it.
     fn digest(&self) -> &str;
+    /// The plan of the first statement on this connection and what it read, where the host itself runs the SQL.
+    fn plan(&self) -> Option<String> {
+        None
+    }
     /// Proves that the engine answers.
     async fn check(&mut self, call: &Call) -> Result<ServerInfo>;
     /// Every table and view in reach.

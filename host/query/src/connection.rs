@@ -11,6 +11,7 @@ use super::{
     plan::{Bounds, Tables},
     reader::{Reader, Returned},
     running::{self, Running},
+    scans::Scans,
 };
 use mindhost_base::error::{Error, Result};
 use mindhost_plugin_api::{
@@ -30,6 +31,8 @@ pub struct QueryConnection {
     /// Absent while a statement runs, and after one that lost it.
     source: Option<Box<dyn Source>>,
     query: Option<Query>,
+    /// The plan of the first statement, and its scans.
+    explained: Option<(String, Scans)>,
 }
 
 /// A running statement over the source.
@@ -49,6 +52,7 @@ impl QueryConnection {
             digest: source.digest().to_owned(),
             source: Some(source),
             query: None,
+            explained: None,
         }
     }
 
@@ -61,6 +65,11 @@ impl QueryConnection {
 impl Connection for QueryConnection {
     fn digest(&self) -> &str {
         &self.digest
+    }
+
+    fn plan(&self) -> Option<String> {
+        let (plan, scans) = self.explained.as_ref()?;
+        Some(format!("{plan}{}", scans.lines()))
     }
 
     async fn check(&mut self, call: &Call) -> Result<ServerInfo> {
@@ -108,6 +117,7 @@ impl Connection for QueryConnection {
         let whole = Call::new(statement.timeout, cancel);
         let (reader, returned) = Reader::start(source, &statement.id, whole.clone(), &engine.tasks);
         let bounds = Bounds::of(&engine, &self.target, whole);
+        let scans = reader.scans().clone();
         let tables = Tables::Reader(reader);
         let planned = match running::plan(&engine, &statement.text, tables, bounds, call).await {
             Ok(planned) => planned,
@@ -118,6 +128,8 @@ impl Connection for QueryConnection {
             }
         };
         let columns = Arc::clone(planned.columns());
+        self.explained
+            .get_or_insert_with(|| (planned.shown(), scans));
         self.query = Some(Query {
             running: Running::start(&engine, planned)?,
             returned,

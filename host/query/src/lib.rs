@@ -22,6 +22,7 @@ mod plan_rules;
 mod plan_size;
 mod reader;
 mod running;
+mod scans;
 mod scheduler;
 mod slow_functions;
 mod splitter;

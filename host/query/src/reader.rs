@@ -13,7 +13,7 @@ use futures_util::{StreamExt as _, stream, stream::BoxStream};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::task::TaskTracker;
 
-use super::table::ScanSource;
+use super::{scans::Scans, table::ScanSource};
 use mindhost_base::error::{Error, Result};
 use mindhost_plugin_api::{
     Batch, Call, Column, TableRef,
@@ -49,6 +49,7 @@ pub struct Reader {
     /// The id and limits of the statement.
     id: Arc<str>,
     call: Call,
+    scans: Scans,
 }
 
 /// Returns the source when every [`Reader`] is dropped.
@@ -68,6 +69,7 @@ impl Reader {
             commands,
             id: id.into(),
             call: call.clone(),
+            scans: Scans::default(),
         };
         tasks.spawn(async move {
             let source = serve(source, waiting, &call).await;
@@ -85,6 +87,11 @@ impl Reader {
 
     fn send(&self, command: Command) -> Result<()> {
         self.commands.try_send(command).map_err(|_| ended())
+    }
+
+    /// What was asked of the source so far.
+    pub fn scans(&self) -> &Scans {
+        &self.scans
     }
 
     /// The columns of a table.
@@ -188,15 +195,23 @@ async fn next(reading: Reading) -> Option<(Result<Batch>, Reading)> {
         Reading::End => return None,
         Reading::Open(open) => open,
         Reading::Start(reader, scan) => {
+            let place = reader.scans.begin(&scan);
             match reader.ask(|reply| Command::Scan(*scan, reply)).await {
-                Ok(scan) => Open { reader, scan },
+                Ok(scan) => Open {
+                    reader,
+                    scan,
+                    place,
+                },
                 Err(error) => return Some((Err(error), Reading::End)),
             }
         }
     };
     let scan = open.scan;
     match open.reader.ask(|reply| Command::Next(scan, reply)).await {
-        Ok(Some(batch)) => Some((Ok(batch), Reading::Open(open))),
+        Ok(Some(batch)) => {
+            open.reader.scans.received(open.place, &batch);
+            Some((Ok(batch), Reading::Open(open)))
+        }
         Ok(None) => None,
         Err(error) => Some((Err(error), Reading::End)),
     }
@@ -206,6 +221,8 @@ async fn next(reading: Reading) -> Option<(Result<Batch>, Reading)> {
 struct Open {
     reader: Reader,
     scan: ScanId,
+    /// Its place in [`Reader::scans`].
+    place: usize,
 }
 
 impl Drop for Open {

@@ -89,14 +89,21 @@ pub async fn read<'a>(
 }
 
 /// The story of a statement that one datasource ran.
-pub fn story_of_one(page: &Page, datasource: &str, guarded: &Guarded) -> Story {
+///
+/// Its plan is shown where the host runs the SQL, unless a policy stands in it.
+pub fn story_of_one(
+    page: &Page,
+    datasource: &str,
+    guarded: &Guarded,
+    plan: Option<String>,
+) -> Story {
     let rows = match guarded.count() {
         Some(_) => page.rows(),
         // The host cut the page.
         None => page.total,
     };
     Story {
-        plan: String::new(),
+        plan: plan.filter(|_| !guarded.is_policed()).unwrap_or_default(),
         sources: vec![Sent {
             datasource: datasource.to_owned(),
             executed_query: page.executed.clone(),

@@ -288,11 +288,21 @@ async fn a_rest_api_has_sql_too() {
     asked.lock().unwrap().clear();
     let sql = "SELECT max(id) FROM orders WHERE status = 'paid' AND id < 100";
     assert_eq!(mind.rows(sql).await, [[json!(96)]]);
-    let asked = asked.lock().unwrap();
-    assert!(!asked.is_empty());
-    for query in asked.iter() {
-        assert_eq!(query["status"], "paid", "{asked:?}");
+    {
+        let asked = asked.lock().unwrap();
+        assert!(!asked.is_empty());
+        for query in asked.iter() {
+            assert_eq!(query["status"], "paid", "{asked:?}");
+        }
     }
+    let tool = json!({"type": "sql_query", "query": sql, "explain": true});
+    let explained = host.post("/responses", json!({"model": "api", "tools": [tool]}));
+    let explained = explained.await.expect_status(200).json();
+    let plan = explained["output"][0]["explain"]["plan"].as_str().unwrap();
+    let scan = plan.lines().last().unwrap();
+    // The API has a parameter for the status and none for the id.
+    let told = "scan of api.orders: columns id; where status = 'paid'; 50 rows, ";
+    assert!(scan.starts_with(told), "{plan}");
 }
 
 /// A token endpoint and an API that takes its tokens alone.
@@ -392,8 +402,9 @@ fn client(url: &str, secret: &str) -> Value {
 
 async fn orders_of(url: &str) -> (Host, Mind) {
     let host = Host::builder().plugin(build::guest("rest")).start().await;
-    host.datasource("api", "orders-api", client(url, "s3cret&more"))
-        .await;
+    let datasource = host.datasource("api", "orders-api", client(url, "s3cret&more"));
+    // No run of the catalog asks beside the tests.
+    datasource.await.load().await;
     let mind = host.mind("api").datasource("api").direct_queries();
     let mind = mind.create().await;
     (host, mind)
