@@ -568,6 +568,9 @@ mod tests {
     fn release_sorts_after_its_pre_release() {
         assert!(version_order("1.10.0") > version_order("1.9.0"));
         assert!(version_order("1.0.0") > version_order("1.0.0-rc.1"));
-        assert_eq!(version_order("1.0"), None);
+        assert!(version_order("1.0.0-rc.10") > version_order("1.0.0-rc.9"));
+        for wrong in ["1.0", "1.0.0-", "01.0.0", "1.0.0-rc.01"] {
+            assert_eq!(version_order(wrong), None, "{wrong}");
+        }
     }
 }

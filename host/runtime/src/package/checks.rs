@@ -1,6 +1,7 @@
 //! Checks of a manifest.
 
 use http::HeaderName;
+use semver::Version;
 use serde_json::{Map, Value};
 
 use super::Refusal;
@@ -180,19 +181,9 @@ fn check_version(version: &str) -> Result<(), Refusal> {
     )))
 }
 
-/// The sort key of a version. A pre-release sorts before its release.
-pub fn version_order(version: &str) -> Option<(u64, u64, u64, bool, String)> {
-    let (core, pre) = match version.split_once('-') {
-        Some((core, pre)) => (core, pre),
-        None => (version.split('+').next()?, ""),
-    };
-    let mut parts = core.split('.').map(str::parse::<u64>);
-    match (parts.next(), parts.next(), parts.next(), parts.next()) {
-        (Some(Ok(major)), Some(Ok(minor)), Some(Ok(patch)), None) => {
-            Some((major, minor, patch, pre.is_empty(), pre.to_owned()))
-        }
-        _ => None,
-    }
+/// A version by which versions are ordered, as semantic versioning says: a pre-release comes before its release.
+pub fn version_order(version: &str) -> Option<Version> {
+    Version::parse(version).ok()
 }
 
 fn check_schema(manifest: &Manifest) -> Result<(), Refusal> {

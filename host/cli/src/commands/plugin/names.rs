@@ -22,10 +22,7 @@ pub(super) fn version(text: &str) -> anyhow::Result<&str> {
     let digest = text.strip_prefix("sha256:").unwrap_or(text);
     let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     let is_digest = (MIN_PREFIX..=64).contains(&digest.len()) && digest.bytes().all(is_hex);
-    // After the three numbers, any suffix that semantic versioning allows.
-    let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b".-+_".contains(&byte);
-    let is_version = version_order(text).is_some() && text.bytes().all(is_sign);
-    match is_digest || is_version {
+    match is_digest || version_order(text).is_some() {
         true => Ok(text),
         false => bail!(
             "`{}` is neither a version such as 1.2.0 nor the beginning of a digest ({MIN_PREFIX} letters or more)",
