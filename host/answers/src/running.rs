@@ -158,13 +158,15 @@ impl RunningStatements {
         statements.values().map(|one| one.about.clone()).collect()
     }
 
-    /// Stops a statement that `may` allows.
-    fn stop(&self, id: Uuid, may: impl FnOnce(&Running) -> bool) -> Option<Running> {
+    /// Stops a statement, if it is one of these.
+    fn stop(&self, id: Uuid) -> bool {
         let mut statements = lock(&self.0);
-        let statement = statements.get_mut(&id).filter(|one| may(&one.about))?;
+        let Some(statement) = statements.get_mut(&id) else {
+            return false;
+        };
         statement.is_stopped = true;
         statement.cancel.cancel();
-        Some(statement.about.clone())
+        true
     }
 }
 
@@ -218,25 +220,31 @@ impl RunningWork {
         Ok(all)
     }
 
+    /// What runs under an id, if the caller sees it.
+    ///
+    /// # Errors
+    /// `not_running`
+    pub async fn find(&self, caller: &Caller, id: Uuid) -> Result<Running> {
+        let all = self.list(caller).await?;
+        let found = all.into_iter().find(|one| one.id == id);
+        found.ok_or_else(|| {
+            Error::new(
+                Code::NotRunning,
+                format!("nothing runs under the id '{id}'; it may have ended by now"),
+            )
+        })
+    }
+
     /// Stops a piece of work, down to its statement in the database. What is stored of an answer says that it was
     /// cancelled.
     ///
     /// # Errors
     /// `not_running`; `wrong_state` when another host does not stop it in time.
     pub async fn stop(&self, caller: &Caller, id: Uuid) -> Result<Running> {
-        let may = |one: &Running| is_visible(caller, one);
-        if let Some(stopped) = self.statements.stop(id, may) {
-            return Ok(stopped);
+        let found = self.find(caller, id).await?;
+        if !self.statements.stop(id) {
+            self.answering.stop(id).await?;
         }
-        let running = self.answering.running(caller).await?;
-        let found = running.into_iter().find(|one| one.id == id && may(one));
-        let Some(found) = found else {
-            return Err(Error::new(
-                Code::NotRunning,
-                format!("nothing runs under the id '{id}'; it may have ended by now"),
-            ));
-        };
-        self.answering.stop(id).await?;
         Ok(found)
     }
 }

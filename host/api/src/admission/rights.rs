@@ -60,6 +60,10 @@ async fn find(state: &AppState, caller: &Caller, head: &mut Parts) -> Result<()>
             let id = ask::id(named, "resp_", "response_id", Code::ResponseNotFound)?;
             state.answering.get(caller, id).await.map(drop)
         }
+        Some("running") => {
+            let id = ask::id(named, "resp_", "id", Code::NotRunning)?;
+            state.running.find(caller, id).await.map(drop)
+        }
         Some("conversations") => {
             let code = Code::ConversationNotFound;
             let id = ask::id(named, "conv_", "conversation_id", code)?;

@@ -173,7 +173,9 @@ async fn who_may_is_told_what_is_wrong_with_the_body() {
 #[tokio::test]
 async fn a_compressed_body_is_415_on_every_route() {
     let setup = setup().await;
-    for case in cases() {
+    // Nothing runs in the setup, which comes first.
+    let exists = |case: &Case| !case.path.contains("/running/{id}");
+    for case in cases().into_iter().filter(exists) {
         let reply = Wrong::Compressed.put_into(setup.request(&case)).await;
         reply.expect_error(415, "unsupported_media_type");
     }
