@@ -5,13 +5,26 @@
 //! handshake [`TlsStream::get_mut`] reaches it to be switched. The errors name the properties of `connection_data` as
 //! libpq calls them: `sslmode`, `sslrootcert`, `sslcert`, `sslkey`.
 //!
+//! Most database protocols begin in clear and then switch to TLS. So do mail and LDAP, with `STARTTLS`:
+//!
 //! ```no_run
-//! use mindhost_sdk::{Result, net::TcpStream, tls};
+//! use std::{io::{Read, Write}, time::Duration};
+//!
+//! use mindhost_sdk::{Error, ErrorKind, Result, net::TcpStream, tls};
+//!
+//! /// The request of PostgreSQL for TLS: its length, and a number that stands for it.
+//! const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
 //!
 //! fn dial(host: &str, port: u16, settings: &tls::Settings) -> Result<tls::TlsStream<TcpStream>> {
 //!     let dialled = tls::with_suites(|suites| {
-//!         let socket = TcpStream::connect(host, port, std::time::Duration::from_secs(10))?;
-//!         // Here the protocol asks its server whether it speaks TLS.
+//!         let mut socket = TcpStream::connect(host, port, Duration::from_secs(10))?;
+//!         let mut answer = [0];
+//!         let asked = socket.write_all(&SSL_REQUEST).and_then(|()| socket.read_exact(&mut answer));
+//!         asked.map_err(|error| Error::new(ErrorKind::ConnectionLost, error.to_string()))?;
+//!         if answer != *b"S" {
+//!             return Err(Error::new(ErrorKind::Tls, "the server does not speak TLS").into());
+//!         }
+//!         // Nothing was read beyond the answer, or a third party could put its own bytes in front of the handshake.
 //!         settings.handshake(host, socket, suites)
 //!     });
 //!     dialled.map_err(|failure| failure.error)
