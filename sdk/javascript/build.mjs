@@ -6,6 +6,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { runtime } from "./runtime.mjs";
 import { unpacked } from "./sourcemap.mjs";
 import { MAP, frames } from "./trace.js";
 
@@ -46,8 +47,10 @@ async function build(plugin, manifestPath, output, optSize) {
     // Nothing is left to be looked for from here: the source is one module.
     const jsPath = join(sdk, "entry.js");
     const { componentize } = await tool("componentize-qjs");
-    const options = { witPath, jsSource, jsPath, moduleRoot: root, world, sync: true, optSize };
-    const { component } = await componentize(options);
+    const runtimeBytes = runtime(optSize);
+    if (!runtimeBytes) console.error("this version of componentize-qjs is unknown: the build is not reproducible");
+    const chosen = runtimeBytes ? { runtimeBytes } : { sync: true, optSize };
+    const { component } = await componentize({ witPath, jsSource, jsPath, moduleRoot: root, world, ...chosen });
     writeFileSync(output, withWasi(component));
     console.log(`${output}: ${world}, ${component.length} bytes`);
   } catch (error) {

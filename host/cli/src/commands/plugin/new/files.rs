@@ -137,9 +137,9 @@ fn source(kind: Kind, language: Language) -> &'static [File] {
 
 const JAVASCRIPT: &[File] = files!("javascript":
     "build.mjs", "catalog.js", "connector.js", "console.js", "control.js", "entry.js", "error.js", "files.js",
-    "globals.d.ts", "host.js", "http.js", "index.d.ts", "index.js", "json.js", "model.js", "rows.js", "scanner.js",
-    "sourcemap.mjs", "testing-fetch.mjs", "testing.d.ts", "testing.js", "text.js", "trace.js", "values.js",
-    "wasi-host.js", "wasi-http.js", "wasi-wait.js", "wasi.js");
+    "globals.d.ts", "host.js", "http.js", "index.d.ts", "index.js", "json.js", "model.js", "rows.js",
+    "runtime.mjs", "scanner.js", "sourcemap.mjs", "testing-fetch.mjs", "testing.d.ts", "testing.js", "text.js",
+    "trace.js", "values.js", "wasi-host.js", "wasi-http.js", "wasi-wait.js", "wasi.js");
 
 const PYTHON: &[File] = files!("python/mindhost":
     "__init__.py", "_host.py", "build.py", "catalog.py", "control.py", "errors.py", "http.py", "kinds.py", "log.py",
