@@ -42,6 +42,8 @@ pub struct Project {
     name: String,
     language: &'static str,
     folder: TempDir,
+    /// The folder within that one, if it was moved.
+    within: PathBuf,
 }
 
 impl Project {
@@ -67,6 +69,7 @@ impl Project {
             name: name.to_owned(),
             language,
             folder: TempDir::new().expect("a folder"),
+            within: PathBuf::new(),
         };
         let mut command = Command::new(host_binary());
         command.current_dir(project.folder.path()).args([
@@ -87,7 +90,20 @@ impl Project {
 
     /// Its folder.
     pub fn path(&self) -> PathBuf {
-        self.folder.path().join(&self.name)
+        self.folder.path().join(&self.within).join(&self.name)
+    }
+
+    /// The project in another folder, below the one that it has.
+    ///
+    /// # Panics
+    /// When it cannot be moved.
+    #[must_use]
+    pub fn moved(mut self, within: &str) -> Self {
+        let before = self.path();
+        self.within = PathBuf::from(within);
+        fs::create_dir_all(self.folder.path().join(within)).expect("a folder");
+        fs::rename(before, self.path()).expect("a moved project");
+        self
     }
 
     /// `./build.sh`, unless the same files were built before: a toolchain takes seconds to minutes.
