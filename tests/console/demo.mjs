@@ -1,13 +1,10 @@
 // The server on the demo data and the browser of one file of tests; both end after its last test.
-import { after, before } from "node:test";
+import { after } from "node:test";
 import { startBrowser, startDemo } from "./support.mjs";
 
-export let server, browser;
+export const [server, browser] = await Promise.all([startDemo(), startBrowser()]);
 
-before(async () => {
-  [server, browser] = await Promise.all([startDemo(), startBrowser()]);
-});
 after(async () => {
-  await browser?.close();
-  await server?.stop();
+  await browser.close();
+  await server.stop();
 });
