@@ -130,10 +130,10 @@ test("what a role may not do is not shown", async () => {
     await context.close();
     return { sections, make, views, install };
   };
-  assert.deepEqual(await shown("user"), { sections: ["Ask", "Data", "Minds", "Operations"], make: 0, views: ["Usage", "Health"], install: 0 });
-  assert.deepEqual(await shown("editor"), { sections: ["Ask", "Data", "Minds", "Operations"], make: 1, views: ["Usage", "Health"], install: 0 });
+  assert.deepEqual(await shown("user"), { sections: ["Ask", "Data", "Minds", "Operations"], make: 0, views: ["Usage", "Running", "Health"], install: 0 });
+  assert.deepEqual(await shown("editor"), { sections: ["Ask", "Data", "Minds", "Operations"], make: 1, views: ["Usage", "Running", "Health"], install: 0 });
   assert.deepEqual(await shown("admin"), {
-    sections: ["Ask", "Data", "Minds", "Plugins", "Operations"], make: 1, views: ["Usage", "Keys", "Providers", "Audit", "Health"], install: 0,
+    sections: ["Ask", "Data", "Minds", "Plugins", "Operations"], make: 1, views: ["Usage", "Running", "Keys", "Providers", "Audit", "Health"], install: 0,
   });
   assert.equal((await shown("operator")).install, 1);
 });
