@@ -42,7 +42,7 @@ export function Running() {
                     <td>{KINDS[one.kind]} {one.background && <Badge>background</Badge>} {!one.on_this_host && <Badge>another host</Badge>}</td>
                     <td><Untrusted text={one.mind} /></td>
                     <td><Untrusted text={names.get(one.key_id) ?? one.key_id} /></td>
-                    <td>{one.text === null ? <span class="muted">not known here</span> : <Untrusted text={one.text} />}</td>
+                    <td class="statement">{one.text === null ? <span class="muted">not known here</span> : <Untrusted text={one.text} />}</td>
                     <td class="right">{may("stop_running") && <button type="button" class="small danger" disabled={busy} onClick={() => stop(one)}>Stop</button>}</td>
                   </tr>
                 ))}
