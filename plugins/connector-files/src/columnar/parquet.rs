@@ -1,10 +1,12 @@
 //! Parquet, one row group after another.
 //!
 //! The `parquet` crate decodes the pages; finding and decompressing them is done here (`pages`), where a page that lies
-//! about its size is an error. `prune` leaves out row groups and pages by their statistics.
+//! about its size is an error. `sound` refuses pages that the decoder would panic at. `prune` leaves out row groups and
+//! pages by their statistics.
 
 mod pages;
 mod prune;
+mod sound;
 mod thrift;
 
 use std::fs::File;

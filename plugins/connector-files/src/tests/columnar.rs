@@ -5,14 +5,15 @@ use std::sync::Arc;
 use arrow_array::builder::{Int32Builder, ListBuilder};
 use arrow_array::{
     ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, DictionaryArray,
-    Float32Array, Int32Array, Int64Array, RecordBatch, StringArray, StructArray,
-    TimestampNanosecondArray, UInt64Array,
+    FixedSizeBinaryArray, Float32Array, Int32Array, Int64Array, RecordBatch, StringArray,
+    StructArray, TimestampNanosecondArray, UInt64Array,
 };
-use arrow_schema::{DataType as Arrow, Field};
+use arrow_schema::{DataType as Arrow, Field, Schema};
 use mindhost_sdk::scanner::{Filter, FilterOp, Pushdown, ScanRequest};
 use mindhost_sdk::{DataType, ErrorKind, Scanner, Value};
 use parquet::arrow::ArrowWriter;
-use parquet::file::properties::WriterProperties;
+use parquet::basic::Encoding;
+use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder, WriterVersion};
 
 use super::{open, read, table, types};
 
@@ -83,7 +84,11 @@ pub fn batch(from: i64, rows: usize) -> RecordBatch {
 
 /// A Parquet file of batches, in row groups of `group` rows and pages of a tenth of it.
 pub fn parquet(batches: &[RecordBatch], group: usize) -> Vec<u8> {
-    let properties = WriterProperties::builder()
+    written(batches, group, WriterProperties::builder())
+}
+
+fn written(batches: &[RecordBatch], group: usize, properties: WriterPropertiesBuilder) -> Vec<u8> {
+    let properties = properties
         .set_max_row_group_row_count(Some(group))
         .set_data_page_row_count_limit(group.div_ceil(10))
         .set_write_batch_size(group.div_ceil(10))
@@ -94,6 +99,33 @@ pub fn parquet(batches: &[RecordBatch], group: usize) -> Vec<u8> {
         .iter()
         .for_each(|batch| writer.write(batch).expect("rows"));
     writer.into_inner().expect("a file")
+}
+
+/// The same with a column of values of a fixed length.
+pub fn wide(from: i64, rows: usize) -> RecordBatch {
+    let batch = batch(from, rows);
+    let values = (from..)
+        .take(rows)
+        .map(|n| (n % 3 != 0).then(|| [n.to_le_bytes(); 2].concat()));
+    let values = FixedSizeBinaryArray::try_from_sparse_iter_with_size(values, 16).expect("values");
+    let mut fields = batch.schema().fields().to_vec();
+    fields.push(Arc::new(Field::new(
+        "fixed",
+        Arrow::FixedSizeBinary(16),
+        true,
+    )));
+    let mut columns = batch.columns().to_vec();
+    columns.push(Arc::new(values));
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).expect("a batch")
+}
+
+/// The same in the second version of the format, with the bytes of one column in streams.
+pub fn parquet_v2(batches: &[RecordBatch], group: usize) -> Vec<u8> {
+    let properties = WriterProperties::builder()
+        .set_writer_version(WriterVersion::PARQUET_2_0)
+        .set_column_encoding("share".into(), Encoding::BYTE_STREAM_SPLIT)
+        .set_column_dictionary_enabled("share".into(), false);
+    written(batches, group, properties)
 }
 
 /// An Arrow stream of batches.
@@ -125,6 +157,7 @@ fn every_format_gives_the_same_rows() {
     let batches = [batch(0, 100), batch(100, 50)];
     let files = [
         ("p.parquet", parquet(&batches, 40)),
+        ("v.parquet", parquet_v2(&batches, 40)),
         ("s.arrows", stream(&batches)),
         ("f.feather", file(&batches)),
     ];
@@ -154,6 +187,7 @@ fn every_format_gives_the_same_rows() {
         |name: &str| read(&mut files, &ScanRequest::new(table(name), &ALL)).expect("rows");
     let parquet = rows("p");
     assert_eq!(parquet.len(), 150);
+    assert_eq!(rows("v"), parquet);
     assert_eq!(rows("s"), parquet);
     assert_eq!(rows("f"), parquet);
     assert_eq!(

@@ -13,10 +13,11 @@ use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::reader::{ChunkReader, Length};
 
 use super::general;
+use super::sound::Shape;
 use super::thrift::{PageHeader, page_header};
 
 /// Bytes of one page, decompressed, at most.
-const MAX_PAGE: usize = 128 << 20;
+pub const MAX_PAGE: usize = 128 << 20;
 /// Bytes of the header of a page, at most: statistics may hold long values.
 const MAX_HEADER: usize = 1 << 20;
 /// Bytes that the columns of a row group read ahead, all together and each.
@@ -24,12 +25,12 @@ const READ_AHEAD: usize = 16 << 20;
 const MOST_AHEAD: usize = 256 << 10;
 const LEAST_AHEAD: usize = 8 << 10;
 
-/// Bits of a place in a dictionary, at most.
-const MAX_INDEX_BITS: u8 = 32;
-
-const DATA: i64 = 0;
-const DICTIONARY: i64 = 2;
-const DATA_V2: i64 = 3;
+/// Data, by Parquet's numbers of kinds of pages.
+pub const DATA: i64 = 0;
+/// A dictionary.
+pub const DICTIONARY: i64 = 2;
+/// Data in the second version of the format.
+pub const DATA_V2: i64 = 3;
 
 /// A file that several readers share, each with a place of its own.
 #[derive(Clone)]
@@ -103,10 +104,7 @@ impl ChunkReader for Source {
 pub struct Chunk {
     source: Source,
     codec: Compression,
-    /// Whether rows are values: not in lists.
-    is_flat: bool,
-    /// The highest levels of repetition and definition.
-    max_levels: [i16; 2],
+    shape: Shape,
     /// Where the next page begins, and where the last one ends.
     at: u64,
     end: u64,
@@ -118,8 +116,9 @@ pub struct Chunk {
     bytes_left: u64,
     values_left: u64,
     header: Option<PageHeader>,
-    /// Whether the page before was a dictionary.
+    /// Whether there was a dictionary, and how many entries it has.
     has_dictionary: bool,
+    entries: usize,
 }
 
 impl Chunk {
@@ -140,11 +139,7 @@ impl Chunk {
         Ok(Self {
             source: source.clone(),
             codec: column.compression(),
-            is_flat: column.column_descr().max_rep_level() == 0,
-            max_levels: [
-                column.column_descr().max_rep_level(),
-                column.column_descr().max_def_level(),
-            ],
+            shape: Shape::of(column.column_descr()),
             at,
             end: at.saturating_add(size),
             ahead: Bytes::new(),
@@ -156,6 +151,7 @@ impl Chunk {
             values_left: u64::try_from(column.num_values()).map_err(wrong)?,
             header: None,
             has_dictionary: false,
+            entries: 0,
         })
     }
 
@@ -290,19 +286,10 @@ impl Chunk {
             DATA_V2 => self.decompressed(&data, header.uncompressed, levels)?,
             _ => self.decompressed(&data, header.uncompressed, 0)?,
         };
-        if header.kind == DATA_V2 && levels > buf.len() {
-            return Err(general("the levels of a page are outside of it"));
+        if header.kind == DICTIONARY {
+            self.entries = buf.len().checked_div(self.shape.width).unwrap_or_default();
         }
-        if header.kind != DICTIONARY && matches!(header.encoding, 2 | 8) {
-            let at = match header.kind {
-                DATA_V2 => levels,
-                _ => levels_of_v1(&header, self.max_levels, &buf)?,
-            };
-            // The decoder panics on more. An empty page has no such byte.
-            if buf.get(at).is_some_and(|width| *width > MAX_INDEX_BITS) {
-                return Err(general("a page has impossible places in its dictionary"));
-            }
-        }
+        let buf = self.shape.sound(&header, buf, self.entries)?;
         page_of(&header, buf).map(Some)
     }
 
@@ -400,32 +387,6 @@ fn hadoop_lz4(data: &[u8], out: &mut Vec<u8>, wanted: usize) -> Result<()> {
     decompress(Compression::LZ4_RAW, data, out, wanted)
 }
 
-/// How many bytes of a data page of version 1 its levels take: those of repetition, then those of definition.
-fn levels_of_v1(header: &PageHeader, max_levels: [i16; 2], page: &[u8]) -> Result<usize> {
-    let (definition, repetition) = header.level_encodings;
-    let mut at = 0usize;
-    for (max, encoding) in max_levels.into_iter().zip([repetition, definition]) {
-        if max == 0 {
-            continue;
-        }
-        let length = match self::encoding(encoding)? {
-            Encoding::RLE => page
-                .get(at..)
-                .and_then(<[u8]>::first_chunk)
-                .map(|length| (u32::from_le_bytes(*length) as usize).saturating_add(4)),
-            _ => {
-                let bits = u64::from(16 - max.unsigned_abs().leading_zeros());
-                usize::try_from(bits.saturating_mul(u64::from(header.values)).div_ceil(8)).ok()
-            }
-        };
-        at = length
-            .and_then(|length| at.checked_add(length))
-            .filter(|at| *at <= page.len())
-            .ok_or_else(|| general("the levels of a page are outside of it"))?;
-    }
-    Ok(at)
-}
-
 fn page_of(header: &PageHeader, buf: Bytes) -> Result<Page> {
     let encoding = encoding(header.encoding)?;
     Ok(match header.kind {
@@ -479,7 +440,7 @@ impl PageReader for Chunk {
     }
 
     fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {
-        let is_flat = self.is_flat;
+        let is_flat = self.shape.max_levels[0] == 0;
         Ok(self.header()?.map(|header| {
             let rows = match header.kind {
                 DATA_V2 => Some(header.rows),
