@@ -4,6 +4,7 @@
 pub mod answering;
 pub mod chart;
 pub mod conversations;
+pub mod evaluations;
 pub mod feedback;
 pub mod idempotency;
 pub mod knowledge;

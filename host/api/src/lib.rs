@@ -15,6 +15,7 @@ mod conversations;
 mod datasources;
 mod engines;
 pub mod error;
+mod evaluations;
 mod events;
 pub mod extract;
 mod feedback;
@@ -88,6 +89,7 @@ fn api_routes() -> Routes {
         .and(minds::routes())
         .and(knowledge::routes())
         .and(feedback::of_minds())
+        .and(evaluations::routes())
         .and(models::routes())
         .and(chat::routes())
         .and(responses::routes())

@@ -90,7 +90,6 @@ pub(super) async fn list(
 /// Down to its statement in the database. The answer ends as `cancelled`, a page with the error `cancelled`, and an export
 /// breaks off.
 #[utoipa::path(post, path = "/running/{id}/cancel", operation_id = "stop_running",
-    params(("id" = String, Path, description = "Id of what runs, as the list gives it.")),
     responses((status = 200, body = Shown, description = "What was stopped.")))]
 pub(super) async fn stop(
     caller: Caller,

@@ -9,6 +9,7 @@ use super::metrics::HttpMeter;
 use mindhost_answers::{
     answering::{self, Answering},
     conversations::Conversations,
+    evaluations::{self, Evaluations},
     feedback::FeedbackBox,
     idempotency::Idempotency,
     knowledge::{self, CheckedKnowledge},
@@ -72,6 +73,7 @@ taken_from_state! {
     catalog: Arc<Catalog>,
     knowledge: CheckedKnowledge,
     feedback: FeedbackBox,
+    evaluations: Evaluations,
     answering: Answering,
     conversations: Conversations,
     results: Results,
@@ -117,6 +119,8 @@ pub struct Services {
     pub knowledge: CheckedKnowledge,
     /// What callers say of responses.
     pub feedback: FeedbackBox,
+    /// Runs of suites.
+    pub evaluations: Evaluations,
     /// Answers.
     pub answering: Answering,
     /// Conversations.
@@ -260,6 +264,16 @@ impl AppState {
         let auth = Arc::new(auth);
         let usage = Usage::new(store.clone());
         usage.start(&shutdown.tasks, shutdown.ending.clone());
+        let evaluations = Evaluations::new(evaluations::Parts {
+            store: store.clone(),
+            answering: answering.clone(),
+            stored_results: stored_results.clone(),
+            minds: minds.clone(),
+            auth: auth.clone(),
+            usage: usage.clone(),
+            tasks: shutdown.tasks.clone(),
+            halt: shutdown.halt.clone(),
+        });
         let plugin_usage = PluginUsage::new(store.clone(), registry.meters().cloned());
         plugin_usage.start(&shutdown.tasks, shutdown.ending.clone());
         let workspaces = Workspaces::new(
@@ -282,6 +296,7 @@ impl AppState {
             catalog,
             knowledge,
             feedback,
+            evaluations,
             answering,
             conversations,
             results,

@@ -194,6 +194,8 @@ codes! {
     KnowledgeNotFound = "knowledge_not_found", NotFound;
     /// The Mind has no such feedback.
     FeedbackNotFound = "feedback_not_found", NotFound;
+    /// The Mind has no such evaluation.
+    EvaluationNotFound = "evaluation_not_found", NotFound;
     /// The Mind of this conversation was deleted.
     MindDeleted = "mind_deleted", NotFound;
     /// There is no such conversation.

@@ -2,13 +2,17 @@
 
 use std::collections::HashMap;
 
+use serde::Serialize;
+use utoipa::ToSchema;
+
 use crate::{
     figures::Figures,
-    report::{Judged, Mark, Report},
+    report::{Judged, Mark},
 };
 
 /// What changed since an earlier run.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
+#[schema(as = EvaluationDifference)]
 pub struct Difference {
     /// Questions whose marks differ, in the order of the new run.
     pub changed: Vec<Change>,
@@ -21,7 +25,8 @@ pub struct Difference {
 }
 
 /// A question with another mark.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = EvaluationChange)]
 pub struct Change {
     /// Its id.
     pub id: String,
@@ -35,12 +40,9 @@ pub struct Change {
 
 impl Difference {
     /// Compares by id.
-    pub fn between(earlier: &Report, now: &Report) -> Self {
-        let by_id = |report: &Report| -> HashMap<String, Mark> {
-            let marks = report
-                .questions
-                .iter()
-                .map(|one| (one.id.clone(), one.mark));
+    pub fn between(earlier: &[Judged], now: &[Judged]) -> Self {
+        let by_id = |questions: &[Judged]| -> HashMap<String, Mark> {
+            let marks = questions.iter().map(|one| (one.id.clone(), one.mark));
             marks.collect()
         };
         let (before, after) = (by_id(earlier), by_id(now));
@@ -53,18 +55,18 @@ impl Difference {
                 now: one.mark,
             })
         };
-        let missing = |from: &Report, marks: &HashMap<String, Mark>| {
-            let ids = from.questions.iter().map(|one| one.id.clone());
+        let missing = |from: &[Judged], marks: &HashMap<String, Mark>| {
+            let ids = from.iter().map(|one| one.id.clone());
             ids.filter(|id| !marks.contains_key(id)).collect()
         };
-        let accuracy = |report: &Report, other: &HashMap<String, Mark>| {
-            let both = report.questions.iter();
+        let accuracy = |questions: &[Judged], other: &HashMap<String, Mark>| {
+            let both = questions.iter();
             let both = both.filter(|one| other.contains_key(&one.id)).cloned();
             Figures::of(&both.collect::<Vec<_>>()).accuracy
         };
         let accuracies = (accuracy(now, &before), accuracy(earlier, &after));
         Self {
-            changed: now.questions.iter().filter_map(change).collect(),
+            changed: now.iter().filter_map(change).collect(),
             added: missing(now, &before),
             removed: missing(earlier, &after),
             accuracy: match accuracies {

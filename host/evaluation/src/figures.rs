@@ -8,7 +8,8 @@ use crate::{
 };
 
 /// Figures over all questions of a run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+#[schema(as = EvaluationFigures)]
 pub struct Figures {
     /// Questions with an answer, without those that could not be judged.
     pub answerable: usize,

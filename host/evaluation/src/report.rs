@@ -5,7 +5,10 @@ use serde::{Deserialize, Serialize};
 use crate::{figures::Figures, suite::Expect};
 
 /// How a question went.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, utoipa::ToSchema,
+)]
+#[schema(as = EvaluationMark)]
 #[serde(rename_all = "snake_case")]
 pub enum Mark {
     /// An accepted result; or declined, as expected.
@@ -63,7 +66,8 @@ pub struct Report {
 }
 
 /// A question and how it went.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+#[schema(as = EvaluationQuestion)]
 pub struct Judged {
     /// Its id.
     pub id: String,

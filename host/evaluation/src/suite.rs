@@ -75,7 +75,8 @@ pub struct Question {
 }
 
 /// What a question expects.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[schema(as = EvaluationExpect)]
 #[serde(rename_all = "snake_case")]
 pub enum Expect {
     /// One of the accepted results.

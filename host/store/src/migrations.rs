@@ -39,6 +39,7 @@ const ALL: &[Pair] = &[
     pair!(13, "0013_response_settings"),
     pair!(14, "0014_knowledge"),
     pair!(15, "0015_policies"),
+    pair!(16, "0016_evaluations"),
 ];
 
 /// The version of a store that is up to date.

@@ -52,6 +52,7 @@ fn body_named(name: &str) -> Value {
         "knowledge" => json!({"kind": "instruction", "name": "more", "text": "x"}),
         "document" => json!({"instructions": []}),
         "feedback" => json!({"rating": "up"}),
+        "suite" => json!({"suite": "questions: [{question: How many?, rows: [[1]]}]"}),
         "policies" => json!({"policies": []}),
         "parameters" => json!({"parameters": {}}),
         "key" => json!({"name": "more", "role": "user"}),

@@ -44,6 +44,8 @@ const IN_PATH: &[(&str, &str, &str)] = &[
     ("minds", "name", "Name of the Mind."),
     ("knowledge", "id", "Id of the entry."),
     ("feedback", "id", "Id of the feedback."),
+    ("evaluations", "id", "Id of the evaluation."),
+    ("running", "id", "Id of what runs, as the list gives it."),
     ("models", "name", "Name of the Mind."),
     (
         "responses",

@@ -1,10 +1,8 @@
 //! `mindhost eval`: asks a server the questions of a suite, and judges its answers.
 
-mod answer;
 mod client;
 mod events;
 mod import;
-mod judge;
 mod run;
 
 use std::{path::PathBuf, process::ExitCode};

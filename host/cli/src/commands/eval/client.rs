@@ -3,11 +3,15 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use mindhost_evaluation::{compare, suite::Question};
+use mindhost_evaluation::{
+    answer::{Answer, Table},
+    judge::{self, Subject},
+    suite::Question,
+};
 use reqwest13::Method;
 use serde_json::{Value, json};
 
-use super::{answer::Answer, events::Events};
+use super::events::Events;
 use crate::commands::remote::{Failure, Server};
 
 /// Rows of one page of a result.
@@ -17,16 +21,6 @@ const RETRIES: u32 = 6;
 /// The longest wait before that.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// A result, as the API sends it.
-pub(super) struct Table {
-    /// Names of its columns.
-    pub columns: Vec<String>,
-    /// Its rows, or the first of them.
-    pub rows: compare::Rows,
-    /// All of its rows.
-    pub total: u64,
-}
-
 /// A server, asked for one evaluation.
 pub(super) struct Client {
     /// The server.
@@ -35,9 +29,45 @@ pub(super) struct Client {
     pub max_rows: u64,
 }
 
+impl Subject for Client {
+    async fn ask(&self, mind: &str, question: &Question) -> Result<Answer, judge::Failure> {
+        self.answer(mind, question)
+            .await
+            .map_err(|error| judge::Failure {
+                code: String::new(),
+                message: error.to_string(),
+            })
+    }
+
+    async fn result(&self, mind: &str, answer: &Answer) -> Result<Table, judge::Failure> {
+        Ok(self.rows_of(mind, answer).await?)
+    }
+
+    async fn gold(&self, mind: &str, sql: &str) -> Result<Table, judge::Failure> {
+        Ok(self.query(mind, sql).await?)
+    }
+
+    async fn forget(&self, conversation: &str) {
+        let path = ["conversations", conversation];
+        let request = self.server.request(Method::DELETE, &path);
+        let _ = self.server.send(request).await;
+    }
+}
+
+impl From<Failure> for judge::Failure {
+    fn from(failure: Failure) -> Self {
+        let message = failure.to_string();
+        let code = match failure {
+            Failure::Answered { code, .. } => code,
+            Failure::Unreachable(_) => String::new(),
+        };
+        Self { code, message }
+    }
+}
+
 impl Client {
     /// Asks a question. The time runs from the request that the server accepts.
-    pub(super) async fn ask(&self, mind: &str, question: &Question) -> anyhow::Result<Answer> {
+    async fn answer(&self, mind: &str, question: &Question) -> anyhow::Result<Answer> {
         let mut body = json!({
             "model": mind, "input": question.question, "stream": true, "include": ["steps"],
         });
@@ -65,7 +95,7 @@ impl Client {
 
     /// The rows of an answer. Pages of a statement without an ORDER BY may overlap, so one with more rows than a page
     /// runs as a whole where the Mind allows that.
-    pub(super) async fn result(&self, mind: &str, answer: &Answer) -> Result<Table, Failure> {
+    async fn rows_of(&self, mind: &str, answer: &Answer) -> Result<Table, Failure> {
         let mut rows = Vec::new();
         loop {
             let page = self.page(answer, rows.len() as u64).await?;
@@ -73,20 +103,17 @@ impl Client {
             if total > PAGE
                 && page["is_pagination_consistent"] == false
                 && let Some(sql) = &answer.sql
-                && let Ok(whole) = self.gold(mind, sql).await
+                && let Ok(whole) = self.query(mind, sql).await
             {
                 return Ok(whole);
             }
-            let data = self.rows(&page["result"]["data"])?;
-            let is_last = data.is_empty();
-            rows.extend(data);
-            let read = rows.len() as u64;
-            if is_last || read >= total || read >= self.max_rows {
-                return Ok(Table {
-                    columns: names(&page["result"]["column_names"]),
-                    rows,
-                    total,
-                });
+            let result = &page["result"];
+            let read = self.table(&result["column_names"], &result["data"], &page["total"])?;
+            let is_last = read.rows.is_empty();
+            rows.extend(read.rows);
+            let count = rows.len() as u64;
+            if is_last || count >= total || count >= self.max_rows {
+                return Ok(Table { rows, ..read });
             }
         }
     }
@@ -100,7 +127,7 @@ impl Client {
     }
 
     /// The rows of an accepted statement.
-    pub(super) async fn gold(&self, mind: &str, sql: &str) -> Result<Table, Failure> {
+    async fn query(&self, mind: &str, sql: &str) -> Result<Table, Failure> {
         let tool = json!({"type": "sql_query", "query": sql, "max_inline_rows": self.max_rows});
         let body = json!({"model": mind, "tools": [tool], "store": false});
         let mut tries = 0;
@@ -112,19 +139,7 @@ impl Client {
             }
         };
         let item = &response["output"][0];
-        Ok(Table {
-            columns: names(&item["column_names"]),
-            rows: self.rows(&item["data"])?,
-            total: item["total"].as_u64().unwrap_or(0),
-        })
-    }
-
-    /// Removes a conversation of this evaluation. It may stay if that fails: nothing depends on it.
-    pub(super) async fn forget(&self, conversation: &str) {
-        let request = self
-            .server
-            .request(Method::DELETE, &["conversations", conversation]);
-        let _ = self.server.send(request).await;
+        self.table(&item["column_names"], &item["data"], &item["total"])
     }
 
     /// Waits before a request is sent again, or gives the failure back.
@@ -145,20 +160,12 @@ impl Client {
         Ok(())
     }
 
-    fn rows(&self, data: &Value) -> Result<compare::Rows, Failure> {
-        let data: Vec<Vec<Value>> = serde_json::from_value(data.clone()).map_err(|_| {
+    fn table(&self, names: &Value, data: &Value, total: &Value) -> Result<Table, Failure> {
+        Table::of(names, data, total).ok_or_else(|| {
             let base = self.server.base();
             Failure::Unreachable(format!(
                 "{base} sent a result without rows; does it run the same version?"
             ))
-        })?;
-        Ok(compare::rows(&data))
+        })
     }
-}
-
-fn names(names: &Value) -> Vec<String> {
-    let names = names.as_array().into_iter().flatten();
-    names
-        .filter_map(|name| name.as_str().map(str::to_owned))
-        .collect()
 }

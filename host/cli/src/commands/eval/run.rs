@@ -8,13 +8,14 @@ use jiff::Timestamp;
 use mindhost_evaluation::{
     difference::Difference,
     figures::Figures,
+    judge::Judge,
     markdown,
     report::{Judged, Mark, Report},
     suite::{Question, Suite},
 };
 use reqwest13::Method;
 
-use super::{Run, client::Client, judge::Judge};
+use super::{Run, client::Client};
 use crate::commands::say::{aside, say_part};
 
 /// A threshold is missed, or a question could not be judged.
@@ -30,10 +31,11 @@ pub(super) async fn run(options: &Run) -> anyhow::Result<ExitCode> {
     let baseline = options.baseline.as_deref().map(earlier).transpose()?;
     let questions = chosen(&suite, options)?;
     let judge = Judge {
-        client: Client {
+        subject: Client {
             server: options.remote.server()?,
             max_rows: options.max_rows,
         },
+        max_rows: options.max_rows,
         mind: mind.to_owned(),
         keeps: options.keep,
         prices: options.prices().or(suite.prices.clone()),
@@ -45,7 +47,7 @@ pub(super) async fn run(options: &Run) -> anyhow::Result<ExitCode> {
     let report = Report {
         suite: suite.name.clone(),
         mind: mind.to_owned(),
-        server: judge.client.server.base().to_owned(),
+        server: judge.subject.server.base().to_owned(),
         began_at: began_at
             .round(jiff::Unit::Second)
             .unwrap_or(began_at)
@@ -60,7 +62,7 @@ pub(super) async fn run(options: &Run) -> anyhow::Result<ExitCode> {
         .map_or("", |prices| prices.currency.as_str());
     let difference = baseline
         .as_ref()
-        .map(|earlier| Difference::between(earlier, &report));
+        .map(|earlier| Difference::between(&earlier.questions, &report.questions));
     write(options, &report, difference.as_ref(), currency)?;
     Ok(match is_complete {
         false => INTERRUPTED.into(),
@@ -104,11 +106,11 @@ fn chosen<'a>(suite: &'a Suite, options: &Run) -> anyhow::Result<Vec<&'a Questio
 }
 
 /// Finds a wrong name or key before the first question.
-async fn check_mind(judge: &Judge) -> anyhow::Result<()> {
+async fn check_mind(judge: &Judge<Client>) -> anyhow::Result<()> {
     if judge.mind.contains("{db}") {
         return Ok(());
     }
-    let server = &judge.client.server;
+    let server = &judge.subject.server;
     server
         .send(server.request(Method::GET, &["minds", &judge.mind]))
         .await?;
@@ -116,7 +118,7 @@ async fn check_mind(judge: &Judge) -> anyhow::Result<()> {
 }
 
 /// Asks until all are asked or Ctrl-C. What is asked at that moment is dropped, which cancels it on the server.
-async fn ask_all(judge: &Judge, questions: &[&Question], jobs: usize) -> Vec<Judged> {
+async fn ask_all(judge: &Judge<Client>, questions: &[&Question], jobs: usize) -> Vec<Judged> {
     let all = questions.len();
     let asking = questions.iter().enumerate();
     let asking = asking.map(|(at, question)| async move { (at, judge.judge(question).await) });

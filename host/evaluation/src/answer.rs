@@ -2,23 +2,52 @@
 
 use std::time::Duration;
 
-use mindhost_evaluation::told::Told;
 use serde_json::Value;
+
+use crate::{
+    compare::{self, Rows},
+    told::Told,
+};
 
 /// The ending of an answer that the data do not hold.
 const CANNOT_ANSWER: &str = "cannot_answer";
 /// Endings without an answer.
 const LIMITS: &[&str] = &["tool_limit", "repair_limit", "token_budget", "timeout"];
 
+/// A result, as the API sends it.
+#[derive(Debug, Default)]
+pub struct Table {
+    /// Names of its columns.
+    pub columns: Vec<String>,
+    /// Its rows, or the first of them.
+    pub rows: Rows,
+    /// All of its rows.
+    pub total: u64,
+}
+
+impl Table {
+    /// Of the names and rows that the API sends; `None` if there are none.
+    pub fn of(names: &Value, data: &Value, total: &Value) -> Option<Self> {
+        let names = names.as_array().into_iter().flatten();
+        let data: Vec<Vec<Value>> = serde_json::from_value(data.clone()).ok()?;
+        Some(Self {
+            columns: names.filter_map(Value::as_str).map(str::to_owned).collect(),
+            rows: compare::rows(&data),
+            total: total.as_u64().unwrap_or(0),
+        })
+    }
+}
+
 /// A finished answer.
 #[derive(Debug, Default)]
-pub(super) struct Answer {
+pub struct Answer {
     /// Its text.
     pub text: String,
     /// The statement that it is based on.
     pub sql: Option<String>,
-    /// Its conversation and its message, where its rows are.
+    /// Its conversation, where its rows are.
     pub conversation: String,
+    /// Its message there.
     pub message: String,
     /// Code and message of the error that it ended with.
     pub error: Option<(String, String)>,
@@ -26,8 +55,9 @@ pub(super) struct Answer {
     pub ending: Option<String>,
     /// What its steps tell.
     pub told: Told,
-    /// Tokens that the model read and wrote.
+    /// Tokens that the model read.
     pub input_tokens: u64,
+    /// Tokens that it wrote.
     pub output_tokens: u64,
     /// From the request to its end.
     pub latency: Duration,
@@ -35,7 +65,7 @@ pub(super) struct Answer {
 
 impl Answer {
     /// Reads the events of its stream; `latency` was measured. `None` if they have no end.
-    pub(super) fn of(events: &[Value], latency: Duration) -> Option<Self> {
+    pub fn of(events: &[Value], latency: Duration) -> Option<Self> {
         let last = |kind: &str| events.iter().rev().find(|event| event["type"] == kind);
         let end = last("response.completed").or_else(|| last("response.failed"))?;
         let response = &end["response"];
@@ -63,7 +93,7 @@ impl Answer {
     }
 
     /// Whether the Mind said that it cannot answer, or answered without a statement.
-    pub(super) fn is_declined(&self) -> bool {
+    pub fn is_declined(&self) -> bool {
         match &self.error {
             Some((code, _)) => code == CANNOT_ANSWER,
             None => self.sql.is_none() || self.ending.as_deref() == Some(CANNOT_ANSWER),
@@ -71,7 +101,7 @@ impl Answer {
     }
 
     /// The error that it ended with, or the limit that it reached before it had an answer.
-    pub(super) fn failure(&self) -> Option<String> {
+    pub fn failure(&self) -> Option<String> {
         let reached = |ending: &&str| LIMITS.contains(ending);
         match &self.error {
             Some((code, message)) => (code != CANNOT_ANSWER).then(|| format!("{code}: {message}")),

@@ -1,6 +1,9 @@
 //! Asks one question and judges the answer.
 
-use mindhost_evaluation::{
+use std::future::Future;
+
+use crate::{
+    answer::{Answer, Table},
     cells::Rounding,
     compare::{self, Gold, Order},
     numbers::{self, Sources},
@@ -9,19 +12,48 @@ use mindhost_evaluation::{
     suite::{EXTRA_COLUMNS, Expect, Prices, Question},
 };
 
-use super::{
-    answer::Answer,
-    client::{Client, Table},
-};
+/// Why something asked of a server failed.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// The server's code; empty if it did not answer.
+    pub code: String,
+    /// For a person.
+    pub message: String,
+}
+
+/// Who is asked: a server over HTTP, or the server itself.
+pub trait Subject: Sync {
+    /// Asks a question of a Mind.
+    fn ask(
+        &self,
+        mind: &str,
+        question: &Question,
+    ) -> impl Future<Output = Result<Answer, Failure>> + Send;
+
+    /// The rows of an answer that has a statement.
+    fn result(
+        &self,
+        mind: &str,
+        answer: &Answer,
+    ) -> impl Future<Output = Result<Table, Failure>> + Send;
+
+    /// The rows of an accepted statement.
+    fn gold(&self, mind: &str, sql: &str) -> impl Future<Output = Result<Table, Failure>> + Send;
+
+    /// Removes a conversation. It may stay if that fails: nothing depends on it.
+    fn forget(&self, conversation: &str) -> impl Future<Output = ()> + Send;
+}
 
 /// What questions are judged with.
-pub(super) struct Judge {
-    /// The server.
-    pub client: Client,
+pub struct Judge<S> {
+    /// Who is asked.
+    pub subject: S,
     /// The Mind; `{db}` stands for the database of a question.
     pub mind: String,
     /// Whether conversations stay on the server.
     pub keeps: bool,
+    /// Most rows of a result that is compared.
+    pub max_rows: u64,
     /// What tokens cost.
     pub prices: Option<Prices>,
 }
@@ -32,9 +64,9 @@ type Verdict = (Mark, String);
 /// The rows of an answer, if it has a statement, or why they cannot be read.
 type Read<'a> = Result<Option<&'a Table>, &'a String>;
 
-impl Judge {
+impl<S: Subject> Judge<S> {
     /// Asks and judges.
-    pub(super) async fn judge(&self, question: &Question) -> Judged {
+    pub async fn judge(&self, question: &Question) -> Judged {
         let mind = self
             .mind
             .replace("{db}", question.db.as_deref().unwrap_or_default());
@@ -45,20 +77,20 @@ impl Judge {
             gold: question.sql.first().cloned(),
             ..Judged::default()
         };
-        match self.client.ask(&mind, question).await {
-            Err(error) => judged.why = error.to_string(),
+        match self.subject.ask(&mind, question).await {
+            Err(failure) => judged.why = failure.message,
             Ok(answer) => {
                 let table = match answer.sql {
-                    Some(_) => Some(self.client.result(&mind, &answer).await),
+                    Some(_) => Some(self.subject.result(&mind, &answer).await),
                     None => None,
                 };
-                let table = table.transpose().map_err(|failure| failure.to_string());
+                let table = table.transpose().map_err(|failure| failure.message);
                 let table = table.as_ref().map(Option::as_ref);
                 (judged.mark, judged.why) = self.verdict(&mind, question, &answer, table).await;
                 judged.unsupported_numbers = unsupported(question, &answer, table);
                 self.note(&mut judged, question, &answer);
                 if !self.keeps && !answer.conversation.is_empty() {
-                    self.client.forget(&answer.conversation).await;
+                    self.subject.forget(&answer.conversation).await;
                 }
             }
         }
@@ -142,17 +174,17 @@ impl Judge {
         }
         let mut why = "the question has neither `sql` nor `rows`".to_owned();
         for sql in &question.sql {
-            match self.client.gold(mind, sql).await {
+            match self.subject.gold(mind, sql).await {
                 Ok(table) => match self.gold(question, sql, table) {
                     Ok(gold) => golds.push(gold),
                     Err(error) => why = error,
                 },
-                Err(failure) if failure.is("direct_queries_not_allowed") => {
+                Err(failure) if failure.code == "direct_queries_not_allowed" => {
                     why = "the Mind does not allow direct queries, so the accepted `sql` cannot run; set \
                            `allow_direct_queries`, or give `rows`"
                         .to_owned();
                 }
-                Err(failure) => why = format!("the accepted statement fails: {failure}"),
+                Err(failure) => why = format!("the accepted statement fails: {}", failure.message),
             }
         }
         match golds.is_empty() {
@@ -165,7 +197,7 @@ impl Judge {
         if table.total > table.rows.len() as u64 {
             return Err(format!(
                 "the accepted statement gives {} rows, and at most {} are compared",
-                table.total, self.client.max_rows
+                table.total, self.max_rows
             ));
         }
         let facts = Facts::of(sql);

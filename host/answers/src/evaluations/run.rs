@@ -1,0 +1,180 @@
+//! One run: several questions at a time, written to the store as it goes.
+
+use std::{
+    sync::{Mutex, MutexGuard},
+    time::Duration,
+};
+
+use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream};
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::{Parts, Status, store, subject::InProcess};
+use mindhost_base::{
+    error::{Error, Result},
+    locks::lock,
+};
+use mindhost_core::auth::Caller;
+use mindhost_evaluation::{
+    judge::Judge,
+    report::Judged,
+    suite::{Question, Suite},
+};
+
+/// How often what was judged is written. Another host takes a run for lost after some of these.
+const BEAT: Duration = Duration::from_secs(5);
+/// Most rows of a result that is compared.
+const MAX_ROWS: u64 = 10_000;
+/// Most characters of a text or statement that a report keeps.
+const MAX_TEXT: usize = 4_000;
+
+/// What the host that runs it knows of a run.
+pub(super) struct Live {
+    judged: Mutex<Vec<(usize, Judged)>>,
+    /// Stops it.
+    pub cancel: CancellationToken,
+}
+
+/// A run.
+pub(super) struct Run {
+    pub id: Uuid,
+    pub caller: Caller,
+    pub mind_id: String,
+    pub suite: Suite,
+    pub jobs: usize,
+    pub live: std::sync::Arc<Live>,
+}
+
+/// How the asking ended.
+enum Ended {
+    /// Each question was asked.
+    Done,
+    /// The run was cancelled or deleted.
+    Stopped,
+    /// The server ends.
+    Halted,
+    /// It cannot go on.
+    Failed(Error),
+}
+
+impl Live {
+    pub fn new(cancel: CancellationToken) -> Self {
+        let judged = Mutex::default();
+        Self { judged, cancel }
+    }
+
+    /// The questions that were judged so far, in the order of the suite.
+    pub fn judged(&self) -> Vec<Judged> {
+        let mut judged = self.lock().clone();
+        judged.sort_by_key(|(at, _)| *at);
+        judged.into_iter().map(|(_, one)| one).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<(usize, Judged)>> {
+        lock(&self.judged)
+    }
+}
+
+impl Run {
+    /// Asks each question, and writes how the run ended.
+    pub async fn until_end(&self, parts: &Parts) {
+        let ended = tokio::select! {
+            ended = self.ask(parts) => ended,
+            ended = self.beat(parts) => ended,
+        };
+        if let Err(error) = self.write_end(parts, ended).await {
+            tracing::warn!(evaluation = %self.id, cause = ?std::error::Error::source(&error), "the end of an evaluation cannot be written");
+        }
+    }
+
+    /// Dropping it drops the questions that are being asked, which cancels them.
+    async fn ask(&self, parts: &Parts) -> Ended {
+        let questions = self.suite.questions.iter().enumerate();
+        let asking: Vec<BoxFuture<'_, _>> = questions
+            .map(|(at, question)| async move { (at, self.judge(parts, question).await) }.boxed())
+            .collect();
+        let mut asking = stream::iter(asking).buffer_unordered(self.jobs);
+        while let Some(next) = asking.next().await {
+            match next {
+                (at, Ok(judged)) => self.live.lock().push((at, short(judged))),
+                (_, Err(error)) => return Ended::Failed(error),
+            }
+        }
+        Ended::Done
+    }
+
+    /// Asks one question, with the key and the Mind as they are now.
+    async fn judge(&self, parts: &Parts, question: &Question) -> Result<Judged> {
+        parts.auth.confirm(&self.caller).await?;
+        let (workspace, key) = (self.caller.workspace.clone(), self.caller.key_id.clone());
+        let caller = self
+            .caller
+            .clone()
+            .counted_in(parts.usage.tally(workspace, key));
+        let mind = parts.minds.current_by_id(&caller, &self.mind_id).await?;
+        let mind = mind.ok_or_else(|| mindhost_core::minds::deleted("that is evaluated"))?;
+        let judge = Judge {
+            subject: InProcess {
+                answering: &parts.answering,
+                stored_results: &parts.stored_results,
+                caller,
+                max_rows: MAX_ROWS,
+            },
+            mind: mind.name.clone(),
+            keeps: false,
+            max_rows: MAX_ROWS,
+            prices: self.suite.prices.clone(),
+        };
+        Ok(judge.judge(question).await)
+    }
+
+    /// Writes what was judged now and then, until the run is stopped.
+    async fn beat(&self, parts: &Parts) -> Ended {
+        loop {
+            tokio::select! {
+                () = self.live.cancel.cancelled() => return match parts.halt.is_cancelled() {
+                    true => Ended::Halted,
+                    false => Ended::Stopped,
+                },
+                () = tokio::time::sleep(BEAT) => {}
+            }
+            match store::beat(&parts.store, self.id, &self.live.judged()).await {
+                Ok(true) => {}
+                Ok(false) => return Ended::Stopped,
+                Err(error) => {
+                    tracing::debug!(%error, "what an evaluation has judged is not written yet")
+                }
+            }
+        }
+    }
+
+    async fn write_end(&self, parts: &Parts, ended: Ended) -> Result<()> {
+        let store = &parts.store;
+        store::write(store, self.id, &self.live.judged()).await?;
+        let (status, error) = match ended {
+            // Its status was written by those who stopped it.
+            Ended::Stopped => return Ok(()),
+            Ended::Done => (Status::Completed, None),
+            Ended::Halted => (Status::Interrupted, None),
+            Ended::Failed(error) => (Status::Failed, Some(error.message().to_owned())),
+        };
+        store::end(store, self.id, status, error.as_deref()).await?;
+        Ok(())
+    }
+}
+
+/// Cuts long texts: a report is read as a whole.
+fn short(mut judged: Judged) -> Judged {
+    let cut = |text: &mut String| {
+        if let Some((end, _)) = text.char_indices().nth(MAX_TEXT) {
+            text.truncate(end);
+            text.push('…');
+        }
+    };
+    cut(&mut judged.question);
+    cut(&mut judged.why);
+    cut(&mut judged.text);
+    judged.sql.iter_mut().chain(&mut judged.gold).for_each(cut);
+    judged.unsupported_numbers.truncate(100);
+    judged
+}
