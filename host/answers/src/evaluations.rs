@@ -136,8 +136,8 @@ pub struct Parts {
     pub usage: Usage,
     /// What runs in the background.
     pub tasks: TaskTracker,
-    /// Cancelled when the server ends.
-    pub halt: CancellationToken,
+    /// Cancelled when the server begins to end: no run holds it up.
+    pub ending: CancellationToken,
 }
 
 /// The evaluations of all workspaces.
@@ -192,7 +192,7 @@ impl Evaluations {
             ended_at: None,
         };
         store::insert(store, mind, &evaluation).await?;
-        let live = Arc::new(Live::new(self.0.parts.halt.child_token()));
+        let live = Arc::new(Live::new(self.0.parts.ending.child_token()));
         lock(&self.0.live).insert(evaluation.id, live.clone());
         let run = Run {
             id: evaluation.id,

@@ -272,7 +272,7 @@ impl AppState {
             auth: auth.clone(),
             usage: usage.clone(),
             tasks: shutdown.tasks.clone(),
-            halt: shutdown.halt.clone(),
+            ending: shutdown.ending.clone(),
         });
         let plugin_usage = PluginUsage::new(store.clone(), registry.meters().cloned());
         plugin_usage.start(&shutdown.tasks, shutdown.ending.clone());

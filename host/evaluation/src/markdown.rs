@@ -269,7 +269,7 @@ mod tests {
             ("b", Mark::Right),
             ("c", Mark::Declined),
         ]);
-        let difference = Difference::between(&before, &now);
+        let difference = Difference::between(&before.questions, &now.questions);
         let text = write(&now, Some(&difference), "USD").unwrap();
         for part in [
             "| right (execution accuracy) | 1 of 3 (33.3 %) |",

@@ -175,15 +175,21 @@ const SHOP: &str = "
 /// A host with a Mind `clerk`, whose model plays these turns.
 async fn scripted(turns: impl IntoIterator<Item = Turn>) -> (Host, ScriptedModel) {
     let host = Host::start().await;
+    let model = clerk(&host, turns).await;
+    (host, model)
+}
+
+/// Makes a Mind `clerk`, whose model plays these turns.
+pub async fn clerk(host: &Host, turns: impl IntoIterator<Item = Turn>) -> ScriptedModel {
     host.sqlite("shop", SHOP).await.load().await;
     let model = ScriptedModel::start(turns).await;
     host.scripted_provider("scripted", &model).await;
     let mind = host.mind("clerk").datasource("shop").provider("scripted");
     mind.direct_queries().create().await;
-    (host, model)
+    model
 }
 
-fn run_sql(sql: &str) -> Turn {
+pub fn run_sql(sql: &str) -> Turn {
     Turn::call("run_sql", json!({"sql": sql}))
 }
 
@@ -191,7 +197,8 @@ fn write(host: &Host, file: &str, content: &str) {
     std::fs::write(host.data_dir().join(file), content).unwrap();
 }
 
-const SUITE: &str = r#"{"name": "clerk", "prices": {"input": 1000000, "output": 0, "currency": "USD"}}
+/// A suite with each mark, and what the model does for it: [`turns`].
+pub const SUITE: &str = r#"{"name": "clerk", "prices": {"input": 1000000, "output": 0, "currency": "USD"}}
 {"id": "repaired", "question": "How many per country?", "sql": "SELECT country, count(*) FROM customers GROUP BY 1"}
 {"id": "wrong", "question": "How many customers?", "sql": "SELECT count(*) FROM customers"}
 {"id": "rows", "question": "Who is in Germany?", "rows": [["Zoë"], ["Ann"]]}
@@ -202,10 +209,9 @@ const SUITE: &str = r#"{"name": "clerk", "prices": {"input": 1000000, "output": 
 {"id": "refused", "question": "Who will come?", "expect": "declined"}
 "#;
 
-// The command blocks this thread while the scripted model answers it.
-#[tokio::test(flavor = "multi_thread")]
-async fn every_mark_is_given_with_its_reason() {
-    let (host, model) = scripted([
+/// What the model does for [`SUITE`].
+pub fn turns() -> Vec<Turn> {
+    vec![
         run_sql("SELECT land, count(*) FROM customers GROUP BY 1"),
         run_sql("SELECT count(*) AS n, country FROM customers GROUP BY country"),
         Turn::text("DE 2, FR 1."),
@@ -219,8 +225,25 @@ async fn every_mark_is_given_with_its_reason() {
         run_sql("SELECT 41 AS age"),
         Turn::text("41"),
         Turn::text("Nobody knows."),
-    ])
-    .await;
+    ]
+}
+
+/// The marks of [`SUITE`].
+pub const MARKS: [(&str, Mark); 8] = [
+    ("repaired", Mark::Right),
+    ("wrong", Mark::Wrong),
+    ("rows", Mark::Right),
+    ("declined", Mark::Declined),
+    ("failed", Mark::Failed),
+    ("invalid", Mark::Invalid),
+    ("invented", Mark::Wrong),
+    ("refused", Mark::Right),
+];
+
+// The command blocks this thread while the scripted model answers it.
+#[tokio::test(flavor = "multi_thread")]
+async fn every_mark_is_given_with_its_reason() {
+    let (host, model) = scripted(turns()).await;
     write(&host, "suite.jsonl", SUITE);
     let run = [
         "--suite",
@@ -243,19 +266,7 @@ async fn every_mark_is_given_with_its_reason() {
         .iter()
         .map(|one| (one.id.as_str(), one.mark))
         .collect();
-    assert_eq!(
-        marks,
-        [
-            ("repaired", Mark::Right),
-            ("wrong", Mark::Wrong),
-            ("rows", Mark::Right),
-            ("declined", Mark::Declined),
-            ("failed", Mark::Failed),
-            ("invalid", Mark::Invalid),
-            ("invented", Mark::Wrong),
-            ("refused", Mark::Right),
-        ]
-    );
+    assert_eq!(marks, MARKS);
     let [repaired, wrong, .., invalid, _, _] = &report.questions[..] else {
         panic!("{report:#?}")
     };

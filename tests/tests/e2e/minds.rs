@@ -1,5 +1,6 @@
 //! `/minds`
 
+mod evaluations;
 mod feedback;
 mod knowledge;
 

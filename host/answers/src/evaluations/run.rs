@@ -132,7 +132,7 @@ impl Run {
     async fn beat(&self, parts: &Parts) -> Ended {
         loop {
             tokio::select! {
-                () = self.live.cancel.cancelled() => return match parts.halt.is_cancelled() {
+                () = self.live.cancel.cancelled() => return match parts.ending.is_cancelled() {
                     true => Ended::Halted,
                     false => Ended::Stopped,
                 },
