@@ -70,8 +70,9 @@ fn check(field: Field<'_>, depth: usize, count: &mut usize) -> Result<(), String
         ));
     }
     if let Some(dictionary) = field.dictionary() {
+        // The format lets it be left out for 32 bits, which `arrow-ipc` does not know.
         let index = dictionary.indexType();
-        if !index.is_none_or(|index| matches!(index.bitWidth(), 8 | 16 | 32 | 64)) {
+        if !index.is_some_and(|index| matches!(index.bitWidth(), 8 | 16 | 32 | 64)) {
             return Err(format!(
                 "the dictionary of its column `{name}` has no index"
             ));
