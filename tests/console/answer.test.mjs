@@ -40,6 +40,11 @@ test("answer is rated, the rating is changed, and a comment is added", async () 
     given.map(({ rating, comment, question }) => ({ rating, comment, question })),
     [{ rating: "down", comment: "Without <b>cancelled</b> ones.", question: QUESTION }],
   );
+  // Later, too.
+  await page.reload();
+  await page.getByRole("button", { name: "This is right" }).click();
+  await page.locator("[aria-pressed=true][aria-label='This is right']").waitFor();
+  assert.equal((await feedback())[0].rating, "up");
   watch.check();
   await context.close();
 });

@@ -145,6 +145,8 @@ pub struct Message {
     pub text: String,
     /// The SQL that it is based on.
     pub sql: Option<StoredSql>,
+    /// The response that it was made for, once it is stored.
+    pub response_id: Option<Uuid>,
     /// When it was written.
     pub created_at: Timestamp,
 }
@@ -158,6 +160,7 @@ impl Message {
             status: "completed".into(),
             text: text.into(),
             sql: None,
+            response_id: None,
             created_at: Timestamp::now(),
         }
     }

@@ -27,7 +27,7 @@ use super::{
 };
 use mindhost_answers::{
     answering::{Answering, items::PER_SOURCE},
-    conversations::{Author, Conversation, Conversations, Message, Window},
+    conversations::{Author, Conversation, Conversations, Message, SqlOrigin, StoredSql, Window},
     results::stored::{StoredResults, StoredStatement},
 };
 use mindhost_base::{
@@ -256,18 +256,39 @@ enum Order {
 
 /// Lists the messages of a conversation, by default newest first
 #[utoipa::path(get, path = "/conversations/{id}/items", operation_id = "list_items",
-    params(List),
+    params(List, With),
     responses((status = 200, body = Page<Item>, description = "A page of them.")))]
 pub async fn items(
     State(conversations): State<Conversations>,
     caller: Caller,
     Path(id): Path<String>,
     Query(list): Query<List>,
+    Query(with): Query<With>,
 ) -> ApiResult<axum::Json<Page<Item>>> {
     let conversation = conversations.get(&caller, conversation_id(&id)?).await?;
     let window = list.window("msg_", Code::MessageNotFound)?;
     let (messages, has_more) = conversations.list(&conversation, window).await?;
+    let item = match with.include {
+        Some(ItemPart::ResponseId) => item_with_response,
+        None => item,
+    };
     Ok(axum::Json(Page::new(&messages, id_of, item, has_more)))
+}
+
+/// `?include=`
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct With {
+    /// `response_id` adds to each answer in words the response that it was made for, which feedback is given to.
+    #[param(value_type = Option<String>, pattern = "^response_id$", example = "response_id")]
+    include: Option<ItemPart>,
+}
+
+/// What a message may have beside its text.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ItemPart {
+    ResponseId,
 }
 
 /// The body of `POST /conversations/{id}/items`.
@@ -532,6 +553,10 @@ pub struct Item {
     /// The SQL behind an answer.
     #[schema(required = true)]
     sql: Option<String>,
+    /// For an answer in words, with `include=response_id`: the response that it was made for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "resp_0190e4c7-3f2a-7b1c-8d5e-6f708192a3b4")]
+    response_id: Option<String>,
 }
 
 /// The text of a message.
@@ -578,5 +603,18 @@ fn item(message: &Message) -> Item {
         content: [part],
         created_at: message.created_at.as_second(),
         sql: message.sql.as_ref().map(|sql| sql.text.clone()),
+        response_id: None,
+    }
+}
+
+/// The same with the response of an answer.
+fn item_with_response(message: &Message) -> Item {
+    let is_query = |sql: &StoredSql| sql.origin == SqlOrigin::SqlQuery;
+    let is_rated =
+        message.author == Author::Assistant && !message.sql.as_ref().is_some_and(is_query);
+    let response = message.response_id.filter(|_| is_rated);
+    Item {
+        response_id: response.map(|id| format!("resp_{id}")),
+        ..item(message)
     }
 }

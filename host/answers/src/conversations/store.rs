@@ -19,7 +19,7 @@ use mindhost_store::{Store, Tx, groups, rows_of_placeholders};
 
 const COLUMNS: &str = "id, workspace_id, key_id, mind_id, mind_name, metadata, created_at";
 
-const MESSAGE_COLUMNS: &str = "id, role, status, content, sql, sql_origin, created_at";
+const MESSAGE_COLUMNS: &str = "id, role, status, content, sql, sql_origin, response_id, created_at";
 
 /// Adds conversations.
 pub async fn insert(tx: &mut Tx, conversations: &[&Conversation]) -> Result<()> {
@@ -437,6 +437,10 @@ fn message_of(row: &AnyRow) -> Result<Message> {
             text,
             origin: SqlOrigin::parse(origin.as_deref()),
         }),
+        response_id: row
+            .try_get::<Option<String>, _>("response_id")?
+            .map(|id| id.parse().map_err(Error::internal))
+            .transpose()?,
         created_at: store::timestamp(row.try_get("created_at")?),
     })
 }

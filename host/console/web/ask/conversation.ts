@@ -23,7 +23,7 @@ export interface Turn {
   steps: Step[];
   state: "running" | "done" | "stopped" | "failed";
   error: ApiError | null;
-  /** Of the answer, to say whether it was right; null of one that was made before this page was opened. */
+  /** Of the answer, to say whether it was right; null of what runs a statement, and of a question. */
   response: string | null;
   assumptions: string[];
   followUps: string[];
@@ -52,6 +52,7 @@ function stored(item: Schemas["Item"]): Turn {
     state: item.status === "completed" ? "done" : "stopped",
     error: null,
     ...UNKNOWN,
+    response: item.response_id ?? null,
   };
 }
 
@@ -59,7 +60,7 @@ async function load(id: string, signal: AbortSignal): Promise<Turn[]> {
   const turns: Turn[] = [];
   let after: string | undefined;
   for (;;) {
-    const query = { limit: PAGE, order: "asc" as const, ...(after ? { after } : {}) };
+    const query = { limit: PAGE, order: "asc" as const, include: "response_id", ...(after ? { after } : {}) };
     const page = await take(api.GET("/api/v1/conversations/{id}/items", { params: { path: { id }, query }, signal }));
     turns.push(...page.data.map(stored));
     if (!page.has_more || !page.last_id) return turns;

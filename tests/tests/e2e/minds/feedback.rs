@@ -120,3 +120,25 @@ async fn corrected_statement_is_checked_when_it_is_promoted() {
         .await
         .expect_error(404, "feedback_not_found");
 }
+
+#[tokio::test]
+async fn stored_answers_name_their_responses_for_those_who_rate_later() {
+    let host = Host::start().await;
+    let response = answered(&host).await;
+    let conversation = host.get("/conversations").await.expect_status(200).json();
+    let path = format!(
+        "/conversations/{}/items",
+        conversation["data"][0]["id"].as_str().unwrap()
+    );
+    let items = async |query: &str| {
+        let page = host.get(&format!("{path}{query}")).await;
+        page.expect_status(200).json()["data"].clone()
+    };
+    let named = items("?include=response_id&order=asc").await;
+    assert_eq!(named[1]["response_id"], response);
+    assert!(named[0].get("response_id").is_none(), "{named}");
+    let plain = items("?order=asc").await;
+    assert!(plain[1].get("response_id").is_none(), "{plain}");
+    let odd = host.get(&format!("{path}?include=everything")).await;
+    odd.expect_error(400, "invalid_parameter");
+}
