@@ -465,6 +465,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/minds/{name}/evaluations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["list_evaluations"];
+        put?: never;
+        post: operations["start_evaluation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/minds/{name}/evaluations/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["get_evaluation"];
+        put?: never;
+        post?: never;
+        delete: operations["delete_evaluation"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/minds/{name}/evaluations/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["cancel_evaluation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/models": {
         parameters: {
             query?: never;
@@ -1333,6 +1381,106 @@ export interface components {
             engine_code?: string | null;
             rights?: components["schemas"]["PluginRight"][];
         };
+        Evaluation: {
+            /** Format: uuid */
+            id: string;
+            suite: string;
+            status: components["schemas"]["EvaluationStatus"];
+            error: string | null;
+            questions_count: number;
+            judged_count: number;
+            figures: components["schemas"]["EvaluationFigures"];
+            currency: string;
+            key_id: string;
+            /** Format: date-time */
+            started_at: string;
+            /** Format: date-time */
+            ended_at: string | null;
+        };
+        EvaluationChange: {
+            id: string;
+            question: string;
+            before: components["schemas"]["EvaluationMark"];
+            now: components["schemas"]["EvaluationMark"];
+        };
+        EvaluationDifference: {
+            changed: components["schemas"]["EvaluationChange"][];
+            added: string[];
+            removed: string[];
+            /** Format: double */
+            accuracy?: number | null;
+        };
+        /** @enum {string} */
+        EvaluationExpect: "answer" | "declined";
+        EvaluationFigures: {
+            answerable: number;
+            right: number;
+            wrong: number;
+            declined: number;
+            failed: number;
+            unanswerable: number;
+            rightly_declined: number;
+            invalid: number;
+            /** Format: double */
+            accuracy?: number | null;
+            /** Format: double */
+            wrong_share?: number | null;
+            /** Format: double */
+            recall_tables?: number | null;
+            /** Format: double */
+            recall_columns?: number | null;
+            recall_known: number;
+            unsupported?: number;
+            /** Format: u-int64 */
+            repairs: number;
+            /** Format: u-int64 */
+            input_tokens: number;
+            /** Format: u-int64 */
+            output_tokens: number;
+            /** Format: double */
+            cost?: number | null;
+            /** Format: u-int64 */
+            latency_p50_ms?: number | null;
+            /** Format: u-int64 */
+            latency_p95_ms?: number | null;
+        };
+        EvaluationList: {
+            object: string;
+            data: components["schemas"]["Evaluation"][];
+        };
+        /** @enum {string} */
+        EvaluationMark: "right" | "wrong" | "declined" | "failed" | "invalid";
+        EvaluationQuestion: {
+            id: string;
+            question: string;
+            expect: components["schemas"]["EvaluationExpect"];
+            mark: components["schemas"]["EvaluationMark"];
+            why?: string;
+            sql?: string | null;
+            gold?: string | null;
+            text?: string;
+            unsupported_numbers?: string[];
+            /** Format: double */
+            recall_tables?: number | null;
+            /** Format: double */
+            recall_columns?: number | null;
+            /** Format: u-int32 */
+            repairs?: number;
+            /** Format: u-int64 */
+            input_tokens?: number;
+            /** Format: u-int64 */
+            output_tokens?: number;
+            /** Format: double */
+            cost?: number | null;
+            /** Format: u-int64 */
+            latency_ms?: number;
+        };
+        EvaluationReport: components["schemas"]["Evaluation"] & {
+            questions: components["schemas"]["EvaluationQuestion"][];
+            difference: components["schemas"]["EvaluationDifference"] | null;
+        };
+        /** @enum {string} */
+        EvaluationStatus: "running" | "completed" | "cancelled" | "failed" | "interrupted";
         Feedback: {
             /** Format: uuid */
             id: string;
@@ -1691,6 +1839,12 @@ export interface components {
             function_schemas?: string[] | null;
             plugin_digest?: string | null;
             shadow?: boolean | null;
+        };
+        NewEvaluation: {
+            suite: string;
+            /** @default 4 */
+            jobs: number | null;
+            limit?: number | null;
         };
         NewFeedback: {
             rating: components["schemas"]["Rating"];
@@ -4422,6 +4576,259 @@ export interface operations {
             };
         };
     };
+    list_evaluations: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "list",
+                     *       "data": [
+                     *         {
+                     *           "id": "0198f3c2-7a51-7d0e-9b6a-2f4c8e1d5a70",
+                     *           "suite": "text",
+                     *           "status": "completed",
+                     *           "error": null,
+                     *           "questions_count": 0,
+                     *           "judged_count": 0,
+                     *           "figures": {
+                     *             "answerable": 0,
+                     *             "right": 0,
+                     *             "wrong": 0,
+                     *             "declined": 0,
+                     *             "failed": 0,
+                     *             "unanswerable": 0,
+                     *             "rightly_declined": 0,
+                     *             "invalid": 0,
+                     *             "recall_known": 0,
+                     *             "repairs": 0,
+                     *             "input_tokens": 812,
+                     *             "output_tokens": 64
+                     *           },
+                     *           "currency": "text",
+                     *           "key_id": "0198f3c2-10b4-7c11-8f02-6d9e3a7b1c55",
+                     *           "started_at": "2026-01-15T09:30:00Z",
+                     *           "ended_at": "2026-01-15T09:31:10Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["EvaluationList"];
+                };
+            };
+        };
+    };
+    start_evaluation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "suite": "questions:\n  - question: How many customers are there?\n    sql: SELECT count(*) FROM customers\n",
+                 *       "jobs": 4
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewEvaluation"];
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "0198f3c2-7a51-7d0e-9b6a-2f4c8e1d5a70",
+                     *       "suite": "text",
+                     *       "status": "completed",
+                     *       "error": null,
+                     *       "questions_count": 0,
+                     *       "judged_count": 0,
+                     *       "figures": {
+                     *         "answerable": 0,
+                     *         "right": 0,
+                     *         "wrong": 0,
+                     *         "declined": 0,
+                     *         "failed": 0,
+                     *         "unanswerable": 0,
+                     *         "rightly_declined": 0,
+                     *         "invalid": 0,
+                     *         "recall_known": 0,
+                     *         "repairs": 0,
+                     *         "input_tokens": 812,
+                     *         "output_tokens": 64
+                     *       },
+                     *       "currency": "text",
+                     *       "key_id": "0198f3c2-10b4-7c11-8f02-6d9e3a7b1c55",
+                     *       "started_at": "2026-01-15T09:30:00Z",
+                     *       "ended_at": "2026-01-15T09:31:10Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Evaluation"];
+                };
+            };
+        };
+    };
+    get_evaluation: {
+        parameters: {
+            query?: {
+                baseline?: string;
+            };
+            header?: never;
+            path: {
+                name: string;
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "0198f3c2-7a51-7d0e-9b6a-2f4c8e1d5a70",
+                     *       "suite": "text",
+                     *       "status": "completed",
+                     *       "error": null,
+                     *       "questions_count": 0,
+                     *       "judged_count": 0,
+                     *       "figures": {
+                     *         "answerable": 0,
+                     *         "right": 0,
+                     *         "wrong": 0,
+                     *         "declined": 0,
+                     *         "failed": 0,
+                     *         "unanswerable": 0,
+                     *         "rightly_declined": 0,
+                     *         "invalid": 0,
+                     *         "recall_known": 0,
+                     *         "repairs": 0,
+                     *         "input_tokens": 812,
+                     *         "output_tokens": 64
+                     *       },
+                     *       "currency": "text",
+                     *       "key_id": "0198f3c2-10b4-7c11-8f02-6d9e3a7b1c55",
+                     *       "started_at": "2026-01-15T09:30:00Z",
+                     *       "ended_at": "2026-01-15T09:31:10Z",
+                     *       "questions": [
+                     *         {
+                     *           "id": "0198f3c2-7a51-7d0e-9b6a-2f4c8e1d5a70",
+                     *           "question": "How many orders were there?",
+                     *           "expect": "answer",
+                     *           "mark": "right",
+                     *           "sql": "SELECT count(*) FROM orders",
+                     *           "text": "There were 1250 orders.",
+                     *           "input_tokens": 812,
+                     *           "output_tokens": 64
+                     *         }
+                     *       ],
+                     *       "difference": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["EvaluationReport"];
+                };
+            };
+        };
+    };
+    delete_evaluation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    cancel_evaluation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "0198f3c2-7a51-7d0e-9b6a-2f4c8e1d5a70",
+                     *       "suite": "text",
+                     *       "status": "completed",
+                     *       "error": null,
+                     *       "questions_count": 0,
+                     *       "judged_count": 0,
+                     *       "figures": {
+                     *         "answerable": 0,
+                     *         "right": 0,
+                     *         "wrong": 0,
+                     *         "declined": 0,
+                     *         "failed": 0,
+                     *         "unanswerable": 0,
+                     *         "rightly_declined": 0,
+                     *         "invalid": 0,
+                     *         "recall_known": 0,
+                     *         "repairs": 0,
+                     *         "input_tokens": 812,
+                     *         "output_tokens": 64
+                     *       },
+                     *       "currency": "text",
+                     *       "key_id": "0198f3c2-10b4-7c11-8f02-6d9e3a7b1c55",
+                     *       "started_at": "2026-01-15T09:30:00Z",
+                     *       "ended_at": "2026-01-15T09:31:10Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Evaluation"];
+                };
+            };
+        };
+    };
     list_models: {
         parameters: {
             query?: never;
@@ -6558,7 +6965,6 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description null */
                 id: string;
             };
             cookie?: never;
