@@ -1,6 +1,7 @@
 // The field for the next question, in words or in SQL.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Schemas } from "../lib/api";
+import { query } from "../lib/router";
 import { SqlEditor } from "../ui/sql";
 import { datasourceName } from "./suggestions";
 
@@ -17,7 +18,8 @@ interface Props {
 }
 
 export function Composer({ minds, mind, fixed, choose, busy, ask, run, stop }: Props) {
-  const [text, setText] = useState("");
+  // A link may bring a question. It is not asked before somebody sends it.
+  const [text, setText] = useState(query.value.get("question") ?? "");
   const [sql, setSql] = useState("");
   const [inSql, setInSql] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);

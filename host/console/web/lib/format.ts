@@ -7,9 +7,16 @@ const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeS
 const utcTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium", timeZone: "UTC" });
 const shares = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
 
+const points = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1, signDisplay: "exceptZero" });
+const prices = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 3 });
+
 export const number = (value: number): string => whole.format(value);
 export const brief = (value: number): string => compact.format(value);
 export const percent = (fraction: number): string => shares.format(fraction);
+/** The difference of two fractions. */
+export const percentagePoints = (fraction: number): string => `${points.format(100 * fraction)} percentage points`;
+/** An amount of money, small ones in full. */
+export const price = (value: number): string => (value < 100 ? prices : whole).format(value);
 
 export function bytes(value: number): string {
   const units = ["bytes", "kB", "MB", "GB", "TB"];

@@ -4,18 +4,18 @@ import { send, type Schemas } from "../lib/api";
 import { useAction } from "../lib/load";
 import { Link, href } from "../lib/router";
 import { Confirm } from "../ui/dialog";
+import { Drop } from "../ui/drop";
 import { Failure } from "../ui/failure";
 import { Field } from "../ui/field";
-import { Untrusted } from "../ui/text";
+import { Line } from "../ui/line";
 
 export function Import({ name }: { name: string }) {
   const [text, setText] = useState("");
-  const [over, setOver] = useState(false);
   const [replaces, setReplaces] = useState(false);
   const [asked, setAsked] = useState(false);
   const [done, setDone] = useState<Schemas["KnowledgeImport"] | null>(null);
   const { busy, error, run, clear } = useAction();
-  const take = (file: File | undefined) => file && void run(async () => { setText(await file.text()); setDone(null); });
+  const read = (file: File) => void run(async () => { setText(await file.text()); setDone(null); });
   const start = () => {
     setAsked(false);
     setDone(null);
@@ -34,15 +34,7 @@ export function Import({ name }: { name: string }) {
     <form class="stack" onSubmit={submit}>
       <p class="up"><Link to={href("minds", name, "knowledge")}>All knowledge</Link></p>
       <h2>Import knowledge</h2>
-      <label
-        class={over ? "drop over" : "drop"}
-        onDragOver={(event) => { event.preventDefault(); setOver(true); }}
-        onDragLeave={() => setOver(false)}
-        onDrop={(event) => { event.preventDefault(); setOver(false); take(event.dataTransfer?.files[0]); }}
-      >
-        <span>Drop a YAML file here, or choose one</span>
-        <input type="file" accept=".yaml,.yml,application/yaml" class="file" onChange={(event) => take(event.currentTarget.files?.[0])} />
-      </label>
+      <Drop accept=".yaml,.yml,application/yaml" take={read}>Drop a YAML file here, or choose one</Drop>
       <Field label="Document" help="An entry replaces the one of the same kind and name. If one entry is wrong, nothing is stored.">
         {(id, help) => (
           <textarea
@@ -53,7 +45,7 @@ export function Import({ name }: { name: string }) {
         )}
       </Field>
       {error && <Failure error={error} />}
-      {error && <Line of={text} param={error.param} />}
+      {error && <Line of={text} named={error.param} />}
       <label class="check">
         <input type="checkbox" checked={replaces} onChange={(event) => setReplaces(event.currentTarget.checked)} />
         <span>Also delete what the document does not have</span>
@@ -67,11 +59,4 @@ export function Import({ name }: { name: string }) {
       )}
     </form>
   );
-}
-
-/** The line that the server names. */
-function Line({ of: text, param }: { of: string; param: string | null }) {
-  const number = Number(/line (\d+)/.exec(param ?? "")?.[1] ?? 0);
-  const line = text.split("\n")[number - 1];
-  return line === undefined ? null : <pre class="line" aria-label={`Line ${number}`}><span class="muted">{number} </span><Untrusted text={line} /></pre>;
 }

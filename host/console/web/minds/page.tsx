@@ -3,6 +3,9 @@ import { Link, href } from "../lib/router";
 import { Head } from "../ui/page";
 import { Untrusted } from "../ui/text";
 import { EntryPage } from "./entry_page";
+import { EvaluationPage } from "./evaluation_page";
+import { StartEvaluation } from "./evaluation_start";
+import { Evaluations } from "./evaluations";
 import { FeedbackList } from "./feedback";
 import { Import } from "./import";
 import { Knowledge } from "./knowledge";
@@ -16,6 +19,7 @@ const VIEWS = [
   { path: "knowledge", title: "Knowledge", shown: () => may("list_knowledge") },
   { path: "policies", title: "Policies", shown: () => may("get_policies") },
   { path: "feedback", title: "Feedback", shown: () => may("list_feedback") },
+  { path: "evaluations", title: "Evaluations", shown: () => may("list_evaluations") },
 ];
 
 /** `/minds`, `/minds/new`, `/minds/{name}`, `/minds/{name}/{view}/…` */
@@ -27,7 +31,7 @@ export function MindsPage({ path: [name, view = "", ...rest] }: { path: string[]
   return (
     <div class="page narrow" key={name}>
       <Head title={<Untrusted text={name} />} up={<Link to={href("minds")}>Minds</Link>}>
-        <a class="button primary" href={`${href("ask")}?mind=${encodeURIComponent(name)}`}>Ask it</a>
+        <Link class="button primary" to={`${href("ask")}?mind=${encodeURIComponent(name)}`}>Ask it</Link>
       </Head>
       <nav class="tabs" aria-label="Views">
         {views.map(({ path, title }) => (
@@ -44,6 +48,11 @@ function View({ name, view, rest: [first, second] }: { name: string; view: strin
     return first === undefined ? <Policies name={name} /> : <PolicyPage key={`${first}/${second}`} name={name} datasource={first} table={second ?? ""} />;
   }
   if (view === "feedback") return <FeedbackList name={name} />;
+  if (view === "evaluations") {
+    if (first === undefined) return <Evaluations name={name} />;
+    if (first === "new" && may("start_evaluation")) return <StartEvaluation name={name} />;
+    return <EvaluationPage key={first} name={name} id={first} />;
+  }
   if (view !== "knowledge") return <Settings name={name} />;
   if (first === undefined) return <Knowledge name={name} />;
   if (first === "import" && may("import_knowledge")) return <Import name={name} />;

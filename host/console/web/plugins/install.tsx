@@ -4,6 +4,7 @@ import { send, type Schemas } from "../lib/api";
 import { bytes } from "../lib/format";
 import { useAction } from "../lib/load";
 import { Link, href } from "../lib/router";
+import { Drop } from "../ui/drop";
 import { Failure } from "../ui/failure";
 import { Untrusted } from "../ui/text";
 import { Rights } from "./rights";
@@ -20,10 +21,8 @@ export function Install({ installed }: { installed: () => void }) {
   const [file, setFile] = useState<File | null>(null);
   const [shown, setShown] = useState<Inspected | null>(null);
   const [done, setDone] = useState<string | null>(null);
-  const [over, setOver] = useState(false);
   const { busy, error, run } = useAction();
-  const look = (file: File | undefined) => {
-    if (!file) return;
+  const look = (file: File) => {
     setFile(file);
     setShown(null);
     setDone(null);
@@ -38,15 +37,7 @@ export function Install({ installed }: { installed: () => void }) {
     });
   return (
     <section class="stack" aria-label="Install a plugin">
-      <label
-        class={over ? "drop over" : "drop"}
-        onDragOver={(event) => { event.preventDefault(); setOver(true); }}
-        onDragLeave={() => setOver(false)}
-        onDrop={(event) => { event.preventDefault(); setOver(false); look(event.dataTransfer?.files[0]); }}
-      >
-        <span>Drop a plugin file here, or choose one. It is only looked at first.</span>
-        <input type="file" accept=".wasm,application/wasm" class="file" onChange={(event) => look(event.currentTarget.files?.[0])} />
-      </label>
+      <Drop accept=".wasm,application/wasm" take={look}>Drop a plugin file here, or choose one. It is only looked at first.</Drop>
       {busy && <p class="muted" role="status">The server looks at it …</p>}
       {error && <Failure error={error} />}
       {done && <p class="notice" role="status">Installed. <Link to={href("plugins", done)}>Activate it</Link> when you want it to serve.</p>}

@@ -75,19 +75,19 @@ export function SqlEditor({ label, value, change, submit, catalog, hint, focus =
   return <div class="editor" ref={box} />;
 }
 
-export function SqlView({ sql }: { sql: string }) {
+export function SqlView({ sql, label = "SQL" }: { sql: string; label?: string }) {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
     let editor: Editor | null = null;
     let gone = false;
     void import("./editor").then(({ Editor }) => {
-      if (!gone && box.current) editor = new Editor(box.current, { label: "SQL", text: visible(sql) });
+      if (!gone && box.current) editor = new Editor(box.current, { label, text: visible(sql) });
     });
     return () => {
       gone = true;
       editor?.destroy();
     };
-  }, [sql]);
+  }, [sql, label]);
   return (
     <div class="editor read" ref={box}>
       <pre><code>{visible(sql)}</code></pre>

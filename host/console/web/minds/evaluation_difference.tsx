@@ -1,0 +1,106 @@
+// What changed since an earlier evaluation of the same Mind.
+import type { ApiError } from "../lib/api";
+import { local, number, percent, percentagePoints, toDate, visible } from "../lib/format";
+import { useLoad } from "../lib/load";
+import { go } from "../lib/router";
+import { Failure } from "../ui/failure";
+import { Badge } from "../ui/page";
+import { Untrusted } from "../ui/text";
+import { allOf } from "./evaluations";
+import { MARKS, chosen, suiteOf, type Evaluation, type Mark, type Report } from "./evaluation";
+
+/** Most questions of a group that are listed; the filter of questions shows all. */
+const SHOWN = 50;
+
+interface Props {
+  name: string;
+  report: Report;
+  /** Id of the earlier run; empty without one. */
+  baseline: string;
+  error: ApiError | null;
+  /** Opens a question by its id. */
+  open: (id: string) => void;
+}
+
+export function Comparison({ name, report, baseline, error, open }: Props) {
+  const loaded = useLoad(async (signal) => (await allOf(name, signal)).data, [name]);
+  const earlier = (loaded.data ?? []).filter((one) => one.id < report.id || one.id === baseline);
+  if (earlier.length === 0 && baseline === "") return loaded.error && <Failure error={loaded.error} retry={loaded.reload} />;
+  const before = earlier.find((one) => one.id === baseline) ?? null;
+  return (
+    <section class="stack tight" aria-label="Comparison">
+      <div class="row compare">
+        <h2>Compared with</h2>
+        <select class="grow" aria-label="Compare with" value={baseline} onChange={(event) => go(chosen({ baseline: event.currentTarget.value }), true)}>
+          <option value="">no earlier run</option>
+          {earlier.map((one) => <option key={one.id} value={one.id}>{titleOf(one)}</option>)}
+          {baseline !== "" && !before && <option value={baseline}>{loaded.data ? "a run that is gone" : "…"}</option>}
+        </select>
+      </div>
+      {loaded.error && <Failure error={loaded.error} retry={loaded.reload} />}
+      {error && <Failure error={error} />}
+      {baseline !== "" && report.difference && <Changes report={report} before={before} open={open} />}
+    </section>
+  );
+}
+
+function titleOf(one: Evaluation): string {
+  const { accuracy } = one.figures;
+  const name = visible(suiteOf(one).slice(0, 60));
+  return [name, local(toDate(one.started_at)), typeof accuracy === "number" && `accuracy ${percent(accuracy)}`].filter(Boolean).join(" · ");
+}
+
+const isWhole = (one: Evaluation) => one.judged_count >= one.questions_count;
+
+function Changes({ report, before, open }: { report: Report; before: Evaluation | null; open: (id: string) => void }) {
+  const { changed, added, removed, accuracy } = report.difference!;
+  const texts = new Map(report.questions.map((one) => [one.id, one.question]));
+  const newly = (mark: Mark) => changed.filter((one) => one.now === mark);
+  const rest = changed.filter((one) => one.now !== "right" && one.now !== "wrong");
+  const groups = [
+    { title: "Newly wrong", all: newly("wrong") },
+    { title: "Newly right", all: newly("right") },
+    { title: "Other changes", all: rest },
+  ].filter((one) => one.all.length > 0);
+  return (
+    <div class="card stack">
+      <p role="status">
+        {typeof accuracy === "number" ? <><b>{accuracy === 0 ? "The same accuracy" : percentagePoints(accuracy)}</b>{accuracy !== 0 && " of accuracy"} over the questions of both runs</> : "The runs have no question with an answer in common"}
+        {changed.length === 0 ? ". No mark changed." : "."}
+      </p>
+      {groups.map(({ title, all }) => (
+        <section key={title} class="stack tight" aria-label={title}>
+          <h3>{title} <span class="muted">{number(all.length)}</span></h3>
+          <ul class="changes">
+            {all.slice(0, SHOWN).map((one) => (
+              <li key={one.id}>
+                <button type="button" class="link" onClick={() => open(one.id)}><Untrusted text={one.question} /></button>
+                <span class="marks"><Badge tone={MARKS[one.before].tone}>{MARKS[one.before].title}</Badge> → <Badge tone={MARKS[one.now].tone}>{MARKS[one.now].title}</Badge></span>
+              </li>
+            ))}
+          </ul>
+          {all.length > SHOWN && <p class="muted">And {number(all.length - SHOWN)} more: choose “changed” below.</p>}
+        </section>
+      ))}
+      <Ids title={before && !isWhole(before) ? "Not judged in the earlier run, or added" : "Added"} ids={added} texts={texts} open={open} />
+      <Ids title={isWhole(report) ? "Removed" : "Not judged in this run, or removed"} ids={removed} texts={texts} open={open} />
+    </div>
+  );
+}
+
+/** Questions of one run alone. Those of the earlier run have no text here. */
+function Ids({ title, ids, texts, open }: { title: string; ids: string[]; texts: Map<string, string>; open: (id: string) => void }) {
+  if (ids.length === 0) return null;
+  return (
+    <section class="stack tight" aria-label={title}>
+      <h3>{title} <span class="muted">{number(ids.length)}</span></h3>
+      <ul class="changes">
+        {ids.slice(0, SHOWN).map((id) => {
+          const text = texts.get(id);
+          return <li key={id}>{text === undefined ? <code><Untrusted text={id} /></code> : <button type="button" class="link" onClick={() => open(id)}><Untrusted text={text} /></button>}</li>;
+        })}
+      </ul>
+      {ids.length > SHOWN && <p class="muted">And {number(ids.length - SHOWN)} more.</p>}
+    </section>
+  );
+}
