@@ -1,12 +1,9 @@
 // For everybody: by keyboard alone, by screen reader, in light and dark, at phone width; and for each role what it may do.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { before, test } from "node:test";
 import { browser, server } from "./demo.mjs";
-import { openPage, signIn, visit } from "./support.mjs";
+import { inspect, openPage, signIn, tabTo, visit } from "./support.mjs";
 
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 let conversation;
 before(async () => {
   conversation = (await server.api("POST", "/responses", { model: "analyst", input: "Average order total per channel" })).conversation.id;
@@ -15,18 +12,10 @@ before(async () => {
 const PATHS = [
   "/ask", "/data", "/data/new", "/data/shop", "/data/shop/tables/main.orders", "/data/shop/diagram", "/data/shop/change", "/minds", "/minds/new",
   "/minds/manager", "/minds/analyst/knowledge", "/minds/analyst/knowledge/new", "/minds/analyst/knowledge/import", "/minds/analyst/policies",
-  "/minds/analyst/policies/shop/main.orders", "/minds/analyst/feedback", "/plugins", "/plugins/connector-sqlite", "/operations/usage", "/operations/running", "/operations/keys", "/operations/providers",
+  "/minds/analyst/policies/shop/main.orders", "/minds/analyst/feedback", "/minds/analyst/evaluations", "/minds/analyst/evaluations/new",
+  "/plugins", "/plugins/connector-sqlite", "/operations/usage", "/operations/running", "/operations/keys", "/operations/providers",
   "/operations/audit", "/operations/workspaces", "/operations/health", "/nowhere",
 ];
-
-/** What axe finds, and how much wider than the window the page is. */
-async function inspect(page, where) {
-  // axe comes through the debugger, past the policy of the page.
-  await page.evaluate(axe);
-  const found = await page.evaluate(async () => (await window.axe.run()).violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.html.slice(0, 160)).join(" | ")}`));
-  const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-  return [...found, ...(over > 0 ? [`${over} px wider than the window`] : [])].map((what) => `${where}: ${what}`);
-}
 
 for (const [mode, options] of Object.entries({
   light: { colorScheme: "light" },
@@ -75,15 +64,6 @@ for (const [mode, options] of Object.entries({
     watch.check();
     await context.close();
   });
-}
-
-/** Presses Tab until the focus is on what matches, as a person would; fails beyond the bound. */
-async function tabTo(page, locator, most = 60) {
-  for (let presses = 0; presses < most; presses++) {
-    if (await locator.evaluate((one) => one === document.activeElement).catch(() => false)) return;
-    await page.keyboard.press("Tab");
-  }
-  assert.fail(`${locator} is not reached with ${most} presses of Tab`);
 }
 
 test("keyboard alone signs in, asks, and opens a row", async () => {

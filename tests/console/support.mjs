@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -10,6 +11,7 @@ import { chromium } from "playwright-core";
 
 const program = process.env.TEST_PROGRAM ?? "mindhost";
 const plugins = process.env.TEST_PLUGINS ?? "plugins";
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const browserPath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
 /** Starts `mindhost demo` and waits until it prints its link. While one works on the console, `TEST_URL` and
@@ -104,4 +106,22 @@ export async function visit(page, path) {
     history.pushState(null, "", path);
     dispatchEvent(new PopStateEvent("popstate"));
   }, path);
+}
+
+/** What axe finds, and how much wider than the window the page is. */
+export async function inspect(page, where) {
+  // axe comes through the debugger, past the policy of the page.
+  await page.evaluate(axe);
+  const found = await page.evaluate(async () => (await window.axe.run()).violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.html.slice(0, 160)).join(" | ")}`));
+  const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  return [...found, ...(over > 0 ? [`${over} px wider than the window`] : [])].map((what) => `${where}: ${what}`);
+}
+
+/** Presses Tab until the focus is on what matches, as a person would; fails beyond the bound. */
+export async function tabTo(page, locator, most = 60) {
+  for (let presses = 0; presses < most; presses++) {
+    if (await locator.evaluate((one) => one === document.activeElement).catch(() => false)) return;
+    await page.keyboard.press("Tab");
+  }
+  assert.fail(`${locator} is not reached with ${most} presses of Tab`);
 }
