@@ -25,6 +25,22 @@ try {
     chart_bars: await run("SELECT status, channel, count(*) AS many FROM orders GROUP BY 1, 2 ORDER BY 1, 2"),
     chart_several: await run("SELECT channel, sum(total) AS revenue, count(*) AS many FROM orders GROUP BY 1 ORDER BY 2 DESC"),
   };
+  // Two runs of a suite that differ: the second accepts another result of one question, and has one more.
+  const evaluate = async (...more) => {
+    const questions = [
+      { question: "How many customers are there?", sql: "SELECT count(*) FROM customers" },
+      { question: "Average order total per channel", sql: "SELECT channel, round(avg(total), 2) FROM orders GROUP BY channel" },
+      { question: "What will the revenue be next year?", expect: "declined" },
+      ...more,
+    ];
+    const suite = [{ name: "shop", prices: { input: 0.15, output: 0.6 } }, ...questions].map((one) => JSON.stringify(one)).join("\n");
+    const { id } = await server.api("POST", "/minds/analyst/evaluations", { suite });
+    while ((await server.api("GET", `/minds/analyst/evaluations/${id}`)).status === "running") await new Promise((resolve) => setTimeout(resolve, 100));
+    return id;
+  };
+  const cancelled = { question: "How many orders were cancelled?" };
+  const baseline = await evaluate({ ...cancelled, sql: "SELECT count(*) FROM orders WHERE status = 'cancelled'" });
+  const evaluation = await evaluate({ ...cancelled, rows: [[0]] }, { question: "How many reviews are there?", sql: "SELECT count(*) FROM reviews" });
   const pages = {
     ask: "/ask",
     conversation: `/ask/${conversation}`,
@@ -44,6 +60,10 @@ try {
     policy: "/minds/analyst/policies/shop/main.orders",
     preview: "/minds/analyst/policies/shop/main.orders",
     feedback: "/minds/analyst/feedback",
+    evaluations: "/minds/analyst/evaluations",
+    evaluate: "/minds/analyst/evaluations/new",
+    evaluation: `/minds/analyst/evaluations/${evaluation}?baseline=${baseline}`,
+    question: `/minds/analyst/evaluations/${evaluation}?baseline=${baseline}`,
     plugins: "/plugins",
     plugin: "/plugins/connector-sqlite",
     usage: "/operations/usage",
@@ -80,6 +100,10 @@ try {
         await preview.getByRole("button", { name: "Show" }).click();
         await preview.getByRole("cell").first().waitFor();
         await preview.scrollIntoViewIfNeeded();
+      }
+      if (name === "question") {
+        await page.getByRole("button", { name: "How many orders were cancelled?" }).click();
+        await page.locator(".editor .cm-content").waitFor();
       }
       if (name === "attributes") {
         await page.getByRole("button", { name: "Make a key" }).click();

@@ -1,6 +1,6 @@
 // Evaluations as pages show them: their words, and the addresses of what is chosen.
 import type { ComponentProps } from "preact";
-import type { Schemas } from "../lib/api";
+import { api, take, type Schemas } from "../lib/api";
 import { href, query } from "../lib/router";
 import type { Badge } from "../ui/page";
 
@@ -26,6 +26,12 @@ export const STATUSES: Record<Evaluation["status"], { title: string; tone: Tone 
   failed: { title: "failed", tone: "bad" },
   interrupted: { title: "interrupted", tone: "warn" },
 };
+
+/** The runs of a Mind, the newest first. */
+export async function allOf(name: string, signal: AbortSignal): Promise<Evaluation[]> {
+  const { data } = await take(api.GET("/api/v1/minds/{name}/evaluations", { params: { path: { name } }, signal }));
+  return data;
+}
 
 /** Milliseconds until a run is looked at again; a report with many questions is large. */
 export const again = (evaluation: Evaluation): number | null =>

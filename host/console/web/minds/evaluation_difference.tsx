@@ -6,8 +6,7 @@ import { go } from "../lib/router";
 import { Failure } from "../ui/failure";
 import { Badge } from "../ui/page";
 import { Untrusted } from "../ui/text";
-import { allOf } from "./evaluations";
-import { MARKS, chosen, suiteOf, type Evaluation, type Mark, type Report } from "./evaluation";
+import { MARKS, allOf, chosen, suiteOf, type Evaluation, type Mark, type Report } from "./evaluation";
 
 /** Most questions of a group that are listed; the filter of questions shows all. */
 const SHOWN = 50;
@@ -23,7 +22,7 @@ interface Props {
 }
 
 export function Comparison({ name, report, baseline, error, open }: Props) {
-  const loaded = useLoad(async (signal) => (await allOf(name, signal)).data, [name]);
+  const loaded = useLoad((signal) => allOf(name, signal), [name]);
   const earlier = (loaded.data ?? []).filter((one) => one.id < report.id || one.id === baseline);
   if (earlier.length === 0 && baseline === "") return loaded.error && <Failure error={loaded.error} retry={loaded.reload} />;
   const before = earlier.find((one) => one.id === baseline) ?? null;

@@ -8,7 +8,7 @@ import { save } from "../lib/save";
 import { Load } from "../ui/page";
 import { Time } from "../ui/time";
 import { Untrusted } from "../ui/text";
-import { again, suiteOf, type Evaluation, type Report } from "./evaluation";
+import { again, countsOf, suiteOf, type Evaluation, type Report } from "./evaluation";
 import { Comparison } from "./evaluation_difference";
 import { Delete, HowFar, Shares, Status, Stop } from "./evaluation_parts";
 import { Questions } from "./evaluation_questions";
@@ -87,11 +87,12 @@ const time = (value: number | null | undefined) => (typeof value === "number" ? 
 
 function FiguresOf({ evaluation: { figures, currency } }: { evaluation: Evaluation }) {
   const judged = figures.answerable + figures.unanswerable;
+  const wrong = countsOf(figures).find(([mark]) => mark === "wrong")![1];
   const tiles = [
-    ["Accuracy", share(figures.accuracy), `${number(figures.right)} right of ${number(figures.answerable)} with an answer`],
-    ["Wrong", share(figures.wrong_share), `of ${number(judged)} judged`],
-    ["Rightly declined", figures.unanswerable > 0 ? percent(figures.rightly_declined / figures.unanswerable) : "–", `${number(figures.rightly_declined)} of ${number(figures.unanswerable)} without an answer`],
-    ["Median time", time(figures.latency_p50_ms), `19 of 20 within ${time(figures.latency_p95_ms)}`],
+    ["Accuracy", share(figures.accuracy), `${number(figures.right)} of ${number(figures.answerable)} answerable`],
+    ["Wrong", share(figures.wrong_share), `${number(wrong)} of ${number(judged)} judged`],
+    ["Rightly declined", figures.unanswerable > 0 ? percent(figures.rightly_declined / figures.unanswerable) : "–", `${number(figures.rightly_declined)} of ${number(figures.unanswerable)} unanswerable`],
+    ["Median time", time(figures.latency_p50_ms), `95% within ${time(figures.latency_p95_ms)}`],
   ] as const;
   return (
     <section class="stack" aria-label="Figures">
@@ -102,8 +103,8 @@ function FiguresOf({ evaluation: { figures, currency } }: { evaluation: Evaluati
       </dl>
       <Shares of={figures} />
       <dl class="facts">
-        <dt>Told of the needed tables</dt>
-        <dd>{share(figures.recall_tables)}, and columns {share(figures.recall_columns)} <span class="muted">as far as the steps of {plural(figures.recall_known, "answer")} show it</span></dd>
+        <dt>Recall</dt>
+        <dd>{share(figures.recall_tables)} of the tables, {share(figures.recall_columns)} of the columns <span class="muted">in {plural(figures.recall_known, "answer")} that show it</span></dd>
         <dt>Numbers from nowhere</dt><dd>{figures.unsupported ? `in ${plural(figures.unsupported, "answer")}` : "none"}</dd>
         <dt>Repairs</dt><dd>{number(figures.repairs)} <span class="muted">statements that were refused or failed</span></dd>
         <dt>Tokens</dt><dd>{number(figures.input_tokens)} read, {number(figures.output_tokens)} written</dd>

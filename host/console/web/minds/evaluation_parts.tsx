@@ -1,7 +1,7 @@
 // What the list of evaluations and the page of one have in common.
 import { useState } from "preact/hooks";
 import { api, may, take } from "../lib/api";
-import { number, percent, plural } from "../lib/format";
+import { number, percent, plural, visible } from "../lib/format";
 import { useAction } from "../lib/load";
 import { Confirm } from "../ui/dialog";
 import { Failure } from "../ui/failure";
@@ -20,7 +20,7 @@ export function HowFar({ of: evaluation }: { of: Evaluation }) {
   return (
     <div class="run">
       <p class="muted">{number(judged)} of {plural(all, "question")} judged</p>
-      {status === "running" && <Progress label={`Progress of ${suiteOf(evaluation)}`} value={all > 0 ? judged / all : 0} />}
+      {status === "running" && <Progress label={`Progress of ${visible(suiteOf(evaluation))}`} value={all > 0 ? judged / all : 0} />}
     </div>
   );
 }

@@ -58,7 +58,7 @@ export function Questions({ name, report, opened, shown }: Props) {
         ))}
       </fieldset>
       <input type="search" aria-label="Search questions" placeholder="Search" value={text} onInput={(event) => { setText(event.currentTarget.value); setMost(SHOWN); }} />
-      <p class="muted" role="status">{found.length === questions.length ? plural(found.length, "question") : `${number(found.length)} of ${plural(questions.length, "question")}`}</p>
+      <p class="muted" role={report.status === "running" ? undefined : "status"}>{found.length === questions.length ? plural(found.length, "question") : `${number(found.length)} of ${plural(questions.length, "question")}`}</p>
       <ul class="entries">
         {found.slice(0, most).map((one) => (
           <Item key={one.id} name={name} judged={one} before={before.get(one.id)} currency={report.currency} opened={one.id === opened} shown={shown} />

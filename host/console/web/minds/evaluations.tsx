@@ -1,23 +1,20 @@
 // How well a Mind answers: its runs of suites of questions, newest first.
-import { api, may, take } from "../lib/api";
+import { may } from "../lib/api";
 import { percent, plural } from "../lib/format";
 import { useLoad } from "../lib/load";
 import { Link, href } from "../lib/router";
 import { Empty, Load } from "../ui/page";
 import { Time } from "../ui/time";
 import { Untrusted } from "../ui/text";
-import { EXAMPLE, suiteOf, type Evaluation } from "./evaluation";
+import { EXAMPLE, allOf, suiteOf, type Evaluation } from "./evaluation";
 import { Delete, HowFar, Shares, Status, Stop } from "./evaluation_parts";
 
 /** Milliseconds until the list is looked at again while something runs. */
 const EVERY = 1000;
 
-export const allOf = (name: string, signal: AbortSignal) =>
-  take(api.GET("/api/v1/minds/{name}/evaluations", { params: { path: { name } }, signal }));
-
 export function Evaluations({ name }: { name: string }) {
   const loaded = useLoad(
-    async (signal) => (await allOf(name, signal)).data,
+    (signal) => allOf(name, signal),
     [name],
     (all) => (all.some((one) => one.status === "running") ? EVERY : null),
   );

@@ -1,3 +1,4 @@
+import { useEffect, useRef } from "preact/hooks";
 import { may } from "../lib/api";
 import { Link, href } from "../lib/router";
 import { Head } from "../ui/page";
@@ -24,6 +25,9 @@ const VIEWS = [
 
 /** `/minds`, `/minds/new`, `/minds/{name}`, `/minds/{name}/{view}/…` */
 export function MindsPage({ path: [name, view = "", ...rest] }: { path: string[] }) {
+  const tabs = useRef<HTMLElement>(null);
+  // At phone width not all of them have room.
+  useEffect(() => tabs.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [name, view]);
   if (name === undefined) return <Minds />;
   if (name === "new" && view === "") return <NewMind />;
   const views = VIEWS.filter((one) => one.shown());
@@ -33,7 +37,7 @@ export function MindsPage({ path: [name, view = "", ...rest] }: { path: string[]
       <Head title={<Untrusted text={name} />} up={<Link to={href("minds")}>Minds</Link>}>
         <Link class="button primary" to={`${href("ask")}?mind=${encodeURIComponent(name)}`}>Ask it</Link>
       </Head>
-      <nav class="tabs" aria-label="Views">
+      <nav class="tabs" aria-label="Views" ref={tabs}>
         {views.map(({ path, title }) => (
           <Link key={path} to={href("minds", name, ...(path ? [path] : []))} aria-current={path === current.path ? "page" : undefined}>{title}</Link>
         ))}
