@@ -217,6 +217,16 @@ test("reader of a Mind sees what it knows, and changes nothing", async () => {
   await context.close();
 });
 
+test("Mind is asked from its page, without signing in again", async () => {
+  await makeMind("asked");
+  const { page, watch, context } = await open("/minds/asked");
+  await page.getByRole("link", { name: "Ask it" }).click();
+  await page.getByLabel("Question", { exact: true }).waitFor();
+  assert.equal(await page.getByRole("combobox", { name: /^Mind/ }).inputValue(), "asked");
+  watch.check();
+  await context.close();
+});
+
 test("key is made with attributes", async () => {
   const { page, watch, context } = await open("/operations/keys");
   await page.getByRole("button", { name: "Make a key" }).click();
