@@ -143,6 +143,7 @@ test("two runs are compared under an address, and a changed question is opened",
   await customers.getByText("was right").waitFor();
   await customers.getByText(/no column holds the values/).waitFor();
   assert(await customers.locator("summary").evaluate((one) => one === document.activeElement));
+  assert.equal(await page.evaluate(() => document.documentElement.scrollHeight - document.documentElement.clientHeight), 0, "the frame of the page scrolls");
   await page.getByRole("radio", { name: /^changed/ }).check();
   await page.getByText("3 of 5 questions", { exact: true }).waitFor();
   // The first has nothing before it to be compared with; an address of a run that is gone says so.
