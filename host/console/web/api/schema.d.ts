@@ -1548,6 +1548,7 @@ export interface components {
             /** Format: int64 */
             created_at: number;
             sql: string | null;
+            response_id?: string | null;
         };
         ItemReference: {
             type: string;
@@ -2030,6 +2031,7 @@ export interface components {
                 /** Format: int64 */
                 created_at: number;
                 sql: string | null;
+                response_id?: string | null;
             }[];
             first_id: string | null;
             last_id: string | null;
@@ -4644,8 +4646,8 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "suite": "questions:\n  - question: How many customers are there?\n    sql: SELECT count(*) FROM customers\n",
-                 *       "jobs": 4
+                 *       "suite": "name: shop\nquestions:\n  - question: How many customers are there?\n    sql: SELECT count(*) FROM customers\n",
+                 *       "jobs": 2
                  *     }
                  */
                 "application/json": components["schemas"]["NewEvaluation"];
@@ -5595,6 +5597,7 @@ export interface operations {
                 after?: string;
                 limit?: number;
                 order?: "asc" | "desc";
+                include?: string;
             };
             header?: never;
             path: {
@@ -5628,7 +5631,8 @@ export interface operations {
                      *             }
                      *           ],
                      *           "created_at": 1768469400,
-                     *           "sql": "SELECT count(*) FROM orders"
+                     *           "sql": "SELECT count(*) FROM orders",
+                     *           "response_id": "resp_0190e4c7-3f2a-7b1c-8d5e-6f708192a3b4"
                      *         }
                      *       ],
                      *       "first_id": "0198f3c2-7a51-7d0e-9b6a-2f4c8e1d5a70",
@@ -5691,7 +5695,8 @@ export interface operations {
                      *             }
                      *           ],
                      *           "created_at": 1768469400,
-                     *           "sql": "SELECT count(*) FROM orders"
+                     *           "sql": "SELECT count(*) FROM orders",
+                     *           "response_id": "resp_0190e4c7-3f2a-7b1c-8d5e-6f708192a3b4"
                      *         }
                      *       ],
                      *       "first_id": "0198f3c2-7a51-7d0e-9b6a-2f4c8e1d5a70",
@@ -5737,7 +5742,8 @@ export interface operations {
                      *         }
                      *       ],
                      *       "created_at": 1768469400,
-                     *       "sql": "SELECT count(*) FROM orders"
+                     *       "sql": "SELECT count(*) FROM orders",
+                     *       "response_id": "resp_0190e4c7-3f2a-7b1c-8d5e-6f708192a3b4"
                      *     }
                      */
                     "application/json": components["schemas"]["Item"];
