@@ -555,8 +555,7 @@ pub struct Item {
     sql: Option<String>,
     /// For an answer in words, with `include=response_id`: the response that it was made for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(example = "resp_0190e4c7-3f2a-7b1c-8d5e-6f708192a3b4")]
-    response_id: Option<String>,
+    response_id: Option<Uuid>,
 }
 
 /// The text of a message.
@@ -612,9 +611,8 @@ fn item_with_response(message: &Message) -> Item {
     let is_query = |sql: &StoredSql| sql.origin == SqlOrigin::SqlQuery;
     let is_rated =
         message.author == Author::Assistant && !message.sql.as_ref().is_some_and(is_query);
-    let response = message.response_id.filter(|_| is_rated);
     Item {
-        response_id: response.map(|id| format!("resp_{id}")),
+        response_id: message.response_id.filter(|_| is_rated),
         ..item(message)
     }
 }

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::{Parts, Status, store, subject::InProcess};
 use mindhost_base::{
-    error::{Error, Result},
+    error::{Code, Error, Result},
     locks::lock,
 };
 use mindhost_core::auth::Caller;
@@ -105,7 +105,14 @@ impl Run {
 
     /// Asks one question, with the key and the Mind as they are now.
     async fn judge(&self, parts: &Parts, question: &Question) -> Result<Judged> {
-        parts.auth.confirm(&self.caller).await?;
+        let confirmed = parts.auth.confirm(&self.caller).await;
+        confirmed.map_err(|error| match error.code() {
+            Code::InvalidApiKey => Error::new(
+                error.code(),
+                "the key that it asked with was revoked, or has expired",
+            ),
+            _ => error,
+        })?;
         let (workspace, key) = (self.caller.workspace.clone(), self.caller.key_id.clone());
         let caller = self
             .caller
