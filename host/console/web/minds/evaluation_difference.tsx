@@ -93,7 +93,7 @@ function Ids({ title, ids, texts, open }: { title: string; ids: string[]; texts:
   return (
     <section class="stack tight" aria-label={title}>
       <h3>{title} <span class="muted">{number(ids.length)}</span></h3>
-      <ul class="changes">
+      <ul class={ids.some((id) => texts.has(id)) ? "changes" : "changes ids"}>
         {ids.slice(0, SHOWN).map((id) => {
           const text = texts.get(id);
           return <li key={id}>{text === undefined ? <code><Untrusted text={id} /></code> : <button type="button" class="link" onClick={() => open(id)}><Untrusted text={text} /></button>}</li>;

@@ -91,7 +91,7 @@ function FiguresOf({ evaluation: { figures, currency } }: { evaluation: Evaluati
   const tiles = [
     ["Accuracy", share(figures.accuracy), `${number(figures.right)} of ${number(figures.answerable)} answerable`],
     ["Wrong", share(figures.wrong_share), `${number(wrong)} of ${number(judged)} judged`],
-    ["Rightly declined", figures.unanswerable > 0 ? percent(figures.rightly_declined / figures.unanswerable) : "–", `${number(figures.rightly_declined)} of ${number(figures.unanswerable)} unanswerable`],
+    ["Rightly declined", figures.unanswerable > 0 ? percent(figures.rightly_declined / figures.unanswerable) : "–", figures.unanswerable > 0 ? `${number(figures.rightly_declined)} of ${number(figures.unanswerable)} unanswerable` : "none to decline"],
     ["Median time", time(figures.latency_p50_ms), `95% within ${time(figures.latency_p95_ms)}`],
   ] as const;
   return (
@@ -103,8 +103,12 @@ function FiguresOf({ evaluation: { figures, currency } }: { evaluation: Evaluati
       </dl>
       <Shares of={figures} />
       <dl class="facts">
-        <dt>Recall</dt>
-        <dd>{share(figures.recall_tables)} of the tables, {share(figures.recall_columns)} of the columns <span class="muted">in {plural(figures.recall_known, "answer")} that show it</span></dd>
+        {figures.recall_known > 0 && (
+          <>
+            <dt>Recall</dt>
+            <dd>{share(figures.recall_tables)} of the tables, {share(figures.recall_columns)} of the columns <span class="muted">in {plural(figures.recall_known, "answer")} that {figures.recall_known === 1 ? "shows" : "show"} it</span></dd>
+          </>
+        )}
         <dt>Numbers from nowhere</dt><dd>{figures.unsupported ? `in ${plural(figures.unsupported, "answer")}` : "none"}</dd>
         <dt>Repairs</dt><dd>{number(figures.repairs)} <span class="muted">statements that were refused or failed</span></dd>
         <dt>Tokens</dt><dd>{number(figures.input_tokens)} read, {number(figures.output_tokens)} written</dd>
