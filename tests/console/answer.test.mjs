@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { browser, server } from "./demo.mjs";
-import { openPage, signIn } from "./support.mjs";
+import { openPage, signIn, visit } from "./support.mjs";
 
 const QUESTION = "How many orders are there?";
 
@@ -40,8 +40,11 @@ test("answer is rated, the rating is changed, and a comment is added", async () 
     given.map(({ rating, comment, question }) => ({ rating, comment, question })),
     [{ rating: "down", comment: "Without <b>cancelled</b> ones.", question: QUESTION }],
   );
-  // Later, too.
-  await page.reload();
+  // Later, too: the answer comes from the store then.
+  const path = new URL(page.url()).pathname;
+  await visit(page, "/console/data");
+  await page.getByRole("button", { name: "This is right" }).waitFor({ state: "detached" });
+  await visit(page, path);
   await page.getByRole("button", { name: "This is right" }).click();
   await page.locator("[aria-pressed=true][aria-label='This is right']").waitFor();
   assert.equal((await feedback())[0].rating, "up");

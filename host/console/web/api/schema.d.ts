@@ -1548,6 +1548,7 @@ export interface components {
             /** Format: int64 */
             created_at: number;
             sql: string | null;
+            /** Format: uuid */
             response_id?: string | null;
         };
         ItemReference: {
@@ -2031,6 +2032,7 @@ export interface components {
                 /** Format: int64 */
                 created_at: number;
                 sql: string | null;
+                /** Format: uuid */
                 response_id?: string | null;
             }[];
             first_id: string | null;
@@ -5632,7 +5634,7 @@ export interface operations {
                      *           ],
                      *           "created_at": 1768469400,
                      *           "sql": "SELECT count(*) FROM orders",
-                     *           "response_id": "resp_0190e4c7-3f2a-7b1c-8d5e-6f708192a3b4"
+                     *           "response_id": "resp_0198f3c2-7a51-7d0e-9b6a-2f4c8e1d5a70"
                      *         }
                      *       ],
                      *       "first_id": "0198f3c2-7a51-7d0e-9b6a-2f4c8e1d5a70",
@@ -5696,7 +5698,7 @@ export interface operations {
                      *           ],
                      *           "created_at": 1768469400,
                      *           "sql": "SELECT count(*) FROM orders",
-                     *           "response_id": "resp_0190e4c7-3f2a-7b1c-8d5e-6f708192a3b4"
+                     *           "response_id": "resp_0198f3c2-7a51-7d0e-9b6a-2f4c8e1d5a70"
                      *         }
                      *       ],
                      *       "first_id": "0198f3c2-7a51-7d0e-9b6a-2f4c8e1d5a70",
@@ -5743,7 +5745,7 @@ export interface operations {
                      *       ],
                      *       "created_at": 1768469400,
                      *       "sql": "SELECT count(*) FROM orders",
-                     *       "response_id": "resp_0190e4c7-3f2a-7b1c-8d5e-6f708192a3b4"
+                     *       "response_id": "resp_0198f3c2-7a51-7d0e-9b6a-2f4c8e1d5a70"
                      *     }
                      */
                     "application/json": components["schemas"]["Item"];
