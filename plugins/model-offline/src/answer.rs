@@ -58,7 +58,7 @@ pub fn verified(rows: &Rows) -> String {
 }
 
 /// Without the rows there is nothing to say about them; an empty list must not be taken for an empty result.
-fn withheld(rows: &Rows) -> String {
+pub fn withheld(rows: &Rows) -> String {
     let count = match &rows.row_count {
         RowCount::Exactly(1) => "one row".to_owned(),
         RowCount::Exactly(n) => format!("{n} rows"),

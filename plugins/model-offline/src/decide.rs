@@ -1,26 +1,35 @@
 //! The next step of an answer, worked out anew each time from what was done so far.
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Kind};
 use crate::meta::{self, Meta};
 use crate::names::Names;
-use crate::plan::Plan;
+use crate::plan::{Condition, Expr, Plan, Shape};
 use crate::problem::Problem;
+use crate::reading::{Reading, answer, answer_of_two};
 use crate::tools::{self, DESCRIBE, Found, FoundTables, MOST_DESCRIBED, RUN, Rows, SEARCH};
 use crate::turn::{Action, Step, Turn};
 use crate::understand::understand;
 use crate::vocabulary::{is_filler, operator};
 use crate::words::tokenize;
-use crate::{admission, answer, lookup, sql, verified};
+use crate::{admission, lookup, ranked, sql, verified};
 
 /// What to do next about the question of a turn.
 pub fn decide(turn: &Turn) -> Action {
     next(turn).unwrap_or_else(Action::Say)
 }
 
+/// Bytes of a question at most: reading it takes time that grows with its words.
+const LONGEST: usize = 10_000;
+
 /// The error is the text with which the answer ends early.
 fn next(turn: &Turn) -> Result<Action, String> {
     if turn.question.trim().is_empty() {
         return Err("There is no question. Ask me about the tables of this Mind.".to_owned());
+    }
+    if turn.question.len() > LONGEST {
+        return Err(format!(
+            "The question is too long for me: I read at most {LONGEST} bytes."
+        ));
     }
     if let Some(action) = verified::next(turn) {
         return Ok(action);
@@ -108,9 +117,7 @@ fn offered(turn: &Turn, tool: &str, call: Action) -> Result<Action, String> {
     if turn.offers(tool) {
         return Ok(call);
     }
-    Err(format!(
-        "I would need the tool {tool} to answer that, and it is not offered to me now. I cannot answer without data."
-    ))
+    Err(tools::not_offered(tool))
 }
 
 /// The tables to look at: those whose names and columns share words with the question first.
@@ -138,17 +145,168 @@ fn candidates(question: &str, found: &[Found]) -> Vec<String> {
     order.iter().take(MOST_DESCRIBED).map(name).collect()
 }
 
+/// Two sets of rules read a question: strict ones, in which every word has a role, and ranked meanings.
 fn query(turn: &Turn, catalog: &Catalog) -> Result<Action, String> {
-    match understand(catalog, &turn.question, &turn.earlier, turn.today) {
-        Ok(plan) => run(turn, catalog, &plan),
-        Err(Problem::Unknown(words)) => look_up(turn, catalog, words),
-        Err(problem) => Err(admission::text(catalog, &problem)),
+    let strict = match strict(turn, catalog) {
+        Strict::Call(call) => return Ok(call),
+        Strict::Plan(found) => Ok(found),
+        Strict::Declined(problem) => Err(problem),
+    };
+    let admit = |problem: &Problem| Err(admission::text(catalog, problem));
+    // A follow-up leans on the question before it, which only the strict rules can do.
+    if !turn.earlier.is_empty() && !ranked::stands_alone(&turn.question) {
+        return match &strict {
+            Ok(found) => answer(turn, &Reading::Strict(&found.0, &found.1)),
+            Err(problem) => admit(problem),
+        };
+    }
+    let (learned, call) = learn(turn, catalog);
+    if let Some(call) = call {
+        return Ok(call);
+    }
+    let ranked = ranked::understand(&learned, &turn.question, turn.today);
+    match (&strict, &ranked) {
+        (Ok(found), Ok(query)) if !trusted(&found.0, &found.1, &turn.question) => {
+            let strict = Reading::Strict(&found.0, &found.1);
+            answer_of_two(turn, &strict, &Reading::Ranked(&learned, query))
+        }
+        (Ok(found), Ok(_)) => answer(turn, &Reading::Strict(&found.0, &found.1)),
+        (Ok(found), Err(_))
+            if found.1.shape == Shape::Single || trusted(&found.0, &found.1, &turn.question) =>
+        {
+            answer(turn, &Reading::Strict(&found.0, &found.1))
+        }
+        (Err(_), Ok(query)) => answer(turn, &Reading::Ranked(&learned, query)),
+        (Ok(_), Err(failure)) => Err(failure.sentence()),
+        (Err(problem), Err(failure)) => {
+            let unknown = matches!(problem, Problem::Unknown(_) | Problem::Unrelated(..));
+            match failure {
+                ranked::Failure::Trouble(ranked::Trouble::Ambiguous(..)) if unknown => {
+                    Err(failure.sentence())
+                }
+                _ => admit(problem),
+            }
+        }
     }
 }
 
+/// Whether a strict reading counts without a ranked one beside it: it is about time, a flag or a measure, which only the
+/// strict rules know; it is the first few of a ranking, at which they hardly err; or the question is only a few words.
+fn trusted(catalog: &Catalog, plan: &Plan, question: &str) -> bool {
+    let date = |e: &Expr| matches!(e, Expr::Column(c) if catalog.column(*c).kind == Kind::Date);
+    let timed = plan
+        .conditions
+        .iter()
+        .any(|c| matches!(c, Condition::Period(..) | Condition::Truth(..)))
+        || plan.groups.iter().any(|g| matches!(g, Expr::Bucket(..)))
+        || (plan.limit < 20 && plan.order.first().is_some_and(|(e, _)| date(e)));
+    let aggregate = |e: &Expr| matches!(e, Expr::Aggregate(..));
+    let measured = (plan.outputs.iter().any(|o| aggregate(&o.expr)) && !plan.notes.is_empty())
+        || plan.having.as_ref().is_some_and(|(e, ..)| aggregate(e));
+    let words = tokenize(question);
+    let sentence = words
+        .first()
+        .is_some_and(|t| STARTS.contains(&t.norm.as_str()));
+    let said = words
+        .iter()
+        .any(|t| matches!(t.norm.as_str(), "rows" | "per" | "common"));
+    let top = matches!(plan.shape, Shape::Ranking(_)) && (2..20).contains(&plan.limit);
+    timed || measured || !sentence || said || top
+}
+
+/// Words that whole questions and requests start with; others are a few words, as for a search.
+const STARTS: &[&str] = &[
+    "what",
+    "which",
+    "who",
+    "whose",
+    "where",
+    "when",
+    "how",
+    "show",
+    "list",
+    "find",
+    "give",
+    "return",
+    "display",
+    "tell",
+    "please",
+    "report",
+    "select",
+    "sort",
+    "for",
+    "in",
+    "is",
+    "are",
+    "do",
+    "does",
+    "can",
+    "of",
+    "among",
+    "from",
+    "the",
+    "a",
+    "compute",
+    "calculate",
+    "retrieve",
+    "get",
+    "state",
+    "provide",
+    "me",
+    "i",
+];
+
+/// What the strict rules make of a question.
+enum Strict {
+    Call(Action),
+    Plan(Box<(Catalog, Plan)>),
+    Declined(Problem),
+}
+
+fn strict(turn: &Turn, catalog: &Catalog) -> Strict {
+    match understand(catalog, &turn.question, &turn.earlier, turn.today) {
+        Ok(plan) => checked(turn, catalog.clone(), plan),
+        Err(Problem::Unknown(words)) => look_up(turn, catalog, words),
+        Err(problem) => Strict::Declined(problem),
+    }
+}
+
+fn checked(turn: &Turn, catalog: Catalog, plan: Plan) -> Strict {
+    if loses_words(&turn.question, &sql::write(&catalog, &plan, true)) {
+        return Strict::Declined(Problem::unsupported(
+            "I cannot tell how the parts of that question belong together. Please ask for one thing at a time.",
+        ));
+    }
+    Strict::Plan(Box::new((catalog, plan)))
+}
+
+/// Whether the strict rules passed over an "or", or over the second of two superlatives.
+fn loses_words(question: &str, sql: &str) -> bool {
+    let tokens = tokenize(question);
+    let count = |words: &[&str]| {
+        let found = tokens.iter().filter(|t| words.contains(&t.norm.as_str()));
+        found.count()
+    };
+    let ends = count(&[
+        "highest", "lowest", "largest", "smallest", "maximum", "minimum",
+    ]);
+    let figure = |at: usize| {
+        let words = [
+            "total", "sum", "average", "mean", "maximum", "minimum", "max", "min",
+        ];
+        tokens
+            .get(at)
+            .is_some_and(|t| words.contains(&t.norm.as_str()))
+    };
+    let listed = |at: usize| tokens[at].norm == "and" && at > 0 && figure(at - 1) && figure(at + 1);
+    if (0..tokens.len()).any(listed) {
+        return true;
+    }
+    (count(&["or"]) > 0 && !sql.contains(" IN (") && !sql.contains(" OR ")) || ends > 1
+}
+
 /// Unknown words may be rare values: the tables are asked once.
-fn look_up(turn: &Turn, catalog: &Catalog, words: Vec<String>) -> Result<Action, String> {
-    let admit = |problem: &Problem| Err(admission::text(catalog, problem));
+fn look_up(turn: &Turn, catalog: &Catalog, words: Vec<String>) -> Strict {
     let mut sought = words.clone();
     sought.extend(
         names_in(&turn.question)
@@ -158,21 +316,21 @@ fn look_up(turn: &Turn, catalog: &Catalog, words: Vec<String>) -> Result<Action,
     let Some((datasource, statement)) =
         lookup::statement(catalog, &sought).filter(|_| turn.offers(RUN))
     else {
-        return admit(&Problem::Unknown(words));
+        return Strict::Declined(Problem::Unknown(words));
     };
     let Some(step) = turn.ran(&statement) else {
-        return Ok(tools::run(&datasource, &statement, 20));
+        return Strict::Call(tools::run(&datasource, &statement, 20));
     };
     let rows: Option<Rows> = (!step.failed)
         .then(|| serde_json::from_str(&step.content).ok())
         .flatten();
     let Some(rows) = rows.filter(|r| !r.rows.is_empty()) else {
-        return admit(&Problem::Unknown(words));
+        return Strict::Declined(Problem::Unknown(words));
     };
     let learned = lookup::learned(catalog, &rows);
     match understand(&learned, &turn.question, &turn.earlier, turn.today) {
-        Ok(plan) => run(turn, &learned, &plan),
-        Err(problem) => admit(&problem),
+        Ok(plan) => checked(turn, learned, plan),
+        Err(problem) => Strict::Declined(problem),
     }
 }
 
@@ -195,38 +353,25 @@ fn names_in(question: &str) -> Vec<String> {
         .collect()
 }
 
-/// Runs the query; when it is refused, once more with plain table names; then says what stands in the way.
-fn run(turn: &Turn, catalog: &Catalog, plan: &Plan) -> Result<Action, String> {
-    let datasource = &catalog.table(plan.base).datasource;
-    let mut refusal: Option<String> = None;
-    for qualified in [true, false] {
-        let statement = sql::write(catalog, plan, qualified);
-        let Some(step) = turn.ran(&statement) else {
-            return offered(turn, RUN, tools::run(datasource, &statement, plan.limit)).map_err(
-                |text| match &refusal {
-                    Some(reason) => refused(reason),
-                    None => text,
-                },
-            );
-        };
-        if step.failed {
-            refusal = Some(tools::error_message(&step.content));
-            continue;
-        }
-        let rows: Rows = serde_json::from_str(&step.content)
-            .map_err(|_| "The result of the query is not what I can read.".to_owned())?;
-        return Err(answer::write(catalog, plan, &rows));
-    }
-    Err(refused(&refusal.unwrap_or_default()))
-}
-
-fn refused(reason: &str) -> String {
-    format!(
-        "I could not get the data: {} I have no other way to ask for it, so I cannot answer.",
-        sentence(reason)
+/// The catalog with the values that the question's texts were found to be; the call that finds them comes first.
+fn learn(turn: &Turn, catalog: &Catalog) -> (Catalog, Option<Action>) {
+    let sought = ranked::sought(catalog, &turn.question, turn.today);
+    let Some((datasource, statement)) =
+        lookup::statement(catalog, &sought).filter(|_| turn.offers(RUN))
+    else {
+        return (catalog.clone(), None);
+    };
+    let Some(step) = turn.ran(&statement) else {
+        return (
+            catalog.clone(),
+            Some(tools::run(&datasource, &statement, 40)),
+        );
+    };
+    let rows: Option<Rows> = (!step.failed)
+        .then(|| serde_json::from_str(&step.content).ok())
+        .flatten();
+    (
+        rows.map_or_else(|| catalog.clone(), |rows| lookup::learned(catalog, &rows)),
+        None,
     )
-}
-
-fn sentence(text: &str) -> String {
-    format!("{}.", text.trim().trim_end_matches('.'))
 }

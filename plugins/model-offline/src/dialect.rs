@@ -13,6 +13,10 @@ pub enum Dialect {
     Mysql,
     /// ClickHouse.
     Clickhouse,
+    /// SQL Server.
+    Mssql,
+    /// SQL over scanners.
+    DataFusion,
 }
 
 /// A length of time that rows are grouped by.
@@ -50,6 +54,8 @@ impl Dialect {
             "sqlite" => Self::Sqlite,
             "mysql" | "mariadb" => Self::Mysql,
             "clickhouse" => Self::Clickhouse,
+            "mssql" | "sqlserver" | "tsql" => Self::Mssql,
+            "datafusion" => Self::DataFusion,
             _ => Self::Postgres,
         }
     }
@@ -58,6 +64,7 @@ impl Dialect {
     pub fn name(self, name: &str) -> String {
         match self {
             Self::Mysql => format!("`{}`", name.replace('`', "``")),
+            Self::Mssql => format!("[{}]", name.replace(']', "]]")),
             _ => format!("\"{}\"", name.replace('"', "\"\"")),
         }
     }
@@ -74,7 +81,7 @@ impl Dialect {
     /// A literal that compares with dates and timestamps.
     pub fn date(self, date: Date) -> String {
         match self {
-            Self::Postgres => format!("DATE '{date}'"),
+            Self::Postgres | Self::DataFusion => format!("DATE '{date}'"),
             Self::Clickhouse => format!("toDate32('{date}')"),
             _ => format!("'{date}'"),
         }
@@ -83,8 +90,8 @@ impl Dialect {
     /// A truth value.
     pub fn truth(self, value: bool) -> &'static str {
         match (self, value) {
-            (Self::Sqlite, true) => "1",
-            (Self::Sqlite, false) => "0",
+            (Self::Sqlite | Self::Mssql, true) => "1",
+            (Self::Sqlite | Self::Mssql, false) => "0",
             (_, true) => "TRUE",
             (_, false) => "FALSE",
         }
@@ -101,7 +108,7 @@ impl Dialect {
     /// Several expressions as one text with blanks between them.
     pub fn join_words(self, expressions: &[String]) -> String {
         match self {
-            Self::Mysql => format!("CONCAT_WS(' ', {})", expressions.join(", ")),
+            Self::Mysql | Self::Mssql => format!("CONCAT_WS(' ', {})", expressions.join(", ")),
             _ => expressions.join(" || ' ' || "),
         }
     }
@@ -110,7 +117,8 @@ impl Dialect {
     pub fn bucket(self, unit: Unit, column: &str) -> String {
         match self {
             Self::Sqlite => sqlite_bucket(unit, column),
-            Self::Postgres => {
+            Self::Mssql => mssql_bucket(unit, column),
+            Self::Postgres | Self::DataFusion => {
                 let format = match unit {
                     Unit::Day | Unit::Week => "YYYY-MM-DD",
                     Unit::Month => "YYYY-MM",
@@ -139,6 +147,23 @@ fn sqlite_bucket(unit: Unit, column: &str) -> String {
             format!("strftime('%Y', {column}) || '-Q' || (({month} + 2) / 3)")
         }
         Unit::Year => format!("strftime('%Y', {column})"),
+    }
+}
+
+fn mssql_bucket(unit: Unit, column: &str) -> String {
+    match unit {
+        Unit::Day => format!("CONVERT(char(10), {column}, 23)"),
+        // Day 0 of SQL Server was a Monday.
+        Unit::Week => {
+            format!(
+                "CONVERT(char(10), DATEADD(day, -(DATEDIFF(day, 0, {column}) % 7), {column}), 23)"
+            )
+        }
+        Unit::Month => format!("CONVERT(char(7), {column}, 23)"),
+        Unit::Quarter => {
+            format!("CONCAT(YEAR({column}), '-Q', DATEPART(quarter, {column}))")
+        }
+        Unit::Year => format!("CONVERT(char(4), {column}, 23)"),
     }
 }
 

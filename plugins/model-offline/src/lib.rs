@@ -1,11 +1,13 @@
 //! The offline model of Mindhost: answers plain questions by rules, without a network.
 //!
 //! It speaks the same protocol as a language model, tool calls included, and keeps nothing between two requests: each
-//! one is read as a whole ([`request`]) and leads to one step ([`decide`]): a tool call or the answer. A question goes
-//! through [`words`] → [`mentions`] → [`scan`] → [`roles`] → [`resolve`] → [`sql`], and its result through [`answer`].
-//! Every word of the question gets a role on that way, or the answer is what was not understood.
+//! one is read as a whole ([`request`]) and leads to one step ([`decide`]): a tool call or the answer. Two sets of rules
+//! read a question. The strict ones go through [`words`] → [`mentions`] → [`scan`] → [`roles`] → [`resolve`] → [`sql`],
+//! and the result through [`mod@answer`]; every word gets a role on that way. The ranked ones are in [`ranked`]. Where
+//! neither has a reading, the answer is what was not understood.
 
 mod admission;
+mod agree;
 mod answer;
 mod catalog;
 mod conditions;
@@ -24,13 +26,16 @@ mod pick;
 mod pieces;
 mod plan;
 mod problem;
+mod ranked;
 mod reach;
+mod reading;
 mod request;
 mod resolve;
 mod roles;
 mod scan;
 mod sketch;
 mod sql;
+mod tie;
 mod tools;
 mod turn;
 mod understand;

@@ -1,6 +1,8 @@
-//! Questions to the small shop, asked as the host asks them: tool call by tool call, against real SQLite.
+//! Questions to the small shop and to schemas that are nothing like it, asked as the host asks them: tool call by tool
+//! call, against real SQLite.
 
 mod figures;
+mod foreign;
 mod honesty;
 mod host;
 mod phrasing;

@@ -12,6 +12,13 @@ pub const DESCRIBE: &str = "describe_tables";
 /// Runs a statement.
 pub const RUN: &str = "run_sql";
 
+/// What is said where the host does not offer a tool any more.
+pub fn not_offered(tool: &str) -> String {
+    format!(
+        "I would need the tool {tool} to answer that, and it is not offered to me now. I cannot answer without data."
+    )
+}
+
 /// Tables that one call describes at most.
 pub const MOST_DESCRIBED: usize = 20;
 /// Rows that the model is shown at most.

@@ -61,7 +61,16 @@ pub fn tokenize(text: &str) -> Vec<Token> {
         } else if c.is_alphanumeric() {
             let end = word_end(&chars, at);
             let word: String = chars[at..end].iter().collect();
+            let first = tokens.len();
             push_word(&mut tokens, &word);
+            if let Some(token) = tokens
+                .get_mut(first)
+                .filter(|t| is_negative(&chars, at) && t.kind == TokenKind::Number)
+            {
+                token.text.insert(0, '-');
+                token.norm.insert(0, '-');
+                token.stem = token.norm.clone();
+            }
             at = end;
         } else {
             let pair: String = chars[at..chars.len().min(at + 2)].iter().collect();
@@ -77,6 +86,14 @@ pub fn tokenize(text: &str) -> Vec<Token> {
         }
     }
     tokens
+}
+
+/// Whether a minus sign stands right before a number that starts at `at`, and nothing before the sign.
+fn is_negative(chars: &[char], at: usize) -> bool {
+    let alone = |i: usize| {
+        i == 0 || chars[i - 1].is_whitespace() || matches!(chars[i - 1], '(' | '=' | '<' | '>')
+    };
+    at > 0 && chars[at - 1] == '-' && alone(at - 1)
 }
 
 /// Where the quote that opens at `at` closes. An apostrophe opens a quote only at the start of a word.

@@ -27,10 +27,14 @@ pub struct Answer {
 
 impl Host {
     pub fn shop() -> Self {
-        let db = Connection::open_in_memory().unwrap();
-        db.execute_batch(include_str!("../../fixture/shop.sql"))
-            .unwrap();
         let comments = json!({"order_items.discount": "Taken off the line, in euros", "orders.total": "Sum of the lines, in euros"});
+        Self::over(include_str!("../../fixture/shop.sql"), comments)
+    }
+
+    /// A database made by these statements.
+    pub fn over(sql: &str, comments: Value) -> Self {
+        let db = Connection::open_in_memory().unwrap();
+        db.execute_batch(sql).unwrap();
         Self {
             db,
             dialect: "sqlite",
@@ -82,6 +86,16 @@ impl Host {
             .iter()
             .map(|r| crate::markdown::value(&r[0]))
             .collect()
+    }
+
+    /// The rows of a statement, as text.
+    pub fn texts(&self, sql: &str) -> Vec<Vec<String>> {
+        let rows = self.rows(sql).unwrap_or_else(|e| panic!("{e}: {sql}"));
+        let texts = rows
+            .1
+            .iter()
+            .map(|r| r.iter().map(crate::markdown::value).collect());
+        texts.collect()
     }
 
     /// The one value of a statement, as text.

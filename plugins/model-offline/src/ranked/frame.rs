@@ -1,0 +1,101 @@
+//! What a question asks for, before it is known which column each of its names means.
+
+use super::lexis::Quality;
+use crate::dates::Period;
+use crate::vocabulary::{Aggregate, Comparison, Place};
+
+/// Index of an item that names a column or table.
+pub type At = usize;
+
+/// A figure that is shown, ordered by or compared.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Figure {
+    /// The column itself.
+    Plain(At),
+    /// The number of rows of a table, or of different values of a column.
+    Count(At, bool),
+    /// A function over a column.
+    Agg(Aggregate, At),
+    /// A quality of the subject: its age, its price.
+    Quality(Quality),
+}
+
+/// What a column is compared with.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Test {
+    /// A number.
+    Number(Comparison, String),
+    /// Two numbers, both included.
+    Range(String, String),
+    /// One of the values of these items.
+    Values(Vec<At>),
+    /// A pattern.
+    Like(Place, String),
+    /// Days.
+    Days(Period),
+    /// The average of the column.
+    Average(Comparison),
+    /// A year: of a date, or a number.
+    Year(Comparison, String),
+}
+
+/// A condition.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Filter {
+    /// Where the question says it.
+    pub at: At,
+    /// The column, if the question names it.
+    pub column: Option<At>,
+    /// A quality in place of the column.
+    pub quality: Option<Quality>,
+    /// What must hold.
+    pub test: Test,
+    /// Whether it must not hold.
+    pub negated: bool,
+    /// Whether it is an alternative to the condition before it.
+    pub or: bool,
+}
+
+/// A ranking.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rank {
+    /// Largest first.
+    pub descending: bool,
+    /// By what.
+    pub by: Figure,
+    /// How many are kept.
+    pub limit: u64,
+    /// Where the question says it.
+    pub at: At,
+}
+
+/// A question, taken apart.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Frame {
+    /// What is shown.
+    pub select: Vec<Figure>,
+    /// Different rows only.
+    pub distinct: bool,
+    /// Items that name tables, in order.
+    pub tables: Vec<At>,
+    /// The table that the question is about, if it names one.
+    pub subject: Option<At>,
+    /// Conditions, joined by AND where `or` is not set.
+    pub filters: Vec<Filter>,
+    /// What rows are grouped by.
+    pub groups: Vec<At>,
+    /// A condition on a count of each group.
+    pub having: Option<(Figure, Comparison, String)>,
+    /// A ranking with its limit.
+    pub rank: Option<Rank>,
+    /// An order of all rows.
+    pub order: Vec<(Figure, bool)>,
+    /// In the order of the first text column.
+    pub alphabetical: Option<bool>,
+    /// Tables that must have no row for the subject; the place where the question says it.
+    pub without: Option<(At, At)>,
+    /// Counts that a column holds, shown as they are.
+    pub held_counts: usize,
+    /// Whether two values must both be found.
+    pub both: bool,
+}

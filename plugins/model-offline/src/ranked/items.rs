@@ -1,0 +1,375 @@
+//! A question as a row of items: operators, names, literals, and words without a role.
+
+use jiff::civil::Date;
+
+use super::lexis::{self, Op};
+use super::link::{Hit, Index, Target};
+use crate::dates::{self, Period};
+use crate::words::{Token, TokenKind, tokenize};
+
+/// What an item is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Kind {
+    /// A word or phrase of the language.
+    Op(Op),
+    /// Something of the catalog; see the hits.
+    Names,
+    /// A plain number.
+    Number(String),
+    /// A quoted text; the hits are values that are it.
+    Quote(String),
+    /// Days.
+    Period(Period),
+    /// A word that carries nothing.
+    Soft,
+    /// A word that nothing explains.
+    Unknown,
+}
+
+/// One word or phrase of a question with its role.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Item {
+    /// Its role.
+    pub kind: Kind,
+    /// As written.
+    pub text: String,
+    /// What it may mean in the catalog.
+    pub hits: Vec<Hit>,
+    /// Whether it may be left without a use.
+    pub optional: bool,
+    /// Whether it starts with a capital or a digit inside a sentence.
+    pub proper: bool,
+}
+
+impl Item {
+    /// Whether this is that operator.
+    pub fn is(&self, op: Op) -> bool {
+        self.kind == Kind::Op(op)
+    }
+
+    /// The operator, if it is one.
+    pub fn op(&self) -> Option<Op> {
+        match self.kind {
+            Kind::Op(op) => Some(op),
+            _ => None,
+        }
+    }
+
+    /// The best score among meanings that `fits` accepts.
+    fn best(&self, fits: fn(&Target) -> bool) -> f32 {
+        let scores = self
+            .hits
+            .iter()
+            .filter(|h| fits(&h.target))
+            .map(|h| h.score);
+        scores.fold(0.0, f32::max)
+    }
+
+    /// How well it names a table.
+    pub fn table(&self) -> f32 {
+        self.best(|t| matches!(t, Target::Table(_)))
+    }
+
+    /// How well it names a column.
+    pub fn column(&self) -> f32 {
+        self.best(|t| matches!(t, Target::Column(_)))
+    }
+
+    /// How well it names a value.
+    pub fn value(&self) -> f32 {
+        self.best(|t| matches!(t, Target::Value(..)))
+    }
+
+    /// Whether it is first of all a value.
+    pub fn is_value(&self) -> bool {
+        match self.kind {
+            Kind::Quote(_) => true,
+            Kind::Names => {
+                self.value() > self.table().max(self.column())
+                    || (self.value() > 0.0 && self.proper)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether it is first of all the name of a table or column.
+    pub fn is_name(&self) -> bool {
+        self.kind == Kind::Names && !self.is_value()
+    }
+}
+
+/// Reads a question.
+pub fn read(question: &str, index: &Index, today: Option<Date>) -> Vec<Item> {
+    let mut items = Vec::new();
+    for sentence in sentences(question) {
+        if !items.is_empty() {
+            items.push(plain(Kind::Op(Op::Break), "."));
+        }
+        let tokens = tokenize(&sentence);
+        let mut at = 0;
+        while at < tokens.len() {
+            let (used, item) = read_at(&tokens, at, index, today);
+            items.push(item);
+            at += used;
+        }
+    }
+    items
+}
+
+/// Sentences end where a capital or nothing follows the mark.
+fn sentences(question: &str) -> Vec<String> {
+    let chars: Vec<char> = question.chars().collect();
+    let mut out = vec![String::new()];
+    for (i, c) in chars.iter().enumerate() {
+        let ends = matches!(c, '?' | ';' | '!')
+            || (*c == '.'
+                && chars.get(i + 1).is_none_or(|n| n.is_whitespace())
+                && i > 2
+                && !abbreviated(&chars[..i]));
+        if ends {
+            out.push(String::new());
+        } else if let Some(last) = out.last_mut() {
+            last.push(*c);
+        }
+    }
+    out.retain(|s| !s.trim().is_empty());
+    out
+}
+
+/// Whether a point follows a short word with a capital: "St. Helena".
+fn abbreviated(before: &[char]) -> bool {
+    let word: Vec<&char> = before
+        .iter()
+        .rev()
+        .take_while(|c| c.is_alphanumeric())
+        .collect();
+    word.len() < 4 && word.last().is_some_and(|c| c.is_uppercase())
+}
+
+fn plain(kind: Kind, text: &str) -> Item {
+    Item {
+        kind,
+        text: text.to_owned(),
+        hits: Vec::new(),
+        optional: false,
+        proper: false,
+    }
+}
+
+fn read_at(tokens: &[Token], at: usize, index: &Index, today: Option<Date>) -> (usize, Item) {
+    let token = &tokens[at];
+    if token.kind == TokenKind::Quoted {
+        let hits = index.hits(&tokens[at..=at]);
+        let hits = hits
+            .into_iter()
+            .filter(|h| matches!(h.target, Target::Value(..)))
+            .collect();
+        return (
+            1,
+            Item {
+                hits,
+                ..plain(Kind::Quote(token.text.clone()), &token.text)
+            },
+        );
+    }
+    let mut op = lexis::op(tokens, at);
+    if let Some((used, Op::Agg(_) | Op::NumberOf)) = op {
+        // "total amount of": where a column is the amount, the word names it.
+        let amount = (at + 1..at + used).find(|i| tokens[*i].norm == "amount");
+        let named = amount.is_some_and(|i| {
+            let hits = index.hits(&tokens[i..=i]);
+            hits.iter()
+                .any(|h| h.score >= 0.6 && matches!(h.target, Target::Column(_)))
+        });
+        if let Some(i) = amount.filter(|_| named) {
+            op = lexis::op(&tokens[..i], at);
+        }
+    }
+    let named = named(tokens, at, index);
+    let period =
+        period(tokens, at, today).filter(|(used, _)| named.as_ref().is_none_or(|(n, _)| used >= n));
+    if let Some((used, period)) = period {
+        return (
+            used,
+            plain(Kind::Period(period), &text(&tokens[at..at + used])),
+        );
+    }
+    if let Some((used, hits)) = named {
+        let words = &tokens[at..at + used];
+        let proper = at > 0 && token.text.starts_with(|c: char| c.is_uppercase());
+        let item = Item {
+            hits,
+            proper,
+            optional: used == 1 && lexis::is_soft(&token.norm),
+            ..plain(Kind::Names, &text(words))
+        };
+        let op_length = op.map_or(0, |(n, _)| n);
+        let soft = used == 1 && lexis::is_soft(&token.norm);
+        let strength = item.table().max(item.column()).max(item.value());
+        let wins = used > op_length || (used == op_length && yields(op, &item, &token.text));
+        if wins && (!soft || strength >= 0.6) {
+            return (used, item);
+        }
+    }
+    if let Some((used, op)) = op {
+        return (used, plain(Kind::Op(op), &text(&tokens[at..at + used])));
+    }
+    match token.kind {
+        TokenKind::Number => (1, plain(Kind::Number(token.norm.clone()), &token.text)),
+        // "country and state": a listed word that is part of a name may not be passed over.
+        _ if lexis::is_soft(&token.norm)
+            && at > 0
+            && matches!(tokens[at - 1].norm.as_str(), "and" | ",")
+            && index
+                .hits(&tokens[at..=at])
+                .iter()
+                .any(|h| matches!(h.target, Target::Column(_)))
+            && !matches!(
+                token.norm.as_str(),
+                "list" | "show" | "find" | "give" | "name" | "return" | "order"
+            ) =>
+        {
+            (1, plain(Kind::Unknown, &token.text))
+        }
+        _ if lexis::is_soft(&token.norm) => (1, plain(Kind::Soft, &token.text)),
+        TokenKind::Symbol => (1, plain(Kind::Unknown, &token.text)),
+        _ => {
+            let proper = token.text.starts_with(|c: char| c.is_uppercase());
+            (
+                1,
+                Item {
+                    proper,
+                    ..plain(Kind::Unknown, &token.text)
+                },
+            )
+        }
+    }
+}
+
+/// Whether an operator gives way to a name of the same length.
+fn yields(op: Option<(usize, Op)>, item: &Item, text: &str) -> bool {
+    let capital = text.starts_with(|c: char| c.is_uppercase());
+    match op {
+        Some((_, Op::Beyond)) => {
+            item.table().max(item.column()) >= 0.8 || (item.value() > 0.9 && capital)
+        }
+        _ => false,
+    }
+}
+
+fn named(tokens: &[Token], at: usize, index: &Index) -> Option<(usize, Vec<Hit>)> {
+    let token = &tokens[at];
+    let (used, mut hits) = index.longest(tokens, at)?;
+    if used == 1 {
+        let short =
+            token.norm.chars().count() < 2 && !token.text.starts_with(|c: char| c.is_uppercase());
+        let number = token.kind != TokenKind::Word;
+        if short || number || STOPS.contains(&token.norm.as_str()) {
+            return None;
+        }
+        // A single small word is a value only where nothing else claims it.
+        if lexis::is_soft(&token.norm) && !token.text.starts_with(|c: char| c.is_uppercase()) {
+            hits.retain(|h| !matches!(h.target, Target::Value(..)));
+        }
+    }
+    // A phrase that starts or ends with a small word is that phrase without it.
+    let edge = |t: &Token| STOPS.contains(&t.norm.as_str()) || t.norm == ",";
+    let exact = hits.iter().any(|h| h.score >= 0.95);
+    if used > 1 && !exact && (edge(token) || edge(&tokens[at + used - 1])) {
+        return None;
+    }
+    (!hits.is_empty()).then_some((used, hits))
+}
+
+const STOPS: &[&str] = &[
+    "a", "an", "the", "what", "which", "who", "whom", "there", "we", "our", "us", "me", "my", "i",
+    "you", "your", "it", "its", "they", "their", "them", "his", "her", "please", "can", "could",
+    "would", "will", "all", "any", "do", "does", "did", "is", "are", "was", "were", "be", "of",
+    "in", "for", "from", "to", "at", "on", "and", "or", "not", "with", "that", "whose", "have",
+    "has", "had", "by", "than", "no", "how", "many", "more", "as", "this", "these", "those", "so",
+    "if", "show", "find", "give",
+];
+
+fn period(tokens: &[Token], at: usize, today: Option<Date>) -> Option<(usize, Period)> {
+    let token = &tokens[at];
+    let month = token.kind == TokenKind::Word && token.norm.len() >= 3 && token.norm != "may";
+    let day_first = token.kind == TokenKind::Number
+        && tokens
+            .get(at + 1)
+            .is_some_and(|t| t.kind == TokenKind::Word)
+        && token.norm.len() < 3;
+    if token.kind != TokenKind::Date && !month && !day_first {
+        return None;
+    }
+    if matches!(
+        token.norm.as_str(),
+        "since"
+            | "after"
+            | "before"
+            | "until"
+            | "till"
+            | "through"
+            | "between"
+            | "from"
+            | "during"
+            | "for"
+            | "within"
+            | "over"
+            | "the"
+            | "year"
+    ) {
+        return None;
+    }
+    let (used, period) = dates::read_period(tokens, at, today)?;
+    Some((used, period.ok()?))
+}
+
+fn text(tokens: &[Token]) -> String {
+    tokens
+        .iter()
+        .map(|t| t.text.as_str())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// Texts that may be values: quoted ones, words that nothing explains, and rows of words with capitals.
+pub fn sought(items: &[Item]) -> Vec<String> {
+    let mut texts: Vec<String> = Vec::new();
+    let mut run: Vec<&str> = Vec::new();
+    for (at, item) in items.iter().enumerate() {
+        let open = match &item.kind {
+            Kind::Quote(text) => {
+                if item.hits.is_empty() {
+                    texts.push(text.clone());
+                }
+                false
+            }
+            Kind::Unknown => true,
+            _ => {
+                item.text
+                    .starts_with(|c: char| c.is_uppercase() || c.is_ascii_digit())
+                    && at > 0
+            }
+        };
+        if open && !matches!(item.kind, Kind::Quote(_)) {
+            run.push(&item.text);
+            continue;
+        }
+        close(&mut run, &mut texts);
+    }
+    close(&mut run, &mut texts);
+    texts.dedup();
+    texts.truncate(12);
+    texts
+}
+
+fn close(run: &mut Vec<&str>, texts: &mut Vec<String>) {
+    if run.len() > 1 {
+        texts.push(run.join(" "));
+    }
+    for word in run.drain(..) {
+        if word.chars().count() > 1 && word.parse::<f64>().is_err() {
+            texts.push(word.to_owned());
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Ways between tables over foreign keys.
+
+use crate::catalog::{Catalog, ColumnRef};
+
+/// A step from one table to another.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Edge {
+    /// Where it starts.
+    pub from: usize,
+    /// Where it leads.
+    pub to: usize,
+    /// Pairs of columns that are equal: of `from`, of `to`.
+    pub pairs: Vec<(usize, usize)>,
+    /// Whether one row of `from` may meet several of `to`.
+    pub many: bool,
+    /// Whether no foreign key says so, only equal names.
+    pub guessed: bool,
+}
+
+/// All steps between tables.
+pub struct Graph {
+    edges: Vec<Edge>,
+    tables: usize,
+}
+
+/// Why there is no single way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoWay {
+    /// Not connected.
+    Apart(usize),
+    /// Two ways of the same length.
+    Several(usize),
+}
+
+impl Graph {
+    /// The foreign keys of a catalog, and keys guessed from equal names where a table has none.
+    pub fn of(catalog: &Catalog) -> Self {
+        let mut graph = Self {
+            edges: Vec::new(),
+            tables: catalog.tables.len(),
+        };
+        for (from, table) in catalog.tables.iter().enumerate() {
+            for key in &table.foreign_keys {
+                let pairs: Vec<(usize, usize)> = key
+                    .columns
+                    .iter()
+                    .copied()
+                    .zip(key.target_columns.iter().copied())
+                    .collect();
+                graph.add(catalog, from, key.target, pairs, false);
+            }
+        }
+        graph.guess(catalog);
+        graph
+    }
+
+    fn add(
+        &mut self,
+        catalog: &Catalog,
+        from: usize,
+        to: usize,
+        pairs: Vec<(usize, usize)>,
+        guessed: bool,
+    ) {
+        let key = &catalog.table(from).primary_key;
+        let own: Vec<usize> = pairs.iter().map(|p| p.0).collect();
+        let one_to_one = !key.is_empty() && key.iter().all(|k| own.contains(k));
+        let back = pairs.iter().map(|(a, b)| (*b, *a)).collect();
+        let edge = Edge {
+            from,
+            to,
+            pairs,
+            many: false,
+            guessed,
+        };
+        if from == to || self.edges.contains(&edge) {
+            return;
+        }
+        self.edges.push(edge);
+        self.edges.push(Edge {
+            from: to,
+            to: from,
+            pairs: back,
+            many: !one_to_one,
+            guessed,
+        });
+    }
+
+    /// `orders.customer_id` refers to the table whose only key is `customer_id`.
+    fn guess(&mut self, catalog: &Catalog) {
+        for (to, target) in catalog.tables.iter().enumerate() {
+            let [key] = target.primary_key.as_slice() else {
+                continue;
+            };
+            let name = &target.columns[*key].name;
+            if name.eq_ignore_ascii_case("id") || name.eq_ignore_ascii_case("name") {
+                continue;
+            }
+            for (from, table) in catalog.tables.iter().enumerate() {
+                let Some(column) = table
+                    .find(name)
+                    .filter(|_| from != to && table.datasource == target.datasource)
+                    .filter(|c| table.columns[*c].kind == target.columns[*key].kind)
+                else {
+                    continue;
+                };
+                let known = self
+                    .edges
+                    .iter()
+                    .any(|e| e.from == from && !e.many && e.pairs.iter().any(|p| p.0 == column));
+                let both_keys = table.primary_key == [column];
+                if !known && !both_keys && !self.edges.iter().any(|e| e.from == from && e.to == to)
+                {
+                    self.add(catalog, from, to, vec![(column, *key)], true);
+                }
+            }
+        }
+    }
+
+    /// Whether two columns hold the same key.
+    pub fn same_key(&self, a: ColumnRef, b: ColumnRef) -> bool {
+        self.edges.iter().any(|e| {
+            e.from == a.table && e.to == b.table && e.pairs.contains(&(a.column, b.column))
+        })
+    }
+
+    /// Number of steps between two tables.
+    pub fn distance(&self, from: usize, to: usize) -> Option<usize> {
+        let distance = self.distances(&[(from, false)]);
+        [false, true]
+            .iter()
+            .filter_map(|up| distance[to][usize::from(*up)])
+            .min()
+    }
+
+    /// Steps to each table, and whether the last step was up. A way never goes down again after it went up: two rows
+    /// that only share a parent have nothing to do with each other.
+    fn distances(&self, from: &[(usize, bool)]) -> Vec<[Option<usize>; 2]> {
+        let mut distance = vec![[None, None]; self.tables];
+        for (start, up) in from {
+            distance[*start][usize::from(*up)] = Some(0);
+        }
+        for step in 0..self.tables {
+            for edge in &self.edges {
+                let after = usize::from(!edge.many);
+                for up in [0, 1] {
+                    let turns = up == 1 && edge.many;
+                    if distance[edge.from][up] == Some(step)
+                        && !turns
+                        && distance[edge.to][after].is_none()
+                    {
+                        distance[edge.to][after] = Some(step + 1);
+                    }
+                }
+            }
+        }
+        distance
+    }
+
+    /// The steps that connect all `wanted` tables with `base`, nearest first.
+    pub fn connect(&self, base: usize, wanted: &[usize]) -> Result<Vec<Edge>, NoWay> {
+        let mut tree = vec![(base, false)];
+        let mut steps = Vec::new();
+        let mut left: Vec<usize> = wanted.iter().copied().filter(|t| *t != base).collect();
+        left.sort_unstable();
+        left.dedup();
+        while !left.is_empty() {
+            let distance = self.distances(&tree);
+            let near = |t: usize| distance[t].iter().flatten().min().copied();
+            let Some(nearest) = left
+                .iter()
+                .copied()
+                .filter(|t| near(*t).is_some())
+                .min_by_key(|t| (near(*t), *t))
+            else {
+                return Err(NoWay::Apart(left[0]));
+            };
+            for edge in self.back(nearest, &distance)? {
+                tree.push((edge.to, !edge.many));
+                steps.push(edge);
+            }
+            left.retain(|t| !tree.iter().any(|(n, _)| n == t));
+        }
+        Ok(steps)
+    }
+
+    /// The only shortest way to `to`, from where the distance is zero.
+    fn back(&self, to: usize, distance: &[[Option<usize>; 2]]) -> Result<Vec<Edge>, NoWay> {
+        let mut way: Vec<Edge> = Vec::new();
+        let [down, up] = distance[to];
+        let mut state = usize::from(match (down, up) {
+            (Some(d), Some(u)) if d == u => return Err(NoWay::Several(to)),
+            (Some(d), Some(u)) => u < d,
+            (None, _) => true,
+            _ => false,
+        });
+        let mut at = to;
+        while let Some(steps) = distance[at][state].filter(|d| *d > 0) {
+            let mut ways = Vec::new();
+            for edge in self
+                .edges
+                .iter()
+                .filter(|e| e.to == at && usize::from(!e.many) == state)
+            {
+                for before in [0, 1] {
+                    let turns = before == 1 && edge.many;
+                    if !turns && distance[edge.from][before] == Some(steps - 1) {
+                        ways.push((edge, before));
+                    }
+                }
+            }
+            let [(edge, before)] = ways.as_slice() else {
+                return Err(NoWay::Several(to));
+            };
+            way.push((*edge).clone());
+            (at, state) = (edge.from, *before);
+        }
+        way.reverse();
+        Ok(way)
+    }
+}

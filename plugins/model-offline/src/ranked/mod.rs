@@ -1,0 +1,131 @@
+//! Ranked readings: the words of a question are linked to the catalog, the question is taken apart, and the best
+//! fitting tables and columns become one query. What has no reading, or two that fit alike, is said.
+
+mod frame;
+mod items;
+mod join;
+mod lexis;
+mod link;
+mod parse;
+mod query;
+mod resolve;
+mod say;
+mod write;
+
+use jiff::civil::Date;
+
+pub use parse::Stuck;
+pub use query::Query;
+pub use resolve::Trouble;
+pub use say::say;
+pub use write::write;
+
+use crate::catalog::Catalog;
+
+/// Why a question has no reading.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Failure {
+    /// It could not be taken apart.
+    Stuck(Stuck),
+    /// Its names could not be told.
+    Trouble(Trouble),
+}
+
+/// The best reading of a question.
+pub fn understand(
+    catalog: &Catalog,
+    question: &str,
+    today: Option<Date>,
+) -> Result<Query, Failure> {
+    let index = link::Index::of(catalog);
+    let items = items::read(&plain_quotes(question), &index, today);
+    let frame = parse::parse(catalog, &items).map_err(Failure::Stuck)?;
+    resolve::resolve(catalog, &items, &frame).map_err(Failure::Trouble)
+}
+
+/// Where a query keeps the first row of an order only: the name of the column that decides.
+pub fn leads_in(catalog: &Catalog, query: &Query) -> Option<String> {
+    let (expr, _) = query.order.first().filter(|_| query.limit == Some(1))?;
+    query
+        .select
+        .contains(expr)
+        .then(|| write::output_name(catalog, query, expr))
+}
+
+/// Whether a question can be read without the one before it.
+pub fn stands_alone(question: &str) -> bool {
+    let first = question
+        .split_whitespace()
+        .next()
+        .unwrap_or_default()
+        .to_lowercase();
+    let goes_on = [
+        "and",
+        "what about",
+        "how about",
+        "also",
+        "now",
+        "but",
+        "or",
+        "then",
+    ];
+    let lower = question.to_lowercase();
+    !goes_on.iter().any(|g| *g == first || lower.starts_with(g))
+        && question.split_whitespace().count() > 3
+}
+
+/// Texts of the question that may be values: quoted, with a capital, or unknown.
+pub fn sought(catalog: &Catalog, question: &str, today: Option<Date>) -> Vec<String> {
+    let index = link::Index::of(catalog);
+    items::sought(&items::read(&plain_quotes(question), &index, today))
+}
+
+/// Doubled marks, as TeX and some keyboards write quotes, are plain ones.
+fn plain_quotes(question: &str) -> String {
+    let plain = question.replace("\"\"", "\"");
+    if plain.contains("``") {
+        plain.replace("``", "\"").replace("''", "\"")
+    } else {
+        plain
+    }
+}
+
+impl Failure {
+    /// The problem in a sentence or two.
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::Stuck(Stuck::Unknown(words)) => {
+                let list: Vec<String> = words.iter().map(|w| format!("\"{w}\"")).collect();
+                format!(
+                    "I did not understand {}: I find no table, column or known value for it, and I will not \
+                     answer a question with parts of it left out.",
+                    list.join(", ")
+                )
+            }
+            Self::Stuck(Stuck::Unclear(word)) => {
+                format!(
+                    "I cannot tell what \"{word}\" asks for here, and I will not answer a question with parts of it \
+                     left out."
+                )
+            }
+            Self::Trouble(Trouble::Ambiguous(words, choices)) => {
+                let list: Vec<String> = choices.iter().map(|c| format!("`{c}`")).collect();
+                format!("\"{words}\" can mean several things here: {}. Please say which one you mean.", list.join(", "))
+            }
+            Self::Trouble(Trouble::NoWay(_)) => {
+                "I found no single way between the tables of that question over the foreign keys, so I cannot combine \
+                 them."
+                    .to_owned()
+            }
+            Self::Trouble(Trouble::Weak(words, name)) => {
+                format!(
+                    "I am not sure that \"{words}\" means {name}, so I do not answer. Please use the names of the \
+                     catalog."
+                )
+            }
+            Self::Trouble(Trouble::Shape(shape)) => {
+                format!("The question needs {shape}, which I cannot put together. Please ask for one thing at a time.")
+            }
+        }
+    }
+}

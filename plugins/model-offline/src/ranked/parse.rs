@@ -1,0 +1,263 @@
+//! Takes a question apart: order, groups, rankings, conditions, and what is left is shown.
+
+mod compare;
+mod order;
+mod select;
+mod values;
+
+use super::frame::{At, Figure, Filter, Frame, Rank, Test};
+use super::items::{Item, Kind};
+use super::lexis::{self, Op, Quality};
+use super::link::Target;
+use crate::catalog::Catalog;
+use crate::vocabulary::{Aggregate, Comparison};
+
+/// Words of a question at most: longer ones are mostly several questions in one.
+const MOST_WORDS: usize = 20;
+
+/// Why a question cannot be taken apart; the words in question.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Stuck {
+    /// Nothing in the catalog or the language explains these words.
+    Unknown(Vec<String>),
+    /// These words have a place that the rules do not know.
+    Unclear(String),
+}
+
+/// Reads the items of a question.
+pub fn parse(catalog: &Catalog, items: &[Item]) -> Result<Frame, Stuck> {
+    let unknown: Vec<String> = items
+        .iter()
+        .filter(|i| {
+            i.kind == Kind::Unknown || matches!(&i.kind, Kind::Quote(t) if t.trim().is_empty())
+        })
+        .map(|i| i.text.clone())
+        .collect();
+    if !unknown.is_empty() {
+        return Err(Stuck::Unknown(unknown));
+    }
+    if items
+        .iter()
+        .filter(|i| i.op() != Some(Op::Break))
+        .map(|i| i.text.split(' ').count())
+        .sum::<usize>()
+        > MOST_WORDS
+    {
+        return Err(Stuck::Unclear("so many words at once".to_owned()));
+    }
+    let asks_where = |i: &Item| matches!(i.text.to_lowercase().as_str(), "where" | "when");
+    let starts = items
+        .iter()
+        .enumerate()
+        .find(|(at, i)| asks_where(i) && (*at == 0 || items[at - 1].is(Op::Break)));
+    if let Some((_, item)) = starts {
+        return Err(Stuck::Unclear(item.text.clone()));
+    }
+    let counts: Vec<&Item> = items.iter().filter(|i| i.is(Op::HowMany)).collect();
+    if let [_, second, ..] = counts.as_slice() {
+        return Err(Stuck::Unclear(second.text.clone()));
+    }
+    if let Some(item) = items.iter().find(|i| i.is(Op::Beyond)) {
+        return Err(Stuck::Unclear(item.text.clone()));
+    }
+    let mut parser = Parser {
+        catalog,
+        items,
+        used: vec![false; items.len()],
+        heads: heads(items),
+        frame: Frame::default(),
+    };
+    parser.order()?;
+    parser.groups();
+    parser.rank()?;
+    parser.comparisons()?;
+    parser.values()?;
+    parser.numbers()?;
+    parser.without()?;
+    parser.select()?;
+    parser.rest()?;
+    parser.link_filters()?;
+    Ok(parser.frame)
+}
+
+/// Items before the first word that starts a condition, sentence by sentence.
+fn heads(items: &[Item]) -> Vec<bool> {
+    let mut head = true;
+    let mut any = false;
+    items
+        .iter()
+        .map(|item| {
+            match item.op() {
+                Some(Op::Break) => (head, any) = (true, false),
+                Some(Op::Relative | Op::Without) if any => head = false,
+                Some(Op::Have) if any => head = false,
+                _ => any |= item.is_name(),
+            }
+            head
+        })
+        .collect()
+}
+
+struct Parser<'a> {
+    catalog: &'a Catalog,
+    items: &'a [Item],
+    used: Vec<bool>,
+    heads: Vec<bool>,
+    frame: Frame,
+}
+
+impl Parser<'_> {
+    pub(super) fn get(&self, at: usize) -> Option<&Item> {
+        self.items.get(at).filter(|_| !self.used[at])
+    }
+
+    pub(super) fn op(&self, at: usize) -> Option<Op> {
+        self.items.get(at).and_then(Item::op)
+    }
+
+    pub(super) fn name(&self, at: usize) -> Option<At> {
+        self.get(at).filter(|i| i.is_name()).map(|_| at)
+    }
+
+    pub(super) fn is_column(&self, at: At) -> bool {
+        let item = &self.items[at];
+        item.column() > item.table()
+    }
+
+    pub(super) fn is_table(&self, at: At) -> bool {
+        let item = &self.items[at];
+        item.table() > 0.0 && item.table() >= item.column()
+    }
+
+    /// Whether every column that the item best means holds numbers.
+    pub(super) fn is_numeric(&self, at: At) -> bool {
+        let item = &self.items[at];
+        let top = item.column();
+        let best = item.hits.iter().filter(|h| h.score > top - 0.1);
+        let mut columns = best.filter_map(|h| match h.target {
+            Target::Column(c) => Some(c),
+            _ => None,
+        });
+        let numeric = |c: crate::catalog::ColumnRef| {
+            self.catalog.column(c).is_numeric() && !self.catalog.table(c.table).is_key(c.column)
+        };
+        top > 0.0 && columns.all(numeric)
+    }
+
+    /// Whether a name may be a column of texts that are all numbers: what is compared or counted then is not clear.
+    pub(super) fn holds_figures(&self, at: At) -> bool {
+        self.items[at].hits.iter().any(|h| match h.target {
+            Target::Column(c) => {
+                let values = &self.catalog.column(c).common_values;
+                h.score > 0.8
+                    && !values.is_empty()
+                    && values.iter().all(|v| v.parse::<f64>().is_ok())
+            }
+            _ => false,
+        })
+    }
+
+    pub(super) fn soft(&self, at: usize) -> bool {
+        self.items.get(at).is_some_and(|i| i.kind == Kind::Soft)
+    }
+
+    /// The next place that is not a small word.
+    pub(super) fn skip(&self, mut at: usize) -> usize {
+        while self.soft(at) {
+            at += 1;
+        }
+        at
+    }
+
+    pub(super) fn skip_ops(&self, mut at: usize, ops: &[Op]) -> usize {
+        while self.soft(at) || self.op(at).is_some_and(|o| ops.contains(&o)) {
+            at += 1;
+        }
+        at
+    }
+
+    /// The place before `at` that is neither a small word nor one of `ops`.
+    pub(super) fn back(&self, at: usize, ops: &[Op]) -> Option<usize> {
+        let mut before = at;
+        while before > 0 {
+            before -= 1;
+            let passes = self.soft(before) || self.op(before).is_some_and(|o| ops.contains(&o));
+            if !passes {
+                return Some(before);
+            }
+        }
+        None
+    }
+
+    pub(super) fn take(&mut self, range: std::ops::Range<usize>) {
+        for at in range {
+            self.used[at] = true;
+        }
+    }
+
+    pub(super) fn stuck(&self, at: usize) -> Stuck {
+        Stuck::Unclear(self.items[at].text.clone())
+    }
+
+    /// "the number of songs", "average age": the figure, and the place behind it.
+    pub(super) fn figure(&self, at: usize) -> Option<(Figure, usize)> {
+        match self.op(at)? {
+            Op::NumberOf | Op::HowMany => {
+                let mut next = self.skip(at + 1);
+                let distinct = self.op(next) == Some(Op::Distinct);
+                if distinct {
+                    next = self.skip(next + 1);
+                }
+                let name = self.name(next)?;
+                let inner = self
+                    .name(name + 1)
+                    .filter(|n| self.is_table(name) && self.is_column(*n));
+                let crowded = self.is_column(name)
+                    && self.name(name + 1).is_some_and(|n| !self.items[n].optional);
+                match inner {
+                    // "official languages": which of the two is counted is not said.
+                    None if crowded => None,
+                    // "different player positions"
+                    Some(column) => distinct.then_some((Figure::Count(column, true), column + 1)),
+                    None => Some((Figure::Count(name, distinct), name + 1)),
+                }
+            }
+            Op::Agg(aggregate) => {
+                let next = self.skip_ops(at + 1, &[Op::Of]);
+                if self.op(next) == Some(Op::NumberOf) {
+                    let inner = self.name(self.skip(next + 1))?;
+                    let numeric = self.is_numeric(inner);
+                    return (numeric || aggregate == Aggregate::Sum).then(|| {
+                        let figure = if numeric {
+                            Figure::Agg(aggregate, inner)
+                        } else {
+                            Figure::Count(inner, false)
+                        };
+                        (figure, inner + 1)
+                    });
+                }
+                self.name(next)
+                    .map(|n| (Figure::Agg(aggregate, n), next + 1))
+            }
+            _ => None,
+        }
+    }
+
+    pub(super) fn negated_before(&mut self, at: usize) -> bool {
+        let Some(before) = self.back(at, &[Op::Is, Op::In]) else {
+            return false;
+        };
+        let not = self.op(before) == Some(Op::Not) && !self.used[before];
+        if not {
+            self.used[before] = true;
+        }
+        not
+    }
+}
+
+fn is_year(number: &str) -> bool {
+    number.len() == 4
+        && number
+            .parse::<u32>()
+            .is_ok_and(|n| (1000..=2100).contains(&n))
+}

@@ -1,0 +1,316 @@
+//! Orders, groups and rankings of a question.
+
+use super::*;
+use crate::catalog::ColumnRef;
+
+impl Parser<'_> {
+    /// "ordered by age descending", "in alphabetical order"
+    pub(super) fn order(&mut self) -> Result<(), Stuck> {
+        let marks =
+            |op: Option<Op>| matches!(op, Some(Op::OrderBy | Op::Alphabetical | Op::Direction(_)));
+        let Some(mut start) = (0..self.items.len()).find(|at| marks(self.op(*at))) else {
+            return Ok(());
+        };
+        let later = (start + 1..self.items.len())
+            .find(|at| marks(self.op(*at)) || self.op(*at) == Some(Op::By));
+        let at_start = self.skip(0) == start || self.op(start.wrapping_sub(1)) == Some(Op::Break);
+        if let Some(later) =
+            later.filter(|l| at_start && self.op(start) == Some(Op::OrderBy) && *l > start + 1)
+        {
+            // "Sort the names of all counties in ascending order of population."
+            if (start + 1..later).any(|i| self.items[i].is_name()) {
+                self.used[start] = true;
+                start = later;
+            }
+        }
+        let mut at = start;
+        let mut direction = None;
+        let mut keys = Vec::new();
+        let mut counted = false;
+        while at < self.items.len() {
+            match self.op(at) {
+                Some(Op::Direction(down)) => direction = Some(down),
+                Some(Op::Alphabetical) => self.frame.alphabetical = Some(false),
+                // "in descending order, and return the name": the order ends here.
+                Some(Op::And | Op::Comma) if direction.is_some() && !keys.is_empty() => break,
+                Some(Op::OrderBy | Op::By | Op::And | Op::Comma | Op::Of | Op::In | Op::Both) => {}
+                Some(Op::NumberOf | Op::HowMany | Op::Agg(_)) => {
+                    let Some((figure, next)) = self.figure(at) else {
+                        if self.items[at].text.eq_ignore_ascii_case("count") {
+                            counted = true;
+                            at += 1;
+                            continue;
+                        }
+                        break;
+                    };
+                    keys.push(figure);
+                    at = next - 1;
+                }
+                None if self.soft(at) => {}
+                None if self.name(at).is_some() && keys.len() < 3 => {
+                    let listed = |o: Option<Op>| matches!(o, Some(Op::And | Op::Comma));
+                    if !keys.is_empty()
+                        && (!self.items[at].optional || self.is_column(at))
+                        && !(start..at).any(|i| listed(self.op(i)))
+                    {
+                        // Two names in a row: which one orders the rows is not said.
+                        return Err(self.stuck(at));
+                    }
+                    if self.is_table(at) && !keys.is_empty() {
+                        break;
+                    }
+                    if self.is_table(at) && self.items[at].column() < 0.6 {
+                        // "sorted by the students' age" names the table first.
+                        if self.name(self.skip(at + 1)).is_none() {
+                            break;
+                        }
+                        self.frame.tables.push(at);
+                    } else {
+                        keys.push(Figure::Plain(at));
+                    }
+                }
+                _ => break,
+            }
+            at += 1;
+        }
+        if counted {
+            let named = (0..start).find_map(|i| {
+                self.op(i)
+                    .filter(|o| matches!(o, Op::HowMany | Op::NumberOf))
+                    .and_then(|_| self.figure(i))
+            });
+            keys.extend(named.map(|(f, _)| f));
+        }
+        if keys.is_empty() && direction.is_some() && self.frame.alphabetical.is_none() {
+            return Err(self.stuck(start));
+        }
+        if keys.is_empty() && self.frame.alphabetical.is_none() {
+            return Err(self.stuck(start));
+        }
+        let down = direction.unwrap_or(false);
+        if self.frame.alphabetical.is_some() {
+            self.frame.alphabetical = Some(down);
+        }
+        // Back over the conjunctions that only served the list.
+        while at > start && matches!(self.op(at - 1), Some(Op::And | Op::Comma | Op::Of | Op::In)) {
+            at -= 1;
+        }
+        self.take(start..at);
+        self.frame.order = keys.into_iter().map(|k| (k, down)).collect();
+        if !self.frame.order.is_empty() {
+            self.frame.alphabetical = None;
+        }
+        Ok(())
+    }
+
+    /// "for each country", "per year"
+    pub(super) fn groups(&mut self) {
+        for at in 0..self.items.len() {
+            let each = self.op(at) == Some(Op::Each) && !self.used[at];
+            if !each {
+                continue;
+            }
+            let mut next = self.skip_ops(at + 1, &[Op::Of, Op::Distinct]);
+            self.used[at] = true;
+            while let Some(name) = self.name(next) {
+                let inner = self.skip(next + 1);
+                let owner = self.is_table(name)
+                    && self.name(inner).is_some_and(|n| self.is_column(n))
+                    && inner == next + 1;
+                self.used[next] = true;
+                if owner {
+                    self.frame.tables.push(name);
+                    next = inner;
+                    continue;
+                }
+                self.frame.groups.push(name);
+                let joined = self.op(next + 1) == Some(Op::And);
+                let after = self.skip(next + 2);
+                let more = joined
+                    && self
+                        .name(after)
+                        .is_some_and(|n| self.is_column(n) && !self.is_numeric(n));
+                let ends = self
+                    .items
+                    .get(after + 1)
+                    .is_none_or(|i| matches!(i.op(), Some(Op::Break | Op::Comma)));
+                if !more || !ends {
+                    break;
+                }
+                next = after;
+            }
+        }
+    }
+
+    /// The number right before or after a place, as a limit.
+    pub(super) fn limit(&mut self, at: usize, next: &mut usize) -> u64 {
+        let number = |i: &Item| match &i.kind {
+            Kind::Number(n) => n.parse::<u64>().ok().filter(|n| (1..=1000).contains(n)),
+            _ => None,
+        };
+        if let Some(n) = at.checked_sub(1).and_then(|b| self.get(b)).and_then(number) {
+            self.used[at - 1] = true;
+            return n;
+        }
+        if let Some(n) = self.get(*next).and_then(number) {
+            self.used[*next] = true;
+            *next = self.skip(*next + 1);
+            return n;
+        }
+        1
+    }
+
+    pub(super) fn rank(&mut self) -> Result<(), Stuck> {
+        let mut first_of: Option<u64> = None;
+        for at in 0..self.items.len() {
+            if self.used[at] {
+                continue;
+            }
+            let (descending, by, end, mut limit) = match self.op(at) {
+                Some(Op::Most(down, quality)) => {
+                    let mut next = self.skip(at + 1);
+                    let limit = self.limit(at, &mut next);
+                    let (by, end) = self.ranked_by(at, next, quality)?;
+                    (down, by, end, limit)
+                }
+                Some(Op::Common(down)) => {
+                    let mut next = self.skip(at + 1);
+                    let limit = self.limit(at, &mut next);
+                    let name = self
+                        .name(next)
+                        .filter(|n| self.items[*n].column() > 0.6)
+                        .ok_or_else(|| self.stuck(at))?;
+                    self.frame.groups.push(name);
+                    self.frame.select.push(Figure::Plain(name));
+                    (down, Figure::Count(name, false), next + 1, limit)
+                }
+                Some(Op::Top) => {
+                    let mut next = self.skip(at + 1);
+                    let limit = self.limit(at, &mut next);
+                    let column = self
+                        .name(next)
+                        .filter(|n| self.is_numeric(*n) && self.is_column(*n));
+                    match column {
+                        Some(name) => (true, Figure::Plain(name), next + 1, limit),
+                        None => {
+                            first_of = Some(limit);
+                            self.used[at] = true;
+                            continue;
+                        }
+                    }
+                }
+                _ => continue,
+            };
+            if let (1, Some(n)) = (limit, first_of.take()) {
+                limit = n;
+            }
+            if self.frame.rank.is_some() {
+                return Err(self.stuck(at));
+            }
+            let first = (0..at)
+                .rev()
+                .take_while(|i| self.op(*i) != Some(Op::Break))
+                .all(|i| self.soft(i) || self.used[i] || matches!(self.op(i), Some(Op::Is)));
+            self.take(at..end);
+            if let (true, Figure::Plain(name), 1) = (first && self.heads[at], &by, limit) {
+                let aggregate = if descending {
+                    Aggregate::Max
+                } else {
+                    Aggregate::Min
+                };
+                self.frame.select.push(Figure::Agg(aggregate, *name));
+                continue;
+            }
+            self.frame.rank = Some(Rank {
+                descending,
+                by,
+                limit,
+                at,
+            });
+        }
+        match first_of {
+            Some(limit) => self.rank_by_order(limit),
+            None => Ok(()),
+        }
+    }
+
+    /// "top 3 products sorted by price", "top 3 products by price"
+    pub(super) fn rank_by_order(&mut self, limit: u64) -> Result<(), Stuck> {
+        let by = (0..self.items.len()).find(|i| self.op(*i) == Some(Op::By) && !self.used[*i]);
+        let found = match (by, self.frame.order.pop()) {
+            (_, Some((figure, _))) => Some((figure, 0)),
+            (Some(by), None) => {
+                let next = self.skip(by + 1);
+                let figure = self.figure(next).or_else(|| {
+                    self.name(next)
+                        .filter(|n| self.is_numeric(*n))
+                        .map(|n| (Figure::Plain(n), n + 1))
+                });
+                if let Some((_, end)) = figure {
+                    self.take(by..end);
+                }
+                figure.map(|(f, _)| (f, by))
+            }
+            _ => None,
+        };
+        let Some((figure, at)) = found else {
+            return Err(Stuck::Unclear("top".to_owned()));
+        };
+        self.frame.rank = Some(Rank {
+            descending: true,
+            by: figure,
+            limit,
+            at,
+        });
+        Ok(())
+    }
+
+    pub(super) fn ranked_by(
+        &mut self,
+        at: usize,
+        next: usize,
+        quality: Option<Quality>,
+    ) -> Result<(Figure, usize), Stuck> {
+        if let Some(quality) = quality {
+            return Ok((Figure::Quality(quality), at + 1));
+        }
+        if let Some((figure, end)) = self.figure(next) {
+            return Ok((figure, end));
+        }
+        let name = self.name(next).ok_or_else(|| self.stuck(at))?;
+        let item = &self.items[name];
+        let figure = |c: ColumnRef| {
+            self.catalog.column(c).is_numeric() && !self.catalog.table(c.table).is_key(c.column)
+        };
+        let figures = item
+            .hits
+            .iter()
+            .any(|h| matches!(h.target, Target::Column(c) if figure(c)));
+        if item.table() > 0.8 && item.column() > 0.85 && figures {
+            // Rows to count, or a column that says how many there are.
+            return Err(self.stuck(at));
+        }
+        if self.is_numeric(name) && self.items[name].column() >= self.items[name].table() {
+            return Ok((Figure::Plain(name), next + 1));
+        }
+        let said = self.items[at].text.to_lowercase();
+        let counts = said.contains("number")
+            || said.contains("most")
+            || said.contains("fewest")
+            || said.contains("least")
+            || said.contains("amount");
+        let behind = self.back(at, &[Op::In]);
+        let related = behind
+            .and_then(|b| self.op(b))
+            .is_some_and(|o| matches!(o, Op::Have | Op::Relative))
+            || behind
+                .is_some_and(|b| self.items[b].is_name() && b + 1 < at || self.items[b].is_name());
+        if counts
+            && (related || said.contains("number"))
+            && (self.is_table(name) || self.items[name].column() > 0.0)
+        {
+            return Ok((Figure::Count(name, false), next + 1));
+        }
+        Err(self.stuck(at))
+    }
+}

@@ -1,0 +1,282 @@
+//! What a question shows: what orders, groups and conditions leave over.
+
+use super::*;
+
+impl Parser<'_> {
+    /// What is left before the conditions is shown.
+    pub(super) fn select(&mut self) -> Result<(), Stuck> {
+        let mut at = 0;
+        let mut aggregates: Vec<Aggregate> = Vec::new();
+        let mut running: Option<Aggregate> = None;
+        while at < self.items.len() {
+            if self.used[at] {
+                at += 1;
+                continue;
+            }
+            let head = self.heads[at];
+            match self.op(at) {
+                Some(Op::By) if self.grouping(at) => {
+                    let next = self.skip(at + 1);
+                    self.take(at..next + 1);
+                    self.frame.groups.push(next);
+                }
+                Some(Op::HowMany | Op::NumberOf)
+                    if (head || self.frame.rank.is_some()) && aggregates.is_empty() =>
+                {
+                    let next = self.skip(at + 1);
+                    let bare = self
+                        .name(if self.op(next) == Some(Op::Distinct) {
+                            self.skip(next + 1)
+                        } else {
+                            next
+                        })
+                        .is_none();
+                    if bare && self.op(at) == Some(Op::HowMany) && self.op(next) == Some(Op::Is) {
+                        return Err(self.stuck(at));
+                    }
+                    let (figure, end) = self.figure(at).ok_or_else(|| self.stuck(at))?;
+                    let total = self.items[at].text.to_lowercase().contains("total");
+                    self.push_count(figure, total);
+                    self.take(at..end);
+                    running = None;
+                    at = end;
+                    continue;
+                }
+                Some(Op::NumberOf)
+                    if !aggregates.is_empty()
+                        && self
+                            .name(self.skip(at + 1))
+                            .is_some_and(|n| self.is_numeric(n)) =>
+                {
+                    self.used[at] = true;
+                }
+                Some(Op::Agg(aggregate)) if head => {
+                    if let Some((Figure::Count(what, distinct), end)) = self.figure(at) {
+                        self.push_count(Figure::Count(what, distinct), false);
+                        self.take(at..end);
+                        at = end;
+                        continue;
+                    }
+                    aggregates.push(aggregate);
+                    self.used[at] = true;
+                }
+                Some(Op::Distinct) => {
+                    self.frame.distinct = true;
+                    self.used[at] = true;
+                }
+                Some(
+                    Op::And
+                    | Op::Comma
+                    | Op::Of
+                    | Op::In
+                    | Op::Is
+                    | Op::Have
+                    | Op::Relative
+                    | Op::Break
+                    | Op::Both
+                    | Op::Named
+                    | Op::By,
+                ) => {
+                    let ends = matches!(
+                        self.op(at),
+                        Some(Op::Of | Op::Is | Op::Relative | Op::Break)
+                    );
+                    running = running.filter(|_| !ends || !aggregates.is_empty());
+                }
+                None if self.name(at).is_some() => {
+                    self.shown(at, head, &mut aggregates, &mut running)?;
+                }
+                _ => {}
+            }
+            at += 1;
+        }
+        if self.frame.held_counts > 0 && self.frame.select.len() == 1 && self.frame.rank.is_none() {
+            // One figure for each row, or their sum: the question does not say.
+            return Err(Stuck::Unclear("number of".to_owned()));
+        }
+        if aggregates.is_empty() {
+            Ok(())
+        } else {
+            Err(Stuck::Unclear("the figure".to_owned()))
+        }
+    }
+
+    /// "number of orders by status", but not "songs written by a singer".
+    pub(super) fn grouping(&self, at: usize) -> bool {
+        let figures = self
+            .frame
+            .select
+            .iter()
+            .any(|f| !matches!(f, Figure::Plain(_)));
+        let noun = at
+            .checked_sub(1)
+            .is_some_and(|b| self.items[b].kind == Kind::Names && !self.items[b].optional);
+        let next = self.name(self.skip(at + 1));
+        figures && noun && next.is_some_and(|n| !self.is_numeric(n))
+    }
+
+    pub(super) fn push_count(&mut self, figure: Figure, total: bool) {
+        if let Figure::Count(what, false) = figure {
+            let item = &self.items[what];
+            if item.column() >= 0.85 && item.table() == 0.0 && self.is_numeric(what) {
+                // "number of deaths", where a column holds it.
+                let figure = if total {
+                    Figure::Agg(Aggregate::Sum, what)
+                } else {
+                    Figure::Plain(what)
+                };
+                self.frame.held_counts += usize::from(!total);
+                self.frame.select.push(figure);
+                return;
+            }
+        }
+        if let Figure::Count(what, _) = figure {
+            if self.is_table(what) {
+                self.frame.tables.push(what);
+                self.frame.subject = self.frame.subject.or(Some(what));
+            }
+            if !self.frame.select.contains(&figure) {
+                self.frame.select.push(figure);
+            }
+        }
+    }
+
+    pub(super) fn shown(
+        &mut self,
+        at: At,
+        head: bool,
+        aggregates: &mut Vec<Aggregate>,
+        running: &mut Option<Aggregate>,
+    ) -> Result<(), Stuck> {
+        let next_table = self.skip_ops(at + 1, &[Op::Of, Op::In]);
+        let of_table = next_table > at + 1
+            && self.name(next_table).is_some_and(|n| self.is_table(n))
+            || matches!(self.op(at + 1), Some(Op::Of)) && self.name(next_table).is_some();
+        let named = matches!(
+            self.items[at].text.to_lowercase().as_str(),
+            "name" | "names"
+        );
+        if named
+            && head
+            && of_table
+            && self
+                .name(next_table)
+                .is_some_and(|n| self.items[n].table() == 0.0 && !self.is_numeric(n))
+        {
+            // "the names of the directors", where a column holds the directors.
+            self.used[at] = true;
+            return Ok(());
+        }
+        let item = &self.items[at];
+        let followed = self.op(at + 1) == Some(Op::Of)
+            && item.column() >= 0.95
+            && item.column() >= item.table();
+        let after_of = at
+            .checked_sub(1)
+            .and_then(|_| self.back(at, &[]))
+            .and_then(|b| self.op(b))
+            == Some(Op::Of);
+        let as_column = item.column() > 0.0
+            && (self.is_column(at)
+                || !aggregates.is_empty()
+                || self.beside_column(at)
+                || (followed && head && self.frame.tables.is_empty())
+                || (item.column() >= 0.8 && of_table && !after_of && self.frame.tables.is_empty()));
+        let goes_on = matches!(self.op(at + 1), Some(Op::In | Op::By));
+        if as_column && goes_on && item.optional && lexis::is_relation(&item.text.to_lowercase()) {
+            // "campuses are located in Chico" does not ask for a location.
+            return Ok(());
+        }
+        if as_column {
+            if !head {
+                if item.optional {
+                    return Ok(());
+                }
+                return Err(self.stuck(at));
+            }
+            if !aggregates.is_empty() {
+                for aggregate in aggregates.drain(..) {
+                    self.frame.select.push(Figure::Agg(aggregate, at));
+                    *running = Some(aggregate);
+                }
+            } else if let Some(aggregate) = running.filter(|_| self.is_numeric(at)) {
+                self.frame.select.push(Figure::Agg(aggregate, at));
+            } else if !self.frame.select.contains(&Figure::Plain(at)) {
+                *running = None;
+                self.frame.select.push(Figure::Plain(at));
+            }
+        } else if item.table() > 0.0 {
+            if item.optional && item.table() < 0.95 {
+                return Ok(());
+            }
+            let joint = self.back(at, &[]).and_then(|b| self.op(b));
+            let listed = matches!(joint, Some(Op::And | Op::Comma));
+            if head && listed && !self.frame.select.is_empty() {
+                // "the name of each teacher and what course": what of the course is not said.
+                return Err(self.stuck(at));
+            }
+            self.frame.tables.push(at);
+            if head {
+                self.frame.subject = self.frame.subject.or(Some(at));
+            }
+        } else {
+            return Err(self.stuck(at));
+        }
+        self.used[at] = true;
+        Ok(())
+    }
+
+    /// Whether a name that may be a table stands in a list of columns: "the grapes and prices of wines".
+    pub(super) fn beside_column(&self, at: At) -> bool {
+        let item = &self.items[at];
+        let column = |i: usize| {
+            self.items
+                .get(i)
+                .is_some_and(|x| x.is_name() && x.column() > x.table())
+        };
+        let next = self
+            .op(at + 1)
+            .is_some_and(|o| matches!(o, Op::And | Op::Comma))
+            && column(self.skip(at + 2));
+        let before = self.back(at, &[Op::And, Op::Comma]);
+        let listed = before.is_some_and(|b| {
+            b + 1 < at
+                && column(b)
+                && (b + 1..at).any(|i| matches!(self.op(i), Some(Op::And | Op::Comma)))
+        });
+        item.column() >= 0.9 && (next || listed) && self.op(at.wrapping_sub(1)) != Some(Op::Of)
+    }
+
+    /// Nothing of weight may be left over.
+    pub(super) fn rest(&mut self) -> Result<(), Stuck> {
+        for (at, item) in self.items.iter().enumerate() {
+            if self.used[at] || item.optional {
+                continue;
+            }
+            let passive = at > 0 && (self.soft(at - 1) || self.items[at - 1].optional);
+            let carries = match &item.kind {
+                Kind::Soft => false,
+                Kind::Op(Op::By) => !passive,
+                Kind::Op(op) => !matches!(
+                    op,
+                    Op::And
+                        | Op::Comma
+                        | Op::Of
+                        | Op::In
+                        | Op::Is
+                        | Op::Have
+                        | Op::Relative
+                        | Op::Break
+                        | Op::Named
+                        | Op::Or
+                        | Op::Both
+                ),
+                _ => true,
+            };
+            if carries {
+                return Err(self.stuck(at));
+            }
+        }
+        Ok(())
+    }
+}

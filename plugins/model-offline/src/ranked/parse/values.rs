@@ -1,0 +1,248 @@
+//! Conditions with values and plain numbers, and rows that lack others.
+
+use super::*;
+
+impl Parser<'_> {
+    /// Values with the columns that stand beside them.
+    pub(super) fn values(&mut self) -> Result<(), Stuck> {
+        let mut at = 0;
+        while at < self.items.len() {
+            if self.used[at] || !self.items[at].is_value() {
+                at += 1;
+                continue;
+            }
+            let before = self.back(at, &[Op::Is, Op::Have]);
+            if let Some(Op::Like(place)) = before.and_then(|b| self.op(b)) {
+                let mark = before.unwrap_or(at);
+                let column = self.left(mark).ok_or_else(|| self.stuck(at))?;
+                let text = match &self.items[at].kind {
+                    Kind::Quote(text) => text.clone(),
+                    _ => self.items[at].text.clone(),
+                };
+                let negated = self.negated_before(mark);
+                self.take(mark..at + 1);
+                self.used[column] = true;
+                self.frame.filters.push(Filter {
+                    at,
+                    column: Some(column),
+                    quality: None,
+                    test: Test::Like(place, text),
+                    negated,
+                    or: false,
+                });
+                at += 1;
+                continue;
+            }
+            at = self.value_list(at)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn value_list(&mut self, at: usize) -> Result<usize, Stuck> {
+        let mut values = vec![at];
+        let mut end = at + 1;
+        let both = self
+            .back(at, &[])
+            .is_some_and(|b| self.op(b) == Some(Op::Both));
+        loop {
+            let next = self.skip_ops(end, &[Op::Comma, Op::Or, Op::In]);
+            let joins = (end..next).any(|i| matches!(self.op(i), Some(Op::Or)))
+                || ((end..next).any(|i| self.op(i) == Some(Op::Comma)));
+            let value = self.get(next).is_some_and(Item::is_value);
+            if !joins || !value || !self.share_column(at, next) {
+                break;
+            }
+            values.push(next);
+            end = next + 1;
+        }
+        let mut passed = vec![
+            Op::Is,
+            Op::Named,
+            Op::Not,
+            Op::Compare(Comparison::Equal, None),
+        ];
+        let named = self
+            .back(at, &[Op::Is])
+            .is_some_and(|b| self.op(b) == Some(Op::Named));
+        if self.items[at].kind == Kind::Names {
+            passed.push(Op::Have);
+        }
+        let left = self.back(at, &passed);
+        let column = left
+            .and_then(|l| self.name(l))
+            .filter(|l| self.fits_value(*l, at, named));
+        let right = self.name(end).filter(|r| {
+            column.is_none() && self.items[*r].column() > 0.5 && self.same_column(*r, at)
+        });
+        let from = column.map_or(at, |l| l + 1);
+        let negated = (from..at).any(|i| self.op(i) == Some(Op::Not))
+            || self.negated_before(from)
+            || (from != at && self.negated_before(at));
+        self.take(from..end);
+        for c in column.iter().chain(&right) {
+            self.used[*c] = true;
+        }
+        let column = column.or(right);
+        let test = Test::Values(values);
+        self.frame.filters.push(Filter {
+            at,
+            column,
+            quality: None,
+            test,
+            negated,
+            or: false,
+        });
+        self.frame.both |= both;
+        Ok(end)
+    }
+
+    pub(super) fn share_column(&self, a: At, b: At) -> bool {
+        let (a, b) = (&self.items[a], &self.items[b]);
+        let unknown = a.hits.is_empty() || b.hits.is_empty();
+        unknown
+            || a.hits.iter().any(|x| {
+                b.hits
+                    .iter()
+                    .any(|y| same_value_column(&x.target, &y.target))
+            })
+    }
+
+    /// Whether a name may be the column of the value.
+    pub(super) fn fits_value(&self, name: At, value: At, named: bool) -> bool {
+        let item = &self.items[name];
+        if item.column() < 0.5 || (named && item.table() >= item.column()) {
+            return false;
+        }
+        self.same_column(name, value)
+            || (matches!(self.items[value].kind, Kind::Quote(_)) && item.column() >= item.table())
+    }
+
+    pub(super) fn same_column(&self, name: At, value: At) -> bool {
+        let value = &self.items[value];
+        self.items[name].hits.iter().any(|h| match h.target {
+            Target::Column(c) => value
+                .hits
+                .iter()
+                .any(|v| matches!(&v.target, Target::Value(w, _) if *w == c)),
+            _ => false,
+        })
+    }
+
+    /// Plain numbers: "classroom 109", "in 2014"
+    pub(super) fn numbers(&mut self) -> Result<(), Stuck> {
+        for at in 0..self.items.len() {
+            if self.used[at] {
+                continue;
+            }
+            let filter = |column, quality, test| Filter {
+                at,
+                column,
+                quality,
+                test,
+                negated: false,
+                or: false,
+            };
+            let kind = self.items[at].kind.clone();
+            let left = self
+                .back(at, &[Op::Is, Op::Compare(Comparison::Equal, None)])
+                .and_then(|b| self.name(b))
+                .filter(|n| self.items[*n].column() > 0.5);
+            match kind {
+                Kind::Number(number) => {
+                    let behind = self.back(at, &[]);
+                    let dated = behind.is_some_and(|b| {
+                        matches!(self.op(b), Some(Op::In | Op::Of))
+                            || self.soft(at - 1)
+                                && self.items[at - 1].text.eq_ignore_ascii_case("year")
+                    });
+                    let since =
+                        behind.is_some_and(|b| self.items[b].text.eq_ignore_ascii_case("since"));
+                    let before = self.back(at, &[Op::Is]).unwrap_or(0);
+                    if self.op(before) == Some(Op::Not) {
+                        let column = self.left(before).ok_or_else(|| self.stuck(at))?;
+                        let test = Test::Number(Comparison::Equal, number);
+                        self.take(before..at + 1);
+                        self.used[column] = true;
+                        self.frame.filters.push(Filter {
+                            negated: true,
+                            ..filter(Some(column), None, test)
+                        });
+                    } else if let Some(l) = left {
+                        let year = is_year(&number) && !self.is_numeric(l);
+                        let test = if year {
+                            Test::Year(Comparison::Equal, number)
+                        } else {
+                            Test::Number(Comparison::Equal, number)
+                        };
+                        self.used[l] = true;
+                        self.frame.filters.push(filter(Some(l), None, test));
+                    } else if is_year(&number) && dated && !since {
+                        self.frame.filters.push(filter(
+                            None,
+                            Some(Quality::Time),
+                            Test::Year(Comparison::Equal, number),
+                        ));
+                    } else {
+                        return Err(self.stuck(at));
+                    }
+                    self.used[at] = true;
+                }
+                Kind::Period(period) => {
+                    let test = Test::Days(period);
+                    self.used[at] = true;
+                    if let Some(l) = left {
+                        self.used[l] = true;
+                    }
+                    let quality = left.is_none().then_some(Quality::Time);
+                    self.frame.filters.push(filter(left, quality, test));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// "students who do not have any pet"
+    pub(super) fn without(&mut self) -> Result<(), Stuck> {
+        for at in 0..self.items.len() {
+            if self.used[at] || self.op(at) != Some(Op::Without) {
+                continue;
+            }
+            let next = self.skip_ops(at + 1, &[Op::In, Op::Have, Op::Is, Op::Of]);
+            let name = self
+                .name(next)
+                .filter(|n| self.is_table(*n))
+                .ok_or_else(|| self.stuck(at))?;
+            if self.frame.without.is_some() {
+                return Err(self.stuck(at));
+            }
+            self.take(at..next + 1);
+            self.frame.without = Some((at, name));
+        }
+        Ok(())
+    }
+
+    /// "A or B" between two conditions.
+    pub(super) fn link_filters(&mut self) -> Result<(), Stuck> {
+        self.frame.filters.sort_by_key(|f| f.at);
+        let ors: Vec<usize> = (0..self.items.len())
+            .filter(|i| self.op(*i) == Some(Op::Or) && !self.used[*i])
+            .collect();
+        for or in ors {
+            let after = self
+                .frame
+                .filters
+                .iter()
+                .position(|f| f.at > or || f.column.is_some_and(|c| c > or));
+            match after.filter(|p| *p > 0) {
+                Some(position) => self.frame.filters[position].or = true,
+                None => return Err(self.stuck(or)),
+            }
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn same_value_column(a: &Target, b: &Target) -> bool {
+    matches!((a, b), (Target::Value(x, _), Target::Value(y, _)) if x == y)
+}

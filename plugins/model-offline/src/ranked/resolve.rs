@@ -1,0 +1,285 @@
+//! Chooses the table and column that each name of a frame means, and builds the query.
+
+mod conditions;
+mod groups;
+mod names;
+mod rows;
+
+use super::frame::{At, Figure, Filter, Frame, Test};
+use super::items::{Item, Kind};
+use super::join::{Graph, NoWay};
+use super::lexis::{self, Op, Quality};
+use super::link::{Target, split};
+use super::query::{Check, Condition, Expr, Membership, Query, Source};
+use crate::catalog::{Catalog, ColumnRef, Kind as Type};
+use crate::dates::Period;
+use crate::pick::label_columns;
+use crate::vocabulary::{Aggregate, Comparison};
+use conditions::{contradictory, grouped_conditions};
+use names::sure;
+
+/// Readings whose weakest name scores lower are not taken.
+const WEAKEST: f32 = 0.66;
+/// Two meanings closer than this are the same good.
+const MARGIN: f32 = 0.07;
+
+/// Joins of a statement at most: a longer way is seldom the one that was meant.
+const MOST_JOINS: usize = 3;
+
+/// Why there is no query.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Trouble {
+    /// Words with several meanings.
+    Ambiguous(String, Vec<String>),
+    /// Tables that are not connected in one way.
+    NoWay(NoWay),
+    /// Words that are too far from the names of the catalog.
+    Weak(String, String),
+    /// A shape that the rules do not cover.
+    Shape(&'static str),
+}
+
+type Answer<T> = Result<T, Trouble>;
+
+/// Builds the query of a frame.
+pub fn resolve(catalog: &Catalog, items: &[Item], frame: &Frame) -> Answer<Query> {
+    let graph = Graph::of(catalog);
+    let mut resolver = Resolver {
+        catalog,
+        items,
+        frame,
+        graph,
+        mentioned: Vec::new(),
+        subject: None,
+        notes: Vec::new(),
+        sure: sure(items),
+    };
+    resolver.mention_tables()?;
+    let mut query = resolver.build()?;
+    let mut notes = resolver.notes;
+    for edge in query
+        .source
+        .joins
+        .iter()
+        .chain(query.members.iter().flat_map(|m| &m.source.joins))
+        .filter(|e| e.guessed)
+    {
+        let (from, to) = (catalog.table(edge.from), catalog.table(edge.to));
+        if let Some((a, b)) = edge.pairs.first() {
+            notes.push(format!(
+                "no foreign key says so, but I took `{}.{}` and `{}.{}` for the same key",
+                from.name, from.columns[*a].name, to.name, to.columns[*b].name
+            ));
+        }
+    }
+    notes.dedup();
+    query.notes = notes;
+    Ok(query)
+}
+
+struct Resolver<'a> {
+    catalog: &'a Catalog,
+    items: &'a [Item],
+    frame: &'a Frame,
+    graph: Graph,
+    mentioned: Vec<usize>,
+    subject: Option<usize>,
+    notes: Vec<String>,
+    /// Tables of columns that are named beyond doubt.
+    sure: Vec<usize>,
+}
+
+/// A resolved condition with the way it joins the one before.
+struct Resolved {
+    condition: Condition,
+    at: At,
+    or: bool,
+}
+
+impl Resolver<'_> {
+    pub(super) fn figure(&mut self, figure: &Figure, at: At) -> Answer<Expr> {
+        Ok(match figure {
+            Figure::Plain(at) => Expr::Column(self.column(*at)?),
+            Figure::Agg(aggregate, at) => {
+                let column = self.column(*at)?;
+                let numeric = self.catalog.column(column).is_numeric();
+                let ends = matches!(aggregate, Aggregate::Min | Aggregate::Max)
+                    && self.catalog.column(column).kind == Type::Date;
+                if !numeric && !ends {
+                    return Err(Trouble::Weak(
+                        self.items[*at].text.clone(),
+                        "a number".to_owned(),
+                    ));
+                }
+                Expr::Agg(*aggregate, column)
+            }
+            Figure::Quality(quality) => Expr::Column(self.quality(at, *quality)?),
+            Figure::Count(at, distinct) => {
+                let item = &self.items[*at];
+                let rows = item.table() > 0.0 && item.table() >= item.column();
+                if rows && !(*distinct && item.column() > 0.9) {
+                    Expr::Count(None)
+                } else if !*distinct && (self.frame.rank.is_some() || self.frame.having.is_some()) {
+                    self.column(*at)?;
+                    Expr::Count(None)
+                } else {
+                    let column = self.column(*at)?;
+                    let source = self.catalog.column(column);
+                    if source.is_numeric()
+                        && !self.catalog.table(column.table).is_key(column.column)
+                    {
+                        // "number of rooms": rows, values, or the sum of a column that counts them.
+                        return Err(Trouble::Weak(item.text.clone(), self.catalog.label(column)));
+                    }
+                    if !*distinct {
+                        // "number of cities": rows, or different values.
+                        return Err(Trouble::Weak(item.text.clone(), self.catalog.label(column)));
+                    }
+                    Expr::Count(Some(column))
+                }
+            }
+        })
+    }
+
+    /// The table whose rows a count counts.
+    pub(super) fn counted(&mut self, figure: &Figure) -> Answer<Option<usize>> {
+        let Figure::Count(at, _) = figure else {
+            return Ok(None);
+        };
+        let item = &self.items[*at];
+        if item.table() > 0.0 && item.table() >= item.column() {
+            return self.table(*at).map(Some);
+        }
+        Ok(Some(self.column(*at)?.table))
+    }
+
+    pub(super) fn build(&mut self) -> Answer<Query> {
+        let mut filters: Vec<Resolved> = Vec::new();
+        for filter in &self.frame.filters {
+            let condition = self.filter(filter, filters.last())?;
+            filters.push(Resolved {
+                condition,
+                at: filter.at,
+                or: filter.or,
+            });
+        }
+        let mut select = Vec::new();
+        for figure in &self.frame.select {
+            let expr = self.figure(figure, 0)?;
+            if !select.contains(&expr) {
+                select.push(expr);
+            }
+        }
+        let first_column = select.iter().find_map(|e| match e {
+            Expr::Column(c) | Expr::Agg(_, c) | Expr::Count(Some(c)) => Some(c.table),
+            Expr::Count(None) => None,
+        });
+        let subject = self
+            .subject
+            .or(first_column)
+            .or(self.mentioned.first().copied());
+        let subject = subject
+            .or(filters.first().map(|f| f.condition.column.table))
+            .ok_or(Trouble::Shape("no table"))?;
+        let figures = select.iter().any(|e| !matches!(e, Expr::Column(_)));
+        let plain = select.iter().any(|e| matches!(e, Expr::Column(_)));
+        let count_rank = self
+            .frame
+            .rank
+            .as_ref()
+            .is_some_and(|r| matches!(r.by, Figure::Count(..) | Figure::Agg(..)));
+        let count_order = self
+            .frame
+            .order
+            .iter()
+            .any(|(f, _)| matches!(f, Figure::Count(..) | Figure::Agg(..)));
+        let grouped = count_rank
+            || count_order
+            || self.frame.having.is_some()
+            || (figures && (plain || !self.frame.groups.is_empty()));
+        let average = self
+            .frame
+            .filters
+            .iter()
+            .find(|f| matches!(f.test, Test::Average(_)))
+            .map(|f| f.at);
+        if average.is_some_and(|a| self.frame.filters.iter().any(|f| f.at > a)) {
+            return Err(Trouble::Shape("an average of some rows only"));
+        }
+        if contradictory(&filters) && !self.frame.both {
+            return Err(Trouble::Shape("two values of one column at once"));
+        }
+        let or_columns = filters
+            .windows(2)
+            .any(|w| w[1].or && w[0].condition.column != w[1].condition.column);
+        if or_columns && filters.len() > 2 {
+            return Err(Trouble::Shape("several alternatives"));
+        }
+        let query = if grouped {
+            self.grouped(subject, select, filters)?
+        } else {
+            self.listed(subject, select, filters)?
+        };
+        self.all_used(&query)?;
+        let inner = query.members.iter().map(|m| m.source.joins.len());
+        if inner
+            .chain([query.source.joins.len()])
+            .any(|n| n > MOST_JOINS)
+        {
+            return Err(Trouble::Shape("tables far apart"));
+        }
+        Ok(query)
+    }
+
+    /// A table that the question names must be part of the query.
+    pub(super) fn all_used(&self, query: &Query) -> Answer<()> {
+        let mut used: Vec<usize> = vec![query.source.base];
+        used.extend(query.source.joins.iter().map(|e| e.to));
+        used.extend(query.groups.iter().map(|c| c.table));
+        for member in &query.members {
+            used.extend(member.source.joins.iter().map(|e| e.to));
+        }
+        let unused = self.mentioned.iter().find(|t| !used.contains(t));
+        match unused {
+            Some(_) => Err(Trouble::Shape("a table without a part in the query")),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn needed(&self, select: &[Expr], order: &[(Expr, bool)]) -> Vec<usize> {
+        let tables = select
+            .iter()
+            .chain(order.iter().map(|o| &o.0))
+            .filter_map(|e| match e {
+                Expr::Column(c) | Expr::Agg(_, c) | Expr::Count(Some(c)) => Some(c.table),
+                Expr::Count(None) => None,
+            });
+        tables.collect()
+    }
+
+    pub(super) fn order(&mut self, select: &[Expr]) -> Answer<Vec<(Expr, bool)>> {
+        let mut order = Vec::new();
+        if let Some(rank) = &self.frame.rank {
+            order.push((self.figure(&rank.by, rank.at)?, rank.descending));
+            return if self.frame.order.is_empty() {
+                Ok(order)
+            } else {
+                Err(Trouble::Shape("a ranking with another order"))
+            };
+        }
+        for (figure, down) in &self.frame.order {
+            order.push((self.figure(figure, 0)?, *down));
+        }
+        if let Some(down) = self.frame.alphabetical {
+            let text = select.iter().find(
+                |e| matches!(e, Expr::Column(c) if self.catalog.column(*c).kind == Type::Text),
+            );
+            order.push((
+                text.cloned()
+                    .ok_or(Trouble::Shape("an alphabetical order without a text"))?,
+                down,
+            ));
+        }
+        Ok(order)
+    }
+}

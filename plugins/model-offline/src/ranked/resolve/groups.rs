@@ -1,0 +1,275 @@
+//! Queries for figures of groups, and rankings of groups.
+
+use super::*;
+
+impl Resolver<'_> {
+    /// Figures for each group, rankings of groups, groups of a certain size.
+    pub(super) fn grouped(
+        &mut self,
+        subject: usize,
+        select: Vec<Expr>,
+        filters: Vec<Resolved>,
+    ) -> Answer<Query> {
+        if self.frame.without.is_some() || self.frame.both {
+            return Err(Trouble::Shape("groups with another condition"));
+        }
+        if self
+            .frame
+            .rank
+            .as_ref()
+            .is_some_and(|r| !matches!(r.by, Figure::Count(..) | Figure::Agg(..)))
+        {
+            return Err(Trouble::Shape("a ranking of single rows among groups"));
+        }
+        let (mut base, counts) = self.fact(subject)?;
+        let plain: Vec<ColumnRef> = select
+            .iter()
+            .filter_map(|e| match e {
+                Expr::Column(c) => Some(*c),
+                _ => None,
+            })
+            .collect();
+        let figures: Vec<Expr> = select
+            .iter()
+            .filter(|e| !matches!(e, Expr::Column(_)))
+            .cloned()
+            .collect();
+        let mut keys: Vec<ColumnRef> = Vec::new();
+        let mut shown: Vec<ColumnRef> = plain.clone();
+        for at in self.frame.groups.clone() {
+            let item = &self.items[at];
+            let own = self.column_hits(at).into_iter().find(|(c, s)| {
+                c.table == base && *s >= item.table() && !plain.iter().any(|p| p.table != base)
+            });
+            let several = item.table() >= 0.9 && item.column() >= 0.9;
+            let label =
+                |c: &ColumnRef| self.label(c.table).contains(c) || self.key(c.table).contains(c);
+            if several
+                && own.is_none()
+                && !self
+                    .column_hits(at)
+                    .iter()
+                    .all(|(c, s)| *s < 0.9 || label(c))
+            {
+                return Err(Trouble::Shape("a group that may be rows or a column"));
+            }
+            if let Some((column, _)) = own.filter(|_| item.table() > 0.0) {
+                keys.push(column);
+                shown.push(column);
+                continue;
+            }
+            if item.table() > 0.0 && item.table() >= item.column() {
+                let table = self.table(at)?;
+                if table == base
+                    && self.frame.rank.is_none()
+                    && figures.contains(&Expr::Count(None))
+                {
+                    return Err(Trouble::Shape("a count for each of its own rows"));
+                }
+                let in_table = plain.iter().any(|c| c.table == table);
+                let label = self.label(table);
+                let own = self
+                    .own_key(base, table)
+                    .filter(|_| !in_table && label == self.key(table));
+                if let Some(own) = own {
+                    keys.push(own);
+                    shown.push(own);
+                    continue;
+                }
+                keys.extend(self.key(table));
+                if !in_table {
+                    shown.extend(label);
+                    shown.extend(self.key(table));
+                }
+                keys.extend(self.label(table).into_iter().filter(|_| !in_table));
+            } else {
+                let column = self.column(at)?;
+                keys.push(column);
+                shown.push(column);
+            }
+        }
+        let by_column = !self.frame.groups.is_empty()
+            && self
+                .frame
+                .groups
+                .iter()
+                .all(|at| self.item_table(*at).is_none());
+        if by_column && self.frame.rank.is_none() && plain.iter().any(|c| !keys.contains(c)) {
+            return Err(Trouble::Shape("columns beside those of the groups"));
+        }
+        let entity = self.subject.unwrap_or(subject);
+        if self.frame.groups.is_empty() {
+            let own = plain.first().map_or(entity, |c| c.table);
+            let named = self.mentioned.contains(&own) && own != base;
+            if plain.is_empty() {
+                if entity == base {
+                    return Err(Trouble::Shape("a count of its own rows"));
+                }
+                keys = self.key(entity);
+                shown = self.label(entity);
+                for key in &keys {
+                    if !shown.contains(key) {
+                        shown.push(*key);
+                    }
+                }
+            } else if named {
+                keys = self.key(own);
+            } else if !counts && own == base {
+                return Err(Trouble::Shape("a figure beside a column"));
+            }
+        }
+        for column in &shown {
+            if !keys.contains(column) {
+                keys.push(*column);
+            }
+        }
+        dedup(&mut keys);
+        dedup(&mut shown);
+        if keys.is_empty() {
+            return Err(Trouble::Shape("a group without a key"));
+        }
+        if self.frame.groups.is_empty()
+            && self.frame.rank.is_none()
+            && self.frame.having.is_none()
+            && !counts
+        {
+            return Err(Trouble::Shape("a figure beside a column"));
+        }
+        let order = self.order(&select)?;
+        if let Some((Expr::Agg(_, c), _)) = order.first() {
+            base = c.table;
+        }
+        let having = match &self.frame.having {
+            Some((figure, comparison, number)) => {
+                Some((self.figure(figure, 0)?, *comparison, number.clone()))
+            }
+            None => None,
+        };
+        let mut all: Vec<Expr> = shown.iter().map(|c| Expr::Column(*c)).collect();
+        let only_count = having.is_some()
+            && plain.is_empty()
+            && figures == [Expr::Count(None)]
+            && self.frame.groups.is_empty();
+        if !only_count {
+            all.extend(figures.iter().cloned());
+        }
+        for expr in order
+            .iter()
+            .map(|o| &o.0)
+            .chain(having.iter().map(|h| &h.0))
+        {
+            if !all.contains(expr) && !only_count {
+                all.push(expr.clone());
+            }
+        }
+        let mut needed: Vec<usize> = keys.iter().map(|c| c.table).collect();
+        needed.extend(self.needed(&all, &order));
+        let mut query = Query {
+            limit: self.frame.rank.as_ref().map(|r| r.limit),
+            ..Query::default()
+        };
+        self.place(&mut query, base, &needed, filters)?;
+        let aggregates = all.iter().any(|e| matches!(e, Expr::Agg(..)));
+        let repeats = query.source.joins.iter().filter(|e| e.many).count();
+        if (aggregates && repeats > 0) || repeats > 1 {
+            return Err(Trouble::Shape("a figure over rows that a join repeats"));
+        }
+        let own = self.key(base);
+        if counts
+            && !own.is_empty()
+            && own.iter().all(|k| keys.contains(k))
+            && query.source.joins.iter().all(|e| !e.many)
+        {
+            return Err(Trouble::Shape("a count of its own rows"));
+        }
+        let different = self
+            .frame
+            .select
+            .iter()
+            .chain(self.frame.rank.iter().map(|r| &r.by));
+        if !query.source.joins.is_empty()
+            && different
+                .clone()
+                .any(|f| matches!(f, Figure::Count(at, true) if self.item_table(*at).is_some()))
+        {
+            return Err(Trouble::Shape("different rows of a joined table"));
+        }
+        query.count_groups = only_count;
+        query.select = if only_count {
+            keys.iter().map(|c| Expr::Column(*c)).collect()
+        } else {
+            all
+        };
+        query.groups = keys;
+        query.having = having;
+        query.order = order;
+        Ok(query)
+    }
+
+    /// The column of `base` that refers to the key of `table`: grouping by it needs no join.
+    pub(super) fn own_key(&self, base: usize, table: usize) -> Option<ColumnRef> {
+        let [key] = self.catalog.table(table).primary_key.as_slice() else {
+            return None;
+        };
+        let keys = &self.catalog.table(base).foreign_keys;
+        let mut found = keys
+            .iter()
+            .filter(|k| k.target == table && k.target_columns == [*key] && k.columns.len() == 1);
+        match (found.next(), found.next()) {
+            (Some(k), None) => Some(ColumnRef {
+                table: base,
+                column: k.columns[0],
+            }),
+            _ => None,
+        }
+    }
+
+    /// The table whose rows are counted or aggregated, and whether something is counted.
+    pub(super) fn fact(&mut self, subject: usize) -> Answer<(usize, bool)> {
+        let mut tables = Vec::new();
+        let mut counts = false;
+        let figures: Vec<Figure> = self
+            .frame
+            .select
+            .iter()
+            .cloned()
+            .chain(self.frame.having.iter().map(|h| h.0.clone()))
+            .chain(self.frame.rank.iter().map(|r| r.by.clone()))
+            .chain(self.frame.order.iter().map(|o| o.0.clone()))
+            .collect();
+        let having = self.frame.having.is_some();
+        for (place, figure) in figures.iter().enumerate() {
+            match figure {
+                Figure::Count(..) => {
+                    let table = self.counted(figure)?;
+                    let outer = having
+                        && place < self.frame.select.len()
+                        && table == self.subject
+                        && self.frame.groups.is_empty();
+                    counts = true;
+                    if !outer {
+                        tables.extend(table);
+                    }
+                }
+                Figure::Agg(_, at) => tables.push(self.column(*at)?.table),
+                _ => {}
+            }
+        }
+        tables.sort_unstable();
+        tables.dedup();
+        match tables.as_slice() {
+            [one] => Ok((*one, counts)),
+            [] => Ok((subject, counts)),
+            _ => Err(Trouble::Shape("figures of several tables")),
+        }
+    }
+}
+
+pub(super) fn dedup(columns: &mut Vec<ColumnRef>) {
+    let mut seen = Vec::new();
+    columns.retain(|c| {
+        let new = !seen.contains(c);
+        seen.push(*c);
+        new
+    });
+}

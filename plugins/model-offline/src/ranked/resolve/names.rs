@@ -1,0 +1,359 @@
+//! Which table and column a name means.
+
+use super::*;
+
+impl Resolver<'_> {
+    pub(super) fn mention_tables(&mut self) -> Answer<()> {
+        let mut places: Vec<At> = self.frame.tables.clone();
+        for figure in self
+            .frame
+            .having
+            .iter()
+            .map(|h| &h.0)
+            .chain(self.frame.rank.iter().map(|r| &r.by))
+        {
+            if let Figure::Count(at, _) = figure {
+                places.push(*at);
+            }
+        }
+        places.extend(self.frame.groups.iter().copied());
+        places.extend(self.frame.without.iter().map(|w| w.1));
+        for at in places {
+            let item = &self.items[at];
+            if item.table() > 0.0 && item.table() >= item.column() {
+                let table = self.table(at)?;
+                if !self.mentioned.contains(&table) {
+                    self.mentioned.push(table);
+                }
+            }
+        }
+        if let Some(at) = self.frame.subject {
+            self.subject = Some(self.table(at)?);
+        }
+        Ok(())
+    }
+
+    pub(super) fn table(&mut self, at: At) -> Answer<usize> {
+        let item = &self.items[at];
+        let mut hits: Vec<(usize, f32)> = item
+            .hits
+            .iter()
+            .filter_map(|h| match h.target {
+                Target::Table(t) => Some((t, h.score)),
+                _ => None,
+            })
+            .collect();
+        hits.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let Some((table, score)) = hits.first().copied() else {
+            return Err(Trouble::Weak(item.text.clone(), "a table".to_owned()));
+        };
+        let rare = hits.len() == 1 && item.column() == 0.0;
+        if hits.get(1).is_some_and(|(_, s)| score - s < MARGIN) {
+            let names = hits
+                .iter()
+                .take(3)
+                .map(|(t, _)| self.catalog.table(*t).name.clone())
+                .collect();
+            return Err(Trouble::Ambiguous(item.text.clone(), names));
+        }
+        self.weigh(
+            at,
+            if rare { score.max(WEAKEST) } else { score },
+            &self.catalog.table(table).name,
+        )?;
+        Ok(table)
+    }
+
+    /// Refuses weak matches and notes those that are not literal.
+    pub(super) fn weigh(&mut self, at: At, score: f32, name: &str) -> Answer<()> {
+        let text = &self.items[at].text;
+        if score < WEAKEST {
+            return Err(Trouble::Weak(text.clone(), name.to_owned()));
+        }
+        if score < 0.9 {
+            self.notes.push(format!("\"{text}\" is `{name}`"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn item_table(&self, at: At) -> Option<usize> {
+        let item = &self.items[at];
+        if !item.is_name() || item.table() < item.column() || item.optional {
+            return None;
+        }
+        let best = item
+            .hits
+            .iter()
+            .filter(|h| matches!(h.target, Target::Table(_)))
+            .max_by(|a, b| a.score.total_cmp(&b.score))?;
+        match best.target {
+            Target::Table(t) => Some(t),
+            _ => None,
+        }
+    }
+
+    /// The table that stands right beside a name: "singer name", "names and ages of singers".
+    pub(super) fn owner(&self, at: At) -> Option<usize> {
+        if let Some(table) = at.checked_sub(1).and_then(|b| self.item_table(b)) {
+            return Some(table);
+        }
+        let mut next = at + 1;
+        let mut of = false;
+        while let Some(item) = self.items.get(next) {
+            let passes = item.kind == Kind::Soft
+                || matches!(
+                    item.op(),
+                    Some(Op::And | Op::Comma | Op::Distinct | Op::Agg(_) | Op::Each)
+                )
+                || (item.is_name()
+                    && !of
+                    && (self.item_table(next).is_none() || item.column() > 0.7));
+            match item.op() {
+                Some(Op::Of | Op::In) => of = true,
+                Some(Op::Each) => of = true,
+                _ if of && item.is_name() => return self.item_table(next),
+                _ if !passes => return None,
+                _ => {}
+            }
+            next += 1;
+        }
+        None
+    }
+
+    pub(super) fn nearest_before(&self, at: At) -> Option<usize> {
+        (0..at)
+            .rev()
+            .take_while(|i| !self.items[*i].is(Op::Break))
+            .find_map(|i| self.item_table(i))
+    }
+
+    pub(super) fn closeness(&self, at: At, table: usize) -> f32 {
+        let mut score = 0.0;
+        if self.owner(at) == Some(table) {
+            score += 0.35;
+        } else if self.nearest_before(at) == Some(table) {
+            score += 0.15;
+        }
+        if self.mentioned.contains(&table) {
+            score += 0.2;
+        }
+        if self.subject == Some(table) {
+            score += 0.1;
+        }
+        let from = self.subject.or(self.mentioned.first().copied());
+        match from.map(|f| self.graph.distance(f, table)) {
+            Some(Some(steps)) => score -= 0.1 * steps as f32,
+            Some(None) => score -= 0.6,
+            None => {}
+        }
+        if self.catalog.table(table).is_view() {
+            score -= 0.1;
+        }
+        score
+    }
+
+    /// The best of several columns; two that are the same good are told.
+    pub(super) fn choose(&mut self, at: At, columns: Vec<(ColumnRef, f32)>) -> Answer<ColumnRef> {
+        let owner = self
+            .owner(at)
+            .filter(|o| columns.iter().any(|(c, s)| c.table == *o && *s > 0.5));
+        let anchored = self.subject.is_some() || !self.mentioned.is_empty();
+        let in_play = |t: usize, me: &Self| {
+            me.mentioned.contains(&t) || me.subject == Some(t) || me.sure.contains(&t)
+        };
+        let near = |t: usize, me: &Self| {
+            let from = me.subject.into_iter().chain(me.mentioned.iter().copied());
+            from.filter_map(|f| me.graph.distance(f, t))
+                .min()
+                .is_some_and(|d| d <= 1)
+        };
+        let columns: Vec<(ColumnRef, f32)> = columns
+            .into_iter()
+            .filter(|(c, s)| {
+                owner.is_none_or(|o| o == c.table)
+                    && (!anchored
+                        || self.mentioned.contains(&c.table)
+                        || (near(c.table, self) && (*s >= 0.85 || in_play(c.table, self))))
+            })
+            .collect();
+        let mut ranked: Vec<(ColumnRef, f32, f32)> = columns
+            .into_iter()
+            .map(|(c, s)| (c, s + self.closeness(at, c.table), s))
+            .collect();
+        ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        let Some((best, total, score)) = ranked.first().copied() else {
+            return Err(Trouble::Weak(
+                self.items[at].text.clone(),
+                "a column".to_owned(),
+            ));
+        };
+        let rival = ranked
+            .iter()
+            .skip(1)
+            .find(|(c, t, _)| total - t < MARGIN && !self.graph.same_key(*c, best));
+        if let Some((rival, ..)) = rival {
+            let names = vec![self.catalog.label(best), self.catalog.label(*rival)];
+            return Err(Trouble::Ambiguous(self.items[at].text.clone(), names));
+        }
+        if self.owner(at).is_some_and(|o| o != best.table) && !in_play(best.table, self) {
+            return Err(Trouble::Weak(
+                self.items[at].text.clone(),
+                self.catalog.label(best),
+            ));
+        }
+        let alike = ranked.iter().skip(1).find(|(c, _, s)| {
+            owner.is_none()
+                && *s > score - 0.08
+                && c.table != best.table
+                && in_play(c.table, self)
+                && in_play(best.table, self)
+                && !self.graph.same_key(*c, best)
+        });
+        if let Some((rival, ..)) = alike {
+            let names = vec![self.catalog.label(best), self.catalog.label(*rival)];
+            return Err(Trouble::Ambiguous(self.items[at].text.clone(), names));
+        }
+        self.weigh(at, score, &self.catalog.label(best))?;
+        Ok(best)
+    }
+
+    pub(super) fn column_hits(&self, at: At) -> Vec<(ColumnRef, f32)> {
+        let hits = self.items[at].hits.iter().filter_map(|h| match h.target {
+            Target::Column(c) => Some((c, h.score)),
+            _ => None,
+        });
+        hits.collect()
+    }
+
+    pub(super) fn column(&mut self, at: At) -> Answer<ColumnRef> {
+        let hits = self.column_hits(at);
+        if hits.is_empty() {
+            // A table stands for the column that names its rows.
+            let table = self.table(at)?;
+            return self
+                .label(table)
+                .first()
+                .copied()
+                .ok_or(Trouble::Shape("a table without a name"));
+        }
+        self.choose(at, hits)
+    }
+
+    pub(super) fn label(&self, table: usize) -> Vec<ColumnRef> {
+        let source = self.catalog.table(table);
+        let own: String = split(&source.name)
+            .iter()
+            .map(|w| crate::words::stem(w))
+            .collect();
+        let names_rows = |c: &crate::catalog::Column| {
+            let name: String = split(&c.name)
+                .iter()
+                .map(|w| crate::words::stem(w))
+                .collect();
+            c.kind == Type::Text && (name == own || name == format!("{own}name"))
+        };
+        let named = source.columns.iter().position(names_rows);
+        let columns = named.map_or_else(|| label_columns(source), |at| vec![at]);
+        let reference = |column| ColumnRef { table, column };
+        columns.into_iter().map(reference).collect()
+    }
+
+    pub(super) fn key(&self, table: usize) -> Vec<ColumnRef> {
+        self.catalog
+            .table(table)
+            .primary_key
+            .iter()
+            .map(|column| ColumnRef {
+                table,
+                column: *column,
+            })
+            .collect()
+    }
+
+    /// A column that holds a quality: of the subject first, then of the tables nearby.
+    pub(super) fn quality(&mut self, at: At, quality: Quality) -> Answer<ColumnRef> {
+        let words = lexis::columns_of(quality);
+        let mut found = Vec::new();
+        for (table, source) in self.catalog.tables.iter().enumerate() {
+            for (column, c) in source.columns.iter().enumerate() {
+                let name = split(&c.name);
+                let fits = match quality {
+                    Quality::Time => {
+                        c.kind == Type::Date || name.iter().any(|w| words.contains(&w.as_str()))
+                    }
+                    _ => name.iter().any(|w| words.contains(&w.as_str())) && c.is_numeric(),
+                };
+                if fits {
+                    let score = if name.len() == 1 { 1.0 } else { 0.92 };
+                    found.push((ColumnRef { table, column }, score));
+                }
+            }
+        }
+        let near = |t: usize, me: &Self| {
+            me.mentioned.contains(&t) || me.subject == Some(t) || me.mentioned.is_empty()
+        };
+        found.retain(|(c, _)| near(c.table, self));
+        if quality == Quality::Time {
+            found.retain(|(c, _)| self.verb_fits(at, *c));
+        }
+        let chosen = self.choose(at, found)?;
+        self.notes.push(format!(
+            "\"{}\" is about `{}`",
+            self.items[at].text,
+            self.catalog.label(chosen)
+        ));
+        Ok(chosen)
+    }
+
+    /// Whether the verb before a time is about this column: "opened after 2010" is, for `open_year`, but not for
+    /// `join_date`.
+    pub(super) fn verb_fits(&self, at: At, column: ColumnRef) -> bool {
+        const EVENTS: &[&str] = &[
+            "held", "made", "placed", "taken", "happened", "occurred", "recorded",
+        ];
+        let before = self.items[..at].iter().rev().find(|i| {
+            !matches!(
+                i.op(),
+                Some(Op::In | Op::Is | Op::Compare(..) | Op::Between)
+            )
+        });
+        let Some(word) = before.map(|i| i.text.to_lowercase()).filter(|w| {
+            w.ends_with("ed") || w.ends_with("en") || w.ends_with("ing") || w.ends_with("un")
+        }) else {
+            return true;
+        };
+        let name = split(&self.catalog.column(column).name);
+        let generic = |w: &String| {
+            matches!(
+                w.as_str(),
+                "year" | "date" | "time" | "day" | "timestamp" | "at" | "on"
+            )
+        };
+        let shares = name.iter().any(|w| {
+            w.len() > 2
+                && (word.starts_with(w.as_str()) || w.starts_with(word.trim_end_matches("ed")))
+        });
+        shares || name.iter().all(generic) || EVENTS.contains(&word.as_str())
+    }
+}
+
+/// Tables that hold the only column with a name that the question uses.
+pub(super) fn sure(items: &[Item]) -> Vec<usize> {
+    let only = |item: &Item| {
+        let mut tables: Vec<usize> = Vec::new();
+        for hit in item.hits.iter().filter(|h| h.score >= 0.85) {
+            match hit.target {
+                Target::Column(c) | Target::Value(c, _) => tables.push(c.table),
+                Target::Table(_) => {}
+            }
+        }
+        tables.sort_unstable();
+        tables.dedup();
+        (tables.len() == 1).then(|| tables[0])
+    };
+    items
+        .iter()
+        .filter(|i| !i.optional)
+        .filter_map(only)
+        .collect()
+}

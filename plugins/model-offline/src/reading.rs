@@ -1,0 +1,191 @@
+//! A reading of a question that is ready to run, and the way from there to the answer.
+
+use crate::catalog::Catalog;
+use crate::plan::Plan;
+use crate::ranked::{self, Query};
+use crate::tools::{self, RUN, Rows};
+use crate::turn::{Action, Turn};
+use crate::{agree, answer, sql, tie};
+
+/// What one of the two sets of rules made of a question.
+pub enum Reading<'a> {
+    /// Every word has a role.
+    Strict(&'a Catalog, &'a Plan),
+    /// The best of several ranked meanings.
+    Ranked(&'a Catalog, &'a Query),
+}
+
+/// What comes next: a call, or the text of the answer.
+type Next = Result<Action, String>;
+
+impl Reading<'_> {
+    fn datasource(&self) -> &str {
+        match self {
+            Self::Strict(catalog, plan) => &catalog.table(plan.base).datasource,
+            Self::Ranked(catalog, query) => &catalog.table(query.source.base).datasource,
+        }
+    }
+
+    /// Rows of the result at most.
+    fn most(&self) -> u64 {
+        match self {
+            Self::Strict(_, plan) => plan.limit,
+            Self::Ranked(_, query) => query
+                .limit
+                .unwrap_or(tools::MOST_ROWS)
+                .min(tools::MOST_ROWS),
+        }
+    }
+
+    /// The statement, with the schemas of the tables or without.
+    pub fn write(&self, qualified: bool) -> String {
+        match self {
+            Self::Strict(catalog, plan) => sql::write(catalog, plan, qualified),
+            Self::Ranked(catalog, query) => ranked::write(catalog, query, qualified),
+        }
+    }
+
+    fn say(&self, rows: &Rows) -> String {
+        match self {
+            Self::Strict(catalog, plan) => answer::write(catalog, plan, rows),
+            Self::Ranked(catalog, query) => ranked::say(catalog, query, rows),
+        }
+    }
+
+    /// Where one row wins: the name of the column that it leads in.
+    fn leads_in(&self) -> Option<String> {
+        match self {
+            Self::Strict(_, plan) => {
+                let (expr, _) = plan.order.first().filter(|_| plan.limit == 1)?;
+                plan.outputs
+                    .iter()
+                    .find(|o| o.expr == *expr)
+                    .map(|o| o.name.clone())
+            }
+            Self::Ranked(catalog, query) => ranked::leads_in(catalog, query),
+        }
+    }
+
+    /// The statement for some rows more than the winner.
+    fn write_more(&self, qualified: bool) -> String {
+        match self {
+            Self::Strict(catalog, plan) => {
+                let limit = tie::SHOWN;
+                sql::write(
+                    catalog,
+                    &Plan {
+                        limit,
+                        ..(*plan).clone()
+                    },
+                    qualified,
+                )
+            }
+            Self::Ranked(catalog, query) => {
+                let limit = Some(tie::SHOWN);
+                ranked::write(
+                    catalog,
+                    &Query {
+                        limit,
+                        ..(*query).clone()
+                    },
+                    qualified,
+                )
+            }
+        }
+    }
+}
+
+/// Runs a reading and says its rows.
+pub fn answer(turn: &Turn, reading: &Reading<'_>) -> Next {
+    let found = match reading {
+        // The order of a strict reading names the row that comes first among equals.
+        Reading::Strict(..) => rows(turn, reading, reading.most(), |q| reading.write(q)),
+        Reading::Ranked(..) => result(turn, reading, ""),
+    };
+    match found {
+        Ok(rows) => Err(reading.say(&rows)),
+        Err(next) => next,
+    }
+}
+
+/// Runs two readings: where they give the same rows, the first one says them, else the second one, which is right more
+/// often.
+pub fn answer_of_two(turn: &Turn, first: &Reading<'_>, second: &Reading<'_>) -> Next {
+    if agree::same_statement(&first.write(true), &second.write(true)) {
+        return match result(turn, first, "") {
+            Ok(rows) if rows.rows.is_empty() => Err(second.say(&rows)),
+            Ok(rows) => Err(first.say(&rows)),
+            Err(next) => next,
+        };
+    }
+    let other = match rows(turn, second, second.most(), |q| second.write(q)) {
+        Ok(rows) => rows,
+        Err(next) => return next,
+    };
+    let found = match result(turn, first, "") {
+        Ok(rows) => rows,
+        Err(next) => return next,
+    };
+    if agree::same(&found, &other, (first.most(), second.most())) {
+        if found.rows.is_empty() {
+            return Err(second.say(&other));
+        }
+        return Err(first.say(&found));
+    }
+    // The last statement is the one that the answer is about: the second reading runs once more.
+    match result(turn, second, "\n") {
+        Ok(rows) => Err(second.say(&rows)),
+        Err(next) => next,
+    }
+}
+
+/// The rows of a reading; a first place that several rows share is asked back. The statement ends with `end`, which
+/// tells two runs of the same one apart.
+fn result(turn: &Turn, reading: &Reading<'_>, end: &str) -> Result<Rows, Next> {
+    if let Some(column) = reading.leads_in() {
+        let rows = rows(turn, reading, tie::SHOWN, |q| reading.write_more(q) + end)?;
+        if let Some(text) = tie::text(&column, &rows) {
+            return Err(Err(text));
+        }
+    }
+    rows(turn, reading, reading.most(), |q| reading.write(q) + end)
+}
+
+/// The rows of a statement. When it is refused, it is tried once more with plain table names; the error is the call to
+/// make, or what stands in the way.
+fn rows(
+    turn: &Turn,
+    reading: &Reading<'_>,
+    most: u64,
+    write: impl Fn(bool) -> String,
+) -> Result<Rows, Next> {
+    let mut refusal = String::new();
+    for qualified in [true, false] {
+        let statement = write(qualified);
+        let Some(step) = turn.ran(&statement) else {
+            if turn.offers(RUN) {
+                return Err(Ok(tools::run(reading.datasource(), &statement, most)));
+            }
+            let text = if refusal.is_empty() {
+                tools::not_offered(RUN)
+            } else {
+                refused(&refusal)
+            };
+            return Err(Err(text));
+        };
+        if step.failed {
+            refusal = tools::error_message(&step.content);
+            continue;
+        }
+        let read = serde_json::from_str(&step.content);
+        return read.map_err(|_| Err("The result of the query is not what I can read.".to_owned()));
+    }
+    Err(Err(refused(&refusal)))
+}
+
+fn refused(reason: &str) -> String {
+    format!(
+        "I could not get the data: {}. I have no other way to ask for it, so I cannot answer.",
+        reason.trim().trim_end_matches('.')
+    )
+}
