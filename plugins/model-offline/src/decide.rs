@@ -160,7 +160,11 @@ fn query(turn: &Turn, catalog: &Catalog) -> Result<Action, String> {
             Err(problem) => admit(problem),
         };
     }
-    let (learned, call) = learn(turn, catalog);
+    let nowhere = match &strict {
+        Err(Problem::Unknown(words)) => words.as_slice(),
+        _ => &[],
+    };
+    let (learned, call) = learn(turn, catalog, nowhere);
     if let Some(call) = call {
         return Ok(call);
     }
@@ -305,8 +309,24 @@ fn loses_words(question: &str, sql: &str) -> bool {
     (count(&["or"]) > 0 && !sql.contains(" IN (") && !sql.contains(" OR ")) || ends > 1
 }
 
-/// Unknown words may be rare values: the tables are asked once.
+/// Unknown words may be rare values: the tables are asked. Common words are seldom values: they are sought before names,
+/// which are left alone if a common word is found nowhere.
 fn look_up(turn: &Turn, catalog: &Catalog, words: Vec<String>) -> Strict {
+    let names = |w: &String| w.starts_with(|c: char| c.is_uppercase() || c.is_ascii_digit());
+    let (proper, common): (Vec<String>, Vec<String>) = words.iter().cloned().partition(names);
+    if !proper.is_empty() && !common.is_empty() {
+        match look_up_all(turn, catalog, common) {
+            Strict::Declined(Problem::Unknown(left)) if !left.iter().all(names) => {
+                return Strict::Declined(Problem::Unknown(words));
+            }
+            Strict::Call(call) => return Strict::Call(call),
+            _ => {}
+        }
+    }
+    look_up_all(turn, catalog, words)
+}
+
+fn look_up_all(turn: &Turn, catalog: &Catalog, words: Vec<String>) -> Strict {
     let mut sought = words.clone();
     sought.extend(
         names_in(&turn.question)
@@ -353,8 +373,12 @@ fn names_in(question: &str) -> Vec<String> {
         .collect()
 }
 
-/// The catalog with the values that the question's texts were found to be; the call that finds them comes first.
-fn learn(turn: &Turn, catalog: &Catalog) -> (Catalog, Option<Action>) {
+/// The catalog with the values that the question's texts were found to be; the call that finds them comes first. Nothing
+/// is looked up for a question that stays unread whatever is found: `nowhere` are the words that are no value.
+fn learn(turn: &Turn, catalog: &Catalog, nowhere: &[String]) -> (Catalog, Option<Action>) {
+    if ranked::is_out_of_reach(catalog, &turn.question, turn.today, nowhere) {
+        return (catalog.clone(), None);
+    }
     let sought = ranked::sought(catalog, &turn.question, turn.today);
     let Some((datasource, statement)) =
         lookup::statement(catalog, &sought).filter(|_| turn.offers(RUN))

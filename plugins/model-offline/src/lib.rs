@@ -7,7 +7,6 @@
 //! neither has a reading, the answer is what was not understood.
 
 mod admission;
-mod agree;
 mod answer;
 mod catalog;
 mod conditions;

@@ -84,6 +84,11 @@ pub fn counts_of(catalog: &Catalog, table: usize, cost: i32) -> Vec<Candidate> {
     let over_children = children(catalog, table)
         .into_iter()
         .filter(|s| !catalog.table(s.from).is_view())
+        // Two keys to the table: which one is meant is not said.
+        .filter(|s| {
+            let keys = &catalog.table(s.from).foreign_keys;
+            keys.iter().filter(|k| k.target == table).count() == 1
+        })
         .map(|step| {
             let key = &catalog.table(step.from).foreign_keys[step.key];
             Candidate {

@@ -5,7 +5,7 @@ use crate::plan::Plan;
 use crate::ranked::{self, Query};
 use crate::tools::{self, RUN, Rows};
 use crate::turn::{Action, Turn};
-use crate::{agree, answer, sql, tie};
+use crate::{answer, sql, tie};
 
 /// What one of the two sets of rules made of a question.
 pub enum Reading<'a> {
@@ -100,7 +100,7 @@ pub fn answer(turn: &Turn, reading: &Reading<'_>) -> Next {
     let found = match reading {
         // The order of a strict reading names the row that comes first among equals.
         Reading::Strict(..) => rows(turn, reading, reading.most(), |q| reading.write(q)),
-        Reading::Ranked(..) => result(turn, reading, ""),
+        Reading::Ranked(..) => result(turn, reading),
     };
     match found {
         Ok(rows) => Err(reading.say(&rows)),
@@ -108,47 +108,31 @@ pub fn answer(turn: &Turn, reading: &Reading<'_>) -> Next {
     }
 }
 
-/// Runs two readings: where they give the same rows, the first one says them, else the second one, which is right more
-/// often.
-pub fn answer_of_two(turn: &Turn, first: &Reading<'_>, second: &Reading<'_>) -> Next {
-    if agree::same_statement(&first.write(true), &second.write(true)) {
-        return match result(turn, first, "") {
-            Ok(rows) if rows.rows.is_empty() => Err(second.say(&rows)),
-            Ok(rows) => Err(first.say(&rows)),
-            Err(next) => next,
-        };
-    }
-    let other = match rows(turn, second, second.most(), |q| second.write(q)) {
-        Ok(rows) => rows,
-        Err(next) => return next,
+/// Runs a strict reading of a question that has a ranked one too. Every word has a role in the strict one, so it counts.
+/// What the ranked one adds is doubt: a first place that rows share is asked back, unless it takes the question to be
+/// about the figure alone, and a result without rows is not taken for the answer.
+pub fn answer_of_two(turn: &Turn, strict: &Reading<'_>, ranked: &Reading<'_>) -> Next {
+    let found = if ranked.leads_in().is_some() {
+        result(turn, strict)
+    } else {
+        rows(turn, strict, strict.most(), |q| strict.write(q))
     };
-    let found = match result(turn, first, "") {
-        Ok(rows) => rows,
-        Err(next) => return next,
-    };
-    if agree::same(&found, &other, (first.most(), second.most())) {
-        if found.rows.is_empty() {
-            return Err(second.say(&other));
-        }
-        return Err(first.say(&found));
-    }
-    // The last statement is the one that the answer is about: the second reading runs once more.
-    match result(turn, second, "\n") {
-        Ok(rows) => Err(second.say(&rows)),
+    match found {
+        Ok(rows) if rows.rows.is_empty() => Err(ranked.say(&rows)),
+        Ok(rows) => Err(strict.say(&rows)),
         Err(next) => next,
     }
 }
 
-/// The rows of a reading; a first place that several rows share is asked back. The statement ends with `end`, which
-/// tells two runs of the same one apart.
-fn result(turn: &Turn, reading: &Reading<'_>, end: &str) -> Result<Rows, Next> {
+/// The rows of a reading; a first place that several rows share is asked back.
+fn result(turn: &Turn, reading: &Reading<'_>) -> Result<Rows, Next> {
     if let Some(column) = reading.leads_in() {
-        let rows = rows(turn, reading, tie::SHOWN, |q| reading.write_more(q) + end)?;
+        let rows = rows(turn, reading, tie::SHOWN, |q| reading.write_more(q))?;
         if let Some(text) = tie::text(&column, &rows) {
             return Err(Err(text));
         }
     }
-    rows(turn, reading, reading.most(), |q| reading.write(q) + end)
+    rows(turn, reading, reading.most(), |q| reading.write(q))
 }
 
 /// The rows of a statement. When it is refused, it is tried once more with plain table names; the error is the call to

@@ -44,9 +44,19 @@ impl Token {
     }
 }
 
+/// Doubled marks, as TeX and some keyboards write quotes, are plain ones.
+fn plain_quotes(text: &str) -> String {
+    let plain = text.replace("\"\"", "\"");
+    if plain.contains("``") {
+        plain.replace("``", "\"").replace("''", "\"")
+    } else {
+        plain
+    }
+}
+
 /// Splits a question into tokens. Sentence marks are dropped.
 pub fn tokenize(text: &str) -> Vec<Token> {
-    let chars: Vec<char> = text.chars().collect();
+    let chars: Vec<char> = plain_quotes(text).chars().collect();
     let mut tokens = Vec::new();
     let mut at = 0;
     while at < chars.len() {

@@ -175,7 +175,7 @@ fn read_at(tokens: &[Token], at: usize, index: &Index, today: Option<Date>) -> (
     let mut op = lexis::op(tokens, at);
     if let Some((used, Op::Agg(_) | Op::NumberOf)) = op {
         // "total amount of": where a column is the amount, the word names it.
-        let amount = (at + 1..at + used).find(|i| tokens[*i].norm == "amount");
+        let amount = (at..at + used).find(|i| tokens[*i].norm == "amount");
         let named = amount.is_some_and(|i| {
             let hits = index.hits(&tokens[i..=i]);
             hits.iter()
@@ -330,6 +330,25 @@ fn text(tokens: &[Token]) -> String {
         .map(|t| t.text.as_str())
         .collect::<Vec<_>>()
         .join(" ")
+}
+
+/// Whether one of the items has no role, and gets none by a value: an operation out of reach, or one of the words
+/// `nowhere` that is no part of a name.
+pub fn is_out_of_reach(items: &[Item], nowhere: &[String]) -> bool {
+    let capital = |at: Option<usize>| {
+        at.and_then(|at| items.get(at).filter(|_| at > 0))
+            .is_some_and(|i| i.text.starts_with(char::is_uppercase))
+    };
+    items.iter().enumerate().any(|(at, item)| match item.kind {
+        Kind::Op(Op::Beyond) => true,
+        Kind::Unknown => {
+            !capital(Some(at))
+                && !capital(at.checked_sub(1))
+                && !capital(Some(at + 1))
+                && nowhere.iter().any(|w| w.eq_ignore_ascii_case(&item.text))
+        }
+        _ => false,
+    })
 }
 
 /// Texts that may be values: quoted ones, words that nothing explains, and rows of words with capitals.

@@ -38,7 +38,7 @@ pub fn understand(
     today: Option<Date>,
 ) -> Result<Query, Failure> {
     let index = link::Index::of(catalog);
-    let items = items::read(&plain_quotes(question), &index, today);
+    let items = items::read(question, &index, today);
     let frame = parse::parse(catalog, &items).map_err(Failure::Stuck)?;
     resolve::resolve(catalog, &items, &frame).map_err(Failure::Trouble)
 }
@@ -77,17 +77,19 @@ pub fn stands_alone(question: &str) -> bool {
 /// Texts of the question that may be values: quoted, with a capital, or unknown.
 pub fn sought(catalog: &Catalog, question: &str, today: Option<Date>) -> Vec<String> {
     let index = link::Index::of(catalog);
-    items::sought(&items::read(&plain_quotes(question), &index, today))
+    items::sought(&items::read(question, &index, today))
 }
 
-/// Doubled marks, as TeX and some keyboards write quotes, are plain ones.
-fn plain_quotes(question: &str) -> String {
-    let plain = question.replace("\"\"", "\"");
-    if plain.contains("``") {
-        plain.replace("``", "\"").replace("''", "\"")
-    } else {
-        plain
-    }
+/// Whether a question has no reading, whatever values its texts turn out to be. `nowhere` are words that are no value.
+pub fn is_out_of_reach(
+    catalog: &Catalog,
+    question: &str,
+    today: Option<Date>,
+    nowhere: &[String],
+) -> bool {
+    let index = link::Index::of(catalog);
+    let items = items::read(question, &index, today);
+    items::is_out_of_reach(&items, nowhere)
 }
 
 impl Failure {

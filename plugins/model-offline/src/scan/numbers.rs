@@ -37,12 +37,13 @@ impl Scan<'_> {
                 if let Some(n) = self.whole_number(at).filter(|_| after_rank) {
                     self.sketch.limit = Some(n);
                 } else if after_column {
+                    // "below age 30"
+                    let comparison = match at.checked_sub(2).map(|i| &self.mentions[i].what) {
+                        Some(What::Op(Op::Compare(comparison, false))) => *comparison,
+                        _ => Comparison::Equal,
+                    };
                     let name = self.take_column_before();
-                    self.test(
-                        name,
-                        Test::Compare(Comparison::Equal, number.clone()),
-                        &number,
-                    );
+                    self.test(name, Test::Compare(comparison, number.clone()), &number);
                 } else {
                     self.hold(at);
                 }

@@ -35,6 +35,15 @@ impl Parser<'_> {
             })
     }
 
+    /// A column of numbers with a number right behind it.
+    fn column_behind(&self, at: usize) -> Option<At> {
+        let column = self
+            .name(at)
+            .filter(|n| self.is_column(*n) && self.is_numeric(*n))?;
+        let number = self.get(self.skip(column + 1))?;
+        matches!(number.kind, Kind::Number(_)).then_some(column)
+    }
+
     /// "above 10 and below 20": the second comparison is about the column of the first.
     pub(super) fn shared_left(&self, at: usize) -> Option<At> {
         let joint = self
@@ -59,6 +68,11 @@ impl Parser<'_> {
             return Err(self.stuck(at));
         }
         let left = self.left(at).or_else(|| self.shared_left(at));
+        let (left, right) = match self.column_behind(right) {
+            // "below age 30"
+            Some(column) if left.is_none() => (Some(column), self.skip(column + 1)),
+            _ => (left, right),
+        };
         let filter = |column, quality, test| Filter {
             at,
             column,

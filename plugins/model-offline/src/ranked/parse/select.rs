@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// Values of columns that say yes or no.
+const FLAGS: &[&str] = &["t", "f", "y", "n", "true", "false", "yes", "no", "0", "1"];
+
 impl Parser<'_> {
     /// What is left before the conditions is shown.
     pub(super) fn select(&mut self) -> Result<(), Stuck> {
@@ -201,6 +204,9 @@ impl Parser<'_> {
                 }
             } else if let Some(aggregate) = running.filter(|_| self.is_numeric(at)) {
                 self.frame.select.push(Figure::Agg(aggregate, at));
+            } else if self.is_flag(at) && self.name(at + 1).is_some() {
+                // "official languages": a flag beside a name is a condition on it.
+                return Err(self.stuck(at));
             } else if !self.frame.select.contains(&Figure::Plain(at)) {
                 *running = None;
                 self.frame.select.push(Figure::Plain(at));
@@ -224,6 +230,19 @@ impl Parser<'_> {
         }
         self.used[at] = true;
         Ok(())
+    }
+
+    /// Whether a name best means a column that says yes or no.
+    fn is_flag(&self, at: At) -> bool {
+        let top = self.items[at].column();
+        self.items[at].hits.iter().any(|h| match h.target {
+            Target::Column(c) if h.score >= top => {
+                let values = &self.catalog.column(c).common_values;
+                let flag = |v: &String| FLAGS.contains(&v.to_lowercase().as_str());
+                !values.is_empty() && values.len() <= 2 && values.iter().all(flag)
+            }
+            _ => false,
+        })
     }
 
     /// Whether a name that may be a table stands in a list of columns: "the grapes and prices of wines".

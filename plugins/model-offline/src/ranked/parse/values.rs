@@ -55,6 +55,11 @@ impl Parser<'_> {
             values.push(next);
             end = next + 1;
         }
+        let or = (at..end).any(|i| self.op(i) == Some(Op::Or));
+        if or && self.op(end) == Some(Op::Relative) {
+            // "houses or flats with two rooms": whether the condition is for both is not said.
+            return Err(self.stuck(end));
+        }
         let mut passed = vec![
             Op::Is,
             Op::Named,
