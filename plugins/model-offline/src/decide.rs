@@ -306,6 +306,14 @@ fn loses_words(question: &str, sql: &str) -> bool {
     if (0..tokens.len()).any(listed) {
         return true;
     }
+    // "nations that use English and Dutch" have both; one row of another table has one of them.
+    if count(&["and"]) > 0
+        && count(&["or", "either"]) == 0
+        && sql.contains("COUNT(DISTINCT")
+        && sql.contains(" IN (")
+    {
+        return true;
+    }
     (count(&["or"]) > 0 && !sql.contains(" IN (") && !sql.contains(" OR ")) || ends > 1
 }
 

@@ -124,6 +124,10 @@ fn counts(catalog: &Catalog, mention: &Mention, distinct: bool) -> Vec<Candidate
             let Target::Column(column) = hit.target else {
                 continue;
             };
+            // The word names the table: no column that only shares a part of the name.
+            if !found.is_empty() && hit.score + 10 <= top {
+                continue;
+            }
             found.push(Candidate {
                 base: column.table,
                 expr: Expr::CountDistinct(column),

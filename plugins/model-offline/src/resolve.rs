@@ -6,7 +6,7 @@ mod rows;
 use crate::catalog::{Catalog, ColumnRef};
 use crate::conditions;
 use crate::measures::{self, Candidate};
-use crate::mentions::Mention;
+use crate::mentions::{Mention, What};
 use crate::names::Target;
 use crate::pick::View;
 use crate::plan::{Condition, Expr, Output, Plan, Shape};
@@ -14,6 +14,7 @@ use crate::problem::Problem;
 use crate::reach::{Reach, Step};
 use crate::roles::{Settled, ranking_limit};
 use crate::sketch::{Ask, Group, RankBy, Sketch, Test};
+use crate::vocabulary::Operator as Op;
 
 /// Groups shown at most, and rows when a listing says no number.
 const MOST_GROUPS: u64 = 100;
@@ -373,6 +374,19 @@ impl<'a> Builder<'a> {
         Ok(joins)
     }
 
+    /// Whether a ranking is of one thing: "the conductor with the most years".
+    fn is_of_one(&self) -> bool {
+        let most = |m: &Mention| matches!(m.what, What::Op(Op::Most(_)));
+        let Some(at) = self.mentions.iter().position(most) else {
+            return false;
+        };
+        let noun = self.mentions[..at].iter().rfind(|m| m.is_table());
+        noun.is_some_and(|m| {
+            let text = m.text.to_lowercase();
+            text == crate::words::stem(&text)
+        })
+    }
+
     fn limit(&self, measured: bool) -> u64 {
         let ranked = self.sketch.rank.is_some_and(|r| {
             r.by != RankBy::Key && !matches!(r.by, RankBy::Column(_)) || self.sketch.limit.is_some()
@@ -385,7 +399,7 @@ impl<'a> Builder<'a> {
             ranking_limit(self.sketch, self.mentions)
         } else if measured {
             MOST_GROUPS
-        } else if by_column && !self.sketch.listing {
+        } else if by_column && (!self.sketch.listing || self.is_of_one()) {
             ranking_limit(self.sketch, self.mentions)
         } else {
             self.sketch.limit.unwrap_or(LISTED_ROWS).clamp(1, 1000)
