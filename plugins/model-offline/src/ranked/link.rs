@@ -177,6 +177,13 @@ impl Index {
                     .flatten()
                     .cloned(),
             );
+            // "high schooler" for `highschooler`: the stem of the whole differs from those of its parts.
+            let whole = self.names.get(&self.stem(&words.concat()));
+            for hit in whole.into_iter().flatten().filter(|_| words.len() == 2) {
+                if !hits.iter().any(|h| h.target == hit.target) {
+                    hits.push(hit.clone());
+                }
+            }
         }
         let joined = tokens
             .iter()

@@ -163,7 +163,18 @@ impl Parser<'_> {
                     let since =
                         behind.is_some_and(|b| self.items[b].text.eq_ignore_ascii_case("since"));
                     let before = self.back(at, &[Op::Is]).unwrap_or(0);
-                    if self.op(before) == Some(Op::Not) {
+                    let other = self.alternative(at);
+                    if let Some((column, quality, test)) = other {
+                        // "born in 1948 or 1949"
+                        let test = match test {
+                            Test::Year(c, _) => Test::Year(c, number),
+                            _ => Test::Number(Comparison::Equal, number),
+                        };
+                        self.frame.filters.push(Filter {
+                            or: true,
+                            ..filter(column, quality, test)
+                        });
+                    } else if self.op(before) == Some(Op::Not) {
                         let column = self.left(before).ok_or_else(|| self.stuck(at))?;
                         let test = Test::Number(Comparison::Equal, number);
                         self.take(before..at + 1);
@@ -205,6 +216,23 @@ impl Parser<'_> {
             }
         }
         Ok(())
+    }
+
+    /// What a number before "or" is compared with, where the one behind it stands alone.
+    fn alternative(&mut self, at: usize) -> Option<(Option<At>, Option<Quality>, Test)> {
+        let or = at.checked_sub(1).filter(|o| self.op(*o) == Some(Op::Or))?;
+        let number = or.checked_sub(1)?;
+        let ends = self.items.get(at + 1).is_none_or(|i| i.is(Op::Break));
+        let filter = self.frame.filters.iter().find(|f| f.at == number && ends)?;
+        let equal = matches!(
+            filter.test,
+            Test::Number(Comparison::Equal, _) | Test::Year(Comparison::Equal, _)
+        );
+        let found = (filter.column, filter.quality, filter.test.clone());
+        (equal && !filter.negated).then(|| {
+            self.used[or] = true;
+            found
+        })
     }
 
     /// "students who do not have any pet"
