@@ -365,3 +365,40 @@ fn harbour() {
     let none = host.ask("Show the names of ships with tonnage above 5000.");
     assert!(none.text.starts_with("I find no row"), "{none:?}");
 }
+
+#[test]
+fn gym() {
+    let host = Host::over(
+        "CREATE TABLE clubmember (member_id INTEGER PRIMARY KEY, name TEXT, age INTEGER, entry_year INTEGER,
+             active TEXT);
+         CREATE TABLE payment (payment_id INTEGER PRIMARY KEY, member_id INTEGER REFERENCES clubmember (member_id),
+             amount REAL);
+         CREATE TABLE booking (booking_id INTEGER PRIMARY KEY, member_id INTEGER REFERENCES clubmember (member_id),
+             sport TEXT);
+         INSERT INTO clubmember VALUES (1, 'Ann', 25, 2018, 'T'), (2, 'Bo', 60, 2019, 'F'), (3, 'Cy', 60, 2020, 'T');
+         INSERT INTO payment VALUES (1, 1, 20.5), (2, 1, 20.5), (3, 2, 40);
+         INSERT INTO booking VALUES (1, 1, 'Judo'), (2, 1, 'Rowing'), (3, 2, 'Rowing');",
+        json!({}),
+    );
+    check(
+        &host,
+        &[
+            ("How many club members are there?", "SELECT 3"),
+            ("What is the total amount of payments?", "SELECT 81"),
+            // Two have it: the figure is one all the same.
+            ("What is the highest age of a club member?", "SELECT 60"),
+            ("How many club members below age 30 are there?", "SELECT 1"),
+            (
+                "What are the names of club members whose entry year is 2019 or 2020?",
+                "SELECT 'Bo' UNION SELECT 'Cy'",
+            ),
+        ],
+        &[
+            "Which club member has the highest age?",
+            // One row of booking is of one sport.
+            "How many club members booked Judo and Rowing?",
+            // Whether the condition is for both is not said.
+            "What are the names of club members named Ann or Bo with more than 1 payment?",
+        ],
+    );
+}

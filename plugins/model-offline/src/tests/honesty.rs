@@ -17,6 +17,8 @@ fn out_of_reach_is_admitted() {
         ("What percentage of orders is cancelled?", "percentage"),
         ("Compare revenue of 2023 and 2024", "Compare"),
         ("Delete all orders", "Delete"),
+        ("Delete all customers from France", "Delete"),
+        ("What is the weather for Anna Schmidt?", "weather"),
         ("top 5 customers", "by what to rank"),
         ("How many orders in March?", "year"),
         (
@@ -51,7 +53,10 @@ fn out_of_reach_is_admitted() {
         ("growth of revenue per year", "growth"),
     ] {
         let answer = shop.ask(question);
-        if !answer.text.contains(named)
+        // The statement of an answer is shown with its rows: those of a look-up are no answer.
+        let rows = answer.sql.last().map(|sql| shop.texts(sql));
+        if rows.is_some_and(|rows| !rows.is_empty())
+            || !answer.text.contains(named)
             || answer.text.contains("**")
             || answer.text.contains("---:")
         {
