@@ -194,8 +194,9 @@ fn query(turn: &Turn, catalog: &Catalog) -> Result<Action, String> {
     }
 }
 
-/// Whether a strict reading counts without a ranked one beside it: it is about time, a flag or a measure, which only the
-/// strict rules know; it is the first few of a ranking, at which they hardly err; or the question is only a few words.
+/// Whether a strict reading counts without a ranked one beside it: it is about time, a flag or a measure, which only
+/// the strict rules know; it is the first few of a ranking, at which they hardly err; or the question is only a few
+/// words.
 fn trusted(catalog: &Catalog, plan: &Plan, question: &str) -> bool {
     let date = |e: &Expr| matches!(e, Expr::Column(c) if catalog.column(*c).kind == Kind::Date);
     let timed = plan
@@ -317,8 +318,8 @@ fn loses_words(question: &str, sql: &str) -> bool {
     (count(&["or"]) > 0 && !sql.contains(" IN (") && !sql.contains(" OR ")) || ends > 1
 }
 
-/// Unknown words may be rare values: the tables are asked. Common words are seldom values: they are sought before names,
-/// which are left alone if a common word is found nowhere.
+/// Unknown words may be rare values: the tables are asked. Common words seldom are: they are sought before names, which
+/// are left alone if a common word is found nowhere.
 fn look_up(turn: &Turn, catalog: &Catalog, words: Vec<String>) -> Strict {
     let names = |w: &String| w.starts_with(|c: char| c.is_uppercase() || c.is_ascii_digit());
     let (proper, common): (Vec<String>, Vec<String>) = words.iter().cloned().partition(names);
@@ -381,8 +382,8 @@ fn names_in(question: &str) -> Vec<String> {
         .collect()
 }
 
-/// The catalog with the values that the question's texts were found to be; the call that finds them comes first. Nothing
-/// is looked up for a question that stays unread whatever is found: `nowhere` are the words that are no value.
+/// The catalog with the values that the question's texts were found to be; the call that finds them comes first.
+/// Nothing is looked up for a question that stays unread whatever is found: `nowhere` are the words that are no value.
 fn learn(turn: &Turn, catalog: &Catalog, nowhere: &[String]) -> (Catalog, Option<Action>) {
     if ranked::is_out_of_reach(catalog, &turn.question, turn.today, nowhere) {
         return (catalog.clone(), None);

@@ -108,7 +108,7 @@ pub fn answer(turn: &Turn, reading: &Reading<'_>) -> Next {
     }
 }
 
-/// Runs a strict reading of a question that has a ranked one too. Every word has a role in the strict one, so it counts.
+/// Runs a strict reading of a question that has a ranked one too. Every word has a role in the strict one: it counts.
 /// What the ranked one adds is doubt: a first place that rows share is asked back, unless it takes the question to be
 /// about the figure alone, and a result without rows is not taken for the answer.
 pub fn answer_of_two(turn: &Turn, strict: &Reading<'_>, ranked: &Reading<'_>) -> Next {
