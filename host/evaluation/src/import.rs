@@ -1,6 +1,10 @@
 //! Suites from the files of public question sets: Spider and BIRD.
 
 use serde::Deserialize;
+use sqlparser::{
+    dialect::SQLiteDialect,
+    tokenizer::{Token, Tokenizer, Word},
+};
 
 use crate::suite::{Question, Suite};
 
@@ -81,7 +85,7 @@ impl Spider {
         Question {
             id: format!("{}-{at}", self.db_id),
             question: self.question,
-            sql: vec![self.query],
+            sql: vec![with_plain_texts(&self.query)],
             db: Some(self.db_id),
             ..Question::default()
         }
@@ -102,9 +106,47 @@ impl Bird {
     }
 }
 
+/// Puts the texts of a statement of Spider into single quotes. They are in double quotes there, which are for names
+/// elsewhere; SQLite takes them for texts only where no column has the name.
+fn with_plain_texts(sql: &str) -> String {
+    let Ok(tokens) = Tokenizer::new(&SQLiteDialect {}, sql).tokenize() else {
+        return sql.to_owned();
+    };
+    let plain = |token: Token| match token {
+        Token::Word(Word {
+            value,
+            quote_style: Some('"'),
+            ..
+        }) => format!("'{}'", value.replace('\'', "''")),
+        token => token.to_string(),
+    };
+    tokens.into_iter().map(plain).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn texts_of_spider_are_in_single_quotes() {
+        for (given, plain) in [
+            (
+                "SELECT  name FROM T1 WHERE a.b  =  \"It's \"\"so\"\"\" AND c != 'x \"y\"'",
+                "SELECT  name FROM T1 WHERE a.b  =  'It''s \"so\"' AND c != 'x \"y\"'",
+            ),
+            (
+                "SELECT count(*) FROM t WHERE n LIKE \"%a_%\"",
+                "SELECT count(*) FROM t WHERE n LIKE '%a_%'",
+            ),
+            (
+                "SELECT 1.50, x'0aFF', `a b`, [c]",
+                "SELECT 1.50, x'0aFF', `a b`, [c]",
+            ),
+            ("SELECT \"open", "SELECT \"open"),
+        ] {
+            assert_eq!(with_plain_texts(given), plain);
+        }
+    }
 
     #[test]
     fn spider_and_bird_become_suites() {

@@ -87,7 +87,10 @@ impl<S: Subject> Judge<S> {
                 let table = table.transpose().map_err(|failure| failure.message);
                 let table = table.as_ref().map(Option::as_ref);
                 (judged.mark, judged.why) = self.verdict(&mind, question, &answer, table).await;
-                judged.unsupported_numbers = unsupported(question, &answer, table);
+                // Without an answer there are no rows that its text could be checked against.
+                if !answer.is_declined() {
+                    judged.unsupported_numbers = unsupported(question, &answer, table);
+                }
                 self.note(&mut judged, question, &answer);
                 if !self.keeps && !answer.conversation.is_empty() {
                     self.subject.forget(&answer.conversation).await;
@@ -215,7 +218,7 @@ impl<S: Subject> Judge<S> {
     }
 }
 
-/// The numbers of an answer that come from nowhere. Without rows, all are to come from the question.
+/// The numbers of an answer that come from nowhere.
 fn unsupported(question: &Question, answer: &Answer, table: Read<'_>) -> Vec<String> {
     let Ok(table) = table else {
         return Vec::new();

@@ -28,12 +28,15 @@ struct Written {
 
 /// The numbers of a text that are neither in the rows nor derived from them in one of these ways: a cell rounded to the
 /// digits that are written; a share written in percent; the count of the rows, of all or of those shown; the number of
-/// an item in a list; a number that is in the question. Signs are not compared. Code is not read.
+/// an item in a list; a number that is in the question, in digits or as a word up to twelve. Signs are not compared.
+/// Code is not read.
 pub fn unsupported(text: &str, sources: Sources<'_>) -> Vec<String> {
     let mut known: Vec<f64> = written(sources.question)
         .iter()
         .map(|one| one.value)
         .collect();
+    known.extend(words(sources.question));
+    known.extend(rows_of_table(text));
     let mut cells = Vec::new();
     for cell in sources.rows.iter().flatten() {
         match cell {
@@ -55,6 +58,29 @@ pub fn unsupported(text: &str, sources: Sources<'_>) -> Vec<String> {
     };
     let unknown = written(text).into_iter().filter(|one| !is_known(one));
     unknown.map(|one| one.text).collect()
+}
+
+/// The numbers that a question has as words.
+fn words(question: &str) -> impl Iterator<Item = f64> {
+    const WORDS: [&str; 12] = [
+        "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+        "twelve",
+    ];
+    let words = question.split(|letter: char| !letter.is_alphabetic());
+    words.filter_map(|word| {
+        let at = WORDS
+            .iter()
+            .position(|one| one.eq_ignore_ascii_case(word))?;
+        Some(at as f64 + 1.0)
+    })
+}
+
+/// How many rows the Markdown table of a text has, if it has one: its lines without the names and the rule.
+fn rows_of_table(text: &str) -> Option<f64> {
+    let lines = text
+        .lines()
+        .filter(|line| line.trim_start().starts_with('|'));
+    lines.count().checked_sub(2).map(|rows| rows as f64)
 }
 
 impl Written {
@@ -193,6 +219,25 @@ mod tests {
             &json!([["a"], ["b"]]),
             &[],
         );
+    }
+
+    #[test]
+    fn rows_of_a_table_are_counted() {
+        let data = json!([["a"], ["b"], ["c"], ["d"]]);
+        let table = "| x |\n| --- |\n| a |\n| b |\n";
+        check(&format!("{table}These are the first 2."), &data, &[]);
+        check(&format!("{table}These are the first 3."), &data, &["3"]);
+        check("These are the first 2.", &data, &["2"]);
+    }
+
+    #[test]
+    fn numbers_of_the_question_may_be_words() {
+        let sources = Sources {
+            rows: &[],
+            total: 0,
+            question: "Which have More than Two, none of eleven or thirteen?",
+        };
+        assert_eq!(unsupported("2, 11, 13, 1", sources), ["13", "1"]);
     }
 
     #[test]

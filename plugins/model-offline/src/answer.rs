@@ -5,13 +5,17 @@ use crate::conditions;
 use crate::markdown;
 use crate::plan::{Expr, Plan, Shape};
 use crate::tools::{RowCount, Rows};
-use crate::vocabulary::Comparison;
+use crate::vocabulary::{Aggregate, Comparison};
 
 /// Writes the answer to a question from its query and the result.
 pub fn write(catalog: &Catalog, plan: &Plan, rows: &Rows) -> String {
     if rows.rows_withheld || (rows.rows.is_empty() && rows.row_count != RowCount::Exactly(0)) {
         return withheld(rows);
     }
+    let rows = &rows.rounded(plan.outputs.iter().map(|output| match output.expr {
+        Expr::Aggregate(Aggregate::Average, _, decimals) => decimals,
+        _ => None,
+    }));
     let body = match plan.shape {
         Shape::Single => single(catalog, plan, rows),
         _ if rows.rows.is_empty() => format!("No row matches{}.", conditions_of(catalog, plan)),
@@ -42,14 +46,7 @@ pub fn verified(rows: &Rows) -> String {
             "**{}**",
             row.first().map(markdown::value).unwrap_or_default()
         ),
-        shown if rows.truncated => {
-            format!(
-                "{}\nThese are the first {}; there are more.",
-                table(rows),
-                shown.len()
-            )
-        }
-        _ => table(rows),
+        _ => format!("{}{}", table(rows), rows.more(false)),
     };
     format!(
         "{}\n\nThis is the result of the query that was verified for this question.",
@@ -97,7 +94,7 @@ fn ranking(catalog: &Catalog, plan: &Plan, rows: &Rows, descending: bool) -> Str
         let what = format!("The {} {}", rows.rows.len(), several(&plan.noun));
         return format!("{what} with {by}{found}:\n\n{}", table(rows));
     };
-    if let ([label, value], false) = (row.as_slice(), plan.limit > 1) {
+    if let ([label, value], false) = (row.as_slice(), plan.limit != Some(1)) {
         let (label, value) = (markdown::value(label), markdown::value(value));
         return format!(
             "The {} with {by}{found} is **{label}**: {value}.",
@@ -169,13 +166,8 @@ fn table(rows: &Rows) -> String {
 }
 
 fn more(plan: &Plan, rows: &Rows) -> String {
-    let shown = rows.rows.len() as u64;
-    let full = rows.truncated || shown >= plan.limit;
-    if full && shown > 1 {
-        format!("\nThese are the first {shown}; there may be more.\n")
-    } else {
-        String::new()
-    }
+    let is_full = plan.limit == Some(rows.rows.len() as u64);
+    rows.more(is_full)
 }
 
 fn conditions_of(catalog: &Catalog, plan: &Plan) -> String {

@@ -291,7 +291,9 @@ fn read_relative(tokens: &[Token], at: usize, today: Option<Date>) -> Option<Rea
     };
     let count = number_at(tokens, at + 1);
     let unit_place = at + 1 + usize::from(count.is_some());
-    let unit = unit_of(&tokens.get(unit_place)?.stem)?;
+    let unit = &tokens.get(unit_place)?.stem;
+    // "The last date" is the latest one, not yesterday.
+    let unit = unit_of(unit).filter(|_| unit != "date")?;
     let used = unit_place + 1 - at;
     let Some(today) = today else {
         return Some((used, Err(DateTrouble::TodayUnknown)));

@@ -11,17 +11,17 @@ use crate::turn::{Action, Step, Turn};
 use crate::understand::understand;
 use crate::vocabulary::{is_filler, operator};
 use crate::words::tokenize;
-use crate::{admission, lookup, ranked, sql, verified};
+use crate::{help, lookup, ranked, sql, verified};
 
 /// What to do next about the question of a turn.
 pub fn decide(turn: &Turn) -> Action {
-    next(turn).unwrap_or_else(Action::Say)
+    next(turn).unwrap_or_else(Action::Decline)
 }
 
 /// Bytes of a question at most: reading it takes time that grows with its words.
 const LONGEST: usize = 10_000;
 
-/// The error is the text with which the answer ends early.
+/// The error says why there is no answer.
 fn next(turn: &Turn) -> Result<Action, String> {
     if turn.question.trim().is_empty() {
         return Err("There is no question. Ask me about the tables of this Mind.".to_owned());
@@ -43,7 +43,7 @@ fn next(turn: &Turn) -> Result<Action, String> {
     }
     let about = meta::about_tables(&turn.question);
     if about == Some(Meta::Tables) {
-        return Err(meta::tables_text(&found, truncated));
+        return Ok(Action::Say(meta::tables_text(&found, truncated)));
     }
     let Some(step) = turn.uses(DESCRIBE).last().copied() else {
         return offered(
@@ -56,12 +56,13 @@ fn next(turn: &Turn) -> Result<Action, String> {
     let catalog =
         Catalog::parse(content).ok_or("The description of the tables is not what I can read.")?;
     if about == Some(Meta::Help) {
-        return Err(admission::help(&catalog));
+        return Ok(Action::Say(help::text(&catalog)));
     }
     if let Some(Meta::Describe(table)) =
         meta::about_columns(&turn.question, &catalog, &Names::of(&catalog))
     {
-        return Err(meta::columns_text(&catalog, catalog.table(table)));
+        let text = meta::columns_text(&catalog, catalog.table(table));
+        return Ok(Action::Say(text));
     }
     query(turn, &catalog)
 }
@@ -152,12 +153,11 @@ fn query(turn: &Turn, catalog: &Catalog) -> Result<Action, String> {
         Strict::Plan(found) => Ok(found),
         Strict::Declined(problem) => Err(problem),
     };
-    let admit = |problem: &Problem| Err(admission::text(catalog, problem));
     // A follow-up leans on the question before it, which only the strict rules can do.
     if !turn.earlier.is_empty() && !ranked::stands_alone(&turn.question) {
         return match &strict {
             Ok(found) => answer(turn, &Reading::Strict(&found.0, &found.1)),
-            Err(problem) => admit(problem),
+            Err(problem) => Err(problem.sentence()),
         };
     }
     let nowhere = match &strict {
@@ -188,7 +188,7 @@ fn query(turn: &Turn, catalog: &Catalog) -> Result<Action, String> {
                 ranked::Failure::Trouble(ranked::Trouble::Ambiguous(..)) if unknown => {
                     Err(failure.sentence())
                 }
-                _ => admit(problem),
+                _ => Err(problem.sentence()),
             }
         }
     }
@@ -199,12 +199,13 @@ fn query(turn: &Turn, catalog: &Catalog) -> Result<Action, String> {
 /// words.
 fn trusted(catalog: &Catalog, plan: &Plan, question: &str) -> bool {
     let date = |e: &Expr| matches!(e, Expr::Column(c) if catalog.column(*c).kind == Kind::Date);
+    let is_few = plan.limit.is_some_and(|n| n < 20);
     let timed = plan
         .conditions
         .iter()
         .any(|c| matches!(c, Condition::Period(..) | Condition::Truth(..)))
         || plan.groups.iter().any(|g| matches!(g, Expr::Bucket(..)))
-        || (plan.limit < 20 && plan.order.first().is_some_and(|(e, _)| date(e)));
+        || (is_few && plan.order.first().is_some_and(|(e, _)| date(e)));
     let aggregate = |e: &Expr| matches!(e, Expr::Aggregate(..));
     let measured = (plan.outputs.iter().any(|o| aggregate(&o.expr)) && !plan.notes.is_empty())
         || plan.having.as_ref().is_some_and(|(e, ..)| aggregate(e));
@@ -215,7 +216,8 @@ fn trusted(catalog: &Catalog, plan: &Plan, question: &str) -> bool {
     let said = words
         .iter()
         .any(|t| matches!(t.norm.as_str(), "rows" | "per" | "common"));
-    let top = matches!(plan.shape, Shape::Ranking(_)) && (2..20).contains(&plan.limit);
+    let top =
+        matches!(plan.shape, Shape::Ranking(_)) && plan.limit.is_some_and(|n| (2..20).contains(&n));
     timed || measured || !sentence || said || top
 }
 

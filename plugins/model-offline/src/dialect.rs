@@ -69,6 +69,14 @@ impl Dialect {
         }
     }
 
+    /// Some rows only: what stands behind SELECT, and what stands at the end of the statement.
+    pub fn limit(self, rows: u64) -> (String, String) {
+        match self {
+            Self::Mssql => (format!("TOP ({rows}) "), String::new()),
+            _ => (String::new(), format!("\nLIMIT {rows}")),
+        }
+    }
+
     /// A string literal.
     pub fn text(self, value: &str) -> String {
         let value = value.replace('\0', "").replace('\'', "''");
@@ -94,6 +102,14 @@ impl Dialect {
             (Self::Sqlite | Self::Mssql, false) => "0",
             (_, true) => "TRUE",
             (_, false) => "FALSE",
+        }
+    }
+
+    /// The average of an expression. SQL Server gives a whole number for whole numbers.
+    pub fn average(self, expression: &str) -> String {
+        match self {
+            Self::Mssql => format!("AVG(CAST({expression} AS float))"),
+            _ => format!("AVG({expression})"),
         }
     }
 

@@ -6,7 +6,6 @@
 //! and the result through [`mod@answer`]; every word gets a role on that way. The ranked ones are in [`ranked`]. Where
 //! neither has a reading, the answer is what was not understood.
 
-mod admission;
 mod answer;
 mod catalog;
 mod conditions;
@@ -14,6 +13,7 @@ mod countries;
 mod dates;
 mod decide;
 mod dialect;
+mod help;
 mod lookup;
 mod markdown;
 mod measures;
@@ -69,20 +69,22 @@ impl Model for Offline {
         let turn = request::turn(&request);
         let call_number = turn.steps.len() + 1;
         let mut events = VecDeque::new();
-        let (reason, word) = match decide::decide(&turn) {
-            Action::Call { tool, arguments } => {
-                let id = format!("call_{call_number}");
+        let (text, call) = match decide::decide(&turn) {
+            Action::Call { tool, arguments } => (String::new(), Some((tool, arguments))),
+            Action::Say(text) => (text, None),
+            Action::Decline(text) => (text, turn.offers(tools::CANNOT_ANSWER).then(tools::decline)),
+        };
+        events.extend(pieces::pieces(&text).into_iter().map(Event::Text));
+        let (reason, word) = match call {
+            Some((tool, arguments)) => {
                 events.push_back(Event::ToolCall(ToolCall {
-                    id,
+                    id: format!("call_{call_number}"),
                     name: tool.to_owned(),
                     arguments,
                 }));
                 (StopReason::ToolCalls, "tool_calls")
             }
-            Action::Say(text) => {
-                events.extend(pieces::pieces(&text).into_iter().map(Event::Text));
-                (StopReason::End, "stop")
-            }
+            None => (StopReason::End, "stop"),
         };
         events.push_back(Event::Stop((reason, word.to_owned())));
         Ok(Completion { events })

@@ -5,6 +5,8 @@ use crate::countries;
 use crate::tools::Rows;
 use crate::words::name_stems;
 
+/// Values that a look-up gives at most.
+const MOST_FOUND: u64 = 20;
 /// Columns that one statement searches at most, and rows of a table that it goes through.
 const MOST_COLUMNS: usize = 16;
 const MOST_ROWS: u64 = 2_000_000;
@@ -35,10 +37,13 @@ pub fn statement(catalog: &Catalog, words: &[String]) -> Option<(String, String)
         })
         .collect();
     (!parts.is_empty()).then(|| {
-        (
-            datasource,
-            format!("{}\nLIMIT 20", parts.join("\nUNION ALL\n")),
-        )
+        let (top, limit) = dialect.limit(MOST_FOUND);
+        let all = parts.join("\nUNION ALL\n");
+        let statement = match top.is_empty() {
+            true => format!("{all}{limit}"),
+            false => format!("SELECT {top}* FROM (\n{all}\n) AS found"),
+        };
+        (datasource, statement)
     })
 }
 

@@ -19,7 +19,8 @@ pub enum Expr {
     CountRows,
     /// The number of different values.
     CountDistinct(ColumnRef),
-    /// A function over amounts, rounded to so many decimals where binary fractions make noise.
+    /// A function over amounts, and the decimals that are shown of it: a sum is rounded by the statement, because binary
+    /// fractions make noise, an average by the text of the answer.
     Aggregate(Aggregate, Amount, Option<u32>),
 }
 
@@ -116,8 +117,8 @@ pub struct Plan {
     pub having: Option<(Expr, Comparison, String)>,
     /// The order; true for largest first.
     pub order: Vec<(Expr, bool)>,
-    /// Rows of the answer at most.
-    pub limit: u64,
+    /// Rows of the answer at most, if the question says so.
+    pub limit: Option<u64>,
     /// Only the number of groups is wanted, under this name.
     pub count_groups: Option<String>,
     /// What the answer is.

@@ -15,7 +15,7 @@ pub enum Reading<'a> {
     Ranked(&'a Catalog, &'a Query),
 }
 
-/// What comes next: a call, or the text of the answer.
+/// What comes next. The error says why there is no answer, or asks back.
 type Next = Result<Action, String>;
 
 impl Reading<'_> {
@@ -26,15 +26,13 @@ impl Reading<'_> {
         }
     }
 
-    /// Rows of the result at most.
+    /// Rows to fetch of the result.
     fn most(&self) -> u64 {
-        match self {
+        let limit = match self {
             Self::Strict(_, plan) => plan.limit,
-            Self::Ranked(_, query) => query
-                .limit
-                .unwrap_or(tools::MOST_ROWS)
-                .min(tools::MOST_ROWS),
-        }
+            Self::Ranked(_, query) => query.limit,
+        };
+        limit.unwrap_or(tools::LISTED_ROWS)
     }
 
     /// The statement, with the schemas of the tables or without.
@@ -56,7 +54,7 @@ impl Reading<'_> {
     fn leads_in(&self) -> Option<String> {
         match self {
             Self::Strict(_, plan) => {
-                let (expr, _) = plan.order.first().filter(|_| plan.limit == 1)?;
+                let (expr, _) = plan.order.first().filter(|_| plan.limit == Some(1))?;
                 plan.outputs
                     .iter()
                     .find(|o| o.expr == *expr)
@@ -70,7 +68,7 @@ impl Reading<'_> {
     fn write_more(&self, qualified: bool) -> String {
         match self {
             Self::Strict(catalog, plan) => {
-                let limit = tie::SHOWN;
+                let limit = Some(tie::SHOWN);
                 sql::write(
                     catalog,
                     &Plan {
@@ -103,7 +101,7 @@ pub fn answer(turn: &Turn, reading: &Reading<'_>) -> Next {
         Reading::Ranked(..) => result(turn, reading),
     };
     match found {
-        Ok(rows) => Err(reading.say(&rows)),
+        Ok(rows) => Ok(Action::Say(reading.say(&rows))),
         Err(next) => next,
     }
 }
@@ -118,8 +116,8 @@ pub fn answer_of_two(turn: &Turn, strict: &Reading<'_>, ranked: &Reading<'_>) ->
         rows(turn, strict, strict.most(), |q| strict.write(q))
     };
     match found {
-        Ok(rows) if rows.rows.is_empty() => Err(ranked.say(&rows)),
-        Ok(rows) => Err(strict.say(&rows)),
+        Ok(rows) if rows.rows.is_empty() => Ok(Action::Say(ranked.say(&rows))),
+        Ok(rows) => Ok(Action::Say(strict.say(&rows))),
         Err(next) => next,
     }
 }

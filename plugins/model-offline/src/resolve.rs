@@ -16,10 +16,6 @@ use crate::roles::{Settled, ranking_limit};
 use crate::sketch::{Ask, Group, RankBy, Sketch, Test};
 use crate::vocabulary::Operator as Op;
 
-/// Groups shown at most, and rows when a listing says no number.
-const MOST_GROUPS: u64 = 100;
-const LISTED_ROWS: u64 = 20;
-
 /// Finds the query for a question, or says why there is none.
 pub fn resolve(
     catalog: &Catalog,
@@ -387,7 +383,7 @@ impl<'a> Builder<'a> {
         })
     }
 
-    fn limit(&self, measured: bool) -> u64 {
+    fn limit(&self, measured: bool) -> Option<u64> {
         let ranked = self.sketch.rank.is_some_and(|r| {
             r.by != RankBy::Key && !matches!(r.by, RankBy::Column(_)) || self.sketch.limit.is_some()
         });
@@ -395,14 +391,13 @@ impl<'a> Builder<'a> {
             .sketch
             .rank
             .is_some_and(|r| matches!(r.by, RankBy::Column(_)));
-        if ranked {
-            ranking_limit(self.sketch, self.mentions)
+        let is_first = by_column && (!self.sketch.listing || self.is_of_one());
+        if ranked || (!measured && is_first) {
+            Some(ranking_limit(self.sketch, self.mentions))
         } else if measured {
-            MOST_GROUPS
-        } else if by_column && (!self.sketch.listing || self.is_of_one()) {
-            ranking_limit(self.sketch, self.mentions)
+            None
         } else {
-            self.sketch.limit.unwrap_or(LISTED_ROWS).clamp(1, 1000)
+            self.sketch.limit.map(|limit| limit.clamp(1, 1000))
         }
     }
 }

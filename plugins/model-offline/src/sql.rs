@@ -25,11 +25,12 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn plan(&self, plan: &Plan) -> String {
-        let mut sql = format!(
-            "SELECT {}{}",
-            if plan.distinct { "DISTINCT " } else { "" },
-            self.outputs(plan)
-        );
+        let (top, limit) = plan
+            .limit
+            .map(|limit| self.dialect.limit(limit))
+            .unwrap_or_default();
+        let distinct = if plan.distinct { "DISTINCT " } else { "" };
+        let mut sql = format!("SELECT {distinct}{top}{}", self.outputs(plan));
         sql += &format!("\nFROM {}", self.table(plan.base));
         for step in &plan.joins {
             sql += &self.join(*step, plan.keep_unmatched);
@@ -64,7 +65,7 @@ impl Writer<'_> {
         if !order.is_empty() {
             sql += &format!("\nORDER BY {}", order.join(", "));
         }
-        format!("{sql}\nLIMIT {}", plan.limit)
+        sql + &limit
     }
 
     fn outputs(&self, plan: &Plan) -> String {
@@ -153,13 +154,15 @@ impl Writer<'_> {
             Expr::CountRows => "COUNT(*)".to_owned(),
             Expr::CountDistinct(c) => format!("COUNT(DISTINCT {})", self.column(*c)),
             Expr::Aggregate(function, amount, decimals) => {
+                let amount = self.amount(amount);
                 let name = match function {
+                    // Only the text of the answer rounds it.
+                    Aggregate::Average => return self.dialect.average(&amount),
                     Aggregate::Sum => "SUM",
-                    Aggregate::Average => "AVG",
                     Aggregate::Min => "MIN",
                     Aggregate::Max => "MAX",
                 };
-                let call = format!("{name}({})", self.amount(amount));
+                let call = format!("{name}({amount})");
                 decimals.map_or_else(|| call.clone(), |d| self.dialect.round(&call, d))
             }
         }

@@ -11,6 +11,8 @@ pub const SEARCH: &str = "search_catalog";
 pub const DESCRIBE: &str = "describe_tables";
 /// Runs a statement.
 pub const RUN: &str = "run_sql";
+/// Ends an answer that the data do not hold.
+pub const CANNOT_ANSWER: &str = "cannot_answer";
 
 /// What is said where the host does not offer a tool any more.
 pub fn not_offered(tool: &str) -> String {
@@ -21,6 +23,8 @@ pub fn not_offered(tool: &str) -> String {
 
 /// Tables that one call describes at most.
 pub const MOST_DESCRIBED: usize = 20;
+/// Rows that are fetched of a result whose length the question does not say.
+pub const LISTED_ROWS: u64 = 50;
 /// Rows that the model is shown at most.
 pub const MOST_ROWS: u64 = 100;
 
@@ -95,6 +99,39 @@ impl Default for RowCount {
     }
 }
 
+impl Rows {
+    /// The same with the numbers of these columns rounded to so many decimals.
+    pub fn rounded(&self, decimals: impl Iterator<Item = Option<u32>>) -> Self {
+        let mut rows = self.clone();
+        let columns = decimals.enumerate();
+        for (column, decimals) in columns.filter_map(|(at, d)| Some((at, d?))) {
+            for value in rows.rows.iter_mut().filter_map(|row| row.get_mut(column)) {
+                let number = match &*value {
+                    Value::String(text) => text.parse().ok(),
+                    other => other.as_f64(),
+                };
+                let unit = 10_f64.powi(decimals.try_into().unwrap_or(0));
+                if let Some(number) = number.map(|n: f64| (n * unit).round() / unit) {
+                    *value = Value::from(number);
+                }
+            }
+        }
+        rows
+    }
+
+    /// What is said below a table of these rows where they are not all. `is_full`: there are as many as were asked for.
+    pub fn more(&self, is_full: bool) -> String {
+        let shown = self.rows.len();
+        match self.row_count {
+            _ if !self.truncated && !(is_full && shown > 1) => String::new(),
+            RowCount::Exactly(all) if all > shown as u64 => {
+                format!("\nThese are the first {shown} of {all} rows.\n")
+            }
+            _ => format!("\nThese are the first {shown}; there may be more.\n"),
+        }
+    }
+}
+
 impl Turn {
     /// Whether a tool may be called.
     pub fn offers(&self, tool: &str) -> bool {
@@ -142,6 +179,11 @@ pub fn run(datasource: &str, sql: &str, rows: u64) -> Action {
         tool: RUN,
         arguments: arguments.to_string(),
     }
+}
+
+/// Ends the answer without one. The text before it says why, so that the reason is empty.
+pub fn decline() -> (&'static str, String) {
+    (CANNOT_ANSWER, json!({"reason": ""}).to_string())
 }
 
 /// The message of an error that a tool gave.

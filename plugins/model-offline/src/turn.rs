@@ -44,6 +44,8 @@ pub enum Action {
     },
     /// Answer.
     Say(String),
+    /// Say why there is no answer, or ask back.
+    Decline(String),
 }
 
 /// Finds "Today is YYYY-MM-DD" in the system message.

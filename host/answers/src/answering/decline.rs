@@ -11,7 +11,7 @@ const NAME: &str = "cannot_answer";
 pub fn tool() -> Tool {
     let parameters = json!({"type": "object", "properties": {
         "reason": {"type": "string",
-            "description": "what is missing in the data, in one or two sentences, for the person who asked"}
+            "description": "what is missing in the data, in one or two sentences, for the person who asked; empty if you wrote it before"}
     }, "required": ["reason"], "additionalProperties": false});
     Tool {
         name: NAME.to_owned(),

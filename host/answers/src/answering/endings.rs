@@ -28,14 +28,14 @@ pub fn text(
     text.trim_end().to_owned()
 }
 
-/// The text of an answer that the model declined, for this reason.
-pub fn declined(reason: &str, follow_ups: &[String]) -> String {
-    let reason = match reason.trim() {
-        "" => "The data of this Mind do not have what was asked for.".to_owned(),
-        reason => short(reason),
+/// What is added to an answer that the model declined, for this reason. `is_empty`: it has no text yet.
+pub fn declined(reason: &str, is_empty: bool, follow_ups: &[String]) -> String {
+    let reason = match (reason.trim(), is_empty) {
+        ("", true) => "The data of this Mind do not have what was asked for.".to_owned(),
+        (reason, _) => short(reason),
     };
     format!("{reason}{}", can_be_asked(follow_ups))
-        .trim_end()
+        .trim()
         .to_owned()
 }
 

@@ -289,7 +289,12 @@ impl Turns<'_> {
         let sql = self.answer.sql.as_ref().map(|sql| sql.text.as_str());
         let follow_ups = follow_ups::questions(&self.toolbox, sql).await;
         let said = match (ending, reason) {
-            (_, Some(reason)) => endings::declined(&reason, &follow_ups),
+            (_, Some(reason)) => {
+                // What it ran on the way is in the steps; it is not what an answer is based on.
+                self.answer.sql = None;
+                self.answer.facts.result = None;
+                endings::declined(&reason, is_empty, &follow_ups)
+            }
             (None, None) => String::new(),
             // The text breaks off, and the reason is in the response.
             (Some(Ending::Length | Ending::Filter), None) => String::new(),

@@ -6,14 +6,21 @@ use crate::answer::withheld;
 use crate::catalog::Catalog;
 use crate::dates;
 use crate::markdown;
-use crate::tools::{MOST_ROWS, RowCount, Rows};
-use crate::vocabulary::Place;
+use crate::tools::{RowCount, Rows};
+use crate::vocabulary::{Aggregate, Place};
+
+/// Decimals of an average in the text; its row has all of them.
+const DECIMALS: u32 = 4;
 
 /// Writes the answer to a question from its query and the result.
 pub fn say(catalog: &Catalog, query: &Query, rows: &Rows) -> String {
     if rows.rows_withheld || (rows.rows.is_empty() && rows.row_count != RowCount::Exactly(0)) {
         return withheld(rows);
     }
+    let rows = &rows.rounded(query.select.iter().map(|expr| {
+        let is_average = matches!(expr, Expr::Agg(Aggregate::Average, _));
+        is_average.then_some(DECIMALS)
+    }));
     let body = match rows.rows.as_slice() {
         [] => return nothing(catalog, query),
         // A count of nothing is as likely a word that was read wrongly.
@@ -58,9 +65,6 @@ fn nothing(catalog: &Catalog, query: &Query) -> String {
 
 fn table(catalog: &Catalog, query: &Query, rows: &Rows) -> String {
     let names: Vec<String> = rows.columns.iter().map(|c| c.name.clone()).collect();
-    let shown = rows.rows.len() as u64;
-    let more = (rows.truncated || shown >= MOST_ROWS)
-        .then(|| format!("\nThese are the first {shown}; there may be more.\n"));
     let order = match query.order.first() {
         Some((expr, down)) => {
             let way = if *down {
@@ -80,7 +84,7 @@ fn table(catalog: &Catalog, query: &Query, rows: &Rows) -> String {
         capital(&title(catalog, query)),
         found(catalog, query),
         markdown::table(&names, &rows.rows),
-        more.unwrap_or_default()
+        rows.more(false)
     )
 }
 

@@ -4,7 +4,6 @@ use super::join::Edge;
 use super::query::{Check, Condition, Expr, Membership, Query, Source};
 use crate::catalog::{Catalog, ColumnRef};
 use crate::dialect::Dialect;
-use crate::tools::MOST_ROWS;
 use crate::vocabulary::{Aggregate, Comparison, Place};
 
 /// Writes one SELECT statement. `qualified` says whether table names carry their schema.
@@ -59,7 +58,6 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn query(&self, query: &Query) -> String {
-        let limit = query.limit.unwrap_or(MOST_ROWS).min(MOST_ROWS);
         if let Some(other) = &query.intersect {
             let mut second = query.clone();
             second.source.conditions = other.clone();
@@ -68,19 +66,23 @@ impl Writer<'_> {
             first.intersect = None;
             return format!(
                 "{}\nINTERSECT\n{}",
-                self.body(&first, None),
-                self.body(&second, None)
+                self.body(&first, ""),
+                self.body(&second, "")
             );
         }
         if query.count_groups {
             let name = self.dialect.name("count");
             return format!(
                 "SELECT COUNT(*) AS {name}\nFROM (\n{}\n) AS {}",
-                self.body(query, None),
+                self.body(query, ""),
                 self.dialect.name("groups")
             );
         }
-        let mut sql = self.body(query, Some(limit));
+        let (top, limit) = query
+            .limit
+            .map(|limit| self.dialect.limit(limit))
+            .unwrap_or_default();
+        let mut sql = self.body(query, &top);
         let order: Vec<String> = query
             .order
             .iter()
@@ -89,25 +91,18 @@ impl Writer<'_> {
         if !order.is_empty() {
             sql += &format!("\nORDER BY {}", order.join(", "));
         }
-        if self.dialect != Dialect::Mssql {
-            sql += &format!("\nLIMIT {limit}");
-        }
-        sql
+        sql + &limit
     }
 
-    fn body(&self, query: &Query, limit: Option<u64>) -> String {
+    fn body(&self, query: &Query, top: &str) -> String {
         let outputs = query.select.iter().map(|e| {
             let name = output_name(self.catalog, query, e);
             match e {
                 Expr::Column(c) if self.catalog.column(*c).name == name => self.expr(e),
-                _ => format!("{} AS {}", self.shown(e), self.dialect.name(&name)),
+                _ => format!("{} AS {}", self.expr(e), self.dialect.name(&name)),
             }
         });
         let distinct = if query.distinct { "DISTINCT " } else { "" };
-        let top = match limit.filter(|_| self.dialect == Dialect::Mssql) {
-            Some(limit) => format!("TOP ({limit}) "),
-            None => String::new(),
-        };
         let mut sql = format!(
             "SELECT {distinct}{top}{}",
             outputs.collect::<Vec<_>>().join(", ")
@@ -212,22 +207,9 @@ impl Writer<'_> {
                     Aggregate::Sum => format!("SUM({column})"),
                     Aggregate::Min => format!("MIN({column})"),
                     Aggregate::Max => format!("MAX({column})"),
-                    // Averages of whole numbers are whole numbers in SQL Server.
-                    Aggregate::Average if self.dialect == Dialect::Mssql => {
-                        format!("AVG(CAST({column} AS float))")
-                    }
-                    Aggregate::Average => format!("AVG({column})"),
+                    Aggregate::Average => self.dialect.average(&column),
                 }
             }
-        }
-    }
-
-    /// Averages and sums of fractions are shown without the noise of binary fractions.
-    fn shown(&self, expr: &Expr) -> String {
-        let text = self.expr(expr);
-        match expr {
-            Expr::Agg(Aggregate::Average, _) => self.dialect.round(&text, 4),
-            _ => text,
         }
     }
 

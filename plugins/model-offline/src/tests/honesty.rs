@@ -40,7 +40,7 @@ fn out_of_reach_is_admitted() {
             "What will revenue be in 2030 according to the trend?",
             "trend",
         ),
-        ("How many orders per customer on average?", "average"),
+        ("How many orders per customer on average?", "column"),
         (
             "Show the email of customers who bought mugs and cups",
             "cups",
@@ -53,9 +53,7 @@ fn out_of_reach_is_admitted() {
         ("growth of revenue per year", "growth"),
     ] {
         let answer = shop.ask(question);
-        // The statement of an answer is shown with its rows: those of a look-up are no answer.
-        let rows = answer.sql.last().map(|sql| shop.texts(sql));
-        if rows.is_some_and(|rows| !rows.is_empty())
+        if !answer.is_declined
             || !answer.text.contains(named)
             || answer.text.contains("**")
             || answer.text.contains("---:")
@@ -82,9 +80,12 @@ fn no_digit_of_an_answer_is_made_up() {
 fn words_with_two_meanings_are_asked_back() {
     let shop = Host::shop();
     let answer = shop.ask("How many things in Paris?");
-    assert!(!answer.text.contains("**"), "{answer:?}");
+    assert!(answer.is_declined, "{answer:?}");
     let answer = shop.ask("price by category");
-    assert!(answer.text.contains("total or the average"), "{answer:?}");
+    assert!(
+        answer.is_declined && answer.text.contains("total or the average"),
+        "{answer:?}"
+    );
 }
 
 #[test]

@@ -23,6 +23,8 @@ pub struct Answer {
     pub text: String,
     /// The statements, in order.
     pub sql: Vec<String>,
+    /// Whether there is no answer.
+    pub is_declined: bool,
 }
 
 impl Host {
@@ -62,7 +64,20 @@ impl Host {
         let mut sql = Vec::new();
         for _ in 0..10 {
             match decide(&turn) {
-                Action::Say(text) => return Answer { text, sql },
+                Action::Say(text) => {
+                    return Answer {
+                        text,
+                        sql,
+                        is_declined: false,
+                    };
+                }
+                Action::Decline(text) => {
+                    return Answer {
+                        text,
+                        sql,
+                        is_declined: true,
+                    };
+                }
                 Action::Call { tool, arguments } => {
                     let given: Value = serde_json::from_str(&arguments).unwrap();
                     sql.extend(given["sql"].as_str().map(str::to_owned));

@@ -20,7 +20,7 @@ fn sqlite() {
     assert_eq!(
         statement("How many shipped orders in 2024?", "sqlite"),
         "SELECT COUNT(*) AS \"orders\"\nFROM \"main\".\"orders\" AS \"orders\"\nWHERE \"orders\".\"status\" = 'shipped'\n  \
-         AND \"orders\".\"ordered_at\" >= '2024-01-01' AND \"orders\".\"ordered_at\" < '2025-01-01'\nLIMIT 100"
+         AND \"orders\".\"ordered_at\" >= '2024-01-01' AND \"orders\".\"ordered_at\" < '2025-01-01'"
     );
 }
 
@@ -30,7 +30,7 @@ fn postgres() {
         statement("revenue per month", "postgresql"),
         "SELECT to_char(date_trunc('month', \"orders\".\"ordered_at\"), 'YYYY-MM') AS \"month\", \
          ROUND(CAST(SUM(\"orders\".\"total\") AS numeric), 2) AS \"revenue\"\nFROM \"main\".\"orders\" AS \"orders\"\n\
-         GROUP BY to_char(date_trunc('month', \"orders\".\"ordered_at\"), 'YYYY-MM')\nORDER BY \"month\"\nLIMIT 100"
+         GROUP BY to_char(date_trunc('month', \"orders\".\"ordered_at\"), 'YYYY-MM')\nORDER BY \"month\""
     );
 }
 
@@ -41,6 +41,15 @@ fn mysql() {
     assert!(
         text.contains("`orders`.`ordered_at` >= '2024-01-01'"),
         "{text}"
+    );
+}
+
+#[test]
+fn sql_server() {
+    assert_eq!(
+        statement("top 3 products by price", "mssql"),
+        "SELECT TOP (3) [products].[name], [products].[price]\nFROM [main].[products] AS [products]\n\
+         ORDER BY [products].[price] DESC, [products].[id]"
     );
 }
 

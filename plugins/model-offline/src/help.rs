@@ -1,24 +1,10 @@
-//! What to say when there is no answer: what is wrong, and what can be asked instead.
+//! What this model is, and what it can be asked about a catalog.
 
 use crate::catalog::{Catalog, Kind};
 use crate::pick::{concept_column, date_column};
-use crate::problem::Problem;
-
-/// The problem, with examples of questions about this very catalog.
-pub fn text(catalog: &Catalog, problem: &Problem) -> String {
-    let examples = examples(catalog);
-    if examples.is_empty() || matches!(problem, Problem::Ambiguous(..) | Problem::Date(..)) {
-        return problem.sentence();
-    }
-    format!(
-        "{}\n\nQuestions I can answer, for example:\n{}",
-        problem.sentence(),
-        examples.join("\n")
-    )
-}
 
 /// What this model is, with examples.
-pub fn help(catalog: &Catalog) -> String {
+pub fn text(catalog: &Catalog) -> String {
     format!(
         "I answer plain questions about the tables of this Mind by fixed rules, without a language model: counts, totals, \
          averages, smallest and largest values, rankings, groups, and filters on values and dates.\n\nFor example:\n{}",
