@@ -226,7 +226,7 @@ mod tests {
         let data = json!([["a"], ["b"], ["c"], ["d"]]);
         let table = "| x |\n| --- |\n| a |\n| b |\n";
         check(&format!("{table}These are the first 2."), &data, &[]);
-        check(&format!("{table}These are the first 3."), &data, &["3"]);
+        check(&format!("{table}These are the first 6."), &data, &["6"]);
         check("These are the first 2.", &data, &["2"]);
     }
 

@@ -27,15 +27,15 @@ fn report(host: &Host, file: &str) -> Report {
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
 
-/// The rows of a statement, each cell as text; numbers to four digits.
+/// The rows of a statement, each cell as text; numbers to the two digits that the accepted statements round to.
 fn rows(database: &Path, sql: &str) -> Vec<Vec<String>> {
     let database = Connection::open(database).unwrap();
     let mut statement = database.prepare(sql).unwrap();
     let width = statement.column_count();
     let cell = |cell: Cell| match cell {
         Cell::Null => "NULL".to_owned(),
-        Cell::Integer(number) => format!("{:.4}", number as f64),
-        Cell::Real(number) => format!("{number:.4}"),
+        Cell::Integer(number) => format!("{:.2}", number as f64),
+        Cell::Real(number) => format!("{number:.2}"),
         Cell::Text(text) => text,
         Cell::Blob(bytes) => format!("{bytes:?}"),
     };

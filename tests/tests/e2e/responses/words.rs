@@ -26,11 +26,23 @@ async fn the_offline_model_answers_from_the_data() {
             .await
             .contains('3')
     );
-    let refusal = mind.answer("Why is the sky blue?").await;
-    assert!(
-        !refusal.chars().any(|letter| letter.is_ascii_digit()),
-        "{refusal}"
+    let response = mind
+        .ask("Why is the sky blue?")
+        .await
+        .expect_status(200)
+        .json();
+    let item = &response["output"][0];
+    assert_eq!(
+        (&item["ending"], &item["sql"]),
+        (&json!("cannot_answer"), &Value::Null)
     );
+    let text = item["content"][0]["text"].as_str().unwrap();
+    let (refusal, questions) = text.split_once("You can ask").unwrap();
+    assert!(
+        refusal.contains("\"sky\"") && !refusal.chars().any(|letter| letter.is_ascii_digit()),
+        "{text}"
+    );
+    assert!(questions.contains("customers"), "{text}");
 }
 
 #[tokio::test]
