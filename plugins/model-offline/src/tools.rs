@@ -123,7 +123,7 @@ impl Rows {
     pub fn more(&self, is_full: bool) -> String {
         let shown = self.rows.len();
         match self.row_count {
-            _ if !self.truncated && !(is_full && shown > 1) => String::new(),
+            _ if !(self.truncated || is_full && shown > 1) => String::new(),
             RowCount::Exactly(all) if all > shown as u64 => {
                 format!("\nThese are the first {shown} of {all} rows.\n")
             }
