@@ -45,7 +45,9 @@ pub(crate) fn stream(demo: &Demo) -> Result<()> {
         );
     }
     let answer = ask(demo, "Why did sales fall?")?;
-    let invented = answer.contains(|letter: char| letter.is_ascii_digit());
+    // What the host adds are questions that can be asked.
+    let reason = answer.split("You can ask").next().unwrap_or_default();
+    let invented = reason.contains(|letter: char| letter.is_ascii_digit());
     ensure!(!invented, "what it cannot know it must not answer");
     Ok(())
 }

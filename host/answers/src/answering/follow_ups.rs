@@ -87,12 +87,13 @@ fn candidates(table: &Described, toolbox: &Toolbox<'_>, said: &str) -> Vec<Candi
     let several = toolbox.access.scope.datasources.len() > 1;
     let from = from(table, dialect, several);
     let (_, name) = table.name.rsplit_once('.').unwrap_or(("", &table.name));
-    let rows = words(name);
+    let rows = plural(&words(name));
     let mut found = Vec::new();
-    let time = table
-        .columns
-        .iter()
-        .find(|column| kind(&column.data_type) == Kind::Time);
+    // Months of birth say little.
+    let is_time = |column: &&DescribedColumn| {
+        kind(&column.data_type) == Kind::Time && !column.name.to_lowercase().contains("birth")
+    };
+    let time = table.columns.iter().find(is_time);
     if let Some(time) = time
         && !(said.contains("month") || said.contains("%m") || said.contains("yyyy-mm"))
     {
@@ -145,7 +146,7 @@ fn most(table: &Described, rows: &str, from: &str, dialect: Dialect) -> Option<C
     let key = table
         .foreign_keys
         .iter()
-        .find(|key| key.columns.len() == 1)?;
+        .find(|key| key.columns.len() == 1 && key.references != table.name)?;
     let (_, other) = key.references.rsplit_once('.')?;
     let column = spelled(dialect, &key.columns[0]);
     let (top, limit) = match dialect {
@@ -153,7 +154,7 @@ fn most(table: &Described, rows: &str, from: &str, dialect: Dialect) -> Option<C
         _ => ("", " LIMIT 5"),
     };
     Some(Candidate {
-        question: format!("Which 5 {} have the most {rows}?", words(other)),
+        question: format!("Which 5 {} have the most {rows}?", plural(&words(other))),
         sql: format!(
             "SELECT {top}{column}, count(*) FROM {from} GROUP BY {column} ORDER BY count(*) DESC{limit}"
         ),
@@ -210,7 +211,7 @@ fn is_category(column: &DescribedColumn, table: &Described) -> bool {
             .any(|name| column.name.to_lowercase().contains(name))
     };
     column.distinct_count.map_or_else(is_named, |count| {
-        let repeats = table.row_count.is_none_or(|rows| count < rows);
+        let repeats = table.row_count.is_none_or(|rows| count * 2 <= rows);
         CATEGORIES.contains(&count) && repeats
     })
 }
@@ -237,6 +238,24 @@ fn words(name: &str) -> String {
     text
 }
 
+/// The plural of an English noun; words that look like a plural, or have none, stay.
+fn plural(noun: &str) -> String {
+    const WITHOUT: [&str; 6] = ["data", "staff", "info", "information", "history", "people"];
+    let last = noun.rsplit(' ').next().unwrap_or(noun);
+    let is_letter = |letter: char| letter.is_ascii_lowercase();
+    if last.ends_with('s') || !last.ends_with(is_letter) || WITHOUT.contains(&last) {
+        return noun.to_owned();
+    }
+    let consonant = |stem: &str| !stem.ends_with(['a', 'e', 'i', 'o', 'u']);
+    match noun.strip_suffix('y').filter(|stem| consonant(stem)) {
+        Some(stem) => format!("{stem}ies"),
+        None if last.ends_with(['x', 'z']) || last.ends_with("ch") || last.ends_with("sh") => {
+            format!("{noun}es")
+        }
+        None => format!("{noun}s"),
+    }
+}
+
 impl Subject<'_> {
     /// The tables that the statement reads, as the catalog names them.
     pub fn tables(&self) -> Vec<String> {
@@ -245,5 +264,26 @@ impl Subject<'_> {
             return Vec::new();
         };
         self.used(&outline, dialect)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn nouns_have_their_plurals() {
+        for (noun, plural) in [
+            ("concert", "concerts"),
+            ("order items", "order items"),
+            ("category", "categories"),
+            ("essay", "essays"),
+            ("tax", "taxes"),
+            ("match", "matches"),
+            ("medical history", "medical history"),
+            ("t1", "t1"),
+            ("straße", "straßes"),
+            ("", ""),
+        ] {
+            assert_eq!(super::plural(noun), plural);
+        }
     }
 }
