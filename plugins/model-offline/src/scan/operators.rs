@@ -38,11 +38,18 @@ impl Scan<'_> {
             _ => false,
         });
         match op {
+            // Of "average total" only the first word is a function.
+            Op::Aggregate(_) if named_column && self.works_out() => true,
             Op::Aggregate(_) | Op::Count => !takes_next,
             Op::Revenue | Op::Units => named_column,
             Op::Sold | Op::By | Op::And | Op::Or | Op::Not | Op::With => false,
             _ => mention.hits[0].score >= 90,
         }
+    }
+
+    /// Whether a function waits for what it works on.
+    fn works_out(&self) -> bool {
+        matches!(self.pending, Pending::Aggregate(f) if f != Aggregate::Sum)
     }
 
     pub(super) fn operator(&mut self, at: usize, op: Op) -> Result<usize, Problem> {

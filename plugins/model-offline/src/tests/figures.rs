@@ -88,6 +88,10 @@ fn single_figures() {
             "SELECT round(avg(total), 2) FROM orders",
         ),
         (
+            "What is the average total of the orders?",
+            "SELECT round(avg(total), 2) FROM orders",
+        ),
+        (
             "What is the average price of products?",
             "SELECT round(avg(price), 2) FROM products",
         ),
