@@ -33,6 +33,16 @@ pub fn check() -> Result<()> {
     Ok(())
 }
 
+/// Waits, and ends early when the host wants the call to end.
+///
+/// # Errors
+/// `Cancelled` or `Timeout`.
+pub fn sleep(time: Duration) -> Result<()> {
+    check()?;
+    imports::wait(time.min(remaining()));
+    check()
+}
+
 /// Becomes ready when the host wants this call to end early: wait on it beside the socket.
 #[cfg(target_family = "wasm")]
 pub fn cancelled() -> wasip2::io::poll::Pollable {
@@ -40,7 +50,20 @@ pub fn cancelled() -> wasip2::io::poll::Pollable {
 }
 
 #[cfg(target_family = "wasm")]
-use crate::bindings::connector::mindhost::plugin::control as imports;
+mod imports {
+    use std::time::Duration;
+
+    pub(super) use crate::bindings::connector::mindhost::plugin::control::{
+        is_cancelled, remaining_ms,
+    };
+
+    /// Waits for the time, or for the host's wish to cancel.
+    pub(super) fn wait(time: Duration) {
+        let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let over = wasip2::clocks::monotonic_clock::subscribe_duration(time);
+        wasip2::io::poll::poll(&[&over, &super::cancelled()]);
+    }
+}
 
 #[cfg(not(target_family = "wasm"))]
 use stand_in as imports;
@@ -64,6 +87,11 @@ pub mod stand_in {
     /// Gives what runs on this thread so much time from now; `None` takes the limit away.
     pub fn set_remaining(remaining: Option<Duration>) {
         DEADLINE.set(remaining.and_then(|time| Instant::now().checked_add(time)));
+    }
+
+    /// Waits for the time. Only this thread can cancel, and it waits.
+    pub(super) fn wait(time: Duration) {
+        std::thread::sleep(time);
     }
 
     pub(super) fn is_cancelled() -> bool {

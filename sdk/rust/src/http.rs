@@ -18,6 +18,8 @@
 //! assert_eq!(response.body.read_to_end(1024).unwrap(), b"data: 1\n\n");
 //! ```
 
+mod pages;
+mod retry;
 pub mod sse;
 mod url;
 #[cfg(target_family = "wasm")]
@@ -26,9 +28,16 @@ mod wasi;
 use std::fmt;
 use std::time::Duration;
 
+use serde::de::DeserializeOwned;
+
 use crate::error::{Error, ErrorKind, Result};
 
+pub use pages::{Next, Pages, pages};
+pub use retry::retry_after;
 pub use url::{Url, escaped};
+
+/// Bytes of a body that [`Response::json`] reads at most.
+const MAX_JSON: usize = 8 << 20;
 
 /// A request.
 #[derive(Clone)]
@@ -47,6 +56,8 @@ pub struct Request {
     pub first_byte_timeout: Duration,
     /// How long the body may be silent.
     pub between_bytes_timeout: Duration,
+    /// How often the request is sent again while the server is busy (429, 503).
+    pub retries: u32,
 }
 
 impl Request {
@@ -69,6 +80,7 @@ impl Request {
             connect_timeout: Duration::from_secs(10),
             first_byte_timeout: Duration::from_secs(60),
             between_bytes_timeout: Duration::from_secs(60),
+            retries: 0,
         }
     }
 
@@ -87,6 +99,14 @@ impl Request {
     #[must_use]
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));
+        self
+    }
+
+    /// Sends the request again while the server is busy (429, 503), so many times: after its `Retry-After`, or after
+    /// half a second, one, two, …, with some chance in it. Only for requests that may be made twice.
+    #[must_use]
+    pub fn retries(mut self, retries: u32) -> Self {
+        self.retries = retries;
         self
     }
 }
@@ -114,6 +134,54 @@ impl Response {
             .iter()
             .find(|(own, _)| own.eq_ignore_ascii_case(name))
             .map(|(_, value)| value.as_str())
+    }
+
+    /// The response, if its status is below 400.
+    ///
+    /// # Errors
+    /// `Auth` for 401, `Permission` for 403, `NotFound` for 404, `Timeout` for 408, `RateLimited` for 429 and `Upstream`
+    /// for any other status from 400 on, with the status as their code and with what `Retry-After` says.
+    pub fn success(self) -> Result<Self> {
+        let kind = match self.status {
+            ..=399 => return Ok(self),
+            401 => ErrorKind::Auth,
+            403 => ErrorKind::Permission,
+            404 => ErrorKind::NotFound,
+            408 => ErrorKind::Timeout,
+            429 => ErrorKind::RateLimited,
+            _ => ErrorKind::Upstream,
+        };
+        let message = format!("the server answered with status {}", self.status);
+        let error = Error::new(kind, message).code(self.status.to_string());
+        Err(match retry_after(&self) {
+            Some(wait) => error.retry_after(wait),
+            None => error,
+        })
+    }
+
+    /// Reads the whole body as JSON, of at most 8 MiB.
+    ///
+    /// # Errors
+    /// Those of [`Body::read_to_end`], and `Upstream` for a body that is not JSON or does not fit the type; the message
+    /// says where, and repeats no value.
+    pub fn json<T: DeserializeOwned>(&mut self) -> Result<T> {
+        let body = self.body.read_to_end(MAX_JSON)?;
+        let mut json = serde_json::Deserializer::from_slice(&body);
+        serde_path_to_error::deserialize(&mut json).map_err(|error| {
+            let (path, error) = (error.path().to_string(), error.inner());
+            let what = match error.is_data() {
+                true => format!("has another form than expected at `{path}`"),
+                false => format!(
+                    "is not JSON (line {}, column {})",
+                    error.line(),
+                    error.column()
+                ),
+            };
+            Error::new(
+                ErrorKind::Upstream,
+                format!("the response (status {}) {what}", self.status),
+            )
+        })
     }
 
     /// For tests: a response whose body gives these pieces, one a read.
@@ -174,12 +242,18 @@ impl Body {
     }
 }
 
-/// Sends a request and waits for the head of its response.
+/// Sends a request and waits for the head of its response. While the server is busy, it is sent again as often as
+/// [`Request::retries`] says.
 ///
 /// # Errors
 /// `InvalidConfig` for an URL that is none, `Denied` where the configuration does not lead, `Unreachable`, `Tls`,
-/// `Timeout`, `Cancelled`, `ConnectionLost`, `Upstream` for an answer that is not HTTP. A status is never an error here.
+/// `Timeout`, `Cancelled`, `ConnectionLost`, `Upstream` for an answer that is not HTTP. A status is no error here, but `RateLimited` for
+/// 429 and 503 when the retries or the time of the call are used up.
 pub fn send(request: &Request) -> Result<Response> {
+    retry::send(request)
+}
+
+fn send_once(request: &Request) -> Result<Response> {
     let url = Url::parse(&request.url)?;
     #[cfg(target_family = "wasm")]
     return wasi::send(request, &url);
@@ -202,34 +276,4 @@ impl Source for Script {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_body_has_a_limit_and_ends_in_the_error_of_its_source() {
-        let mut response = Response::scripted(200, vec![Ok(vec![0; 10]), Ok(vec![0; 10])]);
-        let error = response.body.read_to_end(15).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::TooLarge);
-        let lost = Error::new(ErrorKind::ConnectionLost, "cut");
-        let mut response = Response::scripted(200, vec![Ok(vec![1]), Err(lost)]);
-        assert_eq!(response.body.read().unwrap(), Some(vec![1]));
-        assert_eq!(
-            response.body.read().unwrap_err().kind(),
-            ErrorKind::ConnectionLost
-        );
-    }
-
-    #[test]
-    fn a_native_build_says_that_it_cannot_send() {
-        let error = send(&Request::get("https://example.org/"))
-            .err()
-            .map(|e| e.kind());
-        assert_eq!(error, Some(ErrorKind::Unsupported));
-    }
-
-    #[test]
-    fn debug_output_shows_no_header() {
-        let request = Request::get("https://example.org/").header("authorization", "Bearer s3cret");
-        assert_eq!(format!("{request:?}"), "GET https://example.org/");
-    }
-}
+mod tests;

@@ -3,8 +3,8 @@
 use mindhost_sdk::http::{self, Request};
 use mindhost_sdk::scanner::{Filter, FilterOp, JsonRows, Page, Pushdown, ScanRequest};
 use mindhost_sdk::{
-    Batch, BatchLimits, Column, Config, DataType, Error, ErrorKind, Result, Scanner, ServerInfo,
-    TableRef, Value, export_scanner,
+    Batch, BatchLimits, Column, Config, DataType, Result, Scanner, ServerInfo, TableRef, Value,
+    export_scanner,
 };
 
 #[derive(serde::Deserialize)]
@@ -27,14 +27,7 @@ fn fetch(base_url: &str, status: Option<&str>, page: u32) -> Result<Option<Page>
     if let Some(status) = status {
         request = request.query("status", status);
     }
-    let mut response = http::send(&request)?;
-    let body = response.body.read_to_end(8 << 20)?;
-    if response.status != 200 {
-        let code = response.status.to_string();
-        return Err(Error::new(ErrorKind::Upstream, "the API refused a page").code(code));
-    }
-    let rows: Page = serde_json::from_slice(&body)
-        .map_err(|error| Error::new(ErrorKind::Upstream, format!("a page is not JSON: {error}")))?;
+    let rows: Page = http::send(&request.retries(2))?.success()?.json()?;
     Ok((!rows.is_empty()).then_some(rows))
 }
 

@@ -57,6 +57,37 @@ impl Url {
     }
 }
 
+impl Url {
+    /// The URL that `other` is, seen from the URL `base`: a whole one, `//host/…`, `/path`, `?query`, or a path beside that
+    /// of `base`. Dots (`../x`) are left to the server.
+    ///
+    /// # Errors
+    /// Those of [`Url::parse`].
+    pub fn join(base: &str, other: &str) -> Result<String> {
+        let has_scheme = |scheme: &str| {
+            let start = other.get(..scheme.len());
+            start.is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+        };
+        let joined = if has_scheme("http://") || has_scheme("https://") {
+            other.to_owned()
+        } else {
+            let url = Self::parse(base)?;
+            let scheme = if url.https { "https:" } else { "http:" };
+            let path = url.path_and_query.split('?').next().unwrap_or("/");
+            let folder = path.rfind('/').map_or("/", |end| &path[..=end]);
+            match other {
+                other if other.starts_with("//") => format!("{scheme}{other}"),
+                other if other.starts_with('/') => format!("{scheme}//{}{other}", url.authority),
+                other if other.starts_with('?') => {
+                    format!("{scheme}//{}{path}{other}", url.authority)
+                }
+                other => format!("{scheme}//{}{folder}{other}", url.authority),
+            }
+        };
+        Self::parse(&joined).map(|_| joined)
+    }
+}
+
 /// A text as one part of a path or a query, whatever is in it: `a/b?` is `a%2Fb%3F`.
 pub fn escaped(text: &str) -> String {
     let mut written = String::with_capacity(text.len());
@@ -121,6 +152,22 @@ mod tests {
         ] {
             assert_eq!(parts(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn links_are_seen_from_their_page() {
+        let join = |other: &str| Url::join("https://x:8/a/b?page=1", other).ok();
+        for (other, url) in [
+            ("?page=2", "https://x:8/a/b?page=2"),
+            ("/c?d", "https://x:8/c?d"),
+            ("c", "https://x:8/a/c"),
+            ("//y/c", "https://y/c"),
+            ("HTTP://y/c", "HTTP://y/c"),
+        ] {
+            assert_eq!(join(other).as_deref(), Some(url));
+        }
+        assert_eq!(join("//user:pw@y/"), None);
+        assert_eq!(join("a b"), None);
     }
 
     #[test]

@@ -1,0 +1,95 @@
+//! Asking a busy server again, later.
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::time::{Duration, SystemTime};
+
+use super::{Request, Response, send_once};
+use crate::control;
+use crate::error::{Error, ErrorKind, Result};
+use crate::vendor;
+
+/// A server that says these wants the same request again, later.
+const BUSY: [u16; 2] = [429, 503];
+const FIRST_WAIT: Duration = Duration::from_millis(500);
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+/// Time for the request after a wait.
+const MARGIN: Duration = Duration::from_secs(1);
+
+/// Sends a request, and sends it again while the server is busy and [`Request::retries`] and the call's time allow it.
+pub(super) fn send(request: &Request) -> Result<Response> {
+    let mut attempts = 0;
+    loop {
+        let response = send_once(request)?;
+        if request.retries == 0 || !BUSY.contains(&response.status) {
+            return Ok(response);
+        }
+        let asked = retry_after(&response);
+        let wait = asked.unwrap_or_else(|| back_off(attempts));
+        attempts += 1;
+        if attempts > request.retries || wait.saturating_add(MARGIN) > control::remaining() {
+            return Err(busy(response.status, asked, attempts));
+        }
+        // The body that nobody reads must not hold the connection while this waits.
+        drop(response);
+        control::sleep(wait)?;
+    }
+}
+
+/// How long the server asks to wait, by its header `Retry-After`: seconds, or a date by the server's own clock.
+pub fn retry_after(response: &Response) -> Option<Duration> {
+    let date = response.header("date");
+    let now = date.and_then(|date| httpdate::parse_http_date(date).ok());
+    let now = now.unwrap_or_else(SystemTime::now);
+    vendor::retry_after(|name| response.header(name).map(str::to_owned), now)
+}
+
+/// Twice as long each time, and not the same for everybody who was sent away together.
+fn back_off(attempts: u32) -> Duration {
+    let longest = FIRST_WAIT.saturating_mul(1 << attempts.min(16));
+    let chance = RandomState::new().build_hasher().finish() % 1024;
+    longest
+        .min(LONGEST_WAIT)
+        .mul_f64(0.5 + chance as f64 / 2048.0)
+}
+
+fn busy(status: u16, asked: Option<Duration>, attempts: u32) -> Error {
+    let times = match attempts {
+        1 => "1 attempt".to_owned(),
+        more => format!("{more} attempts"),
+    };
+    let message = format!("the server is busy (status {status}, {times})");
+    let error = Error::new(ErrorKind::RateLimited, message).code(status.to_string());
+    match asked {
+        Some(wait) => error.retry_after(wait),
+        None => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_grow_up_to_a_limit() {
+        for (attempts, longest) in [(0, 500), (1, 1_000), (5, 16_000), (6, 30_000), (40, 30_000)] {
+            let wait = back_off(attempts).as_millis();
+            assert!(
+                (longest / 2..=longest).contains(&wait),
+                "{attempts}: {wait} ms"
+            );
+        }
+    }
+
+    #[test]
+    fn a_date_counts_from_the_clock_of_the_server() {
+        let response = |name: &str, value: &str| {
+            let response = Response::scripted(429, Vec::new()).with_header(name, value);
+            retry_after(&response.with_header("Date", "Sun, 06 Nov 1994 08:49:37 GMT"))
+        };
+        let date = response("Retry-After", "Sun, 06 Nov 1994 08:49:49 GMT");
+        assert_eq!(date, Some(Duration::from_secs(12)));
+        assert_eq!(response("retry-after", "7"), Some(Duration::from_secs(7)));
+        assert_eq!(response("Retry-After", "soon"), None);
+    }
+}
