@@ -8,8 +8,12 @@ use super::*;
 use crate::control::stand_in;
 use crate::testing::{Fixtures, Replay};
 
-/// Answers to `GET https://a.test/…` and `POST`: path, body of the request, status, headers, body.
-fn served(name: &str, answers: &[(&str, &str, u16, &[(&str, &str)], Json)]) -> Replay {
+type Headers<'a> = &'a [(&'a str, &'a str)];
+/// The path and body of a request to `https://a.test`, then the status, headers and body of its response.
+type Answer<'a> = (&'a str, &'a str, u16, Headers<'a>, Json);
+
+/// Answers each of these requests once; one without a body is a `GET`.
+fn served(name: &str, answers: &[Answer]) -> Replay {
     let path =
         std::env::temp_dir().join(format!("mindhost-http-{name}-{}.json", std::process::id()));
     let fixtures: Vec<Json> = answers
