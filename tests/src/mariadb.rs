@@ -144,6 +144,12 @@ impl MariaDatabase {
         self.client(&["--binary-as-hex", &self.name], sql).await
     }
 
+    /// The same, below a line with the names of the columns; no line if there is no row.
+    pub async fn run_with_names(&self, sql: &str) -> String {
+        let options = ["--binary-as-hex", "--column-names", &self.name];
+        self.client(&options, sql).await
+    }
+
     /// Everything in some databases, as statements that would make it again.
     pub async fn dump(&self, databases: &[&str]) -> String {
         let options = [

@@ -14,6 +14,7 @@ use sqlparser::{
 
 use super::{
     dialect::PrefixLimited,
+    headings::Headings,
     lexical::{self, Source},
     paging::Plan,
     policy::TablePolicy,
@@ -117,6 +118,8 @@ pub struct Guarded {
     plan: Plan,
     volatile: bool,
     policed: bool,
+    /// Aliases that the guard wrote: the caller's own text of an expression.
+    headings: Vec<String>,
 }
 
 /// How to get one page of a statement.
@@ -172,6 +175,7 @@ impl Guarded {
             }
         }
         let mut literals = lexical::literals(self.shown(), Rules::of(self.dialect));
+        names.extend(self.headings.iter().map(String::as_str));
         literals.retain(|literal| !names.contains(literal.as_str()));
         literals
     }
@@ -266,7 +270,7 @@ enum Outcome {
 }
 
 fn guard_as(source: &Source<'_>, scope: &Scope, rules: &'static Rules) -> Result<Outcome> {
-    let mut query = read(source, rules)?;
+    let (mut query, headings) = read_named(source, rules)?;
     let walk = Walk::over(&mut query, scope, rules, source, Mode::Engine)?;
     let has_dialect = |index: usize| {
         let datasource = scope.datasources.get(index);
@@ -283,18 +287,24 @@ fn guard_as(source: &Source<'_>, scope: &Scope, rules: &'static Rules) -> Result
         return Ok(Outcome::OtherDialect);
     };
     check_schemas(source, &walk, rules, &datasource.function_schemas)?;
+    let headings = headings.keep_in(&mut query);
     let guarded = accepted(query, Reads::One(index), rules, datasource.paging, &walk)?;
     let shown = match walk.policed {
         true => Some(without_policies(source, scope, rules)?),
         false => None,
     };
-    Ok(Outcome::Accepted(Box::new(Guarded { shown, ..guarded })))
+    Ok(Outcome::Accepted(Box::new(Guarded {
+        shown,
+        headings,
+        ..guarded
+    })))
 }
 
 /// The statement as the caller may see it: checked and rewritten, with the tables in place of their policies.
 fn without_policies(source: &Source<'_>, scope: &Scope, rules: &'static Rules) -> Result<String> {
-    let mut query = read(source, rules)?;
+    let (mut query, headings) = read_named(source, rules)?;
     Walk::over(&mut query, scope, rules, source, Mode::Shown)?;
+    headings.keep_in(&mut query);
     printed(&query, rules)
 }
 
@@ -326,14 +336,21 @@ fn guard_several(source: &Source<'_>, scope: &Scope) -> Result<Option<Guarded>> 
 
 /// Parses a statement.
 pub(super) fn read(source: &Source<'_>, rules: &'static Rules) -> Result<Query> {
+    read_named(source, rules).map(|(query, _)| query)
+}
+
+/// Parses a statement, and keeps how the caller wrote its columns.
+fn read_named<'a>(source: &Source<'a>, rules: &'static Rules) -> Result<(Query, Headings<'a>)> {
     let tokens = lexical::tokens(source, rules)?;
     begins_with_select(source, &tokens)?;
+    let headings = Headings::of(source, &tokens, rules.dialect);
     let tokens = if rules.dialect == Dialect::Sqlite {
         without_materialized(tokens)
     } else {
         tokens
     };
-    parse(tokens, rules).map_err(|error| syntax(source, rules, &error))
+    let query = parse(tokens, rules).map_err(|error| syntax(source, rules, &error))?;
+    Ok((query, headings))
 }
 
 /// Prints a statement that was walked over.
@@ -356,6 +373,7 @@ fn accepted(
         plan,
         volatile,
         policed: walk.policed,
+        headings: Vec::new(),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use sqlparser::{
     keywords::Keyword,
-    tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerError, Whitespace},
+    tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer, TokenizerError, Whitespace},
 };
 
 use super::rules::Rules;
@@ -62,6 +62,33 @@ impl<'a> Source<'a> {
             .map(|line| line.chars().count())
             .sum();
         u32::try_from(before as u64 + location.column).ok()
+    }
+
+    /// The texts at these spans, which are in their order; none if the parser does not know one of them.
+    pub fn texts(&self, spans: &[Span]) -> Vec<&'a str> {
+        let mut ends = spans
+            .iter()
+            .flat_map(|span| [span.start, span.end])
+            .peekable();
+        let mut bytes = Vec::with_capacity(2 * spans.len());
+        let mut here = Location::new(1, 1);
+        let end = (self.text.len(), '\n');
+        for (at, letter) in self.text.char_indices().chain([end]) {
+            while ends.next_if_eq(&here).is_some() {
+                bytes.push(at);
+            }
+            here = match letter {
+                '\n' => Location::new(here.line + 1, 1),
+                _ => Location::new(here.line, here.column + 1),
+            };
+        }
+        if ends.next().is_some() {
+            return Vec::new();
+        }
+        let pairs = bytes.chunks_exact(2);
+        pairs
+            .filter_map(|pair| self.text.get(pair[0]..pair[1]))
+            .collect()
     }
 
     /// The text from a location on.

@@ -8,6 +8,7 @@ pub mod csv;
 pub mod deterministic;
 mod dialect;
 pub mod guard;
+mod headings;
 pub mod json;
 mod lexical;
 mod names;

@@ -153,7 +153,7 @@ async fn mariadb_gives_what_its_own_client_gives() {
     assert!(statements.len() >= 120);
     for statement in statements {
         let result = mind.query(&statement.text).await;
-        let printed = database.run(&statement.text).await;
+        let printed = database.run_with_names(&statement.text).await;
         compare::with_mariadb(&printed, &statement.text, &result);
     }
 }

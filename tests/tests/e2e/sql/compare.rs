@@ -15,10 +15,20 @@ fn check_rows(statement: &str, mut ours: Vec<Vec<String>>, mut theirs: Vec<Vec<S
     assert_eq!(ours, theirs, "{statement}");
 }
 
+fn check_names<T: AsRef<str>>(statement: &str, result: &Value, theirs: &[T]) {
+    let theirs: Vec<&str> = theirs.iter().map(AsRef::as_ref).collect();
+    assert_eq!(
+        result["column_names"],
+        serde_json::json!(theirs),
+        "{statement}"
+    );
+}
+
 /// Against SQLite itself.
 pub fn with_sqlite(direct: &rusqlite::Connection, statement: &str, result: &Value) {
     let kinds = kinds(result);
     let mut prepared = direct.prepare(statement).unwrap();
+    check_names(statement, result, &prepared.column_names());
     let mut rows = prepared.query([]).unwrap();
     let mut theirs = Vec::new();
     while let Some(row) = rows.next().unwrap() {
@@ -68,6 +78,10 @@ pub async fn with_postgres(direct: &Client, statement: &str, result: &Value) {
         .await
         .unwrap_or_else(|error| panic!("{statement}: {error:?}"))
     {
+        if let SimpleQueryMessage::RowDescription(columns) = &message {
+            let names: Vec<&str> = columns.iter().map(|column| column.name()).collect();
+            check_names(statement, result, &names);
+        }
         if let SimpleQueryMessage::Row(row) = message {
             let mut cells = Vec::new();
             for (column, (kind, native)) in types.iter().enumerate() {
@@ -131,6 +145,11 @@ pub async fn with_clickhouse(direct: &ClickHouse, statement: &str, result: &Valu
         .ask(statement.trim_end().trim_end_matches(';'), &settings)
         .await;
     let answer: Value = serde_json::from_str(&text).unwrap();
+    let columns = answer["meta"].as_array().unwrap().iter();
+    let names: Vec<&str> = columns
+        .filter_map(|column| column["name"].as_str())
+        .collect();
+    check_names(statement, result, &names);
     let plain = |rows: &Value| -> Vec<Vec<String>> {
         let rows = rows.as_array().unwrap().iter();
         rows.map(|row| {
@@ -180,10 +199,15 @@ fn clickhouse_text(value: &Value) -> String {
     }
 }
 
-/// Against what MariaDB's own client printed.
+/// Against what MariaDB's own client printed: the names of the columns, which are missing where no row is, and the rows.
 pub fn with_mariadb(printed: &str, statement: &str, result: &Value) {
     let kinds = kinds(result);
-    let rows = printed.lines().map(|line| {
+    let mut lines = printed.lines();
+    if let Some(names) = lines.next() {
+        let names: Vec<String> = names.split('\t').map(unescaped).collect();
+        check_names(statement, result, &names);
+    }
+    let rows = lines.map(|line| {
         let cells = line.split('\t').zip(&kinds);
         cells.map(|(cell, kind)| mariadb_text(cell, kind)).collect()
     });
