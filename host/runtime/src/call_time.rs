@@ -261,6 +261,11 @@ mod tests {
         let mut call = Box::pin(Timed::new(Box::pin(call), traffic.clone()));
         assert!(futures_util::poll!(&mut call).is_pending());
         pass(Duration::from_millis(2));
+        // Another thread may have interrupted the poll, so it may take longer until the wait is the most of the call.
+        let began = Instant::now();
+        while !call.waited_for_network() && began.elapsed() < Duration::from_secs(30) {
+            pass(Duration::from_millis(1));
+        }
         assert!(call.waited_for_network());
         drop(call);
         drop(Timed::new(std::future::ready(()), traffic.clone()));
