@@ -1,6 +1,7 @@
 //! A throw-away MariaDB for one test process, and a database of its own for each test.
 
 use std::{
+    io::{Seek, Write},
     path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::{
@@ -150,6 +151,41 @@ impl MariaDatabase {
         self.client(&options, sql).await
     }
 
+    /// Runs each of some statements after `setup` in one session, whatever becomes of the others. Gives how many failed.
+    pub async fn run_each(&self, setup: &str, statements: &[String]) -> usize {
+        // From a file: the client writes the rows of one statement before it reads the next.
+        let mut input = tempfile::tempfile().expect("a file for the statements");
+        let written = statements
+            .iter()
+            .try_for_each(|statement| writeln!(input, "{statement};"));
+        written
+            .and_then(|()| input.rewind())
+            .expect("the statements in a file");
+        let init = format!("--init-command={setup}");
+        let options = [
+            "--batch",
+            "--force",
+            "--default-character-set=utf8mb4",
+            &init,
+            &self.name,
+        ];
+        let child = self
+            .program("mariadb", &options)
+            .stdin(input)
+            .stdout(Stdio::null())
+            .spawn();
+        let child = child.unwrap_or_else(|error| panic!("{INSTALL}: {error}"));
+        let output = child
+            .wait_with_output()
+            .await
+            .expect("the end of the client");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        errors
+            .lines()
+            .filter(|line| line.starts_with("ERROR "))
+            .count()
+    }
+
     /// Everything in some databases, as statements that would make it again.
     pub async fn dump(&self, databases: &[&str]) -> String {
         let options = [
@@ -173,17 +209,24 @@ impl MariaDatabase {
             .await
     }
 
-    async fn execute(&self, program: &str, options: &[&str], input: &str) -> String {
-        let mut child = tokio::process::Command::new(program)
+    fn program(&self, program: &str, options: &[&str]) -> tokio::process::Command {
+        let mut command = tokio::process::Command::new(program);
+        command
             .args(["--no-defaults", "--host=127.0.0.1", "--protocol=tcp"])
             .arg(format!("--port={}", self.port))
             .arg(format!("--user={}", self.name))
             .arg(format!("--password={}", self.password))
             .args(options)
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        command
+    }
+
+    async fn execute(&self, program: &str, options: &[&str], input: &str) -> String {
+        let mut child = self
+            .program(program, options)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true)
             .spawn()
             .unwrap_or_else(|error| panic!("{INSTALL}: {error}"));
         let mut stdin = child.stdin.take().expect("the input of the client");

@@ -2,6 +2,7 @@
 //! gives, what must not is refused and changes nothing.
 
 mod compare;
+mod mutations;
 
 use mindhost_tests::{ClickHouse, Host, MariaDatabase, MariaDb, Mind, Postgres, PostgresDatabase};
 use serde_json::Value;
@@ -73,10 +74,14 @@ async fn on_postgres() -> (Host, Mind, PostgresDatabase) {
 }
 
 /// The lists name the database, so all tests share one.
-async fn on_mariadb() -> (Host, Mind, MariaDatabase) {
+async fn mariadb_shop() -> MariaDatabase {
     static SHOP: tokio::sync::OnceCell<MariaDatabase> = tokio::sync::OnceCell::const_new();
     let make = || MariaDb::shared().database_named("shop", MYSQL_FIXTURE);
-    let database = SHOP.get_or_init(make).await.clone();
+    SHOP.get_or_init(make).await.clone()
+}
+
+async fn on_mariadb() -> (Host, Mind, MariaDatabase) {
+    let database = mariadb_shop().await;
     let host = Host::start().await;
     let data = database.connection_data();
     host.datasource("shop", "mariadb", data).await.load().await;
