@@ -24,7 +24,11 @@ use mindhost_core::{
     auth::Caller,
     minds::{Mind, Minds},
 };
-use mindhost_evaluation::{difference::Difference, figures::Figures, report::Judged};
+use mindhost_evaluation::{
+    difference::{Asked, Difference},
+    figures::Figures,
+    report::Judged,
+};
 
 /// Questions at the same time by default.
 const JOBS: usize = 4;
@@ -203,11 +207,16 @@ pub(super) async fn get(
 ) -> ApiResult<axum::Json<Whole>> {
     let (mind, id) = found(&minds, &caller, &name, &id).await?;
     let (evaluation, questions) = evaluations.get(&mind, id).await?;
+    let asked = |evaluation: &Evaluation, questions| Asked {
+        questions,
+        is_complete: evaluation.status == Status::Completed,
+    };
     let difference = match compare.baseline {
         Some(baseline) => {
             let baseline = ask::id(&baseline, "", "baseline", Code::EvaluationNotFound)?;
-            let (_, before) = evaluations.get(&mind, baseline).await?;
-            Some(Difference::between(&before, &questions))
+            let (earlier, before) = evaluations.get(&mind, baseline).await?;
+            let before = asked(&earlier, &before);
+            Some(Difference::between(before, asked(&evaluation, &questions)))
         }
         None => None,
     };

@@ -269,7 +269,7 @@ mod tests {
             ("b", Mark::Right),
             ("c", Mark::Declined),
         ]);
-        let difference = Difference::between(&before.questions, &now.questions);
+        let difference = Difference::between(before.asked(), now.asked());
         let text = write(&now, Some(&difference), "USD").unwrap();
         for part in [
             "| right (execution accuracy) | 1 of 3 (33.3 %) |",

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{figures::Figures, suite::Expect};
+use crate::{difference::Asked, figures::Figures, suite::Expect};
 
 /// How a question went.
 #[derive(
@@ -63,6 +63,16 @@ pub struct Report {
     pub figures: Figures,
     /// The questions that were asked, in the order of the suite.
     pub questions: Vec<Judged>,
+}
+
+impl Report {
+    /// What it asked, to compare runs.
+    pub fn asked(&self) -> Asked<'_> {
+        Asked {
+            questions: &self.questions,
+            is_complete: self.is_complete,
+        }
+    }
 }
 
 /// A question and how it went.

@@ -111,7 +111,7 @@ impl Suite {
         });
         let suite = match is_lines {
             true => lines(text)?,
-            false => serde_saphyr::from_str(text).map_err(|error| Malformed(error.to_string()))?,
+            false => serde_saphyr::from_str(text).map_err(|error| not_read(&error))?,
         };
         suite.checked()
     }
@@ -215,6 +215,24 @@ fn lines(text: &str) -> Result<Suite, Malformed> {
     Ok(suite)
 }
 
+/// Why text is no suite, with the place, in the words of those who write YAML.
+fn not_read(error: &serde_saphyr::Error) -> Malformed {
+    let place = error
+        .location()
+        .map(|at| format!("line {}, column {}: ", at.line(), at.column()));
+    let message = error.without_snippet().to_string();
+    let message = message
+        .rsplit_once(" at line ")
+        .map_or(message.as_str(), |(words, _)| words);
+    let words = match message {
+        "expected mapping start" => "expected fields with a colon, such as `questions:`",
+        "expected sequence start" => "expected a list, whose items begin with `- `",
+        "expected string scalar" => "expected a text",
+        other => other,
+    };
+    Malformed(format!("{}{words}", place.unwrap_or_default()))
+}
+
 fn one_or_many<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -277,6 +295,17 @@ questions:
             "no `sql`",
         );
         wrong("questions: [{question: a, sqll: x}]", "sqll");
+        let error = Suite::read("questions:\n  - question: a\n    expect: nope").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "line 3, column 13: unknown variant `nope`, expected one of answer, declined"
+        );
+        wrong(
+            "how many?",
+            "line 1, column 1: expected fields with a colon",
+        );
+        wrong("questions: 3", "column 12: expected a list");
+        wrong("questions: [{question: [a]}]", "expected a text");
         wrong(
             "questions: [{id: a, question: a, sql: x}, {id: a, question: b, sql: x}]",
             "two questions",

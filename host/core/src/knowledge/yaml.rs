@@ -161,7 +161,11 @@ fn in_words(message: &str) -> String {
         () if found("Documents") => "a second document begins here; send one".to_owned(),
         () => match message.split_once(", set DuplicateKeyPolicy") {
             Some((reason, _)) => reason.to_owned(),
-            None => message.to_owned(),
+            // The place comes before.
+            None => match message.rsplit_once(" at line ") {
+                Some((reason, _)) => reason.to_owned(),
+                None => message.to_owned(),
+            },
         },
     }
 }

@@ -62,7 +62,7 @@ pub(super) async fn run(options: &Run) -> anyhow::Result<ExitCode> {
         .map_or("", |prices| prices.currency.as_str());
     let difference = baseline
         .as_ref()
-        .map(|earlier| Difference::between(&earlier.questions, &report.questions));
+        .map(|earlier| Difference::between(earlier.asked(), report.asked()));
     write(options, &report, difference.as_ref(), currency)?;
     Ok(match is_complete {
         false => INTERRUPTED.into(),
