@@ -1,6 +1,8 @@
-//! One table of a million rows and eight columns, in both engines.
+//! One table of a million rows and eight columns, in each engine.
 
-use mindhost_tests::{Postgres, PostgresDatabase};
+use std::{path::Path, process::Command};
+
+use mindhost_tests::{MariaDatabase, MariaDb, Postgres, PostgresDatabase, build::target_dir};
 
 /// Rows of the table.
 pub const ROWS: u64 = 1_000_000;
@@ -34,4 +36,44 @@ pub fn sqlite() -> String {
          INSERT INTO facts SELECT n, n % 1000, n % 77, (n % 100000) / 100.0, 'note number ' || n,
              datetime('2024-01-01', n || ' seconds'), n / 7.0, n % 3 = 0 FROM c;"
     )
+}
+
+/// In MariaDB.
+pub async fn mariadb() -> MariaDatabase {
+    let sql = format!(
+        "CREATE TABLE facts (id bigint PRIMARY KEY, customer integer, amount integer, price decimal(12,2), note text,
+             placed datetime, ratio double, paid boolean);
+         INSERT INTO facts SELECT seq, seq % 1000, seq % 77, (seq % 100000) / 100.0, concat('note number ', seq),
+             '2024-01-01' + INTERVAL seq SECOND, seq / 7e0, seq % 3 = 0 FROM seq_1_to_{ROWS};
+         ANALYZE TABLE facts;"
+    );
+    MariaDb::shared().database(&sql).await
+}
+
+/// As a Parquet file, which DuckDB writes.
+pub fn parquet(file: &Path) {
+    let rows = format!(
+        "SELECT n AS id, (n % 1000)::integer AS customer, (n % 77)::integer AS amount,
+             ((n % 100000) / 100.0)::decimal(12,2) AS price, 'note number ' || n AS note,
+             timestamp '2024-01-01' + to_seconds(n) AS placed, n / 7.0::double AS ratio, n % 3 = 0 AS paid
+         FROM range(1, {ROWS} + 1) numbers(n)"
+    );
+    let copy = format!("COPY ({rows}) TO '{}' (FORMAT parquet)", file.display());
+    duckdb(&copy);
+}
+
+/// Runs a statement in DuckDB, and gives the seconds that it took without the start of the program.
+pub fn duckdb(sql: &str) -> f64 {
+    let script = "import sys, time, duckdb
+connection = duckdb.connect()
+began = time.perf_counter()
+connection.execute(sys.argv[1])
+print(time.perf_counter() - began)";
+    let run = Command::new(target_dir().join("duckdb/bin/python"))
+        .args(["-c", script, sql])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&run.stdout);
+    let seconds = said.trim().parse();
+    seconds.unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&run.stderr)))
 }

@@ -42,14 +42,29 @@ pub async fn run() {
     encrypted["sslmode"] = "require".into();
     let sqlite = json!({"path": "facts.db"});
     let native = json!({"path": files.join("facts.db")});
-    compare::<connector_postgres::Postgres>(&registry, "postgres", &postgres, &postgres, "public")
+    let same = |engine, connection_data| Compared {
+        engine,
+        name: engine,
+        ours: connection_data,
+        theirs: connection_data,
+    };
+    compare::<connector_postgres::Postgres>(&registry, &same("postgres", &postgres), "public")
         .await;
-    println!("the same over TLS, for which a sandbox has no instructions of the processor:");
-    compare::<connector_postgres::Postgres>(
-        &registry, "postgres", &encrypted, &encrypted, "public",
-    )
-    .await;
-    compare::<connector_sqlite::Sqlite>(&registry, "sqlite", &sqlite, &native, "main").await;
+    // A sandbox has no instructions of the processor for it.
+    let over_tls = Compared {
+        name: "postgres over TLS",
+        ..same("postgres", &encrypted)
+    };
+    compare::<connector_postgres::Postgres>(&registry, &over_tls, "public").await;
+    let mut mariadb = data::mariadb().await.connection_data();
+    mariadb["sslmode"] = "disable".into();
+    let schema = mariadb["database"].as_str().unwrap();
+    compare::<connector_mysql::MySql>(&registry, &same("mariadb", &mariadb), schema).await;
+    let file = Compared {
+        theirs: &native,
+        ..same("sqlite", &sqlite)
+    };
+    compare::<connector_sqlite::Sqlite>(&registry, &file, "main").await;
     let sqlite_target = target("sqlite", &sqlite);
     new_instances(
         &registry,
@@ -96,15 +111,19 @@ pub async fn registry(data_dir: &Path) -> Registry {
     Registry::load(sources).await.unwrap()
 }
 
-async fn compare<G: Guest>(
-    registry: &Registry,
-    engine: &'static str,
-    ours: &Value,
-    theirs: &Value,
-    schema: &str,
-) {
-    let connector = registry.connector(engine, None).await.unwrap();
-    let target = target(engine, ours);
+/// One engine, for the connector in the sandbox and for the same one outside.
+struct Compared<'a> {
+    engine: &'a str,
+    /// For the lines that are printed.
+    name: &'a str,
+    ours: &'a Value,
+    theirs: &'a Value,
+}
+
+async fn compare<G: Guest>(registry: &Registry, compared: &Compared<'_>, schema: &str) {
+    let Compared { name, theirs, .. } = *compared;
+    let connector = registry.connector(compared.engine, None).await.unwrap();
+    let target = target(compared.engine, compared.ours);
     let scan = data::SCAN.replace("FROM facts", &format!("FROM {schema}.facts"));
     let point = format!("{scan} WHERE id = 77777");
     let (mut scans, mut points) = (Vec::new(), Vec::new());
@@ -119,32 +138,18 @@ async fn compare<G: Guest>(
             points.push((through_point, direct_point));
         }
     }
-    let bar = |name| Bar {
-        name,
-        aim: 1.15,
-        bar: 1.3,
-    };
-    let is_postgres = engine == "postgres";
-    report(
-        &bar(if is_postgres {
-            "scan 1M x 8, PostgreSQL, sandbox/native"
-        } else {
-            "scan 1M x 8, SQLite, sandbox/native"
-        }),
-        &scans,
-    );
-    report(
-        &bar(if is_postgres {
-            "300 point queries, PostgreSQL, sandbox/native"
-        } else {
-            "300 point queries, SQLite, sandbox/native"
-        }),
-        &points,
-    );
+    for (what, pairs) in [("scan 1M x 8", &scans), ("300 point queries", &points)] {
+        let bar = Bar {
+            name: &format!("{what}, {name}, sandbox/native"),
+            aim: 1.15,
+            bar: 1.3,
+        };
+        report(&bar, pairs);
+    }
     let rate = data::ROWS as f64 / quartiles(scans.iter().map(|pair| pair.0).collect())[1];
     println!(
         "{:<46} {:.2} M rows/s",
-        format!("  scan through the sandbox, {engine}"),
+        format!("  scan through the sandbox, {name}"),
         rate / 1e6
     );
 }

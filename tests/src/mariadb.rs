@@ -186,6 +186,22 @@ impl MariaDatabase {
             .count()
     }
 
+    /// Reads all rows of a statement with the server's own client, as fast as it can, and throws them away.
+    pub async fn read_through(&self, sql: &str) {
+        let options = ["--batch", "--quick", "--execute", sql, &self.name];
+        let run = self
+            .program("mariadb", &options)
+            .stdout(Stdio::null())
+            .output()
+            .await;
+        let run = run.unwrap_or_else(|error| panic!("{INSTALL}: {error}"));
+        assert!(
+            run.status.success(),
+            "{}",
+            String::from_utf8_lossy(&run.stderr)
+        );
+    }
+
     /// Everything in some databases, as statements that would make it again.
     pub async fn dump(&self, databases: &[&str]) -> String {
         let options = [
