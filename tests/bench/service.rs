@@ -69,6 +69,18 @@ async fn export(host: &Host, mind: &Mind, database: &PostgresDatabase) {
         bar: 2.0,
     };
     compare_exports(host, &rows, &bar, || seconds(copy(database))).await;
+    let many = format!("{} CROSS JOIN generate_series(1, 10)", data::SCAN);
+    let before = resident(host);
+    forget_peak(host);
+    let lines = lines(host, &format!("{}/export", message(mind, &many).await))
+        .await
+        .0;
+    assert_eq!(lines, 10 * data::ROWS + 1);
+    let growth = peak(host).saturating_sub(before);
+    println!(
+        "{:<46} {growth} KiB; bar 65536 KiB",
+        "  peak memory growth with 10M rows"
+    );
 
     let mariadb = data::mariadb().await;
     let facts = host.datasource("mariadb", "mariadb", mariadb.connection_data());
@@ -125,19 +137,13 @@ async fn compare_exports(host: &Host, path: &str, bar: &Bar<'_>, theirs: impl As
             forget_peak(host);
         }
         let began = Instant::now();
-        let mut bytes = host.get(path).open().await.bytes_stream();
-        let mut lines = 0;
-        let mut first = None;
-        while let Some(piece) = bytes.next().await {
-            first.get_or_insert_with(|| began.elapsed().as_secs_f64());
-            lines += piece.unwrap().iter().filter(|byte| **byte == b'\n').count() as u64;
-        }
+        let (lines, first) = lines(host, path).await;
         let ours = began.elapsed().as_secs_f64();
         assert_eq!(lines, data::ROWS + 1);
         let theirs = theirs().await;
         if pair > 0 {
             pairs.push((ours, theirs));
-            firsts.push(first.unwrap());
+            firsts.push(first);
         }
     }
     report(bar, &pairs);
@@ -156,6 +162,19 @@ async fn compare_exports(host: &Host, path: &str, bar: &Bar<'_>, theirs: impl As
         "{:<46} {} KiB over the resident {} KiB; bar 65536 KiB",
         "  peak memory growth while exporting", growth, before
     );
+}
+
+/// Reads an export: its lines, and the seconds until its first byte.
+async fn lines(host: &Host, path: &str) -> (u64, f64) {
+    let began = Instant::now();
+    let mut bytes = host.get(path).open().await.bytes_stream();
+    let mut lines = 0;
+    let mut first = None;
+    while let Some(piece) = bytes.next().await {
+        first.get_or_insert_with(|| began.elapsed().as_secs_f64());
+        lines += piece.unwrap().iter().filter(|byte| **byte == b'\n').count() as u64;
+    }
+    (lines, first.unwrap())
 }
 
 async fn copy(database: &PostgresDatabase) {
