@@ -11,7 +11,7 @@ use super::{Listed, POSTGRES_FIXTURE, SQLITE_FIXTURE, TABLES, everything_in, lis
 use mindhost_tests::Postgres;
 
 /// Statements that are made for one engine; `MUTATIONS` in the environment asks for more.
-const STATEMENTS: usize = 3_000;
+const STATEMENTS: u64 = 20_000;
 
 /// How long one may run.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// environment makes others.
 fn passed(dialect: Dialect, schema: &str, lists: [&str; 2]) -> Vec<String> {
     let from_env = |name: &str| std::env::var(name).ok()?.parse().ok();
-    let count = from_env("MUTATIONS").unwrap_or(STATEMENTS as u64);
+    let count = from_env("MUTATIONS").unwrap_or(STATEMENTS);
     let mut chance = Rng::with_seed(from_env("SEED").unwrap_or(7));
     let corpus: Vec<Vec<String>> = lists
         .iter()
@@ -36,7 +36,7 @@ fn passed(dialect: Dialect, schema: &str, lists: [&str; 2]) -> Vec<String> {
     passed.sort();
     passed.dedup();
     assert!(
-        passed.len() as u64 * 20 > count,
+        passed.len() as u64 * 50 > count,
         "only {} of {count} statements for {dialect:?} passed",
         passed.len()
     );
@@ -113,34 +113,34 @@ fn mutated(corpus: &[Vec<String>], chance: &mut Rng) -> String {
     ];
     let any = |chance: &mut Rng| &corpus[chance.usize(..corpus.len())];
     let mut statement = any(chance).clone();
-    for _ in 0..chance.usize(1..4) {
+    for _ in 0..chance.usize(1..3) {
         let at = chance.usize(..=statement.len());
         let other = any(chance);
         let from = chance.usize(..other.len());
-        let to = chance.usize(from..(from + 8).min(other.len()));
-        match chance.u8(..6) {
+        let to = chance.usize(from..(from + 4).min(other.len()));
+        match chance.u8(..8) {
             // A part of another statement, in place of a piece or beside it.
-            0 => {
+            0..=2 => {
                 drop(statement.splice(at..(at + 1).min(statement.len()), other[from..=to].to_vec()))
             }
-            1 => drop(statement.splice(at..at, other[from..=to].to_vec())),
+            3 => drop(statement.splice(at..at, other[from..=to].to_vec())),
             // Another statement's end, or all of it in brackets.
-            2 => drop(statement.splice(at.., other[from..].to_vec())),
-            3 => {
+            4 => drop(statement.splice(at.., other[from..].to_vec())),
+            5 => {
                 let whole = other.concat();
                 let inner = format!("({})", whole.trim().trim_end_matches(';'));
                 statement.splice(at..(at + 1).min(statement.len()), [inner]);
             }
-            4 => drop(statement.splice(at..(at + chance.usize(1..6)).min(statement.len()), [])),
+            6 => drop(statement.splice(at..(at + chance.usize(1..6)).min(statement.len()), [])),
             _ => statement.insert(at, SIGNS[chance.usize(..SIGNS.len())].to_owned()),
         }
     }
     statement.concat()
 }
 
-/// At least half of them must have done something.
+/// Enough of them must have done something.
 fn check_ran(ran: usize, statements: usize) {
-    assert!(ran * 2 > statements, "only {ran} of {statements} ran");
+    assert!(ran * 4 > statements, "only {ran} of {statements} ran");
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn sqlite_stays_as_it_was() {
         include_str!("../../../sql/legitimate/sqlite.sql"),
     ];
     let statements = passed(Dialect::Sqlite, "main", lists);
-    let before = std::fs::read(&file).unwrap();
+    let (before, changes) = (std::fs::read(&file).unwrap(), direct.total_changes());
     let mut ran = 0;
     for statement in &statements {
         let end = Instant::now() + PATIENCE;
@@ -171,7 +171,7 @@ fn sqlite_stays_as_it_was() {
         };
         ran += usize::from(run().is_ok());
         assert!(direct.is_autocommit(), "{statement}");
-        assert_eq!(direct.total_changes(), 0, "{statement}");
+        assert_eq!(direct.total_changes(), changes, "{statement}");
     }
     check_ran(ran, statements.len());
     direct.progress_handler(0, None::<fn() -> bool>).unwrap();
