@@ -71,15 +71,15 @@ fn first_select(body: &mut SetExpr) -> Option<&mut Select> {
     }
 }
 
-/// Whether the engine takes the text of an expression for its name. A column has its own name, also in brackets, and a
-/// string is its name in MySQL.
+/// Whether the engine takes the text of an expression for its name. A column has its own name, also in brackets; a
+/// string is its own name in MySQL, and printed as it was in SQLite.
 fn has_no_other_name(mut expr: &Expr) -> bool {
     while let Expr::Nested(inner) = expr {
         expr = inner;
     }
     match expr {
         Expr::Identifier(_) | Expr::CompoundIdentifier(_) => false,
-        Expr::Value(value) => matches!(value.value, Value::Number(..) | Value::Boolean(_)),
+        Expr::Value(value) => !matches!(value.value, Value::SingleQuotedString(_)),
         _ => true,
     }
 }
