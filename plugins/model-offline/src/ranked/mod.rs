@@ -1,6 +1,7 @@
 //! Ranked readings: the words of a question are linked to the catalog, the question is taken apart, and the best
 //! fitting tables and columns become one query. What has no reading, or two that fit alike, is said.
 
+mod forms;
 mod frame;
 mod items;
 mod join;

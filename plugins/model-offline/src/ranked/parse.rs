@@ -208,6 +208,14 @@ impl Parser<'_> {
                 if distinct {
                     next = self.skip(next + 1);
                 }
+                // "how many cat toys": a value that is a condition already.
+                while self
+                    .items
+                    .get(next)
+                    .is_some_and(|i| self.used[next] && i.is_value())
+                {
+                    next = self.skip(next + 1);
+                }
                 let name = self.name(next)?;
                 let inner = self
                     .name(name + 1)

@@ -1,0 +1,40 @@
+//! Wordings of the same wish: each question gives the rows of a statement written by hand, or is declined.
+
+use serde_json::json;
+
+use super::foreign::check;
+use super::host::Host;
+
+#[test]
+fn everyday_names_of_tables_columns_and_values() {
+    let host = Host::over(
+        "CREATE TABLE clientele (id INTEGER PRIMARY KEY, f_name TEXT, l_name TEXT, zipcode TEXT, region TEXT);
+         CREATE TABLE article_data (id INTEGER PRIMARY KEY, title TEXT, written_by TEXT, year_printed INTEGER);
+         CREATE TABLE fine (id INTEGER PRIMARY KEY, member_id INTEGER REFERENCES clientele (id), amount REAL);
+         CREATE TABLE loan (id INTEGER PRIMARY KEY, member_id INTEGER REFERENCES clientele (id),
+             article_id INTEGER REFERENCES article_data (id));
+         INSERT INTO clientele VALUES (1, 'Ada', 'Ek', '0150', 'Europe'), (2, 'Bo', 'Ly', '5003', 'Asia'),
+             (3, 'Cy', 'Fo', '5004', 'Europe');
+         INSERT INTO article_data VALUES (1, 'Tides', 'Ida Moe', 1999), (2, 'Reefs', 'Ola Vik', 2004);
+         INSERT INTO fine VALUES (1, 1, 5), (2, 1, 7), (3, 2, 9);
+         INSERT INTO loan VALUES (1, 1, 1), (2, 2, 2), (3, 2, 1);",
+        json!({}),
+    );
+    check(
+        &host,
+        &[
+            ("How many articles are there?", "SELECT 2"),
+            (
+                "List the writers of all articles.",
+                "SELECT written_by FROM article_data",
+            ),
+            ("How many members are there?", "SELECT 3"),
+            (
+                "What are the first names and postal codes of all members?",
+                "SELECT f_name, zipcode FROM clientele",
+            ),
+            ("How many European members are there?", "SELECT 2"),
+        ],
+        &[],
+    );
+}
