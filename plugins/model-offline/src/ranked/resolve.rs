@@ -102,7 +102,8 @@ impl Resolver<'_> {
             Figure::Plain(at) => Expr::Column(self.column(*at)?),
             Figure::Agg(aggregate, at) => {
                 let column = self.column(*at)?;
-                let numeric = self.catalog.column(column).is_numeric();
+                let source = self.catalog.column(column);
+                let numeric = source.is_numeric() || source.holds_numbers();
                 let ends = matches!(aggregate, Aggregate::Min | Aggregate::Max)
                     && self.catalog.column(column).kind == Type::Date;
                 if !numeric && !ends {

@@ -38,3 +38,31 @@ fn everyday_names_of_tables_columns_and_values() {
         &[],
     );
 }
+
+#[test]
+fn texts_that_are_numbers() {
+    let host = Host::over(
+        "CREATE TABLE wrestler (wrestler_id INTEGER PRIMARY KEY, name TEXT, height TEXT, belts TEXT);
+         INSERT INTO wrestler VALUES (1, 'Ari', '99', '3'), (2, 'Bub', '180', '12'), (3, 'Cid', '201', '7');",
+        json!({}),
+    );
+    check(
+        &host,
+        &[
+            ("What is the name of the tallest wrestler?", "SELECT 'Cid'"),
+            ("What is the average height of wrestlers?", "SELECT 160"),
+            (
+                "List the names of wrestlers ordered by belts descending.",
+                "SELECT name FROM wrestler",
+            ),
+            (
+                "Which wrestlers have belts above the average?",
+                "SELECT name FROM wrestler WHERE wrestler_id = 2",
+            ),
+        ],
+        &[],
+    );
+    let ordered = host.ask("List the names of wrestlers ordered by belts descending.");
+    let names = host.texts(&ordered.sql[0]);
+    assert_eq!(names[0][0], "Bub", "twelve is more than seven: {ordered:?}");
+}

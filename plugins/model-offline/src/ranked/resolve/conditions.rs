@@ -29,7 +29,7 @@ impl Resolver<'_> {
             Test::Range(a, b) if numeric || holds_numbers(&source.common_values) => {
                 Check::Range(a.clone(), b.clone())
             }
-            Test::Average(c) if numeric => Check::Average(*c),
+            Test::Average(c) if numeric || source.holds_numbers() => Check::Average(*c),
             Test::Like(place, text) => Check::Like(*place, text.clone()),
             Test::Days(period) if source.kind == Type::Date => Check::Days(*period),
             Test::Year(c, year) if source.kind == Type::Date => {

@@ -281,7 +281,10 @@ impl Resolver<'_> {
                     Quality::Time => {
                         c.kind == Type::Date || name.iter().any(|w| words.contains(&w.as_str()))
                     }
-                    _ => name.iter().any(|w| words.contains(&w.as_str())) && c.is_numeric(),
+                    _ => {
+                        name.iter().any(|w| words.contains(&w.as_str()))
+                            && (c.is_numeric() || c.holds_numbers())
+                    }
                 };
                 if fits {
                     let score = if name.len() == 1 { 1.0 } else { 0.92 };
