@@ -207,6 +207,16 @@ impl Resolver<'_> {
         if average.is_some_and(|a| self.frame.filters.iter().any(|f| f.at > a)) {
             return Err(Trouble::Shape("an average of some rows only"));
         }
+        let pair = self.mentioned.iter().any(|t| self.graph.is_paired(*t));
+        let one = |f: &Resolved| {
+            matches!(f.condition.check, Check::Texts(..))
+                && self
+                    .label(f.condition.column.table)
+                    .contains(&f.condition.column)
+        };
+        if pair && plain && filters.iter().any(one) {
+            return Err(Trouble::Shape("the other one of a pair"));
+        }
         if contradictory(&filters) && !self.frame.both {
             return Err(Trouble::Shape("two values of one column at once"));
         }

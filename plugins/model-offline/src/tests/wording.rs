@@ -66,3 +66,34 @@ fn texts_that_are_numbers() {
     let names = host.texts(&ordered.sql[0]);
     assert_eq!(names[0][0], "Bub", "twelve is more than seven: {ordered:?}");
 }
+
+#[test]
+fn pairs_of_rows_of_one_table() {
+    let host = Host::over(
+        "CREATE TABLE villager (id INTEGER PRIMARY KEY, name TEXT, age INTEGER);
+         CREATE TABLE ally (villager_id INTEGER REFERENCES villager (id), ally_id INTEGER REFERENCES villager (id),
+             PRIMARY KEY (villager_id, ally_id));
+         INSERT INTO villager VALUES (1, 'Ana', 30), (2, 'Ben', 40), (3, 'Cat', 50);
+         INSERT INTO ally VALUES (1, 2), (1, 3), (2, 3);",
+        json!({}),
+    );
+    check(
+        &host,
+        &[
+            ("How many allies does the villager Ana have?", "SELECT 2"),
+            (
+                "Show the names of villagers who have at least 2 allies.",
+                "SELECT 'Ana'",
+            ),
+            ("Which villager has the most allies?", "SELECT 'Ana'"),
+            (
+                "What are the names of villagers who do not have any ally?",
+                "SELECT 'Cat'",
+            ),
+        ],
+        &[
+            "Return the names of allies of the villager Ana.",
+            "What are the names of villagers who are allied with Ana?",
+        ],
+    );
+}

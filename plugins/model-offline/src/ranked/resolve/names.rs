@@ -56,6 +56,13 @@ impl Resolver<'_> {
                 .collect();
             return Err(Trouble::Ambiguous(item.text.clone(), names));
         }
+        if self.graph.is_paired(table) && item.text.ends_with("ed") {
+            // "students who are liked": the other end of the pair.
+            return Err(Trouble::Weak(
+                item.text.clone(),
+                self.catalog.table(table).name.clone(),
+            ));
+        }
         self.weigh(
             at,
             if rare { score.max(WEAKEST) } else { score },
