@@ -158,6 +158,15 @@ fn plain(kind: Kind, text: &str) -> Item {
 
 fn read_at(tokens: &[Token], at: usize, index: &Index, today: Option<Date>) -> (usize, Item) {
     let token = &tokens[at];
+    let next = |n: usize| tokens.get(at + n).map_or("", |t| t.norm.as_str());
+    if next(1) == "or"
+        && matches!(
+            (next(0), next(2)),
+            ("his", "her") | ("her", "his") | ("he", "she")
+        )
+    {
+        return (3, plain(Kind::Soft, &text(&tokens[at..at + 3])));
+    }
     if token.kind == TokenKind::Quoted {
         let hits = index.hits(&tokens[at..=at]);
         let hits = hits
@@ -168,7 +177,7 @@ fn read_at(tokens: &[Token], at: usize, index: &Index, today: Option<Date>) -> (
             1,
             Item {
                 hits,
-                ..plain(Kind::Quote(token.text.clone()), &token.text)
+                ..plain(Kind::Quote(token.text.trim().to_owned()), &token.text)
             },
         );
     }

@@ -160,6 +160,15 @@ impl Graph {
         })
     }
 
+    /// Whether each row of a table has one of the other, over one key.
+    pub fn belongs(&self, from: usize, to: usize) -> bool {
+        let mut keys = self
+            .edges
+            .iter()
+            .filter(|e| e.from == from && e.to == to && !e.many);
+        keys.next().is_some() && keys.next().is_none()
+    }
+
     /// Number of steps between two tables.
     pub fn distance(&self, from: usize, to: usize) -> Option<usize> {
         let distance = self.distances(&[(from, false)]);

@@ -68,6 +68,46 @@ fn texts_that_are_numbers() {
 }
 
 #[test]
+fn whose_name_and_what_it_is_called() {
+    let host = Host::over(
+        "CREATE TABLE person (person_id INTEGER PRIMARY KEY, name TEXT, weight INTEGER, town TEXT);
+         CREATE TABLE jockey (jockey_id INTEGER PRIMARY KEY, person_id INTEGER REFERENCES person (person_id),
+             wins INTEGER);
+         CREATE TABLE brewer (brewer_id INTEGER PRIMARY KEY, brewer TEXT, full_name TEXT, town TEXT);
+         CREATE TABLE recipe (recipe_id INTEGER PRIMARY KEY, recipe_name TEXT,
+             brewer_id INTEGER REFERENCES brewer (brewer_id));
+         CREATE TABLE batch (batch_id INTEGER PRIMARY KEY, batch_description TEXT,
+             recipe_id INTEGER REFERENCES recipe (recipe_id));
+         INSERT INTO person VALUES (1, 'Una', 50, 'Ulm'), (2, 'Per', 61, 'Bonn'), (3, 'Kim', 90, 'Ulm');
+         INSERT INTO jockey VALUES (1, 1, 4), (2, 2, 9);
+         INSERT INTO brewer VALUES (1, 'oak', 'Oak and Sons', 'Ulm'), (2, 'elm', 'Elm Ltd', 'Ulm');
+         INSERT INTO recipe VALUES (1, 'Bitter', 1), (2, 'Stout', 1), (3, 'Porter', 2);
+         INSERT INTO batch VALUES (1, 'smoky', 1), (2, 'sweet', 2);",
+        json!({}),
+    );
+    check(
+        &host,
+        &[
+            ("What are the wins of the heaviest jockey?", "SELECT 9"),
+            (
+                "Who is the heaviest person? Give me his or her name.",
+                "SELECT 'Kim'",
+            ),
+            (
+                "For each recipe, its name and the number of batches.",
+                "SELECT recipe_name, 1 FROM recipe WHERE recipe_id < 3",
+            ),
+        ],
+        &[
+            // A brewer has two names.
+            "What is the name of each brewer?",
+            // A batch has a description, a recipe has none.
+            "Return the different descriptions for recipes that have been used in a batch.",
+        ],
+    );
+}
+
+#[test]
 fn pairs_of_rows_of_one_table() {
     let host = Host::over(
         "CREATE TABLE villager (id INTEGER PRIMARY KEY, name TEXT, age INTEGER);
