@@ -137,3 +137,36 @@ fn pairs_of_rows_of_one_table() {
         ],
     );
 }
+
+#[test]
+fn rows_that_lack_others() {
+    let host = Host::over(
+        "CREATE TABLE guide (guide_id INTEGER PRIMARY KEY, name TEXT, district TEXT);
+         CREATE TABLE guide_tongue (guide_id INTEGER REFERENCES guide (guide_id), tongue TEXT,
+             PRIMARY KEY (guide_id, tongue));
+         CREATE TABLE tour (tour_id INTEGER PRIMARY KEY, title TEXT, guide_id INTEGER REFERENCES guide (guide_id));
+         INSERT INTO guide VALUES (1, 'Ana', 'north'), (2, 'Ben', 'south'), (3, 'Cat', 'south');
+         INSERT INTO guide_tongue VALUES (1, 'Dutch'), (1, 'Latin'), (2, 'Latin'), (3, 'Dutch');
+         INSERT INTO tour VALUES (1, 'Old Town', 1), (2, 'Docks', 1), (3, 'Parks', 3);",
+        json!({}),
+    );
+    check(
+        &host,
+        &[
+            (
+                "What are the names of guides that do not speak Dutch?",
+                "SELECT 'Ben'",
+            ),
+            (
+                "List the names of guides who have not been assigned to tours.",
+                "SELECT 'Ben'",
+            ),
+            (
+                "Show the names of guides that are not used by any tour.",
+                "SELECT 'Ben'",
+            ),
+        ],
+        // A district with such a guide may have others: of which the question is, is not said.
+        &["What are the districts that do not speak Dutch?"],
+    );
+}

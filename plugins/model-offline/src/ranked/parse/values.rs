@@ -238,18 +238,31 @@ impl Parser<'_> {
     /// "students who do not have any pet"
     pub(super) fn without(&mut self) -> Result<(), Stuck> {
         for at in 0..self.items.len() {
-            if self.used[at] || self.op(at) != Some(Op::Without) {
+            if self.used[at] || !matches!(self.op(at), Some(Op::Without | Op::Not)) {
                 continue;
             }
-            let next = self.skip_ops(at + 1, &[Op::In, Op::Have, Op::Is, Op::Of]);
-            let name = self
-                .name(next)
-                .filter(|n| self.is_table(*n))
-                .ok_or_else(|| self.stuck(at))?;
-            if self.frame.without.is_some() {
+            let mut next = self.skip_ops(at + 1, &[Op::In, Op::Have, Op::Is, Op::Of, Op::By]);
+            let related = (at + 1..next)
+                .any(|i| self.soft(i) && lexis::is_relation(&self.items[i].text.to_lowercase()));
+            if self.op(at) == Some(Op::Not) && !related {
+                continue;
+            }
+            let value = self
+                .frame
+                .filters
+                .iter()
+                .position(|f| f.at == next && !f.negated && matches!(f.test, Test::Values(_)));
+            if value.is_some() {
+                next = self.skip_ops(next + 1, &[Op::In]);
+            }
+            let name = self.name(next).filter(|n| self.is_table(*n));
+            if self.frame.without.is_some() || (name.is_none() && value.is_none()) {
                 return Err(self.stuck(at));
             }
-            self.take(at..next + 1);
+            self.used[at] = true;
+            if let Some(name) = name {
+                self.used[name] = true;
+            }
             self.frame.without = Some((at, name));
         }
         Ok(())

@@ -17,7 +17,17 @@ impl Resolver<'_> {
             }
         }
         places.extend(self.frame.groups.iter().copied());
-        places.extend(self.frame.without.iter().map(|w| w.1));
+        places.extend(self.frame.without.iter().filter_map(|w| w.1));
+        // "the algebra course" names the table and its column.
+        let valued = self.frame.filters.iter().filter(|f| {
+            f.column.and_then(|c| self.item_table(c)).is_some_and(|t| {
+                self.items[f.at]
+                    .hits
+                    .iter()
+                    .any(|h| matches!(&h.target, Target::Value(c, _) if c.table == t))
+            })
+        });
+        places.extend(valued.filter_map(|f| f.column));
         for at in places {
             let item = &self.items[at];
             if item.table() > 0.0 && item.table() >= item.column() {

@@ -253,7 +253,7 @@ impl Resolver<'_> {
             }),
             _ => false,
         });
-        if shared {
+        if shared || self.subject.is_none() {
             return Err(Trouble::Shape("a column that several rows share"));
         }
         Ok(())
@@ -263,10 +263,17 @@ impl Resolver<'_> {
         &mut self,
         query: &mut Query,
         base: usize,
-        at: At,
+        at: Option<At>,
         negative: Vec<Resolved>,
     ) -> Answer<()> {
-        let table = self.table(at)?;
+        let table = match at {
+            Some(at) => self.table(at)?,
+            // "who do not speak Dutch": the table that holds the value.
+            None => negative
+                .first()
+                .map(|f| f.condition.column.table)
+                .ok_or(Trouble::Shape("a condition with not"))?,
+        };
         if negative.iter().any(|f| f.condition.column.table == base) {
             return Err(Trouble::Shape("a condition with not"));
         }
@@ -275,7 +282,11 @@ impl Resolver<'_> {
         }
         let mut tables: Vec<usize> = negative.iter().map(|f| f.condition.column.table).collect();
         tables.push(table);
-        let later = self.frame.tables.iter().filter(|t| **t > at);
+        let later = self
+            .frame
+            .tables
+            .iter()
+            .filter(|t| at.is_some_and(|a| **t > a));
         tables.extend(
             later
                 .filter_map(|t| self.item_table(*t))
