@@ -57,7 +57,33 @@ pub fn parse(catalog: &Catalog, items: &[Item]) -> Result<Frame, Stuck> {
     if let [_, second, ..] = counts.as_slice() {
         return Err(Stuck::Unclear(second.text.clone()));
     }
-    if let Some(item) = items.iter().find(|i| i.is(Op::Beyond)) {
+    let kinds = items.iter().enumerate().find(|(at, i)| {
+        let named = items.get(at + 2).map(|n| {
+            if n.kind == Kind::Soft {
+                items.get(at + 3)
+            } else {
+                Some(n)
+            }
+        });
+        let kind = matches!(
+            i.text.to_lowercase().as_str(),
+            "kind" | "kinds" | "type" | "types"
+        );
+        i.kind == Kind::Soft
+            && kind
+            && items.get(at + 1).is_some_and(|o| o.is(Op::Of))
+            && named.flatten().is_some_and(Item::is_name)
+    });
+    if let Some((_, item)) = kinds {
+        // "the kind of ship": what tells kinds apart is not said.
+        return Err(Stuck::Unclear(item.text.clone()));
+    }
+    if let Some(item) = items
+        .iter()
+        .enumerate()
+        .find(|(at, i)| i.is(Op::Beyond) && !compares(items, *at))
+        .map(|(_, i)| i)
+    {
         return Err(Stuck::Unclear(item.text.clone()));
     }
     let mut parser = Parser {
@@ -78,6 +104,17 @@ pub fn parse(catalog: &Catalog, items: &[Item]) -> Result<Frame, Stuck> {
     parser.rest()?;
     parser.link_filters()?;
     Ok(parser.frame)
+}
+
+/// Whether a "than" ends a comparison with a column inside: "a greater weight than 10".
+fn compares(items: &[Item], than: usize) -> bool {
+    let comparison = than.checked_sub(2).map(|at| &items[at]);
+    items[than].text.eq_ignore_ascii_case("than")
+        && comparison.is_some_and(|i| matches!(i.op(), Some(Op::Compare(_, None))))
+        && items[than - 1].is_name()
+        && items
+            .get(than + 1)
+            .is_some_and(|i| matches!(i.kind, Kind::Number(_)))
 }
 
 /// Items before the first word that starts a condition, sentence by sentence.

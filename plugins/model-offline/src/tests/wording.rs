@@ -170,3 +170,37 @@ fn rows_that_lack_others() {
         &["What are the districts that do not speak Dutch?"],
     );
 }
+
+#[test]
+fn comparisons_that_name_what_they_compare() {
+    let host = Host::over(
+        "CREATE TABLE crate (crate_id INTEGER PRIMARY KEY, label TEXT, weight INTEGER, distance INTEGER,
+             shipped_year INTEGER, made_year INTEGER);
+         INSERT INTO crate VALUES (1, 'A', 5, 70, 2001, 1990), (2, 'B', 15, 20, 2005, 1991),
+             (3, 'C', 25, 90, 2010, 2004);",
+        json!({}),
+    );
+    check(
+        &host,
+        &[
+            (
+                "Find the number of crates whose weight is heavier than 10.",
+                "SELECT 2",
+            ),
+            ("How many crates have a greater weight than 10?", "SELECT 2"),
+            (
+                "What are the labels of crates that have a weight of 15?",
+                "SELECT 'B'",
+            ),
+            (
+                "What is the label of the crate with the longest distance?",
+                "SELECT 'C'",
+            ),
+            (
+                "What are the labels of crates shipped after the year 2004?",
+                "SELECT 'B' UNION SELECT 'C'",
+            ),
+        ],
+        &[],
+    );
+}

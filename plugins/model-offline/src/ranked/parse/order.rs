@@ -271,6 +271,11 @@ impl Parser<'_> {
         next: usize,
         quality: Option<Quality>,
     ) -> Result<(Figure, usize), Stuck> {
+        let measured = |n: &At| *n == at + 1 && self.is_column(*n) && self.is_numeric(*n);
+        if let (Some(_), Some(name)) = (quality, self.name(next).filter(measured)) {
+            // "the longest distance" names what is long.
+            return Ok((Figure::Plain(name), next + 1));
+        }
         if let Some(quality) = quality {
             return Ok((Figure::Quality(quality), at + 1));
         }

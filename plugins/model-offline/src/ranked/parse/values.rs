@@ -151,7 +151,15 @@ impl Parser<'_> {
             let left = self
                 .back(at, &[Op::Is, Op::Compare(Comparison::Equal, None)])
                 .and_then(|b| self.name(b))
-                .filter(|n| self.items[*n].column() > 0.5);
+                .filter(|n| self.items[*n].column() > 0.5)
+                .or_else(|| {
+                    // "a weight of 10"
+                    let of = at.checked_sub(1).filter(|b| self.op(*b) == Some(Op::Of))?;
+                    let column = of.checked_sub(1).and_then(|b| self.name(b))?;
+                    let had =
+                        (0..column).any(|i| matches!(self.op(i), Some(Op::Have | Op::Relative)));
+                    (had && self.is_column(column) && self.is_numeric(column)).then_some(column)
+                });
             match kind {
                 Kind::Number(number) => {
                     let behind = self.back(at, &[]);
