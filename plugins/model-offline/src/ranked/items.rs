@@ -278,7 +278,16 @@ fn named(tokens: &[Token], at: usize, index: &Index) -> Option<(usize, Vec<Hit>)
         }
         // A single small word is a value only where nothing else claims it.
         if lexis::is_soft(&token.norm) && !token.text.starts_with(|c: char| c.is_uppercase()) {
-            hits.retain(|h| !matches!(h.target, Target::Value(..)));
+            // "run drills": the next word names the table that holds the value.
+            let next = tokens.get(at + 1..at + 2).map(|t| index.hits(t));
+            let holds = |table: usize| {
+                let mut near = next.iter().flatten();
+                near.any(|h| h.target == Target::Table(table) && h.score >= 0.9)
+            };
+            hits.retain(|h| match h.target {
+                Target::Value(c, _) => holds(c.table),
+                _ => true,
+            });
         }
     }
     // A phrase that starts or ends with a small word is that phrase without it.

@@ -13,7 +13,7 @@ use crate::catalog::Catalog;
 use crate::vocabulary::{Aggregate, Comparison};
 
 /// Words of a question at most: longer ones are mostly several questions in one.
-const MOST_WORDS: usize = 20;
+const MOST_WORDS: usize = 26;
 
 /// Why a question cannot be taken apart; the words in question.
 #[derive(Debug, Clone, PartialEq)]
@@ -103,6 +103,10 @@ pub fn parse(catalog: &Catalog, items: &[Item]) -> Result<Frame, Stuck> {
     parser.select()?;
     parser.rest()?;
     parser.link_filters()?;
+    let shared = items
+        .windows(2)
+        .any(|w| w[0].text.eq_ignore_ascii_case("shared") && w[1].is(Op::By));
+    parser.frame.both |= shared && parser.frame.filters.len() == 2;
     Ok(parser.frame)
 }
 

@@ -247,6 +247,11 @@ impl Resolver<'_> {
         let mut used: Vec<usize> = vec![query.source.base];
         used.extend(query.source.joins.iter().map(|e| e.to));
         used.extend(query.groups.iter().map(|c| c.table));
+        let referred = |t: &usize| {
+            self.own_key(query.source.base, *t)
+                .is_some_and(|key| query.groups.contains(&key))
+        };
+        used.extend(self.mentioned.iter().copied().filter(referred));
         for member in &query.members {
             used.extend(member.source.joins.iter().map(|e| e.to));
         }

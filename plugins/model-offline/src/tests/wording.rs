@@ -204,3 +204,57 @@ fn comparisons_that_name_what_they_compare() {
         &[],
     );
 }
+
+#[test]
+fn what_is_counted_and_listed() {
+    let host = Host::over(
+        "CREATE TABLE coach (coach_id INTEGER PRIMARY KEY, name TEXT, years_of_work INTEGER, age INTEGER, town TEXT);
+         CREATE TABLE drill (drill_id INTEGER PRIMARY KEY, title TEXT, coach_id INTEGER REFERENCES coach (coach_id),
+             sort TEXT, pitch TEXT, minutes INTEGER);
+         CREATE TABLE visit (visit_id INTEGER PRIMARY KEY, drill_id INTEGER REFERENCES drill (drill_id));
+         INSERT INTO coach VALUES (1, 'Ana', 9, 60, 'Ulm'), (2, 'Ben', 12, 40, 'Ulm'), (3, 'Cat', 3, 20, 'Bonn');
+         INSERT INTO drill VALUES (1, 'Sprint', 1, 'run', 'a', 30), (2, 'Relay', 2, 'run', 'b', 30),
+             (3, 'Dive', 3, 'swim', 'b', 10);
+         INSERT INTO visit VALUES (1, 1), (2, 1), (3, 3);",
+        json!({}),
+    );
+    check(
+        &host,
+        &[
+            ("How many drills in total?", "SELECT 3"),
+            ("How many run drills are there?", "SELECT 2"),
+            (
+                "Show the names of coaches and the drills they teach.",
+                "SELECT name, title FROM coach JOIN drill USING (coach_id)",
+            ),
+            (
+                "List the names of coaches ordered by the number of years they have worked.",
+                "SELECT name FROM coach",
+            ),
+            (
+                "Show all drill ids and the number of visits using each drill.",
+                "SELECT drill_id, count(*) FROM visit GROUP BY drill_id",
+            ),
+            (
+                "Which towns have coaches that teach run drills?",
+                "SELECT 'Ulm'",
+            ),
+            (
+                "What are the minutes of the drill with the most minutes?",
+                "SELECT 30",
+            ),
+            (
+                "List all drill titles by coaches above the average age.",
+                "SELECT 'Sprint'",
+            ),
+            (
+                "What are the towns shared by coaches with years of work above 10 and below 10?",
+                "SELECT 'Ulm'",
+            ),
+        ],
+        &[
+            "What is the number of different sorts and pitches?",
+            "Find the kind of drill with the most visits.",
+        ],
+    );
+}

@@ -43,7 +43,15 @@ impl Parser<'_> {
                         }
                         break;
                     };
-                    keys.push(figure);
+                    keys.push(match figure {
+                        // "the number of rooms", where a column holds it.
+                        Figure::Count(what, false)
+                            if self.items[what].table() == 0.0 && self.is_numeric(what) =>
+                        {
+                            Figure::Plain(what)
+                        }
+                        figure => figure,
+                    });
                     at = next - 1;
                 }
                 None if self.soft(at) => {}

@@ -77,7 +77,10 @@ impl Parser<'_> {
             .and_then(|l| self.name(l))
             .filter(|l| self.fits_value(*l, at, named));
         let right = self.name(end).filter(|r| {
-            column.is_none() && self.items[*r].column() > 0.5 && self.same_column(*r, at)
+            column.is_none()
+                && self.items[*r].column() > 0.5
+                && self.same_column(*r, at)
+                && !self.holds_value(*r, at)
         });
         let from = column.map_or(at, |l| l + 1);
         let negated = (from..at).any(|i| self.op(i) == Some(Op::Not))
@@ -129,6 +132,22 @@ impl Parser<'_> {
                 .hits
                 .iter()
                 .any(|v| matches!(&v.target, Target::Value(w, _) if *w == c)),
+            _ => false,
+        })
+    }
+
+    /// "cat toys": the name is that of the table which holds the value, rather than of its column.
+    fn holds_value(&self, name: At, value: At) -> bool {
+        let item = &self.items[name];
+        let value = &self.items[value];
+        item.hits.iter().any(|h| match h.target {
+            Target::Table(t) => {
+                h.score >= item.column()
+                    && value
+                        .hits
+                        .iter()
+                        .any(|v| matches!(&v.target, Target::Value(c, _) if c.table == t))
+            }
             _ => false,
         })
     }

@@ -298,7 +298,7 @@ impl Resolver<'_> {
 
     pub(super) fn column(&mut self, at: At) -> Answer<ColumnRef> {
         let hits = self.column_hits(at);
-        if hits.is_empty() {
+        if hits.is_empty() || (self.item_table(at).is_some() && self.items[at].column() < WEAKEST) {
             // A table stands for the column that names its rows.
             let table = self.table(at)?;
             return self

@@ -60,7 +60,7 @@ impl Resolver<'_> {
             return Err(Trouble::Shape("a figure over different values"));
         }
         let mut query = Query {
-            distinct: self.frame.distinct && !aggregated,
+            distinct: !aggregated && (self.frame.distinct || self.asks_which(&select)),
             limit: self.frame.rank.as_ref().map(|r| r.limit),
             ..Query::default()
         };
@@ -86,6 +86,26 @@ impl Resolver<'_> {
         query.select = select;
         query.order = order;
         Ok(query)
+    }
+
+    /// "Which towns have parks?" asks for each town once, where several rows share it.
+    fn asks_which(&self, select: &[Expr]) -> bool {
+        let which = self
+            .items
+            .first()
+            .is_some_and(|i| i.text.eq_ignore_ascii_case("which"));
+        let [Expr::Column(column)] = select else {
+            return false;
+        };
+        let (table, source) = (
+            self.catalog.table(column.table),
+            self.catalog.column(*column),
+        );
+        let shared = source
+            .distinct_count
+            .zip(table.row_count)
+            .is_some_and(|(values, rows)| values < rows);
+        which && shared && self.frame.rank.is_none() && self.frame.order.is_empty()
     }
 
     pub(super) fn everything_of(&self, table: usize) -> Answer<Vec<Expr>> {
