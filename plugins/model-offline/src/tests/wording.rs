@@ -258,3 +258,44 @@ fn what_is_counted_and_listed() {
         ],
     );
 }
+
+#[test]
+fn what_a_second_clause_adds() {
+    let host = Host::over(
+        "CREATE TABLE hostel (hostel_id INTEGER PRIMARY KEY, name TEXT, town TEXT, beds INTEGER, tongue TEXT);
+         CREATE TABLE guest (guest_id INTEGER PRIMARY KEY, name TEXT, hostel_id INTEGER REFERENCES hostel (hostel_id),
+             diet TEXT, date_booked TEXT);
+         INSERT INTO hostel VALUES (1, 'Sun', 'Ulm', 10, 'Dutch'), (2, 'Moon', 'Bonn', 20, 'Latin'),
+             (3, 'Star', 'Ulm', 30, 'Latin');
+         INSERT INTO guest VALUES (1, 'Ann', 1, 'vegan', 'May'), (2, 'Bo', 1, 'kosher', 'May'),
+             (3, 'Cy', 2, 'vegan', 'June');",
+        json!({}),
+    );
+    check(
+        &host,
+        &[
+            (
+                "What is the average beds for hostels in the town of Ulm?",
+                "SELECT 20",
+            ),
+            (
+                "What are the names of hostels who have no guests?",
+                "SELECT 'Star'",
+            ),
+            (
+                "What are the names and beds of hostels that do not use Dutch?",
+                "SELECT name, beds FROM hostel WHERE hostel_id > 1",
+            ),
+            (
+                "Which hostel has the most guests? Show the name and hostel id.",
+                "SELECT name, hostel_id FROM hostel WHERE hostel_id = 1",
+            ),
+            (
+                "What are the names of hostels that are in Ulm but have not been booked by any guests?",
+                "SELECT 'Star'",
+            ),
+        ],
+        // Guests beside the vegan ones, or none that are vegan.
+        &["What are the names of hostels that have guests with a diet other than vegan?"],
+    );
+}

@@ -73,6 +73,18 @@ impl Parser<'_> {
             passed.push(Op::Have);
         }
         let left = self.back(at, &passed);
+        // "in the town of Ulm"
+        let left = left
+            .and_then(|l| {
+                let town = l
+                    .checked_sub(1)
+                    .filter(|t| self.op(l) == Some(Op::Of) && self.is_column(*t))?;
+                let place = self
+                    .back(town, &[])
+                    .is_some_and(|b| self.op(b) == Some(Op::In));
+                place.then_some(town)
+            })
+            .or(left);
         let column = left
             .and_then(|l| self.name(l))
             .filter(|l| self.fits_value(*l, at, named));
@@ -268,9 +280,16 @@ impl Parser<'_> {
             if self.used[at] || !matches!(self.op(at), Some(Op::Without | Op::Not)) {
                 continue;
             }
-            let mut next = self.skip_ops(at + 1, &[Op::In, Op::Have, Op::Is, Op::Of, Op::By]);
-            let related = (at + 1..next)
-                .any(|i| self.soft(i) && lexis::is_relation(&self.items[i].text.to_lowercase()));
+            let small = [Op::In, Op::Have, Op::Is, Op::Of, Op::By];
+            let mut next = self.skip_ops(at + 1, &small);
+            while self.items.get(next).is_some_and(|i| i.optional) && !self.is_table(next) {
+                // "have not registered in", where a column is `date_registered`.
+                next = self.skip_ops(next + 1, &small);
+            }
+            let related = (at + 1..next).any(|i| {
+                (self.soft(i) || self.items[i].optional)
+                    && lexis::is_relation(&self.items[i].text.to_lowercase())
+            });
             if self.op(at) == Some(Op::Not) && !related {
                 continue;
             }

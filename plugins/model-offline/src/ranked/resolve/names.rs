@@ -260,8 +260,15 @@ impl Resolver<'_> {
                 self.catalog.label(best),
             ));
         }
+        // A sentence behind that of the subject goes on about it: "Show the name and id."
+        let goes_on = self.subject == Some(best.table)
+            && self
+                .frame
+                .subject
+                .is_some_and(|s| (s..at).any(|i| self.items[i].is(Op::Break)));
         let alike = ranked.iter().skip(1).find(|(c, _, s)| {
             owner.is_none()
+                && !goes_on
                 && *s > score - 0.08
                 && c.table != best.table
                 && in_play(c.table, self)

@@ -203,6 +203,11 @@ impl Resolver<'_> {
                 let [group] = far.as_slice() else {
                     return Err(Trouble::Shape("several conditions with not"));
                 };
+                let other = group.iter().any(|c| self.says_other(c));
+                if other {
+                    // "speak languages other than Dutch": beside it, or not it.
+                    return Err(Trouble::Shape("others among several"));
+                }
                 let [condition] = group.as_slice() else {
                     return Err(Trouble::Shape("several conditions with not"));
                 };
@@ -237,6 +242,15 @@ impl Resolver<'_> {
             return Err(Trouble::Shape("a condition with not"));
         }
         Ok(())
+    }
+
+    /// Whether a condition excludes values by "other than".
+    fn says_other(&self, condition: &Condition) -> bool {
+        condition.negated
+            && self
+                .items
+                .iter()
+                .any(|i| i.text.eq_ignore_ascii_case("other than"))
     }
 
     pub(super) fn joined_by_and(&self, from: At, to: At) -> bool {
@@ -286,6 +300,14 @@ impl Resolver<'_> {
         at: Option<At>,
         negative: Vec<Resolved>,
     ) -> Answer<()> {
+        if at.is_none() && negative.iter().all(|f| f.condition.column.table == base) {
+            // "channels that do not use Latin", where each channel has one language.
+            for mut filter in negative {
+                filter.condition.negated = true;
+                query.source.conditions.push(vec![filter.condition]);
+            }
+            return Ok(());
+        }
         let table = match at {
             Some(at) => self.table(at)?,
             // "who do not speak Dutch": the table that holds the value.
