@@ -159,6 +159,14 @@ impl Column {
     pub fn is_numeric(&self) -> bool {
         matches!(self.kind, Kind::Integer | Kind::Number)
     }
+
+    /// Whether its texts are numbers, as far as the catalog tells.
+    pub fn holds_numbers(&self) -> bool {
+        let number = |text: &String| text.parse::<f64>().is_ok();
+        self.kind == Kind::Text
+            && !self.common_values.is_empty()
+            && self.common_values.iter().chain(&self.max).all(number)
+    }
 }
 
 #[derive(Deserialize)]

@@ -113,6 +113,11 @@ impl Dialect {
         }
     }
 
+    /// A text as the number that it is.
+    pub fn number(self, expression: &str) -> String {
+        format!("CAST({expression} AS DECIMAL(18, 4))")
+    }
+
     /// An expression rounded to a number of decimals, without the noise of binary fractions.
     pub fn round(self, expression: &str, decimals: u32) -> String {
         match self {

@@ -80,7 +80,12 @@ impl Writer<'_> {
     fn order(&self, plan: &Plan, expr: &Expr, descending: bool) -> String {
         let text = match plan.outputs.iter().find(|o| o.expr == *expr) {
             Some(output) if !matches!(expr, Expr::Column(_)) => self.dialect.name(&output.name),
-            _ => self.expr(expr),
+            _ => match expr {
+                Expr::Column(c) if self.catalog.column(*c).holds_numbers() => {
+                    self.dialect.number(&self.column(*c))
+                }
+                _ => self.expr(expr),
+            },
         };
         let direction = if descending { " DESC" } else { "" };
         let nulls = if descending && self.dialect == Dialect::Postgres {

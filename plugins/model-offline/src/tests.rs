@@ -8,3 +8,4 @@ mod host;
 mod phrasing;
 mod rows;
 mod statements;
+mod wording;

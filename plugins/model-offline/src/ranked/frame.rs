@@ -92,8 +92,8 @@ pub struct Frame {
     pub order: Vec<(Figure, bool)>,
     /// In the order of the first text column.
     pub alphabetical: Option<bool>,
-    /// Tables that must have no row for the subject; the place where the question says it.
-    pub without: Option<(At, At)>,
+    /// That rows of another table must be missing: the place where the question says it, and the table, if it names it.
+    pub without: Option<(At, Option<At>)>,
     /// Counts that a column holds, shown as they are.
     pub held_counts: usize,
     /// Whether two values must both be found.

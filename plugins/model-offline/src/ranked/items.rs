@@ -158,6 +158,15 @@ fn plain(kind: Kind, text: &str) -> Item {
 
 fn read_at(tokens: &[Token], at: usize, index: &Index, today: Option<Date>) -> (usize, Item) {
     let token = &tokens[at];
+    let next = |n: usize| tokens.get(at + n).map_or("", |t| t.norm.as_str());
+    if next(1) == "or"
+        && matches!(
+            (next(0), next(2)),
+            ("his", "her") | ("her", "his") | ("he", "she")
+        )
+    {
+        return (3, plain(Kind::Soft, &text(&tokens[at..at + 3])));
+    }
     if token.kind == TokenKind::Quoted {
         let hits = index.hits(&tokens[at..=at]);
         let hits = hits
@@ -168,7 +177,7 @@ fn read_at(tokens: &[Token], at: usize, index: &Index, today: Option<Date>) -> (
             1,
             Item {
                 hits,
-                ..plain(Kind::Quote(token.text.clone()), &token.text)
+                ..plain(Kind::Quote(token.text.trim().to_owned()), &token.text)
             },
         );
     }
@@ -269,7 +278,16 @@ fn named(tokens: &[Token], at: usize, index: &Index) -> Option<(usize, Vec<Hit>)
         }
         // A single small word is a value only where nothing else claims it.
         if lexis::is_soft(&token.norm) && !token.text.starts_with(|c: char| c.is_uppercase()) {
-            hits.retain(|h| !matches!(h.target, Target::Value(..)));
+            // "run drills": the next word names the table that holds the value.
+            let next = tokens.get(at + 1..at + 2).map(|t| index.hits(t));
+            let holds = |table: usize| {
+                let mut near = next.iter().flatten();
+                near.any(|h| h.target == Target::Table(table) && h.score >= 0.9)
+            };
+            hits.retain(|h| match h.target {
+                Target::Value(c, _) => holds(c.table),
+                _ => true,
+            });
         }
     }
     // A phrase that starts or ends with a small word is that phrase without it.

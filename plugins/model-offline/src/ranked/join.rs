@@ -1,6 +1,7 @@
 //! Ways between tables over foreign keys.
 
-use crate::catalog::{Catalog, ColumnRef};
+use super::link::split;
+use crate::catalog::{Catalog, ColumnRef, Table};
 
 /// A step from one table to another.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,6 +22,8 @@ pub struct Edge {
 pub struct Graph {
     edges: Vec<Edge>,
     tables: usize,
+    /// Tables that pair rows of another one with each other.
+    paired: Vec<usize>,
 }
 
 /// Why there is no single way.
@@ -32,15 +35,43 @@ pub enum NoWay {
     Several(usize),
 }
 
+/// The key of a pair that the table is named after: in `friend (student_id, friend_id)` the friends of a student are
+/// the rows with the student's `student_id`.
+fn other_end(table: &Table) -> Option<usize> {
+    let [first, second] = table.foreign_keys.as_slice() else {
+        return None;
+    };
+    let head = crate::words::stem(split(&table.name).last()?);
+    let named = |columns: &[usize]| match columns {
+        [column] => table.columns[*column]
+            .name
+            .to_lowercase()
+            .starts_with(&head),
+        _ => false,
+    };
+    match (named(&first.columns), named(&second.columns)) {
+        _ if first.target != second.target => None,
+        (true, false) => Some(0),
+        (false, true) => Some(1),
+        _ => None,
+    }
+}
+
 impl Graph {
     /// The foreign keys of a catalog, and keys guessed from equal names where a table has none.
     pub fn of(catalog: &Catalog) -> Self {
         let mut graph = Self {
             edges: Vec::new(),
             tables: catalog.tables.len(),
+            paired: Vec::new(),
         };
         for (from, table) in catalog.tables.iter().enumerate() {
-            for key in &table.foreign_keys {
+            let other_end = other_end(table);
+            graph.paired.extend(other_end.map(|_| from));
+            for (place, key) in table.foreign_keys.iter().enumerate() {
+                if other_end == Some(place) {
+                    continue;
+                }
                 let pairs: Vec<(usize, usize)> = key
                     .columns
                     .iter()
@@ -117,11 +148,25 @@ impl Graph {
         }
     }
 
+    /// Whether a table pairs rows of another one with each other.
+    pub fn is_paired(&self, table: usize) -> bool {
+        self.paired.contains(&table)
+    }
+
     /// Whether two columns hold the same key.
     pub fn same_key(&self, a: ColumnRef, b: ColumnRef) -> bool {
         self.edges.iter().any(|e| {
             e.from == a.table && e.to == b.table && e.pairs.contains(&(a.column, b.column))
         })
+    }
+
+    /// Whether each row of a table has one of the other, over one key.
+    pub fn belongs(&self, from: usize, to: usize) -> bool {
+        let mut keys = self
+            .edges
+            .iter()
+            .filter(|e| e.from == from && e.to == to && !e.many);
+        keys.next().is_some() && keys.next().is_none()
     }
 
     /// Number of steps between two tables.

@@ -185,7 +185,7 @@ const PHRASES: &[(Op, &[&str])] = &[
         "not from", "not equal to",
         "is not", "are not", "was not", "were not", "different from", "not be", "outside of", "but not",
         "aside from"]),
-    (Op::Without, &["without", "without any", "with no", "have no", "has no", "having no", "do not have",
+    (Op::Without, &["without", "no", "without any", "with no", "have no", "has no", "having no", "do not have",
         "does not have",
         "did not have", "do not have any", "does not have any", "did not have any", "never", "have never",
         "has never", "do not",
@@ -193,7 +193,7 @@ const PHRASES: &[(Op, &[&str])] = &[
         "not have any",
         "had no", "had never", "have not been", "has not been", "did not take any", "are not involved in any",
         "are not used by any", "not any", "is not in any", "is not used by any", "were never", "was never"]),
-    (Op::And, &["and", "as well as", "and also", "along with", "together with", "&", "and their", "and its"]),
+    (Op::And, &["and", "as well as", "and also", "along with", "together with", "&", "and their", "and its", "but"]),
     (Op::Comma, &[","]),
     (Op::Or, &["or"]),
     (Op::Both, &["both"]),
@@ -295,7 +295,7 @@ const SOFT: &[&str] = &[
     "individual", "specific",
     "certain", "particular", "present", "stored", "appear", "appears", "letter", "word", "substring", "exact",
     "indicate", "said", "say", "either", "entry", "entries", "place", "part", "correspond", "corresponds",
-    "collection", "across", "every", "sorted", "about",
+    "table", "tables", "collection", "across", "every", "sorted", "about",
 ];
 
 #[rustfmt::skip]
@@ -331,7 +331,9 @@ const RELATIONS: &[&str] = &[
     "applied", "accepted", "conducted", "organized", "ordering", "elected", "represented", "sponsored", "trained",
     "coached", "lie", "lies", "speak", "spoken", "speaks",
     "reside", "resides", "residing", "resided", "occurs", "happen", "associated", "linked", "connected",
-    "mentioned", "tagged", "majoring", "advised", "advises", "advise", "contain", "contains", "include", "included",
+    "shows", "showed", "showing", "go", "goes", "going", "went", "gone", "raised", "selling", "spend", "spends",
+    "leave", "leaves", "leaving", "land", "landing", "lands", "caused", "mentioned", "tagged", "majoring", "advised",
+    "advises", "advise", "contain", "contains", "include", "included",
 ];
 
 /// Names of columns that hold a quality, best first.
@@ -407,6 +409,12 @@ pub fn synonym(stem: &str) -> Option<&'static [&'static str]> {
         "gender" => &["sex"],
         "sex" => &["gender"],
         "nation" => &["country"],
+        "country" => &["nation"],
+        "customer" => &["client", "buyer"],
+        "salary" => &["pay", "wage"],
+        "phone" => &["telephone"],
+        "student" => &["pupil"],
+        "car" => &["vehicle"],
         "town" => &["city"],
         "telephone" => &["phone"],
         "teacher" => &["instructor", "faculty", "professor"],

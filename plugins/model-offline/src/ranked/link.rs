@@ -1,9 +1,12 @@
 //! Links the words of a question to tables, columns and values of the catalog.
 
+pub use super::forms::split;
+
 use std::collections::HashMap;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
+use super::forms::{everyday, figure_of, parts, stored, value_words, without_table, written_out};
 use super::lexis;
 use crate::catalog::{Catalog, ColumnRef, Kind};
 use crate::words::{Token, TokenKind};
@@ -65,7 +68,7 @@ impl Index {
                     table: at,
                     column: *key,
                 });
-                index.put(&["id".to_owned()], &target, 0.9);
+                index.put(&["id".to_owned()], &target, 0.95);
                 let long: Vec<String> = words.iter().cloned().chain(["id".to_owned()]).collect();
                 index.put(&long, &target, 0.92);
             }
@@ -73,13 +76,46 @@ impl Index {
                 let target = ColumnRef { table: at, column };
                 index.add_name(&split(&source.name), &Target::Column(target), &words);
                 if matches!(source.kind, Kind::Text | Kind::Other) {
+                    // `M` and `F` are a sex where all values are.
+                    let sex = |v: &String| "mfoxnu".contains(&v.to_lowercase());
+                    let initials = source.common_values.iter().all(sex);
                     for value in &source.common_values {
-                        index.add_value(target, value);
+                        index.add_value(target, value, initials);
                     }
                 }
             }
         }
+        index.aliases(catalog);
         index
+    }
+
+    /// A table that several others refer to by the same name is also called so: `fines.member_id` and `loans.member_id`
+    /// refer to the members, whatever their table is called.
+    fn aliases(&mut self, catalog: &Catalog) {
+        let mut called: Vec<(usize, Vec<String>, usize)> = Vec::new();
+        for (from, table) in catalog.tables.iter().enumerate() {
+            for key in table.foreign_keys.iter().filter(|k| k.target != from) {
+                let [column] = key.columns.as_slice() else {
+                    continue;
+                };
+                let mut words = written_out(&split(&table.columns[*column].name));
+                if words.len() > 1 && words.pop().is_some_and(|w| w == "id") {
+                    called.push((key.target, words, from));
+                }
+            }
+        }
+        for (target, words, from) in &called {
+            let another =
+                |(t, w, f): &(usize, Vec<String>, usize)| t == target && w == words && f != from;
+            let known = self.names.get(&self.key(words));
+            let taken = known
+                .into_iter()
+                .flatten()
+                .any(|h| matches!(h.target, Target::Table(_)) && h.score > 0.8);
+            if called.iter().any(another) && !taken {
+                self.put(words, &Target::Table(*target), 0.86);
+            }
+        }
     }
 
     fn stem(&self, word: &str) -> String {
@@ -131,13 +167,22 @@ impl Index {
                 }
             }
         }
+        if matches!(target, Target::Table(_)) {
+            if let Some(form) = stored(words) {
+                self.put(&form, target, 0.9);
+            }
+        } else {
+            for form in everyday(words) {
+                self.put(&form, target, 0.86);
+            }
+        }
         let parts: Vec<(Vec<String>, f32)> = forms.iter().flat_map(|(f, s)| parts(f, *s)).collect();
         for (part, score) in parts {
             self.put(&part, target, score);
         }
     }
 
-    fn add_value(&mut self, column: ColumnRef, value: &str) {
+    fn add_value(&mut self, column: ColumnRef, value: &str, initials: bool) {
         let words: Vec<String> = crate::words::tokenize(value)
             .into_iter()
             .map(|t| t.norm)
@@ -151,7 +196,10 @@ impl Index {
         };
         let stemmed = self.key(&words);
         let exact = words.join(" ");
-        for word in gender_words(&exact) {
+        for word in value_words(&exact)
+            .iter()
+            .filter(|_| exact.len() > 1 || initials)
+        {
             self.values
                 .entry((*word).to_owned())
                 .or_default()
@@ -253,140 +301,4 @@ impl Index {
         hits.retain(|h| h.score >= 0.95 && matches!(h.target, Target::Column(_)));
         (!hits.is_empty()).then_some((3 + article, hits))
     }
-}
-
-/// "female" for a value `F`, which only a column on sex or gender holds in this way.
-fn gender_words(value: &str) -> &'static [&'static str] {
-    match value {
-        "f" | "female" => &["female", "females", "women", "woman"],
-        "m" | "male" => &["male", "males", "men", "man"],
-        _ => &[],
-    }
-}
-
-/// Whether `number of songs` in a name holds a figure, as `num_songs` and `song_count` do.
-fn figure_of(words: &[String]) -> Option<Vec<String>> {
-    let n = words.len();
-    let number = |w: &String| matches!(w.as_str(), "number" | "num" | "no" | "total" | "count");
-    match words {
-        [first, of, rest @ ..] if number(first) && of == "of" && !rest.is_empty() => {
-            Some(rest.to_vec())
-        }
-        [first, rest @ ..] if number(first) && !rest.is_empty() => Some(rest.to_vec()),
-        [rest @ .., last] if last == "count" && n > 1 => Some(rest.to_vec()),
-        _ => None,
-    }
-}
-
-/// The words of an identifier in lower case.
-pub fn split(name: &str) -> Vec<String> {
-    let chars: Vec<char> = name.chars().collect();
-    let mut words = vec![String::new()];
-    for (i, c) in chars.iter().enumerate() {
-        let previous = i.checked_sub(1).map_or(' ', |p| chars[p]);
-        let next = chars.get(i + 1).copied().unwrap_or(' ');
-        let camel = c.is_uppercase()
-            && (previous.is_lowercase() || (previous.is_uppercase() && next.is_lowercase()));
-        if (!c.is_alphanumeric() || camel) && words.last().is_some_and(|w| !w.is_empty()) {
-            words.push(String::new());
-        }
-        if let (true, Some(last)) = (c.is_alphanumeric(), words.last_mut()) {
-            last.extend(c.to_lowercase());
-        }
-    }
-    words.retain(|w| !w.is_empty());
-    words
-}
-
-fn written_out(words: &[String]) -> Vec<String> {
-    let mut out = Vec::new();
-    for word in words {
-        match lexis::long_form(word) {
-            Some(long) => out.extend(long.iter().map(|w| (*w).to_owned())),
-            None => match word.strip_suffix("id").filter(|w| w.len() > 2) {
-                Some(base) => out.extend([base.to_owned(), "id".to_owned()]),
-                None => out.push(word.clone()),
-            },
-        }
-    }
-    out
-}
-
-/// `singer_name` in the table `singer` is also its `name`.
-fn without_table(words: &[String], table: &[String]) -> Option<Vec<String>> {
-    let head = table.last()?;
-    let same = |a: &str, b: &str| crate::words::stem(a) == crate::words::stem(b);
-    let whole = words.len() > table.len() && table.iter().zip(words).all(|(a, b)| same(a, b));
-    if whole {
-        return Some(words[table.len()..].to_vec());
-    }
-    (words.len() > 1 && (same(&words[0], head) || same(&words[0], &table[0])))
-        .then(|| words[1..].to_vec())
-}
-
-/// Parts of a name that people use for it: its end, its start before a unit, its ends without the middle.
-fn parts(words: &[String], score: f32) -> Vec<(Vec<String>, f32)> {
-    const LINKS: &[&str] = &["in", "of", "per", "by", "for", "to", "at", "from"];
-    let n = words.len();
-    let mut out = Vec::new();
-    if n < 2 {
-        return out;
-    }
-    if let Some(link) = words
-        .iter()
-        .position(|w| LINKS.contains(&w.as_str()))
-        .filter(|p| *p > 0)
-    {
-        out.push((words[..link].to_vec(), score - 0.12));
-        let bare: Vec<String> = words
-            .iter()
-            .filter(|w| !LINKS.contains(&w.as_str()))
-            .cloned()
-            .collect();
-        let turned: Vec<String> = words[link + 1..]
-            .iter()
-            .chain(&words[..link])
-            .cloned()
-            .collect();
-        out.push((bare, score - 0.1));
-        out.push((turned, score - 0.1));
-    }
-    let turned: Vec<String> = words[1..].iter().chain(&words[..1]).cloned().collect();
-    out.push((turned, score - 0.2));
-    let last = words[n - 1].as_str();
-    const LOOSE: &[&str] = &[
-        "code",
-        "type",
-        "number",
-        "date",
-        "details",
-        "description",
-        "text",
-        "yn",
-        "value",
-        "year",
-    ];
-    if LOOSE.contains(&last) {
-        out.push((words[..n - 1].to_vec(), score - 0.15));
-    }
-    if matches!(
-        words[0].as_str(),
-        "ref" | "reference" | "tbl" | "dim" | "fact" | "all"
-    ) {
-        out.push((words[1..].to_vec(), score - 0.1));
-    }
-    for from in 1..n {
-        out.push((words[from..].to_vec(), score - 0.25 - 0.05 * (from as f32)));
-    }
-    if n > 2 {
-        out.push((vec![words[0].clone(), words[n - 1].clone()], score - 0.45));
-        out.push((words[..n - 1].to_vec(), score - 0.3));
-    }
-    if !LOOSE.contains(&words[0].as_str()) {
-        out.push((words[..1].to_vec(), score - 0.42));
-    }
-    out.retain(|(w, _)| {
-        !(w.len() == 1 && matches!(w[0].as_str(), "of" | "in" | "id" | "name" | "number") && n > 3)
-    });
-    out
 }

@@ -1,6 +1,7 @@
 //! Ranked readings: the words of a question are linked to the catalog, the question is taken apart, and the best
 //! fitting tables and columns become one query. What has no reading, or two that fit alike, is said.
 
+mod forms;
 mod frame;
 mod items;
 mod join;
@@ -46,6 +47,10 @@ pub fn understand(
 /// Where a query keeps the first row of an order only: the name of the column that decides.
 pub fn leads_in(catalog: &Catalog, query: &Query) -> Option<String> {
     let (expr, _) = query.order.first().filter(|_| query.limit == Some(1))?;
+    if query.select.as_slice() == std::slice::from_ref(expr) {
+        // "the age of the oldest": rows that share it give the same answer.
+        return None;
+    }
     query
         .select
         .contains(expr)

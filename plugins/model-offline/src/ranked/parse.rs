@@ -13,7 +13,7 @@ use crate::catalog::Catalog;
 use crate::vocabulary::{Aggregate, Comparison};
 
 /// Words of a question at most: longer ones are mostly several questions in one.
-const MOST_WORDS: usize = 20;
+const MOST_WORDS: usize = 26;
 
 /// Why a question cannot be taken apart; the words in question.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,7 +57,33 @@ pub fn parse(catalog: &Catalog, items: &[Item]) -> Result<Frame, Stuck> {
     if let [_, second, ..] = counts.as_slice() {
         return Err(Stuck::Unclear(second.text.clone()));
     }
-    if let Some(item) = items.iter().find(|i| i.is(Op::Beyond)) {
+    let kinds = items.iter().enumerate().find(|(at, i)| {
+        let named = items.get(at + 2).map(|n| {
+            if n.kind == Kind::Soft {
+                items.get(at + 3)
+            } else {
+                Some(n)
+            }
+        });
+        let kind = matches!(
+            i.text.to_lowercase().as_str(),
+            "kind" | "kinds" | "type" | "types"
+        );
+        i.kind == Kind::Soft
+            && kind
+            && items.get(at + 1).is_some_and(|o| o.is(Op::Of))
+            && named.flatten().is_some_and(Item::is_name)
+    });
+    if let Some((_, item)) = kinds {
+        // "the kind of ship": what tells kinds apart is not said.
+        return Err(Stuck::Unclear(item.text.clone()));
+    }
+    if let Some(item) = items
+        .iter()
+        .enumerate()
+        .find(|(at, i)| i.is(Op::Beyond) && !compares(items, *at))
+        .map(|(_, i)| i)
+    {
         return Err(Stuck::Unclear(item.text.clone()));
     }
     let mut parser = Parser {
@@ -77,7 +103,22 @@ pub fn parse(catalog: &Catalog, items: &[Item]) -> Result<Frame, Stuck> {
     parser.select()?;
     parser.rest()?;
     parser.link_filters()?;
+    let shared = items
+        .windows(2)
+        .any(|w| w[0].text.eq_ignore_ascii_case("shared") && w[1].is(Op::By));
+    parser.frame.both |= shared && parser.frame.filters.len() == 2;
     Ok(parser.frame)
+}
+
+/// Whether a "than" ends a comparison with a column inside: "a greater weight than 10".
+fn compares(items: &[Item], than: usize) -> bool {
+    let comparison = than.checked_sub(2).map(|at| &items[at]);
+    items[than].text.eq_ignore_ascii_case("than")
+        && comparison.is_some_and(|i| matches!(i.op(), Some(Op::Compare(_, None))))
+        && items[than - 1].is_name()
+        && items
+            .get(than + 1)
+            .is_some_and(|i| matches!(i.kind, Kind::Number(_)))
 }
 
 /// Items before the first word that starts a condition, sentence by sentence.
@@ -206,6 +247,14 @@ impl Parser<'_> {
                 let mut next = self.skip(at + 1);
                 let distinct = self.op(next) == Some(Op::Distinct);
                 if distinct {
+                    next = self.skip(next + 1);
+                }
+                // "how many cat toys": a value that is a condition already.
+                while self
+                    .items
+                    .get(next)
+                    .is_some_and(|i| self.used[next] && i.is_value())
+                {
                     next = self.skip(next + 1);
                 }
                 let name = self.name(next)?;

@@ -102,7 +102,8 @@ impl Resolver<'_> {
             Figure::Plain(at) => Expr::Column(self.column(*at)?),
             Figure::Agg(aggregate, at) => {
                 let column = self.column(*at)?;
-                let numeric = self.catalog.column(column).is_numeric();
+                let source = self.catalog.column(column);
+                let numeric = source.is_numeric() || source.holds_numbers();
                 let ends = matches!(aggregate, Aggregate::Min | Aggregate::Max)
                     && self.catalog.column(column).kind == Type::Date;
                 if !numeric && !ends {
@@ -206,6 +207,16 @@ impl Resolver<'_> {
         if average.is_some_and(|a| self.frame.filters.iter().any(|f| f.at > a)) {
             return Err(Trouble::Shape("an average of some rows only"));
         }
+        let pair = self.mentioned.iter().any(|t| self.graph.is_paired(*t));
+        let one = |f: &Resolved| {
+            matches!(f.condition.check, Check::Texts(..))
+                && self
+                    .label(f.condition.column.table)
+                    .contains(&f.condition.column)
+        };
+        if pair && plain && filters.iter().any(one) {
+            return Err(Trouble::Shape("the other one of a pair"));
+        }
         if contradictory(&filters) && !self.frame.both {
             return Err(Trouble::Shape("two values of one column at once"));
         }
@@ -236,6 +247,11 @@ impl Resolver<'_> {
         let mut used: Vec<usize> = vec![query.source.base];
         used.extend(query.source.joins.iter().map(|e| e.to));
         used.extend(query.groups.iter().map(|c| c.table));
+        let referred = |t: &usize| {
+            self.own_key(query.source.base, *t)
+                .is_some_and(|key| query.groups.contains(&key))
+        };
+        used.extend(self.mentioned.iter().copied().filter(referred));
         for member in &query.members {
             used.extend(member.source.joins.iter().map(|e| e.to));
         }

@@ -196,13 +196,22 @@ impl Writer<'_> {
         )
     }
 
+    /// A column as a number.
+    fn amount(&self, at: ColumnRef) -> String {
+        let column = self.column(at);
+        if self.catalog.column(at).holds_numbers() {
+            return self.dialect.number(&column);
+        }
+        column
+    }
+
     fn expr(&self, expr: &Expr) -> String {
         match expr {
             Expr::Column(c) => self.column(*c),
             Expr::Count(None) => "COUNT(*)".to_owned(),
             Expr::Count(Some(c)) => format!("COUNT(DISTINCT {})", self.column(*c)),
             Expr::Agg(aggregate, c) => {
-                let column = self.column(*c);
+                let column = self.amount(*c);
                 match aggregate {
                     Aggregate::Sum => format!("SUM({column})"),
                     Aggregate::Min => format!("MIN({column})"),
@@ -215,7 +224,7 @@ impl Writer<'_> {
 
     fn order(&self, query: &Query, expr: &Expr, down: bool) -> String {
         let text = match expr {
-            Expr::Column(_) => self.expr(expr),
+            Expr::Column(c) => self.amount(*c),
             _ if query.select.contains(expr) => {
                 self.dialect.name(&output_name(self.catalog, query, expr))
             }
@@ -239,7 +248,12 @@ impl Writer<'_> {
     }
 
     fn condition(&self, condition: &Condition) -> String {
-        let column = self.column(condition.column);
+        let column = match condition.check {
+            Check::Number(..) | Check::Range(..) | Check::Average(_) => {
+                self.amount(condition.column)
+            }
+            _ => self.column(condition.column),
+        };
         let not = if condition.negated { "NOT " } else { "" };
         match &condition.check {
             Check::Number(c, n) if condition.negated => format!("{column} {} {n}", opposite(*c)),

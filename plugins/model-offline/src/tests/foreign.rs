@@ -5,9 +5,9 @@ use serde_json::json;
 use super::host::Host;
 
 /// A question and the statement whose rows the answer must show, in any order of columns; more columns are fine.
-type Case = (&'static str, &'static str);
+pub(super) type Case = (&'static str, &'static str);
 
-fn check(host: &Host, cases: &[Case], declined: &[&str]) {
+pub(super) fn check(host: &Host, cases: &[Case], declined: &[&str]) {
     let mut wrong = Vec::new();
     for (question, reference) in cases {
         let answer = host.ask(question);

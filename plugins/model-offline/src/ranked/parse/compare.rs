@@ -67,8 +67,34 @@ impl Parser<'_> {
         if self.negated_before(at) {
             return Err(self.stuck(at));
         }
+        if let Some(column) = self.name(at + 1).filter(|n| self.is_numeric(*n))
+            && self
+                .items
+                .get(at + 2)
+                .is_some_and(|i| i.text.eq_ignore_ascii_case("than"))
+            && let Some(Kind::Number(number)) = self.get(at + 3).map(|i| i.kind.clone())
+        {
+            // "a greater weight than 10"
+            self.take(at..at + 4);
+            self.frame.filters.push(Filter {
+                at,
+                column: Some(column),
+                quality: None,
+                test: Test::Number(comparison, number),
+                negated: false,
+                or: false,
+            });
+            return Ok(());
+        }
         let left = self.left(at).or_else(|| self.shared_left(at));
         let (left, right) = match self.column_behind(right) {
+            // "after the year 2008"
+            Some(column)
+                if self.items[column].text.eq_ignore_ascii_case("year")
+                    && self.items[column].column() < 0.9 =>
+            {
+                (None, self.skip(column + 1))
+            }
             // "below age 30"
             Some(column) if left.is_none() => (Some(column), self.skip(column + 1)),
             _ => (left, right),
@@ -134,6 +160,14 @@ impl Parser<'_> {
             self.items[at].text.to_lowercase().as_str(),
             "after" | "before"
         );
+        let measured = |name: At, words: &[&str]| {
+            let last = self.items[name].text.to_lowercase();
+            words.contains(&last.rsplit(' ').next().unwrap_or_default())
+        };
+        // "whose weight is heavier than 10" names what is heavier.
+        let quality = quality.filter(|q| {
+            !left.is_some_and(|l| self.is_numeric(l) && measured(l, lexis::columns_of(*q)))
+        });
         if let Some(q) = quality {
             self.take(at..right + 1);
             self.frame

@@ -43,7 +43,15 @@ impl Parser<'_> {
                         }
                         break;
                     };
-                    keys.push(figure);
+                    keys.push(match figure {
+                        // "the number of rooms", where a column holds it.
+                        Figure::Count(what, false)
+                            if self.items[what].table() == 0.0 && self.is_numeric(what) =>
+                        {
+                            Figure::Plain(what)
+                        }
+                        figure => figure,
+                    });
                     at = next - 1;
                 }
                 None if self.soft(at) => {}
@@ -271,6 +279,11 @@ impl Parser<'_> {
         next: usize,
         quality: Option<Quality>,
     ) -> Result<(Figure, usize), Stuck> {
+        let measured = |n: &At| *n == at + 1 && self.is_column(*n) && self.is_numeric(*n);
+        if let (Some(_), Some(name)) = (quality, self.name(next).filter(measured)) {
+            // "the longest distance" names what is long.
+            return Ok((Figure::Plain(name), next + 1));
+        }
         if let Some(quality) = quality {
             return Ok((Figure::Quality(quality), at + 1));
         }

@@ -38,6 +38,14 @@ impl Parser<'_> {
                         return Err(self.stuck(at));
                     }
                     let (figure, end) = self.figure(at).ok_or_else(|| self.stuck(at))?;
+                    let other = self.skip(end + 1);
+                    if matches!(figure, Figure::Count(_, true))
+                        && self.op(end) == Some(Op::And)
+                        && self.name(other).is_some_and(|n| self.is_column(n))
+                    {
+                        // "the number of different towns and streets": of each, or of both together.
+                        return Err(self.stuck(other));
+                    }
                     let total = self.items[at].text.to_lowercase().contains("total");
                     self.push_count(figure, total);
                     self.take(at..end);
@@ -50,6 +58,16 @@ impl Parser<'_> {
                         && self
                             .name(self.skip(at + 1))
                             .is_some_and(|n| self.is_numeric(n)) =>
+                {
+                    self.used[at] = true;
+                }
+                Some(Op::Agg(Aggregate::Sum))
+                    if self
+                        .frame
+                        .select
+                        .iter()
+                        .any(|f| matches!(f, Figure::Count(..)))
+                        && self.items[at].text.eq_ignore_ascii_case("in total") =>
                 {
                     self.used[at] = true;
                 }
@@ -185,7 +203,10 @@ impl Parser<'_> {
                 || self.beside_column(at)
                 || (followed && head && self.frame.tables.is_empty())
                 || (item.column() >= 0.8 && of_table && !after_of && self.frame.tables.is_empty()));
-        let goes_on = matches!(self.op(at + 1), Some(Op::In | Op::By));
+        let goes_on = matches!(
+            self.op(at + 1),
+            Some(Op::In | Op::By | Op::Compare(..) | Op::Between)
+        );
         if as_column && goes_on && item.optional && lexis::is_relation(&item.text.to_lowercase()) {
             // "campuses are located in Chico" does not ask for a location.
             return Ok(());
@@ -217,6 +238,20 @@ impl Parser<'_> {
             }
             let joint = self.back(at, &[]).and_then(|b| self.op(b));
             let listed = matches!(joint, Some(Op::And | Op::Comma));
+            let pronoun = self.items.get(at + 1).is_some_and(|i| {
+                matches!(i.text.to_lowercase().as_str(), "they" | "he" | "she" | "it")
+            });
+            if head
+                && listed
+                && !self.frame.select.is_empty()
+                && pronoun
+                && !self.frame.tables.is_empty()
+            {
+                // "the names of teachers and the courses they teach"
+                self.frame.select.push(Figure::Plain(at));
+                self.used[at] = true;
+                return Ok(());
+            }
             if head && listed && !self.frame.select.is_empty() {
                 // "the name of each teacher and what course": what of the course is not said.
                 return Err(self.stuck(at));
@@ -275,6 +310,14 @@ impl Parser<'_> {
             let passive = at > 0 && (self.soft(at - 1) || self.items[at - 1].optional);
             let carries = match &item.kind {
                 Kind::Soft => false,
+                // "the names of songs by singers from Chile"
+                Kind::Op(Op::By) if self.used.get(self.skip(at + 1)) == Some(&true) => {
+                    let plain = |f: &Figure| matches!(f, Figure::Plain(_));
+                    let next = self.skip(at + 1);
+                    let asked = !self.frame.filters.is_empty() || self.frame.rank.is_some();
+                    !(passive
+                        || (self.is_table(next) && asked && self.frame.select.iter().all(plain)))
+                }
                 Kind::Op(Op::By) => !passive,
                 Kind::Op(op) => !matches!(
                     op,

@@ -73,11 +73,26 @@ impl Parser<'_> {
             passed.push(Op::Have);
         }
         let left = self.back(at, &passed);
+        // "in the town of Ulm"
+        let left = left
+            .and_then(|l| {
+                let town = l
+                    .checked_sub(1)
+                    .filter(|t| self.op(l) == Some(Op::Of) && self.is_column(*t))?;
+                let place = self
+                    .back(town, &[])
+                    .is_some_and(|b| self.op(b) == Some(Op::In));
+                place.then_some(town)
+            })
+            .or(left);
         let column = left
             .and_then(|l| self.name(l))
             .filter(|l| self.fits_value(*l, at, named));
         let right = self.name(end).filter(|r| {
-            column.is_none() && self.items[*r].column() > 0.5 && self.same_column(*r, at)
+            column.is_none()
+                && self.items[*r].column() > 0.5
+                && self.same_column(*r, at)
+                && !self.holds_value(*r, at)
         });
         let from = column.map_or(at, |l| l + 1);
         let negated = (from..at).any(|i| self.op(i) == Some(Op::Not))
@@ -133,6 +148,22 @@ impl Parser<'_> {
         })
     }
 
+    /// "cat toys": the name is that of the table which holds the value, rather than of its column.
+    fn holds_value(&self, name: At, value: At) -> bool {
+        let item = &self.items[name];
+        let value = &self.items[value];
+        item.hits.iter().any(|h| match h.target {
+            Target::Table(t) => {
+                h.score >= item.column()
+                    && value
+                        .hits
+                        .iter()
+                        .any(|v| matches!(&v.target, Target::Value(c, _) if c.table == t))
+            }
+            _ => false,
+        })
+    }
+
     /// Plain numbers: "classroom 109", "in 2014"
     pub(super) fn numbers(&mut self) -> Result<(), Stuck> {
         for at in 0..self.items.len() {
@@ -151,7 +182,15 @@ impl Parser<'_> {
             let left = self
                 .back(at, &[Op::Is, Op::Compare(Comparison::Equal, None)])
                 .and_then(|b| self.name(b))
-                .filter(|n| self.items[*n].column() > 0.5);
+                .filter(|n| self.items[*n].column() > 0.5)
+                .or_else(|| {
+                    // "a weight of 10"
+                    let of = at.checked_sub(1).filter(|b| self.op(*b) == Some(Op::Of))?;
+                    let column = of.checked_sub(1).and_then(|b| self.name(b))?;
+                    let had =
+                        (0..column).any(|i| matches!(self.op(i), Some(Op::Have | Op::Relative)));
+                    (had && self.is_column(column) && self.is_numeric(column)).then_some(column)
+                });
             match kind {
                 Kind::Number(number) => {
                     let behind = self.back(at, &[]);
@@ -238,18 +277,38 @@ impl Parser<'_> {
     /// "students who do not have any pet"
     pub(super) fn without(&mut self) -> Result<(), Stuck> {
         for at in 0..self.items.len() {
-            if self.used[at] || self.op(at) != Some(Op::Without) {
+            if self.used[at] || !matches!(self.op(at), Some(Op::Without | Op::Not)) {
                 continue;
             }
-            let next = self.skip_ops(at + 1, &[Op::In, Op::Have, Op::Is, Op::Of]);
-            let name = self
-                .name(next)
-                .filter(|n| self.is_table(*n))
-                .ok_or_else(|| self.stuck(at))?;
-            if self.frame.without.is_some() {
+            let small = [Op::In, Op::Have, Op::Is, Op::Of, Op::By];
+            let mut next = self.skip_ops(at + 1, &small);
+            while self.items.get(next).is_some_and(|i| i.optional) && !self.is_table(next) {
+                // "have not registered in", where a column is `date_registered`.
+                next = self.skip_ops(next + 1, &small);
+            }
+            let related = (at + 1..next).any(|i| {
+                (self.soft(i) || self.items[i].optional)
+                    && lexis::is_relation(&self.items[i].text.to_lowercase())
+            });
+            if self.op(at) == Some(Op::Not) && !related {
+                continue;
+            }
+            let value = self
+                .frame
+                .filters
+                .iter()
+                .position(|f| f.at == next && !f.negated && matches!(f.test, Test::Values(_)));
+            if value.is_some() {
+                next = self.skip_ops(next + 1, &[Op::In]);
+            }
+            let name = self.name(next).filter(|n| self.is_table(*n));
+            if self.frame.without.is_some() || (name.is_none() && value.is_none()) {
                 return Err(self.stuck(at));
             }
-            self.take(at..next + 1);
+            self.used[at] = true;
+            if let Some(name) = name {
+                self.used[name] = true;
+            }
             self.frame.without = Some((at, name));
         }
         Ok(())

@@ -29,7 +29,7 @@ impl Resolver<'_> {
             Test::Range(a, b) if numeric || holds_numbers(&source.common_values) => {
                 Check::Range(a.clone(), b.clone())
             }
-            Test::Average(c) if numeric => Check::Average(*c),
+            Test::Average(c) if numeric || source.holds_numbers() => Check::Average(*c),
             Test::Like(place, text) => Check::Like(*place, text.clone()),
             Test::Days(period) if source.kind == Type::Date => Check::Days(*period),
             Test::Year(c, year) if source.kind == Type::Date => {
@@ -80,7 +80,8 @@ impl Resolver<'_> {
             let both: Vec<(ColumnRef, f32)> = columns
                 .iter()
                 .filter(|(c, _)| hits.iter().any(|(h, _)| h == c))
-                .copied()
+                // A value of a column confirms what its name may mean.
+                .map(|(c, s)| (*c, s.max(0.9)))
                 .collect();
             hits = if both.is_empty() { columns } else { both };
         } else if hits.is_empty() {
@@ -106,6 +107,17 @@ impl Resolver<'_> {
                             .iter()
                             .any(|h| matches!(&h.target, Target::Value(v, _) if v == c))
                 })
+            })
+            .collect();
+        let labels = |c: &ColumnRef| self.label(c.table).contains(c);
+        let named_rows: Vec<(ColumnRef, f32)> =
+            hits.iter().filter(|(c, _)| labels(c)).copied().collect();
+        let hits = hits
+            .into_iter()
+            .filter(|(c, s)| {
+                // What names a row is its name, though another column of the table has the same text.
+                let other = |(l, t): &&(ColumnRef, f32)| l.table == c.table && l != c && *t >= *s;
+                named.is_some() || labels(c) || !named_rows.iter().any(|l| other(&l))
             })
             .collect();
         let column = self.choose(named.unwrap_or(filter.at), hits)?;

@@ -17,7 +17,17 @@ impl Resolver<'_> {
             }
         }
         places.extend(self.frame.groups.iter().copied());
-        places.extend(self.frame.without.iter().map(|w| w.1));
+        places.extend(self.frame.without.iter().filter_map(|w| w.1));
+        // "the algebra course" names the table and its column.
+        let valued = self.frame.filters.iter().filter(|f| {
+            f.column.and_then(|c| self.item_table(c)).is_some_and(|t| {
+                self.items[f.at]
+                    .hits
+                    .iter()
+                    .any(|h| matches!(&h.target, Target::Value(c, _) if c.table == t))
+            })
+        });
+        places.extend(valued.filter_map(|f| f.column));
         for at in places {
             let item = &self.items[at];
             if item.table() > 0.0 && item.table() >= item.column() {
@@ -55,6 +65,13 @@ impl Resolver<'_> {
                 .map(|(t, _)| self.catalog.table(*t).name.clone())
                 .collect();
             return Err(Trouble::Ambiguous(item.text.clone(), names));
+        }
+        if self.graph.is_paired(table) && item.text.ends_with("ed") {
+            // "students who are liked": the other end of the pair.
+            return Err(Trouble::Weak(
+                item.text.clone(),
+                self.catalog.table(table).name.clone(),
+            ));
         }
         self.weigh(
             at,
@@ -97,6 +114,9 @@ impl Resolver<'_> {
         if let Some(table) = at.checked_sub(1).and_then(|b| self.item_table(b)) {
             return Some(table);
         }
+        if let Some(table) = self.antecedent(at) {
+            return Some(table);
+        }
         let mut next = at + 1;
         let mut of = false;
         while let Some(item) = self.items.get(next) {
@@ -111,11 +131,44 @@ impl Resolver<'_> {
             match item.op() {
                 Some(Op::Of | Op::In) => of = true,
                 Some(Op::Each) => of = true,
-                _ if of && item.is_name() => return self.item_table(next),
+                _ if of && item.is_name() => match self.item_table(next) {
+                    Some(table) => return Some(table),
+                    // "year of birth and name of the author"
+                    None => of = false,
+                },
                 _ if !passes => return None,
                 _ => {}
             }
             next += 1;
+        }
+        None
+    }
+
+    /// The table that a word stands for: "students who are older", "for each author, its name and age".
+    fn antecedent(&self, at: At) -> Option<usize> {
+        let mut relative = false;
+        for before in (0..at).rev() {
+            let item = &self.items[before];
+            match item.op() {
+                Some(Op::Relative) => relative = true,
+                Some(Op::Is | Op::Have) => {}
+                _ if item.kind == Kind::Soft => {}
+                _ if relative && item.is_name() => return self.item_table(before),
+                _ => break,
+            }
+        }
+        for before in (0..at).rev() {
+            let item = &self.items[before];
+            if matches!(item.text.to_lowercase().as_str(), "its" | "their") {
+                let group = self.frame.groups.iter().find(|g| **g < before);
+                return group.and_then(|g| self.item_table(*g)).or(self.subject);
+            }
+            let listed = item.kind == Kind::Soft
+                || matches!(item.op(), Some(Op::And | Op::Comma))
+                || (item.is_name() && self.item_table(before).is_none());
+            if !listed {
+                break;
+            }
         }
         None
     }
@@ -141,6 +194,9 @@ impl Resolver<'_> {
             score += 0.1;
         }
         let from = self.subject.or(self.mentioned.first().copied());
+        if from.is_none() && self.sure.contains(&table) {
+            score += 0.2;
+        }
         match from.map(|f| self.graph.distance(f, table)) {
             Some(Some(steps)) => score -= 0.1 * steps as f32,
             Some(None) => score -= 0.6,
@@ -195,14 +251,24 @@ impl Resolver<'_> {
             let names = vec![self.catalog.label(best), self.catalog.label(*rival)];
             return Err(Trouble::Ambiguous(self.items[at].text.clone(), names));
         }
-        if self.owner(at).is_some_and(|o| o != best.table) && !in_play(best.table, self) {
+        let elsewhere = self.owner(at).filter(|o| *o != best.table);
+        if elsewhere
+            .is_some_and(|o| !in_play(best.table, self) || self.not_of(at, o, best.table, score))
+        {
             return Err(Trouble::Weak(
                 self.items[at].text.clone(),
                 self.catalog.label(best),
             ));
         }
+        // A sentence behind that of the subject goes on about it: "Show the name and id."
+        let goes_on = self.subject == Some(best.table)
+            && self
+                .frame
+                .subject
+                .is_some_and(|s| (s..at).any(|i| self.items[i].is(Op::Break)));
         let alike = ranked.iter().skip(1).find(|(c, _, s)| {
             owner.is_none()
+                && !goes_on
                 && *s > score - 0.08
                 && c.table != best.table
                 && in_play(c.table, self)
@@ -217,6 +283,18 @@ impl Resolver<'_> {
         Ok(best)
     }
 
+    /// Whether what is said of the rows of one table cannot be a column of the other, though the two are joined: an
+    /// order has no price of each line, and a friendship has two names.
+    fn not_of(&self, at: At, owner: usize, table: usize, score: f32) -> bool {
+        if self.items[at].is_value() {
+            return false;
+        }
+        self.graph.is_paired(owner)
+            || (score < 0.97
+                && self.graph.belongs(table, owner)
+                && !self.graph.belongs(owner, table))
+    }
+
     pub(super) fn column_hits(&self, at: At) -> Vec<(ColumnRef, f32)> {
         let hits = self.items[at].hits.iter().filter_map(|h| match h.target {
             Target::Column(c) => Some((c, h.score)),
@@ -227,7 +305,7 @@ impl Resolver<'_> {
 
     pub(super) fn column(&mut self, at: At) -> Answer<ColumnRef> {
         let hits = self.column_hits(at);
-        if hits.is_empty() {
+        if hits.is_empty() || (self.item_table(at).is_some() && self.items[at].column() < WEAKEST) {
             // A table stands for the column that names its rows.
             let table = self.table(at)?;
             return self
@@ -236,7 +314,44 @@ impl Resolver<'_> {
                 .copied()
                 .ok_or(Trouble::Shape("a table without a name"));
         }
+        let text = self.items[at].text.to_lowercase();
+        if let Some(owner) = self
+            .owner(at)
+            .filter(|_| matches!(text.as_str(), "name" | "names"))
+        {
+            let named = hits
+                .iter()
+                .filter(|(c, _)| c.table == owner)
+                .max_by(|a, b| a.1.total_cmp(&b.1));
+            let label = self.label(owner);
+            let own = label
+                .first()
+                .filter(|_| label.len() == 1 && label != self.key(owner));
+            let chosen = named.map(|n| n.0).or(own.copied());
+            if let Some(column) = chosen.filter(|c| self.twice_named(*c)) {
+                return Err(Trouble::Weak(text, self.catalog.label(column)));
+            }
+            match (named, own) {
+                (None, Some(own)) => return Ok(*own),
+                (Some((column, score)), Some(own)) if own != column && *score < 0.9 => {
+                    let names = vec![self.catalog.label(*own), self.catalog.label(*column)];
+                    return Err(Trouble::Ambiguous(text, names));
+                }
+                _ => {}
+            }
+        }
         self.choose(at, hits)
+    }
+
+    /// Whether a table has another column that names its rows: `makers.maker` beside `makers.full_name`.
+    fn twice_named(&self, label: ColumnRef) -> bool {
+        let table = self.catalog.table(label.table);
+        let head = split(&table.name).pop().unwrap_or_default();
+        table.columns.iter().enumerate().any(|(at, c)| {
+            at != label.column
+                && c.kind == Type::Text
+                && crate::words::stem(&c.name.to_lowercase()) == crate::words::stem(&head)
+        })
     }
 
     pub(super) fn label(&self, table: usize) -> Vec<ColumnRef> {
@@ -281,7 +396,10 @@ impl Resolver<'_> {
                     Quality::Time => {
                         c.kind == Type::Date || name.iter().any(|w| words.contains(&w.as_str()))
                     }
-                    _ => name.iter().any(|w| words.contains(&w.as_str())) && c.is_numeric(),
+                    _ => {
+                        name.iter().any(|w| words.contains(&w.as_str()))
+                            && (c.is_numeric() || c.holds_numbers())
+                    }
                 };
                 if fits {
                     let score = if name.len() == 1 { 1.0 } else { 0.92 };
@@ -292,7 +410,17 @@ impl Resolver<'_> {
         let near = |t: usize, me: &Self| {
             me.mentioned.contains(&t) || me.subject == Some(t) || me.mentioned.is_empty()
         };
-        found.retain(|(c, _)| near(c.table, self));
+        let of_parent = |t: usize, me: &Self| {
+            let own = me.subject.into_iter().chain(me.mentioned.iter().copied());
+            own.into_iter().any(|f| me.graph.belongs(f, t))
+        };
+        if found.iter().any(|(c, _)| near(c.table, self)) {
+            found.retain(|(c, _)| near(c.table, self));
+        } else {
+            // "the tallest player", where a table of people has the height of each player.
+            found.retain(|(c, _)| of_parent(c.table, self));
+            self.sure.extend(found.iter().map(|(c, _)| c.table));
+        }
         if quality == Quality::Time {
             found.retain(|(c, _)| self.verb_fits(at, *c));
         }

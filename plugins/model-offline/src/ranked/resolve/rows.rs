@@ -60,7 +60,7 @@ impl Resolver<'_> {
             return Err(Trouble::Shape("a figure over different values"));
         }
         let mut query = Query {
-            distinct: self.frame.distinct && !aggregated,
+            distinct: !aggregated && (self.frame.distinct || self.asks_which(&select)),
             limit: self.frame.rank.as_ref().map(|r| r.limit),
             ..Query::default()
         };
@@ -86,6 +86,26 @@ impl Resolver<'_> {
         query.select = select;
         query.order = order;
         Ok(query)
+    }
+
+    /// "Which towns have parks?" asks for each town once, where several rows share it.
+    fn asks_which(&self, select: &[Expr]) -> bool {
+        let which = self
+            .items
+            .first()
+            .is_some_and(|i| i.text.eq_ignore_ascii_case("which"));
+        let [Expr::Column(column)] = select else {
+            return false;
+        };
+        let (table, source) = (
+            self.catalog.table(column.table),
+            self.catalog.column(*column),
+        );
+        let shared = source
+            .distinct_count
+            .zip(table.row_count)
+            .is_some_and(|(values, rows)| values < rows);
+        which && shared && self.frame.rank.is_none() && self.frame.order.is_empty()
     }
 
     pub(super) fn everything_of(&self, table: usize) -> Answer<Vec<Expr>> {
@@ -183,6 +203,11 @@ impl Resolver<'_> {
                 let [group] = far.as_slice() else {
                     return Err(Trouble::Shape("several conditions with not"));
                 };
+                let other = group.iter().any(|c| self.says_other(c));
+                if other {
+                    // "speak languages other than Dutch": beside it, or not it.
+                    return Err(Trouble::Shape("others among several"));
+                }
                 let [condition] = group.as_slice() else {
                     return Err(Trouble::Shape("several conditions with not"));
                 };
@@ -219,6 +244,15 @@ impl Resolver<'_> {
         Ok(())
     }
 
+    /// Whether a condition excludes values by "other than".
+    fn says_other(&self, condition: &Condition) -> bool {
+        condition.negated
+            && self
+                .items
+                .iter()
+                .any(|i| i.text.eq_ignore_ascii_case("other than"))
+    }
+
     pub(super) fn joined_by_and(&self, from: At, to: At) -> bool {
         (from..to).any(|i| matches!(self.items[i].op(), Some(Op::And | Op::Comma | Op::Break)))
     }
@@ -253,7 +287,7 @@ impl Resolver<'_> {
             }),
             _ => false,
         });
-        if shared {
+        if shared || self.subject.is_none() {
             return Err(Trouble::Shape("a column that several rows share"));
         }
         Ok(())
@@ -263,10 +297,25 @@ impl Resolver<'_> {
         &mut self,
         query: &mut Query,
         base: usize,
-        at: At,
+        at: Option<At>,
         negative: Vec<Resolved>,
     ) -> Answer<()> {
-        let table = self.table(at)?;
+        if at.is_none() && negative.iter().all(|f| f.condition.column.table == base) {
+            // "channels that do not use Latin", where each channel has one language.
+            for mut filter in negative {
+                filter.condition.negated = true;
+                query.source.conditions.push(vec![filter.condition]);
+            }
+            return Ok(());
+        }
+        let table = match at {
+            Some(at) => self.table(at)?,
+            // "who do not speak Dutch": the table that holds the value.
+            None => negative
+                .first()
+                .map(|f| f.condition.column.table)
+                .ok_or(Trouble::Shape("a condition with not"))?,
+        };
         if negative.iter().any(|f| f.condition.column.table == base) {
             return Err(Trouble::Shape("a condition with not"));
         }
@@ -275,7 +324,11 @@ impl Resolver<'_> {
         }
         let mut tables: Vec<usize> = negative.iter().map(|f| f.condition.column.table).collect();
         tables.push(table);
-        let later = self.frame.tables.iter().filter(|t| **t > at);
+        let later = self
+            .frame
+            .tables
+            .iter()
+            .filter(|t| at.is_some_and(|a| **t > a));
         tables.extend(
             later
                 .filter_map(|t| self.item_table(*t))
