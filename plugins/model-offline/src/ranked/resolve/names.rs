@@ -279,6 +279,15 @@ impl Resolver<'_> {
             let names = vec![self.catalog.label(best), self.catalog.label(*rival)];
             return Err(Trouble::Ambiguous(self.items[at].text.clone(), names));
         }
+        // The name of a row is the column that names it, whatever that is called.
+        let text = self.items[at].text.to_lowercase();
+        let names_rows =
+            matches!(text.as_str(), "name" | "names") && self.label(best.table) == [best];
+        let score = if names_rows {
+            score.max(WEAKEST)
+        } else {
+            score
+        };
         self.weigh(at, score, &self.catalog.label(best))?;
         Ok(best)
     }
