@@ -86,8 +86,8 @@ async fn export(host: &Host, mind: &Mind, database: &PostgresDatabase) {
     let facts = host.datasource("mariadb", "mariadb", mariadb.connection_data());
     facts.await.load().await;
     let mind = host
-        .mind("sea")
-        .datasource("sea")
+        .mind("mariadb")
+        .datasource("mariadb")
         .direct_queries()
         .create()
         .await;
