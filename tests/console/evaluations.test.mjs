@@ -209,7 +209,7 @@ test("what is wrong with a suite stands at its field, with the line", async () =
   const { page, watch, context } = await open("/minds/refused/evaluations/new");
   const beside = (label) => page.getByLabel(label).locator("xpath=../..").getByRole("alert");
   await paste(page, "questions:\n  - question: How many?\n    sqll: SELECT 1\n");
-  await beside(/^Suite$/).getByText(/line 3 column 5: unknown field `sqll`/).waitFor();
+  await beside(/^Suite$/).getByText(/line 3, column 5: unknown field `sqll`/).waitFor();
   assert.match(await page.locator("pre.line").textContent(), /3 +sqll: SELECT 1/);
   assert.equal(await page.getByLabel("Suite", { exact: true }).getAttribute("aria-invalid"), "true");
   await page.getByLabel("Questions at the same time").fill("17");
