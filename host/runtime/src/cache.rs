@@ -107,7 +107,7 @@ impl Cache {
         // SAFETY: `deserialize` runs whatever machine code it is given. These bytes came out of this
         // program: they carry a MAC under a key that only the host has, over them and over their name, which
         // holds the digest of the component and the configuration of the engine.
-        #[allow(unsafe_code, reason = "the one place; see the comment above")]
+        #[allow(unsafe_code, reason = "the comment above says why")]
         let component = unsafe { Component::deserialize(engine, code) };
         component
     }

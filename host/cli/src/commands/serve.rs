@@ -31,7 +31,7 @@ use super::{
     load_plugins,
     open::{self, Opened},
 };
-use crate::commands::say::say;
+use crate::{allocator, commands::say::say};
 
 /// How long stopped work may take to store its end.
 const HALT: Duration = Duration::from_secs(2);
@@ -144,6 +144,8 @@ async fn serve(
         state.shutdown.ending.clone(),
     );
     state.shutdown.tasks.spawn(following);
+    let freeing = allocator::return_freed_memory(state.shutdown.ending.clone());
+    state.shutdown.tasks.spawn(freeing);
     beside(&state)?;
     let url = format!("http://{address}");
     tracing::info!(url, "listening");

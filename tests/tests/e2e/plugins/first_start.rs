@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 /// The memory of its own that a server may have left when its first start is over, in MiB. Pages of its program, which
 /// is large in the build for tests, are not counted: the system takes them back as it likes.
-const MOST_MEMORY: u64 = 150;
+const MOST_MEMORY: u64 = 120;
 
 /// The plugins of the first start: the best code of all of them takes minutes beside other tests.
 const FEW: [&str; 4] = [
