@@ -16,6 +16,7 @@ pub mod federation;
 mod filters;
 mod functions;
 mod growing_functions;
+mod join_filters;
 mod memory;
 mod plan;
 mod plan_rules;
@@ -46,9 +47,9 @@ use mindhost_plugin_api::{
 /// Stack of the threads that plan and run. Trees of statements are deep, and are walked by recursion; the pages are
 /// touched only when they are needed.
 const STACK_BYTES: usize = 64 << 20;
-/// Statements that may be planned at once. Planning waits for sources, so these are many more than the threads that
-/// run.
-const MAX_PLANNERS: usize = 64;
+/// Statements that may be planned at once, or paused within a join. Both wait and do not compute, so these are many more
+/// than the threads that run.
+const MAX_WAITING: usize = 256;
 /// More threads than this share too little work.
 const MAX_THREADS: usize = 8;
 
@@ -78,7 +79,7 @@ impl QueryEngine {
         let threads = threads.min(MAX_THREADS);
         let runtime = Builder::new_multi_thread()
             .worker_threads(threads)
-            .max_blocking_threads(MAX_PLANNERS)
+            .max_blocking_threads(MAX_WAITING)
             .thread_stack_size(STACK_BYTES)
             .thread_name("query")
             // Those who wait for an answer go before those who wait for a computation.
@@ -94,7 +95,7 @@ impl QueryEngine {
         Arc::new(Self {
             runtime,
             threads,
-            scheduler: Arc::default(),
+            scheduler: Arc::new(Scheduler::new(threads)),
             memory: HostMemory::new(bytes(settings.max_total_query_memory_bytes)),
             memory_of_one: bytes(settings.query_memory_bytes),
             moved_rows: settings.query_moved_rows,

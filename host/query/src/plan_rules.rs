@@ -15,7 +15,7 @@ use datafusion::{
 };
 
 use super::{
-    plan_size,
+    join_filters, plan_size,
     scheduler::{Share, SlicedExec},
     slow_functions::check_deadline,
     splitter::SplitExec,
@@ -104,7 +104,8 @@ impl PhysicalOptimizerRule for Bounded<Physical> {
     }
 }
 
-/// Wraps operators that turn one batch into many, so that they yield between batches and split large ones.
+/// Wraps operators that turn one batch into many, so that they yield between batches and split large ones, and the
+/// filters of joins.
 #[derive(Debug)]
 struct YieldRule(Arc<Share>);
 
@@ -124,9 +125,14 @@ impl PhysicalOptimizerRule for YieldRule {
     fn optimize(
         &self,
         plan: Arc<dyn ExecutionPlan>,
-        _: &ConfigOptions,
+        options: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
+        let options = Arc::new(options.clone());
         plan.transform_up(|node| {
+            let node = match join_filters::interruptible(&node, &self.0, &options)? {
+                Some(join) => join,
+                None => node,
+            };
             Ok(match EXPANDING.contains(&node.name()) {
                 true => {
                     let pieces = Arc::new(SplitExec::new(node));

@@ -3,6 +3,9 @@
 //! Statements over scanners share a few threads. Each runs for a short time slice, up to the end of a batch. The next
 //! slice goes to the target that has used the least time, and within it to the statement that has. So neither a long
 //! statement nor many of them starve another target.
+//!
+//! A join may compare for minutes before it has a batch. It calls [`Share::pause`] in between, which leaves the thread to
+//! others and blocks until it is the statement's turn.
 
 use std::{
     cell::RefCell,
@@ -13,7 +16,8 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
-    task::{Context, Poll, Waker},
+    task::{Context, Poll, Wake, Waker},
+    thread::Thread,
     time::{Duration, Instant},
 };
 
@@ -37,14 +41,20 @@ const MAX_LAG: Duration = Duration::from_millis(500);
 const RECHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The scheduler of all statements of a host.
-#[derive(Debug, Default)]
-pub struct Scheduler(Mutex<State>);
+#[derive(Debug)]
+pub struct Scheduler {
+    state: Mutex<State>,
+    /// Slices that may run at once.
+    threads: usize,
+}
 
 #[derive(Debug, Default)]
 struct State {
     targets: HashMap<Arc<str>, Used>,
     waiting: Vec<Waiter>,
     tickets: u64,
+    /// Slices that run now.
+    running: usize,
     /// The most time that any target has used.
     clock: Duration,
 }
@@ -81,10 +91,18 @@ impl fmt::Debug for Share {
 }
 
 impl Scheduler {
+    /// A scheduler for so many threads.
+    pub fn new(threads: usize) -> Self {
+        Self {
+            state: Mutex::default(),
+            threads,
+        }
+    }
+
     /// Registers a statement of a target.
     pub fn share(self: &Arc<Self>, target: &str) -> Arc<Share> {
         let target: Arc<str> = target.into();
-        let mut state = lock(&self.0);
+        let mut state = lock(&self.state);
         let least = state.targets.values().map(|used| used.time).min();
         let used = state.targets.entry(Arc::clone(&target)).or_insert(Used {
             time: least.unwrap_or_default(),
@@ -99,9 +117,64 @@ impl Scheduler {
     }
 }
 
+impl Share {
+    /// If the slice of this thread is over, leaves the thread to others and blocks until the statement may go on.
+    pub fn pause(self: &Arc<Self>) {
+        let ran = CURRENT.with_borrow(|slice| slice.as_ref().map(|slice| slice.since.elapsed()));
+        let Some(ran) = ran.filter(|ran| *ran >= SLICE) else {
+            return;
+        };
+        lock(&self.scheduler.state).end(self, ran);
+        // Another thread takes over the tasks of this one, if this one blocks for long enough.
+        tokio::task::block_in_place(|| {
+            let this = std::thread::current();
+            tokio::spawn(async move { this.unpark() });
+            std::thread::park_timeout(RECHECK_INTERVAL);
+            self.wait_for_turn();
+        });
+        CURRENT.with_borrow_mut(|slice| {
+            if let Some(slice) = slice {
+                slice.since = Instant::now();
+            }
+        });
+    }
+
+    /// Blocks until a slice may start, and counts it as running.
+    fn wait_for_turn(self: &Arc<Self>) {
+        let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+        let mut ticket = None;
+        loop {
+            let mut state = lock(&self.scheduler.state);
+            if let Some(ticket) = ticket.take() {
+                state.remove(ticket);
+            }
+            let is_later = state.is_later(self);
+            if !is_later && state.running < self.scheduler.threads {
+                state.running += 1;
+                return;
+            }
+            ticket = Some(state.wait(self, vec![waker.clone()]));
+            if is_later {
+                state.wake_next();
+            }
+            drop(state);
+            std::thread::park_timeout(RECHECK_INTERVAL);
+        }
+    }
+}
+
+/// Wakes a thread that waits for its turn.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
 impl Drop for Share {
     fn drop(&mut self) {
-        let mut state = lock(&self.scheduler.0);
+        let mut state = lock(&self.scheduler.state);
         if let Some(used) = state.targets.get_mut(&self.target) {
             used.statements -= 1;
             if used.statements == 0 {
@@ -129,6 +202,18 @@ impl State {
         }
         let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         share.used.fetch_add(nanos, Ordering::Relaxed);
+    }
+
+    /// Counts the end of a slice.
+    fn end(&mut self, share: &Share, ran: Duration) {
+        self.charge(share, ran);
+        self.running -= 1;
+    }
+
+    /// Whether a waiter goes before this statement.
+    fn is_later(&self, share: &Share) -> bool {
+        let next = self.next().and_then(|index| self.waiting.get(index));
+        next.is_some_and(|next| self.key(&next.share) < self.key(share))
     }
 
     fn wait(&mut self, share: &Arc<Share>, wakers: Vec<Waker>) -> u64 {
@@ -198,6 +283,7 @@ struct Running<'a> {
 
 impl<'a> Running<'a> {
     fn start(share: &'a Arc<Share>) -> Self {
+        lock(&share.scheduler.state).running += 1;
         CURRENT.set(Some(Slice {
             since: Instant::now(),
             stopped: Vec::new(),
@@ -218,11 +304,9 @@ impl<'a> Running<'a> {
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        let Some(slice) = CURRENT.take() else {
-            return;
-        };
-        let mut state = lock(&self.share.scheduler.0);
-        state.charge(self.share, slice.since.elapsed());
+        let ran = CURRENT.take().map(|slice| slice.since.elapsed());
+        let mut state = lock(&self.share.scheduler.state);
+        state.end(self.share, ran.unwrap_or_default());
     }
 }
 
@@ -259,12 +343,11 @@ impl SlicedStream {
 
     /// Whether another waiter goes first.
     fn must_wait(&mut self, cx: &mut Context<'_>) -> bool {
-        let mut state = lock(&self.share.scheduler.0);
+        let mut state = lock(&self.share.scheduler.state);
         if let Some(ticket) = self.ticket.take() {
             state.remove(ticket);
         }
-        let next = state.next().and_then(|index| state.waiting.get(index));
-        let is_later = next.is_some_and(|next| state.key(&next.share) < state.key(&self.share));
+        let is_later = state.is_later(&self.share);
         if is_later {
             self.ticket = Some(state.wait(&self.share, vec![cx.waker().clone()]));
             state.wake_next();
@@ -304,7 +387,7 @@ impl Stream for SlicedStream {
         let polled = Pin::new(&mut this.inner).poll_next(cx);
         let stopped = running.stopped();
         drop(running);
-        let mut state = lock(&this.share.scheduler.0);
+        let mut state = lock(&this.share.scheduler.state);
         let waits = polled.is_pending() && !stopped.is_empty();
         if waits {
             this.ticket = Some(state.wait(&this.share, stopped));
@@ -331,7 +414,7 @@ impl RecordBatchStream for SlicedStream {
 impl Drop for SlicedStream {
     fn drop(&mut self) {
         if let Some(ticket) = self.ticket.take() {
-            let mut state = lock(&self.share.scheduler.0);
+            let mut state = lock(&self.share.scheduler.state);
             state.remove(ticket);
             state.wake_next();
         }
@@ -423,16 +506,16 @@ mod tests {
 
     #[test]
     fn target_with_least_time_is_next_however_many_statements_others_have() {
-        let scheduler = Arc::new(Scheduler::default());
+        let scheduler = Arc::new(Scheduler::new(1));
         let many: Vec<_> = (0..5).map(|_| scheduler.share("many")).collect();
-        let mut state = lock(&scheduler.0);
+        let mut state = lock(&scheduler.state);
         for share in &many {
             state.charge(share, Duration::from_millis(100));
             state.wait(share, Vec::new());
         }
         drop(state);
         let one = scheduler.share("one");
-        let mut state = lock(&scheduler.0);
+        let mut state = lock(&scheduler.state);
         state.wait(&one, Vec::new());
         assert_eq!(names(&state)[0], "one");
         state.charge(&many[0], Duration::from_millis(10));
@@ -443,9 +526,9 @@ mod tests {
 
     #[test]
     fn idle_target_cannot_save_up_time() {
-        let scheduler = Arc::new(Scheduler::default());
+        let scheduler = Arc::new(Scheduler::new(1));
         let (busy, rested) = (scheduler.share("busy"), scheduler.share("rested"));
-        let mut state = lock(&scheduler.0);
+        let mut state = lock(&scheduler.state);
         state.charge(&busy, Duration::from_secs(60));
         let (lag, _) = state.key(&rested);
         assert_eq!(lag, Duration::from_secs(60) - MAX_LAG);

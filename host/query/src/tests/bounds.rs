@@ -23,6 +23,55 @@ async fn no_function_exceeds_the_deadline_of_its_statement() {
     free.expect("the thread is free again").unwrap();
 }
 
+/// A join that compares every two of 50,000 rows, and finds nothing before the end.
+const FRUITLESS: [&str; 6] = [
+    "count(*) FROM main.t AS a, main.t AS b WHERE a.name > b.name AND a.name < b.name",
+    "count(*) FROM main.t AS a JOIN main.t AS b ON a.id + b.id < 0",
+    "count(b.id) FROM main.t AS a LEFT JOIN main.t AS b ON a.id + b.id < 0",
+    "count(*) FROM main.t AS a JOIN main.t AS b ON a.id % 2 = b.id % 2 AND a.name || b.name = 'q'",
+    "count(*) FROM main.t AS a WHERE EXISTS (SELECT 1 FROM main.t AS b WHERE a.id % 2 = b.id % 2 AND a.name || b.name = 'q')",
+    "count(*) FROM main.t AS a, main.t AS b WHERE regexp_like(a.name || b.name, '(n|e)*q')",
+];
+
+#[tokio::test]
+async fn join_that_finds_nothing_leaves_the_thread_to_others_and_ends_in_time() {
+    const ROWS: u64 = 50_000;
+    for sql in FRUITLESS {
+        let scanner = scripted(ROWS, Pushdown::No);
+        let connector = Arc::new(connector(&scanner, &settings()));
+        let fruitless = tokio::spawn({
+            let (connector, sql) = (Arc::clone(&connector), format!("SELECT {sql}"));
+            async move {
+                let mut connection = connector.connect(&target(), &call()).await?;
+                let short = Statement {
+                    timeout: Duration::from_secs(3),
+                    ..statement(&sql)
+                };
+                connection.query(&short, &call()).await?;
+                connection.next(10, &call()).await
+            }
+        });
+        // One side is read, and the first rows of the other.
+        while lock(&scanner.log).given <= ROWS && !fruitless.is_finished() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let other = Target {
+            id: String::from("2"),
+            ..target()
+        };
+        let mut connection = connector.connect(&other, &call()).await.unwrap();
+        let few = statement("SELECT count(*) FROM main.t WHERE id < 10");
+        connection.query(&few, &call()).await.unwrap();
+        assert!(connection.next(10, &call()).await.unwrap().is_some());
+        assert!(!fruitless.is_finished(), "{sql}");
+        let error = fruitless.await.unwrap().unwrap_err();
+        assert_eq!(error.code(), Code::Timeout, "{sql}: {error}");
+        let free = rows(&connector, "SELECT count(*) FROM main.t WHERE id < 10");
+        let free = tokio::time::timeout(Duration::from_secs(10), free).await;
+        free.expect("the thread is free again").unwrap();
+    }
+}
+
 #[tokio::test]
 async fn row_that_would_take_too_long_is_refused_at_once() {
     let start = Instant::now();
