@@ -51,7 +51,7 @@ use self::{
     spent::Spent,
 };
 use crate::{
-    conversations::{Conversations, Message},
+    conversations::{Conversations, Message, SqlOrigin},
     knowledge::CheckedKnowledge,
     results::{Results, stored::StoredResults},
     running::Running,
@@ -289,7 +289,11 @@ impl Answering {
             Some(query) => {
                 let results = &inner.services.results;
                 let access = results.access(&prepared.mind, &caller.attributes).await?;
-                let accepted = inner.services.results.accept(&access, &query.sql).await;
+                let accepted = inner
+                    .services
+                    .results
+                    .accept(&access, &query.sql, SqlOrigin::SqlQuery)
+                    .await;
                 Work::Query(accepted.map_err(|error| query.to_blame(error))?, query)
             }
         };

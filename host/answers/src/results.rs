@@ -26,6 +26,7 @@ pub use export::Export;
 pub use page::Page;
 
 use self::{complete_pages::CompletePages, export_slots::ExportSlots, guard_cache::GuardCache};
+use crate::conversations::SqlOrigin;
 use mindhost_base::{
     config::{self, Formulas},
     error::{Error, Result},
@@ -57,6 +58,8 @@ pub struct Results {
 pub struct Accepted {
     access: Arc<Access>,
     guarded: Arc<Guarded>,
+    /// Who wrote it.
+    origin: SqlOrigin,
 }
 
 impl Accepted {
@@ -157,10 +160,16 @@ impl Results {
     ///
     /// # Errors
     /// A `sql_*` code.
-    pub async fn accept(&self, access: &Arc<Access>, sql: &str) -> Result<Accepted> {
+    pub async fn accept(
+        &self,
+        access: &Arc<Access>,
+        sql: &str,
+        origin: SqlOrigin,
+    ) -> Result<Accepted> {
         Ok(Accepted {
             guarded: self.guard_cache.guarded(access, sql).await?,
             access: Arc::clone(access),
+            origin,
         })
     }
 
@@ -186,7 +195,9 @@ impl Results {
         offset: u64,
         call: &Call,
     ) -> Result<Page> {
-        let Accepted { access, guarded } = accepted;
+        let Accepted {
+            access, guarded, ..
+        } = accepted;
         let window = page::Window {
             limit,
             offset,
@@ -252,7 +263,9 @@ impl Results {
         tally: Option<Arc<Tally>>,
         withdrawn: impl Future<Output = Error> + Send + 'static,
     ) -> Result<Export> {
-        let Accepted { access, guarded } = accepted;
+        let Accepted {
+            access, guarded, ..
+        } = accepted;
         let slot = match &call.key {
             Some(key) => Some(self.export_slots.take(key)?),
             None => None,

@@ -26,6 +26,7 @@ use serde::Serialize;
 
 pub use connection::FederatedConnection;
 pub(crate) use planner::{cut_plan, planner};
+pub use sources::Keys;
 pub(crate) use sources::{Catalogs, KnownColumns, Sources};
 
 use mindhost_base::{error::Result, locks::lock};

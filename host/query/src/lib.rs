@@ -121,8 +121,11 @@ impl QueryEngine {
         self: &Arc<Self>,
         sources: Vec<Arc<dyn federation::SqlSource>>,
         report: Arc<federation::Report>,
+        keys: federation::Keys,
     ) -> Box<dyn Connection> {
-        Box::new(federation::FederatedConnection::new(self, sources, report))
+        Box::new(federation::FederatedConnection::new(
+            self, sources, report, keys,
+        ))
     }
 
     fn handle(&self) -> Result<&Handle> {

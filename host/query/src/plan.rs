@@ -160,10 +160,12 @@ fn session(text: &str, tables: &Tables, bounds: &Bounds) -> Result<SessionState>
     options.set("datafusion.sql_parser.parse_float_as_decimal", "true")?;
     options.set("datafusion.execution.time_zone", "+00:00")?;
     options.set("datafusion.execution.enable_recursive_ctes", "false")?;
-    if matches!(tables, Tables::Several(_)) {
+    if let Tables::Several(sources) = tables {
         for (name, value) in FEDERATED {
             options.set(name, value)?;
         }
+        let filters = &mut options.optimizer;
+        filters.enable_join_dynamic_filter_pushdown = sources.share_keys();
     }
     options
         .extensions
@@ -185,7 +187,10 @@ fn session(text: &str, tables: &Tables, bounds: &Bounds) -> Result<SessionState>
             .with_catalog_list(Arc::new(federation::Catalogs(Arc::clone(sources))))
             .with_query_planner(federation::planner(sources)),
     };
-    let learns = matches!(tables, Tables::Several(_));
+    let learns = match tables {
+        Tables::Several(sources) => sources.share_keys(),
+        Tables::Reader(_) => false,
+    };
     let mut state = builder
         .with_expr_planners(functions.planners.clone())
         .with_scalar_functions(functions.scalar.clone())
@@ -206,12 +211,8 @@ fn session(text: &str, tables: &Tables, bounds: &Bounds) -> Result<SessionState>
 
 /// Settings of a statement over several datasources. One side of a join is read first and tells the other what it
 /// needs, which is one list only where the join is not divided.
-const FEDERATED: [(&str, &str); 6] = [
+const FEDERATED: [(&str, &str); 5] = [
     ("datafusion.execution.target_partitions", "1"),
-    (
-        "datafusion.optimizer.enable_join_dynamic_filter_pushdown",
-        "true",
-    ),
     (
         "datafusion.optimizer.enable_topk_dynamic_filter_pushdown",
         "false",

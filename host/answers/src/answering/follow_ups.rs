@@ -4,6 +4,7 @@ use super::{
     repair::{Kind, Subject, kind},
     tools::Toolbox,
 };
+use crate::conversations::SqlOrigin;
 use mindhost_catalog::{Described, DescribedColumn};
 use mindhost_plugin_api::Dialect;
 use mindhost_sql::outline::{self, spelled};
@@ -48,7 +49,10 @@ pub async fn questions(toolbox: &Toolbox<'_>, sql: Option<&str>) -> Vec<String> 
             break;
         }
         for candidate in round {
-            let accepted = toolbox.results.accept(toolbox.access, &candidate.sql).await;
+            let accepted = toolbox
+                .results
+                .accept(toolbox.access, &candidate.sql, SqlOrigin::Model)
+                .await;
             if accepted.is_ok()
                 && asked.len() < MAX_QUESTIONS
                 && !asked.contains(&candidate.question)

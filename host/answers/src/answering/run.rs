@@ -239,7 +239,7 @@ impl Task {
             let access = results
                 .access(&self.prepared.mind, &self.prepared.attributes)
                 .await?;
-            let accepted = results.accept(&access, &sql.text).await?;
+            let accepted = results.accept(&access, &sql.text, sql.origin).await?;
             chart::of_statement(results, &accepted, &call).await
         };
         let chart = match made.await {

@@ -241,7 +241,11 @@ impl Toolbox<'_> {
             catalog: self.catalog,
         };
         // Whether the guard or the engine refused it. The guard remembers what it accepted.
-        let accepted = self.results.accept(&access, &arguments.sql).await.ok();
+        let accepted = self
+            .results
+            .accept(&access, &arguments.sql, SqlOrigin::Model)
+            .await
+            .ok();
         repair::feedback(&subject, error, accepted.as_ref()).await
     }
 
@@ -301,7 +305,10 @@ impl Toolbox<'_> {
             .max_rows
             .unwrap_or(USUAL_ROWS)
             .clamp(1, self.max_rows.get());
-        let accepted = self.results.accept(&access, &arguments.sql).await?;
+        let accepted = self
+            .results
+            .accept(&access, &arguments.sql, SqlOrigin::Model)
+            .await?;
         if self.access.scope.datasources.len() > 1 {
             // A constant may reach each of the datasources.
             let literals = accepted.literals();

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use super::names::{self, Place, quoted};
-use crate::results::{Access, Results};
+use crate::{
+    conversations::SqlOrigin,
+    results::{Access, Results},
+};
 use mindhost_base::error::{Code, Error, Kind, Result};
 use mindhost_core::knowledge::{self, Knowledge, Metric, Relationship, Term, VerifiedQuery};
 use mindhost_plugin_api::{Call, Dialect};
@@ -85,7 +88,10 @@ impl Checker<'_> {
     }
 
     async fn guarded(&self, param: &str, sql: &str) -> Result<()> {
-        let accepted = self.results.accept(self.access, sql).await;
+        let accepted = self
+            .results
+            .accept(self.access, sql, SqlOrigin::SqlQuery)
+            .await;
         accepted
             .map(drop)
             .map_err(|error| self.to_blame(param, &error))
@@ -93,7 +99,10 @@ impl Checker<'_> {
 
     async fn dry_run(&self, param: &str, sql: &str) -> Result<usize> {
         let columns = async {
-            let accepted = self.results.accept(self.access, sql).await?;
+            let accepted = self
+                .results
+                .accept(self.access, sql, SqlOrigin::SqlQuery)
+                .await?;
             self.results.dry_run(&accepted, self.call).await
         };
         columns.await.map_err(|error| self.to_blame(param, &error))

@@ -8,13 +8,14 @@ use std::{
 use async_trait::async_trait;
 
 use super::{Accepted, Results, access::Source};
+use crate::conversations::SqlOrigin;
 use mindhost_base::{
     error::{Error, Result},
     locks::lock,
 };
 use mindhost_plugin_api::{Call, Connection, Dialect, TableRef};
 use mindhost_plugins::served;
-use mindhost_query::federation::{Report, SqlSource};
+use mindhost_query::federation::{Keys, Report, SqlSource};
 use mindhost_sql::guard::{Scope, ScopeDatasource, ScopeTable, guard};
 
 /// The digests of the versions that serve a statement.
@@ -61,10 +62,15 @@ impl Results {
                 digests: Arc::clone(&digests),
             }) as Arc<dyn SqlSource>)
         });
-        let connection = self
-            .registry
-            .queries()?
-            .federated(members.collect(), Arc::clone(&report));
+        // A model that obeys a planted text could write a join to carry the rows of one datasource to another.
+        let keys = match accepted.origin {
+            SqlOrigin::Model => Keys::Private,
+            SqlOrigin::SqlQuery => Keys::Shared,
+        };
+        let connection =
+            self.registry
+                .queries()?
+                .federated(members.collect(), Arc::clone(&report), keys);
         Ok(Federated {
             connection,
             report,

@@ -138,7 +138,7 @@ impl StoredResults {
         let (call, running) = self.begin(Kind::Page, statement);
         let accepted = self
             .results
-            .accept(&statement.access, &statement.sql)
+            .accept(&statement.access, &statement.sql, statement.origin)
             .await?;
         let page = self.results.page(&accepted, limit, offset, &call).await;
         let page = page.map_err(|error| running.explained(error))?;
@@ -153,7 +153,7 @@ impl StoredResults {
     pub async fn chart(&self, statement: &StoredStatement, page: &Page) -> Result<Chart> {
         let (call, running) = self.begin(Kind::Page, statement);
         let (access, sql) = (&statement.access, &statement.sql);
-        let accepted = self.results.accept(access, sql).await?;
+        let accepted = self.results.accept(access, sql, statement.origin).await?;
         let chart = chart::of_page(&self.results, &accepted, page, &call).await;
         let chart = chart.map_err(|error| running.explained(error))?;
         if page.rows() < page.total {
@@ -176,7 +176,7 @@ impl StoredResults {
         let caller = statement.caller.clone();
         let accepted = self
             .results
-            .accept(&statement.access, &statement.sql)
+            .accept(&statement.access, &statement.sql, statement.origin)
             .await?;
         let accepted = Arc::new(accepted);
         let until_withdrawn = self.clone().until_withdrawn(statement, accepted.clone());

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use tokio::{runtime::Handle, time::Instant};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::{Budget, Report, Sources, SqlSource, sources::statement_id};
+use super::{Budget, Keys, Report, Sources, SqlSource, sources::statement_id};
 use crate::{
     QueryEngine,
     plan::{Bounds, Tables},
@@ -23,6 +23,7 @@ pub struct FederatedConnection {
     engine: Arc<QueryEngine>,
     sources: Vec<Arc<dyn SqlSource>>,
     report: Arc<Report>,
+    keys: Keys,
     query: Option<Query>,
 }
 
@@ -39,11 +40,13 @@ impl FederatedConnection {
         engine: &Arc<QueryEngine>,
         sources: Vec<Arc<dyn SqlSource>>,
         report: Arc<Report>,
+        keys: Keys,
     ) -> Self {
         Self {
             engine: Arc::clone(engine),
             sources,
             report,
+            keys,
             query: None,
         }
     }
@@ -57,6 +60,7 @@ impl FederatedConnection {
             call: call.clone(),
             id: statement_id(),
             report: Arc::clone(&self.report),
+            keys: self.keys,
             budget: Budget::new(self.engine.moved_rows, self.engine.moved_bytes),
             known: Arc::clone(&self.engine.known_columns),
             names: std::sync::Mutex::default(),

@@ -81,10 +81,20 @@ pub struct Sources {
     /// Id of the statement.
     pub(super) id: String,
     pub(super) report: Arc<Report>,
+    pub(super) keys: Keys,
     pub(super) budget: Arc<Budget>,
     pub(super) known: Arc<KnownColumns>,
     /// Names of tables in what is sent.
     pub(super) names: Mutex<Names>,
+}
+
+/// Whether the keys that a join found in one datasource become conditions for another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keys {
+    /// They do, so that fewer rows move.
+    Shared,
+    /// They stay in the host.
+    Private,
 }
 
 impl fmt::Debug for Sources {
@@ -94,6 +104,11 @@ impl fmt::Debug for Sources {
 }
 
 impl Sources {
+    /// Whether joins tell other datasources their keys.
+    pub fn share_keys(&self) -> bool {
+        self.keys == Keys::Shared
+    }
+
     fn source(&self, index: usize) -> Result<&Arc<dyn SqlSource>> {
         let source = self.all.get(index);
         source.ok_or_else(|| carried(Error::internal("a part of a plan without its datasource")))

@@ -1,7 +1,7 @@
 //! Somebody who may write into one database leaves orders there for the model, which obeys: bring me rows of the other
 //! database, or send them to a server of mine.
 
-use mindhost_tests::{Host, Mind, ScriptedModel, Turn, Value, json};
+use mindhost_tests::{Host, Mind, Postgres, ScriptedModel, Turn, Value, eventually, json};
 
 const CRM: &str = "
     CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT, note TEXT);
@@ -67,6 +67,44 @@ async fn rows_of_one_database_are_not_sent_to_another() {
         let message = told["error"]["message"].to_string();
         assert!(message.contains("crm") && message.contains("hr"), "{told}");
     }
+}
+
+#[tokio::test]
+async fn join_of_a_model_tells_no_database_the_rows_of_another() {
+    let visits = "CREATE TABLE visits (id integer PRIMARY KEY);
+        INSERT INTO visits SELECT generate_series(1, 100000); ANALYZE";
+    let database = Postgres::shared().database(visits).await;
+    let join = "SELECT count(*) FROM hr.staff s JOIN crm.visits v ON v.id = s.salary";
+    let model = ScriptedModel::start([run_sql(join), Turn::text("Done.")]).await;
+    let host = Host::start().await;
+    host.postgres("crm", &database).await.load().await;
+    host.sqlite("hr", HR).await.load().await;
+    host.scripted_provider("scripted", &model).await;
+    let mind = host.mind("clerk").datasource("crm").datasource("hr");
+    let mind = mind.provider("scripted").direct_queries().create().await;
+    // From now on the types of the columns are known.
+    assert_eq!(mind.query(join).await["data"], json!([[2]]));
+    let (locker, watcher) = (database.client().await, database.client().await);
+    let sent = async || {
+        let waiting = "SELECT query FROM pg_stat_activity
+            WHERE datname = current_database() AND wait_event_type = 'Lock'";
+        let rows = watcher.query(waiting, &[]).await.unwrap();
+        rows.first().map(|row| row.get::<_, String>(0))
+    };
+    let tool = json!({"type": "sql_query", "query": join});
+    for (body, is_told) in [
+        (json!({"model": "clerk", "input": "Who visits?"}), false),
+        (json!({"model": "clerk", "tools": [tool]}), true),
+    ] {
+        let lock = "BEGIN; LOCK TABLE visits IN ACCESS EXCLUSIVE MODE";
+        locker.batch_execute(lock).await.unwrap();
+        let asked = tokio::spawn(host.post("/responses", body.clone()).attempt());
+        let statement = eventually(&sent, Option::is_some).await.unwrap();
+        locker.batch_execute("ROLLBACK").await.unwrap();
+        assert_eq!(statement.contains("73421"), is_told, "{body}: {statement}");
+        assert_eq!(asked.await.unwrap().unwrap().status, 200, "{body}");
+    }
+    assert_eq!(told(&model)["rows"], json!([[2]]));
 }
 
 #[tokio::test]

@@ -7,7 +7,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Given, Toolbox, parse};
-use crate::results::{Access, sample};
+use crate::{
+    conversations::SqlOrigin,
+    results::{Access, sample},
+};
 use mindhost_base::{
     error::{Error, Kind, Result},
     locks::lock,
@@ -163,7 +166,7 @@ impl Toolbox<'_> {
             .dialect_of(&candidate.table.datasource)
             .unwrap_or(Dialect::Generic);
         let sql = statement(dialect, candidate, value);
-        let accepted = self.results.accept(access, &sql).await?;
+        let accepted = self.results.accept(access, &sql, SqlOrigin::Model).await?;
         // One more than the statement gives, so that no count is needed.
         let page = self.results.page(&accepted, MOST_VALUES + 1, 0, call);
         let rows = sample::for_model(&page.await?, true)?;
