@@ -12,10 +12,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::access::Source;
 use mindhost_base::error::{Error, Result};
 use mindhost_plugin_api::{Call, Column, Connector, Statement};
-use mindhost_plugins::{
-    registry::Registry,
-    trial::{Side, Trial},
-};
+use mindhost_plugins::{registry::Registry, trial::Trial};
 use mindhost_sql::{deterministic::is_deterministic, guard::Guarded, json::Rows};
 
 /// Results with more rows are not compared.
@@ -62,7 +59,7 @@ async fn compare(trial: &Trial<dyn Connector>, source: &Source, text: &str) {
     };
     let new = match fingerprint(&trial.candidate, source, text).await {
         Ok(new) => new,
-        Err(error) => return trial.watch.failed(Side::Candidate, error.message()),
+        Err(error) => return trial.watch.failed(error.message()),
     };
     if new.as_ref() == Some(&before) {
         return;

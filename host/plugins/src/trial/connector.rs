@@ -16,8 +16,10 @@ impl Intercept for Drawn<dyn Connector> {
 
     fn begin(&self, _: &dyn Plugin, target: &Target) -> Result<Watched> {
         let fallback = self.fallback.as_ref();
+        self.watch.serves(self.side(), &target.workspace);
         Ok(Watched {
             side: self.side(),
+            workspace: target.workspace.clone(),
             watch: Arc::clone(&self.watch),
             is_over: false,
             fallback: fallback.map(|stable| (Arc::clone(stable), target.clone())),
@@ -37,6 +39,7 @@ impl Intercept for Drawn<dyn Connector> {
 /// The watched state of one connection.
 pub struct Watched {
     side: Side,
+    workspace: String,
     watch: Arc<Watch>,
     /// Whether the connection is not watched: the stable version opened it after the one on trial had failed to.
     is_over: bool,
@@ -79,12 +82,12 @@ impl Interceptor<Arc<dyn Connector>> for Watched {
         };
         let fallback = self.fallback.take();
         let Some((stable, _)) = fallback.filter(|_| is_worth_another_try(&error)) else {
-            blame(&self.watch, self.side, &error);
+            blame(&self.watch, self.side, &self.workspace, &error);
             return Err(error);
         };
         *on = stable;
         let opened = invocation.make(on).await?;
-        self.watch.failed(Side::Candidate, error.message());
+        self.watch.failed(error.message());
         self.is_over = true;
         Ok(opened)
     }
@@ -147,7 +150,8 @@ impl Watched {
             Standing::Waited(_) => true,
             // The caller has rows that another version may not repeat.
             Standing::Counted if is_fault(error) => {
-                self.watch.failed_after_all(self.side, error.message());
+                self.watch
+                    .may_have_failed_after_all(self.side, &self.workspace, error.message());
                 false
             }
             // It fails on both.
@@ -168,7 +172,7 @@ impl Watched {
             false => None,
         };
         let Some((stable, target)) = stable else {
-            blame(&self.watch, self.side, error);
+            blame(&self.watch, self.side, &self.workspace, error);
             return false;
         };
         let (snapshot, cursor) = (self.snapshot, self.cursor.as_ref());
@@ -180,13 +184,13 @@ impl Watched {
                 true
             }
             Ok(None) => {
-                blame(&self.watch, self.side, error);
+                blame(&self.watch, self.side, &self.workspace, error);
                 false
             }
             Err(other) => {
                 // The fallback had no capacity or no time, which proves nothing about the failure.
                 if !is_worth_another_try(&other) {
-                    blame(&self.watch, self.side, error);
+                    blame(&self.watch, self.side, &self.workspace, error);
                 }
                 false
             }
@@ -207,13 +211,13 @@ impl Watched {
             (Operation::BeginSnapshot(timeout), Reply::Flag(begun)) => {
                 self.snapshot = begun.then_some(timeout);
                 match standing {
-                    Standing::Again(why) => self.watch.failed(Side::Candidate, &why),
+                    Standing::Again(why) => self.watch.failed(&why),
                     Standing::Waited(time) => self.spent = time,
                     Standing::Counted => {}
                 }
             }
             _ => match standing {
-                Standing::Again(why) => self.watch.failed(Side::Candidate, &why),
+                Standing::Again(why) => self.watch.failed(&why),
                 Standing::Waited(_) | Standing::Counted => self.watch.went_well(self.side),
             },
         }
@@ -234,7 +238,7 @@ impl Watched {
         }
         match std::mem::replace(&mut cursor.standing, Standing::Counted) {
             Standing::Waited(spent) => self.watch.succeeded(self.side, spent),
-            Standing::Again(why) => self.watch.failed(Side::Candidate, &why),
+            Standing::Again(why) => self.watch.failed(&why),
             Standing::Counted => {}
         }
     }
@@ -267,16 +271,17 @@ pub(super) fn is_worth_another_try(error: &Error) -> bool {
 }
 
 /// Counts a possible fault of the version that the fallback could not confirm.
-pub(super) fn blame(watch: &Watch, side: Side, error: &Error) {
+pub(super) fn blame(watch: &Watch, side: Side, workspace: &str, error: &Error) {
     if is_fault(error) {
-        watch.failed(side, error.message());
+        watch.may_have_failed(side, workspace, error.message());
     }
 }
 
-/// Whether the version may be at fault: not for errors of the caller or of this server, nor for a full server.
+/// Whether the version may be at fault: not for errors of the caller or of this server, nor for a full server or a slow
+/// engine.
 pub(super) fn is_fault(error: &Error) -> bool {
     match error.kind() {
-        Kind::Timeout => true,
+        Kind::Timeout => error.blame() != Some(Blame::Upstream),
         Kind::BadGateway | Kind::Unavailable => {
             error.blame() != Some(Blame::Host) && error.code() != Code::Overloaded
         }

@@ -19,8 +19,10 @@ impl Intercept for Drawn<dyn Model> {
 
     fn begin(&self, _: &dyn Plugin, target: &Target) -> Result<Watched> {
         let fallback = self.fallback.as_ref();
+        self.watch.serves(self.side(), &target.workspace);
         Ok(Watched {
             side: self.side(),
+            workspace: target.workspace.clone(),
             watch: Arc::clone(&self.watch),
             fallback: fallback.map(|stable| (Arc::clone(stable), target.clone())),
             request: None,
@@ -32,6 +34,7 @@ impl Intercept for Drawn<dyn Model> {
 /// The watched state of one completion.
 pub struct Watched {
     side: Side,
+    workspace: String,
     watch: Arc<Watch>,
     /// The fallback, until the first event.
     fallback: Option<(Arc<dyn Model>, Target)>,
@@ -57,7 +60,7 @@ impl Watched {
         self.request = None;
         match std::mem::replace(&mut self.standing, Standing::Counted) {
             Standing::Waited(since) => self.watch.succeeded(self.side, since.elapsed()),
-            Standing::Again(why) => self.watch.failed(Side::Candidate, &why),
+            Standing::Again(why) => self.watch.failed(&why),
             Standing::Counted => {}
         }
     }
@@ -85,7 +88,7 @@ impl Interceptor<Arc<dyn Model>> for Watched {
         };
         let fallback = self.fallback.take();
         let Some((stable, _)) = fallback.filter(|_| is_worth_another_try(&error)) else {
-            blame(&self.watch, self.side, &error);
+            blame(&self.watch, self.side, &self.workspace, &error);
             return Err(error);
         };
         *on = stable;
@@ -111,7 +114,8 @@ impl Interceptor<Box<dyn Completion>> for Watched {
         match std::mem::replace(&mut self.standing, Standing::Counted) {
             // The caller has text that another version would not repeat.
             Standing::Counted if is_fault(&error) => {
-                self.watch.failed_after_all(self.side, error.message());
+                self.watch
+                    .may_have_failed_after_all(self.side, &self.workspace, error.message());
                 return Err(error);
             }
             // It fails on both.
@@ -121,7 +125,7 @@ impl Interceptor<Box<dyn Completion>> for Watched {
         let fallback = self.fallback.take().zip(self.request.take());
         let fallback = fallback.filter(|_| is_worth_another_try(&error));
         let Some(((stable, target), request)) = fallback else {
-            blame(&self.watch, self.side, &error);
+            blame(&self.watch, self.side, &self.workspace, &error);
             return Err(error);
         };
         let Ok(completion) = stable.start(&target, request, invocation.call()).await else {

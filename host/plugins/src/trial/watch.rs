@@ -1,6 +1,7 @@
 //! The figures of two versions that serve side by side, and the rules by which the new one fails its trial.
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     sync::{
         Arc, Mutex,
         atomic::{AtomicU64, Ordering},
@@ -57,6 +58,7 @@ pub struct Watch {
     drawn: AtomicU64,
     stable: Seen,
     candidate: Seen,
+    doubts: Mutex<Doubts>,
     /// Why the candidate failed.
     verdict: Mutex<Option<String>>,
     condemned: CancellationToken,
@@ -71,6 +73,30 @@ struct Seen {
     faults: AtomicU64,
     last_fault: Mutex<String>,
     times: Mutex<Times>,
+}
+
+/// The failures of the candidate that the stable version was not tried with. Some are the fault of a statement that takes
+/// long, so those of one workspace do not take a version from the others.
+#[derive(Debug, Default)]
+struct Doubts {
+    /// Failures by workspace.
+    by_workspace: BTreeMap<String, u64>,
+    /// The workspaces that the candidate served.
+    served: BTreeSet<String>,
+}
+
+impl Doubts {
+    fn all(&self) -> u64 {
+        self.by_workspace.values().sum()
+    }
+
+    /// How many of them count.
+    fn count(&self) -> u64 {
+        match self.by_workspace.len() > 1 || self.served.len() <= 1 {
+            true => self.all(),
+            false => 0,
+        }
+    }
 }
 
 /// The newest times, in microseconds.
@@ -103,6 +129,7 @@ impl Watch {
             drawn: AtomicU64::new(0),
             stable: Seen::default(),
             candidate: Seen::default(),
+            doubts: Mutex::default(),
             verdict: Mutex::default(),
             condemned: CancellationToken::new(),
             comparing: Arc::new(Semaphore::new(1)),
@@ -147,14 +174,36 @@ impl Watch {
         self.seen(side).calls.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A call failed by the version's fault.
-    pub fn failed(&self, side: Side, why: &str) {
-        self.seen(side).calls.fetch_add(1, Ordering::Relaxed);
-        self.failed_after_all(side, why);
+    /// A version begins to serve a connection of a workspace.
+    pub fn serves(&self, side: Side, workspace: &str) {
+        let mut doubts = lock(&self.doubts);
+        if side == Side::Candidate && !doubts.served.contains(workspace) {
+            doubts.served.insert(workspace.to_owned());
+        }
     }
 
-    /// A call that was counted as a success failed later.
-    pub fn failed_after_all(&self, side: Side, why: &str) {
+    /// A call failed on the candidate and succeeded on the stable version.
+    pub fn failed(&self, why: &str) {
+        self.candidate.calls.fetch_add(1, Ordering::Relaxed);
+        self.count_fault(Side::Candidate, why);
+    }
+
+    /// A call of a workspace failed, perhaps by the version's fault.
+    pub fn may_have_failed(&self, side: Side, workspace: &str, why: &str) {
+        self.seen(side).calls.fetch_add(1, Ordering::Relaxed);
+        self.may_have_failed_after_all(side, workspace, why);
+    }
+
+    /// As [`Self::may_have_failed`], for a call that was counted as a success.
+    pub fn may_have_failed_after_all(&self, side: Side, workspace: &str, why: &str) {
+        if side == Side::Candidate {
+            let mut doubts = lock(&self.doubts);
+            *doubts.by_workspace.entry(workspace.to_owned()).or_default() += 1;
+        }
+        self.count_fault(side, why);
+    }
+
+    fn count_fault(&self, side: Side, why: &str) {
         let seen = self.seen(side);
         seen.faults.fetch_add(1, Ordering::Relaxed);
         why.clone_into(&mut lock(&seen.last_fault));
@@ -215,14 +264,22 @@ impl Watch {
 
     fn too_many_faults(&self) -> Option<String> {
         let calls = self.candidate.calls.load(Ordering::Relaxed);
-        let faults = self.candidate.faults.load(Ordering::Relaxed);
+        let all = self.candidate.faults.load(Ordering::Relaxed);
+        let doubts = lock(&self.doubts);
+        let proven = all.saturating_sub(doubts.all());
+        let faults = proven + doubts.count();
+        drop(doubts);
         let allowed = self.thresholds.fault_share + self.stable.share_of_faults();
         if faults < FEW_FAULTS || at_least(faults, calls) <= allowed {
             return None;
         }
         let last = lock(&self.candidate.last_fault).clone();
+        let otherwise = match faults - proven {
+            0 => String::from(" where the stable version did not"),
+            doubtful => format!(", {doubtful} of them not tried with the stable version"),
+        };
         Some(format!(
-            "{faults} of its {calls} calls failed where the stable version did not; the last one: {last}"
+            "{faults} of its {calls} calls failed{otherwise}; the last one: {last}"
         ))
     }
 
@@ -346,7 +403,7 @@ mod tests {
         while !is_condemned(&watch) {
             calls += 1;
             match calls % 5 {
-                0 => watch.failed(Side::Candidate, "it panicked"),
+                0 => watch.failed("it panicked"),
                 _ => watch.succeeded(Side::Candidate, MS),
             }
         }
@@ -357,12 +414,12 @@ mod tests {
     #[test]
     fn a_single_fault_and_the_rate_of_the_active_one_are_borne() {
         let watch = watch(0.5);
-        watch.failed(Side::Candidate, "once");
+        watch.failed("once");
         assert!(!is_condemned(&watch));
         for side in [Side::Stable, Side::Candidate] {
             for n in 0..200 {
                 match n % 5 {
-                    0 => watch.failed(side, "the database is down"),
+                    0 => watch.may_have_failed(side, "w", "the database is down"),
                     _ => watch.succeeded(side, MS),
                 }
             }
@@ -389,18 +446,38 @@ mod tests {
         let watch = watch(1.0);
         for _ in 0..3 {
             watch.succeeded(Side::Candidate, MS);
-            watch.failed_after_all(Side::Candidate, "it panicked");
+            watch.may_have_failed_after_all(Side::Candidate, "w", "it panicked");
         }
         let figures = watch.figures(Side::Candidate);
         assert_eq!((figures.calls, figures.faults), (3, 3));
         assert!(is_condemned(&watch));
     }
 
+    #[test]
+    fn doubtful_failures_of_one_workspace_count_only_where_it_is_alone() {
+        let (watch, alone) = (watch(1.0), watch(1.0));
+        watch.serves(Side::Candidate, "slow");
+        watch.serves(Side::Candidate, "other");
+        for _ in 0..100 {
+            watch.may_have_failed(Side::Candidate, "slow", "the time limit ran out");
+        }
+        assert!(!is_condemned(&watch));
+        watch.may_have_failed(Side::Candidate, "other", "the time limit ran out");
+        assert!(is_condemned(&watch));
+
+        alone.serves(Side::Candidate, "slow");
+        for _ in 0..3 {
+            alone.may_have_failed(Side::Candidate, "slow", "the time limit ran out");
+        }
+        let why = lock(&alone.verdict).clone().unwrap();
+        assert!(why.contains("3 of them not tried with the stable"), "{why}");
+    }
+
     #[tokio::test]
     async fn the_reason_names_the_last_fault() {
         let watch = watch(1.0);
         for _ in 0..3 {
-            watch.failed(Side::Candidate, "it panicked");
+            watch.failed("it panicked");
         }
         let why = watch.condemned().await;
         assert!(why.contains("3 of its 3 calls"), "{why}");
