@@ -214,11 +214,11 @@ test("what is wrong with a suite stands at its field, with the line", async () =
   assert.equal(await page.getByLabel("Suite", { exact: true }).getAttribute("aria-invalid"), "true");
   await page.getByLabel("Questions at the same time").fill("17");
   await paste(page, BEFORE);
-  await beside("Questions at the same time").getByText("`jobs` is an integer from 1 to 16").waitFor();
+  await beside("Questions at the same time").getByText("`jobs` must be an integer from 1 to 16").waitFor();
   await page.getByLabel("Questions at the same time").fill("2");
   await page.getByLabel(/^Only the first/).fill("0");
   await page.getByRole("button", { name: "Start" }).click();
-  await beside(/^Only the first/).getByText("`limit` is an integer from 1").waitFor();
+  await beside(/^Only the first/).getByText("`limit` must be an integer from 1").waitFor();
   const large = Buffer.from(`# ${"x".repeat(2 << 20)}\n${BEFORE}`);
   await page.locator("input[type=file]").setInputFiles({ name: "large.yaml", mimeType: "application/yaml", buffer: large });
   await beside(/^Suite$/).getByText(/larger than 2 MiB/).waitFor();

@@ -99,7 +99,7 @@ impl Idempotency {
             return Err(Error::invalid(
                 "Idempotency-Key",
                 format!(
-                    "the header Idempotency-Key has 1 to {MAX_NAME_BYTES} visible ASCII characters; a UUID will do"
+                    "the header Idempotency-Key must have 1 to {MAX_NAME_BYTES} visible ASCII characters; a UUID works"
                 ),
             ));
         }

@@ -181,7 +181,7 @@ fn refuse_doubles(entries: &[Imported]) -> Result<()> {
     for entry in entries {
         let key = (entry.knowledge.kind(), entry.knowledge.name_key());
         if let Some(first) = seen.insert(key, entry.line) {
-            let message = format!("it is on line {first} already; give each a name of its own");
+            let message = format!("duplicate name (first on line {first}); names must be unique");
             return Err(entry.to_blame(&Error::new(Code::InvalidYaml, message)));
         }
     }

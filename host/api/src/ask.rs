@@ -214,7 +214,7 @@ pub fn chat(given: &Value) -> Result<Vec<Input>> {
         _ => {
             return Err(Error::invalid(
                 "messages",
-                "`messages` is a list of messages",
+                "`messages` must be a list of messages",
             ));
         }
     };
@@ -294,7 +294,7 @@ fn conversation(value: &Value) -> Result<Option<Uuid>> {
     let text = text.ok_or_else(|| {
         Error::invalid(
             "conversation",
-            "`conversation` is a conversation's id, or an object {\"id\": …}",
+            "`conversation` must be a conversation's id, or an object {\"id\": …}",
         )
     })?;
     id(text, "conv_", "conversation", Code::ConversationNotFound).map(Some)
@@ -329,7 +329,7 @@ fn sql_query(tools: &[Value]) -> Result<SqlQuery> {
             .ok_or_else(|| {
                 Error::invalid(
                     "tools[0].max_inline_rows",
-                    format!("`max_inline_rows` is a whole number from 1 to {MAX_INLINE_ROWS}"),
+                    format!("`max_inline_rows` must be an integer from 1 to {MAX_INLINE_ROWS}"),
                 )
             })?,
     };
@@ -337,7 +337,7 @@ fn sql_query(tools: &[Value]) -> Result<SqlQuery> {
         Value::Null => false,
         value => value
             .as_bool()
-            .ok_or_else(|| Error::invalid("tools[0].explain", "`explain` is true or false"))?,
+            .ok_or_else(|| Error::invalid("tools[0].explain", "`explain` must be true or false"))?,
     };
     Ok(SqlQuery {
         sql: sql.to_owned(),
@@ -371,7 +371,7 @@ fn input(value: &Value) -> Result<Vec<Input>> {
         }
         _ => Err(Error::invalid(
             "input",
-            "`input` is a text or a list of messages",
+            "`input` must be a text or a list of messages",
         )),
     }
 }
@@ -416,7 +416,7 @@ fn input_item(item: &Value, path: &str) -> Result<Input> {
         Some(_) => {
             return Err(Error::invalid(
                 format!("{path}.type"),
-                "`type` is a text, such as message",
+                "`type` must be a text, such as message",
             ));
         }
     };
@@ -433,7 +433,7 @@ fn input_item(item: &Value, path: &str) -> Result<Input> {
         other => {
             return Err(Error::invalid(
                 format!("{path}.type"),
-                format!("'{}' is not taken here; send messages", short(other)),
+                format!("unsupported item type '{}'; send messages", short(other)),
             ));
         }
     }
@@ -447,7 +447,7 @@ fn input_item(item: &Value, path: &str) -> Result<Input> {
     let author: Author = role.and_then(|role| word(role).ok()).ok_or_else(|| {
         Error::invalid(
             format!("{path}.role"),
-            "`role` is user, assistant, system or developer",
+            "`role` must be user, assistant, system or developer",
         )
     })?;
     let path = format!("{path}.content");
@@ -457,7 +457,7 @@ fn input_item(item: &Value, path: &str) -> Result<Input> {
         _ => {
             return Err(Error::invalid(
                 path,
-                "`content` is a text or a list of parts",
+                "`content` must be a text or a list of parts",
             ));
         }
     };

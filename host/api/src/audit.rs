@@ -74,7 +74,7 @@ fn cursor(text: &str) -> Result<String> {
     let id = text.parse::<Uuid>().map_err(|_| {
         Error::invalid(
             "after",
-            "`after` is the id of an entry, such as `last_id` of the page before",
+            "`after` must be the id of an entry, such as `last_id` of the page before",
         )
     })?;
     Ok(id.to_string())

@@ -284,7 +284,9 @@ pub async fn items_add(
 ) -> ApiResult<axum::Json<Page<Item>>> {
     let messages = items_of(&body.items)?;
     if messages.is_empty() {
-        return Err(Error::invalid("items", "`items` is a list of at least one message").into());
+        return Err(
+            Error::invalid("items", "`items` must be a list of at least one message").into(),
+        );
     }
     conversations
         .add(&caller, conversation_id(&id)?, &messages)

@@ -161,11 +161,11 @@ pub(super) async fn start(
     let mind = minds.get(&caller, &name).await?;
     let jobs = body.jobs.unwrap_or(JOBS);
     if !(1..=MAX_JOBS).contains(&jobs) {
-        let message = format!("`jobs` is an integer from 1 to {MAX_JOBS}");
+        let message = format!("`jobs` must be an integer from 1 to {MAX_JOBS}");
         return Err(Error::invalid("jobs", message).into());
     }
     if body.limit == Some(0) {
-        return Err(Error::invalid("limit", "`limit` is an integer from 1").into());
+        return Err(Error::invalid("limit", "`limit` must be an integer from 1").into());
     }
     let new = NewEvaluation {
         suite: body.suite,

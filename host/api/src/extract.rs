@@ -454,8 +454,8 @@ fn explain(path: &str, message: &str) -> (Option<String>, String) {
         (Some(("invalid type" | "invalid value", found)), Some((_, expected))) => {
             let found = found.split([' ', ',']).next().unwrap_or_default();
             let expected = match expected {
-                "a nonzero u32" => "a whole number from 1",
-                "u16" | "u32" | "u64" | "usize" => "a whole number from 0",
+                "a nonzero u32" => "an integer from 1",
+                "u16" | "u32" | "u64" | "usize" => "an integer from 0",
                 "a sequence" => "a list",
                 "a map" => "an object",
                 "a boolean" => "true or false",
@@ -477,7 +477,7 @@ fn explain(path: &str, message: &str) -> (Option<String>, String) {
 fn plain(message: &str) -> &str {
     match message {
         "invalid digit found in string" | "cannot parse integer from empty string" => {
-            "expected a whole number from 0"
+            "expected an integer from 0"
         }
         "number too large to fit in target type" => "the number is too large",
         "provided string was not `true` or `false`" => "expected true or false",
@@ -556,7 +556,7 @@ mod tests {
         check(
             r#"{"name": "a", "items": [{"limit": "hunter2"}]}"#,
             Some("items[0].limit"),
-            "`items[0].limit`: expected a whole number from 0, got string",
+            "`items[0].limit`: expected an integer from 0, got string",
         );
         check(
             r#"{"name": "a", "items": [{"limit": 1, "color": 2}]}"#,

@@ -49,7 +49,7 @@ pub fn limit(asked: Option<u32>, usual: u32, most: u32) -> Result<u32> {
         true => Ok(limit),
         false => Err(Error::invalid(
             "limit",
-            format!("`limit` is a whole number from 1 to {most}"),
+            format!("`limit` must be an integer from 1 to {most}"),
         )),
     }
 }

@@ -129,7 +129,7 @@ impl Watched {
             ),
             Gauge::of(
                 "store_connections_limit",
-                "Connections to the store that there may be",
+                "Maximum number of connections to the store",
                 pool.limit,
             ),
         ];
@@ -158,7 +158,7 @@ impl Watched {
                 .bytes(),
                 Gauge::of(
                     "instance_memory_limit",
-                    "Linear memory that all instances may have",
+                    "Limit on the linear memory of all instances",
                     usage.max_memory_bytes,
                 )
                 .bytes(),

@@ -156,7 +156,7 @@ fn name(headers: &HeaderMap) -> Result<Option<String>> {
         value.to_str().map(str::to_owned).map_err(|_| {
             Error::invalid(
                 "Idempotency-Key",
-                "the header Idempotency-Key has visible ASCII characters alone; a UUID will do",
+                "the header Idempotency-Key must be visible ASCII; a UUID works",
             )
         })
     };

@@ -143,7 +143,7 @@ async fn accept(listener: &TcpListener, open: &mut Open) -> (TcpStream, SocketAd
         match listener.accept().await {
             Ok(accepted) => return accepted,
             Err(error) => {
-                tracing::warn!(%error, "could not take a connection; one that rests is closed");
+                tracing::warn!(%error, "cannot accept a connection; closing an idle one");
                 open.make_room();
                 sleep(ACCEPT_PAUSE).await;
             }

@@ -126,7 +126,7 @@ codes! {
     InvalidConnectionData = "invalid_connection_data", Invalid;
     /// The datasource or provider could not be connected with what was given.
     ConnectionFailed = "connection_failed", Invalid;
-    /// The file is no plugin that this host would run; the message says why.
+    /// The host does not accept the plugin file; the message says why.
     PluginRefused = "plugin_refused", Invalid;
     /// The conversation belongs to another Mind.
     ConversationOfAnotherMind = "conversation_of_another_mind", Invalid;
@@ -150,7 +150,7 @@ codes! {
     SqlTableClosed = "sql_table_closed", Invalid;
     /// A table name that fits several tables; the message lists them.
     SqlTableAmbiguous = "sql_table_ambiguous", Invalid;
-    /// A function that is not on the list of harmless ones.
+    /// A function that is not on the list of allowed functions.
     SqlFunctionNotAllowed = "sql_function_not_allowed", Invalid;
     /// A construct that the guard does not know to be harmless.
     SqlNotSupported = "sql_not_supported", Invalid;
@@ -164,7 +164,7 @@ codes! {
     SqlCostTooHigh = "sql_cost_too_high", Invalid;
     /// The engine's own rights forbid the statement.
     SqlPermissionDenied = "sql_permission_denied", Invalid;
-    /// A page of the result is larger than the host hands out at once.
+    /// A page of the result exceeds the limit on its bytes (`sql.page_bytes`).
     ResultTooLarge = "result_too_large", Invalid;
     /// No key was sent, or it is unknown, revoked or expired.
     InvalidApiKey = "invalid_api_key", Unauthenticated;
@@ -254,11 +254,11 @@ codes! {
     UnknownProvider = "unknown_provider", Unprocessable;
     /// A plugin in the request does not exist.
     UnknownPlugin = "unknown_plugin", Unprocessable;
-    /// The destination changed, so the secret must be sent anew.
+    /// The destination changed, so the secret must be sent again.
     SecretRequired = "secret_required", Unprocessable;
     /// Too many requests, answers or connections at once.
     RateLimited = "rate_limit_exceeded", RateLimited;
-    /// The key or its workspace has as much as it may have; the message names the setting.
+    /// The key or its workspace has reached its quota; the message names the setting.
     QuotaExceeded = "quota_exceeded", RateLimited;
     /// The caller went away or cancelled.
     Cancelled = "cancelled", Cancelled;

@@ -26,7 +26,7 @@ pub type Attributes = BTreeMap<String, Attribute>;
 pub enum Scalar {
     /// True or false.
     Boolean(bool),
-    /// A whole number of 64 bits.
+    /// An integer of 64 bits.
     Integer(i64),
     /// Any other number.
     Number(f64),

@@ -157,7 +157,7 @@ impl Engine<'_> {
                 .map(|described| described.get(&entry.1).cloned());
             self.load_table(entry.clone(), info)
         };
-        // All of them are heard even when one stops the work: each ends its own calls in good order then.
+        // Wait for all, even if one stops the work, so that each ends its own calls.
         let outcomes: Vec<Result<(), Abort>> = stream::iter(entries.iter().map(load))
             .buffer_unordered(at_once)
             .collect()

@@ -46,7 +46,7 @@ pub struct Found {
     pub tables: Vec<FoundTable>,
     /// How many the Mind has in all.
     pub total_tables: usize,
-    /// Whether they fit the words. Where none does, all tables are given, because a model had better see some.
+    /// Whether they match the words. If none does, all tables are given, so that a model sees some.
     #[serde(skip)]
     pub do_fit: bool,
 }
@@ -62,7 +62,7 @@ pub struct FoundTable {
     /// `TABLE`, `VIEW`, …
     #[serde(rename = "type")]
     pub kind: String,
-    /// What it is said to be.
+    /// Its description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// `None` when unknown.
@@ -91,7 +91,7 @@ pub struct FoundColumn {
     /// The engine's own type.
     #[serde(rename = "type")]
     pub data_type: String,
-    /// What it is said to be.
+    /// Its description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
 }
@@ -107,7 +107,7 @@ pub struct Described {
     /// `TABLE`, `VIEW`, …
     #[serde(rename = "type")]
     pub kind: String,
-    /// What it is said to be.
+    /// Its description.
     pub description: Option<String>,
     /// `None` when unknown.
     pub row_count: Option<u64>,
@@ -129,7 +129,7 @@ pub struct DescribedColumn {
     pub data_type: String,
     /// Whether NULL is allowed.
     pub nullable: bool,
-    /// What it is said to be.
+    /// Its description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Most common first. Absent where values may not go to a model vendor, as least and greatest value are.

@@ -39,7 +39,7 @@ pub struct Statistics {
 }
 
 impl Default for Statistics {
-    /// Of a column that nobody looked at.
+    /// Statistics of a column that was never sampled.
     fn default() -> Self {
         Self {
             most_common_values: None,

@@ -165,7 +165,7 @@ pub struct Table {
     pub table: TableRef,
     /// `TABLE`, `VIEW`, …; `UNKNOWN` until loaded.
     pub kind: String,
-    /// What it is said to be.
+    /// Its description.
     pub description: Description,
     /// `None` when neither the engine nor the scan could tell.
     pub row_count: Option<u64>,
@@ -194,7 +194,7 @@ pub struct Column {
     pub name: String,
     /// The engine's own type.
     pub data_type: String,
-    /// What it is said to be.
+    /// Its description.
     pub description: Description,
     /// The default, as SQL text.
     pub default_value: Option<String>,

@@ -12,7 +12,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) fn engines(demo: &Demo) -> Result<()> {
     demo.screen
-        .step("See what can be connected: one sandboxed plugin an engine");
+        .step("See what can be connected: one sandboxed plugin per engine");
     let engines = demo.get("/engines")?;
     let list = engines
         .as_array()

@@ -21,7 +21,7 @@ const LOW: &str =
 
 pub(crate) fn query(demo: &Demo) -> Result<()> {
     demo.screen
-        .step("Ask in SQL: the sql_query tool goes round the language model");
+        .step("Ask in SQL: the sql_query tool bypasses the language model");
     let item = run(demo, "analyst", BY_COUNTRY, 4)?;
     let expected = demo.truth.shop(BY_COUNTRY)?;
     let shown = show(demo, &item)?;
@@ -38,7 +38,7 @@ pub(crate) fn query(demo: &Demo) -> Result<()> {
 
 pub(crate) fn refused(demo: &Demo) -> Result<()> {
     demo.screen
-        .step("Reading only: whatever writes is refused before it reaches the database");
+        .step("Read-only: writes are refused before they reach the database");
     let line = curl::post_line("/responses", &body("analyst", "DELETE FROM orders", 1));
     demo.screen.command(&line);
     let (said, error) = demo.curl.refusal(&line)?;

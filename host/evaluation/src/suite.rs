@@ -215,7 +215,7 @@ fn lines(text: &str) -> Result<Suite, Malformed> {
     Ok(suite)
 }
 
-/// Why text is no suite, with the place, in the words of those who write YAML.
+/// The error of a text that is not a suite, with its line and column, in the terms of YAML.
 fn not_read(error: &serde_saphyr::Error) -> Malformed {
     let place = error
         .location()

@@ -99,7 +99,7 @@ impl Trust {
         }
         let limits: Vec<String> = fitting.iter().map(|key| key.limits.to_string()).collect();
         Err(Refusal::new(format!(
-            "is {} {}, signed with the key {id}, which plugins.trusted_keys trusts with {} alone",
+            "is {} {}, signed with the key {id}, which plugins.trusted_keys allows only for {}",
             package.manifest.name,
             package.manifest.version,
             limits.join(", or ")

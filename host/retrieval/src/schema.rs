@@ -13,7 +13,7 @@ pub struct Table {
     pub name: String,
     /// `TABLE`, `VIEW`, …
     pub kind: String,
-    /// What it is said to be.
+    /// Its description.
     pub description: Option<String>,
     /// Rows; `None` when unknown.
     pub row_count: Option<u64>,
@@ -32,7 +32,7 @@ pub struct Column {
     pub name: String,
     /// The engine's own type.
     pub data_type: String,
-    /// What it is said to be.
+    /// Its description.
     pub description: Option<String>,
     /// Common values, most common first; empty where the model may not see them.
     pub values: Vec<String>,

@@ -79,7 +79,7 @@ impl Cache {
         let (seal, code) = file.split_at_checked(SEAL)?;
         self.load(engine, &name, seal, code)
             .inspect_err(
-                |error| tracing::info!(%error, "compiled code does not fit and is made anew"),
+                |error| tracing::info!(%error, "compiled code does not match this build; compiling again"),
             )
             .ok()
     }

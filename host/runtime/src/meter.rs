@@ -314,7 +314,7 @@ impl Series {
         &self.version
     }
 
-    /// For which target; none for what is done for nobody.
+    /// The target; none for work of the host itself.
     pub fn target(&self) -> Option<&TargetId> {
         self.target.as_ref().map(|target| &target.id)
     }

@@ -93,7 +93,7 @@ impl StoredResults {
         if message.author != Author::Assistant {
             return Err(Error::new(
                 Code::NotAnAssistantMessage,
-                "this message is not of the assistant; only its answers have results",
+                "this is not a message of the assistant; only its answers have results",
             ));
         }
         let Some(sql) = message.sql else {

@@ -344,7 +344,7 @@ fn rows(wanted: Option<u64>, param: &str) -> Result<u64, Error> {
         true => Ok(rows),
         false => Err(Error::invalid(
             param,
-            format!("`{param}` is a whole number from 1 to {MAX_ROWS}"),
+            format!("`{param}` must be an integer from 1 to {MAX_ROWS}"),
         )),
     }
 }

@@ -236,7 +236,7 @@ fn write_health(
     encoder: &mut DescriptorEncoder<'_>,
     versions: &[Arc<VersionMeter>],
 ) -> fmt::Result {
-    let help = "1 for how the version is, 0 for how it is not";
+    let help = "1 for the current health of the version, 0 for the others";
     let mut family = encoder.encode_descriptor("plugin_health", help, None, MetricType::Gauge)?;
     let reports: Vec<_> = versions
         .iter()

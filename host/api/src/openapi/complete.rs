@@ -193,7 +193,7 @@ fn add_parameters(route: &Route, operation: &mut Value) {
     }
 }
 
-/// Says of whole numbers how large they may be.
+/// Adds the bounds of integers.
 fn refine(value: &mut Value) {
     match value {
         Value::Array(some) => some.iter_mut().for_each(refine),

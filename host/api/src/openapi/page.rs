@@ -233,7 +233,7 @@ fn prose(value: &Value) -> String {
     shown.collect()
 }
 
-/// What is said of a field: by itself, or where it can be null by its other form.
+/// The description of a field, or of its form that is not null.
 fn said(field: &Value) -> &Value {
     match field.get("description") {
         Some(said) => said,

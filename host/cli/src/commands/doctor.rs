@@ -189,11 +189,11 @@ async fn secret_key(config: &Config, store: &Store) -> Finding {
     let (source, fits) = match found.await {
         Ok(found) => found,
         Err(error) => {
-            let mend = match &error {
+            let fix = match &error {
                 KeyError::AlreadyUpgraded { .. } => "look for who else can write the store",
                 _ => "restore the file from your backup of it",
             };
-            return Finding::bad(format!("secret key: {error}"), mend);
+            return Finding::bad(format!("secret key: {error}"), fix);
         }
     };
     let shown = source.shown();

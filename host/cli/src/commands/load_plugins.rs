@@ -64,7 +64,7 @@ pub(super) async fn load(
     };
     for root in rules.refused_roots() {
         let root = root.display();
-        tracing::warn!(%root, "this directory of files.roots is not used: it and the data directory lie in each other");
+        tracing::warn!(%root, "ignoring an entry of files.roots: it overlaps the data directory");
     }
     let policy: Arc<dyn Policy> = match config.egress.allow_loopback {
         Switch::Auto => Arc::new(WhileLocal {

@@ -25,8 +25,8 @@ export function Policies({ name }: { name: string }) {
   return (
     <>
       <p class="muted">
-        A policy says which rows, columns and values callers see of one table. The server puts it into every statement. Give keys
-        with the role user to those whom it is to bind: editors can change it.
+        A policy says which rows, columns and values callers see of one table. The server puts it into every statement. Give
+        restricted callers keys with the role user: editors can change it.
       </p>
       <Load of={loaded}>
         {({ policies, tables }) => (

@@ -40,7 +40,7 @@ pub async fn follow(inner: Arc<Inner>) {
             () = tokio::time::sleep(POLL_INTERVAL) => {}
         }
         if let Err(error) = look(&inner, &mut seen).await {
-            tracing::debug!(%error, "could not look who serves");
+            tracing::debug!(%error, "cannot read which versions are active");
         }
     }
 }
@@ -117,7 +117,7 @@ async fn watch_along(inner: Arc<Inner>, loaded: Loaded, watch: Arc<Watch>, rollo
         let told = Told::Abort(watch.condemned().await);
         // The host of the rollout may be gone. Then nothing is rolled back, as for the request of an operator.
         if let Err(error) = store::tell(&parts.store, rollout.id, &told).await {
-            tracing::warn!(%error, plugin = rollout.plugin, "could not say that a version failed its probation");
+            tracing::warn!(%error, plugin = rollout.plugin, "cannot report that a version failed its probation");
         }
         std::future::pending().await
     };

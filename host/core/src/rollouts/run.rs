@@ -243,7 +243,7 @@ impl Task {
                     self.running.abort.cancel();
                 }
                 Ok(Told::Nothing) => {}
-                Err(error) => tracing::debug!(%error, "could not look what other hosts want"),
+                Err(error) => tracing::debug!(%error, "cannot read the requests of other hosts"),
             }
         }
         let is_due = lock(&self.kept).elapsed() >= HEARTBEAT;
@@ -269,7 +269,7 @@ impl Task {
     async fn keep_as(&self, rollout: &Rollout) {
         *lock(&self.kept) = Instant::now();
         if let Err(error) = store::keep(&self.inner.parts.store, rollout).await {
-            tracing::warn!(%error, plugin = rollout.plugin, "could not store how a rollout stands");
+            tracing::warn!(%error, plugin = rollout.plugin, "cannot store the state of a rollout");
         }
     }
 }

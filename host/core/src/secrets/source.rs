@@ -34,7 +34,7 @@ pub enum KeyError {
     },
     /// The command failed.
     #[error(
-        "secrets.key_command, which gives the secret key, failed: {0}; run it by hand to see why"
+        "secrets.key_command failed: {0}; run it by hand to see why"
     )]
     Command(String),
     /// The source holds something else.

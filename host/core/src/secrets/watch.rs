@@ -76,7 +76,7 @@ impl Server {
                     self.reported_at = None;
                 }
                 Ok(_) => {}
-                Err(error) => tracing::error!(%error, "the secret key is to change"),
+                Err(error) => tracing::error!(%error, "cannot switch to the new secret key"),
             }
             current = value
                 .as_deref()

@@ -100,9 +100,9 @@ impl Registry {
         backend.runtime.tasks().spawn(async move {
             let ended = tokio::time::timeout(timeout, end.gone.cancelled()).await;
             match ended {
-                Ok(()) => tracing::info!(digest, "a replaced plugin has ended its last call"),
+                Ok(()) => tracing::info!(digest, "a replaced plugin has finished its calls"),
                 Err(_) => {
-                    tracing::warn!(digest, "a replaced plugin still worked after plugins.drain_timeout; its calls are ended");
+                    tracing::warn!(digest, "plugins.drain_timeout is over; ending the remaining calls of a replaced plugin");
                     end.cut.cancel();
                 }
             }

@@ -27,7 +27,7 @@ pub(super) const CASES: &[Case] = &[
 /// The same of sources that only yield rows.
 pub(super) const OF_SCANNERS: &[Case] = &[Case {
     name: "lost-scan",
-    proves: "Rows whose network breaks are an error or come all the same, and never just end; the next scan works.",
+    proves: "If the network breaks, a scan fails or gives every row, and never ends early without an error; the next one works.",
     run: |bench| Box::pin(lost_scan(bench)),
 }];
 

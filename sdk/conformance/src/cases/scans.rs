@@ -109,7 +109,7 @@ async fn look(bench: &Bench) -> Result<Vec<Sample>, Stop> {
             break;
         }
         let columns = reader.source().await?.columns(&table, &usual()).await;
-        let columns = columns.expect_to(format!("the columns of `{}` are told", table.name))?;
+        let columns = columns.expect_to(format!("describes the columns of `{}`", table.name))?;
         let mut sample = Sample {
             table,
             columns,

@@ -190,7 +190,7 @@ async fn a_connector_with_a_default_host_serves_where_it_lies_and_is_installed_n
         .await;
     let refused = host.upload(version.bytes()).await;
     refused.expect_error(400, "plugin_refused");
-    let words = "could not be installed any more";
+    let words = "can no longer be installed";
     assert!(host.log().contains(words), "{}", host.log());
     let mut doctor = host.command(&["doctor"]);
     let said = tokio::task::spawn_blocking(move || doctor.output()).await;

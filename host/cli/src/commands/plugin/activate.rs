@@ -192,9 +192,9 @@ impl Progress {
         }
         let what = match stage {
             "compiling" => "verifying and compiling",
-            "checking" => "trying it with those that would use it",
+            "checking" => "checking it against its datasources or providers",
             "canary" => "serving a share of the calls",
-            "probation" => "serving; watched for a while, Ctrl-C does no harm",
+            "probation" => "serving, on probation; Ctrl-C is safe",
             _ => return,
         };
         if self.is_terminal {

@@ -33,7 +33,7 @@ pub(super) fn signature(path: &Path) -> anyhow::Result<Option<String>> {
             "is {size} bytes; a signature has at most {MAX_SIGNATURE}"
         );
         let bytes = package::read_file(&beside, MAX_SIGNATURE)?;
-        String::from_utf8(bytes).context("is no signature: it is not text")
+        String::from_utf8(bytes).context("is not a signature: it is not UTF-8")
     };
     read()
         .map(Some)

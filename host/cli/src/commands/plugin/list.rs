@@ -90,7 +90,7 @@ pub(in crate::commands) async fn examine(config: &Config) -> Vec<Finding> {
     let outdated = registry.outdated().into_iter();
     findings.extend(outdated.map(|(plugin, reason)| {
         Finding::Note(format!(
-            "plugin: {plugin} serves on, and could not be installed any more: {reason}"
+            "plugin: {plugin} is still active but can no longer be installed: {reason}"
         ))
     }));
     if registry.models().is_empty() {

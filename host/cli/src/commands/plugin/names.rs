@@ -11,7 +11,7 @@ pub(super) fn name(text: &str) -> anyhow::Result<&str> {
     match is_name(text) {
         true => Ok(text),
         false => bail!(
-            "`{}` is no name of a plugin; one is like connector-postgres, and `mindhost plugin list` lists those there are",
+            "`{}` is not a plugin name; use one such as connector-postgres. `mindhost plugin list` lists them",
             shown(text)
         ),
     }

@@ -119,7 +119,7 @@ fn check_name(name: &str) -> anyhow::Result<()> {
     }
     ensure!(
         !RESERVED.contains(&format!(" {name} ")),
-        "`{name}` is a word of Rust; choose another name, such as `connector-{name}`"
+        "`{name}` is a Rust keyword; choose another name, such as `connector-{name}`"
     );
     ensure!(
         name != "mindhost-sdk",

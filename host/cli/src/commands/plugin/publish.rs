@@ -93,7 +93,7 @@ pub(super) async fn run(publish: &Publish) -> anyhow::Result<()> {
     let there = fetch::pull_digest(&reference, &publish.access).await?;
     ensure!(
         there == format!("sha256:{digest}"),
-        "{reference} has another file now ({there}): somebody pushed it at the same time; look at the registry"
+        "{reference} now has a different file ({there}): another push came first; look at the registry"
     );
     say!("{reference} is sha256:{digest}");
     Ok(())

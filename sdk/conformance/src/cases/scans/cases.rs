@@ -445,7 +445,7 @@ async fn cancel(bench: &Bench) -> Verdict {
     for table in tables {
         let mut source = bench.source(Limits::USUAL).await?;
         let columns = source.columns(&table, &usual()).await;
-        let columns = columns.expect_to(format!("the columns of `{}` are told", table.name))?;
+        let columns = columns.expect_to(format!("describes the columns of `{}`", table.name))?;
         let scan = whole(table, columns);
         let bounds = Bounds::of(PATIENCE);
         let read = async {
