@@ -4,6 +4,8 @@ pub mod policies;
 mod rules;
 mod store;
 
+pub use store::free_evaluations;
+
 use std::sync::Arc;
 
 use serde_json::{Map, Value};

@@ -149,7 +149,7 @@ impl Run {
                 Ok(true) => {}
                 Ok(false) => return Ended::Stopped,
                 Err(error) => {
-                    tracing::debug!(%error, "what an evaluation has judged is not written yet")
+                    tracing::debug!(%error, "cannot store the progress of an evaluation; trying again")
                 }
             }
         }

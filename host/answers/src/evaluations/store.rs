@@ -7,15 +7,20 @@ use uuid::Uuid;
 
 use super::{Evaluation, KEPT, RUNNING, Status};
 use mindhost_base::error::{Code, Error, Result};
-use mindhost_core::minds::Mind;
+use mindhost_core::minds::{Mind, free_evaluations};
 use mindhost_evaluation::{figures::Figures, report::Judged};
-use mindhost_store::{AnyRow, Row, Store, Tx, is_referenced, json, now, timestamp, to_json};
+use mindhost_store::{
+    AnyRow, ROW_BYTES, Row, Store, StoredBytes, Tx, is_referenced, json, now, timestamp, to_json,
+};
 
 /// A run that was not written for so long, in microseconds, has lost its host.
 const LOST_AFTER: i64 = 60_000_000;
 
 /// The delay after which a client may retry when the workspace has too many runs.
 const RETRY_AFTER: Duration = Duration::from_secs(30);
+
+/// A report without questions.
+const EMPTY: &str = "[]";
 
 const COLUMNS: &str = "id, key_id, suite, currency, questions, judged, status, error, figures, started_at, ended_at, beat_at";
 
@@ -25,7 +30,7 @@ pub(super) async fn insert(store: &Store, mind: &Mind, new: &Evaluation) -> Resu
     check_room(&mut tx, mind).await?;
     sqlx::query(
         "INSERT INTO evaluations (id, workspace_id, mind_id, key_id, suite, currency, questions, judged, status, \
-         figures, report, started_at, beat_at) VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 'running', $8, '[]', $9, $9)",
+         figures, report, started_at, beat_at) VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 'running', $8, $9, $10, $10)",
     )
     .bind(new.id.to_string())
     .bind(&mind.workspace_id)
@@ -35,6 +40,7 @@ pub(super) async fn insert(store: &Store, mind: &Mind, new: &Evaluation) -> Resu
     .bind(&new.currency)
     .bind(count(new.questions))
     .bind(to_json(&new.figures)?)
+    .bind(EMPTY)
     .bind(new.started_at.as_microsecond())
     .execute(&mut *tx)
     .await
@@ -42,15 +48,28 @@ pub(super) async fn insert(store: &Store, mind: &Mind, new: &Evaluation) -> Resu
         true => Error::new(Code::MindNotFound, "the Mind was deleted"),
         false => Error::from(error),
     })?;
-    sqlx::query(
-        "DELETE FROM evaluations WHERE mind_id = $1 AND id NOT IN \
-         (SELECT id FROM evaluations WHERE mind_id = $1 ORDER BY id DESC LIMIT $2)",
-    )
-    .bind(&mind.id)
-    .bind(count(KEPT))
-    .execute(&mut *tx)
-    .await?;
+    let added = StoredBytes::of(&mind.workspace_id, &new.key_id, ROW_BYTES + EMPTY.len());
+    store.add_stored(&mut tx, &added).await?;
+    let oldest = sqlx::query_scalar(
+        "SELECT id FROM evaluations WHERE mind_id = $1 ORDER BY id DESC LIMIT 1000 OFFSET $2",
+    );
+    let oldest: Vec<String> = oldest
+        .bind(&mind.id)
+        .bind(count(KEPT))
+        .fetch_all(&mut *tx)
+        .await?;
+    for id in oldest {
+        remove(&mut tx, &mind.id, &id).await?;
+    }
     Ok(tx.commit().await?)
+}
+
+/// Deletes a run and uncounts its bytes. False if there is none.
+async fn remove(tx: &mut Tx, mind: &str, id: &str) -> Result<bool> {
+    free_evaluations(tx, "mind_id = $1 AND id = $2", &[mind, id]).await?;
+    let delete = sqlx::query("DELETE FROM evaluations WHERE mind_id = $1 AND id = $2");
+    let done = delete.bind(mind.to_owned()).bind(id.to_owned());
+    Ok(done.execute(&mut **tx).await?.rows_affected() == 1)
 }
 
 /// Refuses a run beside another of the Mind, and too many of the workspace.
@@ -110,16 +129,29 @@ pub(super) async fn beat(store: &Store, id: Uuid, judged: &[Judged]) -> Result<b
     Ok(done.rows_affected() == 1)
 }
 
-/// Writes what was judged, however the run stands.
+/// Writes what was judged, however the run stands. The bytes count for the key that began it.
 pub(super) async fn write(store: &Store, id: Uuid, judged: &[Judged]) -> Result<()> {
-    let update =
-        sqlx::query("UPDATE evaluations SET judged = $2, figures = $3, report = $4 WHERE id = $1")
-            .bind(id.to_string())
-            .bind(count(judged.len()))
-            .bind(to_json(&Figures::of(judged))?)
-            .bind(to_json(&judged)?);
-    store.change(update).await?;
-    Ok(())
+    let report = to_json(&judged)?;
+    let mut tx = store.begin().await?;
+    let known: Option<(String, String, i64)> = sqlx::query_as(
+        "SELECT workspace_id, key_id, CAST(octet_length(report) AS BIGINT) FROM evaluations WHERE id = $1",
+    )
+    .bind(id.to_string())
+    .fetch_optional(&mut *tx)
+    .await?;
+    let Some((workspace, key, before)) = known else {
+        return Ok(());
+    };
+    let added = count(report.len()) - before;
+    store.count_stored(&mut tx, &workspace, &key, added).await?;
+    sqlx::query("UPDATE evaluations SET judged = $2, figures = $3, report = $4 WHERE id = $1")
+        .bind(id.to_string())
+        .bind(count(judged.len()))
+        .bind(to_json(&Figures::of(judged))?)
+        .bind(report)
+        .execute(&mut *tx)
+        .await?;
+    Ok(tx.commit().await?)
 }
 
 /// Ends a run. False if it has ended already.
@@ -140,10 +172,10 @@ pub(super) async fn end(
 }
 
 pub(super) async fn delete(store: &Store, mind: &str, id: Uuid) -> Result<bool> {
-    let delete = sqlx::query("DELETE FROM evaluations WHERE mind_id = $1 AND id = $2")
-        .bind(mind.to_owned())
-        .bind(id.to_string());
-    Ok(store.change(delete).await?.rows_affected() == 1)
+    let mut tx = store.begin().await?;
+    let removed = remove(&mut tx, mind, &id.to_string()).await?;
+    tx.commit().await?;
+    Ok(removed)
 }
 
 fn evaluation(row: &AnyRow) -> Result<Evaluation> {

@@ -141,7 +141,9 @@ impl InProcess<'_> {
 
 /// Waits before a question is asked again, or gives the error back.
 async fn pause(tries: &mut u32, error: Error) -> Result<()> {
-    let has_no_room = matches!(error.kind(), Kind::RateLimited | Kind::Unavailable);
+    // A quota has room again only when somebody deletes something.
+    let has_no_room = matches!(error.kind(), Kind::RateLimited | Kind::Unavailable)
+        && error.code() != Code::QuotaExceeded;
     if !has_no_room || *tries >= RETRIES {
         return Err(error);
     }

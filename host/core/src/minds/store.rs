@@ -9,7 +9,8 @@ use super::{Mind, MindDatasource, policies::MindPolicy};
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_plugin_api::TableRef;
 use mindhost_store::{
-    AnyRow, ResourceKind, Row, Store, Tx, is_referenced, is_taken, json, now, timestamp, to_json,
+    AnyRow, ROW_BYTES, ResourceKind, Row, Store, Tx, is_referenced, is_taken, json, now, timestamp,
+    to_json,
 };
 
 /// The model is the Mind's own, else its provider's default at the time of reading.
@@ -151,10 +152,30 @@ pub(super) async fn set_policies(store: &Store, id: &str, policies: &[MindPolicy
 }
 
 pub(super) async fn delete(store: &Store, id: &str) -> Result<bool> {
-    let done = store
-        .change(sqlx::query("DELETE FROM minds WHERE id = $1").bind(id))
-        .await?;
+    let mut tx = store.begin().await?;
+    free_evaluations(&mut tx, "mind_id = $1", &[id]).await?;
+    let delete = sqlx::query("DELETE FROM minds WHERE id = $1").bind(id);
+    let done = delete.execute(&mut *tx).await?;
+    tx.commit().await?;
     Ok(done.rows_affected() == 1)
+}
+
+/// Takes the bytes of evaluations that are about to be deleted off what their keys store. `which` is a condition in SQL
+/// with these parameters.
+pub async fn free_evaluations(tx: &mut Tx, which: &'static str, parameters: &[&str]) -> Result<()> {
+    let sql = format!(
+        "SELECT workspace_id, key_id, CAST(SUM(octet_length(report) + {ROW_BYTES}) AS BIGINT) FROM evaluations \
+         WHERE {which} GROUP BY workspace_id, key_id"
+    );
+    let mut freed = sqlx::query_as(AssertSqlSafe(sql));
+    for parameter in parameters {
+        freed = freed.bind((*parameter).to_owned());
+    }
+    let freed: Vec<(String, String, i64)> = freed.fetch_all(&mut **tx).await?;
+    for (workspace, key, bytes) in freed {
+        mindhost_store::count(tx, &workspace, &key, -bytes).await?;
+    }
+    Ok(())
 }
 
 async fn put_datasources(

@@ -33,9 +33,7 @@ pub enum KeyError {
         source: io::Error,
     },
     /// The command failed.
-    #[error(
-        "secrets.key_command failed: {0}; run it by hand to see why"
-    )]
+    #[error("secrets.key_command failed: {0}; run it by hand to see why")]
     Command(String),
     /// The source holds something else.
     #[error(

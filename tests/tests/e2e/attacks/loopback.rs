@@ -56,6 +56,22 @@ async fn editor_behind_an_unknown_proxy_shows_by_a_forwarded_header() {
 }
 
 #[tokio::test]
+async fn editor_reaches_no_metadata_service_of_a_cloud() {
+    // Not even where everything else may be reached.
+    let host = Host::builder().env("MINDHOST_EGRESS__ALLOW_LOOPBACK", "true");
+    let host = host.env("MINDHOST_EGRESS__ALLOW_PRIVATE", "true");
+    let host = host.start().await;
+    for address in ["169.254.169.254", "fd00:ec2::254", "fd00:ec2:0:1::23"] {
+        let data = json!({"host": address, "port": 5432, "user": "u", "database": "d"});
+        let body = json!({"name": "inside", "engine": "postgres", "connection_data": data});
+        let reply = host.post("/datasources", body).await;
+        let error = reply.expect_error(400, "connection_failed");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains("metadata"), "{address}: {message}");
+    }
+}
+
+#[tokio::test]
 async fn page_of_a_stranger_in_a_local_browser_shows_by_its_host() {
     let host = Host::start().await;
     let service = LineServer::start();

@@ -107,6 +107,24 @@ async fn chains_and_doublings_are_refused_before_sqlite_sees_them() {
     }
 }
 
+/// A text that doubles while the statement runs, which no guard sees.
+#[tokio::test]
+async fn text_that_outgrows_the_memory_of_sqlite_is_refused_and_the_plugin_serves_on() {
+    let mind = on_sqlite().await;
+    let doubling = "WITH RECURSIVE c (s) AS (SELECT status FROM orders UNION ALL \
+                    SELECT s || s FROM c WHERE length(s) < 900000000) SELECT max(length(s)) FROM c";
+    for _ in 0..3 {
+        let refused = mind.sql(doubling).await;
+        refused.expect_error(400, "result_too_large");
+    }
+    assert_eq!(
+        mind.query("SELECT count(*) FROM orders").await["data"],
+        json!([[2]])
+    );
+    let log = mind.host().log();
+    assert!(!log.contains("trap"), "{log}");
+}
+
 #[tokio::test]
 async fn chains_and_doublings_are_refused_before_postgresql_sees_them() {
     let (mind, _database) = on_postgres().await;

@@ -1,13 +1,17 @@
 //! A user's key wants to fill the store, and the disk with it.
 
-use mindhost_tests::{Builder, Host, Value, eventually, json};
+use mindhost_tests::{Builder, Host, ScriptedModel, Turn, Value, eventually, json};
 
 use crate::{responses::SHOP, stores};
 
 const MEGABYTE: usize = 1_000_000;
 
 async fn user(host: &Host) -> String {
-    let made = host.post("/keys", json!({"name": "user", "role": "user"}));
+    key(host, "user").await
+}
+
+async fn key(host: &Host, role: &str) -> String {
+    let made = host.post("/keys", json!({"name": role, "role": role}));
     let made = made.await.expect_status(201).json();
     made["key"].as_str().unwrap().to_owned()
 }
@@ -225,6 +229,65 @@ async fn replies_that_are_kept_count_for_their_key() {
         host.post("/conversations", body.clone())
             .await
             .expect_status(200);
+    }
+}
+
+/// Each question is a long one, which its report repeats.
+#[tokio::test]
+async fn reports_of_evaluations_count_for_their_key() {
+    const PATH: &str = "/minds/clerk/evaluations";
+    let settings = |host: Builder| host.env("MINDHOST_STORE__MAX_KEY_BYTES", "20000");
+    for host in stores::both_with(settings).await {
+        let answers = (0..40).map(|_| Turn::text("There is no such thing."));
+        let model = ScriptedModel::start(answers).await;
+        host.sqlite("shop", "CREATE TABLE item (id INTEGER)")
+            .await
+            .load()
+            .await;
+        host.scripted_provider("scripted", &model).await;
+        let clerk = async || {
+            let mind = host.mind("clerk").datasource("shop").provider("scripted");
+            mind.create().await;
+        };
+        clerk().await;
+        let key = key(&host, "editor").await;
+        let question = format!("Which {} are there?", "items ".repeat(500));
+        let suite = format!("questions: [{{question: '{question}', expect: declined}}]");
+        let start = || host.post(PATH, json!({"suite": suite})).key(&key);
+        let done = async |path: &str| {
+            let one = async || host.get(path).await.expect_status(200).json();
+            eventually(one, |one| one["status"] != "running").await
+        };
+        let mut paths = Vec::new();
+        loop {
+            let reply = start().await;
+            if reply.status != 202 {
+                reply.expect_error(429, "quota_exceeded");
+                break;
+            }
+            let id = reply.json()["id"].as_str().unwrap().to_owned();
+            let path = format!("{PATH}/{id}");
+            let run = done(&path).await;
+            paths.push(path);
+            // Its answers are stored for a moment, and there may be no more room for them.
+            if run["status"] == "failed" {
+                assert!(run["error"].to_string().contains("max_key_bytes"), "{run}");
+                break;
+            }
+        }
+        assert!((3..=7).contains(&paths.len()), "{}", paths.len());
+        // Deleting a run makes room, and so does deleting its Mind.
+        for path in &paths[..2] {
+            host.delete(path).await.expect_status(204);
+        }
+        let reply = start().await.expect_status(202).json();
+        done(&format!("{PATH}/{}", reply["id"].as_str().unwrap())).await;
+        host.delete("/minds/clerk").await.expect_status(204);
+        clerk().await;
+        for _ in 0..4 {
+            let reply = start().await.expect_status(202).json();
+            done(&format!("{PATH}/{}", reply["id"].as_str().unwrap())).await;
+        }
     }
 }
 
