@@ -50,11 +50,11 @@ fn sources() -> Vec<File> {
 
 /// Lines of code that hold one of the words, as `path:line: text`; comments are not code, and unit tests may do more.
 fn uses(files: &[File], words: &[&str], home: impl Fn(&str) -> bool) -> Vec<String> {
-    let strangers = files
+    let others = files
         .iter()
         .filter(|file| is_host_source(&file.path) && !home(&file.path))
         .filter(|file| !belongs_to(&file.path, "tests"));
-    let lines = strangers.flat_map(|file| {
+    let lines = others.flat_map(|file| {
         let code = file.text.split("\n#[cfg(test)]\nmod ").next();
         (1..)
             .zip(code.unwrap_or_default().lines())
@@ -110,11 +110,11 @@ fn the_top_level_is_closed() {
         .iter()
         .filter_map(|file| file.path.split('/').next().map(str::to_owned))
         .collect();
-    let strangers = top
+    let others = top
         .into_iter()
         .filter(|name| !name.starts_with('.') && !ALLOWED.contains(&name.as_str()));
     nothing(
-        strangers.collect(),
+        others.collect(),
         "the top level holds what README.md names, and nothing else:",
     );
 }

@@ -29,7 +29,7 @@ use mindhost_core::{
     minds::{Mind, Minds},
     usage::Usage,
 };
-use mindhost_evaluation::{figures::Figures, report::Judged, suite::Suite};
+use mindhost_evaluation::{figures::Figures, judged::Judged, suite::Suite};
 use mindhost_store::Store;
 
 /// Most questions of a run.
@@ -121,7 +121,7 @@ pub struct NewEvaluation {
 }
 
 /// The parts that runs use.
-pub struct Parts {
+pub struct Services {
     /// Holds the runs.
     pub store: Store,
     /// Answers the questions.
@@ -145,14 +145,14 @@ pub struct Parts {
 pub struct Evaluations(Arc<Inner>);
 
 struct Inner {
-    parts: Parts,
+    parts: Services,
     /// The runs of this host.
     live: Mutex<HashMap<Uuid, Arc<Live>>>,
 }
 
 impl Evaluations {
     /// Over its parts.
-    pub fn new(parts: Parts) -> Self {
+    pub fn new(parts: Services) -> Self {
         let live = Mutex::default();
         Self(Arc::new(Inner { parts, live }))
     }

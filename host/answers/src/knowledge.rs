@@ -36,7 +36,7 @@ const CHECK_ALL: Duration = Duration::from_secs(120);
 const CHECKS_AT_ONCE: usize = 4;
 
 /// What the knowledge of Minds is checked with.
-pub struct Parts {
+pub struct Services {
     /// Holds it.
     pub base: KnowledgeBase,
     /// Minds.
@@ -51,11 +51,11 @@ pub struct Parts {
 
 /// The knowledge of Minds, checked.
 #[derive(Clone)]
-pub struct CheckedKnowledge(Arc<Parts>);
+pub struct CheckedKnowledge(Arc<Services>);
 
 impl CheckedKnowledge {
     /// Also starts the checks in the background, as one of `tasks`.
-    pub fn start(parts: Parts, tasks: &TaskTracker) -> Self {
+    pub fn start(parts: Services, tasks: &TaskTracker) -> Self {
         let this = Self(Arc::new(parts));
         let worker = this.clone();
         tasks.spawn(async move { recheck::run(&worker.0).await });

@@ -1,8 +1,8 @@
 //! Admission: finds the key of a request, applies its limits, checks its role, and writes the audit entry.
 
-mod arriving;
 mod counted;
 mod noted;
+mod request_body;
 mod rights;
 
 use crate::error::ApiError;
@@ -19,7 +19,7 @@ use http_body::Body as _;
 use tracing::Instrument;
 
 pub(super) use self::noted::{Made, MadeIn, Tool};
-use self::{arriving::Arriving, counted::Counted, noted::Noted};
+use self::{counted::Counted, noted::Noted, request_body::RequestBody};
 use super::{
     AppState,
     middleware::{ClientAddress, RequestId},
@@ -50,7 +50,7 @@ pub(super) async fn admit(
     next: Next,
 ) -> Response {
     let Admission { state, rules } = &admission;
-    look_for_strangers(state, &request);
+    note_remote_clients(state, &request);
     let caller = match caller(state, request.headers(), request.extensions()).await {
         Ok(caller) => caller,
         Err(error) => return ApiError(error).into_response(),
@@ -126,7 +126,7 @@ impl Admission {
             return ApiError(encoded()).into_response();
         }
         let server = &state.config.server;
-        let body = Arriving::new(body, server, state.auth.clone(), caller.clone());
+        let body = RequestBody::new(body, server, state.auth.clone(), caller.clone());
         let fault = body.fault();
         let request = Request::from_parts(head, Body::new(body));
         let response = next.run(request).await;
@@ -150,7 +150,7 @@ impl Admission {
 
 /// Checks for the first request from another machine, before it is handled. Health checks and documents need no key and
 /// reach nothing, so they are not checked.
-fn look_for_strangers(state: &AppState, request: &Request) {
+fn note_remote_clients(state: &AppState, request: &Request) {
     if state.locality.is_remote() {
         return;
     }

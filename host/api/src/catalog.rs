@@ -200,13 +200,13 @@ pub(super) struct ShownColumn {
 
 /// The services of these handlers.
 #[derive(Clone)]
-pub(super) struct Parts {
+pub(super) struct Services {
     catalog: Arc<Catalog>,
     datasources: Arc<Datasources>,
     minds: Arc<Minds>,
 }
 
-impl FromRef<AppState> for Parts {
+impl FromRef<AppState> for Services {
     fn from_ref(state: &AppState) -> Self {
         Self {
             catalog: state.catalog.clone(),
@@ -225,7 +225,7 @@ impl FromRef<AppState> for Parts {
     responses((status = 200, body = ShownCatalog, description = "The catalog.")))]
 pub(super) async fn get(
     caller: Caller,
-    State(parts): State<Parts>,
+    State(parts): State<Services>,
     Path(name): Path<String>,
     Query(query): Query<Show>,
 ) -> ApiResult<axum::Json<ShownCatalog>> {
@@ -249,7 +249,7 @@ pub(super) async fn get(
     responses((status = 200, body = ShownCatalog, description = "The catalog as it is; its status tells of the run.")))]
 pub(super) async fn refresh(
     caller: Caller,
-    State(parts): State<Parts>,
+    State(parts): State<Services>,
     Path(name): Path<String>,
     Query(query): Query<Wait>,
     body: Option<Json<Refresh>>,
@@ -270,7 +270,7 @@ pub(super) async fn refresh(
     responses((status = 200, body = ShownCatalog, description = "The catalog as it is; its status tells of the run.")))]
 pub(super) async fn load(
     caller: Caller,
-    State(parts): State<Parts>,
+    State(parts): State<Services>,
     Path(name): Path<String>,
     Query(query): Query<Wait>,
     Json(body): Json<Load>,
@@ -291,7 +291,7 @@ pub(super) async fn load(
     responses((status = 200, body = ShownCatalog, description = "The catalog as it is.")))]
 pub(super) async fn cancel(
     caller: Caller,
-    State(parts): State<Parts>,
+    State(parts): State<Services>,
     Path(name): Path<String>,
     Query(query): Query<Wait>,
 ) -> ApiResult<axum::Json<ShownCatalog>> {
@@ -306,7 +306,7 @@ pub(super) async fn cancel(
     responses((status = 200, body = ShownTable, description = "The table as it is now.")))]
 pub(super) async fn describe_table(
     caller: Caller,
-    State(parts): State<Parts>,
+    State(parts): State<Services>,
     Path((name, table)): Path<(String, String)>,
     Json(body): Json<Describe>,
 ) -> ApiResult<axum::Json<ShownTable>> {
@@ -324,7 +324,7 @@ pub(super) async fn describe_table(
     responses((status = 200, body = ShownColumn, description = "The column as it is now.")))]
 pub(super) async fn describe_column(
     caller: Caller,
-    State(parts): State<Parts>,
+    State(parts): State<Services>,
     Path((name, table, column)): Path<(String, String, String)>,
     Json(body): Json<Describe>,
 ) -> ApiResult<axum::Json<ShownColumn>> {
@@ -342,7 +342,7 @@ pub(super) async fn describe_column(
     responses((status = 204, description = "Deleted; the table itself is untouched.")))]
 pub(super) async fn delete_table(
     caller: Caller,
-    State(parts): State<Parts>,
+    State(parts): State<Services>,
     Path((name, table)): Path<(String, String)>,
 ) -> ApiResult<StatusCode> {
     let reach = parts.reach(&caller, &name).await?;
@@ -355,7 +355,7 @@ pub(super) async fn delete_table(
     responses((status = 204, description = "Deleted; the tables themselves are untouched.")))]
 pub(super) async fn delete_all(
     caller: Caller,
-    State(parts): State<Parts>,
+    State(parts): State<Services>,
     Path(name): Path<String>,
 ) -> ApiResult<StatusCode> {
     let reach = parts.reach(&caller, &name).await?;
@@ -375,7 +375,7 @@ impl Reach {
     }
 }
 
-impl Parts {
+impl Services {
     async fn reach(&self, caller: &Caller, name: &str) -> Result<Reach> {
         let datasource = self.datasources.get(caller, name).await?;
         let seen = self.minds.visible_tables(caller, &datasource.id).await?;

@@ -196,7 +196,7 @@ pub(super) struct Cascade {
 /// A datasource.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Datasource)]
-pub(super) struct Shown {
+pub(super) struct DatasourceBody {
     id: String,
     name: String,
     description: String,
@@ -243,14 +243,18 @@ pub(super) struct ConnectionStatus {
 /// Tests the connection and stores the list of tables. If the test fails, nothing is stored.
 #[utoipa::path(post, path = "/datasources", operation_id = "create_datasource",
     params(Check),
-    responses((status = 201, body = Shown, description = "The new datasource.")))]
+    responses((status = 201, body = DatasourceBody, description = "The new datasource.")))]
 pub(super) async fn create(
     caller: Caller,
     State(datasources): State<Arc<Datasources>>,
     State(catalog): State<Arc<Catalog>>,
     Query(query): Query<Check>,
     Json(body): Json<Create>,
-) -> ApiResult<(StatusCode, Option<Extension<Made>>, axum::Json<Shown>)> {
+) -> ApiResult<(
+    StatusCode,
+    Option<Extension<Made>>,
+    axum::Json<DatasourceBody>,
+)> {
     let settings = SettingsChange {
         max_connections: Some(body.max_connections),
         statement_timeout: Some(body.statement_timeout),
@@ -281,7 +285,7 @@ pub(super) async fn create(
 /// Fields that are not sent keep their values.
 #[utoipa::path(method(put, patch), path = "/datasources/{name}", operation_id = "update_datasource",
     params(Check),
-    responses((status = 200, body = Shown, description = "The datasource as it is now.")))]
+    responses((status = 200, body = DatasourceBody, description = "The datasource as it is now.")))]
 pub(super) async fn update(
     caller: Caller,
     State(datasources): State<Arc<Datasources>>,
@@ -289,7 +293,7 @@ pub(super) async fn update(
     Path(name): Path<String>,
     Query(query): Query<Check>,
     Json(body): Json<Update>,
-) -> ApiResult<(Option<Extension<Made>>, axum::Json<Shown>)> {
+) -> ApiResult<(Option<Extension<Made>>, axum::Json<DatasourceBody>)> {
     let is_renamed = body.name.is_some();
     let is_moved = body.plugin_digest.is_some();
     let changes = Changes {
@@ -341,12 +345,12 @@ async fn keep_tables(catalog: &Catalog, saved: &Saved) -> Result<()> {
 /// Lists the datasources
 #[utoipa::path(get, path = "/datasources", operation_id = "list_datasources",
     params(Check),
-    responses((status = 200, body = Vec<Shown>, description = "By name.")))]
+    responses((status = 200, body = Vec<DatasourceBody>, description = "By name.")))]
 pub(super) async fn list(
     caller: Caller,
     State(datasources): State<Arc<Datasources>>,
     Query(query): Query<Check>,
-) -> ApiResult<axum::Json<Vec<Shown>>> {
+) -> ApiResult<axum::Json<Vec<DatasourceBody>>> {
     let all = datasources.list(&caller).await?;
     let check = query.check_connection.unwrap_or(false);
     let listed = stream::iter(all)
@@ -360,13 +364,13 @@ pub(super) async fn list(
 /// Gets a datasource
 #[utoipa::path(get, path = "/datasources/{name}", operation_id = "get_datasource",
     params(Check),
-    responses((status = 200, body = Shown, description = "The datasource.")))]
+    responses((status = 200, body = DatasourceBody, description = "The datasource.")))]
 pub(super) async fn get(
     caller: Caller,
     State(datasources): State<Arc<Datasources>>,
     Path(name): Path<String>,
     Query(query): Query<Check>,
-) -> ApiResult<axum::Json<Shown>> {
+) -> ApiResult<axum::Json<DatasourceBody>> {
     let datasource = datasources.get(&caller, &name).await?;
     let check = query.check_connection.unwrap_or(false);
     let shown = describe(&caller, &datasources, datasource, check).await?;
@@ -394,7 +398,7 @@ async fn describe(
     datasources: &Datasources,
     datasource: Datasource,
     check: bool,
-) -> Result<Shown> {
+) -> Result<DatasourceBody> {
     let connection_status = match check {
         false => None,
         true => match datasources.check(&datasource).await {
@@ -412,16 +416,16 @@ async fn describe(
             }),
         },
     };
-    Ok(Shown {
+    Ok(DatasourceBody {
         connection_status,
         ..shown(caller, datasource)
     })
 }
 
-fn shown(caller: &Caller, datasource: Datasource) -> Shown {
+fn shown(caller: &Caller, datasource: Datasource) -> DatasourceBody {
     let editor = caller.role >= Role::Editor;
     let settings = datasource.settings;
-    Shown {
+    DatasourceBody {
         id: datasource.id,
         name: datasource.name,
         description: datasource.description,

@@ -28,7 +28,7 @@ pub(super) fn routes() -> Routes {
 /// An engine as it is shown.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Engine)]
-pub(super) struct Shown {
+pub(super) struct EngineBody {
     /// Name: `engine` of a datasource.
     #[schema(example = "postgres")]
     engine: String,
@@ -57,8 +57,11 @@ pub(super) struct Shown {
 
 /// Lists the engines that can be connected
 #[utoipa::path(get, path = "/engines", operation_id = "list_engines",
-    responses((status = 200, body = Vec<Shown>, description = "Engines that a plugin serves.")))]
-pub(super) async fn list(_: Caller, State(registry): State<Arc<Registry>>) -> Json<Vec<Shown>> {
+    responses((status = 200, body = Vec<EngineBody>, description = "Engines that a plugin serves.")))]
+pub(super) async fn list(
+    _: Caller,
+    State(registry): State<Arc<Registry>>,
+) -> Json<Vec<EngineBody>> {
     let connectors = registry.connectors();
     let usual = |connector: &Arc<dyn Connector>| {
         let engine = connector.manifest().engines.first()?;
@@ -69,20 +72,20 @@ pub(super) async fn list(_: Caller, State(registry): State<Arc<Registry>>) -> Js
 
 /// Gets an engine, by its name or an alias
 #[utoipa::path(get, path = "/engines/{engine}", operation_id = "get_engine",
-    responses((status = 200, body = Shown, description = "The engine.")))]
+    responses((status = 200, body = EngineBody, description = "The engine.")))]
 pub(super) async fn get(
     _: Caller,
     State(registry): State<Arc<Registry>>,
     Path(engine): Path<String>,
-) -> ApiResult<Json<Shown>> {
+) -> ApiResult<Json<EngineBody>> {
     let connector = registry.engine(&engine)?;
     Ok(Json(shown(&engine, &*connector)))
 }
 
-fn shown(engine: &str, connector: &dyn Connector) -> Shown {
+fn shown(engine: &str, connector: &dyn Connector) -> EngineBody {
     let manifest = connector.manifest();
     let aliases = manifest.engines.iter().filter(|other| *other != engine);
-    Shown {
+    EngineBody {
         engine: engine.to_owned(),
         aliases: aliases.cloned().collect(),
         title: manifest.title.clone(),

@@ -27,7 +27,7 @@ use mindhost_core::{
 use mindhost_evaluation::{
     difference::{Asked, Difference},
     figures::Figures,
-    report::Judged,
+    judged::Judged,
 };
 
 /// Questions at the same time by default.
@@ -73,7 +73,7 @@ pub(super) struct Start {
 /// An evaluation without its questions.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Evaluation)]
-pub(super) struct Shown {
+pub(super) struct EvaluationBody {
     id: Uuid,
     /// Name of the suite; empty if it has none.
     suite: String,
@@ -95,7 +95,7 @@ pub(super) struct Shown {
     ended_at: Option<Timestamp>,
 }
 
-impl From<Evaluation> for Shown {
+impl From<Evaluation> for EvaluationBody {
     fn from(evaluation: Evaluation) -> Self {
         Self {
             id: evaluation.id,
@@ -119,7 +119,7 @@ impl From<Evaluation> for Shown {
 pub(super) struct All {
     #[schema(example = "list")]
     object: &'static str,
-    data: Vec<Shown>,
+    data: Vec<EvaluationBody>,
 }
 
 /// An evaluation with its questions.
@@ -127,7 +127,7 @@ pub(super) struct All {
 #[schema(as = EvaluationReport)]
 pub(super) struct Whole {
     #[serde(flatten)]
-    evaluation: Shown,
+    evaluation: EvaluationBody,
     /// The questions that were judged so far, in the order of the suite.
     questions: Vec<Judged>,
     /// What changed since the baseline; null without one.
@@ -150,14 +150,14 @@ pub(super) struct Compare {
 /// limits of the key. One evaluation of a Mind runs at a time; the newest 50 are kept. Conversations that it makes are
 /// deleted again.
 #[utoipa::path(post, path = "/minds/{name}/evaluations", operation_id = "start_evaluation",
-    responses((status = 202, body = Shown, description = "It runs.")))]
+    responses((status = 202, body = EvaluationBody, description = "It runs.")))]
 pub(super) async fn start(
     caller: Caller,
     State(minds): State<Arc<Minds>>,
     State(evaluations): State<Evaluations>,
     Path(name): Path<String>,
     Json(body): Json<Start>,
-) -> ApiResult<(StatusCode, Extension<Made>, axum::Json<Shown>)> {
+) -> ApiResult<(StatusCode, Extension<Made>, axum::Json<EvaluationBody>)> {
     let mind = minds.get(&caller, &name).await?;
     let jobs = body.jobs.unwrap_or(JOBS);
     if !(1..=MAX_JOBS).contains(&jobs) {
@@ -190,7 +190,7 @@ pub(super) async fn list(
     let all = evaluations.list(&mind).await?;
     Ok(axum::Json(All {
         object: "list",
-        data: all.into_iter().map(Shown::from).collect(),
+        data: all.into_iter().map(EvaluationBody::from).collect(),
     }))
 }
 
@@ -231,13 +231,13 @@ pub(super) async fn get(
 ///
 /// What it asks at that moment is cancelled, down to the database.
 #[utoipa::path(post, path = "/minds/{name}/evaluations/{id}/cancel", operation_id = "cancel_evaluation",
-    responses((status = 200, body = Shown, description = "The evaluation as it ended.")))]
+    responses((status = 200, body = EvaluationBody, description = "The evaluation as it ended.")))]
 pub(super) async fn cancel(
     caller: Caller,
     State(minds): State<Arc<Minds>>,
     State(evaluations): State<Evaluations>,
     Path((name, id)): Path<(String, String)>,
-) -> ApiResult<axum::Json<Shown>> {
+) -> ApiResult<axum::Json<EvaluationBody>> {
     let (mind, id) = found(&minds, &caller, &name, &id).await?;
     Ok(axum::Json(evaluations.cancel(&mind, id).await?.into()))
 }

@@ -83,7 +83,7 @@ pub(super) struct Promote {
 /// Feedback as it is shown.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Feedback)]
-pub(super) struct Shown {
+pub(super) struct FeedbackBody {
     id: Uuid,
     #[schema(example = "resp_0190e4c7-3f2a-7b1c-8d5e-6f708192a3b4")]
     response_id: String,
@@ -107,7 +107,7 @@ pub(super) struct Shown {
     updated_at: Timestamp,
 }
 
-impl From<&Feedback> for Shown {
+impl From<&Feedback> for FeedbackBody {
     fn from(feedback: &Feedback) -> Self {
         let feedback = feedback.clone();
         Self {
@@ -143,13 +143,13 @@ pub(super) struct List {
 /// Only the key that asked can. Editors of the Mind see the feedback, with the question and the statement of the
 /// response. A second one replaces the first.
 #[utoipa::path(post, path = "/responses/{id}/feedback", operation_id = "give_feedback",
-    responses((status = 200, body = Shown, description = "The feedback.")))]
+    responses((status = 200, body = FeedbackBody, description = "The feedback.")))]
 pub(super) async fn give(
     caller: Caller,
     State(feedback): State<FeedbackBox>,
     Path(id): Path<String>,
     Json(body): Json<Give>,
-) -> ApiResult<(Extension<Made>, axum::Json<Shown>)> {
+) -> ApiResult<(Extension<Made>, axum::Json<FeedbackBody>)> {
     let new = NewFeedback {
         rating: body.rating,
         comment: body.comment,
@@ -163,14 +163,14 @@ pub(super) async fn give(
 /// Lists what was said of a Mind's answers
 #[utoipa::path(get, path = "/minds/{name}/feedback", operation_id = "list_feedback",
     params(List),
-    responses((status = 200, body = Page<Shown>, description = "A page, oldest first.")))]
+    responses((status = 200, body = Page<FeedbackBody>, description = "A page, oldest first.")))]
 pub(super) async fn list(
     caller: Caller,
     State(minds): State<Arc<Minds>>,
     State(feedback): State<FeedbackBox>,
     Path(name): Path<String>,
     Query(list): Query<List>,
-) -> ApiResult<axum::Json<Page<Shown>>> {
+) -> ApiResult<axum::Json<Page<FeedbackBody>>> {
     let mind = minds.get(&caller, &name).await?;
     let limit = limit(list.limit, PAGE.0, PAGE.1)?;
     let after = after(list.after.as_deref())?;
@@ -184,14 +184,18 @@ pub(super) async fn list(
 /// It is checked like any other.
 #[utoipa::path(post, path = "/minds/{name}/feedback/{id}/promote", operation_id = "promote_feedback",
     request_body = Option<Promote>,
-    responses((status = 201, body = knowledge::Shown, description = "The verified query.")))]
+    responses((status = 201, body = knowledge::EntryBody, description = "The verified query.")))]
 pub(super) async fn promote(
     caller: Caller,
     State(minds): State<Arc<Minds>>,
     State(feedback): State<FeedbackBox>,
     Path((name, id)): Path<(String, String)>,
     body: Option<Json<Promote>>,
-) -> ApiResult<(StatusCode, Extension<Made>, axum::Json<knowledge::Shown>)> {
+) -> ApiResult<(
+    StatusCode,
+    Extension<Made>,
+    axum::Json<knowledge::EntryBody>,
+)> {
     let body = body.map(|Json(body)| body).unwrap_or_default();
     let mind = knowledge::mind(&minds, &caller, &name).await?;
     let promotion = Promotion {

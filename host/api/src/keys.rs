@@ -110,7 +110,7 @@ pub(super) struct Rotate {
 /// A key. `minds` are current names; deleted Minds are left out.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Key)]
-pub(super) struct Shown {
+pub(super) struct KeyBody {
     #[serde(flatten)]
     key: Key,
     /// Names of the Minds that it is limited to; null for all Minds.
@@ -126,7 +126,7 @@ pub(super) struct Created {
     #[schema(example = "mh_4QxK…")]
     key: String,
     #[serde(flatten)]
-    shown: Shown,
+    shown: KeyBody,
 }
 
 /// The caller's own key.
@@ -134,7 +134,7 @@ pub(super) struct Created {
 #[schema(as = CurrentKey)]
 pub(super) struct Current {
     #[serde(flatten)]
-    shown: Shown,
+    shown: KeyBody,
     /// Name of its workspace.
     #[schema(example = "default")]
     workspace: String,
@@ -190,15 +190,15 @@ pub(super) async fn rotate(
 
 /// Lists the keys of the workspace, never their texts
 #[utoipa::path(get, path = "/keys", operation_id = "list_keys",
-    responses((status = 200, body = Vec<Shown>, description = "Oldest first.")))]
+    responses((status = 200, body = Vec<KeyBody>, description = "Oldest first.")))]
 pub(super) async fn list(
     caller: Caller,
     State(auth): State<Arc<Auth>>,
     State(minds): State<Arc<Minds>>,
-) -> ApiResult<axum::Json<Vec<Shown>>> {
+) -> ApiResult<axum::Json<Vec<KeyBody>>> {
     let keys = auth.list_keys(&caller).await?;
     let names = names(&caller, &minds).await?;
-    let shown = keys.into_iter().map(|key| Shown {
+    let shown = keys.into_iter().map(|key| KeyBody {
         minds: named(&key, &names),
         key,
     });
@@ -218,7 +218,7 @@ pub(super) async fn current(
     let names = names(&caller, &minds).await?;
     let workspace = store.workspace(&caller.workspace).await?.name.clone();
     let minds = named(&key, &names);
-    let shown = Shown { key, minds };
+    let shown = KeyBody { key, minds };
     Ok(axum::Json(Current { shown, workspace }))
 }
 
@@ -239,7 +239,7 @@ impl Created {
     fn new((key, text): (Key, KeyText), minds: Option<Vec<String>>) -> Self {
         Self {
             key: text.to_string(),
-            shown: Shown { key, minds },
+            shown: KeyBody { key, minds },
         }
     }
 

@@ -71,7 +71,7 @@ pub(super) fn routes() -> Routes {
 /// An entry as it is shown.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = KnowledgeEntry)]
-pub(super) struct Shown {
+pub(super) struct EntryBody {
     id: String,
     #[serde(flatten)]
     knowledge: Knowledge,
@@ -85,7 +85,7 @@ pub(super) struct Shown {
     checked_at: jiff::Timestamp,
 }
 
-impl From<&Entry> for Shown {
+impl From<&Entry> for EntryBody {
     fn from(entry: &Entry) -> Self {
         Self {
             id: entry.id.clone(),
@@ -126,14 +126,14 @@ pub(super) struct HowToImport {
 /// Lists what a Mind was taught
 #[utoipa::path(get, path = "/minds/{name}/knowledge", operation_id = "list_knowledge",
     params(List),
-    responses((status = 200, body = Page<Shown>, description = "A page, oldest first.")))]
+    responses((status = 200, body = Page<EntryBody>, description = "A page, oldest first.")))]
 pub(super) async fn list(
     caller: Caller,
     State(minds): State<Arc<Minds>>,
     State(knowledge): State<CheckedKnowledge>,
     Path(name): Path<String>,
     Query(list): Query<List>,
-) -> ApiResult<axum::Json<Page<Shown>>> {
+) -> ApiResult<axum::Json<Page<EntryBody>>> {
     let mind = minds.get(&caller, &name).await?;
     let limit = limit(list.limit, PAGE.0, PAGE.1)?;
     let after = after(list.after.as_deref())?.map(|id| id.to_string());
@@ -152,14 +152,14 @@ pub(super) async fn list(
 ///
 /// Names and SQL are checked with the Mind's catalog and engines before the entry is stored.
 #[utoipa::path(post, path = "/minds/{name}/knowledge", operation_id = "create_knowledge",
-    responses((status = 201, body = Shown, description = "The new entry.")))]
+    responses((status = 201, body = EntryBody, description = "The new entry.")))]
 pub(super) async fn create(
     caller: Caller,
     State(minds): State<Arc<Minds>>,
     State(knowledge): State<CheckedKnowledge>,
     Path(name): Path<String>,
     Json(body): Json<Knowledge>,
-) -> ApiResult<(StatusCode, Extension<Made>, axum::Json<Shown>)> {
+) -> ApiResult<(StatusCode, Extension<Made>, axum::Json<EntryBody>)> {
     let mind = mind(&minds, &caller, &name).await?;
     let entry = knowledge.add(&caller, &mind, &body).await?;
     let made = Extension(Made(entry.id.clone()));
@@ -168,13 +168,13 @@ pub(super) async fn create(
 
 /// Gets one entry
 #[utoipa::path(get, path = "/minds/{name}/knowledge/{id}", operation_id = "get_knowledge",
-    responses((status = 200, body = Shown, description = "The entry.")))]
+    responses((status = 200, body = EntryBody, description = "The entry.")))]
 pub(super) async fn get(
     caller: Caller,
     State(minds): State<Arc<Minds>>,
     State(knowledge): State<CheckedKnowledge>,
     Path((name, id)): Path<(String, String)>,
-) -> ApiResult<axum::Json<Shown>> {
+) -> ApiResult<axum::Json<EntryBody>> {
     let mind = minds.get(&caller, &name).await?;
     let entry = knowledge.base().get(&mind, &id).await?;
     Ok(axum::Json((&entry).into()))
@@ -184,14 +184,14 @@ pub(super) async fn get(
 ///
 /// By another one of its kind, which is checked like a new one.
 #[utoipa::path(put, path = "/minds/{name}/knowledge/{id}", operation_id = "update_knowledge",
-    responses((status = 200, body = Shown, description = "The entry as it is now.")))]
+    responses((status = 200, body = EntryBody, description = "The entry as it is now.")))]
 pub(super) async fn update(
     caller: Caller,
     State(minds): State<Arc<Minds>>,
     State(knowledge): State<CheckedKnowledge>,
     Path((name, id)): Path<(String, String)>,
     Json(body): Json<Knowledge>,
-) -> ApiResult<axum::Json<Shown>> {
+) -> ApiResult<axum::Json<EntryBody>> {
     let mind = mind(&minds, &caller, &name).await?;
     let entry = knowledge.replace(&caller, &mind, &id, &body).await?;
     Ok(axum::Json((&entry).into()))

@@ -142,7 +142,7 @@ pub(super) struct Filter {
 /// A Mind as it is shown.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Mind)]
-pub(super) struct Shown {
+pub(super) struct MindBody {
     name: String,
     /// Names; for keys with `compat: minds-sdk` objects like those in `datasource_tables`.
     datasources: Vec<ShownDatasource>,
@@ -205,14 +205,14 @@ pub(super) struct Deleted {
 ///
 /// What was never loaded of its tables is loaded into the catalog in the background.
 #[utoipa::path(post, path = "/minds", operation_id = "create_mind",
-    responses((status = 200, body = Shown, description = "The new Mind.")))]
+    responses((status = 200, body = MindBody, description = "The new Mind.")))]
 pub(super) async fn create(
     caller: Caller,
     State(minds): State<Arc<Minds>>,
     State(catalog): State<Arc<Catalog>>,
     State(resolver): State<Resolver>,
     Json(body): Json<Create>,
-) -> ApiResult<(Extension<Made>, axum::Json<Shown>)> {
+) -> ApiResult<(Extension<Made>, axum::Json<MindBody>)> {
     let new = NewMind {
         datasources: resolver.resolve(&caller, body.datasources).await?,
         name: body.name,
@@ -231,7 +231,7 @@ pub(super) async fn create(
 ///
 /// Fields that are not sent stay as they are.
 #[utoipa::path(put, path = "/minds/{name}", operation_id = "update_mind",
-    responses((status = 200, body = Shown, description = "The Mind as it is now.")))]
+    responses((status = 200, body = MindBody, description = "The Mind as it is now.")))]
 pub(super) async fn update(
     caller: Caller,
     State(minds): State<Arc<Minds>>,
@@ -239,7 +239,7 @@ pub(super) async fn update(
     State(resolver): State<Resolver>,
     Path(name): Path<String>,
     Json(body): Json<Update>,
-) -> ApiResult<(Option<Extension<Made>>, axum::Json<Shown>)> {
+) -> ApiResult<(Option<Extension<Made>>, axum::Json<MindBody>)> {
     let is_renamed = body.name.is_some();
     let datasources = match body.datasources {
         Some(entries) => Some(resolver.resolve(&caller, entries).await?),
@@ -265,13 +265,13 @@ pub(super) async fn update(
 /// Lists the Minds
 #[utoipa::path(get, path = "/minds", operation_id = "list_minds",
     params(Filter),
-    responses((status = 200, body = Vec<Shown>, description = "The Minds that the key sees, by name.")))]
+    responses((status = 200, body = Vec<MindBody>, description = "The Minds that the key sees, by name.")))]
 pub(super) async fn list(
     caller: Caller,
     State(minds): State<Arc<Minds>>,
     State(catalog): State<Arc<Catalog>>,
     Query(filter): Query<Filter>,
-) -> ApiResult<axum::Json<Vec<Shown>>> {
+) -> ApiResult<axum::Json<Vec<MindBody>>> {
     let mut all = minds.list(&caller).await?;
     if let Some(is_demo) = filter.is_demo {
         all.retain(|mind| mind.is_demo() == is_demo);
@@ -283,13 +283,13 @@ pub(super) async fn list(
 
 /// Gets a Mind
 #[utoipa::path(get, path = "/minds/{name}", operation_id = "get_mind",
-    responses((status = 200, body = Shown, description = "The Mind.")))]
+    responses((status = 200, body = MindBody, description = "The Mind.")))]
 pub(super) async fn get(
     caller: Caller,
     State(minds): State<Arc<Minds>>,
     State(catalog): State<Arc<Catalog>>,
     Path(name): Path<String>,
-) -> ApiResult<axum::Json<Shown>> {
+) -> ApiResult<axum::Json<MindBody>> {
     let mind = minds.get(&caller, &name).await?;
     let statuses = statuses(&catalog, std::slice::from_ref(&mind)).await?;
     Ok(axum::Json(shown(&caller, mind, &statuses)))
@@ -341,7 +341,7 @@ async fn statuses(catalog: &Catalog, minds: &[Mind]) -> Result<Statuses> {
     catalog.statuses(&ids).await
 }
 
-fn shown(caller: &Caller, mind: Mind, statuses: &Statuses) -> Shown {
+fn shown(caller: &Caller, mind: Mind, statuses: &Statuses) -> MindBody {
     let status = statuses.of(mind
         .datasources
         .iter()
@@ -356,7 +356,7 @@ fn shown(caller: &Caller, mind: Mind, statuses: &Statuses) -> Shown {
         None => ShownDatasource::Name(one.name.clone()),
     });
     let updated_at = http_date(mind.updated_at);
-    Shown {
+    MindBody {
         name: mind.name,
         datasources: datasources.collect(),
         datasource_tables,

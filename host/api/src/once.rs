@@ -37,13 +37,13 @@ pub enum Once {
 
 /// What [`resource`] needs.
 #[derive(Clone)]
-pub struct Parts {
+pub struct ResourceRoute {
     route: &'static str,
     idempotency: Arc<Idempotency>,
     tasks: TaskTracker,
 }
 
-impl Parts {
+impl ResourceRoute {
     /// Of one route of a server.
     pub fn of(state: &AppState, route: &'static str) -> Self {
         Self {
@@ -56,7 +56,7 @@ impl Parts {
 
 /// The middleware of routes that make a resource: requests are done once for each name.
 pub async fn resource(
-    State(parts): State<Parts>,
+    State(parts): State<ResourceRoute>,
     request: Request,
     next: Next,
 ) -> ApiResult<Response> {

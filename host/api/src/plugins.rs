@@ -75,7 +75,7 @@ const MAX_WAIT: Duration = Duration::from_secs(300);
 /// A plugin with its versions.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Plugin)]
-pub(super) struct Shown {
+pub(super) struct PluginBody {
     /// `connector-postgres`
     #[schema(example = "connector-sqlite")]
     name: String,
@@ -162,12 +162,12 @@ pub(super) struct DryRun {
 
 /// Lists the plugins with their versions
 #[utoipa::path(get, path = "/plugins", operation_id = "list_plugins",
-    responses((status = 200, body = Vec<Shown>, description = "All of them, by name.")))]
+    responses((status = 200, body = Vec<PluginBody>, description = "All of them, by name.")))]
 pub(super) async fn list(
     caller: Caller,
     State(registry): State<Arc<Registry>>,
     State(rollouts): State<Rollouts>,
-) -> ApiResult<axum::Json<Vec<Shown>>> {
+) -> ApiResult<axum::Json<Vec<PluginBody>>> {
     let mut names: Vec<String> = registry
         .installed()
         .into_iter()
@@ -184,13 +184,13 @@ pub(super) async fn list(
 
 /// Gets a plugin with its versions and its newest rollouts
 #[utoipa::path(get, path = "/plugins/{name}", operation_id = "get_plugin",
-    responses((status = 200, body = Shown, description = "The plugin.")))]
+    responses((status = 200, body = PluginBody, description = "The plugin.")))]
 pub(super) async fn get(
     caller: Caller,
     State(registry): State<Arc<Registry>>,
     State(rollouts): State<Rollouts>,
     Path(name): Path<String>,
-) -> ApiResult<axum::Json<Shown>> {
+) -> ApiResult<axum::Json<PluginBody>> {
     let incumbents = rollouts.incumbents().await?;
     let shown = shown(&caller, &registry, &rollouts, &incumbents, &name);
     Ok(axum::Json(shown.await?))
@@ -400,7 +400,7 @@ async fn shown(
     rollouts: &Rollouts,
     incumbents: &Incumbents,
     name: &str,
-) -> Result<Shown> {
+) -> Result<PluginBody> {
     let about: About = registry.find(name, None)?;
     let is_mine = |one: &Installed| one.about.as_ref().is_some_and(|about| about.name == name);
     let mut versions = registry.installed();
@@ -423,7 +423,7 @@ async fn shown(
             installed,
         }
     };
-    Ok(Shown {
+    Ok(PluginBody {
         name: about.name,
         kind: about.kind,
         active,

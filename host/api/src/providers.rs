@@ -114,7 +114,7 @@ pub(super) struct Check {
 /// A provider as it is shown.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Provider)]
-pub(super) struct Shown {
+pub(super) struct ProviderBody {
     id: String,
     name: String,
     /// The plugin that speaks to the vendor.
@@ -133,13 +133,13 @@ pub(super) struct Shown {
 /// Makes a model provider
 #[utoipa::path(post, path = "/providers", operation_id = "create_provider",
     params(Check),
-    responses((status = 201, body = Shown, description = "The new provider.")))]
+    responses((status = 201, body = ProviderBody, description = "The new provider.")))]
 pub(super) async fn create(
     caller: Caller,
     State(providers): State<Arc<Providers>>,
     Query(query): Query<Check>,
     Json(body): Json<Create>,
-) -> ApiResult<(StatusCode, Extension<Made>, axum::Json<Shown>)> {
+) -> ApiResult<(StatusCode, Extension<Made>, axum::Json<ProviderBody>)> {
     let new = NewProvider {
         name: body.name,
         plugin: body.plugin,
@@ -162,14 +162,14 @@ pub(super) async fn create(
 /// Fields that are not sent stay as they are.
 #[utoipa::path(method(put, patch), path = "/providers/{name}", operation_id = "update_provider",
     params(Check),
-    responses((status = 200, body = Shown, description = "The provider as it is now.")))]
+    responses((status = 200, body = ProviderBody, description = "The provider as it is now.")))]
 pub(super) async fn update(
     caller: Caller,
     State(providers): State<Arc<Providers>>,
     Path(name): Path<String>,
     Query(query): Query<Check>,
     Json(body): Json<Update>,
-) -> ApiResult<(Option<Extension<Made>>, axum::Json<Shown>)> {
+) -> ApiResult<(Option<Extension<Made>>, axum::Json<ProviderBody>)> {
     let is_renamed = body.name.is_some();
     let changes = Changes {
         name: body.name,
@@ -186,11 +186,11 @@ pub(super) async fn update(
 
 /// Lists the model providers
 #[utoipa::path(get, path = "/providers", operation_id = "list_providers",
-    responses((status = 200, body = Vec<Shown>, description = "By name.")))]
+    responses((status = 200, body = Vec<ProviderBody>, description = "By name.")))]
 pub(super) async fn list(
     caller: Caller,
     State(providers): State<Arc<Providers>>,
-) -> ApiResult<axum::Json<Vec<Shown>>> {
+) -> ApiResult<axum::Json<Vec<ProviderBody>>> {
     let all = providers.list(&caller).await?;
     Ok(axum::Json(
         all.into_iter().map(|one| shown(&caller, one)).collect(),
@@ -199,12 +199,12 @@ pub(super) async fn list(
 
 /// Gets a model provider
 #[utoipa::path(get, path = "/providers/{name}", operation_id = "get_provider",
-    responses((status = 200, body = Shown, description = "The provider.")))]
+    responses((status = 200, body = ProviderBody, description = "The provider.")))]
 pub(super) async fn get(
     caller: Caller,
     State(providers): State<Arc<Providers>>,
     Path(name): Path<String>,
-) -> ApiResult<axum::Json<Shown>> {
+) -> ApiResult<axum::Json<ProviderBody>> {
     let provider = providers.get(&caller, &name).await?;
     Ok(axum::Json(shown(&caller, provider)))
 }
@@ -221,10 +221,10 @@ pub(super) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-fn shown(caller: &Caller, provider: Provider) -> Shown {
+fn shown(caller: &Caller, provider: Provider) -> ProviderBody {
     // A provider serves other Minds too, and where it is concerns whoever may change it.
     let admin = caller.role >= Role::Admin && caller.minds.is_none();
-    Shown {
+    ProviderBody {
         id: provider.id,
         name: provider.name,
         plugin: provider.plugin,

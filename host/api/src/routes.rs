@@ -102,7 +102,7 @@ impl Routes {
             let mut methods = route.methods;
             if let Some(Once::Resource(name)) = route.rules.once {
                 // Inside the admission: a repeated request is audited and counted each time, and done once.
-                let parts = once::Parts::of(state, name);
+                let parts = once::ResourceRoute::of(state, name);
                 methods = methods.layer(from_fn_with_state(parts, once::resource));
             }
             if route.rules.role.is_some() {

@@ -26,7 +26,7 @@ pub(super) fn routes() -> Routes {
 /// An answer, page or export that is being made.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Running)]
-pub(super) struct Shown {
+pub(super) struct RunningBody {
     /// For an answer, the id of its response.
     #[schema(example = "0190e4c7-3f2a-7b1c-8d5e-6f708192a3b4")]
     id: String,
@@ -45,7 +45,7 @@ pub(super) struct Shown {
     started_at: Timestamp,
 }
 
-impl From<Running> for Shown {
+impl From<Running> for RunningBody {
     fn from(running: Running) -> Self {
         Self {
             id: running.id.to_string(),
@@ -66,7 +66,7 @@ impl From<Running> for Shown {
 pub(super) struct All {
     #[schema(example = "list")]
     object: &'static str,
-    data: Vec<Shown>,
+    data: Vec<RunningBody>,
 }
 
 /// Lists what runs now
@@ -81,7 +81,7 @@ pub(super) async fn list(
     let all = work.list(&caller).await?;
     Ok(axum::Json(All {
         object: "list",
-        data: all.into_iter().map(Shown::from).collect(),
+        data: all.into_iter().map(RunningBody::from).collect(),
     }))
 }
 
@@ -90,12 +90,12 @@ pub(super) async fn list(
 /// Down to its statement in the database. The answer ends as `cancelled`, a page with the error `cancelled`, and an export
 /// breaks off.
 #[utoipa::path(post, path = "/running/{id}/cancel", operation_id = "stop_running",
-    responses((status = 200, body = Shown, description = "What was stopped.")))]
+    responses((status = 200, body = RunningBody, description = "What was stopped.")))]
 pub(super) async fn stop(
     caller: Caller,
     State(work): State<RunningWork>,
     Path(id): Path<String>,
-) -> ApiResult<axum::Json<Shown>> {
+) -> ApiResult<axum::Json<RunningBody>> {
     let id = ask::id(&id, "resp_", "id", Code::NotRunning)?;
     Ok(axum::Json(work.stop(&caller, id).await?.into()))
 }

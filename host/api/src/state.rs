@@ -197,7 +197,7 @@ impl AppState {
         ));
         providers::ensure_builtin(&store, workspace).await?;
         let datasources = Arc::new(datasources);
-        let rollouts = Rollouts::new(rollouts::Parts {
+        let rollouts = Rollouts::new(rollouts::Services {
             store: store.clone(),
             registry: registry.clone(),
             datasources: datasources.clone(),
@@ -235,7 +235,7 @@ impl AppState {
             minds.clone(),
             shutdown.halt.clone(),
         );
-        let parts = knowledge::Parts {
+        let parts = knowledge::Services {
             base: KnowledgeBase::new(store.clone(), config.limits.knowledge_per_mind),
             minds: minds.clone(),
             catalog: catalog.clone(),
@@ -264,7 +264,7 @@ impl AppState {
         let auth = Arc::new(auth);
         let usage = Usage::new(store.clone());
         usage.start(&shutdown.tasks, shutdown.ending.clone());
-        let evaluations = Evaluations::new(evaluations::Parts {
+        let evaluations = Evaluations::new(evaluations::Services {
             store: store.clone(),
             answering: answering.clone(),
             stored_results: stored_results.clone(),

@@ -150,13 +150,13 @@ pub struct Wish {
 pub struct Rollouts(Arc<Inner>);
 
 struct Inner {
-    parts: Parts,
+    parts: Services,
     /// The rollouts in progress, by name of the plugin.
     running: Mutex<HashMap<String, Running>>,
 }
 
 /// The parts that rollouts use.
-pub struct Parts {
+pub struct Services {
     /// The store.
     pub store: Store,
     /// The installed and serving versions.
@@ -187,7 +187,7 @@ struct Running {
 
 impl Rollouts {
     /// Starts the rollouts of a host: ends those that a lost host left unfinished, and follows changes by other hosts.
-    pub fn new(parts: Parts) -> Self {
+    pub fn new(parts: Services) -> Self {
         let rollouts = Self(Arc::new(Inner {
             parts,
             running: Mutex::default(),

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use crate::{
     figures::Figures,
-    report::{Judged, Mark},
+    judged::{Judged, Mark},
 };
 
 /// What changed since an earlier run.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    report::{Judged, Mark},
+    judged::{Judged, Mark},
     suite::Expect,
 };
 

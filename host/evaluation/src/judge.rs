@@ -6,8 +6,8 @@ use crate::{
     answer::{Answer, Table},
     cells::Rounding,
     compare::{self, Gold, Order},
+    judged::{Judged, Mark},
     numbers::{self, Sources},
-    report::{Judged, Mark},
     statement::Facts,
     suite::{EXTRA_COLUMNS, Expect, Prices, Question},
 };

@@ -11,6 +11,7 @@ pub mod difference;
 pub mod figures;
 pub mod import;
 pub mod judge;
+pub mod judged;
 pub mod markdown;
 pub mod numbers;
 pub mod report;

@@ -4,7 +4,8 @@ use std::fmt::{self, Write};
 
 use crate::{
     difference::Difference,
-    report::{Judged, Mark, Report},
+    judged::{Judged, Mark},
+    report::Report,
 };
 
 /// Longer texts are cut.

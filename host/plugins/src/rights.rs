@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::registry::{Active, Slot};
+use super::slot::{Active, Slot};
 use mindhost_plugin_api::{
     Manifest, PluginKind,
     manifest::{CredentialScheme, FileKind, HttpGrant},

@@ -184,7 +184,7 @@ fn processor_time() -> Duration {
 /// The traffic of a plugin that does not exist.
 #[cfg(test)]
 pub fn traffic() -> Arc<Traffic> {
-    use crate::meter::{Meters, VersionId};
+    use crate::{ids::VersionId, meter::Meters};
     use mindhost_base::config::Config;
     let faults = Config::defaults().unwrap().plugins.limits.faults;
     let id = VersionId {

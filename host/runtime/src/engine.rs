@@ -24,7 +24,8 @@ use super::{
     state::State,
 };
 use crate::{
-    meter::{Meters, VersionId, VersionMeter},
+    ids::VersionId,
+    meter::{Meters, VersionMeter},
     policy::Policy,
 };
 use mindhost_base::{

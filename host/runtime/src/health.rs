@@ -23,7 +23,7 @@ use serde::Serialize;
 use tokio::time::Instant;
 
 use self::backoff::{Backoff, Breaker, Trip};
-use super::meter::{TargetId, VersionId};
+use super::ids::{TargetId, VersionId};
 use mindhost_base::{
     config::FaultSettings,
     error::{Blame, Code, Error, Result},

@@ -15,6 +15,7 @@ mod files;
 mod grants;
 pub mod health;
 mod http;
+pub mod ids;
 mod instance;
 mod limits;
 mod loader;

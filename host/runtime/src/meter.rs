@@ -16,9 +16,9 @@ use std::{
 };
 
 pub use figures::{Figure, Figures, Meter};
-use serde::Serialize;
 
 use super::health::{Health, HealthReport, Users};
+use super::ids::{TargetId, VersionId};
 use mindhost_base::{
     config::FaultSettings,
     error::{Blame, Error, Kind},
@@ -30,17 +30,6 @@ use mindhost_plugin_api::Target;
 const MAX_TARGETS: usize = 1_000;
 /// Versions with a meter. Unused ones are evicted first.
 const MAX_VERSIONS: usize = 64;
-
-/// Identifies a version of a plugin.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, utoipa::ToSchema)]
-pub struct VersionId {
-    /// `connector-sqlite`
-    pub plugin: String,
-    /// The version that its manifest says.
-    pub version: String,
-    /// SHA-256 of the file, in hex.
-    pub digest: String,
-}
 
 /// The meters of all versions since the start.
 #[derive(Debug)]
@@ -120,17 +109,6 @@ pub struct News {
     pub target: TargetId,
     /// The use in the period.
     pub figures: Figures,
-}
-
-/// A datasource or provider, for metrics.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct TargetId {
-    /// Its id.
-    pub id: String,
-    /// Its name.
-    pub name: String,
-    /// Name of its workspace.
-    pub workspace: String,
 }
 
 /// One version of a plugin: its use and its health.

@@ -3,6 +3,7 @@
 mod answers;
 mod catalog;
 mod claims;
+mod concurrency;
 mod limits;
 mod losing;
 mod model;
@@ -10,7 +11,6 @@ mod opening;
 mod scans;
 mod statements;
 mod stopping;
-mod together;
 mod values;
 
 pub(crate) use self::scans::Sample;
@@ -28,8 +28,8 @@ pub(crate) fn of_connectors() -> impl Iterator<Item = &'static Case> {
         claims::CASES,
         stopping::CASES,
         losing::CASES,
-        together::CASES,
-        together::LAST,
+        concurrency::CASES,
+        concurrency::LAST,
     ]
     .into_iter()
     .flatten()
@@ -44,8 +44,8 @@ pub(crate) fn of_scanners() -> impl Iterator<Item = &'static Case> {
         values::CASES,
         scans::CASES,
         losing::OF_SCANNERS,
-        together::CASES,
-        together::LAST,
+        concurrency::CASES,
+        concurrency::LAST,
     ]
     .into_iter()
     .flatten()

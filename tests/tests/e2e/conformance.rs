@@ -1,11 +1,11 @@
 //! Plugins tried and tested by themselves: `mindhost plugin run`, `test` and `replay`.
 
-mod alone;
 mod broken;
 mod kept;
 mod observed;
 mod replayed;
 mod scale;
+mod standalone;
 
 use std::{
     path::Path,

@@ -3,7 +3,8 @@
 use std::{path::Path, process::Output};
 
 use mindhost_evaluation::{
-    report::{Judged, Mark, Report},
+    judged::{Judged, Mark},
+    report::Report,
     suite::{Expect, Question, Suite},
 };
 use mindhost_tests::{Host, ScriptedModel, Turn, eventually};

@@ -9,7 +9,7 @@ use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::{Parts, Status, store, subject::InProcess};
+use super::{Services, Status, store, subject::InProcess};
 use mindhost_base::{
     error::{Code, Error, Result},
     locks::lock,
@@ -17,7 +17,7 @@ use mindhost_base::{
 use mindhost_core::auth::Caller;
 use mindhost_evaluation::{
     judge::Judge,
-    report::Judged,
+    judged::Judged,
     suite::{Question, Suite},
 };
 
@@ -77,7 +77,7 @@ impl Live {
 
 impl Run {
     /// Asks each question, and writes how the run ended.
-    pub async fn until_end(&self, parts: &Parts) {
+    pub async fn until_end(&self, parts: &Services) {
         let ended = tokio::select! {
             ended = self.ask(parts) => ended,
             ended = self.beat(parts) => ended,
@@ -88,7 +88,7 @@ impl Run {
     }
 
     /// Dropping it drops the questions that are being asked, which cancels them.
-    async fn ask(&self, parts: &Parts) -> Ended {
+    async fn ask(&self, parts: &Services) -> Ended {
         let questions = self.suite.questions.iter().enumerate();
         let asking: Vec<BoxFuture<'_, _>> = questions
             .map(|(at, question)| async move { (at, self.judge(parts, question).await) }.boxed())
@@ -104,7 +104,7 @@ impl Run {
     }
 
     /// Asks one question, with the key and the Mind as they are now.
-    async fn judge(&self, parts: &Parts, question: &Question) -> Result<Judged> {
+    async fn judge(&self, parts: &Services, question: &Question) -> Result<Judged> {
         let confirmed = parts.auth.confirm(&self.caller).await;
         confirmed.map_err(|error| match error.code() {
             Code::InvalidApiKey => Error::new(
@@ -136,7 +136,7 @@ impl Run {
     }
 
     /// Writes what was judged now and then, until the run is stopped.
-    async fn beat(&self, parts: &Parts) -> Ended {
+    async fn beat(&self, parts: &Services) -> Ended {
         loop {
             tokio::select! {
                 () = self.live.cancel.cancelled() => return match parts.ending.is_cancelled() {
@@ -155,7 +155,7 @@ impl Run {
         }
     }
 
-    async fn write_end(&self, parts: &Parts, ended: Ended) -> Result<()> {
+    async fn write_end(&self, parts: &Services, ended: Ended) -> Result<()> {
         let store = &parts.store;
         store::write(store, self.id, &self.live.judged()).await?;
         let (status, error) = match ended {

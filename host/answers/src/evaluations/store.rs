@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::{Evaluation, KEPT, RUNNING, Status};
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_core::minds::{Mind, free_evaluations};
-use mindhost_evaluation::{figures::Figures, report::Judged};
+use mindhost_evaluation::{figures::Figures, judged::Judged};
 use mindhost_store::{
     AnyRow, ROW_BYTES, Row, Store, StoredBytes, Tx, is_referenced, json, now, timestamp, to_json,
 };

@@ -11,7 +11,7 @@ use std::{
 
 use tokio::time::{Instant, sleep};
 
-use super::{CHECK, Parts, check::Checker};
+use super::{CHECK, Services, check::Checker};
 use mindhost_base::error::{Error, Kind, Result};
 use mindhost_core::{
     knowledge::{Change, Entry, Taught},
@@ -30,7 +30,7 @@ const REASON: usize = 1000;
 type Delayed = HashMap<String, Instant>;
 
 /// Runs until shutdown.
-pub(super) async fn run(parts: &Parts) {
+pub(super) async fn run(parts: &Services) {
     let mut delayed = Delayed::new();
     let look = async {
         loop {
@@ -44,7 +44,7 @@ pub(super) async fn run(parts: &Parts) {
 }
 
 /// Checks the Minds whose state is another one than that of their last check.
-async fn compare(parts: &Parts, delayed: &mut Delayed) -> Result<()> {
+async fn compare(parts: &Services, delayed: &mut Delayed) -> Result<()> {
     let taught = parts.base.taught().await?;
     delayed.retain(|mind, until| {
         *until > Instant::now() && taught.iter().any(|one| one.mind == *mind)
@@ -83,7 +83,7 @@ fn state(taught: &Taught, stamps: &HashMap<String, String>) -> Option<String> {
 }
 
 /// Checks all entries of a Mind and notes the state.
-async fn check_all(parts: &Parts, taught: &Taught, state: &str) -> Result<()> {
+async fn check_all(parts: &Services, taught: &Taught, state: &str) -> Result<()> {
     let mind = parts
         .minds
         .find_by_id(&taught.workspace, &taught.mind)

@@ -42,13 +42,13 @@ pub enum Content {
     /// The text.
     Text(Words),
     /// Its parts, each a line.
-    Parts(Parts),
+    Parts(MessageParts),
 }
 
 /// At least one part.
 #[derive(ToSchema)]
 #[schema(as = MessageParts, min_items = 1)]
-pub struct Parts(Vec<Part>);
+pub struct MessageParts(Vec<Part>);
 
 /// A part of a message: text; pictures, files and sound are not taken.
 #[derive(ToSchema)]

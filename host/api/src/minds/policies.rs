@@ -58,7 +58,7 @@ struct Entry {
 /// The policies of a Mind.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Policies)]
-pub(crate) struct Shown {
+pub(crate) struct PolicyBody {
     policies: Vec<ShownPolicy>,
 }
 
@@ -84,13 +84,13 @@ struct ShownPolicy {
 
 /// Gets the policies of a Mind
 #[utoipa::path(get, path = "/minds/{name}/policies", operation_id = "get_policies",
-    responses((status = 200, body = Shown, description = "The policies, in the order in which they were sent.")))]
+    responses((status = 200, body = PolicyBody, description = "The policies, in the order in which they were sent.")))]
 pub(crate) async fn get(
     caller: Caller,
     State(minds): State<Arc<Minds>>,
     State(results): State<Results>,
     Path(name): Path<String>,
-) -> ApiResult<axum::Json<Shown>> {
+) -> ApiResult<axum::Json<PolicyBody>> {
     caller.require(Role::Editor)?;
     let mind = minds.get(&caller, &name).await?;
     Ok(axum::Json(shown(&results, &mind).await?))
@@ -101,7 +101,7 @@ pub(crate) async fn get(
 /// They hold for every caller of the Mind, from the next statement on. Each is checked against the table as the catalog
 /// has it.
 #[utoipa::path(put, path = "/minds/{name}/policies", operation_id = "set_policies",
-    responses((status = 200, body = Shown, description = "The policies as they are now.")))]
+    responses((status = 200, body = PolicyBody, description = "The policies as they are now.")))]
 pub(crate) async fn set(
     caller: Caller,
     State(minds): State<Arc<Minds>>,
@@ -109,7 +109,7 @@ pub(crate) async fn set(
     State(results): State<Results>,
     Path(name): Path<String>,
     Json(body): Json<Set>,
-) -> ApiResult<axum::Json<Shown>> {
+) -> ApiResult<axum::Json<PolicyBody>> {
     let mind = minds.get(&caller, &name).await?;
     let mut policies = Vec::with_capacity(body.policies.len());
     for (index, entry) in body.policies.into_iter().enumerate() {
@@ -186,7 +186,7 @@ async fn table(
     found.ok_or_else(|| Error::new(Code::UnknownTable, "there is no such table").param(param))
 }
 
-async fn shown(results: &Results, mind: &Mind) -> Result<Shown> {
+async fn shown(results: &Results, mind: &Mind) -> Result<PolicyBody> {
     let mut problems = results.check_policies(mind, &mind.policies).await?;
     let policies = mind.policies.iter().enumerate().map(|(index, one)| {
         let mut datasources = mind.datasources.iter();
@@ -201,7 +201,7 @@ async fn shown(results: &Results, mind: &Mind) -> Result<Shown> {
             problem: problem.map(|at| problems.remove(at).error.message().to_owned()),
         }
     });
-    Ok(Shown {
+    Ok(PolicyBody {
         policies: policies.collect(),
     })
 }

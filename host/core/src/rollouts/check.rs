@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 use utoipa::ToSchema;
 
-use super::Parts;
+use super::Services;
 use mindhost_base::error::Result;
 use mindhost_plugin_api::{Call, Connector, Model, Target};
 use mindhost_plugins::registry::Loaded;
@@ -41,7 +41,11 @@ pub enum Outcome {
 ///
 /// # Errors
 /// When the store fails.
-pub async fn all(parts: &Parts, loaded: &Loaded, cancel: &CancellationToken) -> Result<Vec<Check>> {
+pub async fn all(
+    parts: &Services,
+    loaded: &Loaded,
+    cancel: &CancellationToken,
+) -> Result<Vec<Check>> {
     let settings = &parts.settings;
     let trial = Trial {
         timeout: settings.check_timeout,

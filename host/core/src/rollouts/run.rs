@@ -73,7 +73,7 @@ impl Task {
             "a rollout ended"
         );
         // In this order: store, leave the map, notify. A client that sees the end can start the next rollout at once.
-        self.keep_as(&rollout).await;
+        self.persist_as(&rollout).await;
         self.hold = None;
         lock(&self.inner.running).remove(&rollout.plugin);
         self.state.send_replace(rollout);
@@ -82,7 +82,7 @@ impl Task {
     async fn steps(&self) -> Result<(Stage, Option<String>)> {
         let registry = &self.inner.parts.registry;
         let to = self.state.borrow().to.clone();
-        self.keep().await;
+        self.persist().await;
         let loaded = registry.serve(&to).await?;
         let is_rollback = self.state.borrow().is_rollback;
         if !is_rollback {
@@ -248,7 +248,7 @@ impl Task {
         }
         let is_due = lock(&self.kept).elapsed() >= HEARTBEAT;
         if is_due {
-            self.keep().await;
+            self.persist().await;
         }
     }
 
@@ -256,19 +256,19 @@ impl Task {
         let mut rollout = self.state.borrow().clone();
         rollout.stage = stage;
         // Stored before clients are notified, so that a crash loses nothing that was reported.
-        self.keep_as(&rollout).await;
+        self.persist_as(&rollout).await;
         self.state.send_modify(|rollout| rollout.stage = stage);
     }
 
     /// A short failure of the store does not stop the rollout.
-    async fn keep(&self) {
+    async fn persist(&self) {
         let rollout = self.state.borrow().clone();
-        self.keep_as(&rollout).await;
+        self.persist_as(&rollout).await;
     }
 
-    async fn keep_as(&self, rollout: &Rollout) {
+    async fn persist_as(&self, rollout: &Rollout) {
         *lock(&self.kept) = Instant::now();
-        if let Err(error) = store::keep(&self.inner.parts.store, rollout).await {
+        if let Err(error) = store::persist(&self.inner.parts.store, rollout).await {
             tracing::warn!(%error, plugin = rollout.plugin, "cannot store the state of a rollout");
         }
     }

@@ -45,7 +45,7 @@ pub(super) async fn begin(store: &Store, rollout: &Rollout) -> Result<bool> {
 }
 
 /// Stores the state of a rollout.
-pub(super) async fn keep(store: &Store, rollout: &Rollout) -> Result<()> {
+pub(super) async fn persist(store: &Store, rollout: &Rollout) -> Result<()> {
     let ended = rollout.ended_at.map_or(0, Timestamp::as_microsecond);
     let kept =
         sqlx::query("UPDATE rollouts SET seen_at = $2, ended_at = $3, record = $4 WHERE id = $1")
@@ -154,7 +154,7 @@ async fn end_lost(store: &Store, before: i64, silent: Duration) -> Result<()> {
         };
         rollout.reason = Some("the server ended before the rollout did".to_owned());
         rollout.ended_at = Some(Timestamp::now());
-        keep(store, &rollout).await?;
+        persist(store, &rollout).await?;
     }
     Ok(())
 }

@@ -16,7 +16,10 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::today;
 use mindhost_base::{error::Result, locks};
-use mindhost_runtime::meter::{Figures, Meters, News, TargetId, VersionId};
+use mindhost_runtime::{
+    ids::{TargetId, VersionId},
+    meter::{Figures, Meters, News},
+};
 use mindhost_store::Store;
 
 /// How often the sums are written.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::time::Instant;
 
-use super::super::meter::TargetId;
+use super::super::ids::TargetId;
 use mindhost_base::config::FaultSettings;
 
 /// The recent faults of a target, and its backoff. A breaker uses only the backoff.

@@ -8,7 +8,7 @@ use mindhost_plugin_api::{
     ModelEvent, ModelMessage, ModelRequest, Part, Role, StopReason, Tool, ToolCall,
 };
 
-use super::{opening::wrong_credentials, together};
+use super::{concurrency, opening::wrong_credentials};
 use crate::{
     bench::{Bench, Bounds, PATIENCE, usual},
     case::{
@@ -94,12 +94,12 @@ pub(super) const CASES: &[Case] = &[
     Case {
         name: "discretion",
         proves: "No secret is in an error or a log line, and the log is not flooded.",
-        run: |bench| Box::pin(async { together::discretion(&bench.notes) }),
+        run: |bench| Box::pin(async { concurrency::discretion(&bench.notes) }),
     },
     Case {
         name: "within-grants",
         proves: "The plugin tried to reach nothing that its configuration does not name.",
-        run: |bench| Box::pin(async { together::within_grants(&bench.notes) }),
+        run: |bench| Box::pin(async { concurrency::within_grants(&bench.notes) }),
     },
 ];
 

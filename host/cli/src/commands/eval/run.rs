@@ -9,8 +9,9 @@ use mindhost_evaluation::{
     difference::Difference,
     figures::Figures,
     judge::Judge,
+    judged::{Judged, Mark},
     markdown,
-    report::{Judged, Mark, Report},
+    report::Report,
     suite::{Question, Suite},
 };
 use reqwest13::Method;

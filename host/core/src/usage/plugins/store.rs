@@ -118,7 +118,7 @@ fn line(row: &AnyRow) -> Result<Line> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mindhost_runtime::meter::{TargetId, VersionId};
+    use mindhost_runtime::ids::{TargetId, VersionId};
 
     #[tokio::test]
     async fn usage_of_one_day_is_one_line() {

@@ -24,7 +24,7 @@ const MOMENT: Duration = Duration::from_millis(100);
 
 /// A body with an idle timeout. If its key ends while it is received, the body fails at its end, so no handler acts on
 /// it.
-pub(super) struct Arriving {
+pub(super) struct RequestBody {
     body: Body,
     /// Runs while the next bytes are awaited.
     idle: Option<Pin<Box<Sleep>>>,
@@ -53,7 +53,7 @@ enum Stage {
     Ended,
 }
 
-impl Arriving {
+impl RequestBody {
     pub fn new(body: Body, server: &Server, auth: Arc<Auth>, caller: Caller) -> Self {
         Self {
             body,
@@ -115,7 +115,7 @@ impl Fault {
     }
 }
 
-impl HttpBody for Arriving {
+impl HttpBody for RequestBody {
     type Data = Bytes;
     type Error = axum::Error;
 
