@@ -114,6 +114,27 @@ export class Response {
     return lines(this.pieces());
   }
 
+  /** The data of each server-sent event of the body. A longer event is an error. */
+  *events(limit = 4 << 20) {
+    let data = "";
+    let begun = false;
+    for (const line of this.lines()) {
+      if (line === "") {
+        if (data !== "") yield data;
+        [data, begun] = ["", false];
+        continue;
+      }
+      // A line that begins with a colon is a comment; other fields than `data` say nothing here.
+      const found = /^\ufeff?data(?:: ?(.*))?$/s.exec(line);
+      if (!found) continue;
+      data = `${data}${begun ? "\n" : ""}${found[1] ?? ""}`;
+      begun = true;
+      if (data.length > limit) throw new PluginError("too-large", `an event of the response is longer than ${limit}`);
+    }
+    // Some servers leave out the last empty line.
+    if (data !== "") yield data;
+  }
+
   /** The whole body as text; more than `limit` bytes are the error `too-large`. */
   text(limit = 8 << 20) {
     const all = [];

@@ -274,6 +274,8 @@ export interface Response {
   pieces(): IterableIterator<Uint8Array>;
   /** The body as lines of text, without their ends. */
   lines(): IterableIterator<string>;
+  /** The data of each server-sent event; one longer than `limit` (4 MiB) is the error `too-large`. */
+  events(limit?: number): IterableIterator<string>;
   /** The whole body; more than `limit` bytes (8 MiB) are the error `too-large`. */
   text(limit?: number): string;
   /** The whole body as JSON; numbers are those of JavaScript. */

@@ -62,6 +62,26 @@ class Response:
         if rest:
             yield rest.decode("utf-8", "replace")
 
+    def events(self, limit: int = 4 << 20) -> Iterator[str]:
+        """The data of each server-sent event; one longer than `limit` is the error `too-large`."""
+        data: list[str] = []
+        length = 0
+        for line in self.lines():
+            # A line that begins with a colon is a comment; other fields than `data` say nothing here.
+            name, _, value = line.removeprefix("\ufeff").partition(":")
+            if name == "data":
+                data.append(value.removeprefix(" "))
+                length += len(value) + 1
+                if length > limit:
+                    raise PluginError("too-large", f"an event of the response is longer than {limit}")
+            elif line == "":
+                if any(data):
+                    yield "\n".join(data)
+                data, length = [], 0
+        # Some servers leave out the last empty line.
+        if any(data):
+            yield "\n".join(data)
+
     def text(self, limit: int = 8 << 20) -> str:
         """The whole body as text; more than `limit` bytes are the error `too-large`."""
         whole = bytearray()

@@ -12,6 +12,18 @@ const items = (...pages) => {
   return standIn({ http: () => told.shift() });
 };
 
+test("server-sent events come as their data", () => {
+  const events = (body, limit) => {
+    items({ body });
+    return [...http.get("http://x/").events(limit)];
+  };
+  assert.deepEqual(events('data: {"a":1}\n\ndata: [DONE]\n\n'), ['{"a":1}', "[DONE]"]);
+  assert.deepEqual(events(": open\r\n\r\nevent: x\r\ndata:1\r\nid: 7\r\n\r\n"), ["1"]);
+  assert.deepEqual(events("\ufeffdata: a\ndata\ndata:  b\n\ndata:\n\n"), ["a\n\n b"]);
+  assert.deepEqual(events("database: 1\n\ndata: no last line"), ["no last line"]);
+  assert.throws(() => events("data: abc\ndata: def\n\n", 6), { kind: "too-large" });
+});
+
 test("numbers beyond 2^53 keep their digits", () => {
   const text = `{"id": 9007199254740993, "small": 12, "sum": 0.1234567890123456789, "third": 0.30000000000000004,
     "huge": 1e400, "text": "9007199254740993 \\" 1e300", "list": [-12345678901234567890, 1.50, 1E5], "0": 1e300}`;

@@ -126,6 +126,19 @@ class Requests(unittest.TestCase):
             list(http.pages("http://a.test/"))
         self.assertEqual((raised.exception.kind, raised.exception.code), ("auth", "401"))
 
+    def test_server_sent_events_come_as_their_data(self) -> None:
+        def events(body: str, limit: int = 4 << 20) -> list[str]:
+            told(Response(body=body))
+            return list(http.get("http://x/").events(limit))
+
+        self.assertEqual(events('data: {"a":1}\n\ndata: [DONE]\n\n'), ['{"a":1}', "[DONE]"])
+        self.assertEqual(events(": open\r\n\r\nevent: x\r\ndata:1\r\nid: 7\r\n\r\n"), ["1"])
+        self.assertEqual(events("\ufeffdata: a\ndata\ndata:  b\n\ndata:\n\n"), ["a\n\n b"])
+        self.assertEqual(events("database: 1\n\ndata: no last line"), ["no last line"])
+        with self.assertRaises(PluginError) as raised:
+            events("data: abc\ndata: def\n\n", 5)
+        self.assertEqual(raised.exception.kind, "too-large")
+
     def test_numbers_keep_their_digits(self) -> None:
         told(Response(body='{"id": 9007199254740993, "sum": 0.1234567890123456789}'))
         parsed = http.get("http://a.test/").json(exact=True)
