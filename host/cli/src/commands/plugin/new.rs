@@ -1,6 +1,7 @@
 //! `mindhost plugin new`: a project that builds, passes the conformance kit and serves as it is.
 
 mod files;
+mod template;
 
 use std::{
     fmt::Write as _,
@@ -14,6 +15,8 @@ use crate::commands::say::say;
 use anyhow::{Context, bail, ensure};
 use clap::{Args, ValueEnum};
 
+use template::Template;
+
 #[derive(Debug, Args)]
 pub(crate) struct New {
     /// The name of the plugin: lower-case letters, digits and `-`. A connector serves the engine of that name without
@@ -21,7 +24,10 @@ pub(crate) struct New {
     name: String,
     /// The kind of plugin.
     #[arg(long, value_enum)]
-    kind: Kind,
+    kind: Option<Kind>,
+    /// What the project begins with. A template has a kind, so one of the two is enough.
+    #[arg(long, value_enum)]
+    template: Option<Template>,
     /// Its language.
     #[arg(long, value_enum)]
     language: Language,
@@ -34,7 +40,7 @@ pub(crate) struct New {
     output: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Kind {
     /// A SQL engine.
     Connector,
@@ -44,7 +50,7 @@ enum Kind {
     Model,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Language {
     Rust,
     Javascript,
@@ -63,18 +69,19 @@ pub(super) fn run(new: &New) -> anyhow::Result<()> {
         new.sdk.is_none() || new.language == Language::Rust,
         "--sdk is for Rust; a project in another language has its SDK in its folder `mindhost`"
     );
+    let template = Template::chosen(new.template, new.kind, new.language)?;
     let folder = new
         .output
         .clone()
         .unwrap_or_else(|| PathBuf::from(&new.name));
-    let words = words(new)?;
+    let words = words(new, template)?;
     fs::create_dir(&folder).with_context(|| {
         format!(
             "{}: choose a folder that does not exist yet, in one that does",
             folder.display()
         )
     })?;
-    for (name, text) in files::templates(new.kind, new.language) {
+    for (name, text) in files::templates(template, new.language) {
         write(&folder, name, &filled(text, &words))?;
     }
     write(&folder, "README.md", &filled(files::README, &words))?;
@@ -129,7 +136,7 @@ fn check_name(name: &str) -> anyhow::Result<()> {
 }
 
 /// The placeholders of the templates.
-fn words(new: &New) -> anyhow::Result<Vec<(&'static str, String)>> {
+fn words(new: &New, template: Template) -> anyhow::Result<Vec<(&'static str, String)>> {
     let engine = engine(&new.name);
     let (language, source, needs) = match new.language {
         Language::Rust => (
@@ -153,7 +160,7 @@ fn words(new: &New) -> anyhow::Result<Vec<(&'static str, String)>> {
             "Building needs Python 3.10 or newer.",
         ),
     };
-    let using = match new.kind {
+    let using = match template.kind() {
         Kind::Connector | Kind::Scanner => {
             format!("A datasource then uses it as the engine `{engine}`.")
         }
@@ -180,12 +187,18 @@ fn words(new: &New) -> anyhow::Result<Vec<(&'static str, String)>> {
              | `pyproject.toml` | what `mypy` and `pyright` check: the types |\n"
         }
     };
+    let packages = match template {
+        Template::SqlTcp => {
+            "      - run: sudo apt-get update && sudo apt-get install --yes clang llvm wasi-libc\n"
+        }
+        _ => "",
+    };
     let from = match needs_registry(new) {
         true => format!(" {FROM_REGISTRY}"),
         false => String::new(),
     };
     let mut words = vec![
-        ("{{about}}", files::about(new.kind).to_owned()),
+        ("{{about}}", files::about(template).to_owned()),
         ("{{name}}", new.name.clone()),
         ("{{engine}}", engine.to_owned()),
         ("{{title}}", title(engine)),
@@ -197,8 +210,9 @@ fn words(new: &New) -> anyhow::Result<Vec<(&'static str, String)>> {
         ("{{filter}}", filter.to_owned()),
         ("{{tests}}", tests.to_owned()),
         ("{{more}}\n", more.to_owned()),
+        ("      {{packages}}\n", packages.to_owned()),
     ];
-    words.extend(sdk_words(new)?);
+    words.extend(sdk_words(new, template)?);
     Ok(words)
 }
 
@@ -216,10 +230,18 @@ fn title(engine: &str) -> String {
 }
 
 /// The dependency of a Rust project on the SDK, and the path of the WIT in it for cargo-component.
-fn sdk_words(new: &New) -> anyhow::Result<Vec<(&'static str, String)>> {
+fn sdk_words(new: &New, template: Template) -> anyhow::Result<Vec<(&'static str, String)>> {
+    let features = match template {
+        Template::SqlTcp => ", features = [\"tls\"]",
+        _ => "",
+    };
     let Some(sdk) = &new.sdk else {
         let version = format!("{:?}", env!("CARGO_PKG_VERSION"));
-        return Ok(vec![("{{sdk}}", version), ("{{component}}", String::new())]);
+        let sdk = match features {
+            "" => version,
+            features => format!("{{ version = {version}{features} }}"),
+        };
+        return Ok(vec![("{{sdk}}", sdk), ("{{component}}", String::new())]);
     };
     let found = sdk
         .canonicalize()
@@ -230,7 +252,7 @@ fn sdk_words(new: &New) -> anyhow::Result<Vec<(&'static str, String)>> {
         "{}: this is not the folder of the crate mindhost-sdk; in the repository it is sdk/rust",
         sdk.display()
     );
-    let world = match new.kind {
+    let world = match template.kind() {
         Kind::Connector => "sql-connector",
         Kind::Scanner => "scanner-connector",
         Kind::Model => "model-provider",
@@ -250,7 +272,10 @@ fn sdk_words(new: &New) -> anyhow::Result<Vec<(&'static str, String)>> {
     }
     component.push('\n');
     Ok(vec![
-        ("{{sdk}}", format!("{{ path = {} }}", text(&found))),
+        (
+            "{{sdk}}",
+            format!("{{ path = {}{features} }}", text(&found)),
+        ),
         ("{{component}}", component),
     ])
 }
@@ -337,29 +362,62 @@ mod tests {
     }
 
     #[test]
+    fn a_template_has_a_kind_and_a_kind_has_a_template() {
+        for kind in Kind::value_variants() {
+            let default = Template::chosen(None, Some(*kind), Language::Python).unwrap();
+            assert_eq!(default.kind(), *kind);
+        }
+        let refused = |template, kind, language| {
+            let chosen = Template::chosen(Some(template), kind, language);
+            chosen.unwrap_err().to_string()
+        };
+        let kind = refused(Template::SqlTcp, Some(Kind::Model), Language::Rust);
+        assert!(kind.contains("of the kind `connector`"), "{kind}");
+        let neither = Template::chosen(None, None, Language::Rust).unwrap_err();
+        assert!(neither.to_string().contains("--kind scanner"), "{neither}");
+        let language = refused(Template::SqlTcp, None, Language::Typescript);
+        assert!(
+            language.contains("no template `sql-tcp` in typescript"),
+            "{language}"
+        );
+    }
+
+    #[test]
+    fn sdk_of_a_template_with_sockets_speaks_tls() {
+        let new = New {
+            name: "space".into(),
+            kind: None,
+            template: Some(Template::SqlTcp),
+            language: Language::Rust,
+            sdk: None,
+            output: None,
+        };
+        let words = sdk_words(&new, Template::SqlTcp).unwrap();
+        let version = env!("CARGO_PKG_VERSION");
+        let sdk = format!("{{ version = \"{version}\", features = [\"tls\"] }}");
+        assert_eq!(words[0], ("{{sdk}}", sdk));
+    }
+
+    #[test]
     fn every_placeholder_of_the_templates_is_known() {
-        for kind in [Kind::Connector, Kind::Scanner, Kind::Model] {
-            for language in [
-                Language::Rust,
-                Language::Javascript,
-                Language::Typescript,
-                Language::Python,
-            ] {
+        for template in Template::value_variants() {
+            for language in template.languages() {
                 let new = New {
                     name: "space".into(),
-                    kind,
-                    language,
+                    kind: None,
+                    template: Some(*template),
+                    language: *language,
                     sdk: None,
                     output: None,
                 };
-                let words = words(&new).unwrap();
+                let words = words(&new, *template).unwrap();
                 let readme = filled(files::README, &words);
                 assert_eq!(
                     readme.contains("--sdk FOLDER"),
-                    language == Language::Rust,
+                    *language == Language::Rust,
                     "{readme}"
                 );
-                let templates = files::templates(kind, language);
+                let templates = files::templates(*template, *language);
                 for (name, text) in templates.into_iter().chain([("README.md", files::README)]) {
                     // GitHub's own placeholders stay.
                     let text = filled(text, &words).replace("${{ ", "");

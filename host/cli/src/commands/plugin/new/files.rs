@@ -1,6 +1,6 @@
 //! The files of new projects: the templates and SDKs of the repository at build time.
 
-use super::{Kind, Language};
+use super::{Language, template::Template};
 
 /// A file: its path in the project, and its text.
 pub(super) type File = (&'static str, &'static str);
@@ -29,26 +29,30 @@ pub(super) const MANIFEST_SCHEMA: &str = include_str!(concat!(
     "/../../sdk/manifest.schema.json"
 ));
 
-/// The README's text for a kind.
-pub(super) fn about(kind: Kind) -> &'static str {
-    let [(_, text)]: &[File; 1] = match kind {
-        Kind::Connector => files!("templates/connector": "about.md"),
-        Kind::Scanner => files!("templates/scanner": "about.md"),
-        Kind::Model => files!("templates/model": "about.md"),
+/// The README's text for a template.
+pub(super) fn about(template: Template) -> &'static str {
+    let [(_, text)]: &[File; 1] = match template {
+        Template::SqlHttp => files!("templates/sql-http": "about.md"),
+        Template::SqlTcp => files!("templates/sql-tcp": "about.md"),
+        Template::FileScanner => files!("templates/file-scanner": "about.md"),
+        Template::RestScanner => files!("templates/rest-scanner": "about.md"),
+        Template::EchoModel => files!("templates/echo-model": "about.md"),
+        Template::StreamingModel => files!("templates/streaming-model": "about.md"),
     };
     text
 }
 
 /// The files with placeholders.
-pub(super) fn templates(kind: Kind, language: Language) -> Vec<File> {
+pub(super) fn templates(template: Template, language: Language) -> Vec<File> {
     let tests = match language {
-        Language::Javascript | Language::Typescript => unit_tests(kind),
+        Language::Javascript | Language::Typescript => unit_tests(template),
         Language::Rust | Language::Python => &[],
     };
     [
-        of_kind(kind),
+        of_template(template),
+        testing(template),
         of_language(language),
-        source(kind, language),
+        source(template, language),
         tests,
     ]
     .concat()
@@ -63,15 +67,37 @@ pub(super) fn sdk(language: Language) -> Vec<File> {
     }
 }
 
-fn of_kind(kind: Kind) -> &'static [File] {
-    match kind {
-        Kind::Connector => {
-            files!("templates/connector": "manifest.json", "test.json", "test.sh", "server.py", "fixtures.json")
+fn of_template(template: Template) -> &'static [File] {
+    match template {
+        Template::SqlHttp => {
+            files!("templates/sql-http": "manifest.json", "test.json", "server.py", "fixtures.json")
         }
-        Kind::Scanner => {
-            files!("templates/scanner": "manifest.json", "test.json", "test.sh", "planets.jsonl")
+        Template::SqlTcp => {
+            files!("templates/sql-tcp": "manifest.json", "test.json", "server.py")
         }
-        Kind::Model => files!("templates/model": "manifest.json", "test.json", "test.sh"),
+        Template::FileScanner => {
+            files!("templates/file-scanner": "manifest.json", "test.json", "planets.jsonl")
+        }
+        Template::RestScanner => {
+            files!("templates/rest-scanner": "manifest.json", "test.json", "server.py", "fixtures.json")
+        }
+        Template::EchoModel => files!("templates/echo-model": "manifest.json", "test.json"),
+        Template::StreamingModel => {
+            files!("templates/streaming-model": "manifest.json", "test.json", "server.py", "answer.txt")
+        }
+    }
+}
+
+/// How the conformance kit is run, and what the servers that it needs have in common.
+fn testing(template: Template) -> &'static [File] {
+    match template {
+        Template::FileScanner | Template::EchoModel => files!("templates": "test.sh"),
+        Template::SqlHttp | Template::SqlTcp => {
+            files!("templates/loopback": "test.sh", "loopback.py", "planets.py")
+        }
+        Template::RestScanner | Template::StreamingModel => {
+            files!("templates/loopback": "test.sh", "loopback.py")
+        }
     }
 }
 
@@ -90,47 +116,84 @@ fn of_language(language: Language) -> &'static [File] {
 }
 
 /// The unit tests that plugins in JavaScript and TypeScript have in common.
-fn unit_tests(kind: Kind) -> &'static [File] {
-    match kind {
-        Kind::Connector => files!("templates/connector": "plugin.test.js"),
-        Kind::Scanner => files!("templates/scanner": "plugin.test.js"),
-        Kind::Model => files!("templates/model": "plugin.test.js"),
+fn unit_tests(template: Template) -> &'static [File] {
+    match template {
+        Template::SqlHttp => files!("templates/sql-http": "plugin.test.js"),
+        Template::SqlTcp => &[],
+        Template::FileScanner => files!("templates/file-scanner": "plugin.test.js"),
+        Template::RestScanner => files!("templates/rest-scanner": "plugin.test.js"),
+        Template::EchoModel => files!("templates/echo-model": "plugin.test.js"),
+        Template::StreamingModel => files!("templates/streaming-model": "plugin.test.js"),
     }
 }
 
-fn source(kind: Kind, language: Language) -> &'static [File] {
-    match (language, kind) {
-        (Language::Rust, Kind::Connector) => {
-            files!("templates/rust/connector": "src/lib.rs", "src/lines.rs", "src/tests.rs")
+fn source(template: Template, language: Language) -> &'static [File] {
+    match language {
+        Language::Rust => rust(template),
+        Language::Javascript => javascript(template),
+        Language::Typescript => typescript(template),
+        Language::Python => python(template),
+    }
+}
+
+fn rust(template: Template) -> &'static [File] {
+    match template {
+        Template::SqlHttp => files!("templates/rust": "sql-http/src/lib.rs" => "src/lib.rs",
+            "sql-http/src/lines.rs" => "src/lines.rs", "sql-http/src/tests.rs" => "src/tests.rs",
+            "sql/cells.rs" => "src/cells.rs"),
+        Template::SqlTcp => files!("templates/rust": "sql-tcp/src/lib.rs" => "src/lib.rs",
+            "sql-tcp/src/wire.rs" => "src/wire.rs", "sql-tcp/src/tests.rs" => "src/tests.rs",
+            "sql-tcp/config.toml" => ".cargo/config.toml", "sql/cells.rs" => "src/cells.rs"),
+        Template::FileScanner => files!("templates/rust/file-scanner": "src/lib.rs"),
+        Template::RestScanner => {
+            files!("templates/rust/rest-scanner": "src/lib.rs", "src/tests.rs")
         }
-        (Language::Rust, Kind::Scanner) => files!("templates/rust/scanner": "src/lib.rs"),
-        (Language::Rust, Kind::Model) => files!("templates/rust/model": "src/lib.rs"),
-        (Language::Javascript, Kind::Connector) => {
-            files!("templates/javascript/connector": "plugin.js")
+        Template::EchoModel => files!("templates/rust/echo-model": "src/lib.rs"),
+        Template::StreamingModel => {
+            files!("templates/rust/streaming-model": "src/lib.rs", "src/chat.rs", "src/tests.rs")
         }
-        (Language::Javascript, Kind::Scanner) => {
-            files!("templates/javascript/scanner": "plugin.js")
+    }
+}
+
+fn javascript(template: Template) -> &'static [File] {
+    match template {
+        Template::SqlHttp => files!("templates/javascript/sql-http": "plugin.js"),
+        Template::SqlTcp => &[],
+        Template::FileScanner => files!("templates/javascript/file-scanner": "plugin.js"),
+        Template::RestScanner => files!("templates/javascript/rest-scanner": "plugin.js"),
+        Template::EchoModel => files!("templates/javascript/echo-model": "plugin.js"),
+        Template::StreamingModel => files!("templates/javascript/streaming-model": "plugin.js"),
+    }
+}
+
+fn typescript(template: Template) -> &'static [File] {
+    match template {
+        Template::SqlHttp => files!("templates/typescript/sql-http": "plugin.ts"),
+        Template::SqlTcp => &[],
+        Template::FileScanner => files!("templates/typescript/file-scanner": "plugin.ts"),
+        Template::RestScanner => files!("templates/typescript/rest-scanner": "plugin.ts"),
+        Template::EchoModel => files!("templates/typescript/echo-model": "plugin.ts"),
+        Template::StreamingModel => files!("templates/typescript/streaming-model": "plugin.ts"),
+    }
+}
+
+fn python(template: Template) -> &'static [File] {
+    match template {
+        Template::SqlHttp => {
+            files!("templates/python/sql-http": "plugin.py", "test_plugin.py")
         }
-        (Language::Javascript, Kind::Model) => {
-            files!("templates/javascript/model": "plugin.js")
+        Template::SqlTcp => &[],
+        Template::FileScanner => {
+            files!("templates/python/file-scanner": "plugin.py", "test_plugin.py")
         }
-        (Language::Typescript, Kind::Connector) => {
-            files!("templates/typescript/connector": "plugin.ts")
+        Template::RestScanner => {
+            files!("templates/python/rest-scanner": "plugin.py", "test_plugin.py")
         }
-        (Language::Typescript, Kind::Scanner) => {
-            files!("templates/typescript/scanner": "plugin.ts")
+        Template::EchoModel => {
+            files!("templates/python/echo-model": "plugin.py", "test_plugin.py")
         }
-        (Language::Typescript, Kind::Model) => {
-            files!("templates/typescript/model": "plugin.ts")
-        }
-        (Language::Python, Kind::Connector) => {
-            files!("templates/python/connector": "plugin.py", "test_plugin.py")
-        }
-        (Language::Python, Kind::Scanner) => {
-            files!("templates/python/scanner": "plugin.py", "test_plugin.py")
-        }
-        (Language::Python, Kind::Model) => {
-            files!("templates/python/model": "plugin.py", "test_plugin.py")
+        Template::StreamingModel => {
+            files!("templates/python/streaming-model": "plugin.py", "test_plugin.py")
         }
     }
 }

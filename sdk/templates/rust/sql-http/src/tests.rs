@@ -4,6 +4,7 @@
 //! python3 server.py env ENGINE={url} RECORD_HTTP=1 cargo test
 //! ```
 
+use mindhost_sdk::Value;
 use mindhost_sdk::testing::{Fixtures, Replay, rows};
 
 use super::*;
