@@ -229,6 +229,8 @@ _setup-tests:
     command -v sqlite3 >/dev/null || missing+=(sqlite3)
     command -v jq >/dev/null || missing+=(jq)
     command -v redis-server >/dev/null || missing+=(redis-server)
+    # The server of the template `sql-tcp` has a certificate.
+    command -v openssl >/dev/null || missing+=(openssl)
     command -v setpriv >/dev/null || missing+=(util-linux)
     python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3 python3-venv)
     command -v npm >/dev/null || missing+=(nodejs npm)

@@ -52,8 +52,20 @@ impl Project {
     /// # Panics
     /// When the command fails.
     pub fn new(name: &str, kind: &str, language: &'static str) -> Self {
+        Self::of_repository(name, ["--kind", kind], language)
+    }
+
+    /// `mindhost plugin new {name} --template {template} --language {language}`; in Rust with the SDK of the repository.
+    ///
+    /// # Panics
+    /// When the command fails.
+    pub fn of_template(name: &str, template: &str, language: &'static str) -> Self {
+        Self::of_repository(name, ["--template", template], language)
+    }
+
+    fn of_repository(name: &str, what: [&str; 2], language: &'static str) -> Self {
         let sdk = (language == "rust").then(|| workspace_dir().join("sdk/rust"));
-        Self::with_sdk(name, kind, language, sdk.as_deref())
+        Self::with_sdk(name, what, language, sdk.as_deref())
     }
 
     /// A project in Rust on the SDK as a registry would have it: packaged, and unpacked elsewhere.
@@ -61,10 +73,10 @@ impl Project {
     /// # Panics
     /// When the SDK cannot be packaged, or the command fails.
     pub fn on_packaged_sdk(name: &str, kind: &str) -> Self {
-        Self::with_sdk(name, kind, "rust", Some(&PACKAGED_SDK))
+        Self::with_sdk(name, ["--kind", kind], "rust", Some(&PACKAGED_SDK))
     }
 
-    fn with_sdk(name: &str, kind: &str, language: &'static str, sdk: Option<&Path>) -> Self {
+    fn with_sdk(name: &str, what: [&str; 2], language: &'static str, sdk: Option<&Path>) -> Self {
         let project = Self {
             name: name.to_owned(),
             language,
@@ -72,15 +84,10 @@ impl Project {
             within: PathBuf::new(),
         };
         let mut command = Command::new(host_binary());
-        command.current_dir(project.folder.path()).args([
-            "plugin",
-            "new",
-            name,
-            "--kind",
-            kind,
-            "--language",
-            language,
-        ]);
+        command
+            .current_dir(project.folder.path())
+            .args(["plugin", "new", name, "--language", language])
+            .args(what);
         if let Some(sdk) = sdk {
             command.arg("--sdk").arg(sdk);
         }

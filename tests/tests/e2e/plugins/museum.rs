@@ -46,7 +46,7 @@ async fn connectors_of_0_1_0_serve() {
             .await;
         let datasource = json!({
             "name": "space", "engine": language,
-            "connection_data": {"url": engine.url, "api_key": "open sesame"},
+            "connection_data": {"url": engine.told, "api_key": "open sesame"},
         });
         host.post("/datasources", datasource)
             .await

@@ -1,4 +1,4 @@
-//! `mindhost plugin new`: for each kind and language a project that builds, passes its tests, and serves.
+//! `mindhost plugin new`: for each template and language a project that builds, passes its tests, and serves.
 
 use std::{
     io::{BufRead, BufReader},
@@ -6,7 +6,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use mindhost_tests::{Host, Process, Project, expect_success, json, spawn};
+use mindhost_tests::{Host, Process, Project, Value, expect_success, json, spawn};
 
 #[tokio::test]
 async fn a_connector_in_rust() {
@@ -49,6 +49,80 @@ async fn a_scanner_in_python() {
 }
 
 #[tokio::test]
+async fn a_connector_over_tcp_in_rust() {
+    let project = Project::of_template("connector-stars", "sql-tcp", "rust");
+    let plugin = project.build();
+    passes_the_kit(&project);
+    let engine = Engine::telling(&project.path(), "{port}");
+    let host = Host::builder().plugin(&plugin).start().await;
+    let port: u16 = engine.told.parse().unwrap();
+    let mut datasource = json!({
+        "name": "space", "engine": "stars",
+        "connection_data": {"host": "127.0.0.1", "port": port, "password": "open sesame"},
+    });
+    // The public authorities do not know the certificate of this engine.
+    let untrusted = host.post("/datasources", datasource.clone()).await;
+    untrusted.expect_error(400, "connection_failed");
+    datasource["connection_data"]["sslmode"] = json!("require");
+    let created = host.post("/datasources", datasource).await;
+    created.expect_status(201);
+    let mind = host
+        .mind("astronomer")
+        .datasource("space")
+        .direct_queries()
+        .create()
+        .await;
+    let rows = mind.rows("SELECT name, gravity FROM planets ORDER BY gravity DESC LIMIT 2");
+    assert_eq!(
+        rows.await,
+        [
+            [json!("Jupiter"), json!(23.1)],
+            [json!("Neptune"), json!(11.0)],
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_rest_scanner_in_rust() {
+    rest_scanner("rust").await;
+}
+
+#[tokio::test]
+async fn a_rest_scanner_in_javascript() {
+    rest_scanner("javascript").await;
+}
+
+#[tokio::test]
+async fn a_rest_scanner_in_typescript() {
+    rest_scanner("typescript").await;
+}
+
+#[tokio::test]
+async fn a_rest_scanner_in_python() {
+    rest_scanner("python").await;
+}
+
+#[tokio::test]
+async fn a_streaming_model_in_rust() {
+    streaming_model("rust").await;
+}
+
+#[tokio::test]
+async fn a_streaming_model_in_javascript() {
+    streaming_model("javascript").await;
+}
+
+#[tokio::test]
+async fn a_streaming_model_in_typescript() {
+    streaming_model("typescript").await;
+}
+
+#[tokio::test]
+async fn a_streaming_model_in_python() {
+    streaming_model("python").await;
+}
+
+#[tokio::test]
 async fn a_model_in_rust() {
     model(Project::on_packaged_sdk("parrot", "model")).await;
 }
@@ -77,7 +151,7 @@ async fn connector(language: &'static str) {
     let host = Host::builder().plugin(&plugin).start().await;
     let mut datasource = json!({
         "name": "space", "engine": "space",
-        "connection_data": {"url": engine.url, "api_key": "closed sesame"},
+        "connection_data": {"url": engine.told, "api_key": "closed sesame"},
     });
     let wrong = host.post("/datasources", datasource.clone()).await;
     wrong.expect_error(400, "connection_failed");
@@ -138,15 +212,73 @@ async fn scanner(language: &'static str) {
     );
 }
 
+/// From nothing to SQL over the pages of an API that is busy at times.
+async fn rest_scanner(language: &'static str) {
+    let project = Project::of_template("connector-shop", "rest-scanner", language);
+    let plugin = project.build();
+    passes_the_kit(&project);
+    let api = Engine::start(&project.path());
+    let host = Host::builder().plugin(plugin).start().await;
+    let mut datasource = json!({
+        "name": "shop", "engine": "shop",
+        "connection_data": {"url": api.told, "token": "closed sesame"},
+    });
+    let wrong = host.post("/datasources", datasource.clone()).await;
+    wrong.expect_error(400, "connection_failed");
+    datasource["connection_data"]["token"] = json!("open sesame");
+    host.post("/datasources", datasource)
+        .await
+        .expect_status(201);
+    let mind = host
+        .mind("clerk")
+        .datasource("shop")
+        .direct_queries()
+        .create()
+        .await;
+    let rows = mind.rows(
+        "SELECT status, count(*), max(orders.id) FROM orders JOIN customers ON customers.id = customer_id \
+         GROUP BY 1 ORDER BY 1",
+    );
+    assert_eq!(
+        rows.await,
+        [
+            [json!("cancelled"), json!(15), json!(1059)],
+            [json!("open"), json!(15), json!(1057)],
+            [json!("paid"), json!(30), json!(1058)],
+        ]
+    );
+}
+
+/// From nothing to an answer of the project's own vendor.
+async fn streaming_model(language: &'static str) {
+    let project = Project::of_template("cockatoo", "streaming-model", language);
+    let plugin = project.build();
+    passes_the_kit(&project);
+    let vendor = Engine::start(&project.path());
+    let host = Host::builder().plugin(plugin).start().await;
+    let provider = json!({
+        "name": "parrot", "plugin": "cockatoo",
+        "connection_data": {"base_url": vendor.told, "api_key": "open sesame", "model": "parrot-1"},
+    });
+    let text = answered_by(&host, provider).await;
+    assert_eq!(text, "You said: Is anybody there?");
+}
+
 async fn model(project: Project) {
     let plugin = project.build();
     passes_the_kit(&project);
     let host = Host::builder().plugin(plugin).start().await;
+    let provider =
+        json!({"name": "parrot", "plugin": "parrot", "connection_data": {"greeting": "Squawk"}});
+    let text = answered_by(&host, provider).await;
+    assert_eq!(text, "Squawk: Is anybody there?");
+}
+
+/// What the Mind of a provider `parrot` answers.
+async fn answered_by(host: &Host, provider: Value) -> Value {
     let shop = host
         .sqlite("shop", "CREATE TABLE item (id INTEGER PRIMARY KEY)")
         .await;
-    let provider =
-        json!({"name": "parrot", "plugin": "parrot", "connection_data": {"greeting": "Squawk"}});
     host.post("/providers", provider).await.expect_status(201);
     let mind = json!({"name": "bird", "datasources": [shop.name], "provider": "parrot"});
     host.post("/minds", mind).await.expect_status(200);
@@ -156,10 +288,7 @@ async fn model(project: Project) {
         .await
         .expect_status(200)
         .json();
-    assert_eq!(
-        answer["output"][0]["content"][0]["text"],
-        "Squawk: Is anybody there?"
-    );
+    answer["output"][0]["content"][0]["text"].clone()
 }
 
 /// The whole of it, with the project as it was written.
@@ -197,14 +326,49 @@ fn a_folder_that_is_there_and_a_name_that_cannot_be_are_refused() {
     assert!(again("async").contains("word of Rust"));
 }
 
-/// The engine of a new connector's project.
+#[test]
+fn a_template_of_another_kind_or_language_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |arguments: &[&str]| {
+        let mut command = Command::new(mindhost_tests::build::host_binary());
+        command.args(["plugin", "new", "space"]).args(arguments);
+        let output = command.current_dir(folder.path()).output().unwrap();
+        assert!(!output.status.success());
+        assert!(!folder.path().join("space").exists());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let tcp = refused(&["--template", "sql-tcp", "--language", "python"]);
+    assert!(tcp.contains("use `--language rust`"), "{tcp}");
+    let kind = refused(&[
+        "--kind",
+        "model",
+        "--template",
+        "rest-scanner",
+        "--language",
+        "python",
+    ]);
+    assert!(
+        kind.contains("`rest-scanner` is a template of the kind `scanner`"),
+        "{kind}"
+    );
+    let neither = refused(&["--language", "python"]);
+    assert!(neither.contains("--kind scanner"), "{neither}");
+}
+
+/// The server of a new project: the engine of a connector, the API of a scanner, the vendor of a model.
 pub struct Engine {
-    pub url: String,
+    /// What the server puts in the place of the word.
+    pub told: String,
     _process: Process,
 }
 
 impl Engine {
+    /// A server that tells its URL.
     pub fn start(folder: &Path) -> Self {
+        Self::telling(folder, "{url}")
+    }
+
+    fn telling(folder: &Path, word: &str) -> Self {
         // It gives its address to the command that it runs, which ends when its input does.
         let mut output = None;
         let process = spawn("python3", |command| {
@@ -213,13 +377,14 @@ impl Engine {
                 .current_dir(folder)
                 .stdin(Stdio::piped())
                 .stdout(writer);
-            command.args(["server.py", "sh", "-c", "echo {url}; cat"]);
+            command.args(["server.py", "sh", "-c", &format!("echo {word}; cat")]);
             output = Some(reader);
         });
-        let mut url = String::new();
-        BufReader::new(output.unwrap()).read_line(&mut url).unwrap();
+        let mut told = String::new();
+        let mut output = BufReader::new(output.unwrap());
+        output.read_line(&mut told).unwrap();
         Self {
-            url: url.trim().to_owned(),
+            told: told.trim().to_owned(),
             _process: process,
         }
     }

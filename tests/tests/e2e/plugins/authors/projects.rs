@@ -8,18 +8,21 @@ use super::super::new::Engine;
 use super::{JAVASCRIPT, Language, PYTHON, TYPESCRIPT, errors};
 
 const LANGUAGES: [&str; 3] = ["javascript", "typescript", "python"];
-const KINDS: [&str; 3] = ["connector", "scanner", "model"];
+/// The templates that are there in all languages.
+const TEMPLATES: [&str; 5] = [
+    "sql-http",
+    "file-scanner",
+    "rest-scanner",
+    "echo-model",
+    "streaming-model",
+];
 
-fn project(kind: &str, language: &'static str) -> Project {
-    Project::new(
-        if kind == "model" {
-            "parrot"
-        } else {
-            "connector-space"
-        },
-        kind,
-        language,
-    )
+fn project(template: &str, language: &'static str) -> Project {
+    let name = match template.ends_with("-model") {
+        true => "parrot",
+        false => "connector-space",
+    };
+    Project::of_template(name, template, language)
 }
 
 /// The unit tests of a project, in plain Node or Python.
@@ -60,28 +63,50 @@ fn replace(project: &Project, file: &str, right: &str, wrong: &str) {
 #[test]
 fn the_unit_tests_of_new_projects_pass_without_a_server() {
     for language in LANGUAGES {
-        for kind in KINDS {
-            let project = project(kind, language);
+        for template in TEMPLATES {
+            let project = project(template, language);
             expect_success(
                 &unit_tests(&project, language, &[]),
-                &format!("{language} {kind}"),
+                &format!("{language} {template}"),
             );
         }
     }
 }
 
 #[test]
-fn the_unit_tests_of_a_new_project_in_rust_pass_without_a_server() {
-    let project = project("connector", "rust");
-    let cargo = || project.command("cargo", &["test", "--quiet"]);
-    expect_success(&cargo().output().unwrap(), "cargo test");
-    replace(
-        &project,
-        "src/lib.rs",
-        "400 => ErrorKind::InvalidStatement",
-        "400 => ErrorKind::Upstream",
-    );
-    assert!(!cargo().output().unwrap().status.success());
+fn the_unit_tests_of_new_projects_in_rust_pass_without_a_server_and_fail_with_their_plugin() {
+    for (template, file, right, wrong) in [
+        (
+            "sql-http",
+            "src/lib.rs",
+            "400 => ErrorKind::InvalidStatement",
+            "400 => ErrorKind::Upstream",
+        ),
+        (
+            "sql-tcp",
+            "src/wire.rs",
+            "\"timeout\" => ErrorKind::Timeout",
+            "\"timeout\" => ErrorKind::Upstream",
+        ),
+        (
+            "rest-scanner",
+            "src/lib.rs",
+            "{url}&after={cursor}",
+            "{url}&before={cursor}",
+        ),
+        (
+            "streaming-model",
+            "src/chat.rs",
+            "usage.completion_tokens),",
+            "usage.prompt_tokens),",
+        ),
+    ] {
+        let project = project(template, "rust");
+        let cargo = || project.command("cargo", &["test", "--quiet"]);
+        expect_success(&cargo().output().unwrap(), template);
+        replace(&project, file, right, wrong);
+        assert!(!cargo().output().unwrap().status.success(), "{template}");
+    }
 }
 
 #[test]
@@ -91,22 +116,36 @@ fn the_unit_tests_of_new_projects_fail_with_their_plugin() {
         ("typescript", "plugin.ts"),
         ("python", "plugin.py"),
     ] {
-        let project = project("connector", language);
-        replace(
-            &project,
-            file,
-            "400: \"invalid-statement\"",
-            "400: \"upstream\"",
-        );
-        let failed = unit_tests(&project, language, &[]);
-        assert!(!failed.status.success(), "{language}");
+        for (template, right, wrong) in [
+            (
+                "sql-http",
+                "400: \"invalid-statement\"",
+                "400: \"upstream\"",
+            ),
+            ("rest-scanner", "RETRIES = 4", "RETRIES = 0"),
+            (
+                "streaming-model",
+                "429: \"rate-limited\"",
+                "429: \"upstream\"",
+            ),
+        ] {
+            let project = project(template, language);
+            replace(&project, file, right, wrong);
+            let failed = unit_tests(&project, language, &[]);
+            assert!(!failed.status.success(), "{language} {template}");
+        }
     }
 }
 
 #[test]
 fn what_a_server_said_once_is_replayed_in_unit_tests() {
-    for language in ["javascript", "python"] {
-        let project = project("connector", language);
+    for (template, variable, language) in [
+        ("sql-http", "ENGINE", "javascript"),
+        ("sql-http", "ENGINE", "python"),
+        ("rest-scanner", "API", "javascript"),
+        ("rest-scanner", "API", "python"),
+    ] {
+        let project = project(template, language);
         let fixtures = project.path().join("fixtures.json");
         let shipped = fs::read_to_string(&fixtures).unwrap();
         fs::remove_file(&fixtures).unwrap();
@@ -120,7 +159,7 @@ fn what_a_server_said_once_is_replayed_in_unit_tests() {
         assert!(told.contains("RECORD_HTTP=1"), "{told}");
 
         let engine = Engine::start(&project.path());
-        let real = [("ENGINE", &*engine.url), ("RECORD_HTTP", "1")];
+        let real = [(variable, &*engine.told), ("RECORD_HTTP", "1")];
         expect_success(&unit_tests(&project, language, &real), "recording");
         drop(engine);
         expect_success(&unit_tests(&project, language, &[]), "replaying");
@@ -129,27 +168,33 @@ fn what_a_server_said_once_is_replayed_in_unit_tests() {
             !recorded.contains("sesame") && !recorded.contains("127.0.0.1"),
             "{recorded}"
         );
-        let version = |text: &str| text.replace(sqlite(text), "");
+        let version = |text: &str| match sqlite(text) {
+            Some(version) => text.replace(version, ""),
+            None => text.to_owned(),
+        };
         assert_eq!(
             version(&recorded),
             version(&shipped),
-            "{language}: the fixtures of the template"
+            "{language} {template}: the fixtures of the template"
         );
     }
 }
 
 /// The version of SQLite in fixtures, which is that of the machine.
-fn sqlite(fixtures: &str) -> &str {
-    let (_, rest) = fixtures.split_once("\\\"version\\\": \\\"").unwrap();
-    rest.split_once('\\').unwrap().0
+fn sqlite(fixtures: &str) -> Option<&str> {
+    let (_, rest) = fixtures.split_once("\\\"version\\\": \\\"")?;
+    Some(rest.split_once('\\')?.0)
 }
 
 #[test]
 fn the_types_of_new_projects_are_right() {
     for language in ["typescript", "python"] {
-        for kind in KINDS {
-            let project = project(kind, language);
-            expect_success(&types(&project, language), &format!("{language} {kind}"));
+        for template in TEMPLATES {
+            let project = project(template, language);
+            expect_success(
+                &types(&project, language),
+                &format!("{language} {template}"),
+            );
         }
     }
     for language in [&TYPESCRIPT, &PYTHON] {
@@ -169,10 +214,10 @@ fn the_types_of_new_projects_are_right() {
 
 #[test]
 fn mistakes_in_types_are_found() {
-    for (language, kind, file, right, wrong, found) in [
+    for (language, template, file, right, wrong, found) in [
         (
             "typescript",
-            "scanner",
+            "file-scanner",
             "plugin.ts",
             "type: \"int64\"",
             "type: \"int\"",
@@ -180,7 +225,7 @@ fn mistakes_in_types_are_found() {
         ),
         (
             "typescript",
-            "scanner",
+            "file-scanner",
             "plugin.ts",
             "PluginError(\"upstream\"",
             "PluginError(\"up\"",
@@ -188,7 +233,7 @@ fn mistakes_in_types_are_found() {
         ),
         (
             "typescript",
-            "model",
+            "echo-model",
             "plugin.ts",
             "stop: \"end\"",
             "stop: \"ended\"",
@@ -196,7 +241,7 @@ fn mistakes_in_types_are_found() {
         ),
         (
             "typescript",
-            "connector",
+            "sql-http",
             "plugin.ts",
             "response.status",
             "response.state",
@@ -204,7 +249,7 @@ fn mistakes_in_types_are_found() {
         ),
         (
             "typescript",
-            "scanner",
+            "file-scanner",
             "plugin.ts",
             "files.readLines(this.path).next()",
             "fetch(this.path)",
@@ -212,7 +257,7 @@ fn mistakes_in_types_are_found() {
         ),
         (
             "python",
-            "model",
+            "echo-model",
             "plugin.py",
             "message.role == \"user\"",
             "message.rôle == \"user\"",
@@ -220,7 +265,7 @@ fn mistakes_in_types_are_found() {
         ),
         (
             "python",
-            "model",
+            "echo-model",
             "plugin.py",
             "{\"stop\": \"end\"}",
             "{\"stop\": \"ended\"}",
@@ -228,7 +273,7 @@ fn mistakes_in_types_are_found() {
         ),
         (
             "python",
-            "connector",
+            "sql-http",
             "plugin.py",
             "response.status",
             "response.state",
@@ -236,20 +281,20 @@ fn mistakes_in_types_are_found() {
         ),
         (
             "python",
-            "scanner",
+            "file-scanner",
             "plugin.py",
             "primary_key=[\"name\"]",
             "primary_key=\"name\"",
             "incompatible type \"str\"",
         ),
     ] {
-        let project = project(kind, language);
+        let project = project(template, language);
         replace(&project, file, right, wrong);
         let failed = types(&project, language);
         let told = String::from_utf8_lossy(&failed.stdout);
         assert!(
             !failed.status.success() && told.contains(found),
-            "{language} {kind} {wrong}: {told}"
+            "{language} {template} {wrong}: {told}"
         );
     }
 }
@@ -265,7 +310,7 @@ fn tests_of(language: &Language) -> &'static str {
 #[test]
 fn what_a_build_server_runs_passes() {
     for language in [&JAVASCRIPT, &TYPESCRIPT, &PYTHON] {
-        let project = project("scanner", language.name);
+        let project = project("rest-scanner", language.name);
         let workflow =
             fs::read_to_string(project.path().join(".github/workflows/plugin.yml")).unwrap();
         let steps = steps(&workflow);
