@@ -323,7 +323,7 @@ fn a_folder_that_is_there_and_a_name_that_cannot_be_are_refused() {
     assert!(project.path().join("plugin.js").exists());
     assert!(!project.path().join("plugin.py").exists());
     assert!(again("../space").contains("cannot be the name of a plugin"));
-    assert!(again("async").contains("word of Rust"));
+    assert!(again("async").contains("Rust keyword"));
 }
 
 #[test]
