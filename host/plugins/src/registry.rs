@@ -335,7 +335,7 @@ impl Registry {
             tracing::warn!(
                 plugin,
                 reason,
-                "a plugin serves on that could not be installed any more"
+                "a plugin is still active but can no longer be installed"
             );
         }
         for plugin in self.installed() {

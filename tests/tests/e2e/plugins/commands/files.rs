@@ -66,7 +66,7 @@ async fn a_signature_that_cannot_be_one_is_not_taken_for_none() {
     let signature = folder.path().join("memory-0.1.1.wasm.minisig");
     for (content, why) in [
         (vec![b'a'; 5_000], "at most 4096"),
-        (vec![0xff; 100], "is not text"),
+        (vec![0xff; 100], "is not UTF-8"),
         (b"no signature".to_vec(), "not in the format of minisign"),
     ] {
         std::fs::write(&signature, content).unwrap();

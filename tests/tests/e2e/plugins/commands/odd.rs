@@ -25,7 +25,7 @@ async fn a_name_that_leads_elsewhere_is_not_sent() {
     ] {
         let refused = failed(&plugin(&host, args).await);
         assert!(
-            refused.contains("no name of a plugin") || refused.contains("neither"),
+            refused.contains("is not a plugin name") || refused.contains("neither"),
             "{refused}"
         );
     }
