@@ -2,9 +2,13 @@
 
 import datetime
 import decimal
+import inspect
+import pathlib
+import re
 import unittest
 from typing import Any
 
+import mindhost
 from mindhost import Column, Connector, Filter, PluginError, Scanner, Table, Tagged, control, http, log, rows, values
 from mindhost.testing import Response, open_plugin, stand_in
 
@@ -188,6 +192,17 @@ class Opened(unittest.TestCase):
         stand_in()
         with self.assertRaises(ValueError):
             open_plugin(Short, {}).query("select 1")
+
+
+class Reference(unittest.TestCase):
+    """What the reference lists under `mindhost` is there, and the other way round."""
+
+    def test_every_name_can_be_imported(self) -> None:
+        reference = pathlib.Path(mindhost.__file__).parents[2] / "docs/reference-python.md"
+        of_mindhost = reference.read_text().split("\n## ")[1]
+        listed = set(re.findall(r"^### `(\w+)`", of_mindhost, re.MULTILINE))
+        exported = {name for name in mindhost.__all__ if not inspect.ismodule(getattr(mindhost, name))}
+        self.assertEqual(listed, exported)
 
 
 if __name__ == "__main__":
