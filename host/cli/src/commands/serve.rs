@@ -176,8 +176,7 @@ async fn listen_for_metrics(address: std::net::SocketAddr) -> anyhow::Result<Tcp
 }
 
 /// Raises the soft limit on open files to the hard limit. A stream has two connections, to its client and to its model;
-/// the default soft limit is for programs that need few.
-/// The limit on open files.
+/// the default soft limit is for programs that need few. Returns the limit.
 fn allow_open_files() -> u64 {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit {
