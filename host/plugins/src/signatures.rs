@@ -265,7 +265,7 @@ mod tests {
         assert!(judged(&[(ours, Some("1.0.0"))]).is_ok());
         assert!(judged(&[(other, None), (ours, Some("0.9.0"))]).is_ok());
         for (limits, word) in [
-            (&[(other, None)][..], "trusts with connector-y alone"),
+            (&[(other, None)][..], "allows only for connector-y"),
             (
                 &[(ours, Some("1.0.1"))],
                 "connector-x from version 1.0.1 on",
