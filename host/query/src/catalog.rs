@@ -11,14 +11,14 @@ use datafusion::{
 };
 use url::Url;
 
-use super::{errors::carried, reader::Reader, table::ScannedTable};
+use super::{
+    errors::carried,
+    names::{CATALOG, NO_SCHEMA},
+    reader::Reader,
+    table::ScannedTable,
+};
 use mindhost_base::error::Kind;
 use mindhost_plugin_api::TableRef;
-
-/// The only catalog. Statements do not name it, and messages leave it out.
-pub const CATALOG: &str = "mindhost_source_of_rows";
-/// The schema of unqualified names. It contains NUL, so it has no table: the guard writes every schema.
-pub const NO_SCHEMA: &str = "\0";
 
 /// The catalog of one statement.
 #[derive(Clone)]

@@ -5,8 +5,8 @@ use std::time::Duration;
 use datafusion::common::DataFusionError;
 
 use super::{
-    catalog::{CATALOG, NO_SCHEMA},
     memory::StatementMemory,
+    names::{CATALOG, NO_SCHEMA},
 };
 use mindhost_base::error::{Blame, Code, Error};
 

@@ -22,7 +22,7 @@ use datafusion::{
 };
 use sqlparser::ast::BinaryOperator;
 
-use super::{errors::carried, slow_functions};
+use super::errors::carried;
 use mindhost_base::error::{Code, Error};
 
 /// Bytes that one function may produce for one batch.
@@ -166,7 +166,6 @@ fn greatest(array: &ArrayRef) -> Result<u64> {
 
 /// Wraps a growing function; returns any other unchanged.
 pub fn bounded(function: Arc<ScalarUDF>) -> Arc<ScalarUDF> {
-    let function = slow_functions::chunked(function);
     match GROWING.iter().find(|(name, _)| *name == function.name()) {
         Some((name, _)) => Arc::new(ScalarUDF::from(Bounded {
             name: (*name).to_owned(),

@@ -18,6 +18,7 @@ mod functions;
 mod growing_functions;
 mod join_filters;
 mod memory;
+mod names;
 mod plan;
 mod plan_rules;
 mod plan_size;

@@ -24,13 +24,14 @@ use tokio::sync::mpsc;
 
 use super::{
     QueryEngine,
-    catalog::{CATALOG, Catalog, NO_SCHEMA, NoStores},
+    catalog::{Catalog, NoStores},
     checked_arithmetic::CheckedOperators,
     encode::ResultEncoder,
     errors,
     federation::{self, Sources},
     functions,
     memory::StatementMemory,
+    names::{CATALOG, NO_SCHEMA},
     plan_rules, plan_size,
     reader::Reader,
     scheduler::{Share, SlicedStream},

@@ -27,9 +27,9 @@ use self::{
     access_token::{AccessTokens, TokenStore},
     client::{Client, Destination, Failure, Resolver, Rules},
     credentials::Credential,
-    exchange::Exchange as Logged,
+    exchange::{Direction, Exchange as Logged},
     idle_timeout::IdleTimeoutBody,
-    metered_body::{Direction, MeteredBody},
+    metered_body::MeteredBody,
     origin::Origin,
 };
 use super::{

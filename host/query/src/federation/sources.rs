@@ -24,7 +24,7 @@ use super::{
     expressions::{Scope, Value},
     select::{Names, Select},
 };
-use crate::{catalog::NO_SCHEMA, decode, errors::carried};
+use crate::{decode, errors::carried, names::NO_SCHEMA};
 use mindhost_base::{
     error::{Code, Error, Result as HostResult},
     locks::lock,

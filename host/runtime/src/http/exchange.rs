@@ -11,8 +11,16 @@ use std::{
 
 use http::{Request, uri::Scheme};
 
-use super::metered_body::Direction;
 use crate::state::GuestLog;
+
+/// The direction of a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From the guest.
+    Out,
+    /// To the guest.
+    In,
+}
 
 /// Longest URL in a line, in bytes.
 const MAX_URL: usize = 600;

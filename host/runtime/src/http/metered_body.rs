@@ -11,17 +11,8 @@ use http_body::{Body, Frame, SizeHint};
 
 use super::{
     super::call_time::{NetworkWait, Traffic},
-    exchange::Exchange,
+    exchange::{Direction, Exchange},
 };
-
-/// The direction of a body.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// From the guest.
-    Out,
-    /// To the guest.
-    In,
-}
 
 /// A body that counts each byte that passes, for the call and for the exchange, which ends after its bodies.
 pub struct MeteredBody<B> {
