@@ -8,9 +8,9 @@ pub use store::free_evaluations;
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use self::policies::MindPolicy;
 use crate::{
     auth::{Caller, Role},
     providers::Providers,
@@ -18,9 +18,21 @@ use crate::{
 use mindhost_base::{
     error::{Code, Error, Result},
     names,
+    policy::Rule,
 };
 use mindhost_plugin_api::TableRef;
 use mindhost_store::{ReadCache, ResourceKind, Store, new_id, now, timestamp};
+
+/// What the callers of a Mind see of one table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MindPolicy {
+    /// Id of the datasource.
+    pub datasource_id: String,
+    /// Which table of it.
+    pub table: TableRef,
+    /// What is seen.
+    pub rule: Rule,
+}
 
 /// A Mind.
 #[derive(Clone, Debug)]

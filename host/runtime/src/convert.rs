@@ -7,11 +7,11 @@ mod rows;
 
 pub use catalog::{statistics, table_refs, tables, to_table_ref};
 pub use filters::{pushdown, to_filter};
-pub use rows::{Schema, batch};
+pub use rows::Schema;
 
 use super::{bindings::types, errors, grants::Grants, instance::violation, state::cut};
-use mindhost_base::error::Result;
-use mindhost_plugin_api::ServerInfo;
+use mindhost_base::{config::PluginSettings, error::Result};
+use mindhost_plugin_api::{Batch, ServerInfo};
 
 /// Longest name of a table, column or constraint, and of a native type.
 const MAX_NAME: usize = 4_096;
@@ -45,6 +45,27 @@ pub fn server_info(info: types::ServerInfo, grants: &Grants) -> ServerInfo {
     ServerInfo {
         product: errors::line(&info.product, grants, 200),
         version: errors::line(&info.version, grants, 200),
+    }
+}
+
+/// Converts a batch of at most `max_rows` rows.
+pub fn batch(
+    batch: types::Batch,
+    schema: &Schema,
+    max_rows: u32,
+    settings: &PluginSettings,
+) -> Result<Batch> {
+    match batch {
+        types::Batch::Rows(rows) => {
+            rows::rows_batch(rows, schema, max_rows, settings).map(Batch::Rows)
+        }
+        types::Batch::Arrow(bytes) => {
+            let batch = arrow::decode(bytes, &schema.columns, settings)?;
+            match batch.num_rows() <= max_rows as usize {
+                true => Ok(Batch::Arrow(batch)),
+                false => Err(rows::too_many(batch.num_rows(), max_rows)),
+            }
+        }
     }
 }
 

@@ -18,7 +18,7 @@ mod weight;
 use std::{collections::HashSet, fmt::Display};
 
 use sqlparser::{
-    ast::{Ident, ObjectName, ObjectNamePart, Query},
+    ast::{Expr, Ident, ObjectName, ObjectNamePart, Query},
     tokenizer::Location,
 };
 
@@ -303,4 +303,9 @@ fn prints_exactly(value: &str, quote: char) -> bool {
         previous = Some(character);
     }
     true
+}
+
+/// Takes an expression out of the tree, to put another around it.
+fn take(expr: &mut Box<Expr>) -> Expr {
+    std::mem::replace(expr.as_mut(), Expr::Tuple(Vec::new()))
 }

@@ -5,7 +5,7 @@ use mindhost_base::{
     policy::Attributes,
 };
 use mindhost_catalog::Restrictions;
-use mindhost_core::minds::{Mind, policies::MindPolicy};
+use mindhost_core::minds::{Mind, MindPolicy};
 use mindhost_plugin_api::Dialect;
 use mindhost_sql::{
     guard::{Guarded, ScopeTable},

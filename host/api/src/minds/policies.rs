@@ -18,7 +18,7 @@ use mindhost_base::{
 use mindhost_catalog::{Catalog, Source};
 use mindhost_core::{
     auth::{Caller, Role},
-    minds::{Mind, MindDatasource, Minds, policies::MindPolicy},
+    minds::{Mind, MindDatasource, MindPolicy, Minds},
 };
 use mindhost_plugin_api::TableRef;
 

@@ -5,9 +5,7 @@
 
 use std::collections::HashSet;
 
-use serde::{Deserialize, Serialize};
-
-use super::{Mind, MindDatasource, Minds, not_found, store};
+use super::{Mind, MindDatasource, MindPolicy, Minds, not_found, store};
 use crate::auth::{Caller, Role};
 use mindhost_base::{
     error::{Code, Error, Result},
@@ -19,17 +17,6 @@ use mindhost_plugin_api::TableRef;
 const MAX_POLICIES: usize = 1_000;
 /// Most bytes of all of them, as they are stored.
 const MAX_BYTES: usize = 1024 * 1024;
-
-/// What the callers of a Mind see of one table.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MindPolicy {
-    /// Id of the datasource.
-    pub datasource_id: String,
-    /// Which table of it.
-    pub table: TableRef,
-    /// What is seen.
-    pub rule: Rule,
-}
 
 impl Mind {
     /// The rule of a table, if it has a policy.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 use sqlx::AssertSqlSafe;
 
-use super::{Mind, MindDatasource, policies::MindPolicy};
+use super::{Mind, MindDatasource, MindPolicy};
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_plugin_api::TableRef;
 use mindhost_store::{

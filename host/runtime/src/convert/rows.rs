@@ -2,13 +2,13 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use super::{arrow, each, name};
+use super::{each, name};
 use crate::{bindings::types, instance::violation};
 use mindhost_base::{
     config::PluginSettings,
     error::{Blame, Code, Error, Result},
 };
-use mindhost_plugin_api::{Batch, Column, DataType, Value};
+use mindhost_plugin_api::{Column, DataType, Value};
 
 /// Microseconds of a day.
 pub const DAY: u64 = 86_400_000_000;
@@ -110,32 +110,15 @@ fn data_type(guest: types::DataType) -> DataType {
     }
 }
 
-/// Converts a batch of at most `max_rows` rows.
-pub fn batch(
-    batch: types::Batch,
-    schema: &Schema,
-    max_rows: u32,
-    settings: &PluginSettings,
-) -> Result<Batch> {
-    match batch {
-        types::Batch::Rows(rows) => rows_batch(rows, schema, max_rows, settings).map(Batch::Rows),
-        types::Batch::Arrow(bytes) => {
-            let batch = arrow::decode(bytes, &schema.columns, settings)?;
-            match batch.num_rows() <= max_rows as usize {
-                true => Ok(Batch::Arrow(batch)),
-                false => Err(too_many(batch.num_rows(), max_rows)),
-            }
-        }
-    }
-}
-
-fn too_many(rows: usize, max_rows: u32) -> Error {
+/// The error of a guest that gave more rows than were asked for.
+pub fn too_many(rows: usize, max_rows: u32) -> Error {
     violation(format_args!(
         "{rows} rows where at most {max_rows} were asked for"
     ))
 }
 
-fn rows_batch(
+/// Converts rows.
+pub fn rows_batch(
     rows: Vec<Vec<types::Value>>,
     schema: &Schema,
     max_rows: u32,

@@ -6,7 +6,7 @@ use sqlparser::ast::{
     LambdaSyntax, ObjectName, Spanned, TypedString, WindowFrame, WindowFrameBound, WindowSpec,
 };
 
-use super::{Walk, operators::balance};
+use super::{Walk, operators::balance, take};
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_plugin_api::Dialect;
 
@@ -454,10 +454,6 @@ impl Walk<'_> {
         };
         *expr = Expr::Function(call(self.built_in(name), args));
     }
-}
-
-pub(super) fn take(expr: &mut Box<Expr>) -> Expr {
-    std::mem::replace(expr.as_mut(), Expr::Tuple(Vec::new()))
 }
 
 fn call(name: ObjectName, args: Vec<Expr>) -> Function {

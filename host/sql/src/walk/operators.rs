@@ -2,7 +2,7 @@
 
 use sqlparser::ast::{BinaryOperator, Expr, Ident, Spanned, UnaryOperator};
 
-use super::{Walk, expr::take, is_word};
+use super::{Walk, is_word, take};
 use mindhost_base::error::{Code, Result};
 use mindhost_plugin_api::Dialect;
 
