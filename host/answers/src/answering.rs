@@ -48,13 +48,13 @@ use self::{
     record::{ResponseRecord, ResponseStatus, Settings},
     run::{Task, Work},
     running::{RunningAnswer, RunningAnswers},
-    spent::Spent,
+    spent::AnswerCosts,
 };
 use crate::{
     conversations::{Conversations, Message, SqlOrigin},
     knowledge::CheckedKnowledge,
     results::{Results, stored::StoredResults},
-    running::Running,
+    running::Job,
 };
 use mindhost_base::{
     config,
@@ -63,7 +63,7 @@ use mindhost_base::{
 };
 use mindhost_catalog::Catalog;
 use mindhost_core::{auth::Caller, minds::Minds, providers::Providers};
-use mindhost_plugins::{registry::Registry, served::Served};
+use mindhost_plugins::{registry::Registry, served::ServingVersions};
 use mindhost_store::{Backend, Store};
 
 /// Rows that a `sql_query` returns inline, by default and at most.
@@ -237,7 +237,7 @@ impl Answering {
     pub async fn start(&self, caller: &Caller, ask: Ask) -> Result<EventReader> {
         let (reader, task) = self.begin(caller, ask).await?;
         let (opened, is_open) = oneshot::channel();
-        let served = Served::current();
+        let served = ServingVersions::current();
         let task = async move { served.during(task.run(opened)).await }.in_current_span();
         self.0.services.tasks.spawn(task);
         match is_open.await {
@@ -305,7 +305,7 @@ impl Answering {
             record,
             work,
             wants_chart,
-            spent: Spent::default(),
+            spent: AnswerCosts::default(),
         };
         // Made before the task starts: a client that disconnects now drops it, which cancels the answer.
         let reader = log.reader(!background);
@@ -388,7 +388,7 @@ impl Answering {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn running(&self, caller: &Caller) -> Result<Vec<Running>> {
+    pub async fn running(&self, caller: &Caller) -> Result<Vec<Job>> {
         let mut all = self.0.running.all();
         let store = &self.0.services.store;
         if store.backend() == Backend::Postgres {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::results::{Accepted, Page, Results};
+use crate::results::{GuardedStatement, Page, Results};
 use mindhost_base::error::{Error, Kind, Result};
 pub use mindhost_chart::Chart;
 use mindhost_chart::{MAX_ROWS, Table};
@@ -16,7 +16,7 @@ use mindhost_sql::json::{self, Rows};
 /// When the call was cancelled, or the host failed.
 pub async fn of_page(
     results: &Results,
-    accepted: &Accepted,
+    accepted: &GuardedStatement,
     page: &Page,
     call: &Call,
 ) -> Result<Chart> {
@@ -33,7 +33,11 @@ pub async fn of_page(
 ///
 /// # Errors
 /// As [`of_page`].
-pub async fn of_statement(results: &Results, accepted: &Accepted, call: &Call) -> Result<Chart> {
+pub async fn of_statement(
+    results: &Results,
+    accepted: &GuardedStatement,
+    call: &Call,
+) -> Result<Chart> {
     match results.page(accepted, MAX_ROWS, 0, call).await {
         Ok(page) if page.total > MAX_ROWS => Ok(too_many(page.total)),
         Ok(page) => whole(&page),

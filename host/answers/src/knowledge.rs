@@ -21,7 +21,8 @@ use mindhost_catalog::Catalog;
 use mindhost_core::{
     auth::{Caller, Role},
     knowledge::{
-        Entry, Imports, Kind, Knowledge, KnowledgeBase, Mode, Status, require_kind, yaml::Imported,
+        Entry, Imports, Kind, Knowledge, KnowledgeBase, Mode, Status, require_kind,
+        yaml::DocumentEntry,
     },
     minds::{Mind, Minds},
 };
@@ -103,7 +104,7 @@ impl CheckedKnowledge {
         &self,
         caller: &Caller,
         mind: &Arc<Mind>,
-        entries: &[Imported],
+        entries: &[DocumentEntry],
         mode: Mode,
     ) -> Result<Imports> {
         caller.require(Role::Editor)?;
@@ -176,7 +177,7 @@ impl CheckedKnowledge {
 }
 
 /// Refuses a document that has a name twice: which of them it means is not clear.
-fn refuse_doubles(entries: &[Imported]) -> Result<()> {
+fn refuse_doubles(entries: &[DocumentEntry]) -> Result<()> {
     let mut seen: HashMap<(Kind, String), u64> = HashMap::new();
     for entry in entries {
         let key = (entry.knowledge.kind(), entry.knowledge.name_key());

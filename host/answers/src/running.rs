@@ -42,7 +42,7 @@ pub enum Kind {
 
 /// A piece of work.
 #[derive(Clone, Debug)]
-pub struct Running {
+pub struct Job {
     /// Its id; that of the response for an answer.
     pub id: Uuid,
     /// What it is for.
@@ -76,7 +76,7 @@ impl Kind {
     }
 }
 
-impl Running {
+impl Job {
     /// Of a response, without its text.
     pub fn of_response(record: &ResponseRecord) -> Self {
         Self {
@@ -107,7 +107,7 @@ pub fn shown(text: &str) -> String {
 pub struct RunningStatements(Arc<Mutex<HashMap<Uuid, Statement>>>);
 
 struct Statement {
-    about: Running,
+    about: Job,
     cancel: CancellationToken,
     is_stopped: bool,
 }
@@ -129,7 +129,7 @@ impl RunningStatements {
         cancel: &CancellationToken,
     ) -> Registration {
         let id = Uuid::now_v7();
-        let about = Running {
+        let about = Job {
             id,
             kind,
             workspace_id: caller.workspace.to_string(),
@@ -153,7 +153,7 @@ impl RunningStatements {
         }
     }
 
-    fn all(&self) -> Vec<Running> {
+    fn all(&self) -> Vec<Job> {
         let statements = lock(&self.0);
         statements.values().map(|one| one.about.clone()).collect()
     }
@@ -212,7 +212,7 @@ impl RunningWork {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn list(&self, caller: &Caller) -> Result<Vec<Running>> {
+    pub async fn list(&self, caller: &Caller) -> Result<Vec<Job>> {
         let mut all = self.answering.running(caller).await?;
         all.extend(self.statements.all());
         all.retain(|one| is_visible(caller, one));
@@ -224,7 +224,7 @@ impl RunningWork {
     ///
     /// # Errors
     /// `not_running`
-    pub async fn find(&self, caller: &Caller, id: Uuid) -> Result<Running> {
+    pub async fn find(&self, caller: &Caller, id: Uuid) -> Result<Job> {
         let all = self.list(caller).await?;
         let found = all.into_iter().find(|one| one.id == id);
         found.ok_or_else(|| {
@@ -240,7 +240,7 @@ impl RunningWork {
     ///
     /// # Errors
     /// `not_running`; `wrong_state` when another host does not stop it in time.
-    pub async fn stop(&self, caller: &Caller, id: Uuid) -> Result<Running> {
+    pub async fn stop(&self, caller: &Caller, id: Uuid) -> Result<Job> {
         let found = self.find(caller, id).await?;
         if !self.statements.stop(id) {
             self.answering.stop(id).await?;
@@ -249,6 +249,6 @@ impl RunningWork {
     }
 }
 
-fn is_visible(caller: &Caller, one: &Running) -> bool {
+fn is_visible(caller: &Caller, one: &Job) -> bool {
     caller.may_read(&one.workspace_id, &one.key_id, Some(&one.mind_id))
 }

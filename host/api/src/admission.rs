@@ -18,8 +18,8 @@ use axum::{
 use http_body::Body as _;
 use tracing::Instrument;
 
-pub(super) use self::noted::{Made, MadeIn, Tool};
-use self::{counted::Counted, noted::Noted, request_body::RequestBody};
+pub(super) use self::noted::{CreatedIn, CreatedName, Tool};
+use self::{counted::CountedBody, noted::AuditGuard, request_body::RequestBody};
 use super::{
     AppState,
     middleware::{ClientAddress, RequestId},
@@ -31,7 +31,7 @@ use mindhost_base::{
     error::{Code, Error, Result},
 };
 use mindhost_core::auth::{Caller, limits::Permit};
-use mindhost_plugins::served::Served;
+use mindhost_plugins::served::ServingVersions;
 
 /// The plugin versions behind an answer, as far as they are known when its headers are sent.
 const SERVED_BY: HeaderName = HeaderName::from_static("x-mindhost-plugins");
@@ -60,8 +60,8 @@ pub(super) async fn admit(
         Err(error) => return ApiError(error).into_response(),
     };
     let configured = state.config.admin_key.get();
-    let noted = Noted::of(&mut request, rules, &caller, &state.audit, configured);
-    let is_act = noted.as_ref().is_some_and(Noted::is_act);
+    let noted = AuditGuard::of(&mut request, rules, &caller, &state.audit, configured);
+    let is_act = noted.as_ref().is_some_and(AuditGuard::is_act);
     request.extensions_mut().insert(caller.clone());
     let tasks = state.shutdown.tasks.clone();
     let answer = admission.answer(caller, request, next, noted, permit);
@@ -85,10 +85,10 @@ impl Admission {
         caller: Caller,
         request: Request,
         next: Next,
-        noted: Option<Noted>,
+        noted: Option<AuditGuard>,
         permit: Permit,
     ) -> Response {
-        let served = Served::default();
+        let served = ServingVersions::default();
         let handled = self.handle(&caller, request, next);
         let mut response = served.during(handled).await;
         if let Ok(shown) = HeaderValue::try_from(served.shown())
@@ -103,7 +103,7 @@ impl Admission {
             taken.await;
         }
         let (head, body) = response.into_parts();
-        match Counted::new(body, caller.tally, permit, only_read) {
+        match CountedBody::new(body, caller.tally, permit, only_read) {
             Ok(body) => Response::from_parts(head, Body::new(body)),
             Err(error) => ApiError(error).into_response(),
         }

@@ -21,7 +21,7 @@ use super::{
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_catalog::{
     Catalog, Column, DescriptionSource, Filter, ForeignKey, Mode, PrimaryKeyColumn, Restrictions,
-    Source, Started, Statistics, Status, StoredStatistics, Table, TableStatus,
+    Source, StartedRuns, Statistics, Status, StoredStatistics, Table, TableStatus,
 };
 use mindhost_core::{
     auth::{Caller, Role},
@@ -423,7 +423,7 @@ impl Services {
     async fn show_after(
         &self,
         reach: Reach,
-        started: &Started,
+        started: &StartedRuns,
         patience: Duration,
     ) -> Result<axum::Json<ShownCatalog>> {
         self.catalog.wait(started, patience).await?;

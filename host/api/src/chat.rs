@@ -20,17 +20,17 @@ use utoipa_axum::routes;
 use uuid::Uuid;
 
 use super::{
-    admission::Made,
+    admission::CreatedName,
     ask, error,
     events::{self, SentEvent},
     extract::{JsonBytes, object},
-    once::{self, Asked, Once},
+    once::{self, KeyHandler, KeyedRequest},
 };
 use mindhost_answers::{
     answering::{
         Answering, Ask,
         events::{Event, EventReader},
-        record::{Ending, ResponseRecord},
+        record::{EarlyEnd, ResponseRecord},
     },
     idempotency::Idempotency,
 };
@@ -41,7 +41,7 @@ use mindhost_core::auth::Caller;
 pub fn routes() -> Routes {
     let create = USER
         .audited_after()
-        .once(Once::Answer)
+        .once(KeyHandler::Answer)
         .fails(ASKING)
         .fails(ASKED)
         .fails(STORING);
@@ -138,7 +138,7 @@ pub async fn create(
         .and_then(|options| options.include_usage)
         .unwrap_or(false);
     let ask = body.into_ask(once::is_named(&headers))?;
-    let asked = Asked {
+    let asked = KeyedRequest {
         route: "/chat/completions",
         headers: &headers,
         body: &bytes,
@@ -147,7 +147,7 @@ pub async fn create(
     let made = reader
         .log()
         .record()
-        .map(|record| Extension(Made(record.id.to_string())));
+        .map(|record| Extension(CreatedName(record.id.to_string())));
     let answer = match is_stream {
         true => chunks(reader, usage, &answering),
         false => whole(reader).await?,
@@ -181,7 +181,7 @@ struct Completion<'a> {
     created: i64,
     /// Name of the Mind.
     model: &'a str,
-    choices: [Whole<'a>; 1],
+    choices: [CompletionChoice<'a>; 1],
     usage: ChatUsage,
     #[schema(required = true)]
     service_tier: Option<&'static str>,
@@ -192,7 +192,7 @@ struct Completion<'a> {
 /// The answer.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ChatChoice)]
-struct Whole<'a> {
+struct CompletionChoice<'a> {
     index: u8,
     message: Answer<'a>,
     #[schema(required = true)]
@@ -228,7 +228,7 @@ fn completion<'a>(record: &'a ResponseRecord, text: &'a str) -> Completion<'a> {
         object: "chat.completion",
         created: record.created_at.as_second(),
         model: &record.mind_name,
-        choices: [Whole {
+        choices: [CompletionChoice {
             index: 0,
             message: Answer {
                 role: "assistant",
@@ -247,7 +247,7 @@ fn completion<'a>(record: &'a ResponseRecord, text: &'a str) -> Completion<'a> {
 
 fn finish_reason(record: &ResponseRecord) -> &'static str {
     match record.ending {
-        Some(Ending::Filter) => "content_filter",
+        Some(EarlyEnd::Filter) => "content_filter",
         // The limits of the host cut an answer like that of tokens.
         Some(ending) if ending.is_cut() => "length",
         _ => "stop",

@@ -17,7 +17,7 @@ use utoipa_axum::routes;
 
 use super::{
     AppState,
-    admission::Made,
+    admission::CreatedName,
     error::{ApiResult, route_not_found},
     extract::Json,
     middleware::{ClientAddress, RequestId},
@@ -203,12 +203,12 @@ pub(super) async fn create_link(
     caller: Caller,
     State(auth): State<Arc<Auth>>,
     Json(body): Json<NewLink>,
-) -> ApiResult<(StatusCode, Extension<Made>, axum::Json<Link>)> {
+) -> ApiResult<(StatusCode, Extension<CreatedName>, axum::Json<Link>)> {
     let code = auth.create_sign_in_code(&caller, &body.key).await?;
     let expires_at = jiff::Timestamp::try_from(SystemTime::now() + LIFETIME)
         .map_err(|error| Error::internal(error.to_string()))?;
     let path = format!("/console#code={}", *code);
-    let made = Extension(Made("one-time link".to_owned()));
+    let made = Extension(CreatedName("one-time link".to_owned()));
     Ok((
         StatusCode::CREATED,
         made,

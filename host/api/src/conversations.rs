@@ -4,7 +4,7 @@ mod results;
 
 use crate::{
     error::ApiResult,
-    once::Once,
+    once::KeyHandler,
     routes::{ID, Routes, STORING, Tag, USER},
 };
 use axum::{Extension, extract::State};
@@ -15,7 +15,7 @@ use utoipa_axum::routes;
 use uuid::Uuid;
 
 use super::{
-    admission::Made,
+    admission::CreatedName,
     ask::{self, described},
     extract::{Json, Path, Query},
     list::{Page, limit},
@@ -34,7 +34,7 @@ pub fn routes() -> Routes {
     let change = || read().audited_after().fails(&[Code::Forbidden]);
     let create = USER
         .audited_after()
-        .once(Once::Resource("/conversations"))
+        .once(KeyHandler::Resource("/conversations"))
         .fails(STORING)
         .leads_to(
             ID,
@@ -96,13 +96,13 @@ pub async fn create(
     State(conversations): State<Conversations>,
     caller: Caller,
     body: Option<Json<CreateConversation>>,
-) -> ApiResult<(Extension<Made>, axum::Json<ShownConversation>)> {
+) -> ApiResult<(Extension<CreatedName>, axum::Json<ShownConversation>)> {
     let body = body.map(|Json(body)| body).unwrap_or_default();
     let messages = items_of(&body.items)?;
     let conversation = conversations
         .create(&caller, ask::metadata(body.metadata)?, &messages)
         .await?;
-    let made = Extension(Made(conversation.id.to_string()));
+    let made = Extension(CreatedName(conversation.id.to_string()));
     Ok((made, axum::Json(object(&conversation))))
 }
 
@@ -175,15 +175,15 @@ pub async fn get(
 
 /// Deletes a conversation with its messages
 #[utoipa::path(delete, path = "/conversations/{id}", operation_id = "delete_conversation",
-    responses((status = 200, body = Deleted, description = "Deleted.")))]
+    responses((status = 200, body = DeletedConversation, description = "Deleted.")))]
 pub async fn delete(
     State(answering): State<Answering>,
     caller: Caller,
     Path(id): Path<String>,
-) -> ApiResult<axum::Json<Deleted>> {
+) -> ApiResult<axum::Json<DeletedConversation>> {
     let id = conversation_id(&id)?;
     answering.delete_conversation(&caller, id).await?;
-    Ok(axum::Json(Deleted {
+    Ok(axum::Json(DeletedConversation {
         id,
         object: "conversation.deleted",
         deleted: true,
@@ -230,14 +230,14 @@ enum Order {
 
 /// Lists the messages of a conversation, by default newest first
 #[utoipa::path(get, path = "/conversations/{id}/items", operation_id = "list_items",
-    params(List, With),
+    params(List, ItemsQuery),
     responses((status = 200, body = Page<Item>, description = "A page of them.")))]
 pub async fn items(
     State(conversations): State<Conversations>,
     caller: Caller,
     Path(id): Path<String>,
     Query(list): Query<List>,
-    Query(with): Query<With>,
+    Query(with): Query<ItemsQuery>,
 ) -> ApiResult<axum::Json<Page<Item>>> {
     let conversation = conversations.get(&caller, conversation_id(&id)?).await?;
     let window = list.window("msg_", Code::MessageNotFound)?;
@@ -252,7 +252,7 @@ pub async fn items(
 /// `?include=`
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub struct With {
+pub struct ItemsQuery {
     /// `response_id` adds to each answer in words the response that it was made for, which feedback is given to.
     #[param(value_type = Option<String>, pattern = "^response_id$", example = "response_id")]
     include: Option<ItemPart>,
@@ -353,7 +353,7 @@ pub struct ShownConversation {
 
 /// A deleted conversation or response.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Deleted {
+pub struct DeletedConversation {
     /// Its id.
     pub id: Uuid,
     /// `conversation.deleted`, `response`

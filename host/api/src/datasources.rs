@@ -4,7 +4,7 @@ mod files;
 
 use crate::{
     error::ApiResult,
-    once::Once,
+    once::KeyHandler,
     routes::{ASKED, CONNECTED, EDITOR, NAME, Routes, STORING, Tag, USER},
 };
 use std::{sync::Arc, time::Duration};
@@ -23,7 +23,7 @@ use utoipa::{
 use utoipa_axum::routes;
 
 use super::{
-    admission::Made,
+    admission::CreatedName,
     extract::{Json, Path, Query, friendly, present},
 };
 use mindhost_base::error::{Code, Kind, Result};
@@ -31,7 +31,7 @@ use mindhost_catalog::Catalog;
 use mindhost_core::{
     auth::{Caller, Role},
     datasources::{
-        Changes, Datasource, Datasources, NewDatasource, Saved, Settings, SettingsChange,
+        Changes, Datasource, Datasources, NewDatasource, SavedDatasource, Settings, SettingsChange,
     },
 };
 
@@ -39,7 +39,7 @@ use mindhost_core::{
 pub(super) fn routes() -> Routes {
     let create = EDITOR
         .beyond_minds("connect another datasource")
-        .once(Once::Resource("/datasources"))
+        .once(KeyHandler::Resource("/datasources"))
         .fails(CONNECTED)
         .fails(ASKED)
         .fails(STORING)
@@ -252,7 +252,7 @@ pub(super) async fn create(
     Json(body): Json<Create>,
 ) -> ApiResult<(
     StatusCode,
-    Option<Extension<Made>>,
+    Option<Extension<CreatedName>>,
     axum::Json<DatasourceBody>,
 )> {
     let settings = SettingsChange {
@@ -293,7 +293,7 @@ pub(super) async fn update(
     Path(name): Path<String>,
     Query(query): Query<Check>,
     Json(body): Json<Update>,
-) -> ApiResult<(Option<Extension<Made>>, axum::Json<DatasourceBody>)> {
+) -> ApiResult<(Option<Extension<CreatedName>>, axum::Json<DatasourceBody>)> {
     let is_renamed = body.name.is_some();
     let is_moved = body.plugin_digest.is_some();
     let changes = Changes {
@@ -322,16 +322,16 @@ pub(super) async fn update(
 }
 
 /// What the audit entry of a datasource names besides its path: a new name, and a newly pinned version.
-fn made(datasource: &Datasource, is_named: bool, is_pinned: bool) -> Option<Made> {
+fn made(datasource: &Datasource, is_named: bool, is_pinned: bool) -> Option<CreatedName> {
     let name = is_named.then(|| datasource.name.clone());
     let digest = datasource.settings.plugin_digest.as_deref();
     let pin = is_pinned.then(|| format!("plugin_digest={}", digest.unwrap_or("null")));
     let parts: Vec<String> = name.into_iter().chain(pin).collect();
-    (!parts.is_empty()).then(|| Made(parts.join(" ")))
+    (!parts.is_empty()).then(|| CreatedName(parts.join(" ")))
 }
 
 /// Stores the tables that the connection test found, so that the catalog lists them at once.
-async fn keep_tables(catalog: &Catalog, saved: &Saved) -> Result<()> {
+async fn keep_tables(catalog: &Catalog, saved: &SavedDatasource) -> Result<()> {
     match &saved.tables {
         Some(tables) => {
             catalog

@@ -14,7 +14,7 @@ use utoipa_axum::routes;
 use uuid::Uuid;
 
 use super::{
-    admission::Made,
+    admission::CreatedName,
     ask,
     extract::{Json, Path, Query},
 };
@@ -25,7 +25,7 @@ use mindhost_core::{
     minds::{Mind, Minds},
 };
 use mindhost_evaluation::{
-    difference::{Asked, Difference},
+    difference::{Difference, RunQuestions},
     figures::Figures,
     judged::Judged,
 };
@@ -125,7 +125,7 @@ pub(super) struct All {
 /// An evaluation with its questions.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = EvaluationReport)]
-pub(super) struct Whole {
+pub(super) struct EvaluationReport {
     #[serde(flatten)]
     evaluation: EvaluationBody,
     /// The questions that were judged so far, in the order of the suite.
@@ -157,7 +157,11 @@ pub(super) async fn start(
     State(evaluations): State<Evaluations>,
     Path(name): Path<String>,
     Json(body): Json<Start>,
-) -> ApiResult<(StatusCode, Extension<Made>, axum::Json<EvaluationBody>)> {
+) -> ApiResult<(
+    StatusCode,
+    Extension<CreatedName>,
+    axum::Json<EvaluationBody>,
+)> {
     let mind = minds.get(&caller, &name).await?;
     let jobs = body.jobs.unwrap_or(JOBS);
     if !(1..=MAX_JOBS).contains(&jobs) {
@@ -173,7 +177,7 @@ pub(super) async fn start(
         limit: body.limit,
     };
     let evaluation = evaluations.start(&caller, &mind, new).await?;
-    let made = Extension(Made(evaluation.id.to_string()));
+    let made = Extension(CreatedName(evaluation.id.to_string()));
     Ok((StatusCode::ACCEPTED, made, axum::Json(evaluation.into())))
 }
 
@@ -197,17 +201,17 @@ pub(super) async fn list(
 /// Gets an evaluation with its questions
 #[utoipa::path(get, path = "/minds/{name}/evaluations/{id}", operation_id = "get_evaluation",
     params(Compare),
-    responses((status = 200, body = Whole, description = "What was judged so far.")))]
+    responses((status = 200, body = EvaluationReport, description = "What was judged so far.")))]
 pub(super) async fn get(
     caller: Caller,
     State(minds): State<Arc<Minds>>,
     State(evaluations): State<Evaluations>,
     Path((name, id)): Path<(String, String)>,
     Query(compare): Query<Compare>,
-) -> ApiResult<axum::Json<Whole>> {
+) -> ApiResult<axum::Json<EvaluationReport>> {
     let (mind, id) = found(&minds, &caller, &name, &id).await?;
     let (evaluation, questions) = evaluations.get(&mind, id).await?;
-    let asked = |evaluation: &Evaluation, questions| Asked {
+    let asked = |evaluation: &Evaluation, questions| RunQuestions {
         questions,
         is_complete: evaluation.status == Status::Completed,
     };
@@ -220,7 +224,7 @@ pub(super) async fn get(
         }
         None => None,
     };
-    Ok(axum::Json(Whole {
+    Ok(axum::Json(EvaluationReport {
         evaluation: evaluation.into(),
         questions,
         difference,

@@ -31,7 +31,7 @@ pub struct SentEvent {
 
 /// Which events a client wants.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted {
+pub struct EventFilter {
     /// Only the four kinds that carry the answer: created, in progress, text delta, completed. Such a stream that
     /// ends without the last of them failed; the stored response says why.
     pub minimal: bool,
@@ -42,7 +42,7 @@ pub struct Wanted {
 }
 
 /// The stream of one answer. Dropped by the client, it drops the reader.
-pub fn stream(reader: EventReader, wanted: Wanted) -> Response {
+pub fn stream(reader: EventReader, wanted: EventFilter) -> Response {
     let writer = Writer {
         message_id: reader.log().message_id,
         steps: reader.log().shows_steps,
@@ -71,7 +71,7 @@ pub fn response(
 struct Writer {
     message_id: Uuid,
     steps: bool,
-    wanted: Wanted,
+    wanted: EventFilter,
     sequence: u64,
 }
 
@@ -96,7 +96,7 @@ struct DeltaOfResponse<'a> {
 }
 
 #[derive(Serialize)]
-struct Whole<'a> {
+struct ResponseEvent<'a> {
     r#type: &'static str,
     sequence_number: u64,
     response: ResponseObject<'a>,
@@ -188,7 +188,7 @@ impl Writer {
 
     fn whole(&mut self, kind: &'static str, response: ResponseObject<'_>) -> Vec<SseEvent> {
         let sequence_number = self.next();
-        let data = Whole {
+        let data = ResponseEvent {
             r#type: kind,
             sequence_number,
             response,

@@ -14,7 +14,7 @@ use utoipa_axum::routes;
 use uuid::Uuid;
 
 use super::{
-    admission::Made,
+    admission::CreatedName,
     extract::{Json, Path, Query},
     knowledge::{self, after},
     list::{Page, limit},
@@ -54,7 +54,7 @@ pub(super) fn of_minds() -> Routes {
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = NewFeedback)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Give {
+pub(super) struct FeedbackRequest {
     rating: Rating,
     /// Why.
     #[schema(max_length = 2000)]
@@ -148,15 +148,15 @@ pub(super) async fn give(
     caller: Caller,
     State(feedback): State<FeedbackBox>,
     Path(id): Path<String>,
-    Json(body): Json<Give>,
-) -> ApiResult<(Extension<Made>, axum::Json<FeedbackBody>)> {
+    Json(body): Json<FeedbackRequest>,
+) -> ApiResult<(Extension<CreatedName>, axum::Json<FeedbackBody>)> {
     let new = NewFeedback {
         rating: body.rating,
         comment: body.comment,
         corrected_sql: body.corrected_sql,
     };
     let given = feedback.give(&caller, response_id(&id)?, &new).await?;
-    let made = Extension(Made(given.id.to_string()));
+    let made = Extension(CreatedName(given.id.to_string()));
     Ok((made, axum::Json((&given).into())))
 }
 
@@ -193,7 +193,7 @@ pub(super) async fn promote(
     body: Option<Json<Promote>>,
 ) -> ApiResult<(
     StatusCode,
-    Extension<Made>,
+    Extension<CreatedName>,
     axum::Json<knowledge::EntryBody>,
 )> {
     let body = body.map(|Json(body)| body).unwrap_or_default();
@@ -204,6 +204,6 @@ pub(super) async fn promote(
         notes: body.notes,
     };
     let entry = feedback.promote(&caller, &mind, &id, promotion).await?;
-    let made = Extension(Made(entry.id.clone()));
+    let made = Extension(CreatedName(entry.id.clone()));
     Ok((StatusCode::CREATED, made, axum::Json((&entry).into())))
 }

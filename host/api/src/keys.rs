@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use super::{
-    admission::Made,
+    admission::CreatedName,
     extract::{Json, Path, present},
 };
 use mindhost_answers::answering::Answering;
@@ -121,7 +121,7 @@ pub(super) struct KeyBody {
 /// A new key with its text. No other answer contains the text.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = CreatedKey)]
-pub(super) struct Created {
+pub(super) struct CreatedKey {
     /// The text to send as `Authorization: Bearer …`.
     #[schema(example = "mh_4QxK…")]
     key: String,
@@ -142,13 +142,13 @@ pub(super) struct Current {
 
 /// Creates a key, no wider than the caller's own
 #[utoipa::path(post, path = "/keys", operation_id = "create_key",
-    responses((status = 201, body = Created, description = "The new key, with its text: this once.")))]
+    responses((status = 201, body = CreatedKey, description = "The new key, with its text: this once.")))]
 pub(super) async fn create(
     caller: Caller,
     State(auth): State<Arc<Auth>>,
     State(minds): State<Arc<Minds>>,
     Json(mut body): Json<Create>,
-) -> ApiResult<(StatusCode, Extension<Made>, axum::Json<Created>)> {
+) -> ApiResult<(StatusCode, Extension<CreatedName>, axum::Json<CreatedKey>)> {
     if let Some(names) = &mut body.minds {
         let mut seen = HashSet::new();
         names.retain(|name| seen.insert(name.clone()));
@@ -165,7 +165,7 @@ pub(super) async fn create(
         attributes: body.attributes,
     };
     let made = auth.create_key(&caller, new).await?;
-    let created = Created::new(made, body.minds);
+    let created = CreatedKey::new(made, body.minds);
     Ok((StatusCode::CREATED, created.made(), axum::Json(created)))
 }
 
@@ -173,19 +173,19 @@ pub(super) async fn create(
 ///
 /// The old text is invalid at once. The key keeps its conversations and everything else.
 #[utoipa::path(post, path = "/keys/{id}/rotate", operation_id = "rotate_key", request_body = Option<Rotate>,
-    responses((status = 200, body = Created, description = "The key, with its new text: this once.")))]
+    responses((status = 200, body = CreatedKey, description = "The key, with its new text: this once.")))]
 pub(super) async fn rotate(
     caller: Caller,
     State(auth): State<Arc<Auth>>,
     State(minds): State<Arc<Minds>>,
     Path(id): Path<String>,
     body: Option<Json<Rotate>>,
-) -> ApiResult<axum::Json<Created>> {
+) -> ApiResult<axum::Json<CreatedKey>> {
     let body = body.map(|Json(body)| body).unwrap_or_default();
     let made = auth.rotate_key(&caller, &id, body.expires_at).await?;
     let names = names(&caller, &minds).await?;
     let shown = named(&made.0, &names);
-    Ok(axum::Json(Created::new(made, shown)))
+    Ok(axum::Json(CreatedKey::new(made, shown)))
 }
 
 /// Lists the keys of the workspace, never their texts
@@ -235,7 +235,7 @@ impl From<NewInWorkspace> for NewKey {
     }
 }
 
-impl Created {
+impl CreatedKey {
     fn new((key, text): (Key, KeyText), minds: Option<Vec<String>>) -> Self {
         Self {
             key: text.to_string(),
@@ -244,8 +244,8 @@ impl Created {
     }
 
     /// For the audit trail.
-    pub(super) fn made(&self) -> Extension<Made> {
-        Extension(Made(self.shown.key.id.clone()))
+    pub(super) fn made(&self) -> Extension<CreatedName> {
+        Extension(CreatedName(self.shown.key.id.clone()))
     }
 
     /// A key without a limit to some Minds.

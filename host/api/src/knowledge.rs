@@ -19,10 +19,10 @@ use utoipa_axum::routes;
 use uuid::Uuid;
 
 use super::{
-    admission::Made,
+    admission::CreatedName,
     extract::{Json, Path, Query},
     list::{Page, limit},
-    once::Once,
+    once::KeyHandler,
 };
 use mindhost_answers::knowledge::CheckedKnowledge;
 use mindhost_base::error::{Code, Error, Result};
@@ -50,7 +50,7 @@ const ENTRY: &[(&str, &str)] = &[("name", "$request.path.name"), ("id", "$respon
 pub(super) fn routes() -> Routes {
     let checked = || EDITOR.fails(NAMES).fails(SQL).fails(ASKED).fails(STORING);
     let create = checked()
-        .once(Once::Resource("/minds/{name}/knowledge"))
+        .once(KeyHandler::Resource("/minds/{name}/knowledge"))
         .fails(&[Code::NameTaken])
         .leads_to(
             ENTRY,
@@ -159,10 +159,10 @@ pub(super) async fn create(
     State(knowledge): State<CheckedKnowledge>,
     Path(name): Path<String>,
     Json(body): Json<Knowledge>,
-) -> ApiResult<(StatusCode, Extension<Made>, axum::Json<EntryBody>)> {
+) -> ApiResult<(StatusCode, Extension<CreatedName>, axum::Json<EntryBody>)> {
     let mind = mind(&minds, &caller, &name).await?;
     let entry = knowledge.add(&caller, &mind, &body).await?;
-    let made = Extension(Made(entry.id.clone()));
+    let made = Extension(CreatedName(entry.id.clone()));
     Ok((StatusCode::CREATED, made, axum::Json((&entry).into())))
 }
 

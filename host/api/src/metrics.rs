@@ -42,7 +42,7 @@ const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset
 
 /// The services behind the figures.
 #[derive(Clone)]
-pub(super) struct Watched {
+pub(super) struct MetricSources {
     http: HttpMeter,
     registry: Arc<Registry>,
     answering: Answering,
@@ -50,7 +50,7 @@ pub(super) struct Watched {
     store: Store,
 }
 
-impl FromRef<AppState> for Watched {
+impl FromRef<AppState> for MetricSources {
     fn from_ref(state: &AppState) -> Self {
         Self {
             http: state.http_meter.clone(),
@@ -81,16 +81,19 @@ pub(super) fn open_router(state: AppState) -> Router {
 /// OpenMetrics text, as Prometheus reads it.
 #[utoipa::path(get, path = PATH, operation_id = "get_metrics",
     responses((status = 200, body = String, content_type = "application/openmetrics-text", description = "The figures since the start.")))]
-pub(super) async fn read(caller: Caller, State(watched): State<Watched>) -> ApiResult<Response> {
+pub(super) async fn read(
+    caller: Caller,
+    State(watched): State<MetricSources>,
+) -> ApiResult<Response> {
     caller.require_host("read the figures of the host")?;
     Ok(watched.answer()?)
 }
 
-async fn read_all(State(watched): State<Watched>) -> ApiResult<Response> {
+async fn read_all(State(watched): State<MetricSources>) -> ApiResult<Response> {
     Ok(watched.answer()?)
 }
 
-impl Watched {
+impl MetricSources {
     fn answer(&self) -> Result<Response> {
         let text = self.text().map_err(Error::internal)?;
         Ok(([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response())

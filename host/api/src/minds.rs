@@ -5,7 +5,7 @@ mod policies;
 
 use crate::{
     error::ApiResult,
-    once::Once,
+    once::KeyHandler,
     routes::{EDITOR, NAME, Routes, STORING, Tag, USER},
 };
 use std::{sync::Arc, time::SystemTime};
@@ -18,7 +18,7 @@ use utoipa_axum::routes;
 
 use self::entries::{Entry, Resolver};
 use super::{
-    admission::Made,
+    admission::CreatedName,
     extract::{Json, Path, Query},
 };
 use mindhost_base::error::{Code, Result};
@@ -51,7 +51,7 @@ const POLICIES: &[Code] = &[
 pub(super) fn routes() -> Routes {
     let create = EDITOR
         .beyond_minds("make another Mind")
-        .once(Once::Resource("/minds"))
+        .once(KeyHandler::Resource("/minds"))
         .fails(ENTRIES)
         .fails(STORING)
         .leads_to(
@@ -195,7 +195,7 @@ enum ShownStatus {
 /// What is left of a Mind.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = DeletedMind)]
-pub(super) struct Deleted {
+pub(super) struct DeletedMind {
     name: String,
     #[schema(example = true)]
     deleted: bool,
@@ -212,7 +212,7 @@ pub(super) async fn create(
     State(catalog): State<Arc<Catalog>>,
     State(resolver): State<Resolver>,
     Json(body): Json<Create>,
-) -> ApiResult<(Extension<Made>, axum::Json<MindBody>)> {
+) -> ApiResult<(Extension<CreatedName>, axum::Json<MindBody>)> {
     let new = NewMind {
         datasources: resolver.resolve(&caller, body.datasources).await?,
         name: body.name,
@@ -223,7 +223,7 @@ pub(super) async fn create(
     let mind = minds.create(&caller, new).await?;
     start_missing(&catalog, &mind).await?;
     let statuses = statuses(&catalog, std::slice::from_ref(&mind)).await?;
-    let made = Extension(Made(mind.name.clone()));
+    let made = Extension(CreatedName(mind.name.clone()));
     Ok((made, axum::Json(shown(&caller, mind, &statuses))))
 }
 
@@ -239,7 +239,7 @@ pub(super) async fn update(
     State(resolver): State<Resolver>,
     Path(name): Path<String>,
     Json(body): Json<Update>,
-) -> ApiResult<(Option<Extension<Made>>, axum::Json<MindBody>)> {
+) -> ApiResult<(Option<Extension<CreatedName>>, axum::Json<MindBody>)> {
     let is_renamed = body.name.is_some();
     let datasources = match body.datasources {
         Some(entries) => Some(resolver.resolve(&caller, entries).await?),
@@ -258,7 +258,7 @@ pub(super) async fn update(
         start_missing(&catalog, &mind).await?;
     }
     let statuses = statuses(&catalog, std::slice::from_ref(&mind)).await?;
-    let made = is_renamed.then(|| Extension(Made(mind.name.clone())));
+    let made = is_renamed.then(|| Extension(CreatedName(mind.name.clone())));
     Ok((made, axum::Json(shown(&caller, mind, &statuses))))
 }
 
@@ -299,14 +299,14 @@ pub(super) async fn get(
 ///
 /// Its conversations can be read on. A body is ignored: some clients send `{}`.
 #[utoipa::path(delete, path = "/minds/{name}", operation_id = "delete_mind",
-    responses((status = 200, body = Deleted, description = "Deleted.")))]
+    responses((status = 200, body = DeletedMind, description = "Deleted.")))]
 pub(super) async fn delete(
     caller: Caller,
     State(minds): State<Arc<Minds>>,
     Path(name): Path<String>,
-) -> ApiResult<axum::Json<Deleted>> {
+) -> ApiResult<axum::Json<DeletedMind>> {
     minds.delete(&caller, &name).await?;
-    Ok(axum::Json(Deleted {
+    Ok(axum::Json(DeletedMind {
         name,
         deleted: true,
     }))

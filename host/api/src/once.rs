@@ -28,7 +28,7 @@ const LARGEST: usize = 16 << 20;
 
 /// Who heeds the `Idempotency-Key` of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Once {
+pub enum KeyHandler {
     /// The middleware [`resource`], under this name of the route.
     Resource(&'static str),
     /// The handler, with [`answer`].
@@ -116,7 +116,7 @@ pub async fn answer(
     answering: &Answering,
     idempotency: &Arc<Idempotency>,
     caller: &Caller,
-    asked: Asked<'_>,
+    asked: KeyedRequest<'_>,
     ask: Ask,
 ) -> Result<EventReader> {
     let Some(name) = name(asked.headers)? else {
@@ -137,7 +137,7 @@ pub async fn answer(
 }
 
 /// A question as it came in.
-pub struct Asked<'a> {
+pub struct KeyedRequest<'a> {
     /// Its route.
     pub route: &'static str,
     /// Its headers.

@@ -21,18 +21,18 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
 use super::{
-    admission::Made,
+    admission::CreatedName,
     ask,
     extract::{self, Json, Path, Query},
 };
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_core::{
     auth::{Auth, Caller},
-    rollouts::{Rollout, Rollouts, Wish},
+    rollouts::{ActivationOptions, Rollout, Rollouts},
 };
 use mindhost_plugin_api::PluginKind;
 use mindhost_plugins::{
-    registry::{About, Inspected, Installed, Registry, Status},
+    registry::{Inspection, Installed, Registry, Status, VersionFacts},
     rights::{Incumbents, Right, Rights, listed},
 };
 
@@ -103,9 +103,9 @@ struct Version {
 /// A file, and what it would be allowed.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = InspectedPlugin)]
-pub(super) struct Asked {
+pub(super) struct InspectionBody {
     #[serde(flatten)]
-    inspected: Inspected,
+    inspected: Inspection,
     /// What it may do that the version before it may not; its activation needs `accept_rights` with these names.
     wider_rights: Vec<Right>,
 }
@@ -204,8 +204,8 @@ pub(super) async fn get(
     params(DryRun, ("x-mindhost-signature" = Option<String>, Header,
         description = "The text of its minisign signature, in base64.")),
     request_body(content = Vec<u8>, content_type = "application/wasm", description = "The component with its manifest."),
-    responses((status = 200, body = Asked, description = "With `dry_run=true`: what it is."),
-        (status = 201, body = Asked, description = "It is installed.")))]
+    responses((status = 200, body = InspectionBody, description = "With `dry_run=true`: what it is."),
+        (status = 201, body = InspectionBody, description = "It is installed.")))]
 pub(super) async fn install(
     caller: Caller,
     State(registry): State<Arc<Registry>>,
@@ -214,7 +214,11 @@ pub(super) async fn install(
     Query(query): Query<DryRun>,
     headers: HeaderMap,
     body: Body,
-) -> ApiResult<(StatusCode, Extension<Made>, axum::Json<Asked>)> {
+) -> ApiResult<(
+    StatusCode,
+    Extension<CreatedName>,
+    axum::Json<InspectionBody>,
+)> {
     caller.require_host("install plugins")?;
     if !says_wasm(&headers) {
         return Err(Error::new(
@@ -235,9 +239,9 @@ pub(super) async fn install(
         ),
     };
     let about = &inspected.about;
-    let made = Made(format!("{} {} {}", about.name, about.version, about.digest));
+    let made = CreatedName(format!("{} {} {}", about.name, about.version, about.digest));
     let rights = Rights::of(&inspected.manifest, about.signer.as_deref());
-    let asked = Asked {
+    let asked = InspectionBody {
         wider_rights: rollouts.incumbents().await?.wider(&rights),
         inspected,
     };
@@ -260,9 +264,9 @@ pub(super) async fn activate(
     Path(name): Path<String>,
     Query(query): Query<Wait>,
     body: Option<Json<Activate>>,
-) -> ApiResult<(StatusCode, Extension<Made>, axum::Json<Rollout>)> {
+) -> ApiResult<(StatusCode, Extension<CreatedName>, axum::Json<Rollout>)> {
     let body = body.map(|Json(body)| body).unwrap_or_default();
-    let wish = Wish {
+    let wish = ActivationOptions {
         canary: body.canary.map(Canary::checked).transpose()?,
         force: body.force,
         accept_rights: body.accept_rights,
@@ -275,7 +279,7 @@ pub(super) async fn activate(
         true => String::new(),
         false => format!(" accept_rights={}", listed(&rollout.accepted_rights)),
     };
-    let made = Made(format!("{} {}{accepted}", rollout.plugin, rollout.to));
+    let made = CreatedName(format!("{} {}{accepted}", rollout.plugin, rollout.to));
     Ok((StatusCode::ACCEPTED, Extension(made), axum::Json(rollout)))
 }
 
@@ -401,7 +405,7 @@ async fn shown(
     incumbents: &Incumbents,
     name: &str,
 ) -> Result<PluginBody> {
-    let about: About = registry.find(name, None)?;
+    let about: VersionFacts = registry.find(name, None)?;
     let is_mine = |one: &Installed| one.about.as_ref().is_some_and(|about| about.name == name);
     let mut versions = registry.installed();
     versions.retain(is_mine);

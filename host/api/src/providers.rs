@@ -13,7 +13,7 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
 use super::{
-    admission::Made,
+    admission::CreatedName,
     extract::{Json, Path, Query, present},
 };
 use mindhost_base::error::Code;
@@ -139,7 +139,7 @@ pub(super) async fn create(
     State(providers): State<Arc<Providers>>,
     Query(query): Query<Check>,
     Json(body): Json<Create>,
-) -> ApiResult<(StatusCode, Extension<Made>, axum::Json<ProviderBody>)> {
+) -> ApiResult<(StatusCode, Extension<CreatedName>, axum::Json<ProviderBody>)> {
     let new = NewProvider {
         name: body.name,
         plugin: body.plugin,
@@ -149,7 +149,7 @@ pub(super) async fn create(
     };
     let check = query.check_connection.unwrap_or(true);
     let provider = providers.create(&caller, new, check).await?;
-    let made = Extension(Made(provider.name.clone()));
+    let made = Extension(CreatedName(provider.name.clone()));
     Ok((
         StatusCode::CREATED,
         made,
@@ -169,7 +169,7 @@ pub(super) async fn update(
     Path(name): Path<String>,
     Query(query): Query<Check>,
     Json(body): Json<Update>,
-) -> ApiResult<(Option<Extension<Made>>, axum::Json<ProviderBody>)> {
+) -> ApiResult<(Option<Extension<CreatedName>>, axum::Json<ProviderBody>)> {
     let is_renamed = body.name.is_some();
     let changes = Changes {
         name: body.name,
@@ -180,7 +180,7 @@ pub(super) async fn update(
     };
     let check = query.check_connection.unwrap_or(true);
     let provider = providers.update(&caller, &name, changes, check).await?;
-    let made = is_renamed.then(|| Extension(Made(provider.name.clone())));
+    let made = is_renamed.then(|| Extension(CreatedName(provider.name.clone())));
     Ok((made, axum::Json(shown(&caller, provider))))
 }
 

@@ -9,8 +9,8 @@ use uuid::Uuid;
 
 use super::ask::described::{ServiceTier, metadata_object};
 use mindhost_answers::answering::{
-    items::{QueryResult, Said},
-    record::{Ending, ResponseRecord, ResponseStatus},
+    items::{MessageItem, QueryResult},
+    record::{EarlyEnd, ResponseRecord, ResponseStatus},
 };
 
 /// A response as it is sent.
@@ -101,7 +101,7 @@ struct ResponseError {
 #[serde(untagged)]
 #[expect(dead_code, reason = "it describes what is kept as JSON text")]
 enum OutputItem {
-    Message(Said<'static>),
+    Message(MessageItem<'static>),
     QueryResult(QueryResult<'static>),
 }
 
@@ -181,7 +181,7 @@ impl<'a> ResponseObject<'a> {
                 .map(|ending| IncompleteDetails {
                     reason: ending.as_str(),
                 }),
-            ending: record.ending.map(Ending::as_str),
+            ending: record.ending.map(EarlyEnd::as_str),
             model: &record.mind_name,
             output: &record.output,
             conversation: record.conversation_id.map(|id| ConversationOf { id }),

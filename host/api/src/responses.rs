@@ -18,12 +18,12 @@ use utoipa_axum::routes;
 use uuid::Uuid;
 
 use super::{
-    admission::Made,
+    admission::CreatedName,
     ask::{self, CreateResponse},
-    conversations::Deleted,
-    events::{self, SentEvent, Wanted},
+    conversations::DeletedConversation,
+    events::{self, EventFilter, SentEvent},
     extract::{JsonBytes, Path, Query},
-    once::{self, Asked, Once},
+    once::{self, KeyHandler, KeyedRequest},
     response_object::ResponseObject,
 };
 use mindhost_answers::{
@@ -37,7 +37,7 @@ use mindhost_core::auth::Caller;
 pub fn routes() -> Routes {
     let create = USER
         .audited_after()
-        .once(Once::Answer)
+        .once(KeyHandler::Answer)
         .fails(ASKING)
         .fails(ASKED)
         .fails(SQL)
@@ -92,7 +92,7 @@ pub async fn create(
         let record = answering.complete(&caller, ask).await?;
         return Ok(whole(&record));
     }
-    let asked = Asked {
+    let asked = KeyedRequest {
         route: "/responses",
         headers: &headers,
         body: &bytes,
@@ -103,7 +103,7 @@ pub async fn create(
         let made = reader
             .log()
             .record()
-            .map(|record| Extension(Made(record.id.to_string())));
+            .map(|record| Extension(CreatedName(record.id.to_string())));
         return Ok((made, events::stream(reader, wanted)).into_response());
     }
     if background && let Some(record) = reader.log().record() {
@@ -117,14 +117,14 @@ pub async fn create(
 }
 
 fn whole(record: &ResponseRecord) -> Response {
-    let made = Extension(Made(record.id.to_string()));
+    let made = Extension(CreatedName(record.id.to_string()));
     (made, axum::Json(ResponseObject::new(record))).into_response()
 }
 
 /// The parameters of a response that is read.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub struct Read {
+pub struct ReadQuery {
     /// Whether to send its events.
     stream: Option<bool>,
     /// With `stream=true`: the number of the last event that the client has.
@@ -133,7 +133,7 @@ pub struct Read {
 
 /// Gets a response, or picks up its stream of events
 #[utoipa::path(get, path = "/responses/{id}", operation_id = "get_response",
-    params(Read, ("x-mindhost-events" = Option<String>, Header, description = "`minimal` for the four kinds of events alone that carry the answer.", example = "minimal")),
+    params(ReadQuery, ("x-mindhost-events" = Option<String>, Header, description = "`minimal` for the four kinds of events alone that carry the answer.", example = "minimal")),
     responses((status = 200, description = "The response as it is, or its events.",
         content((ResponseObject<'static> = "application/json"), (SentEvent = "text/event-stream")))))]
 pub async fn get(
@@ -141,7 +141,7 @@ pub async fn get(
     caller: Caller,
     headers: HeaderMap,
     Path(id): Path<String>,
-    Query(read): Query<Read>,
+    Query(read): Query<ReadQuery>,
 ) -> ApiResult<Response> {
     let id = response_id(&id)?;
     if read.stream.unwrap_or(false) {
@@ -172,23 +172,23 @@ pub async fn cancel(
 
 /// Deletes a response
 #[utoipa::path(delete, path = "/responses/{id}", operation_id = "delete_response",
-    responses((status = 200, body = Deleted, description = "Deleted.")))]
+    responses((status = 200, body = DeletedConversation, description = "Deleted.")))]
 pub async fn delete(
     State(answering): State<Answering>,
     caller: Caller,
     Path(id): Path<String>,
-) -> ApiResult<axum::Json<Deleted>> {
+) -> ApiResult<axum::Json<DeletedConversation>> {
     let id = response_id(&id)?;
     answering.delete(&caller, id).await?;
-    Ok(axum::Json(Deleted {
+    Ok(axum::Json(DeletedConversation {
         id,
         object: "response",
         deleted: true,
     }))
 }
 
-fn wanted(answering: &Answering, headers: &HeaderMap, after: u64) -> Wanted {
-    Wanted {
+fn wanted(answering: &Answering, headers: &HeaderMap, after: u64) -> EventFilter {
+    EventFilter {
         minimal: headers
             .get("x-mindhost-events")
             .is_some_and(|value| value == "minimal"),

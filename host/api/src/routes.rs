@@ -11,7 +11,7 @@ use utoipa_axum::router::UtoipaMethodRouter;
 
 use crate::{
     AppState, admission,
-    once::{self, Once},
+    once::{self, KeyHandler},
 };
 use mindhost_base::error::Code;
 use mindhost_core::auth::Role;
@@ -100,7 +100,7 @@ impl Routes {
         let routes = self.routes.into_iter();
         routes.fold(Router::new(), |router, route| {
             let mut methods = route.methods;
-            if let Some(Once::Resource(name)) = route.rules.once {
+            if let Some(KeyHandler::Resource(name)) = route.rules.once {
                 // Inside the admission: a repeated request is audited and counted each time, and done once.
                 let parts = once::ResourceRoute::of(state, name);
                 methods = methods.layer(from_fn_with_state(parts, once::resource));
@@ -178,7 +178,7 @@ pub struct Rules {
     /// If the route reaches beyond the caller's Minds: completes "your key cannot" for a key that is limited to some.
     pub beyond_minds: Option<&'static str>,
     /// Whether it takes `Idempotency-Key`, and who heeds it.
-    pub once: Option<Once>,
+    pub once: Option<KeyHandler>,
     /// Whether the answer is sent before its audit entry is stored.
     pub audited_after: bool,
     /// Failures besides those that every key, body and parameter can have.
@@ -226,7 +226,7 @@ impl Rules {
     }
 
     /// Takes `Idempotency-Key`.
-    pub fn once(mut self, once: Once) -> Self {
+    pub fn once(mut self, once: KeyHandler) -> Self {
         self.once = Some(once);
         self.fails(&[Code::IdempotencyKeyReused])
     }

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use super::{ask, extract::Path};
-use mindhost_answers::running::{Kind, Running, RunningWork};
+use mindhost_answers::running::{Job, Kind, RunningWork};
 use mindhost_base::error::Code;
 use mindhost_core::auth::Caller;
 
@@ -45,8 +45,8 @@ pub(super) struct RunningBody {
     started_at: Timestamp,
 }
 
-impl From<Running> for RunningBody {
-    fn from(running: Running) -> Self {
+impl From<Job> for RunningBody {
+    fn from(running: Job) -> Self {
         Self {
             id: running.id.to_string(),
             kind: running.kind,

@@ -12,9 +12,9 @@ use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use super::{
-    admission::{Made, MadeIn},
+    admission::{CreatedIn, CreatedName},
     extract::{Json, Path},
-    keys::{Created, NewInWorkspace},
+    keys::{CreatedKey, NewInWorkspace},
 };
 use mindhost_answers::answering::Answering;
 use mindhost_base::error::Code;
@@ -72,9 +72,9 @@ pub(super) async fn create(
     caller: Caller,
     State(workspaces): State<Workspaces>,
     Json(body): Json<Create>,
-) -> ApiResult<(StatusCode, Extension<Made>, axum::Json<Workspace>)> {
+) -> ApiResult<(StatusCode, Extension<CreatedName>, axum::Json<Workspace>)> {
     let workspace = workspaces.create(&caller, &body.name).await?;
-    let made = Extension(Made(workspace.name.clone()));
+    let made = Extension(CreatedName(workspace.name.clone()));
     Ok((StatusCode::CREATED, made, axum::Json(workspace)))
 }
 
@@ -107,7 +107,7 @@ pub(super) async fn delete(
 
 /// Makes a key of a workspace, such as its first
 #[utoipa::path(post, path = "/workspaces/{name}/keys", operation_id = "create_workspace_key",
-    responses((status = 201, body = Created, description = "The new key, with its text: this once.")))]
+    responses((status = 201, body = CreatedKey, description = "The new key, with its text: this once.")))]
 pub(super) async fn create_key(
     caller: Caller,
     State(workspaces): State<Workspaces>,
@@ -116,16 +116,16 @@ pub(super) async fn create_key(
     Json(body): Json<NewInWorkspace>,
 ) -> ApiResult<(
     StatusCode,
-    Extension<MadeIn>,
-    Extension<Made>,
-    axum::Json<Created>,
+    Extension<CreatedIn>,
+    Extension<CreatedName>,
+    axum::Json<CreatedKey>,
 )> {
     let workspace = workspaces.get(&caller, &name).await?;
     let made = auth
         .create_key_in(&caller, &workspace.id, body.into())
         .await?;
-    let created = Created::of_all_minds(made);
-    let there = Extension(MadeIn(workspace.id));
+    let created = CreatedKey::of_all_minds(made);
+    let there = Extension(CreatedIn(workspace.id));
     Ok((
         StatusCode::CREATED,
         there,

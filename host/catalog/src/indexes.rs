@@ -31,11 +31,11 @@ pub struct Indexes {
     /// By id of the datasource.
     versions: ReadCache<CatalogVersion>,
     /// Least recently used first.
-    kept: Mutex<VecDeque<Kept>>,
+    kept: Mutex<VecDeque<CachedIndex>>,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct CachedIndex {
     view: View,
     knowledge: Arc<Knowledge>,
     versions: Vec<CatalogVersion>,
@@ -74,10 +74,10 @@ impl Indexes {
         versions: Vec<CatalogVersion>,
     ) -> Arc<OnceCell<Arc<Index>>> {
         let mut kept = lock(&self.kept);
-        let same = |one: &Kept| one.view == *view && one.knowledge == *knowledge;
+        let same = |one: &CachedIndex| one.view == *view && one.knowledge == *knowledge;
         let known = kept.iter().position(same).and_then(|at| kept.remove(at));
         let known = known.filter(|one| one.versions == versions);
-        let used = known.unwrap_or_else(|| Kept {
+        let used = known.unwrap_or_else(|| CachedIndex {
             view: view.clone(),
             knowledge: Arc::clone(knowledge),
             versions,
@@ -90,8 +90,8 @@ impl Indexes {
     }
 }
 
-fn shrink(kept: &mut VecDeque<Kept>) {
-    let tables = |one: &Kept| one.index.get().map_or(0, |index| index.tables().len());
+fn shrink(kept: &mut VecDeque<CachedIndex>) {
+    let tables = |one: &CachedIndex| one.index.get().map_or(0, |index| index.tables().len());
     while kept.len() > 1
         && (kept.len() > MAX_INDEXES || kept.iter().map(tables).sum::<usize>() > MAX_TABLES)
     {

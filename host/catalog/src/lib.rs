@@ -40,7 +40,7 @@ use mindhost_store::Store;
 
 pub use restrictions::Restrictions;
 pub use runs::Statuses;
-pub use search::{Described, DescribedColumn, Found, View, ViewSource};
+pub use search::{ColumnDetail, SearchResult, TableDetail, View, ViewSource};
 pub use statistics::{Statistics, StoredStatistics};
 pub use types::{
     Column, Description, DescriptionSource, ForeignKey, Mode, PrimaryKeyColumn, RunStatus, Status,
@@ -258,7 +258,7 @@ impl Catalog {
         source: Source<'_>,
         mode: Mode,
         names: Option<&[String]>,
-    ) -> Result<Started> {
+    ) -> Result<StartedRuns> {
         if mode == Mode::Force {
             self.require_mind(source).await?;
         }
@@ -278,7 +278,7 @@ impl Catalog {
     ///
     /// # Errors
     /// As [`Self::refresh`].
-    pub async fn load_tables(&self, source: Source<'_>, names: &[String]) -> Result<Started> {
+    pub async fn load_tables(&self, source: Source<'_>, names: &[String]) -> Result<StartedRuns> {
         self.require_mind(source).await?;
         let asked = self.ids_of(source, names).await?;
         self.request(source, Mode::All, Some(&asked)).await
@@ -316,7 +316,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn wait(&self, started: &Started, timeout: Duration) -> Result<()> {
+    pub async fn wait(&self, started: &StartedRuns, timeout: Duration) -> Result<()> {
         self.runner
             .wait(&started.runs, Instant::now() + timeout)
             .await
@@ -326,11 +326,11 @@ impl Catalog {
     ///
     /// # Errors
     /// `forbidden` for a caller who does not see all tables; or when the store fails.
-    pub async fn cancel(&self, source: Source<'_>) -> Result<Started> {
+    pub async fn cancel(&self, source: Source<'_>) -> Result<StartedRuns> {
         source.require_all()?;
         let runs = self.store.request_cancel(source.id).await?;
         self.runner.cancel(&runs);
-        Ok(Started { runs })
+        Ok(StartedRuns { runs })
     }
 
     /// The table of a name in a path, with columns and keys.
@@ -441,13 +441,13 @@ impl Catalog {
         source: Source<'_>,
         mode: Mode,
         asked: Option<&HashSet<String>>,
-    ) -> Result<Started> {
+    ) -> Result<StartedRuns> {
         let runs = self
             .store
             .request_run(source.workspace, source.id, mode, asked)
             .await?;
         self.runner.wake();
-        Ok(Started { runs })
+        Ok(StartedRuns { runs })
     }
 
     async fn require_mind(&self, source: Source<'_>) -> Result<()> {
@@ -523,7 +523,7 @@ impl Catalog {
 
 /// Runs that a request started or joined.
 #[derive(Clone, Debug, Default)]
-pub struct Started {
+pub struct StartedRuns {
     runs: Vec<String>,
 }
 

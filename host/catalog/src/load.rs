@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Engines, Source, Statistics,
     sample::{self, Bounds, Sample},
-    store::{CatalogStore, Loaded},
+    store::{CatalogStore, TableSnapshot},
     types::Run,
 };
 use mindhost_base::{
@@ -75,7 +75,7 @@ impl From<Error> for Abort {
 
 /// The result of one table.
 enum Outcome {
-    Loaded(Box<Loaded>),
+    TableSnapshot(Box<TableSnapshot>),
     Failed(Error),
     /// The source no longer has it.
     Gone,
@@ -218,7 +218,7 @@ impl Engine<'_> {
             outcome = self.read_table(&table, described).await;
         }
         let alive = match outcome {
-            Outcome::Loaded(loaded) => store.table_loaded(run, host, &id, &loaded).await?,
+            Outcome::TableSnapshot(loaded) => store.table_loaded(run, host, &id, &loaded).await?,
             Outcome::Gone => {
                 let reason = "the source no longer has this table";
                 store.table_failed(run, host, &id, reason, true).await?
@@ -238,7 +238,7 @@ impl Engine<'_> {
 
     async fn read_table(&self, table: &TableRef, described: Option<Option<TableInfo>>) -> Outcome {
         match self.try_table(table, described).await {
-            Ok(Some(loaded)) => Outcome::Loaded(Box::new(loaded)),
+            Ok(Some(loaded)) => Outcome::TableSnapshot(Box::new(loaded)),
             Ok(None) => Outcome::Gone,
             Err(error) => Outcome::Failed(error),
         }
@@ -248,7 +248,7 @@ impl Engine<'_> {
         &self,
         table: &TableRef,
         described: Option<Option<TableInfo>>,
-    ) -> Result<Option<Loaded>> {
+    ) -> Result<Option<TableSnapshot>> {
         let call = self.call();
         let mut connection = self.connector.connect(self.target, &call).await?;
         let info = match described {
@@ -262,7 +262,7 @@ impl Engine<'_> {
         let Some(info) = info else { return Ok(None) };
         let of_engine = self.of_engine(&mut *connection, &info, &call).await?;
         if let Some(statistics) = of_engine.filter(|known| is_enough(&info, known)) {
-            return Ok(Some(Loaded {
+            return Ok(Some(TableSnapshot {
                 row_count: info.row_count,
                 statistics,
                 info,
@@ -273,7 +273,7 @@ impl Engine<'_> {
             statistics,
             row_count,
         } = self.of_scan(&info, &call).await?;
-        Ok(Some(Loaded {
+        Ok(Some(TableSnapshot {
             row_count,
             statistics,
             info,

@@ -41,7 +41,7 @@ pub struct ViewSource {
 
 /// Tables that fit a search, best first.
 #[derive(Clone, Debug, Serialize)]
-pub struct Found {
+pub struct SearchResult {
     /// At most as many as asked for.
     pub tables: Vec<FoundTable>,
     /// How many the Mind has in all.
@@ -98,7 +98,7 @@ pub struct FoundColumn {
 
 /// A table in detail.
 #[derive(Clone, Debug, Serialize)]
-pub struct Described {
+pub struct TableDetail {
     /// Name of the datasource.
     pub datasource: String,
     /// `schema.table`
@@ -112,7 +112,7 @@ pub struct Described {
     /// `None` when unknown.
     pub row_count: Option<u64>,
     /// In the order of the table.
-    pub columns: Vec<DescribedColumn>,
+    pub columns: Vec<ColumnDetail>,
     /// Its columns, in order.
     pub primary_key: Vec<String>,
     /// One element a constraint.
@@ -121,7 +121,7 @@ pub struct Described {
 
 /// A column in detail.
 #[derive(Clone, Debug, Serialize)]
-pub struct DescribedColumn {
+pub struct ColumnDetail {
     /// Name.
     pub name: String,
     /// The engine's own type.
@@ -169,7 +169,7 @@ impl Catalog {
         knowledge: &Arc<Knowledge>,
         words: &str,
         limit: u32,
-    ) -> Result<Found> {
+    ) -> Result<SearchResult> {
         let index = self.index(view, knowledge).await?;
         let found = index.search(words);
         let has_words = words.chars().any(char::is_alphanumeric);
@@ -180,7 +180,7 @@ impl Catalog {
         };
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let tables = found.iter().take(limit);
-        Ok(Found {
+        Ok(SearchResult {
             tables: tables
                 .map(|number| found_table(&index.tables()[*number]))
                 .collect(),
@@ -194,7 +194,7 @@ impl Catalog {
     ///
     /// # Errors
     /// `unknown_table`, `ambiguous_table`; or when the store fails.
-    pub async fn describe(&self, view: &View, wanted: &[String]) -> Result<Vec<Described>> {
+    pub async fn describe(&self, view: &View, wanted: &[String]) -> Result<Vec<TableDetail>> {
         let mut owners = Vec::new();
         let mut tables = Vec::new();
         for source in &view.sources {
@@ -294,9 +294,9 @@ fn pick(owners: &[&ViewSource], tables: &[Table], wanted: &[String]) -> Result<V
     }
 }
 
-fn described_table(source: &ViewSource, table: Table) -> Result<Described> {
+fn described_table(source: &ViewSource, table: Table) -> Result<TableDetail> {
     let columns = table.columns.into_iter();
-    Ok(Described {
+    Ok(TableDetail {
         datasource: source.name.clone(),
         name: table.table.to_string(),
         kind: table.kind,
@@ -314,11 +314,11 @@ fn described_table(source: &ViewSource, table: Table) -> Result<Described> {
     })
 }
 
-fn described_column(column: Column, send_values: bool) -> Result<DescribedColumn> {
+fn described_column(column: Column, send_values: bool) -> Result<ColumnDetail> {
     let statistics = column.statistics.read()?;
     let known = statistics.distinct_values_count > 0 || !statistics.estimated;
     let shown = |value: String| (send_values && !value.is_empty()).then_some(value);
-    Ok(DescribedColumn {
+    Ok(ColumnDetail {
         name: column.name,
         data_type: column.data_type,
         nullable: column.nullable,

@@ -19,7 +19,7 @@ use mindhost_store::{Backend, Store, Tx};
 
 pub use runs::Heartbeat;
 pub use version::CatalogVersion;
-pub use write::Loaded;
+pub use write::TableSnapshot;
 
 /// The tables of the catalog in the store.
 #[derive(Clone, Debug)]

@@ -9,7 +9,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use self::scripted::{Engine, Only, Scripted};
 use super::{
-    Catalog, CatalogPage, Filter, Mode, RunStatus, Source, Started, Table, TableStatus, View,
+    Catalog, CatalogPage, Filter, Mode, RunStatus, Source, StartedRuns, Table, TableStatus, View,
     ViewSource, store::fixture,
 };
 use mindhost_base::config::Config;
@@ -105,7 +105,7 @@ impl Setup {
         }
     }
 
-    async fn refresh(&self, mode: Mode, names: Option<&[&str]>) -> Started {
+    async fn refresh(&self, mode: Mode, names: Option<&[&str]>) -> StartedRuns {
         let names: Option<Vec<String>> =
             names.map(|names| names.iter().map(ToString::to_string).collect());
         self.catalog

@@ -21,7 +21,7 @@ use subtle::ConstantTimeEq;
 use tokio_util::task::TaskTracker;
 
 use crate::{secrets::SecretKeys, usage::Tally};
-use cache::{Accepted, Cache};
+use cache::{AcceptedHashes, Cache};
 use keys::KeyText;
 use mindhost_base::{
     error::{Code, Error, Result},
@@ -197,7 +197,7 @@ pub struct Auth {
     keys: SecretKeys,
     configured: Option<(Hash, Caller)>,
     cache: Cache,
-    accepted: Accepted,
+    accepted: AcceptedHashes,
     sign_in_codes: SignInCodes,
     tracker: TaskTracker,
 }
@@ -239,7 +239,7 @@ impl Auth {
             keys,
             configured,
             cache: Cache::new(CACHE_TTL),
-            accepted: Accepted::default(),
+            accepted: AcceptedHashes::default(),
             sign_in_codes: SignInCodes::default(),
             tracker: TaskTracker::new(),
         })

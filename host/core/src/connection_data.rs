@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 use zeroize::Zeroizing;
 
-use crate::secrets::{Binding, Opened, SecretKeys, Unsealable};
+use crate::secrets::{Binding, OpenedSecret, SecretKeys, Unsealable};
 use mindhost_base::error::{Code, Error, Result};
 
 pub use mindhost_plugin_api::schema::Rules;
@@ -18,7 +18,7 @@ pub use mindhost_plugin_api::schema::Rules;
 pub const MASK: &str = "********";
 
 /// Connection data with its secrets in clear.
-pub type Clear = Map<String, Value>;
+pub type ClearData = Map<String, Value>;
 
 /// The row of some connection data. Together with the shown properties it is the destination of the secrets: they open
 /// only for this row and these properties, even if another program writes into the store.
@@ -47,13 +47,13 @@ impl Holder<'_> {
 
 /// Stored connection data: the shown properties, and the sealed secrets.
 #[derive(Clone, Debug, Default)]
-pub struct Stored {
+pub struct StoredData {
     /// Every secret is [`MASK`] here.
     pub shown: Map<String, Value>,
     sealed: Option<Vec<u8>>,
 }
 
-impl Stored {
+impl StoredData {
     /// From its two columns.
     pub fn new(shown: Map<String, Value>, sealed: Option<Vec<u8>>) -> Self {
         Self { shown, sealed }
@@ -76,7 +76,7 @@ impl Stored {
     /// # Errors
     /// When the operating system has no randomness.
     pub fn seal(
-        clear: &Clear,
+        clear: &ClearData,
         rules: &Rules<'_>,
         keys: &SecretKeys,
         holder: Holder<'_>,
@@ -141,7 +141,7 @@ impl Stored {
         sealed.is_some_and(|sealed| !keys.is_current(sealed))
     }
 
-    fn plain(&self, keys: &SecretKeys, holder: Holder<'_>) -> Result<Option<Opened>> {
+    fn plain(&self, keys: &SecretKeys, holder: Holder<'_>) -> Result<Option<OpenedSecret>> {
         let Some(sealed) = &self.sealed else {
             return Ok(None);
         };
@@ -154,7 +154,7 @@ impl Stored {
     ///
     /// # Errors
     /// When the secrets do not open, because the row was modified outside Mindhost.
-    pub fn open(&self, keys: &SecretKeys, holder: Holder<'_>) -> Result<Clear> {
+    pub fn open(&self, keys: &SecretKeys, holder: Holder<'_>) -> Result<ClearData> {
         let mut clear = self.shown.clone();
         if let Some(plain) = self.plain(keys, holder)? {
             let secrets: Map<String, Value> =
@@ -173,8 +173,8 @@ impl Stored {
         &self,
         keys: &SecretKeys,
         holder: Holder<'_>,
-        sent: &Clear,
-    ) -> Result<Clear> {
+        sent: &ClearData,
+    ) -> Result<ClearData> {
         let error = match self.open(keys, holder) {
             Ok(clear) => return Ok(clear),
             Err(error) => error,
@@ -182,7 +182,7 @@ impl Stored {
         log_unopened(holder, &error);
         let why = "the stored secrets no longer open, so send the whole `connection_data` again";
         require_secrets(self, sent, why)?;
-        Ok(Clear::new())
+        Ok(ClearData::new())
     }
 }
 
@@ -231,7 +231,7 @@ fn binding<'a>(holder: Holder<'a>, destination: &'a str) -> Binding<'a> {
 ///
 /// # Errors
 /// `secret_required`, `invalid_connection_data`
-pub fn new(sent: Clear, rules: &Rules<'_>) -> Result<Clear> {
+pub fn new(sent: ClearData, rules: &Rules<'_>) -> Result<ClearData> {
     for (name, value) in &sent {
         if rules.is_secret(name) && value == MASK {
             return Err(secret_required(name, "there is no stored value to keep"));
@@ -246,7 +246,7 @@ pub fn new(sent: Clear, rules: &Rules<'_>) -> Result<Clear> {
 ///
 /// # Errors
 /// `secret_required` when a destination changes and a stored secret is not sent again; `invalid_connection_data`.
-pub fn changed(stored: &Clear, sent: Clear, rules: &Rules<'_>) -> Result<Clear> {
+pub fn changed(stored: &ClearData, sent: ClearData, rules: &Rules<'_>) -> Result<ClearData> {
     let mut merged = stored.clone();
     let mut renewed = Vec::new();
     for (name, value) in sent {
@@ -286,7 +286,7 @@ pub fn changed(stored: &Clear, sent: Clear, rules: &Rules<'_>) -> Result<Clear> 
 ///
 /// # Errors
 /// `secret_required`
-pub fn require_secrets(stored: &Stored, sent: &Clear, why: &str) -> Result<()> {
+pub fn require_secrets(stored: &StoredData, sent: &ClearData, why: &str) -> Result<()> {
     let is_kept = |name: &&String| sent.get(*name).is_none_or(|value| value == MASK);
     match stored.secrets().find(is_kept) {
         Some(kept) => Err(secret_required(kept, why)),
@@ -356,7 +356,7 @@ mod tests {
         })
     }
 
-    fn clear(value: Value) -> Clear {
+    fn clear(value: Value) -> ClearData {
         value.as_object().unwrap().clone()
     }
 
@@ -486,7 +486,7 @@ mod tests {
             version: None,
         };
         let data = clear(json!({"host": "a", "password": "hunter2"}));
-        let mut stored = Stored::seal(&data, &Rules::new(&schema), &keys, holder("1")).unwrap();
+        let mut stored = StoredData::seal(&data, &Rules::new(&schema), &keys, holder("1")).unwrap();
         assert_eq!(
             Value::Object(stored.shown.clone()),
             json!({"host": "a", "password": MASK})

@@ -11,10 +11,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     auth::{Caller, Role},
-    connection_data::{self, Clear, Rules, Stored},
+    connection_data::{self, ClearData, Rules, StoredData},
     secrets::SecretKeys,
     stored_connections::{
-        self as shared, Shared, StoredConnection, StoredConnections,
+        self as shared, CommonColumns, StoredConnection, StoredConnections,
         store::{self as rows, AnyQuery},
     },
 };
@@ -48,7 +48,7 @@ pub struct Datasource {
     /// For people and models; may be empty.
     pub description: String,
     /// With secrets masked and sealed.
-    pub connection_data: Stored,
+    pub connection_data: StoredData,
     /// Limits, and what a model may see.
     pub settings: Settings,
     /// When it was made.
@@ -80,8 +80,8 @@ impl StoredConnection for Datasource {
         })
     }
 
-    fn shared(&self) -> Shared<'_> {
-        Shared {
+    fn shared(&self) -> CommonColumns<'_> {
+        CommonColumns {
             id: &self.id,
             workspace_id: &self.workspace_id,
             name: &self.name,
@@ -131,7 +131,7 @@ pub struct Changes {
 
 /// A datasource that was created or changed, with the tables that the test of its connection found.
 #[derive(Debug)]
-pub struct Saved {
+pub struct SavedDatasource {
     /// As it is stored now.
     pub datasource: Datasource,
     /// `None` when the connection was not tested.
@@ -177,7 +177,12 @@ impl Datasources {
     /// `invalid_parameter`, `invalid_connection_data`, `secret_required`, `no_plugin`, `connection_failed`,
     /// `name_taken`; `forbidden` for a key that is limited to some Minds, and for a key that is not an operator's and pins a
     /// version that has not proved itself
-    pub async fn create(&self, caller: &Caller, new: NewDatasource, check: bool) -> Result<Saved> {
+    pub async fn create(
+        &self,
+        caller: &Caller,
+        new: NewDatasource,
+        check: bool,
+    ) -> Result<SavedDatasource> {
         caller.require(Role::Editor)?;
         caller.require_all_minds("connect another datasource")?;
         names::check_datasource(&new.name)?;
@@ -197,7 +202,7 @@ impl Datasources {
         let clear = connection_data::new(new.connection_data, &rules)?;
         let at = timestamp(now());
         let mut datasource = Datasource {
-            connection_data: Stored::default(),
+            connection_data: StoredData::default(),
             id: new_id(),
             workspace_id: workspace.to_string(),
             name: new.name,
@@ -217,7 +222,7 @@ impl Datasources {
         datasource.connection_data = self.rows.seal(&datasource, &clear, &rules)?;
         store::insert(&self.rows.store, &datasource).await?;
         self.pin(pin.as_deref()).await;
-        Ok(Saved { datasource, tables })
+        Ok(SavedDatasource { datasource, tables })
     }
 
     /// Applies `changes`. With `check` a changed connection is tested first; another plugin version is such a change.
@@ -230,7 +235,7 @@ impl Datasources {
         name: &str,
         changes: Changes,
         check: bool,
-    ) -> Result<Saved> {
+    ) -> Result<SavedDatasource> {
         caller.require(Role::Editor)?;
         let old = self.get(caller, name).await?;
         caller.require_all_minds("change a datasource: other Minds may use it too")?;
@@ -282,7 +287,7 @@ impl Datasources {
         if is_repinned {
             self.unpin_unused().await?;
         }
-        Ok(Saved {
+        Ok(SavedDatasource {
             datasource: changed,
             tables,
         })
@@ -447,7 +452,7 @@ impl Datasources {
         self.target_of(datasource, clear).await
     }
 
-    async fn target_of(&self, datasource: &Datasource, clear: Clear) -> Result<Target> {
+    async fn target_of(&self, datasource: &Datasource, clear: ClearData) -> Result<Target> {
         let own = datasource.settings.max_connections;
         let own = own.map(|most| most.min(self.ceiling.max_connections));
         let max_connections = own.unwrap_or(self.max_connections);
@@ -493,7 +498,7 @@ impl Datasources {
         &self,
         connector: &Arc<dyn Connector>,
         datasource: &Datasource,
-        clear: &Clear,
+        clear: &ClearData,
     ) -> Result<Vec<TableRef>> {
         let target = self.target_of(datasource, clear.clone()).await?;
         self.test_target(connector, &target).await
@@ -505,7 +510,7 @@ impl Datasources {
         &self,
         connector: &Arc<dyn Connector>,
         changed: &Datasource,
-        clear: &Clear,
+        clear: &ClearData,
     ) -> Result<Vec<TableRef>> {
         let target = Target {
             id: new_id(),

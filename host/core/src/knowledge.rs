@@ -116,7 +116,7 @@ pub enum Change {
 
 /// A Mind with knowledge.
 #[derive(Clone, Debug)]
-pub struct Taught {
+pub struct MindRef {
     /// Id of the workspace.
     pub workspace: String,
     /// Id of the Mind.
@@ -265,7 +265,7 @@ impl KnowledgeBase {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn taught(&self) -> Result<Vec<Taught>> {
+    pub async fn taught(&self) -> Result<Vec<MindRef>> {
         store::taught(&self.store).await
     }
 

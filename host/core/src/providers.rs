@@ -9,10 +9,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     auth::{Caller, Role},
-    connection_data::{self, Clear, Rules, Stored},
+    connection_data::{self, ClearData, Rules, StoredData},
     secrets::SecretKeys,
     stored_connections::{
-        self as shared, Shared, StoredConnection, StoredConnections,
+        self as shared, CommonColumns, StoredConnection, StoredConnections,
         store::{self as rows, AnyQuery},
     },
 };
@@ -42,7 +42,7 @@ pub struct Provider {
     /// For people; may be empty.
     pub description: String,
     /// With secrets masked and sealed.
-    pub connection_data: Stored,
+    pub connection_data: StoredData,
     /// Whether new Minds get it when they name none.
     pub is_default: bool,
     /// When it was made.
@@ -73,8 +73,8 @@ impl StoredConnection for Provider {
         })
     }
 
-    fn shared(&self) -> Shared<'_> {
-        Shared {
+    fn shared(&self) -> CommonColumns<'_> {
+        CommonColumns {
             id: &self.id,
             workspace_id: &self.workspace_id,
             name: &self.name,
@@ -197,7 +197,7 @@ impl Providers {
         let clear = connection_data::new(new.connection_data, &rules)?;
         let at = timestamp(now());
         let mut provider = Provider {
-            connection_data: Stored::default(),
+            connection_data: StoredData::default(),
             id: new_id(),
             workspace_id: workspace.to_string(),
             name: new.name,
@@ -392,7 +392,12 @@ impl Providers {
         self.test(&model, provider, self.rows.open(provider)?).await
     }
 
-    async fn test(&self, model: &Arc<dyn Model>, provider: &Provider, clear: Clear) -> Result<()> {
+    async fn test(
+        &self,
+        model: &Arc<dyn Model>,
+        provider: &Provider,
+        clear: ClearData,
+    ) -> Result<()> {
         let target = self.rows.target(provider, clear, u32::MAX).await?;
         let (call, _guard) = self.rows.test_call();
         let answered = model.check(&target, &call).await;

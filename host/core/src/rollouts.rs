@@ -26,7 +26,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use self::store::Told;
+use self::store::RemoteRequest;
 use crate::{
     auth::Caller,
     datasources::{self, Datasources},
@@ -39,7 +39,7 @@ use mindhost_base::{
 };
 use mindhost_plugins::{
     active::PluginSwitch,
-    registry::{About, Active, Registry, Slot},
+    registry::{Active, Registry, Slot, VersionFacts},
     rights::{Incumbents, Right, listed},
     trial::{Figures, Thresholds, Watch},
 };
@@ -136,7 +136,7 @@ pub struct Rollout {
 
 /// Options of an activation.
 #[derive(Clone, Debug, Default)]
-pub struct Wish {
+pub struct ActivationOptions {
     /// The canary: a share of the calls, from 0.0 to 1.0, and its duration.
     pub canary: Option<(f64, Duration)>,
     /// Activate it even if it fails with datasources that the old version can use.
@@ -152,7 +152,7 @@ pub struct Rollouts(Arc<Inner>);
 struct Inner {
     parts: Services,
     /// The rollouts in progress, by name of the plugin.
-    running: Mutex<HashMap<String, Running>>,
+    running: Mutex<HashMap<String, RolloutTask>>,
 }
 
 /// The parts that rollouts use.
@@ -175,7 +175,7 @@ pub struct Services {
 
 /// A rollout in progress.
 #[derive(Clone)]
-struct Running {
+struct RolloutTask {
     state: watch::Receiver<Rollout>,
     /// Cancelled to roll back.
     abort: CancellationToken,
@@ -212,7 +212,7 @@ impl Rollouts {
         caller: &Caller,
         name: &str,
         version: Option<&str>,
-        wish: Wish,
+        wish: ActivationOptions,
     ) -> Result<Rollout> {
         caller.require_host("activate plugins")?;
         let parts = &self.0.parts;
@@ -239,7 +239,7 @@ impl Rollouts {
         }
         let underway = store::in_progress(&parts.store).await?;
         if let Some(elsewhere) = underway.iter().find(|one| one.plugin == name) {
-            let told = Told::Abort(BY_OPERATOR.to_owned());
+            let told = RemoteRequest::Abort(BY_OPERATOR.to_owned());
             let ended = self.0.tell(elsewhere, &told).await?;
             // Its host may be dead, or the rollout ended before the request arrived.
             if ended.stage != Stage::Completed {
@@ -266,9 +266,9 @@ impl Rollouts {
             Some(about) => about,
             None => parts.registry.find(name, Some(digest))?,
         };
-        let wish = Wish {
+        let wish = ActivationOptions {
             force: true,
-            ..Wish::default()
+            ..ActivationOptions::default()
         };
         let rollout = self.begin(caller, &about, wish, true).await?;
         self.wait(&rollout, Duration::from_secs(60)).await
@@ -279,7 +279,7 @@ impl Rollouts {
     ///
     /// # Errors
     /// `plugin_refused`; then the old version goes on serving.
-    pub async fn develop(&self, bytes: Vec<u8>, signature: Option<&str>) -> Result<About> {
+    pub async fn develop(&self, bytes: Vec<u8>, signature: Option<&str>) -> Result<VersionFacts> {
         let parts = &self.0.parts;
         let installed = parts.registry.install_again(bytes, signature).await?;
         let about = installed.about;
@@ -309,7 +309,7 @@ impl Rollouts {
     ///
     /// # Errors
     /// `plugin_not_found`; `resource_in_use` while it serves, is on trial, or is pinned.
-    pub async fn remove(&self, name: &str, version: &str) -> Result<About> {
+    pub async fn remove(&self, name: &str, version: &str) -> Result<VersionFacts> {
         let parts = &self.0.parts;
         // A pin may have been set or removed at another host.
         let kept = datasources::pinned_digests(&parts.store).await?;
@@ -324,8 +324,8 @@ impl Rollouts {
     async fn begin(
         &self,
         caller: &Caller,
-        about: &About,
-        wish: Wish,
+        about: &VersionFacts,
+        wish: ActivationOptions,
         is_rollback: bool,
     ) -> Result<Rollout> {
         let inner = &self.0;
@@ -362,7 +362,7 @@ impl Rollouts {
             ended_at: None,
         };
         let (state, seen) = watch::channel(rollout.clone());
-        let running = Running {
+        let running = RolloutTask {
             state: seen,
             abort: inner.parts.ending.child_token(),
             why: Arc::default(),
@@ -398,7 +398,7 @@ impl Rollouts {
     }
 
     /// The additional rights of a version. None of its code runs before they are accepted.
-    async fn accepted(&self, about: &About, wish: &Wish) -> Result<Vec<Right>> {
+    async fn accepted(&self, about: &VersionFacts, wish: &ActivationOptions) -> Result<Vec<Right>> {
         let rights = self.0.parts.registry.rights(&about.digest);
         let incumbents = self.incumbents().await?;
         let wider = rights.map_or_else(Vec::new, |rights| incumbents.wider(&rights));
@@ -502,7 +502,7 @@ impl Inner {
     }
 
     /// The version that a new one replaces: the serving version of the same plugin, else the one in its first slot.
-    fn predecessor(&self, about: &About) -> Option<String> {
+    fn predecessor(&self, about: &VersionFacts) -> Option<String> {
         self.active(&about.name).or_else(|| {
             let mine = Slot::of(&self.parts.registry.manifest(&about.digest)?);
             let serving = self.parts.registry.active();
@@ -512,7 +512,7 @@ impl Inner {
 
     /// Ends the probation of rollouts of the same plugin or for the same slots, as passed. Any other rollout of them
     /// must end first.
-    async fn end_probations(&self, about: &About) -> Result<()> {
+    async fn end_probations(&self, about: &VersionFacts) -> Result<()> {
         let registry = &self.parts.registry;
         let slots_of = |digest: &str| {
             registry
@@ -538,14 +538,14 @@ impl Inner {
                     // The sender is dropped when the rollout has left the map.
                     while running.state.changed().await.is_ok() {}
                 }
-                None => self.tell(other, &Told::Settle).await.map(drop)?,
+                None => self.tell(other, &RemoteRequest::Settle).await.map(drop)?,
             }
         }
         Ok(())
     }
 
     /// Sends a request to the host of a rollout, and waits for its end.
-    async fn tell(&self, rollout: &Rollout, told: &Told) -> Result<Rollout> {
+    async fn tell(&self, rollout: &Rollout, told: &RemoteRequest) -> Result<Rollout> {
         let store = &self.parts.store;
         store::tell(store, rollout.id, told).await?;
         let ended = async {

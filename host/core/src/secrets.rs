@@ -32,7 +32,7 @@ use mindhost_base::{
     locks,
 };
 
-pub use load::{Loaded, Stage, mark_upgraded};
+pub use load::{LoadedKeys, Stage, mark_upgraded};
 pub use source::{KeyError, Source, overwrite, retire};
 pub use store::{
     KeyHost, RotationLease, announce, announced, finish, is_upgraded, key_hosts, switch,
@@ -137,7 +137,7 @@ impl SecretKey {
         Ok([&MAGIC[..], &self.id().0, &nonce, &text].concat())
     }
 
-    fn open(&self, cipher: &str, aad: &[u8], sealed: &[u8]) -> Result<Opened, Unsealable> {
+    fn open(&self, cipher: &str, aad: &[u8], sealed: &[u8]) -> Result<OpenedSecret, Unsealable> {
         let (nonce, msg) = sealed.split_at_checked(NONCE).ok_or(Unsealable)?;
         self.cipher(cipher)
             .decrypt(XNonce::from_slice(nonce), Payload { msg, aad })
@@ -159,7 +159,7 @@ impl SecretKey {
 }
 
 /// An opened value.
-pub type Opened = Zeroizing<Vec<u8>>;
+pub type OpenedSecret = Zeroizing<Vec<u8>>;
 
 impl Binding<'_> {
     fn associated_data(&self) -> Vec<u8> {
@@ -262,7 +262,7 @@ impl SecretKeys {
     ///
     /// # Errors
     /// With another key or binding, or when a byte was changed.
-    pub fn open(&self, binding: Binding<'_>, sealed: &[u8]) -> Result<Opened, Unsealable> {
+    pub fn open(&self, binding: Binding<'_>, sealed: &[u8]) -> Result<OpenedSecret, Unsealable> {
         let (id, rest) = split(sealed).ok_or(Unsealable)?;
         let key = self.find(id).ok_or(Unsealable)?;
         key.open("sealed values", &binding.associated_data(), rest)
@@ -272,7 +272,12 @@ impl SecretKeys {
     ///
     /// # Errors
     /// As [`Self::open`].
-    pub fn open_unbound(&self, table: &str, id: &str, sealed: &[u8]) -> Result<Opened, Unsealable> {
+    pub fn open_unbound(
+        &self,
+        table: &str,
+        id: &str,
+        sealed: &[u8],
+    ) -> Result<OpenedSecret, Unsealable> {
         let aad = [table.as_bytes(), b"\0", id.as_bytes()].concat();
         let ring = locks::read(&self.0);
         let opened = ring

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::{
-    connection_data::{self, Clear, Holder, Rules, Stored},
+    connection_data::{self, ClearData, Holder, Rules, StoredData},
     secrets::SecretKeys,
 };
 use mindhost_base::{
@@ -39,7 +39,7 @@ pub(crate) trait StoredConnection: Sized + Send + Sync {
     fn from_row(row: &AnyRow) -> Result<Self>;
 
     /// The columns that both kinds have.
-    fn shared(&self) -> Shared<'_>;
+    fn shared(&self) -> CommonColumns<'_>;
 
     /// Binds the value of [`Self::OWN_COLUMN`].
     fn bind_own<'q>(&'q self, query: AnyQuery<'q>) -> Result<AnyQuery<'q>>;
@@ -47,7 +47,7 @@ pub(crate) trait StoredConnection: Sized + Send + Sync {
 
 /// The columns that both kinds have.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Shared<'a> {
+pub(crate) struct CommonColumns<'a> {
     pub id: &'a str,
     pub workspace_id: &'a str,
     pub name: &'a str,
@@ -55,7 +55,7 @@ pub(crate) struct Shared<'a> {
     /// Digest of the plugin version that the row is pinned to.
     pub pin: Option<&'a str>,
     pub description: &'a str,
-    pub connection_data: &'a Stored,
+    pub connection_data: &'a StoredData,
     pub created_at: Timestamp,
     pub modified_at: Timestamp,
 }
@@ -112,10 +112,10 @@ impl StoredConnections {
     pub fn seal(
         &self,
         row: &impl StoredConnection,
-        clear: &Clear,
+        clear: &ClearData,
         rules: &Rules<'_>,
-    ) -> Result<Stored> {
-        Stored::seal(clear, rules, &self.keys, holder(row))
+    ) -> Result<StoredData> {
+        StoredData::seal(clear, rules, &self.keys, holder(row))
     }
 
     /// The connection data of a row with the properties in `sent` changed.
@@ -125,9 +125,9 @@ impl StoredConnections {
     pub fn patch(
         &self,
         row: &impl StoredConnection,
-        sent: Clear,
+        sent: ClearData,
         rules: &Rules<'_>,
-    ) -> Result<Clear> {
+    ) -> Result<ClearData> {
         let data = row.shared().connection_data;
         let stored = data.open_for_change(&self.keys, holder(row), &sent)?;
         connection_data::changed(&stored, sent, rules)
@@ -137,7 +137,7 @@ impl StoredConnections {
     ///
     /// # Errors
     /// When the secrets do not open.
-    pub fn open(&self, row: &impl StoredConnection) -> Result<Clear> {
+    pub fn open(&self, row: &impl StoredConnection) -> Result<ClearData> {
         let data = row.shared().connection_data;
         data.open(&self.keys, holder(row))
     }
@@ -149,7 +149,7 @@ impl StoredConnections {
     pub async fn target(
         &self,
         row: &impl StoredConnection,
-        clear: Clear,
+        clear: ClearData,
         max_connections: u32,
     ) -> Result<Target> {
         let shared = row.shared();

@@ -59,7 +59,7 @@ fn ask(demo: &Demo, question: &str) -> Result<String> {
         &format!(r#"{{"model": "analyst", "input": "{question}", "stream": true}}"#),
     );
     demo.screen.command(&line);
-    let mut heard = Heard::default();
+    let mut heard = StreamedAnswer::default();
     demo.screen.words("    ");
     demo.curl.events(&line, |event| {
         if let Some(words) = heard.take(&event)? {
@@ -72,13 +72,13 @@ fn ask(demo: &Demo, question: &str) -> Result<String> {
 }
 
 #[derive(Default)]
-struct Heard {
+struct StreamedAnswer {
     names: Vec<String>,
     text: String,
     response: Value,
 }
 
-impl Heard {
+impl StreamedAnswer {
     /// Keeps an event; gives its words if it has some.
     fn take<'a>(&mut self, event: &'a Event) -> Result<Option<&'a str>> {
         ensure!(

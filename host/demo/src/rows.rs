@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::{Demo, curl, screen::thousands, truth};
 
 /// Where the result of a statement is kept.
-pub(crate) struct Stored {
+pub(crate) struct StoredResult {
     path: String,
     total: usize,
 }
@@ -54,7 +54,7 @@ pub(crate) fn refused(demo: &Demo) -> Result<()> {
     Ok(())
 }
 
-pub(crate) fn stored(demo: &Demo) -> Result<Stored> {
+pub(crate) fn stored(demo: &Demo) -> Result<StoredResult> {
     demo.screen
         .step("A large result: a few rows at once, the rest in pages");
     let line = curl::post_line("/responses", &body("analyst", ORDERS, 2));
@@ -72,13 +72,13 @@ pub(crate) fn stored(demo: &Demo) -> Result<Stored> {
         .context("the id of the conversation")?;
     let message = item["id"].as_str().context("the id of the message")?;
     let path = format!("/conversations/{conversation}/items/{message}");
-    Ok(Stored {
+    Ok(StoredResult {
         path,
         total: usize::try_from(total)?,
     })
 }
 
-pub(crate) fn page(demo: &Demo, stored: &Stored) -> Result<()> {
+pub(crate) fn page(demo: &Demo, stored: &StoredResult) -> Result<()> {
     demo.screen.step("Any page of it");
     let page = demo.get(&format!("{}/result?limit=3&offset=20000", stored.path))?;
     let rows = rows(&page["result"]["data"])?;
@@ -100,7 +100,7 @@ pub(crate) fn page(demo: &Demo, stored: &Stored) -> Result<()> {
     Ok(())
 }
 
-pub(crate) fn export(demo: &Demo, stored: &Stored, data: &Path) -> Result<()> {
+pub(crate) fn export(demo: &Demo, stored: &StoredResult, data: &Path) -> Result<()> {
     demo.screen.step("All of it as CSV");
     let file = data.join("orders.csv");
     let line = format!(

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{
     compare::{self, Rows},
-    told::Told,
+    told::NamedItems,
 };
 
 /// The ending of an answer that the data do not hold.
@@ -54,7 +54,7 @@ pub struct Answer {
     /// How it ended, if not by itself: `cannot_answer`, `tool_limit`, …
     pub ending: Option<String>,
     /// What its steps tell.
-    pub told: Told,
+    pub told: NamedItems,
     /// Tokens that the model read.
     pub input_tokens: u64,
     /// Tokens that it wrote.
@@ -85,7 +85,7 @@ impl Answer {
             ending: item["ending"].as_str().map(str::to_owned),
             error: (end["type"] == "response.failed")
                 .then(|| (text(&error["code"]), text(&error["message"]))),
-            told: Told::of(&steps),
+            told: NamedItems::of(&steps),
             input_tokens: usage("input_tokens"),
             output_tokens: usage("output_tokens"),
             latency,

@@ -40,7 +40,7 @@ pub struct Change {
 
 /// The questions of one run.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct RunQuestions<'a> {
     /// Those that were judged.
     pub questions: &'a [Judged],
     /// Whether they are all of its suite.
@@ -49,7 +49,7 @@ pub struct Asked<'a> {
 
 impl Difference {
     /// Compares by id.
-    pub fn between(earlier: Asked<'_>, now: Asked<'_>) -> Self {
+    pub fn between(earlier: RunQuestions<'_>, now: RunQuestions<'_>) -> Self {
         let all = [earlier.is_complete, now.is_complete];
         let (earlier, now) = (earlier.questions, now.questions);
         let by_id = |questions: &[Judged]| -> HashMap<String, Mark> {
@@ -105,7 +105,7 @@ mod tests {
         };
         let (earlier, now) = ([judged("a"), judged("b")], [judged("b"), judged("c")]);
         let between = |all: [bool; 2]| {
-            let asked = |questions, is_complete| Asked {
+            let asked = |questions, is_complete| RunQuestions {
                 questions,
                 is_complete,
             };

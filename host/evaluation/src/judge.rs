@@ -62,7 +62,7 @@ pub struct Judge<S> {
 type Verdict = (Mark, String);
 
 /// The rows of an answer, if it has a statement, or why they cannot be read.
-type Read<'a> = Result<Option<&'a Table>, &'a String>;
+type AnswerRows<'a> = Result<Option<&'a Table>, &'a String>;
 
 impl<S: Subject> Judge<S> {
     /// Asks and judges.
@@ -126,7 +126,7 @@ impl<S: Subject> Judge<S> {
         mind: &str,
         question: &Question,
         answer: &Answer,
-        table: Read<'_>,
+        table: AnswerRows<'_>,
     ) -> Verdict {
         if let Some(why) = answer.failure() {
             return (Mark::Failed, why);
@@ -219,7 +219,7 @@ impl<S: Subject> Judge<S> {
 }
 
 /// The numbers of an answer that come from nowhere.
-fn unsupported(question: &Question, answer: &Answer, table: Read<'_>) -> Vec<String> {
+fn unsupported(question: &Question, answer: &Answer, table: AnswerRows<'_>) -> Vec<String> {
     let Ok(table) = table else {
         return Vec::new();
     };
@@ -255,7 +255,7 @@ fn compared(question: &Question, golds: &[Gold], table: &Table) -> Result<(), St
 
 /// Whether an answer has no row and no number: the model looked, and tells nothing of the data. Models decline so that
 /// do not end with `cannot_answer`.
-fn says_nothing(question: &Question, answer: &Answer, table: Read<'_>) -> bool {
+fn says_nothing(question: &Question, answer: &Answer, table: AnswerRows<'_>) -> bool {
     let is_empty = matches!(table, Ok(Some(table)) if table.total == 0);
     let sources = Sources {
         rows: &[],

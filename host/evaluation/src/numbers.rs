@@ -18,7 +18,7 @@ pub struct Sources<'a> {
 
 /// A number in a text.
 #[derive(Clone, Debug, PartialEq)]
-struct Written {
+struct TextNumber {
     text: String,
     value: f64,
     digits: u32,
@@ -47,7 +47,7 @@ pub fn unsupported(text: &str, sources: Sources<'_>) -> Vec<String> {
     }
     known.push(sources.total as f64);
     let shown = sources.rows.len() as f64;
-    let is_known = |one: &Written| {
+    let is_known = |one: &TextNumber| {
         let is_item = one.begins_line && one.digits == 0 && (1.0..=shown).contains(&one.value);
         is_item
             || known.contains(&one.value)
@@ -83,7 +83,7 @@ fn rows_of_table(text: &str) -> Option<f64> {
     lines.count().checked_sub(2).map(|rows| rows as f64)
 }
 
-impl Written {
+impl TextNumber {
     /// Whether it is this value, rounded to its digits.
     fn is_of(&self, value: f64) -> bool {
         let difference = (self.value - value).abs();
@@ -94,7 +94,7 @@ impl Written {
 }
 
 /// The numbers of a text, without their signs. Digits behind a letter, as in `A4`, are a name.
-fn written(text: &str) -> Vec<Written> {
+fn written(text: &str) -> Vec<TextNumber> {
     let text = without_code(text);
     let letters: Vec<char> = text.chars().collect();
     let mut found = Vec::new();
@@ -115,7 +115,7 @@ fn written(text: &str) -> Vec<Written> {
                 .take_while(|letter| **letter != '\n');
             let rest = &letters[until..];
             let mut after = rest.iter().skip_while(|letter| letter.is_whitespace());
-            found.push(Written {
+            found.push(TextNumber {
                 text: letters[at..until].iter().collect(),
                 value,
                 digits: number

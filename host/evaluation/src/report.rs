@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{difference::Asked, figures::Figures, judged::Judged};
+use crate::{difference::RunQuestions, figures::Figures, judged::Judged};
 
 /// A whole run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,8 +25,8 @@ pub struct Report {
 
 impl Report {
     /// What it asked, to compare runs.
-    pub fn asked(&self) -> Asked<'_> {
-        Asked {
+    pub fn asked(&self) -> RunQuestions<'_> {
+        RunQuestions {
             questions: &self.questions,
             is_complete: self.is_complete,
         }

@@ -8,7 +8,7 @@ use crate::statement::Facts;
 
 /// Tables and columns that the steps of one answer name.
 #[derive(Clone, Debug, Default)]
-pub struct Told {
+pub struct NamedItems {
     tables: BTreeSet<String>,
     columns: BTreeSet<String>,
     /// Whether some step says which tables the model was told of.
@@ -26,7 +26,7 @@ pub struct Recall {
     pub columns: Option<f64>,
 }
 
-impl Told {
+impl NamedItems {
     /// Reads the `step` of each `response.mindhost.step` event. Tables are known from the list `tables` of a step, from
     /// what `describe_tables` names, and from the statements that ran.
     pub fn of(steps: &[Value]) -> Self {
@@ -113,7 +113,7 @@ mod tests {
         let gold =
             Facts::of("SELECT o.total FROM orders o JOIN customers c ON c.id = o.customer_id");
         let step = |names: &str| json!({"name": "describe_tables", "status": "completed", "message": names});
-        let recall = |steps: &[Value]| Told::of(steps).recall(&gold);
+        let recall = |steps: &[Value]| NamedItems::of(steps).recall(&gold);
         assert_eq!(recall(&[]).tables, None);
         assert_eq!(recall(&[step("shop.orders")]).tables, Some(0.5));
         assert_eq!(
@@ -134,6 +134,6 @@ mod tests {
     #[test]
     fn failed_statements_are_repairs() {
         let failed = json!({"name": "run_sql", "status": "failed", "sql": "SELECT x"});
-        assert_eq!(Told::of(&[failed.clone(), failed]).repairs, 2);
+        assert_eq!(NamedItems::of(&[failed.clone(), failed]).repairs, 2);
     }
 }

@@ -9,9 +9,9 @@ use std::{pin::Pin, sync::Arc, time::Duration};
 use async_trait::async_trait;
 
 use super::{
-    Batch, Call, Column, ColumnStatistics, Completion, Connection, Connector, Life, Manifest,
-    Model, ModelEvent, ModelRequest, Plugin, ServerInfo, Statement, StatisticsOptions, TableInfo,
-    TableRef, Target,
+    Batch, Call, Column, ColumnStatistics, Completion, Connection, Connector, Manifest, Model,
+    ModelEvent, ModelRequest, Plugin, Retirement, ServerInfo, Statement, StatisticsOptions,
+    TableInfo, TableRef, Target,
 };
 use mindhost_base::error::Result;
 
@@ -276,7 +276,7 @@ impl<P: Plugin + ?Sized, I: Intercept> Plugin for Intercepted<P, I> {
         self.inner.digest()
     }
 
-    fn retire(&self) -> Option<Life> {
+    fn retire(&self) -> Option<Retirement> {
         self.inner.retire()
     }
 }

@@ -361,14 +361,14 @@ pub trait Plugin: Send + Sync {
     fn digest(&self) -> &str;
     /// Another version serves in its place: from now on it keeps nothing idle. What is in progress goes on. Returns how
     /// to learn of its end and to bring it about; `None` from one that holds nothing.
-    fn retire(&self) -> Option<Life> {
+    fn retire(&self) -> Option<Retirement> {
         None
     }
 }
 
 /// The end of a version that was retired.
 #[derive(Clone, Debug, Default)]
-pub struct Life {
+pub struct Retirement {
     /// Cancelled when nobody uses it any more.
     pub gone: CancellationToken,
     /// Cancel it to end what still runs on it.

@@ -29,17 +29,17 @@ pub struct Artifacts {
     dir: PathBuf,
     max_bytes: u64,
     /// The number of holds, by digest.
-    held: Held,
+    held: HoldCounts,
     /// One is installed or removed at a time; otherwise a removal could delete a file that was just written.
     changing: Arc<tokio::sync::Mutex<()>>,
 }
 
-type Held = Arc<Mutex<BTreeMap<String, usize>>>;
+type HoldCounts = Arc<Mutex<BTreeMap<String, usize>>>;
 
 /// Keeps an artifact from being removed until this is dropped.
 #[derive(Debug)]
 pub struct Hold {
-    held: Held,
+    held: HoldCounts,
     digest: String,
 }
 
@@ -61,7 +61,7 @@ impl Artifacts {
         Self {
             dir,
             max_bytes,
-            held: Held::default(),
+            held: HoldCounts::default(),
             changing: Arc::default(),
         }
     }

@@ -1,12 +1,12 @@
 //! Catalogues: signed lists of published plugins, where each is fetched from, and which bytes it has.
 //!
 //! A catalogue is one JSON document with a signature in the format of minisign. The server that it comes from is not trusted:
-//! nothing of it is read before the pinned key has signed all of it ([`Shelf::admit`]).
+//! nothing of it is read before the pinned key has signed all of it ([`SeenCatalogues::admit`]).
 
 mod document;
 mod shelf;
 
 pub use self::{
-    document::{Catalogue, FORM, Listed, Listing, MAX_BYTES, MAX_DAYS},
-    shelf::{Pin, Shelf, key},
+    document::{Catalogue, FORM, ListedVersion, Listing, MAX_BYTES, MAX_DAYS},
+    shelf::{Pin, SeenCatalogues, key},
 };

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use self::recorder::Recording;
 pub use self::{
-    tape::{Entry, Header, Outcome, Tape, Unreadable, read, shown},
+    tape::{Entry, Header, Outcome, Tape, TapeError, read, shown},
     written::{to_request, values},
 };
 use mindhost_plugin_api::{Connector, Model, intercept::Intercepted};

@@ -18,7 +18,7 @@ use std::{
 
 use self::{
     table::Table,
-    versions::{Found, Known, found, newest},
+    versions::{FoundFile, KnownVersion, found, newest},
 };
 use super::{
     artifacts::Artifacts,
@@ -37,8 +37,8 @@ use mindhost_query::QueryEngine;
 use mindhost_runtime::{InstanceUsage, Loader, Ready, Runtime, meter::Meters, policy::Policy};
 
 pub use self::{
-    install::Inspected,
-    versions::{About, Installed, Status},
+    install::Inspection,
+    versions::{Installed, Status, VersionFacts},
 };
 pub use super::{
     artifacts::Hold,
@@ -87,7 +87,7 @@ pub struct Sources {
 pub struct Registry {
     table: RwLock<Arc<Table>>,
     /// By digest.
-    known: RwLock<BTreeMap<String, Known>>,
+    known: RwLock<BTreeMap<String, KnownVersion>>,
     /// The versions that the start compared its choices with.
     incumbents: RwLock<Incumbents>,
     /// Files of the plugins directory that cannot be used.
@@ -209,13 +209,13 @@ impl Registry {
     /// others are compiled when they are activated.
     async fn take_in(
         &mut self,
-        found: Vec<Found>,
+        found: Vec<FoundFile>,
         is_wanted: impl Fn(&str) -> bool,
         wait: Option<Duration>,
     ) {
         let mut known = BTreeMap::new();
         let mut compiled = Vec::new();
-        for Found {
+        for FoundFile {
             file,
             package,
             signer,
@@ -229,7 +229,8 @@ impl Registry {
                 }
             };
             let digest = package.digest.clone();
-            let mut one = Known::of(&package, signer.as_ref().unwrap_or(&Signer::Unsigned), file);
+            let mut one =
+                KnownVersion::of(&package, signer.as_ref().unwrap_or(&Signer::Unsigned), file);
             if known.contains_key(&digest) {
                 one.status = Status::Inactive(SAME.to_owned());
                 self.unusable.push(one.shown());
@@ -371,12 +372,12 @@ impl Registry {
     ///
     /// # Errors
     /// `plugin_not_found`, which lists the versions; `plugin_ambiguous` if several match.
-    pub fn find(&self, name: &str, version: Option<&str>) -> Result<About> {
+    pub fn find(&self, name: &str, version: Option<&str>) -> Result<VersionFacts> {
         self.find_except(name, version, &BTreeSet::new())
     }
 
     /// An installed version.
-    pub fn about(&self, digest: &str) -> Option<About> {
+    pub fn about(&self, digest: &str) -> Option<VersionFacts> {
         let known = locks::read(&self.known);
         known.get(digest).map(|one| one.about.clone())
     }

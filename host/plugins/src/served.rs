@@ -8,14 +8,14 @@ use std::{
 use mindhost_base::locks::lock;
 
 tokio::task_local! {
-    static SERVED: Served;
+    static SERVED: ServingVersions;
 }
 
 /// The versions that have served one request.
 #[derive(Clone, Debug, Default)]
-pub struct Served(Arc<Mutex<BTreeSet<String>>>);
+pub struct ServingVersions(Arc<Mutex<BTreeSet<String>>>);
 
-impl Served {
+impl ServingVersions {
     /// Runs the work of a request and records what serves it.
     pub async fn during<T>(&self, work: impl Future<Output = T>) -> T {
         SERVED.scope(self.clone(), work).await

@@ -42,13 +42,13 @@ impl<P: Plugin + ?Sized> Trial<P> {
 
 impl<P: ?Sized> Trial<P> {
     /// The version for the next call, and how it is watched.
-    fn draw(&self) -> (Arc<P>, Drawn<P>) {
+    fn draw(&self) -> (Arc<P>, DrawnVersion<P>) {
         let (drawn, fallback) = match self.watch.draw() {
             Side::Candidate => (&self.candidate, Some(Arc::clone(&self.stable))),
             Side::Stable => (&self.stable, None),
         };
         let watch = Arc::clone(&self.watch);
-        (Arc::clone(drawn), Drawn { watch, fallback })
+        (Arc::clone(drawn), DrawnVersion { watch, fallback })
     }
 }
 
@@ -69,13 +69,13 @@ impl Trial<dyn Model> {
 }
 
 /// How the version that serves a call is watched.
-struct Drawn<P: ?Sized> {
+struct DrawnVersion<P: ?Sized> {
     watch: Arc<Watch>,
     /// The stable version, behind the one on trial.
     fallback: Option<Arc<P>>,
 }
 
-impl<P: ?Sized> Drawn<P> {
+impl<P: ?Sized> DrawnVersion<P> {
     fn side(&self) -> Side {
         match self.fallback {
             Some(_) => Side::Candidate,

@@ -42,7 +42,7 @@ use tokio_util::task::TaskTracker;
 use self::{connection::QueryConnection, memory::HostMemory, scheduler::Scheduler};
 use mindhost_base::{config::PluginSettings, error::Result};
 use mindhost_plugin_api::{
-    Call, Connection, Connector, Dialect, Life, Manifest, Plugin, Target, scanner::Scanner,
+    Call, Connection, Connector, Dialect, Manifest, Plugin, Retirement, Target, scanner::Scanner,
 };
 
 /// Stack of the threads that plan and run. Trees of statements are deep, and are walked by recursion; the pages are
@@ -165,7 +165,7 @@ impl Plugin for QueryConnector {
         self.scanner.digest()
     }
 
-    fn retire(&self) -> Option<Life> {
+    fn retire(&self) -> Option<Retirement> {
         self.scanner.retire()
     }
 }

@@ -31,7 +31,7 @@ use mindhost_base::{
     locks::lock,
 };
 use mindhost_plugin_api::{
-    Call, Completion, Life, Manifest, Model, ModelEvent, ModelRequest, Part, Plugin, Role,
+    Call, Completion, Manifest, Model, ModelEvent, ModelRequest, Part, Plugin, Retirement, Role,
     StopReason, Target, ToolCall,
 };
 
@@ -59,7 +59,7 @@ struct Shared {
     quota: PluginQuota,
     /// The grants of each provider, which own its HTTP connections.
     cached_grants: Mutex<HashMap<String, CachedGrants>>,
-    life: Life,
+    life: Retirement,
 }
 
 impl Drop for Shared {
@@ -84,7 +84,7 @@ impl WasmModel {
             manifest,
             digest,
             cached_grants: Mutex::default(),
-            life: Life::default(),
+            life: Retirement::default(),
         }))
     }
 }
@@ -204,7 +204,7 @@ impl Plugin for WasmModel {
         &self.0.digest
     }
 
-    fn retire(&self) -> Option<Life> {
+    fn retire(&self) -> Option<Retirement> {
         lock(&self.0.cached_grants).clear();
         Some(self.0.life.clone())
     }

@@ -26,7 +26,7 @@ use super::{
 use crate::meter::VersionMeter;
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_plugin_api::{
-    Batch, Call, Life, Manifest, Plugin, ServerInfo, TableInfo, TableRef, Target,
+    Batch, Call, Manifest, Plugin, Retirement, ServerInfo, TableInfo, TableRef, Target,
 };
 
 /// Timeout of the end of a cursor.
@@ -48,7 +48,7 @@ impl<W: World<Guest: Connects>> WasmPlugin<W> {
             pools: runtime.pools(&manifest.name),
             version: runtime.version(&manifest, &digest),
             quota: runtime.quota(&manifest),
-            life: Life::default(),
+            life: Retirement::default(),
             code,
             manifest,
             digest,
@@ -66,7 +66,7 @@ impl<W: World<Guest: Connects>> Plugin for WasmPlugin<W> {
     }
 
     /// Closes idle connections, now and when they are returned.
-    fn retire(&self) -> Option<Life> {
+    fn retire(&self) -> Option<Retirement> {
         self.0.pools.retire();
         Some(self.0.life.clone())
     }
@@ -82,7 +82,7 @@ pub struct Shared<W: World<Guest: Connects>> {
     pub version: Arc<VersionMeter>,
     /// The limits of the plugin.
     pub quota: PluginQuota,
-    pub life: Life,
+    pub life: Retirement,
 }
 
 impl<W: World<Guest: Connects>> Drop for Shared<W> {

@@ -1,6 +1,6 @@
 //! What the vendor says is wrong, as one of the contract's errors.
 
-use mindhost_sdk::vendor::{Refusal, Said, tidy};
+use mindhost_sdk::vendor::{Refusal, VendorMessage, tidy};
 use mindhost_sdk::{Error, ErrorKind};
 use serde_json::Value;
 
@@ -27,7 +27,7 @@ pub fn of(refusal: &Refusal, model: Option<&str>) -> Error {
     })
 }
 
-fn not_found(said: &Said, model: Option<&str>) -> String {
+fn not_found(said: &VendorMessage, model: Option<&str>) -> String {
     match model.filter(|model| said.is_about_model(model)) {
         Some(model) => said.after(&format!(
             "the vendor has no model '{}'; choose one of its list of models",
@@ -41,7 +41,7 @@ fn not_found(said: &Said, model: Option<&str>) -> String {
 
 /// The error that the vendor sends in the middle of a stream: it has a type, which stands for a status.
 pub fn in_stream(error: &Value) -> Error {
-    let said = Said::of(error);
+    let said = VendorMessage::of(error);
     let status = match said.code.as_str() {
         "invalid_request_error" => 400,
         "authentication_error" => 401,

@@ -3,7 +3,7 @@
 //! Servers differ in the fields that they know, by version and by model, and few say so beforehand. They do say it in
 //! the refusal, which has cost nothing yet.
 
-use mindhost_sdk::vendor::{Refusal, Said};
+use mindhost_sdk::vendor::{Refusal, VendorMessage};
 
 use crate::flavor::{MAX_COMPLETION_TOKENS, MAX_TOKENS};
 use crate::settings::Settings;
@@ -61,7 +61,7 @@ impl Form {
 }
 
 /// Whether the field is unknown, and not its value too large.
-fn is_about_a_field(said: &Said) -> bool {
+fn is_about_a_field(said: &VendorMessage) -> bool {
     said.code == "unsupported_parameter"
         || said.code == "unknown_parameter"
         || said.mentions(&[

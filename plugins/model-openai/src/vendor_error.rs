@@ -1,6 +1,6 @@
 //! What a vendor says is wrong, as one of the contract's errors.
 
-use mindhost_sdk::vendor::{Refusal, Said, tidy};
+use mindhost_sdk::vendor::{Refusal, VendorMessage, tidy};
 use mindhost_sdk::{Error, ErrorKind};
 use serde_json::Value;
 
@@ -29,7 +29,7 @@ pub fn of(refusal: &Refusal, settings: &Settings, model: Option<&str>) -> Error 
 }
 
 /// Ollama and llama.cpp know which models have tools; vLLM needs two options.
-fn is_about_tools(said: &Said) -> bool {
+fn is_about_tools(said: &VendorMessage) -> bool {
     said.mentions(&[
         "does not support tools",
         "tool choice requires",
@@ -38,7 +38,7 @@ fn is_about_tools(said: &Said) -> bool {
     ])
 }
 
-fn not_found(said: &Said, settings: &Settings, model: Option<&str>) -> String {
+fn not_found(said: &VendorMessage, settings: &Settings, model: Option<&str>) -> String {
     let flavor = settings.flavor;
     let is_deployment = said.code == "DeploymentNotFound";
     match model.filter(|model| is_deployment || said.is_about_model(model)) {
@@ -55,7 +55,7 @@ fn not_found(said: &Said, settings: &Settings, model: Option<&str>) -> String {
 
 /// The error that a vendor sends in the middle of a stream.
 pub fn in_stream(error: &Value) -> Error {
-    let said = Said::of(error);
+    let said = VendorMessage::of(error);
     let number = error.get("code").and_then(Value::as_u64);
     let status = number.and_then(|code| u16::try_from(code).ok());
     let status = match status.filter(|status| (400..600).contains(status)) {

@@ -18,8 +18,8 @@ use crate::{
     cases::Sample,
     config::{Config, Data, target},
     dialect::Samples,
-    sandbox::{Limits, Loaded, Noticed, Sandbox},
-    watched::{Farewell, Masked, Watched},
+    sandbox::{Limits, LoadedPlugin, Noticed, Sandbox},
+    watched::{Farewell, Masked, ObservedPlugin},
 };
 
 /// The bound on every call of which nothing else is said.
@@ -119,7 +119,7 @@ impl Bench {
 
     /// A new connection in an instance of its own. Dropped, it ends in the background.
     pub async fn connect(&self, data: &Data, limits: Limits) -> Result<Box<dyn Connection>> {
-        let (Loaded::Connector(connector) | Loaded::Scanner(_, connector)) =
+        let (LoadedPlugin::Connector(connector) | LoadedPlugin::Scanner(_, connector)) =
             self.sandbox.load(limits).await?
         else {
             return Err(of_another_kind("connector"));
@@ -129,7 +129,7 @@ impl Bench {
         let opened = self.masked.check(opened)?;
         let forget = async move { connector.forget(&target.id).await };
         let farewell = Farewell::new(&self.farewells, forget);
-        Ok(Watched::new(opened, &self.masked, Some(farewell)))
+        Ok(ObservedPlugin::new(opened, &self.masked, Some(farewell)))
     }
 
     /// A connection with the usual limits.
@@ -152,7 +152,7 @@ impl Bench {
     }
 
     async fn open_source(&self, limits: Limits) -> Result<Box<dyn Source>> {
-        let Loaded::Scanner(scanner, _) = self.sandbox.load(limits).await? else {
+        let LoadedPlugin::Scanner(scanner, _) = self.sandbox.load(limits).await? else {
             return Err(of_another_kind("scanner"));
         };
         let target = target(self.data().clone());
@@ -160,12 +160,12 @@ impl Bench {
         let opened = self.masked.check(opened)?;
         let forget = async move { scanner.forget(&target.id).await };
         let farewell = Farewell::new(&self.farewells, forget);
-        Ok(Watched::new(opened, &self.masked, Some(farewell)))
+        Ok(ObservedPlugin::new(opened, &self.masked, Some(farewell)))
     }
 
     async fn model(&self) -> Result<Arc<dyn Model>> {
         match self.sandbox.load(Limits::USUAL).await? {
-            Loaded::Model(model) => Ok(model),
+            LoadedPlugin::Model(model) => Ok(model),
             _ => Err(of_another_kind("model provider")),
         }
     }
@@ -194,7 +194,7 @@ impl Bench {
         let model = self.model().await?;
         let begun = model.start(&target(data.clone()), request, call).await;
         let begun = self.masked.check(begun)?;
-        Ok(Watched::new(begun, &self.masked, None))
+        Ok(ObservedPlugin::new(begun, &self.masked, None))
     }
 
     /// Waits, within bounds, until what a case left behind is gone; gives what was noticed since the last call.

@@ -92,28 +92,28 @@ pub struct Expected {
 
 /// Why a configuration cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unreadable(String);
+pub struct ConfigError(String);
 
-impl fmt::Display for Unreadable {
+impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Unreadable {}
+impl std::error::Error for ConfigError {}
 
 impl Config {
     /// Reads the file of that name (TOML where it ends in `.toml`, else JSON), or the text itself when it is a JSON object.
     ///
     /// # Errors
     /// When there is no such file, or it holds something else. A value is never repeated: it may be a secret.
-    pub fn read(file_or_json: &str) -> Result<Self, Unreadable> {
+    pub fn read(file_or_json: &str) -> Result<Self, ConfigError> {
         if file_or_json.trim_start().starts_with('{') {
             return Self::parse_json("--config", file_or_json);
         }
         let path = Path::new(file_or_json);
         let text = std::fs::read_to_string(path)
-            .map_err(|error| Unreadable(format!("{}: {error}", path.display())))?;
+            .map_err(|error| ConfigError(format!("{}: {error}", path.display())))?;
         let mut config = match path.extension().is_some_and(|end| end == "toml") {
             true => Self::parse_toml(file_or_json, &text),
             false => Self::parse_json(file_or_json, &text),
@@ -124,9 +124,9 @@ impl Config {
         Ok(config)
     }
 
-    fn parse_json(name: &str, text: &str) -> Result<Self, Unreadable> {
+    fn parse_json(name: &str, text: &str) -> Result<Self, ConfigError> {
         let data: Data = serde_json::from_str(text).map_err(|error| {
-            Unreadable(format!(
+            ConfigError(format!(
                 "{name}: not a JSON object (line {}, column {})",
                 error.line(),
                 error.column()
@@ -135,17 +135,17 @@ impl Config {
         Self::of(name, data)
     }
 
-    fn parse_toml(name: &str, text: &str) -> Result<Self, Unreadable> {
+    fn parse_toml(name: &str, text: &str) -> Result<Self, ConfigError> {
         let data: Data = toml::from_str(text).map_err(|error| {
             let line = error.span().map_or(1, |span| {
                 text.get(..span.start).unwrap_or_default().lines().count()
             });
-            Unreadable(format!("{name}: not TOML (line {})", line.max(1)))
+            ConfigError(format!("{name}: not TOML (line {})", line.max(1)))
         })?;
         Self::of(name, data)
     }
 
-    fn of(name: &str, data: Data) -> Result<Self, Unreadable> {
+    fn of(name: &str, data: Data) -> Result<Self, ConfigError> {
         let is_whole = data.contains_key("connection_data") || data.contains_key("tests");
         if !is_whole {
             return Ok(Self {
@@ -154,7 +154,7 @@ impl Config {
             });
         }
         serde_json::from_value(Value::Object(data))
-            .map_err(|error| Unreadable(format!("{name}: {error}")))
+            .map_err(|error| ConfigError(format!("{name}: {error}")))
     }
 }
 

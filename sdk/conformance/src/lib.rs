@@ -29,7 +29,7 @@ use mindhost_plugin_api::{Manifest, PluginKind, manifest::SCANNER_WORLD};
 pub use case::{Fault, Outcome};
 pub use config::Config;
 pub use report::{Entry, Report};
-pub use sandbox::{Limits, Loaded, Noticed, Sandbox};
+pub use sandbox::{Limits, LoadedPlugin, Noticed, Sandbox};
 
 use bench::Bench;
 use case::{Case, failed};
@@ -74,10 +74,10 @@ pub enum Progress<'a> {
 }
 
 /// Name of a case and what it proves.
-pub type Listed = (&'static str, &'static str);
+pub type CaseInfo = (&'static str, &'static str);
 
 /// The cases of a kind of plugin, in the order in which they run.
-pub fn cases_of(manifest: &Manifest) -> Vec<Listed> {
+pub fn cases_of(manifest: &Manifest) -> Vec<CaseInfo> {
     let cases = cases(manifest).into_iter();
     cases.map(|case| (case.name, case.proves)).collect()
 }
@@ -103,7 +103,7 @@ fn fits(name: &str, part: &str) -> bool {
 }
 
 /// The filter of the cases that take little time and find most mistakes, for use after each build.
-pub fn quick(cases: &[Listed]) -> String {
+pub fn quick(cases: &[CaseInfo]) -> String {
     let names = cases.iter().map(|(name, _)| *name);
     let quick = names.filter(|name| QUICK.contains(name));
     quick
@@ -113,7 +113,7 @@ pub fn quick(cases: &[Listed]) -> String {
 }
 
 /// The parts of a filter that are in the name of no case: whoever misspelt one would test less than they think.
-pub fn unknown_in<'a>(filter: &'a str, cases: &[Listed]) -> Vec<&'a str> {
+pub fn unknown_in<'a>(filter: &'a str, cases: &[CaseInfo]) -> Vec<&'a str> {
     let is_known = |part: &str| {
         let mut names = std::iter::once(&ACCEPTED).chain(cases);
         names.any(|(name, _)| fits(name, part))

@@ -40,7 +40,7 @@ impl Limits {
 
 /// A plugin that was loaded.
 #[derive(Clone)]
-pub enum Loaded {
+pub enum LoadedPlugin {
     /// A connector that speaks SQL.
     Connector(Arc<dyn Connector>),
     /// A scanner, and the host's SQL over it.
@@ -68,7 +68,7 @@ pub trait Sandbox: Send + Sync {
     /// What the plugin says of itself.
     fn manifest(&self) -> &Manifest;
     /// The plugin under some limits. Called for each connection that a case opens.
-    async fn load(&self, limits: Limits) -> Result<Loaded>;
+    async fn load(&self, limits: Limits) -> Result<LoadedPlugin>;
     /// What was noticed since the last call.
     fn noticed(&self) -> Noticed;
     /// Waits until every instance that is no longer used has ended and has logged its last line.

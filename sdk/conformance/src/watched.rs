@@ -97,13 +97,13 @@ impl Drop for Farewell {
 
 /// Hands every call on to `inner`. The order of the fields counts: `inner` is dropped first and goes back to its pool,
 /// which the farewell then closes.
-pub(crate) struct Watched<T: ?Sized> {
+pub(crate) struct ObservedPlugin<T: ?Sized> {
     inner: Box<T>,
     masked: Masked,
     _farewell: Option<Farewell>,
 }
 
-impl<T: ?Sized> Watched<T> {
+impl<T: ?Sized> ObservedPlugin<T> {
     /// Over what was opened. Completions have no farewell: models keep no pool.
     pub fn new(inner: Box<T>, masked: &Masked, farewell: Option<Farewell>) -> Box<Self> {
         Box::new(Self {
@@ -115,7 +115,7 @@ impl<T: ?Sized> Watched<T> {
 }
 
 #[async_trait]
-impl Connection for Watched<dyn Connection> {
+impl Connection for ObservedPlugin<dyn Connection> {
     fn digest(&self) -> &str {
         self.inner.digest()
     }
@@ -171,7 +171,7 @@ impl Connection for Watched<dyn Connection> {
 }
 
 #[async_trait]
-impl Source for Watched<dyn Source> {
+impl Source for ObservedPlugin<dyn Source> {
     fn digest(&self) -> &str {
         self.inner.digest()
     }
@@ -230,7 +230,7 @@ impl Source for Watched<dyn Source> {
 }
 
 #[async_trait]
-impl Completion for Watched<dyn Completion> {
+impl Completion for ObservedPlugin<dyn Completion> {
     async fn next(&mut self, call: &Call) -> Result<Option<Vec<ModelEvent>>> {
         self.masked.check(self.inner.next(call).await)
     }

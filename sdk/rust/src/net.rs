@@ -18,30 +18,30 @@ mod imp;
 
 /// Why a wait ended although the socket was not ready. Found inside the [`io::Error`] of a read or write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stopped {
+enum WaitError {
     /// The host asked for it.
     Cancelled,
     /// The time of the call or of the stream ran out.
     TimedOut,
 }
 
-impl std::fmt::Display for Stopped {
+impl std::fmt::Display for WaitError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Stopped::Cancelled => "stopped because the host asked for it",
-            Stopped::TimedOut => "timed out",
+            WaitError::Cancelled => "stopped because the host asked for it",
+            WaitError::TimedOut => "timed out",
         })
     }
 }
 
-impl std::error::Error for Stopped {}
+impl std::error::Error for WaitError {}
 
-impl From<Stopped> for io::Error {
-    fn from(stopped: Stopped) -> Self {
+impl From<WaitError> for io::Error {
+    fn from(stopped: WaitError) -> Self {
         // Never `Interrupted`: the standard library and TLS libraries repeat a call that was interrupted.
         match stopped {
-            Stopped::Cancelled => io::Error::other(stopped),
-            Stopped::TimedOut => io::Error::new(io::ErrorKind::TimedOut, stopped),
+            WaitError::Cancelled => io::Error::other(stopped),
+            WaitError::TimedOut => io::Error::new(io::ErrorKind::TimedOut, stopped),
         }
     }
 }
@@ -51,10 +51,10 @@ impl From<Stopped> for io::Error {
 pub fn error_kind(error: &io::Error) -> ErrorKind {
     let stopped = error
         .get_ref()
-        .and_then(|inner| inner.downcast_ref::<Stopped>());
+        .and_then(|inner| inner.downcast_ref::<WaitError>());
     match (stopped, error.kind()) {
-        (Some(Stopped::Cancelled), _) => ErrorKind::Cancelled,
-        (Some(Stopped::TimedOut), _) | (_, io::ErrorKind::TimedOut) => ErrorKind::Timeout,
+        (Some(WaitError::Cancelled), _) => ErrorKind::Cancelled,
+        (Some(WaitError::TimedOut), _) | (_, io::ErrorKind::TimedOut) => ErrorKind::Timeout,
         (_, io::ErrorKind::PermissionDenied) => ErrorKind::Denied,
         _ => ErrorKind::ConnectionLost,
     }
@@ -164,13 +164,13 @@ impl io::Write for TcpStream {
 
 /// How long a wait may still take: until the stream's own deadline or the end of the call, whichever is sooner. The
 /// implementations look for a cancellation while they wait.
-fn wait_limit(deadline: Option<Instant>) -> Result<Duration, Stopped> {
+fn wait_limit(deadline: Option<Instant>) -> Result<Duration, WaitError> {
     let call = crate::control::remaining();
     let limit = deadline.map_or(call, |deadline| {
         call.min(deadline.saturating_duration_since(Instant::now()))
     });
     if limit.is_zero() {
-        Err(Stopped::TimedOut)
+        Err(WaitError::TimedOut)
     } else {
         Ok(limit)
     }

@@ -1,6 +1,6 @@
 //! The texts of answers that the host ends: what happened, what was tried, and what can be asked.
 
-use super::{record::Ending, spent::Attempt};
+use super::{record::EarlyEnd, spent::Attempt};
 use mindhost_base::config;
 
 /// Characters of a statement or a reason in such a text.
@@ -8,7 +8,7 @@ const MAX_CHARACTERS: usize = 240;
 
 /// The text of an answer with this ending. `follow_ups` are questions that can be answered.
 pub fn text(
-    ending: Ending,
+    ending: EarlyEnd,
     bounds: &config::Answering,
     attempts: &[Attempt],
     follow_ups: &[String],
@@ -39,33 +39,33 @@ pub fn declined(reason: &str, is_empty: bool, follow_ups: &[String]) -> String {
         .to_owned()
 }
 
-fn first_sentence(ending: Ending, bounds: &config::Answering) -> String {
+fn first_sentence(ending: EarlyEnd, bounds: &config::Answering) -> String {
     match ending {
-        Ending::ToolLimit => format!(
+        EarlyEnd::ToolLimit => format!(
             "This answer was stopped: the model wanted more than {} tool calls. Ask for less at once, or more \
              precisely.",
             bounds.tool_calls
         ),
-        Ending::RepairLimit => format!(
+        EarlyEnd::RepairLimit => format!(
             "This answer was stopped: more than {} tool calls of the model were refused or failed. Name the tables, \
              columns or values that you mean, or ask for less at once.",
             bounds.repairs
         ),
-        Ending::TokenBudget => format!(
+        EarlyEnd::TokenBudget => format!(
             "This answer was stopped: it used up its {} tokens, or its results do not fit into a request of {} tokens. \
              Ask for less at once.",
             bounds.tokens, bounds.context_tokens
         ),
-        Ending::Timeout => format!(
+        EarlyEnd::Timeout => format!(
             "This answer was stopped: it took longer than {:?}. Ask for less at once.",
             bounds.wall_clock
         ),
-        Ending::CannotAnswer => {
+        EarlyEnd::CannotAnswer => {
             "The model ended without an answer. Ask in other words, or choose another model."
                 .to_owned()
         }
         // The text of the model breaks off, and nothing is added to it.
-        Ending::Length | Ending::Filter => String::new(),
+        EarlyEnd::Length | EarlyEnd::Filter => String::new(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The facts of an answer beside its text: what it is based on, and what can be asked next.
 
-use super::record::Ending;
+use super::record::EarlyEnd;
 use crate::conversations::StoredSql;
 
 /// Assumptions that an answer lists, and characters of each.
@@ -9,7 +9,7 @@ const MAX_CHARACTERS: usize = 300;
 
 /// A statement of the model that ran.
 #[derive(Clone, Debug)]
-pub struct Ran {
+pub struct ExecutedStatement {
     /// The statement.
     pub sql: StoredSql,
     /// What is known of its result.
@@ -37,7 +37,7 @@ pub struct AnswerFacts {
     /// Questions that can be answered next.
     pub follow_up_questions: Vec<String>,
     /// How it ended, if it did not end by itself.
-    pub ending: Option<Ending>,
+    pub ending: Option<EarlyEnd>,
 }
 
 /// The assumptions of a model within bounds: plain texts, each once.

@@ -5,7 +5,7 @@ use super::{
     tools::Toolbox,
 };
 use crate::conversations::SqlOrigin;
-use mindhost_catalog::{Described, DescribedColumn};
+use mindhost_catalog::{ColumnDetail, TableDetail};
 use mindhost_plugin_api::Dialect;
 use mindhost_sql::outline::{self, spelled};
 
@@ -83,7 +83,7 @@ fn largest(toolbox: &Toolbox<'_>) -> Vec<String> {
     tables.into_iter().map(|(_, name)| name).collect()
 }
 
-fn candidates(table: &Described, toolbox: &Toolbox<'_>, said: &str) -> Vec<Candidate> {
+fn candidates(table: &TableDetail, toolbox: &Toolbox<'_>, said: &str) -> Vec<Candidate> {
     let dialect = toolbox
         .access
         .dialect_of(&table.datasource)
@@ -94,7 +94,7 @@ fn candidates(table: &Described, toolbox: &Toolbox<'_>, said: &str) -> Vec<Candi
     let rows = plural(&words(name));
     let mut found = Vec::new();
     // Months of birth say little.
-    let is_time = |column: &&DescribedColumn| {
+    let is_time = |column: &&ColumnDetail| {
         kind(&column.data_type) == Kind::Time && !column.name.to_lowercase().contains("birth")
     };
     let time = table.columns.iter().find(is_time);
@@ -146,7 +146,7 @@ fn candidates(table: &Described, toolbox: &Toolbox<'_>, said: &str) -> Vec<Candi
 }
 
 /// Which row of a referenced table has the most rows here.
-fn most(table: &Described, rows: &str, from: &str, dialect: Dialect) -> Option<Candidate> {
+fn most(table: &TableDetail, rows: &str, from: &str, dialect: Dialect) -> Option<Candidate> {
     let key = table
         .foreign_keys
         .iter()
@@ -166,7 +166,7 @@ fn most(table: &Described, rows: &str, from: &str, dialect: Dialect) -> Option<C
 }
 
 /// The table in a FROM of its dialect, with its datasource where there are several.
-fn from(table: &Described, dialect: Dialect, several: bool) -> String {
+fn from(table: &TableDetail, dialect: Dialect, several: bool) -> String {
     let parts: Vec<String> = table
         .name
         .split('.')
@@ -190,7 +190,7 @@ fn month(column: &str, dialect: Dialect) -> String {
     }
 }
 
-fn is_key(column: &DescribedColumn, table: &Described) -> bool {
+fn is_key(column: &ColumnDetail, table: &TableDetail) -> bool {
     let name = column.name.to_lowercase();
     table.primary_key.contains(&column.name)
         || table
@@ -202,7 +202,7 @@ fn is_key(column: &DescribedColumn, table: &Described) -> bool {
 }
 
 /// A column with few values: by its statistics, or by its name where those may not be read.
-fn is_category(column: &DescribedColumn, table: &Described) -> bool {
+fn is_category(column: &ColumnDetail, table: &TableDetail) -> bool {
     const NAMES: [&str; 8] = [
         "status", "type", "category", "country", "kind", "state", "region", "currency",
     ];
@@ -220,7 +220,7 @@ fn is_category(column: &DescribedColumn, table: &Described) -> bool {
     })
 }
 
-fn is_figure(column: &DescribedColumn, table: &Described) -> bool {
+fn is_figure(column: &ColumnDetail, table: &TableDetail) -> bool {
     let is_number = matches!(kind(&column.data_type), Kind::Number | Kind::Integer);
     is_number && !is_key(column, table)
 }

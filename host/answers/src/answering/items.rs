@@ -7,7 +7,7 @@ use serde_json::{Value, value::RawValue};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::{facts::AnswerFacts, record::Ending};
+use super::{facts::AnswerFacts, record::EarlyEnd};
 use crate::{chart::Chart, conversations::Message, results::Page};
 use mindhost_base::error::{Error, Result};
 use mindhost_query::federation::Story;
@@ -34,7 +34,7 @@ pub fn message_with_chart(
     chart: Option<&Chart>,
 ) -> Result<Arc<RawValue>> {
     let result = facts.result.as_ref();
-    raw(&Said {
+    raw(&MessageItem {
         r#type: "message",
         id: message.id,
         status: &message.status,
@@ -53,7 +53,7 @@ pub fn message_with_chart(
         truncated: result.is_some_and(|result| result.truncated),
         assumptions: result.map_or(&[][..], |result| &result.assumptions[..]),
         follow_up_questions: &facts.follow_up_questions,
-        ending: facts.ending.map(Ending::as_str),
+        ending: facts.ending.map(EarlyEnd::as_str),
     })
 }
 
@@ -116,7 +116,7 @@ pub fn without_rows(message: &Message, reason: &Error) -> Result<Arc<RawValue>> 
 /// A message of a Mind.
 #[derive(Serialize, ToSchema)]
 #[schema(as = OutputMessage)]
-pub struct Said<'a> {
+pub struct MessageItem<'a> {
     #[schema(example = "message")]
     r#type: &'static str,
     id: Uuid,

@@ -8,7 +8,7 @@
 mod group_commit;
 
 pub use self::group_commit::{FinishedAnswer, GroupCommit};
-use super::{Inner, prepare::Prepared, record::ResponseRecord, store};
+use super::{Inner, prepare::AnswerRequest, record::ResponseRecord, store};
 use crate::conversations::{self, Conversation, Message};
 use mindhost_base::error::{Code, Result};
 use mindhost_store::{StoredBytes, Tx};
@@ -17,7 +17,7 @@ use mindhost_store::{StoredBytes, Tx};
 ///
 /// # Errors
 /// When the conversation got another Mind or was deleted meanwhile; when the store fails.
-pub async fn open(inner: &Inner, prepared: &Prepared, record: &ResponseRecord) -> Result<()> {
+pub async fn open(inner: &Inner, prepared: &AnswerRequest, record: &ResponseRecord) -> Result<()> {
     let mut tx = inner.services.store.begin_records().await?;
     conversation(&mut tx, prepared, false).await?;
     add(&mut tx, inner, prepared, record, 0).await?;
@@ -30,7 +30,7 @@ pub async fn open(inner: &Inner, prepared: &Prepared, record: &ResponseRecord) -
 /// As [`open`].
 pub async fn complete(
     inner: &Inner,
-    prepared: &Prepared,
+    prepared: &AnswerRequest,
     record: &ResponseRecord,
     message: &Message,
     is_open: bool,
@@ -80,7 +80,7 @@ pub async fn complete(
 /// When the store fails.
 pub async fn fail(
     inner: &Inner,
-    prepared: &Prepared,
+    prepared: &AnswerRequest,
     record: &mut ResponseRecord,
     partial: Option<&Message>,
     is_open: bool,
@@ -124,11 +124,11 @@ pub async fn fail(
 async fn add(
     tx: &mut Tx,
     inner: &Inner,
-    prepared: &Prepared,
+    prepared: &AnswerRequest,
     record: &ResponseRecord,
     more: usize,
 ) -> Result<()> {
-    let Prepared {
+    let AnswerRequest {
         conversation,
         input,
         ..
@@ -150,7 +150,7 @@ async fn add(
 }
 
 /// Counts a message against the quota of the key, even beyond the limit.
-async fn count(tx: &mut Tx, prepared: &Prepared, message: &Message) -> Result<()> {
+async fn count(tx: &mut Tx, prepared: &AnswerRequest, message: &Message) -> Result<()> {
     let Conversation {
         workspace_id,
         key_id,
@@ -162,7 +162,7 @@ async fn count(tx: &mut Tx, prepared: &Prepared, message: &Message) -> Result<()
 }
 
 /// Creates the conversation, or locks its row.
-async fn conversation(tx: &mut Tx, prepared: &Prepared, is_open: bool) -> Result<()> {
+async fn conversation(tx: &mut Tx, prepared: &AnswerRequest, is_open: bool) -> Result<()> {
     if prepared.is_new && !is_open {
         return conversations::insert(tx, &[&prepared.conversation]).await;
     }

@@ -24,7 +24,7 @@ use mindhost_core::{
 const PAGE: usize = 100;
 
 /// A validated request.
-pub struct Prepared {
+pub struct AnswerRequest {
     /// The Mind that answers.
     pub mind: Arc<Mind>,
     /// The conversation that it is added to.
@@ -43,7 +43,7 @@ pub struct Prepared {
     pub attributes: Arc<Attributes>,
 }
 
-impl Prepared {
+impl AnswerRequest {
     /// The text of the question; empty if there is none.
     pub fn question(&self) -> &str {
         let mut said = self.history.iter().chain(&self.input).rev();
@@ -86,7 +86,7 @@ impl Inner {
     ///
     /// The conversation is checked before the Mind: if the Mind of the conversation was deleted, that is the error,
     /// whatever `model` names.
-    pub(super) async fn prepare(&self, caller: &Caller, ask: &Ask) -> Result<Prepared> {
+    pub(super) async fn prepare(&self, caller: &Caller, ask: &Ask) -> Result<AnswerRequest> {
         let named = self.conversation(caller, ask).await?;
         let mind = self.mind(caller, &ask.model, named.as_ref()).await?;
         if ask.query.is_some() && !mind.allows_direct_queries() {
@@ -112,7 +112,7 @@ impl Inner {
         if ask.query.is_none() {
             check_question(&mut history, &input, is_again || ask.input.is_empty())?;
         }
-        Ok(Prepared {
+        Ok(AnswerRequest {
             mind,
             conversation,
             is_new,

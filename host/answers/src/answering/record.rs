@@ -49,7 +49,7 @@ impl ResponseStatus {
 
 /// How an answer ended, if it did not end by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum EarlyEnd {
     /// The text reached the caller's or the model's limit of tokens.
     Length,
     /// The vendor filtered the text.
@@ -66,7 +66,7 @@ pub enum Ending {
     CannotAnswer,
 }
 
-impl Ending {
+impl EarlyEnd {
     const ALL: [Self; 7] = [
         Self::Length,
         Self::Filter,
@@ -223,7 +223,7 @@ pub struct ResponseRecord {
     /// Other settings of the caller.
     pub settings: Settings,
     /// How the answer ended, if it did not end by itself.
-    pub ending: Option<Ending>,
+    pub ending: Option<EarlyEnd>,
     /// When it was accepted.
     pub created_at: Timestamp,
     /// When it ended.

@@ -14,10 +14,10 @@ mod warnings;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use self::known::Known;
-use crate::results::{Accepted, Access};
+use self::known::StatementScope;
+use crate::results::{Access, GuardedStatement};
 use mindhost_base::error::{Blame, Code, Error};
-use mindhost_catalog::{Catalog, Described};
+use mindhost_catalog::{Catalog, TableDetail};
 use mindhost_plugin_api::Dialect;
 use mindhost_sql::outline::{self, Outline};
 
@@ -105,7 +105,7 @@ impl Subject<'_> {
             let Some(outline) = outline::outline(self.sql, one.dialect) else {
                 return false;
             };
-            let known = Known::new(self.access, one.dialect);
+            let known = StatementScope::new(self.access, one.dialect);
             let mut tables = outline.tables().filter_map(|table| known.find(table));
             tables.any(|table| table.datasource == one.name)
         };
@@ -117,7 +117,7 @@ impl Subject<'_> {
 
     /// The tables that an outline reads, as the catalog names them.
     pub fn used(&self, outline: &Outline, dialect: Dialect) -> Vec<String> {
-        let known = Known::new(self.access, dialect);
+        let known = StatementScope::new(self.access, dialect);
         known
             .used(outline)
             .iter()
@@ -126,14 +126,18 @@ impl Subject<'_> {
     }
 
     /// Columns, types and keys of tables of the catalog; none where it cannot be read.
-    pub async fn described(&self, names: &[String]) -> Vec<Described> {
+    pub async fn described(&self, names: &[String]) -> Vec<TableDetail> {
         let described = self.catalog.describe(&self.access.view, names).await;
         described.unwrap_or_default()
     }
 }
 
 /// The content of the tool result for a failed call. `accepted` is the statement if it passed the guard.
-pub async fn feedback(subject: &Subject<'_>, error: &Error, accepted: Option<&Accepted>) -> Value {
+pub async fn feedback(
+    subject: &Subject<'_>,
+    error: &Error,
+    accepted: Option<&GuardedStatement>,
+) -> Value {
     let advice = advise(subject, error).await;
     let mut told = told(error, subject.access.sends_rows());
     told["phase"] = json!(phase(error, accepted.is_some()));
@@ -187,7 +191,7 @@ fn phase(error: &Error, is_accepted: bool) -> &'static str {
 
 async fn advise(subject: &Subject<'_>, error: &Error) -> Advice {
     let dialect = subject.dialect();
-    let known = Known::new(subject.access, dialect);
+    let known = StatementScope::new(subject.access, dialect);
     let mut advice = Advice::default();
     let words = outline::words(subject.sql, dialect);
     functions::advise(subject.sql, &words, dialect, &mut advice);
@@ -205,7 +209,7 @@ async fn advise(subject: &Subject<'_>, error: &Error) -> Advice {
 
 async fn advise_outline(
     subject: &Subject<'_>,
-    known: &Known<'_>,
+    known: &StatementScope<'_>,
     outline: &Outline,
     error: &Error,
     advice: &mut Advice,

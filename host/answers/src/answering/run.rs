@@ -17,19 +17,19 @@ use super::{
     items,
     links::Links,
     persist,
-    prepare::Prepared,
+    prepare::AnswerRequest,
     prompt::{self, PromptFacts},
     provenance::Provenance,
-    record::{Ending, ResponseRecord, ResponseStatus},
+    record::{EarlyEnd, ResponseRecord, ResponseStatus},
     running::Slot,
-    spent::Spent,
+    spent::AnswerCosts,
     tools::Toolbox,
     turns::{Answer, Turns},
 };
 use crate::{
     chart::{self, Chart},
     conversations::{Author, Message, SqlOrigin, StoredSql},
-    results::{Accepted, Access},
+    results::{Access, GuardedStatement},
 };
 use mindhost_base::error::{Code, Error, Kind, Result};
 use mindhost_core::{minds::Mind, providers};
@@ -46,7 +46,7 @@ pub struct Task {
     /// Its registration, with the log that it writes to.
     pub slot: Slot,
     /// The checked request.
-    pub prepared: Prepared,
+    pub prepared: AnswerRequest,
     /// The response so far.
     pub record: ResponseRecord,
     /// Words or SQL.
@@ -54,7 +54,7 @@ pub struct Task {
     /// Whether the caller wants a chart.
     pub wants_chart: bool,
     /// What was used so far.
-    pub spent: Spent,
+    pub spent: AnswerCosts,
 }
 
 /// The two ways to answer.
@@ -62,7 +62,7 @@ pub enum Work {
     /// Answer in words with this model; the answer fails if there is none.
     Words(Result<Vendor>),
     /// Run the caller's SQL.
-    Query(Accepted, SqlQuery),
+    Query(GuardedStatement, SqlQuery),
 }
 
 /// The model that makes an answer: one version for all of its turns.
@@ -90,12 +90,12 @@ impl Inner {
 }
 
 /// The result of the work.
-struct Made {
+struct FinalMessage {
     message: Message,
     item: Arc<RawValue>,
     /// What is sent in place of the item, which is stored.
     charted: Option<Arc<RawValue>>,
-    ending: Option<Ending>,
+    ending: Option<EarlyEnd>,
 }
 
 impl Task {
@@ -154,7 +154,7 @@ impl Task {
         }
     }
 
-    async fn words(&self, log: &Arc<EventLog>, vendor: &Vendor) -> Result<Made> {
+    async fn words(&self, log: &Arc<EventLog>, vendor: &Vendor) -> Result<FinalMessage> {
         log.push(Event::MessageAdded);
         let answer = self.answer(log, vendor).await?;
         let status = match answer.facts.ending {
@@ -171,7 +171,7 @@ impl Task {
         let chart = self.chart_of_words(log, message.sql.as_ref()).await?;
         let charted =
             chart.map(|chart| items::message_with_chart(&message, &answer.facts, Some(&chart)));
-        Ok(Made {
+        Ok(FinalMessage {
             item: items::message(&message, &answer.facts)?,
             charted: charted.transpose()?,
             message,
@@ -179,7 +179,12 @@ impl Task {
         })
     }
 
-    async fn query(&self, log: &EventLog, accepted: &Accepted, query: &SqlQuery) -> Result<Made> {
+    async fn query(
+        &self,
+        log: &EventLog,
+        accepted: &GuardedStatement,
+        query: &SqlQuery,
+    ) -> Result<FinalMessage> {
         log.push(Event::QueryAdded(query.sql.as_str().into()));
         let results = &self.inner.services.results;
         // The statement has its own, shorter timeout; this one only bounds the wait.
@@ -210,7 +215,7 @@ impl Task {
             true => Some(chart::of_page(results, accepted, &page, &call).await?),
             false => None,
         };
-        Ok(Made {
+        Ok(FinalMessage {
             item: items::query_result(&message, page, query.explain, chart.as_ref())?,
             charted: None,
             message,
@@ -304,7 +309,7 @@ impl Task {
         turns.run(dialogue).await
     }
 
-    async fn complete(&mut self, made: Made, is_open: bool) -> Result<()> {
+    async fn complete(&mut self, made: FinalMessage, is_open: bool) -> Result<()> {
         let mut record = self.record.clone();
         record.status = ResponseStatus::Completed;
         record.completed_at = Some(Timestamp::now());
@@ -401,7 +406,7 @@ fn words(messages: &[ModelMessage]) -> String {
 
 /// System message, history, question.
 fn dialogue(
-    prepared: &Prepared,
+    prepared: &AnswerRequest,
     record: &ResponseRecord,
     access: &Access,
     knowledge: &str,

@@ -15,7 +15,7 @@ use super::{
     events::{Event, EventLog},
     record::{ResponseRecord, ResponseStatus},
 };
-use crate::running::{self, Running};
+use crate::running::{self, Job};
 use mindhost_base::{
     config,
     error::{Code, Error, Result},
@@ -55,11 +55,11 @@ impl RunningAnswer {
     }
 
     /// The answer for those who look after the server.
-    fn shown(&self) -> Running {
-        Running {
+    fn shown(&self) -> Job {
+        Job {
             text: self.asked.as_deref().map(str::to_owned),
             is_here: true,
-            ..Running::of_response(&self.record)
+            ..Job::of_response(&self.record)
         }
     }
 }
@@ -123,7 +123,7 @@ impl RunningAnswers {
     }
 
     /// All of them, for those who look after the server.
-    pub fn all(&self) -> Vec<Running> {
+    pub fn all(&self) -> Vec<Job> {
         let answers = lock(&self.answers);
         answers.values().map(RunningAnswer::shown).collect()
     }

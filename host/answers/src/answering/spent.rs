@@ -10,7 +10,7 @@ const MAX_ATTEMPTS: usize = 3;
 
 /// Shared by the task of an answer and its turns.
 #[derive(Debug, Default)]
-pub struct Spent {
+pub struct AnswerCosts {
     usage: Mutex<Usage>,
     attempts: Mutex<Vec<Attempt>>,
 }
@@ -24,7 +24,7 @@ pub struct Attempt {
     pub result: String,
 }
 
-impl Spent {
+impl AnswerCosts {
     /// Adds the tokens of a turn.
     pub fn add(&self, usage: Usage) {
         let mut all = lock(&self.usage);

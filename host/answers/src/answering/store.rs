@@ -11,10 +11,10 @@ use sqlx::{
 };
 use uuid::Uuid;
 
-use super::record::{Ending, Limits, ResponseRecord, ResponseStatus};
+use super::record::{EarlyEnd, Limits, ResponseRecord, ResponseStatus};
 use crate::{
     feedback,
-    running::{Kind, Running},
+    running::{Job, Kind},
 };
 use mindhost_base::error::{Error, Result};
 use mindhost_store as store;
@@ -81,7 +81,7 @@ fn bind<'q>(
         .bind(i64::from(record.background))
         .bind(store::to_json(&record.limits)?)
         .bind(store::to_json(&record.settings)?)
-        .bind(Ending::number(record.ending))
+        .bind(EarlyEnd::number(record.ending))
         .bind(host_id)
         .bind(store::now())
         .bind(record.created_at.as_microsecond())
@@ -99,7 +99,7 @@ pub async fn finish(tx: &mut Tx, record: &ResponseRecord) -> Result<()> {
     .bind(record.error.as_ref().map(ToString::to_string))
     .bind(store::to_json(&record.output)?)
     .bind(store::to_json(&record.usage)?)
-    .bind(Ending::number(record.ending))
+    .bind(EarlyEnd::number(record.ending))
     .bind(record.completed_at.map(|time| time.as_microsecond()))
     .execute(&mut **tx)
     .await?;
@@ -146,7 +146,7 @@ pub async fn find(store: &Store, id: Uuid) -> Result<Option<ResponseRecord>> {
         is_stored: true,
         limits: store::json(row.try_get("limits")?)?,
         settings: store::json(row.try_get("settings")?)?,
-        ending: Ending::of_number(row.try_get("is_cut")?),
+        ending: EarlyEnd::of_number(row.try_get("is_cut")?),
         created_at: store::timestamp(row.try_get("created_at")?),
         completed_at: completed_at.map(store::timestamp),
     }))
@@ -247,7 +247,7 @@ pub async fn running_in(store: &Store, conversation: Uuid) -> Result<Vec<Uuid>> 
 }
 
 /// The running responses of a workspace, on any host.
-pub async fn running_of(store: &Store, workspace: &str) -> Result<Vec<Running>> {
+pub async fn running_of(store: &Store, workspace: &str) -> Result<Vec<Job>> {
     let rows = sqlx::query(
         "SELECT id, key_id, mind_id, mind_name, background, limits, created_at FROM responses
          WHERE workspace_id = $1 AND completed_at IS NULL AND status IN ('created', 'in_progress')",
@@ -257,7 +257,7 @@ pub async fn running_of(store: &Store, workspace: &str) -> Result<Vec<Running>> 
     .await?;
     let of_row = |row: &AnyRow| {
         let limits: Limits = store::json(row.try_get("limits")?)?;
-        Ok(Running {
+        Ok(Job {
             id: row
                 .try_get::<String, _>("id")?
                 .parse()

@@ -1,6 +1,6 @@
 //! Counts the tokens of one turn of the model, even if the turn is cancelled.
 
-use super::{record::Usage, spent::Spent};
+use super::{record::Usage, spent::AnswerCosts};
 use mindhost_base::error::{Error, Kind};
 use mindhost_core::usage::Tally;
 use mindhost_plugin_api::{ModelMessage, Part};
@@ -9,7 +9,7 @@ use mindhost_plugin_api::{ModelMessage, Part};
 /// disconnected.
 pub struct TokenCount<'a> {
     tally: Option<&'a Tally>,
-    spent: &'a Spent,
+    spent: &'a AnswerCosts,
     messages: &'a [ModelMessage],
     /// The count of the vendor so far.
     counted: Usage,
@@ -21,7 +21,11 @@ pub struct TokenCount<'a> {
 
 impl<'a> TokenCount<'a> {
     /// For a turn that starts with these messages.
-    pub fn new(tally: Option<&'a Tally>, spent: &'a Spent, messages: &'a [ModelMessage]) -> Self {
+    pub fn new(
+        tally: Option<&'a Tally>,
+        spent: &'a AnswerCosts,
+        messages: &'a [ModelMessage],
+    ) -> Self {
         Self {
             tally,
             spent,

@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use super::{
     decline,
     events::Step,
-    facts::{self, Ran, ResultFacts},
+    facts::{self, ExecutedStatement, ResultFacts},
     provenance::Provenance,
     repair::{self, Subject},
 };
@@ -66,7 +66,7 @@ pub struct Outcome {
     /// The number of rows, or why it failed, as a text that the model sees later may tell it.
     pub told: String,
     /// The statement, when it ran.
-    pub ran: Option<Ran>,
+    pub ran: Option<ExecutedStatement>,
     /// The step for the event log.
     pub step: Step,
 }
@@ -148,7 +148,7 @@ struct RunSql {
 }
 
 /// The result of a tool: JSON for the model, the statement if there was one, the text of the step.
-type Given = (Value, Option<Ran>, String);
+type ToolResult = (Value, Option<ExecutedStatement>, String);
 
 impl Toolbox<'_> {
     /// Runs one tool call of the model.
@@ -265,7 +265,7 @@ impl Toolbox<'_> {
         }
     }
 
-    async fn search_catalog(&self, tool_call: &ToolCall) -> Result<Given> {
+    async fn search_catalog(&self, tool_call: &ToolCall) -> Result<ToolResult> {
         let arguments: SearchCatalog = parse(tool_call)?;
         let found = self
             .catalog
@@ -282,7 +282,7 @@ impl Toolbox<'_> {
         Ok((content, None, message))
     }
 
-    async fn describe_tables(&self, tool_call: &ToolCall) -> Result<Given> {
+    async fn describe_tables(&self, tool_call: &ToolCall) -> Result<ToolResult> {
         let arguments: DescribeTables = parse(tool_call)?;
         let names: Vec<String> = arguments.tables.into_iter().take(20).collect();
         let described = self.catalog.describe(&self.access.view, &names).await?;
@@ -298,7 +298,7 @@ impl Toolbox<'_> {
         Ok((json!({"tables": tables}), None, message))
     }
 
-    async fn run_sql(&self, tool_call: &ToolCall, call: &Call) -> Result<Given> {
+    async fn run_sql(&self, tool_call: &ToolCall, call: &Call) -> Result<ToolResult> {
         let arguments: RunSql = parse(tool_call)?;
         let access = self.access.narrowed(arguments.datasource.as_deref())?;
         let limit = arguments
@@ -339,7 +339,7 @@ impl Toolbox<'_> {
             text: arguments.sql,
             origin: SqlOrigin::Model,
         };
-        Ok((content, Some(Ran { sql, facts }), message))
+        Ok((content, Some(ExecutedStatement { sql, facts }), message))
     }
 }
 

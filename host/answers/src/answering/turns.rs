@@ -7,12 +7,12 @@ use tokio::time::timeout_at;
 use super::{
     decline, endings,
     events::{Event, EventLog},
-    facts::{AnswerFacts, Ran},
+    facts::{AnswerFacts, ExecutedStatement},
     follow_ups,
     history::Dialogue,
     links::Links,
-    record::{Ending, Settings, Usage},
-    spent::{Attempt, Spent},
+    record::{EarlyEnd, Settings, Usage},
+    spent::{AnswerCosts, Attempt},
     token_count::TokenCount,
     tools::{self, Toolbox},
     turn::Turn,
@@ -64,7 +64,7 @@ pub struct Turns<'a> {
     /// Counts the tokens, also if the answer fails later.
     pub tally: Option<&'a Tally>,
     /// What was used and tried, also if the answer fails later.
-    pub spent: &'a Spent,
+    pub spent: &'a AnswerCosts,
     /// Filters the links in the text of the model.
     pub links: Links,
     /// The answer so far.
@@ -76,7 +76,7 @@ enum End {
     /// The model said its last word.
     Answered(Option<StopReason>),
     /// At a limit.
-    At(Ending),
+    At(EarlyEnd),
     /// The model declined, for this reason.
     Declined(String),
 }
@@ -91,10 +91,10 @@ impl Turns<'_> {
         let call = call.for_key(self.key);
         let end = match timeout_at(call.deadline, self.take_turns(dialogue, &call)).await {
             Ok(Err(error)) if error.kind() == Kind::Timeout && call.remaining().is_zero() => {
-                End::At(Ending::Timeout)
+                End::At(EarlyEnd::Timeout)
             }
             Ok(end) => end?,
-            Err(_) => End::At(Ending::Timeout),
+            Err(_) => End::At(EarlyEnd::Timeout),
         };
         self.end(end).await
     }
@@ -105,7 +105,7 @@ impl Turns<'_> {
         let (mut calls_made, mut repairs) = (0, 0);
         loop {
             if !dialogue.fit() {
-                return Ok(End::At(Ending::TokenBudget));
+                return Ok(End::At(EarlyEnd::TokenBudget));
             }
             let Some(max_output_tokens) = self.output_tokens_left() else {
                 return Ok(End::Answered(Some(StopReason::Length)));
@@ -119,14 +119,14 @@ impl Turns<'_> {
             // A truncated tool call is ignored, because its arguments are incomplete.
             if turn.calls.is_empty() || turn.stop == Some(StopReason::Length) {
                 return Ok(match wants_more && turn.text.trim().is_empty() {
-                    true => End::At(Ending::ToolLimit),
+                    true => End::At(EarlyEnd::ToolLimit),
                     false => End::Answered(turn.stop),
                 });
             }
             calls_made += u32::try_from(turn.calls.len()).unwrap_or(u32::MAX);
             let used = self.spent.usage();
             if used.input_tokens.saturating_add(used.output_tokens) > self.bounds.tokens {
-                return Ok(End::At(Ending::TokenBudget));
+                return Ok(End::At(EarlyEnd::TokenBudget));
             }
             dialogue.push(said(&turn));
             for tool_call in &turn.calls {
@@ -137,7 +137,7 @@ impl Turns<'_> {
                 dialogue.push(message);
                 repairs += u32::from(failed);
                 if repairs > self.bounds.repairs {
-                    return Ok(End::At(Ending::RepairLimit));
+                    return Ok(End::At(EarlyEnd::RepairLimit));
                 }
             }
         }
@@ -166,7 +166,7 @@ impl Turns<'_> {
             });
         }
         self.log.push(Event::Step(Arc::new(outcome.step)));
-        if let Some(Ran { sql, mut facts }) = outcome.ran {
+        if let Some(ExecutedStatement { sql, mut facts }) = outcome.ran {
             // They are texts of the model too, and a client may show them as Markdown.
             for text in &mut facts.assumptions {
                 *text = self.links.next(text) + &self.links.end();
@@ -275,16 +275,16 @@ impl Turns<'_> {
         self.say(rest, 0)?;
         let is_empty = self.answer.text.trim().is_empty();
         let (ending, reason) = match end {
-            End::Answered(Some(StopReason::Length)) => (Some(Ending::Length), None),
+            End::Answered(Some(StopReason::Length)) => (Some(EarlyEnd::Length), None),
             End::Answered(Some(StopReason::Refused)) if is_empty => {
                 let message = "the model refused to answer; ask in other words";
                 return Err(Error::new(Code::AnswerFailed, message).blamed(Blame::Upstream));
             }
-            End::Answered(Some(StopReason::Refused)) => (Some(Ending::Filter), None),
-            End::Answered(_) if is_empty => (Some(Ending::CannotAnswer), None),
+            End::Answered(Some(StopReason::Refused)) => (Some(EarlyEnd::Filter), None),
+            End::Answered(_) if is_empty => (Some(EarlyEnd::CannotAnswer), None),
             End::Answered(_) => (None, None),
             End::At(ending) => (Some(ending), None),
-            End::Declined(reason) => (Some(Ending::CannotAnswer), Some(reason)),
+            End::Declined(reason) => (Some(EarlyEnd::CannotAnswer), Some(reason)),
         };
         let sql = self.answer.sql.as_ref().map(|sql| sql.text.as_str());
         let follow_ups = follow_ups::questions(&self.toolbox, sql).await;
@@ -297,7 +297,7 @@ impl Turns<'_> {
             }
             (None, None) => String::new(),
             // The text breaks off, and the reason is in the response.
-            (Some(Ending::Length | Ending::Filter), None) => String::new(),
+            (Some(EarlyEnd::Length | EarlyEnd::Filter), None) => String::new(),
             (Some(ending), None) => {
                 endings::text(ending, self.bounds, &self.spent.attempts(), &follow_ups)
             }

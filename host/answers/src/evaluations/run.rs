@@ -46,7 +46,7 @@ pub(super) struct Run {
 }
 
 /// How the asking ended.
-enum Ended {
+enum RunOutcome {
     /// Each question was asked.
     Done,
     /// The run was cancelled or deleted.
@@ -88,7 +88,7 @@ impl Run {
     }
 
     /// Dropping it drops the questions that are being asked, which cancels them.
-    async fn ask(&self, parts: &Services) -> Ended {
+    async fn ask(&self, parts: &Services) -> RunOutcome {
         let questions = self.suite.questions.iter().enumerate();
         let asking: Vec<BoxFuture<'_, _>> = questions
             .map(|(at, question)| async move { (at, self.judge(parts, question).await) }.boxed())
@@ -97,10 +97,10 @@ impl Run {
         while let Some(next) = asking.next().await {
             match next {
                 (at, Ok(judged)) => self.live.lock().push((at, short(judged))),
-                (_, Err(error)) => return Ended::Failed(error),
+                (_, Err(error)) => return RunOutcome::Failed(error),
             }
         }
-        Ended::Done
+        RunOutcome::Done
     }
 
     /// Asks one question, with the key and the Mind as they are now.
@@ -136,18 +136,18 @@ impl Run {
     }
 
     /// Writes what was judged now and then, until the run is stopped.
-    async fn beat(&self, parts: &Services) -> Ended {
+    async fn beat(&self, parts: &Services) -> RunOutcome {
         loop {
             tokio::select! {
                 () = self.live.cancel.cancelled() => return match parts.ending.is_cancelled() {
-                    true => Ended::Halted,
-                    false => Ended::Stopped,
+                    true => RunOutcome::Halted,
+                    false => RunOutcome::Stopped,
                 },
                 () = tokio::time::sleep(BEAT) => {}
             }
             match store::beat(&parts.store, self.id, &self.live.judged()).await {
                 Ok(true) => {}
-                Ok(false) => return Ended::Stopped,
+                Ok(false) => return RunOutcome::Stopped,
                 Err(error) => {
                     tracing::debug!(%error, "cannot store the progress of an evaluation; trying again")
                 }
@@ -155,15 +155,15 @@ impl Run {
         }
     }
 
-    async fn write_end(&self, parts: &Services, ended: Ended) -> Result<()> {
+    async fn write_end(&self, parts: &Services, ended: RunOutcome) -> Result<()> {
         let store = &parts.store;
         store::write(store, self.id, &self.live.judged()).await?;
         let (status, error) = match ended {
             // Its status was written by those who stopped it.
-            Ended::Stopped => return Ok(()),
-            Ended::Done => (Status::Completed, None),
-            Ended::Halted => (Status::Interrupted, None),
-            Ended::Failed(error) => (Status::Failed, Some(error.message().to_owned())),
+            RunOutcome::Stopped => return Ok(()),
+            RunOutcome::Done => (Status::Completed, None),
+            RunOutcome::Halted => (Status::Interrupted, None),
+            RunOutcome::Failed(error) => (Status::Failed, Some(error.message().to_owned())),
         };
         store::end(store, self.id, status, error.as_deref()).await?;
         Ok(())

@@ -20,7 +20,7 @@ use mindhost_evaluation::{
     answer::{Answer, Table},
     judge::{Failure, Subject},
     suite::Question,
-    told::Told,
+    told::NamedItems,
 };
 use mindhost_sql::{json::Rows, schema};
 
@@ -180,7 +180,7 @@ async fn answer(mut reader: EventReader, began: Instant) -> Result<Answer> {
         message: message.to_string(),
         error: error.map(|error| (error.code().as_str().to_owned(), error.message().to_owned())),
         ending: text(&item["ending"]),
-        told: Told::of(&steps),
+        told: NamedItems::of(&steps),
         input_tokens: record.usage.input_tokens,
         output_tokens: record.usage.output_tokens,
         latency: began.elapsed(),

@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep};
 use super::{CHECK, Services, check::Checker};
 use mindhost_base::error::{Error, Kind, Result};
 use mindhost_core::{
-    knowledge::{Change, Entry, Taught},
+    knowledge::{Change, Entry, MindRef},
     minds::Mind,
 };
 use mindhost_plugin_api::Call;
@@ -27,11 +27,11 @@ const RETRY: Duration = Duration::from_secs(30);
 const REASON: usize = 1000;
 
 /// When Minds are tried again whose engine could not be asked, by id.
-type Delayed = HashMap<String, Instant>;
+type RetryTimes = HashMap<String, Instant>;
 
 /// Runs until shutdown.
 pub(super) async fn run(parts: &Services) {
-    let mut delayed = Delayed::new();
+    let mut delayed = RetryTimes::new();
     let look = async {
         loop {
             if let Err(error) = compare(parts, &mut delayed).await {
@@ -44,7 +44,7 @@ pub(super) async fn run(parts: &Services) {
 }
 
 /// Checks the Minds whose state is another one than that of their last check.
-async fn compare(parts: &Services, delayed: &mut Delayed) -> Result<()> {
+async fn compare(parts: &Services, delayed: &mut RetryTimes) -> Result<()> {
     let taught = parts.base.taught().await?;
     delayed.retain(|mind, until| {
         *until > Instant::now() && taught.iter().any(|one| one.mind == *mind)
@@ -73,7 +73,7 @@ async fn compare(parts: &Services, delayed: &mut Delayed) -> Result<()> {
 }
 
 /// The state of a Mind. None while a catalog is being loaded.
-fn state(taught: &Taught, stamps: &HashMap<String, String>) -> Option<String> {
+fn state(taught: &MindRef, stamps: &HashMap<String, String>) -> Option<String> {
     let mut state = taught.updated_at.to_string();
     for (id, modified_at) in &taught.datasources {
         let stamp = stamps.get(id)?;
@@ -83,7 +83,7 @@ fn state(taught: &Taught, stamps: &HashMap<String, String>) -> Option<String> {
 }
 
 /// Checks all entries of a Mind and notes the state.
-async fn check_all(parts: &Services, taught: &Taught, state: &str) -> Result<()> {
+async fn check_all(parts: &Services, taught: &MindRef, state: &str) -> Result<()> {
     let mind = parts
         .minds
         .find_by_id(&taught.workspace, &taught.mind)
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn state_changes_with_the_mind_its_datasources_and_their_catalogs() {
-        let taught = |updated_at, modified_at| Taught {
+        let taught = |updated_at, modified_at| MindRef {
             workspace: "w".to_owned(),
             mind: "m".to_owned(),
             updated_at,

@@ -114,7 +114,7 @@ pub fn story_of_one(
     }
 }
 
-type Read = (Arc<[Column]>, Vec<Batch>, u64);
+type PageRead = (Arc<[Column]>, Vec<Batch>, u64);
 
 /// A page that held the complete result is likely to do so again. Then no count is needed, and a single statement needs
 /// no snapshot. `None` when the page is no longer complete.
@@ -124,7 +124,7 @@ async fn complete_page(
     window: Window,
     hint: &PageHint<'_>,
     call: &Call,
-) -> Result<Option<Read>> {
+) -> Result<Option<PageRead>> {
     if !hint.is_complete() {
         return Ok(None);
     }
@@ -146,7 +146,7 @@ async fn page_with_count(
     count: &str,
     window: Window,
     call: &Call,
-) -> Result<Read> {
+) -> Result<PageRead> {
     let snapshot = connection.begin_snapshot(call.remaining(), call).await?;
     let read = page_and_count(connection, text, count, window, call).await;
     if snapshot {
@@ -163,7 +163,7 @@ async fn page_and_count(
     count: &str,
     window: Window,
     call: &Call,
-) -> Result<Read> {
+) -> Result<PageRead> {
     let (columns, batches) = read_all(connection, text, window.max_bytes, call).await?;
     let total = match complete_total(&batches, window) {
         Some(total) => total,
@@ -178,7 +178,7 @@ async fn page_cut_by_host(
     text: &str,
     window: Window,
     call: &Call,
-) -> Result<Read> {
+) -> Result<PageRead> {
     let columns = connection.query(&statement(text, call), call).await?;
     let mut kept = BoundedBatches::new(window.max_bytes);
     let mut total: u64 = 0;

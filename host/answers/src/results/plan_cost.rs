@@ -3,7 +3,7 @@
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{Accepted, Results};
+use super::{GuardedStatement, Results};
 use mindhost_base::error::{Code, Error, Kind, Result};
 use mindhost_plugin_api::{Call, Connection, Dialect, Statement};
 use mindhost_sql::json::{self, Rows};
@@ -19,7 +19,12 @@ impl Results {
     ///
     /// # Errors
     /// `sql_cost_too_high`; when the call is cancelled or out of time.
-    pub async fn check_cost(&self, accepted: &Accepted, max_cost: f64, call: &Call) -> Result<()> {
+    pub async fn check_cost(
+        &self,
+        accepted: &GuardedStatement,
+        max_cost: f64,
+        call: &Call,
+    ) -> Result<()> {
         let guarded = &accepted.guarded;
         let index = guarded.reads().one().filter(|_| max_cost > 0.0);
         let Some(index) = index.filter(|_| !guarded.tables().is_empty()) else {

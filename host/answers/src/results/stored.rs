@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::{Accepted, Access, Export, Page, Results};
+use super::{Access, Export, GuardedStatement, Page, Results};
 use crate::{
     chart::{self, Chart},
     conversations::{Author, Conversations, SqlOrigin},
@@ -194,7 +194,11 @@ impl StoredResults {
 
     /// Waits until a statement is no longer allowed, and returns the reason. Failures of the check are ignored: the
     /// store may be busy, or the plugin may be being replaced.
-    async fn until_withdrawn(self, statement: StoredStatement, accepted: Arc<Accepted>) -> Error {
+    async fn until_withdrawn(
+        self,
+        statement: StoredStatement,
+        accepted: Arc<GuardedStatement>,
+    ) -> Error {
         loop {
             tokio::time::sleep(POLL).await;
             match self.withdrawn(&statement, &accepted).await {
@@ -211,7 +215,7 @@ impl StoredResults {
     async fn withdrawn(
         &self,
         statement: &StoredStatement,
-        accepted: &Accepted,
+        accepted: &GuardedStatement,
     ) -> Result<Option<Error>> {
         let caller = &statement.caller;
         if self.conversations.key_is_invalid(&caller.key_id).await? {

@@ -18,7 +18,7 @@ use mindhost_core::{auth::limits::Permit, usage::Tally};
 const PIECE: usize = 64 << 10;
 
 /// A body that counts its bytes. The request is in progress until the last byte is taken or the body is dropped.
-pub(super) struct Counted {
+pub(super) struct CountedBody {
     body: Body,
     /// The rest of the last frame.
     left: Bytes,
@@ -33,7 +33,7 @@ struct UnderWay {
     _place: Permit,
 }
 
-impl Counted {
+impl CountedBody {
     /// # Errors
     /// If the clients of its key have too many unread bytes already, and it `may_be_refused`.
     pub fn new(
@@ -68,7 +68,7 @@ impl Counted {
     }
 }
 
-impl HttpBody for Counted {
+impl HttpBody for CountedBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -131,7 +131,7 @@ mod tests {
         let limits = Limits::new(&Config::defaults().unwrap().limits);
         let place = limits.acquire(&"key".into()).unwrap();
         let mut body =
-            Counted::new(Body::from(vec![7_u8; 3 * PIECE + 1]), None, place, true).unwrap();
+            CountedBody::new(Body::from(vec![7_u8; 3 * PIECE + 1]), None, place, true).unwrap();
         assert_eq!(body.size_hint().exact(), Some(3 * PIECE as u64 + 1));
         let mut sizes = Vec::new();
         while let Some(frame) = body.frame().await {
@@ -150,7 +150,7 @@ mod tests {
         });
         let key: Arc<str> = "key".into();
         let answer = |place: Permit, may_be_refused: bool| {
-            Counted::new(
+            CountedBody::new(
                 Body::from(vec![7_u8; 3 * PIECE]),
                 None,
                 place,

@@ -26,20 +26,20 @@ use mindhost_core::{
 
 /// The resource that a handler created or renamed, in the extensions of its answer.
 #[derive(Clone, Debug)]
-pub(crate) struct Made(pub String);
+pub(crate) struct CreatedName(pub String);
 
 /// Id of another workspace in which something was created, in the extensions of the answer. The act is audited there
 /// too.
 #[derive(Clone, Debug)]
-pub(crate) struct MadeIn(pub String);
+pub(crate) struct CreatedIn(pub String);
 
 /// The tool of a call to `/mcp` and its status, which neither path nor status show. It is in the extensions of the
 /// request.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tool(Arc<Called>);
+pub(crate) struct Tool(Arc<CallRecord>);
 
 #[derive(Debug, Default)]
-struct Called {
+struct CallRecord {
     name: OnceLock<&'static str>,
     /// 0 unless it failed.
     status: AtomicU16,
@@ -63,7 +63,7 @@ impl Tool {
 
 /// An entry that is written when the answer is known. If the client of a question left or the handler panicked, it has
 /// no status.
-pub(super) struct Noted {
+pub(super) struct AuditGuard {
     audit: Audit,
     note: Option<Note>,
     is_act: bool,
@@ -71,7 +71,7 @@ pub(super) struct Noted {
     tool: Option<Tool>,
 }
 
-impl Noted {
+impl AuditGuard {
     /// `None` for a read. `configured` is the admin key of the settings.
     pub fn of(
         request: &mut Request,
@@ -119,10 +119,10 @@ impl Noted {
     /// Writes the entry. An act is audited when the future completes.
     pub fn end(mut self, response: &Response) -> impl Future<Output = ()> + Send + use<> {
         let extensions = response.extensions();
-        let there = extensions.get::<MadeIn>().cloned();
+        let there = extensions.get::<CreatedIn>().cloned();
         let note = self.whole().map(|mut note| {
             let status = response.status();
-            note.made = extensions.get::<Made>().map(|made| made.0.clone());
+            note.made = extensions.get::<CreatedName>().map(|made| made.0.clone());
             note.status = note.status.or(Some(status.as_u16()));
             if matches!(status, StatusCode::NOT_FOUND | StatusCode::FORBIDDEN) {
                 note.resource = path::of_nothing_known(&note.resource);
@@ -136,7 +136,7 @@ impl Noted {
             if !self.is_act {
                 return self.audit.note(note).await;
             }
-            if let Some(MadeIn(other)) = there
+            if let Some(CreatedIn(other)) = there
                 && *other != *note.workspace
             {
                 let there = Note {
@@ -163,7 +163,7 @@ impl Noted {
     }
 }
 
-impl Drop for Noted {
+impl Drop for AuditGuard {
     fn drop(&mut self) {
         if let Some(note) = self.whole() {
             self.audit.try_note(note);

@@ -32,7 +32,7 @@ pub struct ChatMessage {
 /// A text that is not empty.
 #[derive(ToSchema)]
 #[schema(pattern = "\\S", example = "How many orders were there?")]
-pub struct Words(String);
+pub struct NonEmptyText(String);
 
 /// A text, or a list of parts.
 #[derive(ToSchema)]
@@ -40,7 +40,7 @@ pub struct Words(String);
 #[serde(untagged)]
 pub enum Content {
     /// The text.
-    Text(Words),
+    Text(NonEmptyText),
     /// Its parts, each a line.
     Parts(MessageParts),
 }
@@ -55,7 +55,7 @@ pub struct MessageParts(Vec<Part>);
 #[schema(as = MessagePart)]
 pub struct Part {
     r#type: PartType,
-    text: Words,
+    text: NonEmptyText,
 }
 
 /// What a part is.
@@ -76,7 +76,7 @@ pub enum PartType {
 #[serde(untagged)]
 pub enum Input {
     /// One message of the user.
-    Text(Words),
+    Text(NonEmptyText),
     /// Messages, one of the role user among them, and references to messages that are stored.
     Items(InputItems),
 }

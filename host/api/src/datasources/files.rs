@@ -16,7 +16,7 @@ use utoipa::IntoParams;
 use utoipa_axum::routes;
 
 use crate::{
-    admission::Made,
+    admission::CreatedName,
     error::ApiResult,
     extract::{Path, Query},
     routes::{ASKED, EDITOR, Routes, Tag},
@@ -95,7 +95,7 @@ pub(super) async fn upload(
     Query(query): Query<Destination>,
     headers: HeaderMap,
     body: Body,
-) -> ApiResult<(StatusCode, Extension<Made>, axum::Json<StoredFile>)> {
+) -> ApiResult<(StatusCode, Extension<CreatedName>, axum::Json<StoredFile>)> {
     // Before anything is said of the body.
     datasources.get(&caller, &name).await?;
     let overwrite = query.overwrite.unwrap_or(false);
@@ -136,7 +136,7 @@ pub(super) async fn upload(
     // The key may have been revoked during the upload.
     auth.confirm(&caller).await?;
     let stored = upload.finish().await?;
-    let made = Made(format!("{} bytes={}", stored.name, stored.bytes));
+    let made = CreatedName(format!("{} bytes={}", stored.name, stored.bytes));
     Ok((StatusCode::CREATED, Extension(made), axum::Json(stored)))
 }
 

@@ -21,7 +21,7 @@ struct Route {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Answered {
+struct RequestLabels {
     method: &'static str,
     route: String,
     status: u16,
@@ -30,7 +30,7 @@ struct Answered {
 /// Counts requests. Clones share the counters.
 #[derive(Clone, Debug)]
 pub struct HttpMeter {
-    requests: Family<Answered, Counter>,
+    requests: Family<RequestLabels, Counter>,
     times: Family<Route, Histogram, fn() -> Histogram>,
 }
 
@@ -47,7 +47,7 @@ impl HttpMeter {
     /// Counts a request at the start of its answer. `route` is the path template, if a route matched.
     pub fn answered(&self, method: &Method, route: Option<&str>, status: u16, time: Duration) {
         let (method, route) = (known(method), template(route));
-        let answered = Answered {
+        let answered = RequestLabels {
             method,
             route: route.clone(),
             status,

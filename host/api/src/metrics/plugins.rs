@@ -20,20 +20,20 @@ pub struct PluginFigures(pub Vec<Arc<VersionMeter>>);
 struct Counters {
     name: &'static str,
     help: &'static str,
-    of: Of,
+    of: Measure,
     figures: &'static [(Option<(&'static str, &'static str)>, Figure)],
 }
 
 /// The members.
 #[derive(Clone, Copy)]
-enum Of {
+enum Measure {
     Things,
     Bytes,
     /// The figure is in nanoseconds.
     Seconds,
 }
 
-impl Of {
+impl Measure {
     fn unit(self) -> Option<Unit> {
         match self {
             Self::Things => None,
@@ -51,7 +51,7 @@ const fn count(
     Counters {
         name,
         help,
-        of: Of::Things,
+        of: Measure::Things,
         figures,
     }
 }
@@ -63,11 +63,11 @@ const COUNTERS: [Counters; 12] = [
         &[(None, Figure::Calls)],
     ),
     Counters {
-        of: Of::Seconds,
+        of: Measure::Seconds,
         ..count("call", "Time in those calls", &[(None, Figure::CallTime)])
     },
     Counters {
-        of: Of::Seconds,
+        of: Measure::Seconds,
         ..count(
             "cpu",
             "Time in which instances computed",
@@ -75,7 +75,7 @@ const COUNTERS: [Counters; 12] = [
         )
     },
     Counters {
-        of: Of::Seconds,
+        of: Measure::Seconds,
         ..count(
             "upstream",
             "Time in which instances waited for the network",
@@ -103,7 +103,7 @@ const COUNTERS: [Counters; 12] = [
         &[(None, Figure::Refused)],
     ),
     Counters {
-        of: Of::Bytes,
+        of: Measure::Bytes,
         ..count(
             "network",
             "Bytes over sockets and HTTP, by direction as the plugin sees it",
@@ -114,7 +114,7 @@ const COUNTERS: [Counters; 12] = [
         )
     },
     Counters {
-        of: Of::Bytes,
+        of: Measure::Bytes,
         ..count(
             "result",
             "Bytes of rows and words that came out of the plugin",
@@ -203,10 +203,12 @@ fn write(encoder: &mut DescriptorEncoder<'_>, prefix: &str, lines: &[Line]) -> f
                 let value = line.figures.get(*figure);
                 let mut member = family.encode_family(&labels)?;
                 match counters.of {
-                    Of::Seconds => {
+                    Measure::Seconds => {
                         member.encode_counter(&(value as f64 / 1e9), NO_EXEMPLAR)?;
                     }
-                    Of::Things | Of::Bytes => member.encode_counter(&value, NO_EXEMPLAR)?,
+                    Measure::Things | Measure::Bytes => {
+                        member.encode_counter(&value, NO_EXEMPLAR)?
+                    }
                 }
             }
         }

@@ -59,8 +59,8 @@ impl ToSchema for Entry {
 /// Written by hand, so that a mistake inside of the object is named and not only that no form fits.
 impl<'de> Deserialize<'de> for Entry {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-        impl<'de> Visitor<'de> for Either {
+        struct EntryVisitor;
+        impl<'de> Visitor<'de> for EntryVisitor {
             type Value = Entry;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -82,7 +82,7 @@ impl<'de> Deserialize<'de> for Entry {
                 })
             }
         }
-        deserializer.deserialize_any(Either)
+        deserializer.deserialize_any(EntryVisitor)
     }
 }
 

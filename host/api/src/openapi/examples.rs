@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 #[derive(Default, Deserialize)]
-struct Known {
+struct ExampleFile {
     /// By the name of a field, or of a schema and a field: what it can look like. The first that fits the schema is taken.
     fields: BTreeMap<String, Vec<Value>>,
     /// By operation: whole bodies that say more than their schemas do.
@@ -19,10 +19,10 @@ struct Known {
     events: BTreeMap<String, Value>,
 }
 
-static KNOWN: LazyLock<Known> = LazyLock::new(|| {
+static KNOWN: LazyLock<ExampleFile> = LazyLock::new(|| {
     serde_json::from_str(include_str!("examples.json")).unwrap_or_else(|error| {
         tracing::error!(%error, "the examples of the OpenAPI document could not be read");
-        Known::default()
+        ExampleFile::default()
     })
 });
 

@@ -30,7 +30,7 @@ pub(crate) fn routes() -> Routes {
 /// Which version.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Which {
+pub(crate) struct ReleaseQuery {
     /// Only the version with this digest.
     digest: Option<String>,
 }
@@ -38,7 +38,7 @@ pub(crate) struct Which {
 /// How the versions of a plugin are.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = PluginReleased)]
-pub(crate) struct Released {
+pub(crate) struct ReleaseReport {
     #[schema(example = "plugin.released")]
     object: &'static str,
     /// Name of the plugin.
@@ -81,15 +81,15 @@ fn not_used(name: &str, digest: &str, used: &[String]) -> Error {
 /// Ends its quarantine and every time for which it rests, and forgets the faults that led there. An operator does so for
 /// all workspaces; an admin for the datasources and providers of the own one, and what the version is as a whole stays.
 #[utoipa::path(post, path = "/plugins/{name}/release", operation_id = "release_plugin",
-    params(Which),
-    responses((status = 200, body = Released, description = "It is called again.")))]
+    params(ReleaseQuery),
+    responses((status = 200, body = ReleaseReport, description = "It is called again.")))]
 pub(crate) async fn release(
     caller: Caller,
     State(registry): State<Arc<Registry>>,
     State(store): State<Store>,
     Path(name): Path<String>,
-    Query(which): Query<Which>,
-) -> ApiResult<axum::Json<Released>> {
+    Query(which): Query<ReleaseQuery>,
+) -> ApiResult<axum::Json<ReleaseReport>> {
     caller.require_all_minds("release plugins")?;
     let workspace = match caller.role >= Role::Operator {
         true => None,
@@ -121,7 +121,7 @@ pub(crate) async fn release(
             health,
         }
     });
-    Ok(axum::Json(Released {
+    Ok(axum::Json(ReleaseReport {
         object: "plugin.released",
         versions: released.collect(),
         workspace: workspace.clone(),

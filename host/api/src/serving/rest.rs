@@ -31,11 +31,11 @@ const SOON: Duration = Duration::from_secs(1);
 
 /// A handle to the body of a request, for when its answer is ready.
 pub(super) struct Rest {
-    left: Option<Arc<Mutex<Left>>>,
+    left: Option<Arc<Mutex<BodyRest>>>,
     expects_continue: bool,
 }
 
-enum Left {
+enum BodyRest {
     /// The handler still has the body, or it failed.
     Lost,
     /// It was read.
@@ -56,9 +56,9 @@ impl Rest {
             };
             return (request, rest);
         }
-        let left = Arc::new(Mutex::new(Left::Lost));
+        let left = Arc::new(Mutex::new(BodyRest::Lost));
         let request = request.map(|body| {
-            Body::new(Watched {
+            Body::new(ReturningBody {
                 body: Some(body),
                 was_asked_for: false,
                 is_broken: false,
@@ -79,15 +79,17 @@ impl Rest {
         let is_unread = match self.left {
             None => false,
             Some(left) => {
-                let left = std::mem::replace(&mut *locks::lock(&left), Left::Lost);
+                let left = std::mem::replace(&mut *locks::lock(&left), BodyRest::Lost);
                 match left {
-                    Left::Lost => true,
-                    Left::Ended => false,
+                    BodyRest::Lost => true,
+                    BodyRest::Ended => false,
                     // Reading would send `100 Continue`; without it the client may or may not send the body.
-                    Left::Unread(_, false) if self.expects_continue => true,
+                    BodyRest::Unread(_, false) if self.expects_continue => true,
                     // Its timeout is over already.
-                    Left::Unread(..) if response.status() == StatusCode::REQUEST_TIMEOUT => true,
-                    Left::Unread(body, _) => !drained(body).await,
+                    BodyRest::Unread(..) if response.status() == StatusCode::REQUEST_TIMEOUT => {
+                        true
+                    }
+                    BodyRest::Unread(body, _) => !drained(body).await,
                 }
             }
         };
@@ -124,14 +126,14 @@ async fn drained(body: Body) -> bool {
 }
 
 /// A body that goes back to its handle when it is dropped.
-struct Watched {
+struct ReturningBody {
     body: Option<Body>,
     was_asked_for: bool,
     is_broken: bool,
-    left: Arc<Mutex<Left>>,
+    left: Arc<Mutex<BodyRest>>,
 }
 
-impl http_body::Body for Watched {
+impl http_body::Body for ReturningBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -163,12 +165,12 @@ impl http_body::Body for Watched {
     }
 }
 
-impl Drop for Watched {
+impl Drop for ReturningBody {
     fn drop(&mut self) {
         let left = match self.body.take() {
-            Some(body) if !body.is_end_stream() => Left::Unread(body, self.was_asked_for),
-            None if self.is_broken => Left::Lost,
-            _ => Left::Ended,
+            Some(body) if !body.is_end_stream() => BodyRest::Unread(body, self.was_asked_for),
+            None if self.is_broken => BodyRest::Lost,
+            _ => BodyRest::Ended,
         };
         *locks::lock(&self.left) = left;
     }

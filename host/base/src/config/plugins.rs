@@ -80,7 +80,7 @@ impl<'de> Deserialize<'de> for TrustedKey {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
-        struct Limited {
+        struct KeyTable {
             key: String,
             plugins: Option<Vec<String>>,
             min_version: Option<String>,
@@ -98,7 +98,7 @@ impl<'de> Deserialize<'de> for TrustedKey {
             }
 
             fn visit_map<M: MapAccess<'de>>(self, map: M) -> Result<TrustedKey, M::Error> {
-                let limited = Limited::deserialize(MapAccessDeserializer::new(map))?;
+                let limited = KeyTable::deserialize(MapAccessDeserializer::new(map))?;
                 Ok(TrustedKey {
                     key: limited.key,
                     plugins: limited.plugins,

@@ -16,7 +16,7 @@ use mindhost_store::{CHUNK, Tx, now, placeholders, rows_of_placeholders, to_json
 
 /// The result of one table.
 #[derive(Clone, Debug)]
-pub struct Loaded {
+pub struct TableSnapshot {
     /// The engine's description.
     pub info: TableInfo,
     /// Exact if the whole table was read, else the engine's estimate.
@@ -168,7 +168,7 @@ impl CatalogStore {
         run: &Run,
         host: &str,
         table_id: &str,
-        loaded: &Loaded,
+        loaded: &TableSnapshot,
     ) -> Result<bool> {
         let mut tx = self.store.begin().await?;
         if !fence(&mut tx, run, host, "done = done + 1").await? {
@@ -341,7 +341,12 @@ async fn mark(tx: &mut Tx, table_ids: &[String], missing: bool) -> Result<()> {
     Ok(())
 }
 
-async fn update_table(tx: &mut Tx, run: &Run, table_id: &str, loaded: &Loaded) -> Result<bool> {
+async fn update_table(
+    tx: &mut Tx,
+    run: &Run,
+    table_id: &str,
+    loaded: &TableSnapshot,
+) -> Result<bool> {
     let description = Description::from_source(loaded.info.comment.as_deref().map(storable));
     let changed = sqlx::query(
         "UPDATE catalog_tables SET kind = $1, source_description = $2, \
@@ -380,7 +385,7 @@ async fn insert_columns(
     tx: &mut Tx,
     run: &Run,
     table_id: &str,
-    loaded: &Loaded,
+    loaded: &TableSnapshot,
     decided: &HashMap<String, Option<String>>,
 ) -> Result<()> {
     let unknown = Statistics::default();

@@ -42,12 +42,12 @@ pub(crate) enum Keys {
         #[arg(long = "attribute", value_parser = attribute)]
         attributes: Vec<(String, Attribute)>,
         #[command(flatten)]
-        of: Of,
+        of: WorkspaceOption,
     },
     /// List the keys, each by its first characters.
     List {
         #[command(flatten)]
-        of: Of,
+        of: WorkspaceOption,
     },
     /// Give a key a new text and print it. The old text becomes invalid.
     Rotate {
@@ -57,26 +57,26 @@ pub(crate) enum Keys {
         #[arg(long)]
         expires_at: Option<jiff::Timestamp>,
         #[command(flatten)]
-        of: Of,
+        of: WorkspaceOption,
     },
     /// Revoke a key. This cannot be undone.
     Revoke {
         /// The id of the key, from `keys list`.
         id: String,
         #[command(flatten)]
-        of: Of,
+        of: WorkspaceOption,
     },
 }
 
 /// The workspace option.
 #[derive(Debug, Args)]
-pub(crate) struct Of {
+pub(crate) struct WorkspaceOption {
     /// The workspace that the key belongs to.
     #[arg(long, default_value = DEFAULT_WORKSPACE)]
     workspace: String,
 }
 
-impl Of {
+impl WorkspaceOption {
     async fn id(&self, store: &Store) -> anyhow::Result<String> {
         Ok(workspaces::find(store, &self.workspace).await?.id)
     }

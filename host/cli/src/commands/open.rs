@@ -8,20 +8,20 @@ use mindhost_core::{
 use mindhost_store::{DEFAULT_WORKSPACE, Store};
 
 /// An open, migrated store.
-pub(super) struct Opened {
+pub(super) struct OpenStore {
     pub store: Store,
     /// Id of the workspace `default`.
     pub workspace: String,
 }
 
-pub(super) async fn store(config: &Config) -> anyhow::Result<Opened> {
+pub(super) async fn store(config: &Config) -> anyhow::Result<OpenStore> {
     let store = Store::open(config).await?;
     store.migrate().await?;
     let workspace = store.ensure_workspace(DEFAULT_WORKSPACE).await?;
-    Ok(Opened { store, workspace })
+    Ok(OpenStore { store, workspace })
 }
 
 /// The secret keys, which create and verify API keys.
-pub(super) async fn secret_keys(config: &Config, opened: &Opened) -> anyhow::Result<SecretKeys> {
+pub(super) async fn secret_keys(config: &Config, opened: &OpenStore) -> anyhow::Result<SecretKeys> {
     Ok(rekeying::open(&Source::of(config)?, &opened.store).await?)
 }

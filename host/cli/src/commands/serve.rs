@@ -29,7 +29,7 @@ use tokio::{
 
 use super::{
     load_plugins,
-    open::{self, Opened},
+    open::{self, OpenStore},
 };
 use crate::{allocator, commands::say::say};
 
@@ -248,7 +248,7 @@ async fn stopped(state: &AppState) {
 }
 
 /// Creates a key at the first start: printed on a terminal, else written to a file for the owner of the process.
-async fn first_key(config: &Config, opened: &Opened, keys: &SecretKeys) -> anyhow::Result<()> {
+async fn first_key(config: &Config, opened: &OpenStore, keys: &SecretKeys) -> anyhow::Result<()> {
     if config.admin_key.get().is_some() {
         return Ok(());
     }

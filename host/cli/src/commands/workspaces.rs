@@ -4,7 +4,7 @@ use clap::Subcommand;
 use mindhost_base::config::Config;
 use mindhost_core::{audit, workspaces};
 
-use super::open::{self, Opened};
+use super::open::{self, OpenStore};
 use crate::commands::say::say;
 
 #[derive(Debug, Subcommand)]
@@ -52,7 +52,7 @@ pub(super) async fn run(command: Command, config: &Config) -> anyhow::Result<()>
 }
 
 /// Audited in the workspace `default`, which cannot be deleted.
-async fn note(opened: &Opened, action: &str, name: &str) -> anyhow::Result<()> {
+async fn note(opened: &OpenStore, action: &str, name: &str) -> anyhow::Result<()> {
     let resource = format!("/workspaces/{name}");
     audit::record(&opened.store, &opened.workspace, action, resource, None).await?;
     Ok(())

@@ -14,16 +14,16 @@ const LIMIT: usize = 10_000;
 
 /// A key as the store knows it.
 #[derive(Clone, Debug)]
-pub(super) struct Found {
+pub(super) struct CachedKey {
     pub caller: Caller,
     pub last_used_at: i64,
 }
 
 /// The hashes of keys that were accepted, even if they were revoked since.
 #[derive(Debug, Default)]
-pub(super) struct Accepted(RwLock<HashSet<Hash>>);
+pub(super) struct AcceptedHashes(RwLock<HashSet<Hash>>);
 
-impl Accepted {
+impl AcceptedHashes {
     pub fn contains(&self, hash: &Hash) -> bool {
         locks::read(&self.0).contains(hash)
     }
@@ -56,7 +56,7 @@ pub(super) struct Cache {
 struct Entries {
     /// Counts the calls of [`Cache::clear`].
     generation: u64,
-    keys: HashMap<Hash, (Instant, Found)>,
+    keys: HashMap<Hash, (Instant, CachedKey)>,
 }
 
 impl Cache {
@@ -67,7 +67,7 @@ impl Cache {
         }
     }
 
-    pub fn get(&self, hash: &Hash) -> Option<Found> {
+    pub fn get(&self, hash: &Hash) -> Option<CachedKey> {
         let entries = locks::read(&self.entries);
         let (since, found) = entries.keys.get(hash)?;
         (since.elapsed() < self.ttl).then(|| found.clone())
@@ -81,7 +81,7 @@ impl Cache {
 
     /// Caches the result of a query, unless the cache was cleared since `asked`: the key may have been revoked in
     /// between.
-    pub fn put(&self, asked: u64, hash: Hash, found: Found) {
+    pub fn put(&self, asked: u64, hash: Hash, found: CachedKey) {
         let mut entries = locks::write(&self.entries);
         if entries.generation != asked {
             return;
@@ -97,7 +97,7 @@ impl Cache {
 
     /// Whether the last use is older than `every` microseconds; if so it is now.
     pub fn mark_used(&self, hash: &Hash, now: i64, every: i64) -> bool {
-        let due = |found: &Found| now - found.last_used_at >= every;
+        let due = |found: &CachedKey| now - found.last_used_at >= every;
         let entries = locks::read(&self.entries);
         let known = entries.keys.get(hash);
         if !known.is_some_and(|(_, found)| due(found)) {
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn result_of_a_query_before_clear_is_not_cached() {
         let cache = Cache::new(Duration::from_secs(60));
-        let found = Found {
+        let found = CachedKey {
             caller: Caller {
                 workspace: "w".into(),
                 key_id: "k".into(),

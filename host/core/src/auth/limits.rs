@@ -23,11 +23,11 @@ use mindhost_base::{
 /// When to retry after too many concurrent requests. When one of them ends cannot be known.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-type Running = Arc<Mutex<HashMap<Arc<str>, Used>>>;
+type UsageByKey = Arc<Mutex<HashMap<Arc<str>, KeyUsage>>>;
 
 /// The current use of a key.
 #[derive(Debug, Default)]
-struct Used {
+struct KeyUsage {
     /// Requests in flight.
     requests: u32,
     /// Bytes of buffered responses that its clients have not read yet.
@@ -40,7 +40,7 @@ pub struct Limits {
     rate: Option<DefaultKeyedRateLimiter<Arc<str>>>,
     concurrent: Option<NonZeroU32>,
     max_unread: u64,
-    running: Running,
+    running: UsageByKey,
 }
 
 /// The permit of a request in flight, returned when dropped.
@@ -49,7 +49,7 @@ pub struct Permit {
     key: Arc<str>,
     unread: u64,
     max_unread: u64,
-    running: Running,
+    running: UsageByKey,
 }
 
 impl Limits {
@@ -63,7 +63,7 @@ impl Limits {
             rate,
             concurrent: NonZeroU32::new(settings.concurrent_requests),
             max_unread: settings.unread_bytes_per_key,
-            running: Running::default(),
+            running: UsageByKey::default(),
         }
     }
 

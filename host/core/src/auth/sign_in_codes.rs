@@ -26,15 +26,15 @@ const MAX_CODES: usize = 1000;
 
 /// The codes that were not used yet.
 #[derive(Debug, Default)]
-pub struct SignInCodes(Mutex<HashMap<Arc<str>, Kept>>);
+pub struct SignInCodes(Mutex<HashMap<Arc<str>, PendingCode>>);
 
-struct Kept {
+struct PendingCode {
     code: Hash,
     key: KeyText,
     until: Instant,
 }
 
-impl std::fmt::Debug for Kept {
+impl std::fmt::Debug for PendingCode {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Kept")
             .field("until", &self.until)
@@ -58,7 +58,7 @@ impl SignInCodes {
                 "too many sign-in links were made and not used; try again in some minutes";
             return Err(Error::new(Code::RateLimited, message).with_retry_after(LIFETIME));
         }
-        let kept = Kept {
+        let kept = PendingCode {
             code: hash(&code),
             key: Zeroizing::new(key.to_owned()),
             until: Instant::now() + LIFETIME,

@@ -9,7 +9,7 @@ use sqlx::Executor;
 use self::proof::Claims;
 use super::{
     Caller, Compat, Hash, Role,
-    cache::Found,
+    cache::CachedKey,
     key::{Key, NewKey},
 };
 use crate::secrets::SecretKeys;
@@ -66,7 +66,7 @@ pub(super) async fn wait_for_turn(store: &Store, tx: &mut Tx) -> Result<()> {
 
 /// The row of a key that was found by its hash.
 pub(super) struct KeyRow {
-    pub found: Found,
+    pub found: CachedKey,
     /// The content of the row and its proof, not verified yet.
     pub claims: Claims,
     pub proof: Option<Vec<u8>>,
@@ -88,7 +88,7 @@ pub(super) async fn by_hash(
         let minds: Option<Vec<String>> = minds(&row)?;
         let expires_at: Option<i64> = row.try_get("expires_at")?;
         let (claims, proof) = proof::claimed(&row)?;
-        let found = Found {
+        let found = CachedKey {
             caller: Caller {
                 workspace: row.try_get::<String, _>("workspace_id")?.into(),
                 key_id: row.try_get::<String, _>("id")?.into(),

@@ -163,7 +163,7 @@ impl Datasources {
         &self,
         manifest: &Manifest,
         datasource: &Datasource,
-        clear: &super::Clear,
+        clear: &super::ClearData,
     ) -> Result<()> {
         let Some(path) = directory_of(manifest, clear) else {
             return Ok(());
@@ -308,7 +308,7 @@ impl Drop for Upload {
 }
 
 /// The value of the property that names a directory; none if the engine has none.
-fn directory_of(manifest: &Manifest, clear: &super::Clear) -> Option<String> {
+fn directory_of(manifest: &Manifest, clear: &super::ClearData) -> Option<String> {
     let rule = manifest
         .files
         .iter()

@@ -4,7 +4,7 @@ use std::{collections::HashMap, time::Duration};
 
 use sqlx::{AssertSqlSafe, Executor};
 
-use super::{Change, Entry, Imports, Kind, Knowledge, Mode, Status, Taught};
+use super::{Change, Entry, Imports, Kind, Knowledge, MindRef, Mode, Status};
 use crate::minds::Mind;
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_store::{
@@ -217,7 +217,7 @@ pub(super) async fn checked(
 }
 
 /// The Minds with knowledge, with what decides whether it must be checked.
-pub(super) async fn taught(store: &Store) -> Result<Vec<Taught>> {
+pub(super) async fn taught(store: &Store) -> Result<Vec<MindRef>> {
     let rows = sqlx::query(
         "SELECT m.workspace_id, m.id, m.updated_at, c.state FROM minds m LEFT JOIN knowledge_checks c ON c.mind_id = m.id \
          WHERE m.id IN (SELECT mind_id FROM knowledge) ORDER BY m.id",
@@ -228,9 +228,9 @@ pub(super) async fn taught(store: &Store) -> Result<Vec<Taught>> {
         return Ok(Vec::new());
     }
     let mut datasources = datasources(store).await?;
-    let taught = |row: &AnyRow| -> Result<Taught> {
+    let taught = |row: &AnyRow| -> Result<MindRef> {
         let mind: String = row.try_get(1)?;
-        Ok(Taught {
+        Ok(MindRef {
             workspace: row.try_get(0)?,
             updated_at: row.try_get(2)?,
             datasources: datasources.remove(&mind).unwrap_or_default(),

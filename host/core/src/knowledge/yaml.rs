@@ -29,7 +29,7 @@ struct Document {
 
 /// What is written.
 #[derive(Default, Serialize)]
-struct Written<'a> {
+struct DocumentBody<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     instructions: Vec<&'a Instruction>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -44,14 +44,14 @@ struct Written<'a> {
 
 /// An entry of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Imported {
+pub struct DocumentEntry {
     /// Its line, from 1.
     pub line: u64,
     /// The entry.
     pub knowledge: Knowledge,
 }
 
-impl Imported {
+impl DocumentEntry {
     /// Says in an error which entry it is about.
     pub fn to_blame(&self, error: &Error) -> Error {
         let name = self.knowledge.in_a_message();
@@ -69,7 +69,7 @@ impl Imported {
 ///
 /// # Errors
 /// `invalid_yaml` with the line; `body_too_large`.
-pub fn read(bytes: &[u8]) -> Result<Vec<Imported>> {
+pub fn read(bytes: &[u8]) -> Result<Vec<DocumentEntry>> {
     if bytes.len() > MAX_BYTES {
         let message = format!("the document is larger than {} MiB", MAX_BYTES >> 20);
         return Err(Error::new(Code::BodyTooLarge, message));
@@ -91,7 +91,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Imported>> {
     }
 }
 
-fn entries(document: Document) -> Vec<Imported> {
+fn entries(document: Document) -> Vec<DocumentEntry> {
     let mut entries = Vec::new();
     take(&mut entries, document.instructions, Knowledge::Instruction);
     take(&mut entries, document.terms, Knowledge::Term);
@@ -109,8 +109,8 @@ fn entries(document: Document) -> Vec<Imported> {
     entries
 }
 
-fn take<T>(entries: &mut Vec<Imported>, list: Vec<Spanned<T>>, kind: fn(T) -> Knowledge) {
-    entries.extend(list.into_iter().map(|one| Imported {
+fn take<T>(entries: &mut Vec<DocumentEntry>, list: Vec<Spanned<T>>, kind: fn(T) -> Knowledge) {
+    entries.extend(list.into_iter().map(|one| DocumentEntry {
         line: one.referenced.line(),
         knowledge: kind(one.value),
     }));
@@ -121,7 +121,7 @@ fn take<T>(entries: &mut Vec<Imported>, list: Vec<Spanned<T>>, kind: fn(T) -> Kn
 /// # Errors
 /// Never for entries that were checked.
 pub fn write<'a>(all: impl IntoIterator<Item = &'a Knowledge>) -> Result<String> {
-    let mut written = Written::default();
+    let mut written = DocumentBody::default();
     for one in all {
         match one {
             Knowledge::Instruction(one) => written.instructions.push(one),

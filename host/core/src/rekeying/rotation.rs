@@ -155,7 +155,7 @@ impl<S: Fn(String)> Rotation<'_, S> {
                 Error::new(Code::WrongState, message).into()
             });
         }
-        if self.reseal(keys).await? != Renewed::default() {
+        if self.reseal(keys).await? != RotationCounts::default() {
             return Ok(Step::Reseal);
         }
         let Some(path) = self.source.file() else {
@@ -208,11 +208,11 @@ impl<S: Fn(String)> Rotation<'_, S> {
     /// Seals and proves again until nothing is left. A server may have sealed a row just before the switch and still
     /// wait to store it, so the rows are checked once more after that timeout.
     async fn reseal_all(&self, keys: &SecretKeys) -> Result<()> {
-        let mut renewed = Renewed::default();
+        let mut renewed = RotationCounts::default();
         loop {
             loop {
                 let again = self.reseal(keys).await?;
-                if again == Renewed::default() {
+                if again == RotationCounts::default() {
                     break;
                 }
                 renewed.rows += again.rows;
@@ -225,7 +225,7 @@ impl<S: Fn(String)> Rotation<'_, S> {
             let late = self.reseal(keys).await?;
             renewed.rows += late.rows;
             renewed.keys += late.keys;
-            if late == Renewed::default() {
+            if late == RotationCounts::default() {
                 break;
             }
         }
@@ -236,8 +236,8 @@ impl<S: Fn(String)> Rotation<'_, S> {
         Ok(())
     }
 
-    async fn reseal(&self, keys: &SecretKeys) -> Result<Renewed> {
-        Ok(Renewed {
+    async fn reseal(&self, keys: &SecretKeys) -> Result<RotationCounts> {
+        Ok(RotationCounts {
             rows: reseal_secrets::<Datasource>(self.store, keys).await?
                 + reseal_secrets::<Provider>(self.store, keys).await?,
             keys: auth::proof::renew_proofs(self.store, keys).await?,
@@ -290,7 +290,7 @@ impl<S: Fn(String)> Rotation<'_, S> {
 
 /// The rows and keys that were renewed.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Renewed {
+struct RotationCounts {
     rows: u64,
     keys: u64,
 }

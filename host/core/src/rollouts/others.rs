@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     Inner, POLL_INTERVAL, Rollout, Stage,
-    store::{self, Told},
+    store::{self, RemoteRequest},
 };
 use mindhost_base::{error::Result, locks::lock};
 use mindhost_plugins::{
@@ -19,7 +19,7 @@ use mindhost_store::Backend;
 
 /// What a host remembers between two polls.
 #[derive(Default)]
-struct Seen {
+struct PollState {
     /// The serving versions at the last poll.
     wanted: Active,
     /// Digests that were logged as missing or unusable here.
@@ -33,7 +33,7 @@ pub async fn follow(inner: Arc<Inner>) {
     if parts.store.backend() != Backend::Postgres {
         return;
     }
-    let mut seen = Seen::default();
+    let mut seen = PollState::default();
     loop {
         tokio::select! {
             () = parts.ending.cancelled() => return,
@@ -45,7 +45,7 @@ pub async fn follow(inner: Arc<Inner>) {
     }
 }
 
-async fn look(inner: &Arc<Inner>, seen: &mut Seen) -> Result<()> {
+async fn look(inner: &Arc<Inner>, seen: &mut PollState) -> Result<()> {
     let parts = &inner.parts;
     let wanted = ActivePlugins(&parts.store).all().await?;
     let here = parts.registry.active();
@@ -75,7 +75,12 @@ async fn look(inner: &Arc<Inner>, seen: &mut Seen) -> Result<()> {
 }
 
 /// Activates a version that serves elsewhere. If it is on probation there, it is on probation here too.
-async fn catch_up(inner: &Arc<Inner>, digest: &str, probation: Option<&Rollout>, seen: &mut Seen) {
+async fn catch_up(
+    inner: &Arc<Inner>,
+    digest: &str,
+    probation: Option<&Rollout>,
+    seen: &mut PollState,
+) {
     let registry = &inner.parts.registry;
     // A rollout of this host is between the store and the registry.
     if inner.is_at_work(digest) {
@@ -114,7 +119,7 @@ async fn catch_up(inner: &Arc<Inner>, digest: &str, probation: Option<&Rollout>,
 async fn watch_along(inner: Arc<Inner>, loaded: Loaded, watch: Arc<Watch>, rollout: Rollout) {
     let parts = &inner.parts;
     let report = async {
-        let told = Told::Abort(watch.condemned().await);
+        let told = RemoteRequest::Abort(watch.condemned().await);
         // The host of the rollout may be gone. Then nothing is rolled back, as for the request of an operator.
         if let Err(error) = store::tell(&parts.store, rollout.id, &told).await {
             tracing::warn!(%error, plugin = rollout.plugin, "cannot report that a version failed its probation");

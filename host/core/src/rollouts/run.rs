@@ -11,9 +11,9 @@ use jiff::Timestamp;
 use tokio::sync::watch;
 
 use super::{
-    BY_OPERATOR, Inner, POLL_INTERVAL, Rollout, Running, Stage, Wish,
+    ActivationOptions, BY_OPERATOR, Inner, POLL_INTERVAL, Rollout, RolloutTask, Stage,
     check::{self, Outcome},
-    store::{self, HEARTBEAT, Told},
+    store::{self, HEARTBEAT, RemoteRequest},
 };
 use mindhost_base::{error::Result, locks::lock};
 use mindhost_plugins::{
@@ -27,8 +27,8 @@ use mindhost_store::Backend;
 pub struct Task {
     pub inner: Arc<Inner>,
     pub state: watch::Sender<Rollout>,
-    pub running: Running,
-    pub wish: Wish,
+    pub running: RolloutTask,
+    pub wish: ActivationOptions,
     /// When its state was last stored.
     pub kept: Mutex<Instant>,
     /// Keeps the version installed during the rollout.
@@ -36,7 +36,7 @@ pub struct Task {
 }
 
 /// How a time of watching ended.
-enum Watched {
+enum WatchOutcome {
     /// The time is over, or the next version came.
     Well,
     /// The version failed, or an operator rolls back.
@@ -98,7 +98,7 @@ impl Task {
             registry.put_on_trial(&loaded, &watch);
             self.enter(Stage::Canary).await;
             let seen = self.watch(&watch, time, false).await;
-            if let Watched::Badly(why) = seen {
+            if let WatchOutcome::Badly(why) = seen {
                 registry.end_trial(&loaded);
                 return Ok((Stage::RolledBack, Some(why)));
             }
@@ -113,11 +113,11 @@ impl Task {
         self.enter(Stage::Probation).await;
         let seen = self.watch(&watch, settings.probation, true).await;
         match seen {
-            Watched::Well => {
+            WatchOutcome::Well => {
                 registry.end_trial(&loaded);
                 Ok((Stage::Completed, None))
             }
-            Watched::Badly(why) => {
+            WatchOutcome::Badly(why) => {
                 self.go_back(&loaded, &before).await?;
                 Ok((Stage::RolledBack, Some(why)))
             }
@@ -145,7 +145,7 @@ impl Task {
     }
 
     /// Watches both versions for a time.
-    async fn watch(&self, watch: &Watch, time: Duration, may_settle: bool) -> Watched {
+    async fn watch(&self, watch: &Watch, time: Duration, may_settle: bool) -> WatchOutcome {
         let settle = async {
             match may_settle {
                 true => self.running.settle.cancelled().await,
@@ -154,15 +154,15 @@ impl Task {
         };
         let seen = tokio::select! {
             biased;
-            why = watch.condemned() => Watched::Badly(why),
+            why = watch.condemned() => WatchOutcome::Badly(why),
             // If the server shuts down, the new version stays active if it is.
-            () = self.inner.parts.ending.cancelled(), if may_settle => Watched::Well,
+            () = self.inner.parts.ending.cancelled(), if may_settle => WatchOutcome::Well,
             () = self.running.abort.cancelled() => {
                 let why = self.running.why.get().map_or(BY_OPERATOR, String::as_str);
-                Watched::Badly(why.to_owned())
+                WatchOutcome::Badly(why.to_owned())
             }
-            () = settle => Watched::Well,
-            () = tokio::time::sleep(time) => Watched::Well,
+            () = settle => WatchOutcome::Well,
+            () = tokio::time::sleep(time) => WatchOutcome::Well,
         };
         self.state.send_modify(|rollout| {
             rollout.stable = watch.figures(Side::Stable);
@@ -237,12 +237,12 @@ impl Task {
         let (store, id) = (&self.inner.parts.store, self.state.borrow().id);
         if store.backend() == Backend::Postgres {
             match store::told(store, id).await {
-                Ok(Told::Settle) => self.running.settle.cancel(),
-                Ok(Told::Abort(why)) => {
+                Ok(RemoteRequest::Settle) => self.running.settle.cancel(),
+                Ok(RemoteRequest::Abort(why)) => {
                     self.running.why.get_or_init(|| why);
                     self.running.abort.cancel();
                 }
-                Ok(Told::Nothing) => {}
+                Ok(RemoteRequest::Nothing) => {}
                 Err(error) => tracing::debug!(%error, "cannot read the requests of other hosts"),
             }
         }

@@ -18,7 +18,7 @@ pub(super) const HEARTBEAT: Duration = Duration::from_secs(3);
 
 /// A request of another host.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum RemoteRequest {
     /// Nothing.
     Nothing,
     /// End the probation as passed: another version comes.
@@ -88,11 +88,11 @@ pub(super) async fn get(store: &Store, id: Uuid) -> Result<Option<Rollout>> {
 }
 
 /// Sends a request to the host of a rollout. The first request to roll back is kept.
-pub(super) async fn tell(store: &Store, id: Uuid, told: &Told) -> Result<()> {
+pub(super) async fn tell(store: &Store, id: Uuid, told: &RemoteRequest) -> Result<()> {
     let word = match told {
-        Told::Nothing => return Ok(()),
-        Told::Settle => "settle".to_owned(),
-        Told::Abort(why) => format!("abort {why}"),
+        RemoteRequest::Nothing => return Ok(()),
+        RemoteRequest::Settle => "settle".to_owned(),
+        RemoteRequest::Abort(why) => format!("abort {why}"),
     };
     let told = sqlx::query(
         "UPDATE rollouts SET told = $2 WHERE id = $1 AND ended_at = 0 AND told NOT LIKE 'abort%'",
@@ -102,16 +102,16 @@ pub(super) async fn tell(store: &Store, id: Uuid, told: &Told) -> Result<()> {
 }
 
 /// The request of other hosts to the host of a rollout.
-pub(super) async fn told(store: &Store, id: Uuid) -> Result<Told> {
+pub(super) async fn told(store: &Store, id: Uuid) -> Result<RemoteRequest> {
     let word: Option<String> = sqlx::query_scalar("SELECT told FROM rollouts WHERE id = $1")
         .bind(id.to_string())
         .fetch_optional(store.pool())
         .await?;
     let word = word.unwrap_or_default();
     Ok(match word.split_once(' ') {
-        Some(("abort", why)) => Told::Abort(why.to_owned()),
-        _ if word == "settle" => Told::Settle,
-        _ => Told::Nothing,
+        Some(("abort", why)) => RemoteRequest::Abort(why.to_owned()),
+        _ if word == "settle" => RemoteRequest::Settle,
+        _ => RemoteRequest::Nothing,
     })
 }
 

@@ -6,7 +6,7 @@ use mindhost_store::{Store, Tx};
 
 /// The keys of a server, and the state of the store that they fit.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct LoadedKeys {
     /// The keys; the one that the store names seals.
     pub keys: SecretKeys,
     /// Whether the store must be upgraded first.
@@ -31,10 +31,10 @@ impl SecretKeys {
     ///
     /// # Errors
     /// When the store has another key, or the source has none.
-    pub async fn load(source: &Source, store: &Store) -> Result<Loaded, KeyError> {
+    pub async fn load(source: &Source, store: &Store) -> Result<LoadedKeys, KeyError> {
         let known = store::known(store).await?;
         let mut keys = source.read().await?;
-        if keys.is_empty() && known == store::Known::default() {
+        if keys.is_empty() && known == store::CheckValues::default() {
             keys = source.create().await?;
         }
         let loaded = fitting(source, keys, &known)?;
@@ -62,8 +62,8 @@ impl SecretKeys {
 async fn refuse_second_upgrade(
     source: &Source,
     store: &Store,
-    loaded: Loaded,
-) -> Result<Loaded, KeyError> {
+    loaded: LoadedKeys,
+) -> Result<LoadedKeys, KeyError> {
     let key = loaded.keys.sealing();
     let Some(marker) = source
         .upgrade_marker(key)
@@ -82,14 +82,14 @@ async fn refuse_second_upgrade(
 fn fitting(
     source: &Source,
     keys: Vec<SecretKey>,
-    known: &store::Known,
-) -> Result<Option<Loaded>, KeyError> {
+    known: &store::CheckValues,
+) -> Result<Option<LoadedKeys>, KeyError> {
     let mismatch = |wanted| KeyError::Mismatch {
         place: source.shown(),
         wanted,
     };
     let (sealing, stage) = match known {
-        store::Known {
+        store::CheckValues {
             check: Some(check), ..
         } => {
             let wanted = check_value::claimed_key(check);
@@ -101,7 +101,7 @@ fn fitting(
             let key = key.filter(opens);
             (key.ok_or_else(|| mismatch(wanted))?, Stage::Current)
         }
-        store::Known {
+        store::CheckValues {
             unbound: Some(check),
             ..
         } => {
@@ -109,13 +109,13 @@ fn fitting(
             let key = keys.iter().find(opens).cloned();
             (key.ok_or_else(|| mismatch(None))?, Stage::Unproven)
         }
-        store::Known { .. } => match keys.first().cloned() {
+        store::CheckValues { .. } => match keys.first().cloned() {
             Some(first) => (first, Stage::Unclaimed),
             None => return Ok(None),
         },
     };
     let keys = SecretKeys::new(keys, sealing);
-    Ok(Some(Loaded { keys, stage }))
+    Ok(Some(LoadedKeys { keys, stage }))
 }
 
 /// Marks in the store that its keys are proven and its values bound under these keys. False when it was marked already.
@@ -137,7 +137,7 @@ mod tests {
     use mindhost_base::error::Error;
     use std::{fs, os::unix::fs::PermissionsExt};
 
-    async fn load(path: &std::path::Path, store: &Store) -> Result<Loaded, KeyError> {
+    async fn load(path: &std::path::Path, store: &Store) -> Result<LoadedKeys, KeyError> {
         let source = Source::at(path);
         let loaded = SecretKeys::load(&source, store).await?;
         let mut tx = store.begin().await?;

@@ -39,15 +39,15 @@ impl KeyHost {
 
 /// The check values of a store.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Known {
+pub(super) struct CheckValues {
     /// That of the current key.
     pub check: Option<Vec<u8>>,
     /// That of an earlier version.
     pub unbound: Option<Vec<u8>>,
 }
 
-pub(super) async fn known(store: &Store) -> Result<Known> {
-    Ok(Known {
+pub(super) async fn known(store: &Store) -> Result<CheckValues> {
+    Ok(CheckValues {
         check: store.fact(check_value::NAME).await?,
         unbound: store.fact(check_value::UNBOUND_NAME).await?,
     })

@@ -3,7 +3,7 @@
 use sqlx::{Any, AssertSqlSafe, any::AnyArguments, query::Query};
 
 use super::{StoredConnection, name_taken};
-use crate::connection_data::Stored;
+use crate::connection_data::StoredData;
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_store::{AnyRow, Row, Store, Tx, is_taken, json, placeholders, to_json};
 
@@ -82,7 +82,7 @@ pub async fn with_secrets<C: StoredConnection>(store: &Store) -> Result<Vec<C>> 
 pub async fn replace_secrets<C: StoredConnection>(
     store: &Store,
     old: &C,
-    sealed: &Stored,
+    sealed: &StoredData,
 ) -> Result<()> {
     let old = old.shared();
     let sql = format!(
@@ -171,12 +171,12 @@ fn write_error<C: StoredConnection>(error: sqlx::Error, name: &str) -> Error {
     }
 }
 
-fn secrets(data: &Stored) -> Option<Vec<u8>> {
+fn secrets(data: &StoredData) -> Option<Vec<u8>> {
     data.sealed().map(<[u8]>::to_vec)
 }
 
 /// The two columns of connection data.
-pub fn connection_data(row: &AnyRow) -> Result<Stored> {
+pub fn connection_data(row: &AnyRow) -> Result<StoredData> {
     let shown: String = row.try_get("connection_data")?;
-    Ok(Stored::new(json(&shown)?, row.try_get("secrets")?))
+    Ok(StoredData::new(json(&shown)?, row.try_get("secrets")?))
 }

@@ -75,8 +75,8 @@ impl Plugin for Fake {
         self.name
     }
 
-    fn retire(&self) -> Option<Life> {
-        Some(Life::default())
+    fn retire(&self) -> Option<Retirement> {
+        Some(Retirement::default())
     }
 }
 
@@ -177,20 +177,20 @@ impl Completion for Fake {
 }
 
 /// Notes each call and what came of it, and makes it again on another plugin where there is one.
-struct Noting {
+struct LoggingInterceptor {
     log: Log,
     other: Option<Fake>,
     admits: bool,
 }
 
-impl Intercept for Noting {
-    type Interceptor = Noted;
+impl Intercept for LoggingInterceptor {
+    type Interceptor = LoggedCall;
 
-    fn begin(&self, plugin: &dyn Plugin, target: &Target) -> Result<Noted> {
+    fn begin(&self, plugin: &dyn Plugin, target: &Target) -> Result<LoggedCall> {
         self.log
             .note(format!("begin {} {}", plugin.manifest().name, target.id));
         match self.admits {
-            true => Ok(Noted {
+            true => Ok(LoggedCall {
                 log: self.log.clone(),
                 other: self.other.clone(),
             }),
@@ -203,29 +203,29 @@ impl Intercept for Noting {
     }
 }
 
-struct Noted {
+struct LoggedCall {
     log: Log,
     other: Option<Fake>,
 }
 
 /// How a plugin, connection or completion is made of a fake.
-trait Of {
+trait FromFake {
     fn of(fake: Fake) -> Self;
 }
 
-impl Of for Arc<dyn Connector> {
+impl FromFake for Arc<dyn Connector> {
     fn of(fake: Fake) -> Self {
         Arc::new(fake)
     }
 }
 
-impl Of for Arc<dyn Model> {
+impl FromFake for Arc<dyn Model> {
     fn of(fake: Fake) -> Self {
         Arc::new(fake)
     }
 }
 
-impl Of for Box<dyn Connection> {
+impl FromFake for Box<dyn Connection> {
     fn of(fake: Fake) -> Self {
         let end = End(fake.name, fake.log.clone());
         Box::new(Fake {
@@ -235,13 +235,13 @@ impl Of for Box<dyn Connection> {
     }
 }
 
-impl Of for Box<dyn Completion> {
+impl FromFake for Box<dyn Completion> {
     fn of(fake: Fake) -> Self {
         Box::new(fake)
     }
 }
 
-impl<P: Of + Send + 'static> Interceptor<P> for Noted {
+impl<P: FromFake + Send + 'static> Interceptor<P> for LoggedCall {
     async fn intercept<T: AsReply>(
         &mut self,
         invocation: &dyn Invocation<P, T>,
@@ -264,7 +264,7 @@ impl<P: Of + Send + 'static> Interceptor<P> for Noted {
     }
 }
 
-impl Drop for Noted {
+impl Drop for LoggedCall {
     fn drop(&mut self) {
         self.log.note("end");
     }
@@ -285,19 +285,25 @@ fn call() -> Call {
     Call::new(Duration::from_secs(60), CancellationToken::new())
 }
 
-fn noting(log: &Log) -> Noting {
-    Noting {
+fn noting(log: &Log) -> LoggingInterceptor {
+    LoggingInterceptor {
         log: log.clone(),
         other: None,
         admits: true,
     }
 }
 
-fn connector(fake: Fake, noting: Noting) -> Arc<Intercepted<dyn Connector, Noting>> {
+fn connector(
+    fake: Fake,
+    noting: LoggingInterceptor,
+) -> Arc<Intercepted<dyn Connector, LoggingInterceptor>> {
     Intercepted::<dyn Connector, _>::new(Arc::new(fake), noting)
 }
 
-fn model(fake: Fake, noting: Noting) -> Arc<Intercepted<dyn Model, Noting>> {
+fn model(
+    fake: Fake,
+    noting: LoggingInterceptor,
+) -> Arc<Intercepted<dyn Model, LoggingInterceptor>> {
     Intercepted::<dyn Model, _>::new(Arc::new(fake), noting)
 }
 
@@ -403,7 +409,7 @@ async fn session_goes_on_with_connection_that_interceptor_put_in_place() {
     let up = Fake::new("up", &log);
     let mut session = Session {
         callee: Box::<dyn Connection>::of(down),
-        interceptor: Noted {
+        interceptor: LoggedCall {
             log: log.clone(),
             other: Some(up),
         },
@@ -424,7 +430,7 @@ async fn session_goes_on_with_connection_that_interceptor_put_in_place() {
 #[tokio::test]
 async fn plugin_is_not_called_when_session_cannot_begin() {
     let log = Log::default();
-    let closed = || Noting {
+    let closed = || LoggingInterceptor {
         admits: false,
         ..noting(&log)
     };

@@ -54,13 +54,13 @@ pub struct Listing {
     #[serde(default)]
     pub engines: Vec<String>,
     /// Its versions, the highest first.
-    pub versions: Vec<Listed>,
+    pub versions: Vec<ListedVersion>,
 }
 
 /// One version of a plugin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Listed {
+pub struct ListedVersion {
     /// Its number.
     pub version: String,
     /// SHA-256 of the file, in hex.
@@ -133,7 +133,7 @@ impl Catalogue {
 impl Listing {
     fn is_well_formed(&self) -> bool {
         let is_text = |text: &String| text.len() <= MAX_TEXT && !text.chars().any(char::is_control);
-        let is_version = |at: usize, one: &Listed| {
+        let is_version = |at: usize, one: &ListedVersion| {
             let is_new = !self
                 .versions
                 .iter()
@@ -161,12 +161,12 @@ impl Listing {
     }
 
     /// The version of that number; without one, the highest release that was not withdrawn.
-    pub fn version(&self, number: Option<&str>) -> Option<&Listed> {
+    pub fn version(&self, number: Option<&str>) -> Option<&ListedVersion> {
         match number {
             Some(number) => self.versions.iter().find(|one| one.version == number),
             None => {
                 let is_release =
-                    |one: &&Listed| !one.version.contains('-') && one.withdrawn.is_none();
+                    |one: &&ListedVersion| !one.version.contains('-') && one.withdrawn.is_none();
                 let released = self.versions.iter().filter(is_release);
                 released.max_by_key(|one| version_order(&one.version))
             }

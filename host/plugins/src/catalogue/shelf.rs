@@ -84,19 +84,19 @@ pub fn key(text: &str) -> Option<PublicKey> {
 
 /// What was seen of each catalogue, in a directory of this installation.
 #[derive(Clone, Debug)]
-pub struct Shelf {
+pub struct SeenCatalogues {
     dir: PathBuf,
 }
 
 /// The newest document of a catalogue that was accepted.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Seen {
+struct LastDocument {
     sequence: u64,
     /// SHA-256 of the document, in hex.
     digest: String,
 }
 
-impl Shelf {
+impl SeenCatalogues {
     /// Notes are kept in this directory, which is made when it is needed.
     pub fn new(dir: PathBuf) -> Self {
         Self { dir }
@@ -135,7 +135,7 @@ impl Shelf {
             .dir
             .join(format!("{}-{}.json", pin.name, key_id(pin.key.keynum())));
         let seen = read(&note).map_err(unkept)?;
-        let new = Seen {
+        let new = LastDocument {
             sequence: catalogue.sequence,
             digest: digest(bytes),
         };
@@ -147,7 +147,7 @@ impl Shelf {
     }
 }
 
-impl Seen {
+impl LastDocument {
     fn may_follow(&self, seen: &Self) -> Result<(), Refusal> {
         let (new, old) = (self.sequence, seen.sequence);
         if new < old {
@@ -164,16 +164,16 @@ impl Seen {
     }
 }
 
-fn read(note: &Path) -> io::Result<Seen> {
+fn read(note: &Path) -> io::Result<LastDocument> {
     if !note.exists() {
-        return Ok(Seen::default());
+        return Ok(LastDocument::default());
     }
     let bytes = read_file(note, MAX_NOTE).map_err(|error| io::Error::other(error.to_string()))?;
     serde_json::from_slice(&bytes).map_err(io::Error::other)
 }
 
 /// Writes beside the old note and renames, so that a crash leaves one of both.
-fn write(note: &Path, seen: &Seen) -> io::Result<()> {
+fn write(note: &Path, seen: &LastDocument) -> io::Result<()> {
     let half = note.with_extension("half");
     let mut file = File::create(&half)?;
     file.write_all(&serde_json::to_vec(seen).map_err(io::Error::other)?)?;
@@ -228,7 +228,7 @@ mod tests {
         fn admit(&self, by: &KeyPair, document: &Value, now: &str) -> Result<Catalogue, String> {
             let (bytes, signature) = signed(by, document);
             let pin = Pin::new("ours", &self.key.pk.to_base64()).unwrap();
-            let shelf = Shelf::new(self.dir.path().join("catalogues"));
+            let shelf = SeenCatalogues::new(self.dir.path().join("catalogues"));
             let admitted = shelf.admit(&pin, &bytes, &signature, now.parse().unwrap());
             admitted.map_err(|refusal| refusal.to_string())
         }

@@ -68,12 +68,12 @@ pub enum Outcome {
 
 /// A recording in progress.
 pub struct Tape {
-    out: Mutex<Out>,
+    out: Mutex<TapeOutput>,
     next: AtomicU64,
     full: bool,
 }
 
-enum Out {
+enum TapeOutput {
     /// The first write error, reported at the end.
     File(BufWriter<File>, Option<io::Error>),
     Memory(Vec<Entry>),
@@ -81,7 +81,7 @@ enum Out {
 
 /// Why a recording cannot be read.
 #[derive(Debug, thiserror::Error)]
-pub enum Unreadable {
+pub enum TapeError {
     /// The file cannot be read.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -112,7 +112,7 @@ impl Tape {
         };
         writeln!(file, "{}", serde_json::to_string(&header)?)?;
         Ok(Self {
-            out: Mutex::new(Out::File(file, None)),
+            out: Mutex::new(TapeOutput::File(file, None)),
             next: AtomicU64::new(1),
             full,
         })
@@ -121,7 +121,7 @@ impl Tape {
     /// A tape in memory; [`Tape::take`] returns its lines.
     pub fn in_memory() -> Self {
         Self {
-            out: Mutex::new(Out::Memory(Vec::new())),
+            out: Mutex::new(TapeOutput::Memory(Vec::new())),
             next: AtomicU64::new(1),
             full: false,
         }
@@ -130,8 +130,8 @@ impl Tape {
     /// The lines in memory since the last call.
     pub fn take(&self) -> Vec<Entry> {
         match &mut *lock(&self.out) {
-            Out::File(..) => Vec::new(),
-            Out::Memory(entries) => std::mem::take(entries),
+            TapeOutput::File(..) => Vec::new(),
+            TapeOutput::Memory(entries) => std::mem::take(entries),
         }
     }
 
@@ -146,17 +146,17 @@ impl Tape {
     /// When a line could not be written, now or before.
     pub fn finish(&self) -> io::Result<()> {
         match &mut *lock(&self.out) {
-            Out::File(file, broken) => match broken.take() {
+            TapeOutput::File(file, broken) => match broken.take() {
                 Some(error) => Err(error),
                 None => file.flush(),
             },
-            Out::Memory(_) => Ok(()),
+            TapeOutput::Memory(_) => Ok(()),
         }
     }
 
     fn write(&self, entry: Entry) {
         match &mut *lock(&self.out) {
-            Out::File(file, broken) => {
+            TapeOutput::File(file, broken) => {
                 let written = serde_json::to_string(&entry)
                     .map_err(io::Error::from)
                     .and_then(|line| writeln!(file, "{line}"));
@@ -164,7 +164,7 @@ impl Tape {
                     broken.get_or_insert(error);
                 }
             }
-            Out::Memory(entries) => entries.push(entry),
+            TapeOutput::Memory(entries) => entries.push(entry),
         }
     }
 }
@@ -248,18 +248,18 @@ fn failure(error: &Error) -> Value {
 ///
 /// # Errors
 /// If the file is not a recording, or has another version.
-pub fn read(path: &Path) -> Result<(Header, Vec<Entry>), Unreadable> {
+pub fn read(path: &Path) -> Result<(Header, Vec<Entry>), TapeError> {
     let mut lines = (1..).zip(BufReader::new(File::open(path)?).lines());
-    let (_, first) = lines.next().ok_or(Unreadable::Empty)?;
+    let (_, first) = lines.next().ok_or(TapeError::Empty)?;
     let header: Header =
-        serde_json::from_str(&first?).map_err(|error| Unreadable::Line(1, error))?;
+        serde_json::from_str(&first?).map_err(|error| TapeError::Line(1, error))?;
     if header.mindhost_recording != VERSION {
-        return Err(Unreadable::Version(header.mindhost_recording));
+        return Err(TapeError::Version(header.mindhost_recording));
     }
     let mut entries = Vec::new();
     for (number, line) in lines {
         let entry = serde_json::from_str(&line?);
-        entries.push(entry.map_err(|error| Unreadable::Line(number, error))?);
+        entries.push(entry.map_err(|error| TapeError::Line(number, error))?);
     }
     Ok((header, entries))
 }

@@ -15,7 +15,7 @@ use super::{
         signatures::Signer,
     },
     Registry, shown,
-    versions::{About, Known, Status, find},
+    versions::{KnownVersion, Status, VersionFacts, find},
 };
 use mindhost_base::{
     error::{Code, Error, Result},
@@ -32,9 +32,9 @@ impl Registry {
     ///
     /// # Errors
     /// `plugin_refused`
-    pub async fn inspect(&self, bytes: Vec<u8>, signature: Option<&str>) -> Result<Inspected> {
-        self.judge(bytes, signature).await.map(|judged| Inspected {
-            about: About::of(&judged.package, &judged.signer),
+    pub async fn inspect(&self, bytes: Vec<u8>, signature: Option<&str>) -> Result<Inspection> {
+        self.judge(bytes, signature).await.map(|judged| Inspection {
+            about: VersionFacts::of(&judged.package, &judged.signer),
             manifest: judged.package.manifest.clone(),
         })
     }
@@ -44,7 +44,7 @@ impl Registry {
     /// # Errors
     /// `plugin_refused`; `name_taken` if another file of this version is installed; when the data directory cannot be
     /// written.
-    pub async fn install(&self, bytes: Vec<u8>, signature: Option<&str>) -> Result<Inspected> {
+    pub async fn install(&self, bytes: Vec<u8>, signature: Option<&str>) -> Result<Inspection> {
         self.put(bytes, signature, false).await
     }
 
@@ -56,7 +56,7 @@ impl Registry {
         &self,
         bytes: Vec<u8>,
         signature: Option<&str>,
-    ) -> Result<Inspected> {
+    ) -> Result<Inspection> {
         self.put(bytes, signature, true).await
     }
 
@@ -65,7 +65,7 @@ impl Registry {
         bytes: Vec<u8>,
         signature: Option<&str>,
         may_repeat: bool,
-    ) -> Result<Inspected> {
+    ) -> Result<Inspection> {
         let package = self.judge(bytes, signature).await?.package;
         let backend = self.backend()?;
         let _changing = backend.artifacts.change().await;
@@ -88,13 +88,13 @@ impl Registry {
         let mut known = locks::write(&self.known);
         let one = known
             .entry(package.digest.clone())
-            .or_insert_with(|| Known::of(&package, &signer, None));
+            .or_insert_with(|| KnownVersion::of(&package, &signer, None));
         // A signature may be all that the version lacked.
-        one.about = About::of(&package, &signer);
+        one.about = VersionFacts::of(&package, &signer);
         if matches!(one.status, Status::Refused(_)) {
             one.status = Status::Inactive("installed".to_owned());
         }
-        Ok(Inspected {
+        Ok(Inspection {
             about: one.about.clone(),
             manifest: one.manifest.clone(),
         })
@@ -125,7 +125,7 @@ impl Registry {
         name: &str,
         version: Option<&str>,
         avoided: &BTreeSet<String>,
-    ) -> Result<About> {
+    ) -> Result<VersionFacts> {
         let known = locks::read(&self.known);
         find(&known, name, version, avoided).map(|one| one.about.clone())
     }
@@ -152,7 +152,7 @@ impl Registry {
         Ok(self.backend()?.runtime.max_package_bytes())
     }
 
-    async fn judge(&self, bytes: Vec<u8>, signature: Option<&str>) -> Result<Judged> {
+    async fn judge(&self, bytes: Vec<u8>, signature: Option<&str>) -> Result<VerifiedFile> {
         let trust = self.backend()?.trust.clone();
         let signature = signature.map(str::to_owned);
         let judge = move || {
@@ -160,7 +160,7 @@ impl Registry {
             let signer = trust.judge(&package, signature.as_deref())?;
             package.check_new()?;
             package.validate()?;
-            Ok(Judged {
+            Ok(VerifiedFile {
                 package: Arc::new(package),
                 signer,
             })
@@ -176,7 +176,7 @@ impl Registry {
     ///
     /// # Errors
     /// `plugin_not_found`; `resource_in_use` while it serves, is being activated, is on trial, or is pinned.
-    pub async fn remove(&self, name: &str, version: &str) -> Result<About> {
+    pub async fn remove(&self, name: &str, version: &str) -> Result<VersionFacts> {
         let artifacts = &self.backend()?.artifacts;
         let _changing = artifacts.change().await;
         let digest = self.find(name, Some(version))?.digest;
@@ -232,7 +232,7 @@ impl Registry {
             made.map_err(|refusal| self.refuse(digest, &refusal))?;
             return Ok(ready);
         }
-        let known = |known: &BTreeMap<String, Known>| {
+        let known = |known: &BTreeMap<String, KnownVersion>| {
             let one = known.get(digest)?;
             Some(one.file.clone())
         };
@@ -302,7 +302,10 @@ impl Registry {
 
 /// An installed version of the same plugin and number with other bytes. A file of the plugins directory that a start
 /// refused is not installed.
-fn other_file<'a>(known: &'a BTreeMap<String, Known>, package: &Package) -> Option<&'a Known> {
+fn other_file<'a>(
+    known: &'a BTreeMap<String, KnownVersion>,
+    package: &Package,
+) -> Option<&'a KnownVersion> {
     let manifest = &package.manifest;
     known.values().find(|one| {
         one.about.name == manifest.name
@@ -314,16 +317,16 @@ fn other_file<'a>(known: &'a BTreeMap<String, Known>, package: &Package) -> Opti
 
 /// A file that may be installed.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct Inspected {
+pub struct Inspection {
     /// The facts about it.
     #[serde(flatten)]
-    pub about: About,
+    pub about: VersionFacts,
     /// Its manifest, with its rights and the schema of its `connection_data`.
     #[schema(value_type = Object)]
     pub manifest: Manifest,
 }
 
-struct Judged {
+struct VerifiedFile {
     package: Arc<Package>,
     signer: Signer,
 }

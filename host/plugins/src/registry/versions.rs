@@ -32,7 +32,7 @@ pub struct Installed {
     pub file: Option<PathBuf>,
     /// From the manifest, if it could be read.
     #[serde(flatten)]
-    pub about: Option<About>,
+    pub about: Option<VersionFacts>,
     /// Whether it serves.
     #[serde(flatten)]
     pub status: Status,
@@ -40,7 +40,7 @@ pub struct Installed {
 
 /// The facts about a plugin version.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct About {
+pub struct VersionFacts {
     /// `connector-sqlite`
     #[schema(example = "connector-sqlite")]
     pub name: String,
@@ -78,8 +78,8 @@ pub enum Status {
 }
 
 /// A version that the registry knows.
-pub struct Known {
-    pub about: About,
+pub struct KnownVersion {
+    pub about: VersionFacts,
     pub manifest: Manifest,
     pub file: Option<PathBuf>,
     /// Compiled, after its first use.
@@ -89,7 +89,7 @@ pub struct Known {
 }
 
 /// A file that was found at the start.
-pub struct Found {
+pub struct FoundFile {
     pub file: Option<PathBuf>,
     pub package: Result<Arc<Package>, Refusal>,
     /// Its signer, or why the policy refuses it.
@@ -104,16 +104,16 @@ pub fn found(
     trust: &Trust,
     max_bytes: u64,
     import: bool,
-) -> Vec<Found> {
+) -> Vec<FoundFile> {
     let mut all = Vec::new();
-    let mut taken = import.then(|| Taken::by(artifacts));
+    let mut taken = import.then(|| TakenVersions::by(artifacts));
     for (file, package) in package::scan(plugins_dir, max_bytes) {
         let repeated = match (&package, &mut taken) {
             (Ok(package), Some(taken)) => taken.take(package).err(),
             _ => None,
         };
         if let Some(refusal) = repeated {
-            all.push(Found {
+            all.push(FoundFile {
                 file: Some(file),
                 package: package.map(Arc::new),
                 signer: Err(refusal),
@@ -125,7 +125,7 @@ pub fn found(
             Ok(package) => artifacts.best_signature(package, beside, trust),
             Err(_) => beside,
         };
-        let found = Found::new(Some(file), package, signature.as_deref(), trust);
+        let found = FoundFile::new(Some(file), package, signature.as_deref(), trust);
         if import && let (Ok(package), Ok(_)) = (&found.package, &found.signer) {
             // The host then serves from the plugins directory, and logs it.
             if let Err(error) = artifacts.put(package, signature.as_deref()) {
@@ -136,7 +136,7 @@ pub fn found(
     }
     for digest in artifacts.digests() {
         let is_known =
-            |found: &Found| matches!(&found.package, Ok(package) if package.digest == digest);
+            |found: &FoundFile| matches!(&found.package, Ok(package) if package.digest == digest);
         if all.iter().any(is_known) {
             continue;
         }
@@ -144,18 +144,18 @@ pub fn found(
         let package = artifacts.read(&digest);
         // An unreadable file has no name but its path.
         let file = package.is_err().then(|| artifacts.file(&digest));
-        all.push(Found::new(file, package, signature.as_deref(), trust));
+        all.push(FoundFile::new(file, package, signature.as_deref(), trust));
     }
     all
 }
 
 /// The digest of each installed version, by plugin and number.
-struct Taken {
+struct TakenVersions {
     installed: BTreeMap<(String, String), String>,
     digests: Vec<String>,
 }
 
-impl Taken {
+impl TakenVersions {
     fn by(artifacts: &Artifacts) -> Self {
         let digests: Vec<String> = artifacts.digests().into_iter().collect();
         let read = |digest: &String| artifacts.read(digest).ok();
@@ -193,7 +193,7 @@ impl Taken {
     }
 }
 
-impl Found {
+impl FoundFile {
     fn new(
         file: Option<PathBuf>,
         package: Result<Package, Refusal>,
@@ -212,7 +212,7 @@ impl Found {
     }
 }
 
-impl About {
+impl VersionFacts {
     /// The facts about a package and its signer.
     pub fn of(package: &Package, signer: &Signer) -> Self {
         let manifest = &package.manifest;
@@ -255,11 +255,11 @@ impl Installed {
     }
 }
 
-impl Known {
+impl KnownVersion {
     /// A version that is not compiled yet.
     pub fn of(package: &Package, signer: &Signer, file: Option<PathBuf>) -> Self {
         Self {
-            about: About::of(package, signer),
+            about: VersionFacts::of(package, signer),
             manifest: package.manifest.clone(),
             file,
             ready: None,
@@ -279,7 +279,10 @@ impl Known {
 
 /// For each plugin of the plugins directory, the digest of its highest usable version; of two files with one version,
 /// the first by digest. Other installed versions wait to be activated.
-pub fn newest(known: &BTreeMap<String, Known>, may_serve: impl Fn(&String) -> bool) -> Vec<String> {
+pub fn newest(
+    known: &BTreeMap<String, KnownVersion>,
+    may_serve: impl Fn(&String) -> bool,
+) -> Vec<String> {
     let mut newest: BTreeMap<&str, (&String, _)> = BTreeMap::new();
     for (digest, one) in known {
         let is_usable = !matches!(one.status, Status::Refused(_)) && one.file.is_some();
@@ -305,12 +308,12 @@ pub fn newest(known: &BTreeMap<String, Known>, may_serve: impl Fn(&String) -> bo
 /// `plugin_not_found`, which lists the versions; `plugin_ambiguous` if several match; `wrong_state` if all versions are
 /// avoided.
 pub fn find<'a>(
-    known: &'a BTreeMap<String, Known>,
+    known: &'a BTreeMap<String, KnownVersion>,
     name: &str,
     version: Option<&str>,
     avoided: &BTreeSet<String>,
-) -> Result<&'a Known> {
-    let mut mine: Vec<&Known> = known
+) -> Result<&'a KnownVersion> {
+    let mut mine: Vec<&KnownVersion> = known
         .values()
         .filter(|one| one.about.name == name)
         .collect();
@@ -325,8 +328,8 @@ pub fn find<'a>(
         ));
     }
     let Some(version) = version else {
-        let is_usable = |one: &&&Known| !matches!(one.status, Status::Refused(_));
-        let is_free = |one: &&&Known| !avoided.contains(&one.about.digest);
+        let is_usable = |one: &&&KnownVersion| !matches!(one.status, Status::Refused(_));
+        let is_free = |one: &&&KnownVersion| !avoided.contains(&one.about.digest);
         let best = mine.iter().filter(is_free).find(is_usable);
         // The refusal of the highest says what is wrong with it.
         let best = best.or(mine.iter().find(is_free));
@@ -339,15 +342,15 @@ pub fn find<'a>(
     };
     let version = version.strip_prefix("sha256:").unwrap_or(version);
     let by_digest = version.len() >= MIN_PREFIX;
-    let fitting: Vec<&Known> = mine
+    let fitting: Vec<&KnownVersion> = mine
         .iter()
         .filter(|one| {
             one.about.version == version || by_digest && one.about.digest.starts_with(version)
         })
         .copied()
         .collect();
-    let listed = |some: &[&Known]| {
-        let each = |one: &&Known| {
+    let listed = |some: &[&KnownVersion]| {
+        let each = |one: &&KnownVersion| {
             let digest = one.about.digest.get(..12).unwrap_or_default();
             format!("{} ({digest})", one.about.version)
         };

@@ -4,20 +4,20 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 
-use super::{Drawn, Side, Watch};
+use super::{DrawnVersion, Side, Watch};
 use mindhost_base::error::{Blame, Code, Error, Kind, Result};
 use mindhost_plugin_api::{
     Batch, Call, Column, Connection, Connector, Plugin, Statement, Target,
     intercept::{AsReply, Intercept, Interceptor, Invocation, Operation, Reply},
 };
 
-impl Intercept for Drawn<dyn Connector> {
-    type Interceptor = Watched;
+impl Intercept for DrawnVersion<dyn Connector> {
+    type Interceptor = ConnectionWatch;
 
-    fn begin(&self, _: &dyn Plugin, target: &Target) -> Result<Watched> {
+    fn begin(&self, _: &dyn Plugin, target: &Target) -> Result<ConnectionWatch> {
         let fallback = self.fallback.as_ref();
         self.watch.serves(self.side(), &target.workspace);
-        Ok(Watched {
+        Ok(ConnectionWatch {
             side: self.side(),
             workspace: target.workspace.clone(),
             watch: Arc::clone(&self.watch),
@@ -37,7 +37,7 @@ impl Intercept for Drawn<dyn Connector> {
 }
 
 /// The watched state of one connection.
-pub struct Watched {
+pub struct ConnectionWatch {
     side: Side,
     workspace: String,
     watch: Arc<Watch>,
@@ -56,12 +56,12 @@ pub struct Watched {
 struct Cursor {
     statement: Statement,
     columns: Arc<[Column]>,
-    standing: Standing,
+    standing: StatementState,
 }
 
 /// The state of a call, usually a statement. A statement is counted once, at its first rows or its end: the time until
 /// then is the version's, the time after it depends on the reader.
-enum Standing {
+enum StatementState {
     /// No result yet; the time that the version took so far.
     Waited(Duration),
     /// It failed on the version on trial, with this error, and runs on the stable one, which may fail too.
@@ -70,7 +70,7 @@ enum Standing {
     Counted,
 }
 
-impl Interceptor<Arc<dyn Connector>> for Watched {
+impl Interceptor<Arc<dyn Connector>> for ConnectionWatch {
     async fn intercept<T: AsReply>(
         &mut self,
         invocation: &dyn Invocation<Arc<dyn Connector>, T>,
@@ -93,7 +93,7 @@ impl Interceptor<Arc<dyn Connector>> for Watched {
     }
 }
 
-impl Interceptor<Box<dyn Connection>> for Watched {
+impl Interceptor<Box<dyn Connection>> for ConnectionWatch {
     async fn intercept<T: AsReply>(
         &mut self,
         invocation: &dyn Invocation<Box<dyn Connection>, T>,
@@ -108,7 +108,7 @@ impl Interceptor<Box<dyn Connection>> for Watched {
         let at = Instant::now();
         let error = match invocation.make(on).await {
             Ok(value) => {
-                let standing = Standing::Waited(waited + at.elapsed());
+                let standing = StatementState::Waited(waited + at.elapsed());
                 self.came(operation, value.as_reply(), standing);
                 return Ok(value);
             }
@@ -120,13 +120,13 @@ impl Interceptor<Box<dyn Connection>> for Watched {
             return Err(error);
         }
         let value = invocation.make(on).await?;
-        let standing = Standing::Again(error.message().to_owned());
+        let standing = StatementState::Again(error.message().to_owned());
         self.came(operation, value.as_reply(), standing);
         Ok(value)
     }
 }
 
-impl Watched {
+impl ConnectionWatch {
     /// Starts a call. Returns the time to add to its own.
     fn starts(&mut self, operation: Operation<'_>) -> Duration {
         match operation {
@@ -146,16 +146,16 @@ impl Watched {
         let Some(cursor) = &mut self.cursor else {
             return false;
         };
-        match std::mem::replace(&mut cursor.standing, Standing::Counted) {
-            Standing::Waited(_) => true,
+        match std::mem::replace(&mut cursor.standing, StatementState::Counted) {
+            StatementState::Waited(_) => true,
             // The caller has rows that another version may not repeat.
-            Standing::Counted if is_fault(error) => {
+            StatementState::Counted if is_fault(error) => {
                 self.watch
                     .may_have_failed_after_all(self.side, &self.workspace, error.message());
                 false
             }
             // It fails on both.
-            Standing::Counted | Standing::Again(_) => false,
+            StatementState::Counted | StatementState::Again(_) => false,
         }
     }
 
@@ -198,7 +198,7 @@ impl Watched {
     }
 
     /// A call succeeded, on the version or on its fallback, as `standing` says.
-    fn came(&mut self, operation: Operation<'_>, reply: Reply<'_>, standing: Standing) {
+    fn came(&mut self, operation: Operation<'_>, reply: Reply<'_>, standing: StatementState) {
         match (operation, reply) {
             (Operation::Query(statement), Reply::Columns(columns)) => {
                 self.cursor = Some(Cursor {
@@ -211,35 +211,37 @@ impl Watched {
             (Operation::BeginSnapshot(timeout), Reply::Flag(begun)) => {
                 self.snapshot = begun.then_some(timeout);
                 match standing {
-                    Standing::Again(why) => self.watch.failed(&why),
-                    Standing::Waited(time) => self.spent = time,
-                    Standing::Counted => {}
+                    StatementState::Again(why) => self.watch.failed(&why),
+                    StatementState::Waited(time) => self.spent = time,
+                    StatementState::Counted => {}
                 }
             }
             _ => match standing {
-                Standing::Again(why) => self.watch.failed(&why),
-                Standing::Waited(_) | Standing::Counted => self.watch.went_well(self.side),
+                StatementState::Again(why) => self.watch.failed(&why),
+                StatementState::Waited(_) | StatementState::Counted => {
+                    self.watch.went_well(self.side)
+                }
             },
         }
     }
 
     /// The open statement returned something. An empty batch does not count.
-    fn rows_came(&mut self, batch: Option<&Batch>, now: Standing) {
+    fn rows_came(&mut self, batch: Option<&Batch>, now: StatementState) {
         let Some(cursor) = &mut self.cursor else {
             return;
         };
         match (&mut cursor.standing, now) {
-            (Standing::Waited(spent), Standing::Waited(time)) => *spent += time,
-            (standing, again @ Standing::Again(_)) => *standing = again,
+            (StatementState::Waited(spent), StatementState::Waited(time)) => *spent += time,
+            (standing, again @ StatementState::Again(_)) => *standing = again,
             _ => {}
         }
         if batch.is_some_and(|batch| batch.rows() == 0) {
             return;
         }
-        match std::mem::replace(&mut cursor.standing, Standing::Counted) {
-            Standing::Waited(spent) => self.watch.succeeded(self.side, spent),
-            Standing::Again(why) => self.watch.failed(&why),
-            Standing::Counted => {}
+        match std::mem::replace(&mut cursor.standing, StatementState::Counted) {
+            StatementState::Waited(spent) => self.watch.succeeded(self.side, spent),
+            StatementState::Again(why) => self.watch.failed(&why),
+            StatementState::Counted => {}
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::{
-    Drawn, Side, Watch,
+    DrawnVersion, Side, Watch,
     connector::{blame, is_fault, is_worth_another_try},
 };
 use mindhost_base::error::Result;
@@ -14,25 +14,25 @@ use mindhost_plugin_api::{
     intercept::{AsReply, Intercept, Interceptor, Invocation, Operation},
 };
 
-impl Intercept for Drawn<dyn Model> {
-    type Interceptor = Watched;
+impl Intercept for DrawnVersion<dyn Model> {
+    type Interceptor = CompletionWatch;
 
-    fn begin(&self, _: &dyn Plugin, target: &Target) -> Result<Watched> {
+    fn begin(&self, _: &dyn Plugin, target: &Target) -> Result<CompletionWatch> {
         let fallback = self.fallback.as_ref();
         self.watch.serves(self.side(), &target.workspace);
-        Ok(Watched {
+        Ok(CompletionWatch {
             side: self.side(),
             workspace: target.workspace.clone(),
             watch: Arc::clone(&self.watch),
             fallback: fallback.map(|stable| (Arc::clone(stable), target.clone())),
             request: None,
-            standing: Standing::Waited(Instant::now()),
+            standing: CompletionState::Waited(Instant::now()),
         })
     }
 }
 
 /// The watched state of one completion.
-pub struct Watched {
+pub struct CompletionWatch {
     side: Side,
     workspace: String,
     watch: Arc<Watch>,
@@ -40,12 +40,12 @@ pub struct Watched {
     fallback: Option<(Arc<dyn Model>, Target)>,
     /// The request, while it may be repeated.
     request: Option<ModelRequest>,
-    standing: Standing,
+    standing: CompletionState,
 }
 
 /// The state of a completion. It is counted once, at its first event: the time to the first word can be compared, the
 /// length of an answer differs each time.
-enum Standing {
+enum CompletionState {
     /// No event since then.
     Waited(Instant),
     /// It failed on the version on trial, with this error, and runs on the stable one, which may fail too.
@@ -54,19 +54,19 @@ enum Standing {
     Counted,
 }
 
-impl Watched {
+impl CompletionWatch {
     fn came(&mut self) {
         self.fallback = None;
         self.request = None;
-        match std::mem::replace(&mut self.standing, Standing::Counted) {
-            Standing::Waited(since) => self.watch.succeeded(self.side, since.elapsed()),
-            Standing::Again(why) => self.watch.failed(&why),
-            Standing::Counted => {}
+        match std::mem::replace(&mut self.standing, CompletionState::Counted) {
+            CompletionState::Waited(since) => self.watch.succeeded(self.side, since.elapsed()),
+            CompletionState::Again(why) => self.watch.failed(&why),
+            CompletionState::Counted => {}
         }
     }
 }
 
-impl Interceptor<Arc<dyn Model>> for Watched {
+impl Interceptor<Arc<dyn Model>> for CompletionWatch {
     async fn intercept<T: AsReply>(
         &mut self,
         invocation: &dyn Invocation<Arc<dyn Model>, T>,
@@ -93,12 +93,12 @@ impl Interceptor<Arc<dyn Model>> for Watched {
         };
         *on = stable;
         self.side = Side::Stable;
-        self.standing = Standing::Again(error.message().to_owned());
+        self.standing = CompletionState::Again(error.message().to_owned());
         invocation.make(on).await
     }
 }
 
-impl Interceptor<Box<dyn Completion>> for Watched {
+impl Interceptor<Box<dyn Completion>> for CompletionWatch {
     async fn intercept<T: AsReply>(
         &mut self,
         invocation: &dyn Invocation<Box<dyn Completion>, T>,
@@ -111,16 +111,16 @@ impl Interceptor<Box<dyn Completion>> for Watched {
             }
             Err(error) => error,
         };
-        match std::mem::replace(&mut self.standing, Standing::Counted) {
+        match std::mem::replace(&mut self.standing, CompletionState::Counted) {
             // The caller has text that another version would not repeat.
-            Standing::Counted if is_fault(&error) => {
+            CompletionState::Counted if is_fault(&error) => {
                 self.watch
                     .may_have_failed_after_all(self.side, &self.workspace, error.message());
                 return Err(error);
             }
             // It fails on both.
-            Standing::Counted | Standing::Again(_) => return Err(error),
-            Standing::Waited(_) => {}
+            CompletionState::Counted | CompletionState::Again(_) => return Err(error),
+            CompletionState::Waited(_) => {}
         }
         let fallback = self.fallback.take().zip(self.request.take());
         let fallback = fallback.filter(|_| is_worth_another_try(&error));
@@ -134,7 +134,7 @@ impl Interceptor<Box<dyn Completion>> for Watched {
         *on = completion;
         self.side = Side::Stable;
         let events = invocation.make(on).await?;
-        self.standing = Standing::Again(error.message().to_owned());
+        self.standing = CompletionState::Again(error.message().to_owned());
         self.came();
         Ok(events)
     }

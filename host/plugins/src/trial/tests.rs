@@ -26,7 +26,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 
 /// What a call comes to, and how long it takes.
 #[derive(Clone, Copy, Debug)]
-enum Does {
+enum FakeBehaviour {
     Well,
     Slowly,
     Down,
@@ -34,22 +34,22 @@ enum Does {
 
 /// What `query` and each `next` of one connection do; then all goes well.
 #[derive(Clone, Default)]
-struct Script(Arc<Mutex<VecDeque<Does>>>);
+struct Script(Arc<Mutex<VecDeque<FakeBehaviour>>>);
 
 impl Script {
-    fn of(does: &[Does]) -> Self {
+    fn of(does: &[FakeBehaviour]) -> Self {
         Self(Arc::new(Mutex::new(does.iter().copied().collect())))
     }
 
     async fn step(&self) -> Result<()> {
         let does = lock(&self.0).pop_front();
-        match does.unwrap_or(Does::Well) {
-            Does::Well => Ok(()),
-            Does::Slowly => {
+        match does.unwrap_or(FakeBehaviour::Well) {
+            FakeBehaviour::Well => Ok(()),
+            FakeBehaviour::Slowly => {
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 Ok(())
             }
-            Does::Down => {
+            FakeBehaviour::Down => {
                 Err(Error::new(Code::UpstreamUnreachable, "it is down").blamed(Blame::Upstream))
             }
         }
@@ -125,11 +125,11 @@ impl Connection for Script {
 }
 
 /// Reads three batches of one statement on the version on trial; what was seen of it, and whether all went well.
-async fn read(candidate: &[Does], stable: &[Does]) -> (Figures, bool) {
+async fn read(candidate: &[FakeBehaviour], stable: &[FakeBehaviour]) -> (Figures, bool) {
     read_from(Arc::new(Script::of(candidate)), stable).await
 }
 
-async fn read_from(candidate: Arc<dyn Connector>, stable: &[Does]) -> (Figures, bool) {
+async fn read_from(candidate: Arc<dyn Connector>, stable: &[FakeBehaviour]) -> (Figures, bool) {
     let watch = watch();
     let stable: Arc<dyn Connector> = Arc::new(Script::of(stable));
     let serving = Trial::new(&candidate, &stable, &watch).choose();
@@ -182,7 +182,7 @@ fn call() -> Call {
 
 #[tokio::test]
 async fn a_statement_is_one_call_that_lasts_until_its_first_rows() {
-    use Does::{Slowly, Well};
+    use FakeBehaviour::{Slowly, Well};
     let (seen, _) = read(&[Slowly, Slowly, Slowly], &[]).await;
     assert_eq!((seen.calls, seen.faults), (1, 0));
     assert!((100.0..500.0).contains(&seen.median_ms), "{seen:?}");
@@ -192,7 +192,7 @@ async fn a_statement_is_one_call_that_lasts_until_its_first_rows() {
 
 #[tokio::test]
 async fn a_statement_that_fails_before_its_first_rows_is_made_again() {
-    use Does::{Down, Well};
+    use FakeBehaviour::{Down, Well};
     for candidate in [&[Down][..], &[Well, Down]] {
         let (seen, is_well) = read(candidate, &[]).await;
         assert!(is_well, "{candidate:?}");
@@ -202,7 +202,7 @@ async fn a_statement_that_fails_before_its_first_rows_is_made_again() {
 
 #[tokio::test]
 async fn what_fails_on_both_is_no_fault_wherever_it_fails() {
-    use Does::{Down, Well};
+    use FakeBehaviour::{Down, Well};
     for stable in [&[Down][..], &[Well, Down]] {
         for candidate in [&[Down][..], &[Well, Down]] {
             let (seen, is_well) = read(candidate, stable).await;
@@ -214,16 +214,16 @@ async fn what_fails_on_both_is_no_fault_wherever_it_fails() {
 
 #[tokio::test]
 async fn a_failure_after_the_first_rows_is_a_fault_of_the_same_call() {
-    use Does::{Down, Well};
+    use FakeBehaviour::{Down, Well};
     let (seen, is_well) = read(&[Well, Well, Down], &[]).await;
     assert!(!is_well);
     assert_eq!((seen.calls, seen.faults), (1, 1));
 }
 
 /// A connector that opens no connection.
-struct Shut;
+struct UnreachableConnector;
 
-impl Plugin for Shut {
+impl Plugin for UnreachableConnector {
     fn manifest(&self) -> &Manifest {
         unreachable!("nobody asks")
     }
@@ -234,7 +234,7 @@ impl Plugin for Shut {
 }
 
 #[async_trait]
-impl Connector for Shut {
+impl Connector for UnreachableConnector {
     async fn connect(&self, _: &Target, _: &Call) -> Result<Box<dyn Connection>> {
         Err(Error::new(Code::UpstreamUnreachable, "it is down").blamed(Blame::Upstream))
     }
@@ -244,7 +244,7 @@ impl Connector for Shut {
 
 #[tokio::test]
 async fn connection_that_only_stable_version_opens_is_one_fault_and_not_watched() {
-    let (seen, is_well) = read_from(Arc::new(Shut), &[]).await;
+    let (seen, is_well) = read_from(Arc::new(UnreachableConnector), &[]).await;
     assert!(is_well);
     assert_eq!((seen.calls, seen.faults), (1, 1));
 }

@@ -56,8 +56,8 @@ pub struct Watch {
     /// In parts of [`WHOLE`].
     share: AtomicU64,
     drawn: AtomicU64,
-    stable: Seen,
-    candidate: Seen,
+    stable: CallCounts,
+    candidate: CallCounts,
     doubts: Mutex<Doubts>,
     /// Why the candidate failed.
     verdict: Mutex<Option<String>>,
@@ -68,7 +68,7 @@ pub struct Watch {
 
 /// The counters of one version.
 #[derive(Debug, Default)]
-struct Seen {
+struct CallCounts {
     calls: AtomicU64,
     faults: AtomicU64,
     last_fault: Mutex<String>,
@@ -127,8 +127,8 @@ impl Watch {
             thresholds,
             share: AtomicU64::new(0),
             drawn: AtomicU64::new(0),
-            stable: Seen::default(),
-            candidate: Seen::default(),
+            stable: CallCounts::default(),
+            candidate: CallCounts::default(),
             doubts: Mutex::default(),
             verdict: Mutex::default(),
             condemned: CancellationToken::new(),
@@ -242,7 +242,7 @@ impl Watch {
         }
     }
 
-    fn seen(&self, side: Side) -> &Seen {
+    fn seen(&self, side: Side) -> &CallCounts {
         match side {
             Side::Stable => &self.stable,
             Side::Candidate => &self.candidate,
@@ -304,7 +304,7 @@ impl Watch {
     }
 }
 
-impl Seen {
+impl CallCounts {
     fn share_of_faults(&self) -> f64 {
         let calls = self.calls.load(Ordering::Relaxed).max(1);
         let faults = self.faults.load(Ordering::Relaxed);

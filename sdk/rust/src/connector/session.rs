@@ -14,16 +14,16 @@ use crate::sanity;
 use crate::values::{Batch, Column};
 
 /// What the host's handle of a connection points to.
-pub struct Connection<T: Connector>(Rc<Shared<T>>);
+pub struct Connection<T: Connector>(Rc<SharedConnector<T>>);
 
 /// What the host's handle of a cursor points to. It keeps the connection alive.
 pub struct Cursor<T: Connector> {
-    shared: Rc<Shared<T>>,
+    shared: Rc<SharedConnector<T>>,
     /// Empty once closed.
     cursor: RefCell<Option<T::Cursor>>,
 }
 
-struct Shared<T> {
+struct SharedConnector<T> {
     connector: RefCell<T>,
     cursor_is_open: Cell<bool>,
 }
@@ -31,7 +31,7 @@ struct Shared<T> {
 impl<T: Connector> Connection<T> {
     pub fn open(config: &Config) -> Result<Self> {
         let connector = RefCell::new(T::open(config)?);
-        Ok(Self(Rc::new(Shared {
+        Ok(Self(Rc::new(SharedConnector {
             connector,
             cursor_is_open: Cell::new(false),
         })))
@@ -142,7 +142,7 @@ impl<T: Connector> Drop for Cursor<T> {
     }
 }
 
-impl<T> Shared<T> {
+impl<T> SharedConnector<T> {
     fn connector(&self) -> Result<RefMut<'_, T>> {
         self.connector.try_borrow_mut().map_err(|_| reentered())
     }

@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::net::ToSocketAddrs;
 use std::time::{Duration, Instant};
 
-use super::{Stopped, wait_limit};
+use super::{WaitError, wait_limit};
 
 /// Natively nothing wakes a blocked read, so a wait looks for a cancellation this often.
 const SLICE: Duration = Duration::from_millis(50);
@@ -26,7 +26,7 @@ impl Stream {
         for address in addresses {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(Stopped::TimedOut.into());
+                return Err(WaitError::TimedOut.into());
             }
             match std::net::TcpStream::connect_timeout(&address, left) {
                 Ok(socket) => {
@@ -75,7 +75,7 @@ fn patiently(
                 ) =>
             {
                 if crate::control::is_cancelled() {
-                    return Err(Stopped::Cancelled.into());
+                    return Err(WaitError::Cancelled.into());
                 }
                 wait_limit(deadline)?;
             }

@@ -15,7 +15,7 @@ use wasip2::sockets::network::{
 use wasip2::sockets::tcp::TcpSocket;
 use wasip2::sockets::tcp_create_socket::create_tcp_socket;
 
-use super::{Stopped, wait_limit};
+use super::{WaitError, wait_limit};
 
 /// More addresses of one name are not tried.
 const MAX_ADDRESSES: usize = 16;
@@ -42,7 +42,7 @@ impl Stream {
             match connect_to(&network, address, port, until) {
                 Ok(stream) => return Ok(stream),
                 // Neither a cancellation nor the end of the time is a matter of the address.
-                Err(error) if error.get_ref().is_some_and(|inner| inner.is::<Stopped>()) => {
+                Err(error) if error.get_ref().is_some_and(|inner| inner.is::<WaitError>()) => {
                     return Err(error);
                 }
                 Err(error) => last = error,
@@ -117,9 +117,9 @@ fn wait(ready: &Pollable, deadline: Option<Instant>) -> io::Result<()> {
     if woken.contains(&0) {
         Ok(())
     } else if woken.contains(&1) {
-        Err(Stopped::Cancelled.into())
+        Err(WaitError::Cancelled.into())
     } else {
-        Err(Stopped::TimedOut.into())
+        Err(WaitError::TimedOut.into())
     }
 }
 

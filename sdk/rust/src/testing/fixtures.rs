@@ -92,9 +92,9 @@ impl Fixtures {
     /// `InvalidConfig` for a file that is not there or has another form.
     pub fn replay(self) -> Result<Replay> {
         let tape = if self.is_recording {
-            Tape::Recording(self, Vec::new())
+            FixtureMode::Recording(self, Vec::new())
         } else {
-            Tape::playing(self)?
+            FixtureMode::playing(self)?
         };
         TAPE.with_borrow_mut(|own| *own = Some(tape));
         Ok(Replay(PhantomData))
@@ -107,8 +107,8 @@ impl Fixtures {
         })
     }
 
-    fn key(&self, request: &Request) -> Asked {
-        Asked {
+    fn key(&self, request: &Request) -> RequestKey {
+        RequestKey {
             method: request.method.to_owned(),
             url: self.masked(&request.url),
             body: self.masked(&String::from_utf8_lossy(&request.body)),
@@ -128,24 +128,24 @@ impl Drop for Replay {
 }
 
 thread_local! {
-    static TAPE: RefCell<Option<Tape>> = const { RefCell::new(None) };
+    static TAPE: RefCell<Option<FixtureMode>> = const { RefCell::new(None) };
 }
 
 /// The answer of the fixtures in use; none where none are.
 pub(crate) fn send(request: &Request) -> Option<Result<Response>> {
     TAPE.with_borrow_mut(|tape| match tape.as_mut()? {
-        Tape::Recording(fixtures, written) => Some(record(fixtures, written, request)),
-        Tape::Playing(fixtures, waiting) => Some(play(fixtures, waiting, request)),
+        FixtureMode::Recording(fixtures, written) => Some(record(fixtures, written, request)),
+        FixtureMode::Playing(fixtures, waiting) => Some(play(fixtures, waiting, request)),
     })
 }
 
-enum Tape {
+enum FixtureMode {
     Recording(Fixtures, Vec<Fixture>),
     /// The answers to each request that are left, the next one last.
-    Playing(Fixtures, HashMap<Asked, Vec<Told>>),
+    Playing(Fixtures, HashMap<RequestKey, Vec<CannedReply>>),
 }
 
-impl Tape {
+impl FixtureMode {
     fn playing(fixtures: Fixtures) -> Result<Self> {
         let path = fixtures.path.display();
         let text = fs::read_to_string(&fixtures.path).map_err(|error| {
@@ -155,7 +155,7 @@ impl Tape {
         })?;
         let written: Vec<Fixture> = serde_json::from_str(&text)
             .map_err(|error| wrong(format!("{path} has no fixtures: {error}")))?;
-        let mut waiting: HashMap<Asked, Vec<Told>> = HashMap::new();
+        let mut waiting: HashMap<RequestKey, Vec<CannedReply>> = HashMap::new();
         for fixture in written.into_iter().rev() {
             waiting
                 .entry(fixture.request)
@@ -169,7 +169,7 @@ impl Tape {
 /// Answers come in the order in which they were recorded; the last answer to a request stays.
 fn play(
     fixtures: &Fixtures,
-    waiting: &mut HashMap<Asked, Vec<Told>>,
+    waiting: &mut HashMap<RequestKey, Vec<CannedReply>>,
     request: &Request,
 ) -> Result<Response> {
     let answers = waiting.get_mut(&fixtures.key(request));
@@ -209,7 +209,7 @@ fn record(fixtures: &Fixtures, written: &mut Vec<Fixture>, request: &Request) ->
     };
     let fixture = Fixture {
         request: fixtures.key(request),
-        response: Told {
+        response: CannedReply {
             status,
             headers: headers
                 .iter()
@@ -248,12 +248,12 @@ fn wrong(message: String) -> Error {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Fixture {
-    request: Asked,
-    response: Told,
+    request: RequestKey,
+    response: CannedReply,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-struct Asked {
+struct RequestKey {
     method: String,
     url: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -261,7 +261,7 @@ struct Asked {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Told {
+struct CannedReply {
     status: u16,
     headers: Vec<(String, String)>,
     body: Text,

@@ -19,7 +19,7 @@ pub struct Refusal {
     /// 400, 429, …
     pub status: u16,
     /// The vendor's words.
-    pub said: Said,
+    pub said: VendorMessage,
     /// When the vendor wants to be asked again.
     pub retry_after: Option<Duration>,
 }
@@ -32,8 +32,8 @@ impl Refusal {
         // A body that cannot be read takes nothing from what the status says.
         let body = response.body.read_to_end(LARGEST_BODY).unwrap_or_default();
         let said = match serde_json::from_slice(&body) {
-            Ok(body) => Said::read(&body),
-            Err(_) => Said::plain(&body),
+            Ok(body) => VendorMessage::read(&body),
+            Err(_) => VendorMessage::plain(&body),
         };
         Self {
             status: response.status,
@@ -104,7 +104,7 @@ impl Refusal {
 
 /// A vendor's message and code, each in one line of at most 400 characters without anything that looks like a key.
 #[derive(Clone, Debug, Default)]
-pub struct Said {
+pub struct VendorMessage {
     /// For a person; may be empty.
     pub message: String,
     /// For a program; may be empty.
@@ -114,7 +114,7 @@ pub struct Said {
     wait: Option<Duration>,
 }
 
-impl Said {
+impl VendorMessage {
     /// Reads `{"error": {…}}`, `{"error": "…"}`, `{"message": …}`, `{"detail": …}`, and a list of one of these.
     pub fn read(body: &Value) -> Self {
         let body = body.get(0).unwrap_or(body);

@@ -4,9 +4,9 @@ use std::collections::{HashMap, VecDeque};
 
 use super::{
     Advice,
-    known::{Known, KnownTable},
+    known::{KnownTable, StatementScope},
 };
-use mindhost_catalog::Described;
+use mindhost_catalog::TableDetail;
 use mindhost_sql::outline::{Outline, spelled};
 
 /// Tables between two that a path goes through at most.
@@ -21,10 +21,10 @@ struct Key<'a> {
 
 /// Adds the joins to each missing table, from the tables that the statement reads.
 pub fn advise(
-    known: &Known<'_>,
+    known: &StatementScope<'_>,
     outline: &Outline,
     missing: &[KnownTable<'_>],
-    described: &[Described],
+    described: &[TableDetail],
     advice: &mut Advice,
 ) {
     let keys = keys(described);
@@ -51,7 +51,7 @@ pub fn advise(
     }
 }
 
-fn keys(described: &[Described]) -> Vec<Key<'_>> {
+fn keys(described: &[TableDetail]) -> Vec<Key<'_>> {
     let names: HashMap<(&str, &str), usize> = described
         .iter()
         .enumerate()
@@ -108,9 +108,9 @@ fn path(keys: &[Key<'_>], joined: &[usize], to: usize) -> Option<Vec<(usize, usi
 }
 
 fn join(
-    known: &Known<'_>,
+    known: &StatementScope<'_>,
     outline: &Outline,
-    described: &[Described],
+    described: &[TableDetail],
     key: &Key<'_>,
     new: usize,
 ) -> String {

@@ -5,7 +5,7 @@ use mindhost_plugin_api::Dialect;
 use mindhost_sql::outline::{self, Name, Outline, Table, same_column, spelled};
 
 /// The scope of a statement, flat.
-pub struct Known<'a> {
+pub struct StatementScope<'a> {
     /// The dialect of the statement.
     pub dialect: Dialect,
     /// Its tables.
@@ -41,7 +41,7 @@ impl KnownTable<'_> {
     }
 }
 
-impl<'a> Known<'a> {
+impl<'a> StatementScope<'a> {
     /// What this access allows.
     pub fn new(access: &'a Access, dialect: Dialect) -> Self {
         let datasources = &access.scope.datasources;

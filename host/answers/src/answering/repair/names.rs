@@ -2,14 +2,14 @@
 
 use super::{
     Advice, Replace,
-    known::{Known, KnownTable},
+    known::{KnownTable, StatementScope},
     nearest::nearest,
 };
 use mindhost_sql::outline::{Column, Name, Outline, spelled};
 
 /// Adds what to write in place of unknown names. Returns the tables that the statement needs but does not read.
 pub fn advise<'a>(
-    known: &Known<'a>,
+    known: &StatementScope<'a>,
     outline: &Outline,
     advice: &mut Advice,
 ) -> Vec<KnownTable<'a>> {
@@ -45,7 +45,7 @@ pub fn advise<'a>(
 
 /// Advises on one column, if it is unknown. Returns a table that it needs.
 fn unknown<'a>(
-    known: &Known<'a>,
+    known: &StatementScope<'a>,
     outline: &Outline,
     column: &Column,
     advice: &mut Advice,
@@ -76,7 +76,7 @@ fn unknown<'a>(
 }
 
 fn unknown_qualifier<'a>(
-    known: &Known<'a>,
+    known: &StatementScope<'a>,
     outline: &Outline,
     column: &Column,
     qualifier: &Name,
@@ -134,7 +134,7 @@ fn unknown_qualifier<'a>(
 
 /// A column that the table behind its qualifier does not have.
 fn in_place_of_qualified<'a>(
-    known: &Known<'a>,
+    known: &StatementScope<'a>,
     outline: &Outline,
     column: &Column,
     table: &KnownTable<'a>,
@@ -173,7 +173,7 @@ fn in_place_of_qualified<'a>(
 
 /// A column that no table of the statement has.
 fn in_place_of_bare<'a>(
-    known: &Known<'a>,
+    known: &StatementScope<'a>,
     outline: &Outline,
     column: &Column,
     used: &[KnownTable<'a>],
@@ -220,7 +220,7 @@ fn is_close(found: &[String], written: &str) -> bool {
 
 /// A table that the statement does not read, with this very column.
 fn table_with<'a>(
-    known: &Known<'a>,
+    known: &StatementScope<'a>,
     used: &[KnownTable<'a>],
     name: &Name,
 ) -> Option<KnownTable<'a>> {
@@ -234,7 +234,7 @@ fn table_with<'a>(
     }
 }
 
-fn spelled_column(known: &Known<'_>, table: &KnownTable<'_>, written: &Name) -> String {
+fn spelled_column(known: &StatementScope<'_>, table: &KnownTable<'_>, written: &Name) -> String {
     let stored = table
         .columns
         .iter()

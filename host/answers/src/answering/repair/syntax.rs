@@ -1,6 +1,6 @@
 //! Text that is no statement: misspelt keywords, brackets, commas, quotes, and what other dialects write.
 
-use super::{Advice, Replace, known::Known};
+use super::{Advice, Replace, known::StatementScope};
 use mindhost_plugin_api::Dialect;
 use mindhost_sql::outline::{Word, quote, spelled};
 
@@ -14,7 +14,7 @@ const KEYWORDS: [&str; 27] = [
 const MAX_EDITS: usize = 2;
 
 /// Adds what to write instead.
-pub fn advise(sql: &str, words: &[Word], known: &Known<'_>, advice: &mut Advice) {
+pub fn advise(sql: &str, words: &[Word], known: &StatementScope<'_>, advice: &mut Advice) {
     quotes(sql, known.dialect, advice);
     brackets(words, advice);
     for (index, word) in words.iter().enumerate() {
@@ -179,7 +179,7 @@ fn clause(word: &Word, next: &str, advice: &mut Advice) {
 }
 
 /// A word that is almost a keyword, and no name that the statement could mean.
-fn keyword(word: &Word, known: &Known<'_>, advice: &mut Advice) {
+fn keyword(word: &Word, known: &StatementScope<'_>, advice: &mut Advice) {
     let upper = word.text.to_uppercase();
     if !word.is_name || upper.len() < 4 || KEYWORDS.contains(&upper.as_str()) {
         return;

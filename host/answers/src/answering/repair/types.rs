@@ -1,7 +1,7 @@
 //! Comparisons and aggregates whose types do not fit, and a GROUP BY that lacks columns.
 
-use super::{Advice, Replace, known::Known};
-use mindhost_catalog::{Described, DescribedColumn};
+use super::{Advice, Replace, known::StatementScope};
+use mindhost_catalog::{ColumnDetail, TableDetail};
 use mindhost_plugin_api::Dialect;
 use mindhost_sql::outline::{Column, Comparison, Literal, Outline, same_column};
 
@@ -68,11 +68,11 @@ pub fn kind(data_type: &str) -> Kind {
 
 /// The details of a column of the statement.
 pub fn detail<'a>(
-    known: &Known<'_>,
+    known: &StatementScope<'_>,
     outline: &Outline,
     column: &Column,
-    described: &'a [Described],
-) -> Option<(&'a Described, &'a DescribedColumn)> {
+    described: &'a [TableDetail],
+) -> Option<(&'a TableDetail, &'a ColumnDetail)> {
     let owner = known.owner(column, outline)?.in_full();
     let table = described
         .iter()
@@ -83,7 +83,12 @@ pub fn detail<'a>(
 }
 
 /// Adds what to write in place of comparisons and aggregates that no engine takes.
-pub fn advise(known: &Known<'_>, outline: &Outline, described: &[Described], advice: &mut Advice) {
+pub fn advise(
+    known: &StatementScope<'_>,
+    outline: &Outline,
+    described: &[TableDetail],
+    advice: &mut Advice,
+) {
     for comparison in &outline.comparisons {
         if let Some((_, column)) = detail(known, outline, &comparison.column, described)
             && let Some(instead) = fitting(comparison, kind(&column.data_type), known.dialect)

@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use super::{
     Subject,
-    known::Known,
+    known::StatementScope,
     types::{self, Kind},
 };
-use mindhost_catalog::{Described, DescribedColumn};
+use mindhost_catalog::{ColumnDetail, TableDetail};
 use mindhost_plugin_api::Dialect;
 use mindhost_sql::outline::{self, Aggregate, Block, Comparison, Literal, Operand, Outline};
 
@@ -26,7 +26,7 @@ pub async fn warnings(subject: &Subject<'_>, total: u64, rows: Option<&Value>) -
     let Some(outline) = outline::outline(subject.sql, dialect) else {
         return Vec::new();
     };
-    let known = Known::new(subject.access, dialect);
+    let known = StatementScope::new(subject.access, dialect);
     let is_empty = total == 0 || rows.is_some_and(is_nothing);
     let multiplies = outline
         .blocks
@@ -68,7 +68,12 @@ fn is_nothing(rows: &Value) -> bool {
 }
 
 /// Filters on values that the catalog does not have there, but elsewhere or in another spelling.
-fn empty(known: &Known<'_>, outline: &Outline, described: &[Described], found: &mut Vec<String>) {
+fn empty(
+    known: &StatementScope<'_>,
+    outline: &Outline,
+    described: &[TableDetail],
+    found: &mut Vec<String>,
+) {
     for comparison in &outline.comparisons {
         let Literal::Text(text) = &comparison.literal else {
             continue;
@@ -94,9 +99,9 @@ fn empty(known: &Known<'_>, outline: &Outline, described: &[Described], found: &
 fn value(
     comparison: &Comparison,
     text: &str,
-    table: &Described,
-    column: &DescribedColumn,
-    described: &[Described],
+    table: &TableDetail,
+    column: &ColumnDetail,
+    described: &[TableDetail],
 ) -> Option<String> {
     let values = column.common_values.as_deref()?;
     if values.iter().any(|value| value == text) {
@@ -126,7 +131,7 @@ fn value(
             column.name
         ));
     }
-    let has = |one: &DescribedColumn| {
+    let has = |one: &ColumnDetail| {
         let values = one.common_values.iter().flatten();
         values
             .into_iter()
@@ -157,10 +162,10 @@ fn value(
 
 /// Aggregates over a table whose rows a join repeats.
 fn fan_out(
-    known: &Known<'_>,
+    known: &StatementScope<'_>,
     outline: &Outline,
     block: &Block,
-    described: &[Described],
+    described: &[TableDetail],
     found: &mut Vec<String>,
 ) {
     let index = |column: &outline::Column| {
@@ -205,7 +210,11 @@ fn summed(aggregate: &Aggregate) -> Option<&outline::Column> {
 }
 
 /// A table that repeats the rows of `of`: one that is joined by columns that are not its primary key.
-fn multiplier(of: usize, edges: &[(usize, usize, &str)], described: &[Described]) -> Option<usize> {
+fn multiplier(
+    of: usize,
+    edges: &[(usize, usize, &str)],
+    described: &[TableDetail],
+) -> Option<usize> {
     let mut seen = HashSet::from([of]);
     let mut queue = VecDeque::from([of]);
     while let Some(table) = queue.pop_front() {
@@ -247,9 +256,9 @@ fn truncates(dialect: Dialect) -> bool {
 }
 
 fn divisions(
-    known: &Known<'_>,
+    known: &StatementScope<'_>,
     outline: &Outline,
-    described: &[Described],
+    described: &[TableDetail],
     found: &mut Vec<String>,
 ) {
     let is_integer = |operand: &Operand| match operand {

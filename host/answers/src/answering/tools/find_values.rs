@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Given, Toolbox, parse};
+use super::{ToolResult, Toolbox, parse};
 use crate::{
     conversations::SqlOrigin,
     results::{Access, sample},
@@ -60,7 +60,11 @@ struct Search {
 
 impl Toolbox<'_> {
     /// Runs the tool.
-    pub(super) async fn find_values(&self, tool_call: &ToolCall, call: &Call) -> Result<Given> {
+    pub(super) async fn find_values(
+        &self,
+        tool_call: &ToolCall,
+        call: &Call,
+    ) -> Result<ToolResult> {
         let arguments: FindValues = parse(tool_call)?;
         let value = arguments.value.trim().to_lowercase();
         if value.is_empty() || value.chars().count() > MOST_LETTERS {

@@ -13,7 +13,7 @@ use crate::commands::say::{aside, say_part};
 pub(super) struct Import {
     /// The format of the files.
     #[arg(long)]
-    format: Known,
+    format: DatasetFormat,
     /// Files with questions, such as `dev.json`.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
@@ -26,7 +26,7 @@ pub(super) struct Import {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Known {
+enum DatasetFormat {
     /// A list of `{db_id, question, query}`.
     Spider,
     /// A list of `{db_id, question, evidence, SQL}`.
@@ -36,8 +36,8 @@ enum Known {
 /// Reads the files and writes a suite of JSON lines.
 pub(super) fn run(options: &Import) -> anyhow::Result<ExitCode> {
     let format = match options.format {
-        Known::Spider => Format::Spider,
-        Known::Bird => Format::Bird,
+        DatasetFormat::Spider => Format::Spider,
+        DatasetFormat::Bird => Format::Bird,
     };
     let read = |file: &PathBuf| {
         let text = fs::read_to_string(file).with_context(|| format!("{}", file.display()))?;

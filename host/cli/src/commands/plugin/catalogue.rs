@@ -8,10 +8,10 @@ use anyhow::{Context, bail, ensure};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use mindhost_base::config::{CatalogueSource, Config};
-use mindhost_plugins::catalogue::{Catalogue, Listed, MAX_BYTES, Pin, Shelf};
+use mindhost_plugins::catalogue::{Catalogue, ListedVersion, MAX_BYTES, Pin, SeenCatalogues};
 use mindhost_runtime::package::{Package, version_order};
 
-use super::{fetch, files, install, install::Parcel, names};
+use super::{fetch, files, install, install::PluginFile, names};
 use crate::commands::say::{aside, say};
 
 #[derive(Debug, Subcommand)]
@@ -44,7 +44,7 @@ pub(super) struct Pick {
     /// The name of the catalogue.
     pub catalogue: String,
     pub name: String,
-    pub listed: Listed,
+    pub listed: ListedVersion,
 }
 
 pub(super) async fn run(command: Commands) -> anyhow::Result<()> {
@@ -166,8 +166,8 @@ impl Pick {
         &self,
         oci: &fetch::Access,
         max_bytes: u64,
-    ) -> anyhow::Result<Parcel> {
-        let Listed {
+    ) -> anyhow::Result<PluginFile> {
+        let ListedVersion {
             source,
             digest,
             manifest,
@@ -176,7 +176,7 @@ impl Pick {
         } = &self.listed;
         let parcel = match fetch::is_reference(source)? {
             true => {
-                let pinned = fetch::Pinned {
+                let pinned = fetch::LockedReference {
                     source,
                     digest,
                     manifest: manifest.as_deref(),
@@ -243,7 +243,7 @@ async fn read(
         true => fetch::registry::pull_catalogue(&from.source, oci).await?,
         false => file(Path::new(&from.source))?,
     };
-    let shelf = Shelf::new(config.data_dir.join("catalogues"));
+    let shelf = SeenCatalogues::new(config.data_dir.join("catalogues"));
     let admitted = shelf.admit(&pin, &bytes, &signature, Timestamp::now());
     let mut catalogue = admitted.map_err(|refusal| {
         anyhow::anyhow!("the catalogue {} ({}) {refusal}", from.name, from.source)

@@ -11,7 +11,7 @@ const SPARE_NICENESS: i32 = 19;
 
 #[derive(Debug, Args)]
 pub(crate) struct Compile {
-    compiler: Made,
+    compiler: Backend,
     /// Run at normal priority.
     #[arg(long, conflicts_with = "spare")]
     urgent: bool,
@@ -21,7 +21,7 @@ pub(crate) struct Compile {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Made {
+enum Backend {
     Cranelift,
     Winch,
 }
@@ -32,8 +32,8 @@ pub(super) fn run(compile: &Compile) -> anyhow::Result<()> {
         let _ = rustix::process::nice(SPARE_NICENESS);
     }
     let compiler = match compile.compiler {
-        Made::Cranelift => Compiler::Cranelift,
-        Made::Winch => Compiler::Winch,
+        Backend::Cranelift => Compiler::Cranelift,
+        Backend::Winch => Compiler::Winch,
     };
     registry::compile(compiler, io::stdin(), io::stdout().lock()).map_err(anyhow::Error::msg)
 }

@@ -22,7 +22,7 @@ use crate::commands::load_plugins;
 const INSTANCES: u32 = 48;
 
 /// The parsed and checked arguments of a command.
-pub(super) struct Configured {
+pub(super) struct PluginSetup {
     pub package: Package,
     /// In the form that the plugin gets, with absolute paths.
     pub config: mindhost_conformance::Config,
@@ -32,7 +32,7 @@ pub(super) struct Configured {
     cache: Option<Cache>,
 }
 
-impl Configured {
+impl PluginSetup {
     /// Reads the plugin and its configuration, and checks the configuration against the plugin's schema.
     pub async fn read(file: &Path, config: Option<&str>) -> anyhow::Result<Self> {
         let own = Config::load()?;

@@ -24,7 +24,7 @@ use oci_client::{
 use serde_json::json;
 
 use self::told::told;
-use super::{files, install::Parcel};
+use super::{files, install::PluginFile};
 use crate::commands::say::{aside, say};
 
 /// The prefix of a reference.
@@ -68,7 +68,7 @@ pub(crate) struct Push {
 }
 
 /// A lock file's entry for a plugin in a registry.
-pub(super) struct Pinned<'a> {
+pub(super) struct LockedReference<'a> {
     pub source: &'a str,
     /// SHA-256 of the component.
     pub digest: &'a str,
@@ -159,16 +159,20 @@ pub(super) async fn upload(
 }
 
 /// Fetches the plugin of a reference.
-pub(super) async fn pull(source: &str, access: &Access, max_bytes: u64) -> anyhow::Result<Parcel> {
+pub(super) async fn pull(
+    source: &str,
+    access: &Access,
+    max_bytes: u64,
+) -> anyhow::Result<PluginFile> {
     Pull::new(source, access, max_bytes)?.by_manifest().await
 }
 
 /// Fetches the plugin of a lock file: by its manifest, wherever the tag points now, else the component alone.
 pub(super) async fn pull_locked(
-    pinned: Pinned<'_>,
+    pinned: LockedReference<'_>,
     access: &Access,
     max_bytes: u64,
-) -> anyhow::Result<Parcel> {
+) -> anyhow::Result<PluginFile> {
     let mut pull = Pull::new(pinned.source, access, max_bytes)?;
     let tagged = pull.reference.clone();
     if let Some(manifest) = pinned.manifest {
@@ -186,7 +190,7 @@ pub(super) async fn pull_locked(
     match pull.layer(&format!("sha256:{}", pinned.digest)).await {
         Err(error) if error.is::<told::Unknown>() => found,
         Err(error) => Err(error),
-        Ok(bytes) => Ok(Parcel {
+        Ok(bytes) => Ok(PluginFile {
             bytes,
             signature: None,
             source: pinned.source.to_owned(),
@@ -216,7 +220,7 @@ impl<'a> Pull<'a> {
         })
     }
 
-    async fn by_manifest(&self) -> anyhow::Result<Parcel> {
+    async fn by_manifest(&self) -> anyhow::Result<PluginFile> {
         let pulled = self.client.pull_image_manifest(&self.reference, &self.auth);
         let (manifest, digest) = pulled.await.map_err(|error| told(self.source, error))?;
         let one = |media_type: &str| {
@@ -238,7 +242,7 @@ impl<'a> Pull<'a> {
                 Some(text.with_context(|| format!("the signature of {} is not text", self.source))?)
             }
         };
-        Ok(Parcel {
+        Ok(PluginFile {
             bytes,
             signature,
             source: self.source.to_owned(),

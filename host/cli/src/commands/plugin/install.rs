@@ -46,7 +46,7 @@ pub(crate) struct Install {
 }
 
 /// A plugin file to install.
-pub(super) struct Parcel {
+pub(super) struct PluginFile {
     pub bytes: Vec<u8>,
     pub signature: Option<String>,
     /// Its source.
@@ -56,10 +56,10 @@ pub(super) struct Parcel {
 }
 
 /// The location of a plugin file.
-pub(super) enum Wanted {
+pub(super) enum PluginSource {
     File(PathBuf),
     Reference(String),
-    Locked(lock::Wanted),
+    Locked(lock::PluginSource),
     Listed(catalogue::Pick),
 }
 
@@ -73,7 +73,7 @@ pub(super) async fn run(install: Install) -> anyhow::Result<()> {
             if install.activate && !source.contains('@') {
                 not_lower(&server, &pick).await?;
             }
-            vec![Wanted::Listed(pick)]
+            vec![PluginSource::Listed(pick)]
         }
         (None, Some(source)) => wanted(source)?,
         (None, None) => bail!("name what to install"),
@@ -102,7 +102,7 @@ pub(super) async fn run(install: Install) -> anyhow::Result<()> {
 async fn deliver(
     server: &Server,
     install: &Install,
-    parcel: &Parcel,
+    parcel: &PluginFile,
     is_one_of_many: bool,
 ) -> anyhow::Result<()> {
     let inspected = send(server, parcel, install.dry_run).await?;
@@ -126,7 +126,7 @@ async fn deliver(
     Ok(())
 }
 
-async fn send(server: &Server, parcel: &Parcel, dry_run: bool) -> anyhow::Result<Value> {
+async fn send(server: &Server, parcel: &PluginFile, dry_run: bool) -> anyhow::Result<Value> {
     let mut request = server
         .request(Method::POST, &["plugins"])
         .query(&[("dry_run", dry_run)])
@@ -149,7 +149,7 @@ fn is_of_server(error: &anyhow::Error) -> bool {
     }
 }
 
-impl Parcel {
+impl PluginFile {
     /// Checks bytes against a digest.
     pub(super) fn verify(&self, digest: &str) -> anyhow::Result<()> {
         let found = package::digest(&self.bytes);
@@ -163,13 +163,13 @@ impl Parcel {
     }
 }
 
-impl Wanted {
+impl PluginSource {
     /// Reads the file and its signature.
     pub(super) async fn fetch(
         &self,
         oci: &fetch::Access,
         max_bytes: u64,
-    ) -> anyhow::Result<Parcel> {
+    ) -> anyhow::Result<PluginFile> {
         match self {
             Self::File(path) => file(path, max_bytes),
             Self::Reference(source) => fetch::pull(source, oci, max_bytes).await,
@@ -212,13 +212,13 @@ async fn not_lower(server: &Server, pick: &catalogue::Pick) -> anyhow::Result<()
 }
 
 /// The files of a source.
-fn wanted(source: &str) -> anyhow::Result<Vec<Wanted>> {
+fn wanted(source: &str) -> anyhow::Result<Vec<PluginSource>> {
     if fetch::is_reference(source)? {
-        return Ok(vec![Wanted::Reference(source.to_owned())]);
+        return Ok(vec![PluginSource::Reference(source.to_owned())]);
     }
     let path = Path::new(source);
     if !path.is_dir() {
-        return Ok(vec![Wanted::File(path.to_owned())]);
+        return Ok(vec![PluginSource::File(path.to_owned())]);
     }
     let mut files: Vec<PathBuf> = std::fs::read_dir(path)
         .with_context(|| format!("{}", path.display()))?
@@ -233,12 +233,12 @@ fn wanted(source: &str) -> anyhow::Result<Vec<Wanted>> {
     files.sort();
     match files.is_empty() {
         true => bail!("{} holds no .wasm file", path.display()),
-        false => Ok(files.into_iter().map(Wanted::File).collect()),
+        false => Ok(files.into_iter().map(PluginSource::File).collect()),
     }
 }
 
-pub(super) fn file(path: &Path, max_bytes: u64) -> anyhow::Result<Parcel> {
-    Ok(Parcel {
+pub(super) fn file(path: &Path, max_bytes: u64) -> anyhow::Result<PluginFile> {
+    Ok(PluginFile {
         bytes: files::read(path, max_bytes)?,
         signature: files::signature(path)?,
         source: path.display().to_string(),

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::{
     fetch,
-    install::{self, Parcel},
+    install::{self, PluginFile},
 };
 
 /// The version of the file's format.
@@ -41,13 +41,13 @@ struct Locked {
 }
 
 /// An entry of a lock file to install.
-pub(super) struct Wanted {
+pub(super) struct PluginSource {
     locked: Locked,
     file: PathBuf,
 }
 
 /// Adds an installed plugin, replacing an older version of it.
-pub(super) fn add(file: &Path, inspected: &Value, parcel: &Parcel) -> anyhow::Result<()> {
+pub(super) fn add(file: &Path, inspected: &Value, parcel: &PluginFile) -> anyhow::Result<()> {
     let mut lock = match file.exists() {
         true => read(file)?,
         false => Lock {
@@ -75,9 +75,9 @@ pub(super) fn add(file: &Path, inspected: &Value, parcel: &Parcel) -> anyhow::Re
 }
 
 /// Reads the entries of the file.
-pub(super) fn wanted(file: &Path) -> anyhow::Result<Vec<install::Wanted>> {
+pub(super) fn wanted(file: &Path) -> anyhow::Result<Vec<install::PluginSource>> {
     let wanted = |locked| {
-        install::Wanted::Locked(Wanted {
+        install::PluginSource::Locked(PluginSource {
             locked,
             file: file.to_owned(),
         })
@@ -85,13 +85,13 @@ pub(super) fn wanted(file: &Path) -> anyhow::Result<Vec<install::Wanted>> {
     Ok(read(file)?.plugins.into_iter().map(wanted).collect())
 }
 
-impl Wanted {
+impl PluginSource {
     /// Fetches it from its source. Fails if the bytes differ.
     pub(super) async fn fetch(
         &self,
         oci: &fetch::Access,
         max_bytes: u64,
-    ) -> anyhow::Result<Parcel> {
+    ) -> anyhow::Result<PluginFile> {
         let locked = &self.locked;
         let parcel = async {
             let parcel = match fetch::is_reference(&locked.source)? {
@@ -112,7 +112,7 @@ impl Wanted {
     }
 }
 
-impl<'a> From<&'a Locked> for fetch::Pinned<'a> {
+impl<'a> From<&'a Locked> for fetch::LockedReference<'a> {
     fn from(locked: &'a Locked) -> Self {
         Self {
             source: &locked.source,

@@ -14,7 +14,7 @@ use mindhost_runtime::standalone::Loaded;
 use tokio_util::sync::CancellationToken;
 
 use self::differences::Differences;
-use super::{configured::Configured, lines};
+use super::{configured::PluginSetup, lines};
 use crate::commands::say::say;
 
 #[derive(Debug, Args)]
@@ -37,7 +37,7 @@ pub(super) async fn run(replay: Replay) -> anyhow::Result<ExitCode> {
     lines::listen(|_| {})?;
     let (header, entries) =
         record::read(&replay.recording).with_context(|| replay.recording.display().to_string())?;
-    let configured = Configured::read(&replay.plugin, replay.config.as_deref()).await?;
+    let configured = PluginSetup::read(&replay.plugin, replay.config.as_deref()).await?;
     let manifest = &configured.package.manifest;
     say!(
         "recorded {} {} {}",
@@ -54,7 +54,7 @@ pub(super) async fn run(replay: Replay) -> anyhow::Result<ExitCode> {
     let alone = configured.load().await?;
     // The replay is recorded too, and the two recordings are compared.
     let tape = Arc::new(Tape::in_memory());
-    let mut again = Again {
+    let mut again = ReplayRun {
         configured: &configured,
         timeout: Duration::from_secs(replay.timeout),
         tape: &tape,
@@ -71,14 +71,14 @@ pub(super) async fn run(replay: Replay) -> anyhow::Result<ExitCode> {
 }
 
 /// A replay in progress.
-struct Again<'a> {
-    configured: &'a Configured,
+struct ReplayRun<'a> {
+    configured: &'a PluginSetup,
     timeout: Duration,
     tape: &'a Tape,
     found: Differences,
 }
 
-impl Again<'_> {
+impl ReplayRun<'_> {
     fn call(&self) -> Call {
         Call::new(self.timeout, CancellationToken::new())
     }

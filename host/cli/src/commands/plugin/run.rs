@@ -19,7 +19,7 @@ use mindhost_sql::{Scope, ScopeDatasource, ScopeTable, guard};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    configured::Configured,
+    configured::PluginSetup,
     lines::{self, Line},
     print::{Format, Printer},
 };
@@ -68,7 +68,7 @@ pub(super) async fn run(run: Run) -> anyhow::Result<()> {
             show_line(line);
         }
     })?;
-    let configured = Configured::read(&run.file, run.config.as_deref()).await?;
+    let configured = PluginSetup::read(&run.file, run.config.as_deref()).await?;
     introduce(&configured.package.manifest, &configured);
     let start = Instant::now();
     let alone = configured.load().await?;
@@ -108,7 +108,7 @@ async fn interrupted(cancel: CancellationToken) {
 }
 
 /// Prints the plugin and its grants to standard error; standard output is for rows.
-fn introduce(manifest: &Manifest, configured: &Configured) {
+fn introduce(manifest: &Manifest, configured: &PluginSetup) {
     let serves = match manifest.kind {
         PluginKind::Connector => format!("connector for {}", manifest.engines.join(", ")),
         PluginKind::Model => "model provider".to_owned(),
@@ -142,7 +142,7 @@ fn took(what: &str, start: Instant) {
 }
 
 struct Session<'a> {
-    configured: &'a Configured,
+    configured: &'a PluginSetup,
     call_timeout: Duration,
     cancel: CancellationToken,
     run: &'a Run,

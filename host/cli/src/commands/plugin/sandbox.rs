@@ -12,7 +12,7 @@ use mindhost_base::{
     config::PluginSettings,
     error::{Blame, Code},
 };
-use mindhost_conformance::{Limits, Loaded, Noticed, Sandbox};
+use mindhost_conformance::{Limits, LoadedPlugin, Noticed, Sandbox};
 use mindhost_plugin_api::{MASK, Manifest};
 use mindhost_plugins::record::{Tape, recorded};
 use mindhost_runtime::{
@@ -21,14 +21,14 @@ use mindhost_runtime::{
 };
 use tempfile::TempDir;
 
-use super::{configured::Configured, lines::Line};
+use super::{configured::PluginSetup, lines::Line};
 
 /// Grace period of a cancelled call: longer than the kit waits, so that the kit can tell who ended the call.
 const CANCEL_GRACE: Duration = Duration::from_secs(4);
 
 /// One plugin, loaded once for each set of limits that the kit asks for.
 pub(super) struct TestSandbox {
-    configured: Configured,
+    configured: PluginSetup,
     /// Cache of compiled code for this run only, so that the plugin is called to describe itself.
     compiled: TempDir,
     key: [u8; 32],
@@ -41,7 +41,7 @@ pub(super) struct TestSandbox {
 impl TestSandbox {
     /// Loads the plugin with the usual limits. The inner error is the host's refusal.
     pub async fn load(
-        configured: Configured,
+        configured: PluginSetup,
         tape: Option<Arc<Tape>>,
     ) -> anyhow::Result<std::result::Result<Self, Refusal>> {
         let mut key = [0; 32];
@@ -112,17 +112,17 @@ impl Sandbox for TestSandbox {
         &self.configured.package.manifest
     }
 
-    async fn load(&self, limits: Limits) -> Result<Loaded> {
+    async fn load(&self, limits: Limits) -> Result<LoadedPlugin> {
         let alone = self.under(limits).await.map_err(|refusal| {
             Error::new(Code::PluginRefused, refusal.to_string()).blamed(Blame::Plugin)
         })?;
         Ok(match (&alone.loaded, &alone.scanner) {
-            (standalone::Loaded::Model(model), _) => Loaded::Model(Arc::clone(model)),
+            (standalone::Loaded::Model(model), _) => LoadedPlugin::Model(Arc::clone(model)),
             (standalone::Loaded::Connector(connector), None) => {
-                Loaded::Connector(Arc::clone(connector))
+                LoadedPlugin::Connector(Arc::clone(connector))
             }
             (standalone::Loaded::Connector(connector), Some(scanner)) => {
-                Loaded::Scanner(Arc::clone(scanner), Arc::clone(connector))
+                LoadedPlugin::Scanner(Arc::clone(scanner), Arc::clone(connector))
             }
         })
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::Args;
 use mindhost_base::config::Config;
 use mindhost_plugins::{
-    registry::About,
+    registry::VersionFacts,
     signatures::{Signer, Trust},
 };
 use mindhost_runtime::package::Package;
@@ -15,7 +15,7 @@ use serde_json::json;
 use super::{
     super::remote::Remote,
     fetch, health,
-    install::{self, Parcel},
+    install::{self, PluginFile},
     names, text,
 };
 use crate::commands::say::say;
@@ -61,7 +61,7 @@ pub(super) async fn run(show: &Show) -> anyhow::Result<()> {
 }
 
 /// Shows a file and its rights without a server. None of its code runs.
-fn about(parcel: Parcel) -> anyhow::Result<()> {
+fn about(parcel: PluginFile) -> anyhow::Result<()> {
     let refused = |refusal| anyhow::anyhow!("{} {refusal}", parcel.source);
     let package = Package::parse(parcel.bytes).map_err(refused)?;
     let plugins = Config::load()?.plugins;
@@ -70,7 +70,7 @@ fn about(parcel: Parcel) -> anyhow::Result<()> {
     let signer = trust
         .judge(&package, parcel.signature.as_deref())
         .map_err(refused)?;
-    let mut shown = serde_json::to_value(About::of(&package, &signer))?;
+    let mut shown = serde_json::to_value(VersionFacts::of(&package, &signer))?;
     shown["manifest"] = json!(package.manifest);
     if let Signer::Trusted(key) = &signer {
         shown["signer_limits"] = json!(trust.limits(key));

@@ -15,7 +15,7 @@ use mindhost_conformance::{self as kit, Entry, Progress, Report, Sandbox as _};
 use mindhost_plugin_api::Manifest;
 use mindhost_runtime::package::Package;
 
-use super::{configured::Configured, lines, sandbox::TestSandbox};
+use super::{configured::PluginSetup, lines, sandbox::TestSandbox};
 use crate::commands::say::{aside, say, say_part};
 
 /// The exit code of a run that could not test anything, and of invalid arguments.
@@ -116,7 +116,7 @@ fn refused(test: &Test, reason: String, coloured: bool) -> Report {
 }
 
 async fn cases(test: &Test, coloured: bool) -> anyhow::Result<Report> {
-    let configured = Configured::read(&test.file, test.config.as_deref()).await?;
+    let configured = PluginSetup::read(&test.file, test.config.as_deref()).await?;
     let config = configured.config.clone();
     let tape = match &test.record {
         None => None,

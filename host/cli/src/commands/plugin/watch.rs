@@ -75,11 +75,11 @@ struct Bench {
     rollouts: Rollouts,
     max_bytes: u64,
     /// The last outcome for each file, so that nothing is reported twice.
-    seen: HashMap<PathBuf, Seen>,
+    seen: HashMap<PathBuf, LastLook>,
 }
 
 #[derive(PartialEq, Eq)]
-enum Seen {
+enum LastLook {
     /// The file with these bytes and this signature was activated or refused.
     Judged(String, Option<String>),
     /// The file could not be read.
@@ -105,14 +105,14 @@ impl Bench {
             Ok(Ok(read)) => read,
             Ok(Err(error)) => {
                 let why = format!("{error:#}");
-                if self.is_new(path, Seen::Unreadable(why.clone())) {
+                if self.is_new(path, LastLook::Unreadable(why.clone())) {
                     say!("{why}; what served before serves on");
                 }
                 return;
             }
             Err(_) => return,
         };
-        if !self.is_new(path, Seen::Judged(digest, signature.clone())) {
+        if !self.is_new(path, LastLook::Judged(digest, signature.clone())) {
             return;
         }
         match self.rollouts.develop(bytes, signature.as_deref()).await {
@@ -133,7 +133,7 @@ impl Bench {
         }
     }
 
-    fn is_new(&mut self, path: &Path, seen: Seen) -> bool {
+    fn is_new(&mut self, path: &Path, seen: LastLook) -> bool {
         let is_new = self.seen.get(path) != Some(&seen);
         self.seen.insert(path.to_owned(), seen);
         is_new

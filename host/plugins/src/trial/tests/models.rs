@@ -33,14 +33,18 @@ impl Completion for Script {
     }
 }
 
-fn trial(candidate: &[Does], stable: &[Does], watch: &Arc<Watch>) -> Arc<dyn Model> {
+fn trial(
+    candidate: &[FakeBehaviour],
+    stable: &[FakeBehaviour],
+    watch: &Arc<Watch>,
+) -> Arc<dyn Model> {
     let candidate: Arc<dyn Model> = Arc::new(Script::of(candidate));
     let stable: Arc<dyn Model> = Arc::new(Script::of(stable));
     Trial::new(&candidate, &stable, watch).choose()
 }
 
 /// Hears three words on the version on trial; what was seen of it, and whether all went well.
-async fn hear(candidate: &[Does], stable: &[Does]) -> (Figures, bool) {
+async fn hear(candidate: &[FakeBehaviour], stable: &[FakeBehaviour]) -> (Figures, bool) {
     let watch = watch();
     let model = trial(candidate, stable, &watch);
     let request = ModelRequest {
@@ -61,7 +65,7 @@ async fn hear(candidate: &[Does], stable: &[Does]) -> (Figures, bool) {
 
 #[tokio::test]
 async fn turn_that_fails_before_its_first_word_is_made_again() {
-    use Does::{Down, Well};
+    use FakeBehaviour::{Down, Well};
     for candidate in [&[Down][..], &[Well, Down]] {
         let (seen, is_well) = hear(candidate, &[]).await;
         assert!(is_well, "{candidate:?}");
@@ -71,7 +75,7 @@ async fn turn_that_fails_before_its_first_word_is_made_again() {
 
 #[tokio::test]
 async fn turn_that_fails_on_both_is_no_fault() {
-    use Does::{Down, Well};
+    use FakeBehaviour::{Down, Well};
     for stable in [&[Down][..], &[Well, Down]] {
         for candidate in [&[Down][..], &[Well, Down]] {
             let (seen, is_well) = hear(candidate, stable).await;
@@ -83,7 +87,7 @@ async fn turn_that_fails_on_both_is_no_fault() {
 
 #[tokio::test]
 async fn failure_after_first_word_is_fault_of_same_turn() {
-    use Does::{Down, Well};
+    use FakeBehaviour::{Down, Well};
     let (seen, is_well) = hear(&[Well, Well, Down], &[]).await;
     assert!(!is_well);
     assert_eq!((seen.calls, seen.faults), (1, 1));
@@ -92,7 +96,7 @@ async fn failure_after_first_word_is_fault_of_same_turn() {
 #[tokio::test]
 async fn check_of_model_on_trial_asks_stable_version() {
     let watch = watch();
-    let model = trial(&[Does::Down], &[], &watch);
+    let model = trial(&[FakeBehaviour::Down], &[], &watch);
     assert_eq!(model.check(&target(), &call()).await.unwrap(), "well");
     assert_eq!(watch.figures(Side::Candidate).calls, 0);
     assert_eq!(watch.figures(Side::Stable).calls, 0);

@@ -20,7 +20,7 @@ pub(super) struct Reader<'a> {
 }
 
 /// What came of a scan.
-pub(super) struct Read {
+pub(super) struct ScanResult {
     pub rows: Vec<Row>,
     /// Whether these are all of its rows.
     pub ended: bool,
@@ -50,7 +50,7 @@ impl<'a> Reader<'a> {
         max_rows: u32,
         most: usize,
         time: Duration,
-    ) -> Result<Read, Stop> {
+    ) -> Result<ScanResult, Stop> {
         let start = Instant::now();
         let what = format!("{} can be read", shown(scan));
         // It may be read several times, and each is an execution.
@@ -60,7 +60,7 @@ impl<'a> Reader<'a> {
         };
         let source = self.source().await?;
         let id = source.scan(&scan, &usual()).await.expect_to(&what)?;
-        let mut read = Read {
+        let mut read = ScanResult {
             rows: Vec::new(),
             ended: false,
         };

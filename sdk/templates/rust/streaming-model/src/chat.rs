@@ -2,7 +2,7 @@
 
 use mindhost_sdk::model::{Event, Message, Part, Request, Role, StopReason, Tool};
 use mindhost_sdk::vendor::{
-    Protocol, Said, ToolCalls, json_text, model_name, schema_of, temperature, text_of,
+    Protocol, VendorMessage, ToolCalls, json_text, model_name, schema_of, temperature, text_of,
 };
 use mindhost_sdk::{Error, ErrorKind, Result};
 use serde::Deserialize;
@@ -68,7 +68,7 @@ impl Protocol for Chat {
         let chunk: Chunk = serde_json::from_str(data)
             .map_err(|_| upstream("the vendor sent an event that is not a piece of an answer"))?;
         if let Some(error) = &chunk.error {
-            return Err(upstream(&Said::of(error).after("the vendor failed")));
+            return Err(upstream(&VendorMessage::of(error).after("the vendor failed")));
         }
         for choice in chunk.choices.into_iter().flatten().take(1) {
             if let Some(delta) = choice.delta {

@@ -9,12 +9,12 @@ use anyhow::{Context, bail, ensure};
 use clap::Args;
 use jiff::{SignedDuration, Timestamp};
 use mindhost_base::config::Config;
-use mindhost_plugins::catalogue::{Catalogue, FORM, Listed, Listing, MAX_DAYS, Pin};
+use mindhost_plugins::catalogue::{Catalogue, FORM, ListedVersion, Listing, MAX_DAYS, Pin};
 use mindhost_runtime::package::{Package, version_order};
 
 use super::super::{
     fetch,
-    install::{self, Parcel},
+    install::{self, PluginFile},
     names, sign,
 };
 use crate::commands::say::say;
@@ -139,7 +139,7 @@ fn own(file: &Path, key: &sign::Key) -> anyhow::Result<Catalogue> {
     pin.verify(&bytes, &signature).map_err(refused)
 }
 
-fn list(catalogue: &mut Catalogue, file: &Path, parcel: Parcel) -> anyhow::Result<()> {
+fn list(catalogue: &mut Catalogue, file: &Path, parcel: PluginFile) -> anyhow::Result<()> {
     let source = match fetch::is_reference(&parcel.source)? {
         true => parcel.source.clone(),
         false => place(file, Path::new(&parcel.source))?,
@@ -147,7 +147,7 @@ fn list(catalogue: &mut Catalogue, file: &Path, parcel: Parcel) -> anyhow::Resul
     let package =
         Package::parse(parcel.bytes).map_err(|refusal| anyhow::anyhow!("it {refusal}"))?;
     let own = package.manifest;
-    let listed = Listed {
+    let listed = ListedVersion {
         version: own.version,
         digest: package.digest,
         size: package.bytes.len() as u64,

@@ -26,13 +26,13 @@ const MAX_BYTES: u64 = 4 << 20;
 pub(super) struct Sources {
     folder: PathBuf,
     watcher: RecommendedWatcher,
-    heard: Arc<Heard>,
+    heard: Arc<LastChange>,
     /// What the sources were when the last build began.
     known: u64,
 }
 
 #[derive(Default)]
-struct Heard {
+struct LastChange {
     last: Mutex<Option<Instant>>,
     more: Notify,
 }
@@ -40,7 +40,7 @@ struct Heard {
 impl Sources {
     /// Watches the folder of a project.
     pub fn watch(folder: &Path) -> anyhow::Result<Self> {
-        let heard = Arc::new(Heard::default());
+        let heard = Arc::new(LastChange::default());
         let hears = Arc::clone(&heard);
         let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
             let Ok(event) = event else { return };

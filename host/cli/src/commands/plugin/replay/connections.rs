@@ -7,10 +7,14 @@ use mindhost_plugins::record::{self, Entry, Outcome};
 use serde_json::Value as Json;
 use sqlparser::{ast::Statement as Parsed, dialect, parser::Parser};
 
-use super::Again;
+use super::ReplayRun;
 
 /// Repeats the calls of each recorded connection, one connection after the other.
-pub(super) async fn replay(connector: &dyn Connector, entries: &[Entry], again: &mut Again<'_>) {
+pub(super) async fn replay(
+    connector: &dyn Connector,
+    entries: &[Entry],
+    again: &mut ReplayRun<'_>,
+) {
     let mut connections: BTreeMap<u64, Vec<&Entry>> = BTreeMap::new();
     for entry in entries {
         connections.entry(entry.on).or_default().push(entry);
@@ -20,7 +24,7 @@ pub(super) async fn replay(connector: &dyn Connector, entries: &[Entry], again: 
     }
 }
 
-async fn connection(connector: &dyn Connector, calls: &[&Entry], again: &mut Again<'_>) {
+async fn connection(connector: &dyn Connector, calls: &[&Entry], again: &mut ReplayRun<'_>) {
     let Some((open, mut calls)) = calls.split_first() else {
         return;
     };
@@ -56,7 +60,7 @@ async fn connection(connector: &dyn Connector, calls: &[&Entry], again: &mut Aga
 
 /// Whether a connection was opened to a target other than the configured one, or with refused credentials, which a
 /// recording does not contain.
-fn is_elsewhere(connector: &dyn Connector, open: &Entry, again: &Again<'_>) -> bool {
+fn is_elsewhere(connector: &dyn Connector, open: &Entry, again: &ReplayRun<'_>) -> bool {
     let was_refused = matches!(&open.outcome, Outcome::Error(error) if error["reported"] == "auth");
     let data = &again.configured.config.connection_data;
     was_refused
@@ -75,7 +79,7 @@ fn is_stopped(entry: &Entry) -> bool {
     }
 }
 
-async fn other(connection: &mut dyn Connection, entry: &Entry, again: &Again<'_>) {
+async fn other(connection: &mut dyn Connection, entry: &Entry, again: &ReplayRun<'_>) {
     let call = again.call();
     let arguments = &entry.arguments;
     // The outcome of a call is on the tape.
@@ -113,7 +117,7 @@ async fn query(
     connection: &mut dyn Connection,
     entry: &Entry,
     cursor: &[&Entry],
-    again: &mut Again<'_>,
+    again: &mut ReplayRun<'_>,
 ) {
     if is_stopped(entry) || cursor.iter().any(|entry| is_stopped(entry)) {
         again.found.pass_over();
@@ -150,7 +154,7 @@ async fn rows(
     last: &Entry,
     reads: usize,
     has_order: bool,
-    again: &mut Again<'_>,
+    again: &mut ReplayRun<'_>,
 ) {
     let max_rows = last.arguments["max_rows"].as_u64();
     let max_rows = max_rows

@@ -6,10 +6,10 @@ use mindhost_plugin_api::Model;
 use mindhost_plugins::record::{Entry, Outcome, to_request};
 use serde_json::{Value as Json, json};
 
-use super::Again;
+use super::ReplayRun;
 
 /// Repeats every check, list and completion, one after the other.
-pub(super) async fn replay(model: &dyn Model, entries: &[Entry], again: &mut Again<'_>) {
+pub(super) async fn replay(model: &dyn Model, entries: &[Entry], again: &mut ReplayRun<'_>) {
     let mut groups: BTreeMap<u64, Vec<&Entry>> = BTreeMap::new();
     for entry in entries {
         groups.entry(entry.on).or_default().push(entry);
@@ -35,7 +35,7 @@ pub(super) async fn replay(model: &dyn Model, entries: &[Entry], again: &mut Aga
 }
 
 /// Repeats a completion and compares the whole text, however it was split.
-async fn completion(model: &dyn Model, start: &Entry, rest: &[&Entry], again: &mut Again<'_>) {
+async fn completion(model: &dyn Model, start: &Entry, rest: &[&Entry], again: &mut ReplayRun<'_>) {
     let request = to_request(&start.arguments["request"]);
     let target = again.configured.target();
     let begun = model.start(&target, request, &again.call()).await;
