@@ -6,6 +6,7 @@
 //! response is stored with its status.
 
 mod context;
+mod costs;
 mod decline;
 mod endings;
 pub mod events;
@@ -25,7 +26,6 @@ mod retention;
 mod revoked_keys;
 mod run;
 mod running;
-mod spent;
 mod store;
 mod stored_events;
 mod token_count;
@@ -43,12 +43,12 @@ use tracing::Instrument;
 use uuid::Uuid;
 
 use self::{
+    costs::AnswerCosts,
     events::{Event, EventLog, EventReader},
     persist::GroupCommit,
     record::{ResponseRecord, ResponseStatus, Settings},
     run::{Task, Work},
     running::{RunningAnswer, RunningAnswers},
-    spent::AnswerCosts,
 };
 use crate::{
     conversations::{Conversations, Message, SqlOrigin},
@@ -63,7 +63,7 @@ use mindhost_base::{
 };
 use mindhost_catalog::Catalog;
 use mindhost_core::{auth::Caller, minds::Minds, providers::Providers};
-use mindhost_plugins::{registry::Registry, served::ServingVersions};
+use mindhost_plugins::{registry::Registry, serving_versions::ServingVersions};
 use mindhost_store::{Backend, Store};
 
 /// Rows that a `sql_query` returns inline, by default and at most.

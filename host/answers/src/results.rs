@@ -35,7 +35,7 @@ use mindhost_base::{
 use mindhost_catalog::Catalog;
 use mindhost_core::{datasources::Datasources, minds::Mind, usage::Tally};
 use mindhost_plugin_api::{Call, Connection};
-use mindhost_plugins::{registry::Registry, served};
+use mindhost_plugins::{registry::Registry, serving_versions};
 use mindhost_sql::guard::Guarded;
 use mindhost_store::{ReadCache, Store};
 
@@ -217,7 +217,7 @@ impl Results {
         )
         .await;
         // Also after a failure, where the version matters most.
-        served::note(&source.engine, connection.digest());
+        serving_versions::note(&source.engine, connection.digest());
         let page =
             page.inspect(|_| comparison::start(&self.registry, source, guarded, &self.tasks))?;
         let name = accepted.datasources().concat();
@@ -275,7 +275,7 @@ impl Results {
             match guarded.reads().one().and_then(|index| access.source(index)) {
                 Some(source) => {
                     let connection = self.connect(source, &first).await?;
-                    served::note(&source.engine, connection.digest());
+                    serving_versions::note(&source.engine, connection.digest());
                     (connection, None)
                 }
                 None => {
@@ -308,7 +308,7 @@ impl Results {
         let pin = source.plugin_digest.as_deref();
         let connector = self.registry.serving(&source.engine, pin).await?;
         let opened = connector.connect(&source.target, call).await;
-        opened.inspect_err(|_| served::note(&source.engine, connector.digest()))
+        opened.inspect_err(|_| serving_versions::note(&source.engine, connector.digest()))
     }
 
     /// Longer than any statement may run; for waits that have a shorter timeout inside.

@@ -1,7 +1,7 @@
 //! Admission: finds the key of a request, applies its limits, checks its role, and writes the audit entry.
 
-mod counted;
-mod noted;
+mod audit_guard;
+mod counted_body;
 mod request_body;
 mod rights;
 
@@ -18,8 +18,8 @@ use axum::{
 use http_body::Body as _;
 use tracing::Instrument;
 
-pub(super) use self::noted::{CreatedIn, CreatedName, Tool};
-use self::{counted::CountedBody, noted::AuditGuard, request_body::RequestBody};
+pub(super) use self::audit_guard::{CreatedIn, CreatedName, Tool};
+use self::{audit_guard::AuditGuard, counted_body::CountedBody, request_body::RequestBody};
 use super::{
     AppState,
     middleware::{ClientAddress, RequestId},
@@ -31,7 +31,7 @@ use mindhost_base::{
     error::{Code, Error, Result},
 };
 use mindhost_core::auth::{Caller, limits::Permit};
-use mindhost_plugins::served::ServingVersions;
+use mindhost_plugins::serving_versions::ServingVersions;
 
 /// The plugin versions behind an answer, as far as they are known when its headers are sent.
 const SERVED_BY: HeaderName = HeaderName::from_static("x-mindhost-plugins");

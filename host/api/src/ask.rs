@@ -1,6 +1,6 @@
 //! The body of `POST /responses`, read into what the Mind is asked.
 
-pub mod described;
+pub mod request_schema;
 mod settings;
 
 use std::num::NonZeroU32;
@@ -29,11 +29,11 @@ pub struct CreateResponse {
     /// The question. Can be left out with `conversation` or `previous_response_id`, whose last message of the user is
     /// answered again then, and with the tool `sql_query`.
     #[serde(default)]
-    #[schema(value_type = Option<described::Input>)]
+    #[schema(value_type = Option<request_schema::Input>)]
     input: Value,
     /// The conversation that it belongs to; a new one is begun unless given.
     #[serde(default)]
-    #[schema(value_type = Option<described::Conversation>)]
+    #[schema(value_type = Option<request_schema::Conversation>)]
     conversation: Value,
     /// The response that it continues, in place of `conversation`.
     previous_response_id: Option<String>,
@@ -42,11 +42,11 @@ pub struct CreateResponse {
     pub stream: Option<bool>,
     /// At most the tool `sql_query`.
     #[serde(default)]
-    #[schema(value_type = Option<Vec<described::SqlQueryTool>>, max_items = 1)]
+    #[schema(value_type = Option<Vec<request_schema::SqlQueryTool>>, max_items = 1)]
     tools: Option<Vec<Value>>,
     /// Added to what guides the Mind.
     instructions: Option<String>,
-    #[schema(schema_with = described::metadata)]
+    #[schema(schema_with = request_schema::metadata)]
     metadata: Option<Map<String, Value>>,
     /// Tokens that the model may write.
     #[schema(value_type = Option<u32>, minimum = 1)]
@@ -70,7 +70,7 @@ pub struct CreateResponse {
     #[schema(value_type = Option<u32>, minimum = 1)]
     max_tool_calls: Option<NonZeroU32>,
     /// Kept and shown; there is one tier.
-    #[schema(value_type = Option<described::ServiceTier>)]
+    #[schema(value_type = Option<request_schema::ServiceTier>)]
     service_tier: Option<String>,
     /// The caller's own name of its user; kept and shown.
     #[schema(max_length = 64)]
@@ -84,7 +84,7 @@ pub struct CreateResponse {
     truncation: Option<String>,
     /// How the answer is written: as text.
     #[serde(default)]
-    #[schema(value_type = Option<described::AnswerText>)]
+    #[schema(value_type = Option<request_schema::AnswerText>)]
     text: Value,
     /// Whether anything of the answer is kept; it is unless this says no.
     store: Option<bool>,
@@ -468,7 +468,7 @@ fn parts_text(parts: &[Value], path: &str) -> Result<String> {
     let mut texts = Vec::with_capacity(parts.len());
     for (index, part) in parts.iter().enumerate() {
         let kind = part.get("type").and_then(Value::as_str).unwrap_or_default();
-        let kind = word::<described::PartType>(kind);
+        let kind = word::<request_schema::PartType>(kind);
         match (kind, part.get("text").and_then(Value::as_str)) {
             (Ok(_), Some(text)) => texts.push(text),
             _ => {

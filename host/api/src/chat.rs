@@ -57,7 +57,7 @@ pub struct CreateChat {
     model: Option<String>,
     /// The whole chat, one message of the role user among them.
     #[serde(default)]
-    #[schema(value_type = Vec<ask::described::ChatMessage>, min_items = 1)]
+    #[schema(value_type = Vec<ask::request_schema::ChatMessage>, min_items = 1)]
     messages: Value,
     /// Whether to answer with a stream.
     stream: Option<bool>,
@@ -69,7 +69,7 @@ pub struct CreateChat {
     /// Tokens that the model may write.
     #[schema(value_type = Option<u32>, minimum = 1)]
     max_completion_tokens: Option<NonZeroU32>,
-    #[schema(schema_with = ask::described::metadata)]
+    #[schema(schema_with = ask::request_schema::metadata)]
     metadata: Option<Map<String, Value>>,
     /// Whether anything of the answer is kept; nothing is unless this says so.
     store: Option<bool>,
@@ -81,7 +81,7 @@ pub struct CreateChat {
     tools: Option<Vec<Value>>,
     /// Text: a Mind answers in words.
     #[serde(default)]
-    #[schema(value_type = Option<ask::described::AnswerFormat>)]
+    #[schema(value_type = Option<ask::request_schema::AnswerFormat>)]
     response_format: Value,
 }
 

@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use super::{
     admission::CreatedName,
-    ask::{self, described},
+    ask::{self, request_schema},
     extract::{Json, Path, Query},
     list::{Page, limit},
 };
@@ -82,10 +82,10 @@ const MAX_NEW_ITEMS: usize = 20;
 pub struct CreateConversation {
     /// Its first messages.
     #[serde(default)]
-    #[schema(value_type = Option<Vec<described::Message>>, max_items = 20)]
+    #[schema(value_type = Option<Vec<request_schema::Message>>, max_items = 20)]
     items: Value,
     /// Free metadata of the caller.
-    #[schema(schema_with = described::metadata)]
+    #[schema(schema_with = request_schema::metadata)]
     metadata: Option<Map<String, Value>>,
 }
 
@@ -141,7 +141,7 @@ pub async fn list(
 pub struct UpdateConversation {
     /// Free metadata; replaces all of it. Null clears it.
     #[serde(deserialize_with = "Option::deserialize")]
-    #[schema(required = true, schema_with = described::metadata)]
+    #[schema(required = true, schema_with = request_schema::metadata)]
     metadata: Option<Map<String, Value>>,
 }
 
@@ -269,7 +269,7 @@ enum ItemPart {
 #[derive(Debug, Deserialize, ToSchema)]
 pub struct AddItems {
     /// Messages.
-    #[schema(value_type = Vec<described::Message>, min_items = 1, max_items = 20)]
+    #[schema(value_type = Vec<request_schema::Message>, min_items = 1, max_items = 20)]
     items: Value,
 }
 
@@ -344,7 +344,7 @@ pub struct ShownConversation {
     object: &'static str,
     /// In seconds since 1970.
     created_at: i64,
-    #[schema(schema_with = described::metadata_object)]
+    #[schema(schema_with = request_schema::metadata_object)]
     metadata: Map<String, Value>,
     /// Its Mind, if it has one yet.
     #[schema(required = true)]

@@ -7,7 +7,7 @@
 
 use mindhost_plugins::active::ActivePlugins;
 mod check;
-mod others;
+mod other_hosts;
 mod run;
 mod store;
 #[cfg(test)]
@@ -197,7 +197,9 @@ impl Rollouts {
             parts.store.clone(),
             parts.ending.clone(),
         ));
-        parts.tasks.spawn(others::follow(Arc::clone(&rollouts.0)));
+        parts
+            .tasks
+            .spawn(other_hosts::follow(Arc::clone(&rollouts.0)));
         rollouts
     }
 

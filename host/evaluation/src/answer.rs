@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{
     compare::{self, Rows},
-    told::NamedItems,
+    named_items::NamedItems,
 };
 
 /// The ending of an answer that the data do not hold.

@@ -4,9 +4,9 @@
 //! nothing of it is read before the pinned key has signed all of it ([`SeenCatalogues::admit`]).
 
 mod document;
-mod shelf;
+mod seen_catalogues;
 
 pub use self::{
     document::{Catalogue, FORM, ListedVersion, Listing, MAX_BYTES, MAX_DAYS},
-    shelf::{Pin, SeenCatalogues, key},
+    seen_catalogues::{Pin, SeenCatalogues, key},
 };

@@ -9,7 +9,7 @@ mod fixture;
 pub mod record;
 pub mod registry;
 pub mod rights;
-pub mod served;
+pub mod serving_versions;
 pub mod signatures;
 mod slot;
 pub mod trial;

@@ -1,6 +1,6 @@
 //! The texts of answers that the host ends: what happened, what was tried, and what can be asked.
 
-use super::{record::EarlyEnd, spent::Attempt};
+use super::{costs::Attempt, record::EarlyEnd};
 use mindhost_base::config;
 
 /// Characters of a statement or a reason in such a text.

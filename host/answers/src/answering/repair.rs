@@ -4,9 +4,9 @@
 mod excerpt;
 mod functions;
 mod joins;
-mod known;
 mod names;
 mod nearest;
+mod statement_scope;
 mod syntax;
 mod types;
 mod warnings;
@@ -14,7 +14,7 @@ mod warnings;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use self::known::StatementScope;
+use self::statement_scope::StatementScope;
 use crate::results::{Access, GuardedStatement};
 use mindhost_base::error::{Blame, Code, Error};
 use mindhost_catalog::{Catalog, TableDetail};

@@ -11,6 +11,7 @@ use tokio::sync::oneshot;
 
 use super::{
     Inner, SqlQuery, context,
+    costs::AnswerCosts,
     events::{Event, EventLog},
     facts::AnswerFacts,
     history::Dialogue,
@@ -22,7 +23,6 @@ use super::{
     provenance::Provenance,
     record::{EarlyEnd, ResponseRecord, ResponseStatus},
     running::Slot,
-    spent::AnswerCosts,
     tools::Toolbox,
     turns::{Answer, Turns},
 };
@@ -34,7 +34,7 @@ use crate::{
 use mindhost_base::error::{Code, Error, Kind, Result};
 use mindhost_core::{minds::Mind, providers};
 use mindhost_plugin_api::{Call, Model, ModelMessage, Part, Role};
-use mindhost_plugins::served;
+use mindhost_plugins::serving_versions;
 
 /// Tokens of the Mind's knowledge in a prompt at most.
 const KNOWLEDGE_TOKENS: usize = 2000;
@@ -84,7 +84,7 @@ impl Inner {
             .current(&mind.workspace_id, &mind.provider_id)
             .await?;
         let model = services.registry.serving_model(&provider.plugin)?;
-        served::note(&provider.plugin, model.digest());
+        serving_versions::note(&provider.plugin, model.digest());
         Ok(Vendor { provider, model })
     }
 }

@@ -1,6 +1,6 @@
 //! Counts the tokens of one turn of the model, even if the turn is cancelled.
 
-use super::{record::Usage, spent::AnswerCosts};
+use super::{costs::AnswerCosts, record::Usage};
 use mindhost_base::error::{Error, Kind};
 use mindhost_core::usage::Tally;
 use mindhost_plugin_api::{ModelMessage, Part};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::time::timeout_at;
 
 use super::{
+    costs::{AnswerCosts, Attempt},
     decline, endings,
     events::{Event, EventLog},
     facts::{AnswerFacts, ExecutedStatement},
@@ -12,7 +13,6 @@ use super::{
     history::Dialogue,
     links::Links,
     record::{EarlyEnd, Settings, Usage},
-    spent::{AnswerCosts, Attempt},
     token_count::TokenCount,
     tools::{self, Toolbox},
     turn::Turn,

@@ -19,8 +19,8 @@ use mindhost_core::auth::Caller;
 use mindhost_evaluation::{
     answer::{Answer, Table},
     judge::{Failure, Subject},
+    named_items::NamedItems,
     suite::Question,
-    told::NamedItems,
 };
 use mindhost_sql::{json::Rows, schema};
 

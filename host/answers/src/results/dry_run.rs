@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{GuardedStatement, Results, page};
 use mindhost_base::error::Result;
 use mindhost_plugin_api::{Call, Connection};
-use mindhost_plugins::served;
+use mindhost_plugins::serving_versions;
 use mindhost_sql::guard::Paged;
 
 /// How long an engine may take. It plans the statement and reads no row.
@@ -31,7 +31,7 @@ impl Results {
         };
         let mut connection = self.connect(source, &call).await?;
         let columns = columns(&mut *connection, &text, &call).await;
-        served::note(&source.engine, connection.digest());
+        serving_versions::note(&source.engine, connection.digest());
         columns
     }
 }

@@ -14,7 +14,7 @@ use mindhost_base::{
     locks::lock,
 };
 use mindhost_plugin_api::{Call, Connection, Dialect, TableRef};
-use mindhost_plugins::served;
+use mindhost_plugins::serving_versions;
 use mindhost_query::federation::{Keys, Report, SqlSource};
 use mindhost_sql::guard::{Scope, ScopeDatasource, ScopeTable, guard};
 
@@ -158,7 +158,7 @@ impl SqlSource for Member {
 
     async fn open(&self, call: &Call) -> Result<Box<dyn Connection>> {
         let connection = self.results.connect(&self.source, call).await?;
-        served::note(&self.source.engine, connection.digest());
+        serving_versions::note(&self.source.engine, connection.digest());
         lock(&self.digests).insert(connection.digest().to_owned());
         Ok(connection)
     }

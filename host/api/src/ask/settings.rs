@@ -2,7 +2,7 @@
 
 use std::{num::NonZeroU32, ops::RangeInclusive};
 
-use super::{CreateResponse, described::ServiceTier, short, word};
+use super::{CreateResponse, request_schema::ServiceTier, short, word};
 use mindhost_answers::answering::record::{Settings, Truncation};
 use mindhost_base::error::{Error, Result};
 

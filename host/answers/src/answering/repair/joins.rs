@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 
 use super::{
     Advice,
-    known::{KnownTable, StatementScope},
+    statement_scope::{KnownTable, StatementScope},
 };
 use mindhost_catalog::TableDetail;
 use mindhost_sql::outline::{Outline, spelled};

@@ -2,8 +2,8 @@
 
 use super::{
     Advice, Replace,
-    known::{KnownTable, StatementScope},
     nearest::nearest,
+    statement_scope::{KnownTable, StatementScope},
 };
 use mindhost_sql::outline::{Column, Name, Outline, spelled};
 

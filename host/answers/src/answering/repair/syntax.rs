@@ -1,6 +1,6 @@
 //! Text that is no statement: misspelt keywords, brackets, commas, quotes, and what other dialects write.
 
-use super::{Advice, Replace, known::StatementScope};
+use super::{Advice, Replace, statement_scope::StatementScope};
 use mindhost_plugin_api::Dialect;
 use mindhost_sql::outline::{Word, quote, spelled};
 

@@ -1,6 +1,6 @@
 //! Comparisons and aggregates whose types do not fit, and a GROUP BY that lacks columns.
 
-use super::{Advice, Replace, known::StatementScope};
+use super::{Advice, Replace, statement_scope::StatementScope};
 use mindhost_catalog::{ColumnDetail, TableDetail};
 use mindhost_plugin_api::Dialect;
 use mindhost_sql::outline::{Column, Comparison, Literal, Outline, same_column};

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     Subject,
-    known::StatementScope,
+    statement_scope::StatementScope,
     types::{self, Kind},
 };
 use mindhost_catalog::{ColumnDetail, TableDetail};
