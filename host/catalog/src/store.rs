@@ -3,10 +3,12 @@
 //! Reads are set-based: a catalog of any size takes a few queries. Writes of a run are fenced: they succeed only while
 //! the run is active and claimed by the host that writes.
 
+mod change;
 mod edit;
 #[cfg(test)]
 pub mod fixture;
 mod listing;
+mod ownership;
 mod read;
 mod runs;
 mod stamps;

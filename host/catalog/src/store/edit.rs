@@ -1,6 +1,6 @@
 //! What a caller changes: descriptions, deletion.
 
-use super::{CatalogStore, query, write};
+use super::{CatalogStore, ownership, query};
 use mindhost_base::error::Result;
 use mindhost_store::{CHUNK, placeholders};
 
@@ -74,7 +74,7 @@ impl CatalogStore {
 }
 
 async fn delete_in(tx: &mut mindhost_store::Tx, table_ids: &[String]) -> Result<()> {
-    write::delete_children(tx, table_ids).await?;
+    ownership::delete_children(tx, table_ids).await?;
     for ids in table_ids.chunks(CHUNK) {
         let these = placeholders(1, ids.len());
         for sql in [

@@ -6,12 +6,7 @@
 
 use std::collections::HashSet;
 
-use super::{
-    query,
-    read::HIDDEN,
-    runs,
-    write::{Change, fence},
-};
+use super::{change::Change, ownership::fence, query, read::HIDDEN, runs};
 use crate::types::{DescriptionSource, Run, TableStatus};
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_plugin_api::TableRef;

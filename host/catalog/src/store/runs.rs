@@ -47,7 +47,7 @@ impl CatalogStore {
         if let Some(start) = start {
             let run_id = new_id();
             insert_run(&mut tx, &run_id, workspace, datasource_id, mode, &start).await?;
-            super::write::take(&mut tx, &run_id, mode, &start.tables).await?;
+            super::ownership::take(&mut tx, &run_id, mode, &start.tables).await?;
             joined.push(run_id);
         }
         tx.commit().await?;

@@ -1,10 +1,16 @@
 //! The writes of a run: the list of tables, and the result of each table.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use sqlx::Row;
 
-use super::{CatalogStore, listing::Listing, query, runs};
+use super::{
+    CatalogStore,
+    change::Change,
+    listing::Listing,
+    ownership::{delete_children, fence, take},
+    query, runs,
+};
 use crate::{
     Statistics,
     plan::takes,
@@ -216,97 +222,8 @@ impl CatalogStore {
     }
 }
 
-/// The difference between the stored list and that of the source.
-pub(super) struct Change<'a> {
-    pub new: Vec<&'a TableRef>,
-    gone: Vec<&'a Table>,
-    back: Vec<&'a Table>,
-    listed: HashSet<&'a TableRef>,
-}
-
-impl<'a> Change<'a> {
-    pub fn between(known: &'a [Table], listed: &'a [TableRef]) -> Self {
-        let by_name: HashSet<&TableRef> = known.iter().map(|table| &table.table).collect();
-        let listed: HashSet<&TableRef> = listed.iter().collect();
-        let is_listed = |table: &&Table| listed.contains(&table.table);
-        let mut new: Vec<_> = listed
-            .iter()
-            .copied()
-            .filter(|one| !by_name.contains(one))
-            .collect();
-        new.sort_unstable();
-        Self {
-            new,
-            gone: known
-                .iter()
-                .filter(|table| !table.missing && !is_listed(table))
-                .collect(),
-            back: known
-                .iter()
-                .filter(|table| table.missing && is_listed(table))
-                .collect(),
-            listed,
-        }
-    }
-
-    pub fn is_nothing(&self) -> bool {
-        self.new.is_empty() && self.gone.is_empty() && self.back.is_empty()
-    }
-
-    /// Stored tables that the source does not have, including those marked before.
-    fn still_gone(&self, known: &'a [Table]) -> Vec<&'a Table> {
-        known
-            .iter()
-            .filter(|table| !self.listed.contains(&table.table))
-            .collect()
-    }
-}
-
 fn ids(tables: &[&Table]) -> Vec<String> {
     tables.iter().map(|table| table.id.clone()).collect()
-}
-
-/// Updates the run if it is active and claimed by this host; else returns false. The row stays locked until the end of
-/// the transaction, so no other host can claim it.
-pub(super) async fn fence(tx: &mut Tx, run: &Run, host: &str, change: &str) -> Result<bool> {
-    let sql = format!(
-        "UPDATE catalog_runs SET {change} WHERE id = $1 AND claimed_by = $2 AND status IN ('PENDING', 'LOADING')"
-    );
-    let changed = query(sql)
-        .bind(run.id.clone())
-        .bind(host.to_owned())
-        .execute(&mut **tx)
-        .await?;
-    Ok(changed.rows_affected() > 0)
-}
-
-/// Gives tables to a run. `force` deletes their stored columns and keys.
-pub(super) async fn take(
-    tx: &mut Tx,
-    run_id: &str,
-    mode: Mode,
-    table_ids: &[String],
-) -> Result<()> {
-    if mode == Mode::Force {
-        delete_children(tx, table_ids).await?;
-    }
-    let wiped = match mode {
-        Mode::Force => {
-            ", source_description = NULL, description = NULL, description_source = 'none', row_count = 0, \
-             row_count_known = 0, loaded_at = NULL"
-        }
-        Mode::All | Mode::MissingOnly => "",
-    };
-    for ids in table_ids.chunks(CHUNK) {
-        let sql = format!(
-            "UPDATE catalog_tables SET status = 'PENDING', error = NULL, run_id = $1{wiped} WHERE id IN ({})",
-            placeholders(2, ids.len())
-        );
-        let query = query(sql).bind(run_id.to_owned());
-        let query = ids.iter().fold(query, |query, id| query.bind(id.clone()));
-        query.execute(&mut **tx).await?;
-    }
-    Ok(())
 }
 
 /// Removes missing tables from a run and restores their status. After `force` they are deleted.
@@ -456,27 +373,6 @@ async fn insert_keys(tx: &mut Tx, run: &Run, table_id: &str, info: &TableInfo) -
                 .bind(storable(&key.referenced_column))
         });
         query.execute(&mut **tx).await?;
-    }
-    Ok(())
-}
-
-/// Deletes columns and keys of tables.
-pub(super) async fn delete_children(tx: &mut Tx, table_ids: &[String]) -> Result<()> {
-    for ids in table_ids.chunks(CHUNK) {
-        for child in [
-            "catalog_columns",
-            "catalog_primary_keys",
-            "catalog_foreign_keys",
-        ] {
-            let sql = format!(
-                "DELETE FROM {child} WHERE table_id IN ({})",
-                placeholders(1, ids.len())
-            );
-            let query = ids
-                .iter()
-                .fold(query(sql), |query, id| query.bind(id.clone()));
-            query.execute(&mut **tx).await?;
-        }
     }
     Ok(())
 }

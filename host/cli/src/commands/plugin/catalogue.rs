@@ -11,7 +11,11 @@ use mindhost_base::config::{CatalogueSource, Config};
 use mindhost_plugins::catalogue::{Catalogue, ListedVersion, MAX_BYTES, Pin, SeenCatalogues};
 use mindhost_runtime::package::{Package, version_order};
 
-use super::{fetch, files, install, install::PluginFile, names};
+use super::{
+    fetch,
+    files::{self, PluginFile},
+    names,
+};
 use crate::commands::say::{aside, say};
 
 #[derive(Debug, Subcommand)]
@@ -183,7 +187,7 @@ impl Pick {
                 };
                 fetch::pull_locked(pinned, oci, max_bytes).await?
             }
-            false => install::file(Path::new(source), max_bytes)?,
+            false => PluginFile::read(Path::new(source), max_bytes)?,
         };
         parcel.verify(digest)?;
         let refused = |refusal| anyhow::anyhow!("{source} {refusal}");

@@ -24,7 +24,7 @@ use oci_client::{
 use serde_json::json;
 
 use self::told::told;
-use super::{files, install::PluginFile};
+use super::files::{self, PluginFile};
 use crate::commands::say::{aside, say};
 
 /// The prefix of a reference.

@@ -2,10 +2,44 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use mindhost_base::config::Config;
 use mindhost_plugins::artifacts::{MAX_SIGNATURE, SIGNATURE};
 use mindhost_runtime::package::{self, Package};
+
+/// A plugin file to install, with what came with it.
+pub(super) struct PluginFile {
+    pub bytes: Vec<u8>,
+    pub signature: Option<String>,
+    /// Its source.
+    pub source: String,
+    /// Digest of its manifest in a registry.
+    pub manifest: Option<String>,
+}
+
+impl PluginFile {
+    /// Reads a file and the signature beside it.
+    pub fn read(path: &Path, max_bytes: u64) -> anyhow::Result<Self> {
+        Ok(Self {
+            bytes: read(path, max_bytes)?,
+            signature: signature(path)?,
+            source: path.display().to_string(),
+            manifest: None,
+        })
+    }
+
+    /// Checks bytes against a digest.
+    pub fn verify(&self, digest: &str) -> anyhow::Result<()> {
+        let found = package::digest(&self.bytes);
+        match found == digest {
+            true => Ok(()),
+            false => bail!(
+                "{} has the digest {found} now, and {digest} was asked for; it was not installed",
+                self.source
+            ),
+        }
+    }
+}
 
 /// Reads a plugin file.
 pub(super) fn read(path: &Path, max_bytes: u64) -> anyhow::Result<Vec<u8>> {

@@ -12,7 +12,9 @@ use serde_json::Value;
 
 use super::{
     super::remote::{Failure, Remote, Server},
-    activate, catalogue, fetch, files, lock, text,
+    activate, catalogue, fetch,
+    files::PluginFile,
+    lock, text,
 };
 use crate::commands::say::{aside, say};
 
@@ -45,21 +47,11 @@ pub(crate) struct Install {
     remote: Remote,
 }
 
-/// A plugin file to install.
-pub(super) struct PluginFile {
-    pub bytes: Vec<u8>,
-    pub signature: Option<String>,
-    /// Its source.
-    pub source: String,
-    /// Digest of its manifest in a registry.
-    pub manifest: Option<String>,
-}
-
 /// The location of a plugin file.
 pub(super) enum PluginSource {
     File(PathBuf),
     Reference(String),
-    Locked(lock::PluginSource),
+    Locked(lock::LockedFile),
     Listed(catalogue::Pick),
 }
 
@@ -67,7 +59,10 @@ pub(super) async fn run(install: Install) -> anyhow::Result<()> {
     let server = install.remote.server()?;
     let max_bytes = Config::load()?.plugins.limits.max_package_bytes;
     let all = match (&install.locked, &install.source) {
-        (Some(file), _) => lock::wanted(file)?,
+        (Some(file), _) => {
+            let locked = lock::files(file)?.into_iter();
+            locked.map(PluginSource::Locked).collect()
+        }
         (None, Some(source)) if install.catalogue.is_some() || is_listed(source) => {
             let pick = catalogue::find(source, install.catalogue.as_deref(), &install.oci).await?;
             if install.activate && !source.contains('@') {
@@ -75,7 +70,7 @@ pub(super) async fn run(install: Install) -> anyhow::Result<()> {
             }
             vec![PluginSource::Listed(pick)]
         }
-        (None, Some(source)) => wanted(source)?,
+        (None, Some(source)) => sources(source)?,
         (None, None) => bail!("name what to install"),
     };
     let (count, mut failed) = (all.len(), 0);
@@ -149,20 +144,6 @@ fn is_of_server(error: &anyhow::Error) -> bool {
     }
 }
 
-impl PluginFile {
-    /// Checks bytes against a digest.
-    pub(super) fn verify(&self, digest: &str) -> anyhow::Result<()> {
-        let found = package::digest(&self.bytes);
-        match found == digest {
-            true => Ok(()),
-            false => bail!(
-                "{} has the digest {found} now, and {digest} was asked for; it was not installed",
-                self.source
-            ),
-        }
-    }
-}
-
 impl PluginSource {
     /// Reads the file and its signature.
     pub(super) async fn fetch(
@@ -171,7 +152,7 @@ impl PluginSource {
         max_bytes: u64,
     ) -> anyhow::Result<PluginFile> {
         match self {
-            Self::File(path) => file(path, max_bytes),
+            Self::File(path) => PluginFile::read(path, max_bytes),
             Self::Reference(source) => fetch::pull(source, oci, max_bytes).await,
             Self::Locked(locked) => locked.fetch(oci, max_bytes).await,
             Self::Listed(pick) => pick.fetch(oci, max_bytes).await,
@@ -212,7 +193,7 @@ async fn not_lower(server: &Server, pick: &catalogue::Pick) -> anyhow::Result<()
 }
 
 /// The files of a source.
-fn wanted(source: &str) -> anyhow::Result<Vec<PluginSource>> {
+fn sources(source: &str) -> anyhow::Result<Vec<PluginSource>> {
     if fetch::is_reference(source)? {
         return Ok(vec![PluginSource::Reference(source.to_owned())]);
     }
@@ -235,13 +216,4 @@ fn wanted(source: &str) -> anyhow::Result<Vec<PluginSource>> {
         true => bail!("{} holds no .wasm file", path.display()),
         false => Ok(files.into_iter().map(PluginSource::File).collect()),
     }
-}
-
-pub(super) fn file(path: &Path, max_bytes: u64) -> anyhow::Result<PluginFile> {
-    Ok(PluginFile {
-        bytes: files::read(path, max_bytes)?,
-        signature: files::signature(path)?,
-        source: path.display().to_string(),
-        manifest: None,
-    })
 }

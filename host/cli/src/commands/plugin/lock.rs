@@ -10,10 +10,7 @@ use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{
-    fetch,
-    install::{self, PluginFile},
-};
+use super::{fetch, files::PluginFile};
 
 /// The version of the file's format.
 const FORM: u32 = 1;
@@ -41,7 +38,7 @@ struct Locked {
 }
 
 /// An entry of a lock file to install.
-pub(super) struct PluginSource {
+pub(super) struct LockedFile {
     locked: Locked,
     file: PathBuf,
 }
@@ -74,18 +71,16 @@ pub(super) fn add(file: &Path, inspected: &Value, parcel: &PluginFile) -> anyhow
     fs::write(file, content).with_context(|| format!("{}", file.display()))
 }
 
-/// Reads the entries of the file.
-pub(super) fn wanted(file: &Path) -> anyhow::Result<Vec<install::PluginSource>> {
-    let wanted = |locked| {
-        install::PluginSource::Locked(PluginSource {
-            locked,
-            file: file.to_owned(),
-        })
+/// The plugins that the file lists.
+pub(super) fn files(file: &Path) -> anyhow::Result<Vec<LockedFile>> {
+    let locked = |locked| LockedFile {
+        locked,
+        file: file.to_owned(),
     };
-    Ok(read(file)?.plugins.into_iter().map(wanted).collect())
+    Ok(read(file)?.plugins.into_iter().map(locked).collect())
 }
 
-impl PluginSource {
+impl LockedFile {
     /// Fetches it from its source. Fails if the bytes differ.
     pub(super) async fn fetch(
         &self,
@@ -96,7 +91,7 @@ impl PluginSource {
         let parcel = async {
             let parcel = match fetch::is_reference(&locked.source)? {
                 true => fetch::pull_locked(locked.into(), oci, max_bytes).await?,
-                false => install::file(&folder(&self.file).join(&locked.source), max_bytes)?,
+                false => PluginFile::read(&folder(&self.file).join(&locked.source), max_bytes)?,
             };
             parcel.verify(&locked.digest)?;
             anyhow::Ok(parcel)

@@ -12,12 +12,7 @@ use mindhost_runtime::package::Package;
 use reqwest13::Method;
 use serde_json::json;
 
-use super::{
-    super::remote::Remote,
-    fetch, health,
-    install::{self, PluginFile},
-    names, text,
-};
+use super::{super::remote::Remote, fetch, files::PluginFile, health, names, text};
 use crate::commands::say::say;
 
 #[derive(Debug, Args)]
@@ -50,7 +45,7 @@ pub(super) async fn run(show: &Show) -> anyhow::Result<()> {
     let path = Path::new(&show.plugin);
     let is_name = names::name(&show.plugin).is_ok();
     if path.is_file() || !is_name {
-        return about(install::file(path, max_bytes)?);
+        return about(PluginFile::read(path, max_bytes)?);
     }
     let server = show.remote.server()?;
     let request = server.request(Method::GET, &["plugins", &show.plugin]);

@@ -12,11 +12,7 @@ use mindhost_base::config::Config;
 use mindhost_plugins::catalogue::{Catalogue, FORM, ListedVersion, Listing, MAX_DAYS, Pin};
 use mindhost_runtime::package::{Package, version_order};
 
-use super::super::{
-    fetch,
-    install::{self, PluginFile},
-    names, sign,
-};
+use super::super::{fetch, files::PluginFile, names, sign};
 use crate::commands::say::say;
 
 #[derive(Debug, Args)]
@@ -79,7 +75,7 @@ pub(super) async fn add(add: &Add) -> anyhow::Result<()> {
     for source in &add.plugins {
         let parcel = match fetch::is_reference(source)? {
             true => fetch::pull(source, &add.oci, max_bytes).await?,
-            false => install::file(Path::new(source), max_bytes)?,
+            false => PluginFile::read(Path::new(source), max_bytes)?,
         };
         list(&mut catalogue, &add.file, parcel).with_context(|| source.clone())?;
     }
