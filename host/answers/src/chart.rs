@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::results::{GuardedStatement, Page, Results};
+use crate::results::{AcceptedStatement, Page, Results};
 use mindhost_base::error::{Error, Kind, Result};
 pub use mindhost_chart::Chart;
 use mindhost_chart::{MAX_ROWS, Table};
@@ -16,7 +16,7 @@ use mindhost_sql::json::{self, Rows};
 /// When the call was cancelled, or the host failed.
 pub async fn of_page(
     results: &Results,
-    accepted: &GuardedStatement,
+    accepted: &AcceptedStatement,
     page: &Page,
     call: &Call,
 ) -> Result<Chart> {
@@ -35,7 +35,7 @@ pub async fn of_page(
 /// As [`of_page`].
 pub async fn of_statement(
     results: &Results,
-    accepted: &GuardedStatement,
+    accepted: &AcceptedStatement,
     call: &Call,
 ) -> Result<Chart> {
     match results.page(accepted, MAX_ROWS, 0, call).await {

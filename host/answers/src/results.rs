@@ -55,14 +55,14 @@ pub struct Results {
 }
 
 /// A statement that passed the guard, with the access that it passed with.
-pub struct GuardedStatement {
+pub struct AcceptedStatement {
     access: Arc<Access>,
     guarded: Arc<Guarded>,
     /// Who wrote it.
     origin: SqlOrigin,
 }
 
-impl GuardedStatement {
+impl AcceptedStatement {
     /// The names of its datasources.
     pub fn datasources(&self) -> Vec<&str> {
         let indices = self.guarded.reads().datasources().iter();
@@ -165,8 +165,8 @@ impl Results {
         access: &Arc<Access>,
         sql: &str,
         origin: SqlOrigin,
-    ) -> Result<GuardedStatement> {
-        Ok(GuardedStatement {
+    ) -> Result<AcceptedStatement> {
+        Ok(AcceptedStatement {
             guarded: self.guard_cache.guarded(access, sql).await?,
             access: Arc::clone(access),
             origin,
@@ -179,7 +179,7 @@ impl Results {
     /// The error of the engine, `result_too_large`.
     pub async fn page(
         &self,
-        accepted: &GuardedStatement,
+        accepted: &AcceptedStatement,
         limit: u64,
         offset: u64,
         call: &Call,
@@ -190,12 +190,12 @@ impl Results {
 
     async fn read_page(
         &self,
-        accepted: &GuardedStatement,
+        accepted: &AcceptedStatement,
         limit: u64,
         offset: u64,
         call: &Call,
     ) -> Result<Page> {
-        let GuardedStatement {
+        let AcceptedStatement {
             access, guarded, ..
         } = accepted;
         let window = page::Window {
@@ -228,7 +228,7 @@ impl Results {
     /// The page of a statement over several datasources.
     async fn page_of_several(
         &self,
-        accepted: &GuardedStatement,
+        accepted: &AcceptedStatement,
         window: page::Window,
         call: &Call,
     ) -> Result<Page> {
@@ -257,13 +257,13 @@ impl Results {
     /// As for a page, and `rate_limit_exceeded`; after the stream has started a failure aborts it.
     pub async fn export(
         &self,
-        accepted: &GuardedStatement,
+        accepted: &AcceptedStatement,
         formulas: Option<Formulas>,
         call: Call,
         tally: Option<Arc<Tally>>,
         withdrawn: impl Future<Output = Error> + Send + 'static,
     ) -> Result<Export> {
-        let GuardedStatement {
+        let AcceptedStatement {
             access, guarded, ..
         } = accepted;
         let slot = match &call.key {
@@ -317,7 +317,7 @@ impl Results {
     }
 
     /// The shortest timeout of the datasources of a statement.
-    fn statement_timeout(&self, accepted: &GuardedStatement) -> Duration {
+    fn statement_timeout(&self, accepted: &AcceptedStatement) -> Duration {
         let sources = accepted.access.sources(&accepted.guarded);
         let timeouts = sources.map(|source| {
             source

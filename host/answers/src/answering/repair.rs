@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use self::statement_scope::StatementScope;
-use crate::results::{Access, GuardedStatement};
+use crate::results::{AcceptedStatement, Access};
 use mindhost_base::error::{Blame, Code, Error};
 use mindhost_catalog::{Catalog, TableDetail};
 use mindhost_plugin_api::Dialect;
@@ -136,7 +136,7 @@ impl Subject<'_> {
 pub async fn feedback(
     subject: &Subject<'_>,
     error: &Error,
-    accepted: Option<&GuardedStatement>,
+    accepted: Option<&AcceptedStatement>,
 ) -> Value {
     let advice = advise(subject, error).await;
     let mut told = told(error, subject.access.sends_rows());

@@ -29,7 +29,7 @@ use super::{
 use crate::{
     chart::{self, Chart},
     conversations::{Author, Message, SqlOrigin, StoredSql},
-    results::{Access, GuardedStatement},
+    results::{AcceptedStatement, Access},
 };
 use mindhost_base::error::{Code, Error, Kind, Result};
 use mindhost_core::{minds::Mind, providers};
@@ -62,7 +62,7 @@ pub enum Work {
     /// Answer in words with this model; the answer fails if there is none.
     Words(Result<Vendor>),
     /// Run the caller's SQL.
-    Query(GuardedStatement, SqlQuery),
+    Query(AcceptedStatement, SqlQuery),
 }
 
 /// The model that makes an answer: one version for all of its turns.
@@ -182,7 +182,7 @@ impl Task {
     async fn query(
         &self,
         log: &EventLog,
-        accepted: &GuardedStatement,
+        accepted: &AcceptedStatement,
         query: &SqlQuery,
     ) -> Result<FinalMessage> {
         log.push(Event::QueryAdded(query.sql.as_str().into()));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{GuardedStatement, Results, page};
+use super::{AcceptedStatement, Results, page};
 use mindhost_base::error::Result;
 use mindhost_plugin_api::{Call, Connection};
 use mindhost_plugins::serving_versions;
@@ -18,7 +18,7 @@ impl Results {
     ///
     /// # Errors
     /// As for a page.
-    pub async fn dry_run(&self, accepted: &GuardedStatement, call: &Call) -> Result<usize> {
+    pub async fn dry_run(&self, accepted: &AcceptedStatement, call: &Call) -> Result<usize> {
         let call = call.within(self.statement_timeout(accepted).min(LONGEST));
         let guarded = &accepted.guarded;
         let source = guarded.reads().one();

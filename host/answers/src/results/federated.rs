@@ -7,7 +7,7 @@ use std::{
 
 use async_trait::async_trait;
 
-use super::{GuardedStatement, Results, access::Source};
+use super::{AcceptedStatement, Results, access::Source};
 use crate::conversations::SqlOrigin;
 use mindhost_base::{
     error::{Error, Result},
@@ -51,7 +51,7 @@ struct Member {
 
 impl Results {
     /// Connects to the datasources of a statement when it runs.
-    pub(super) fn federated(&self, accepted: &GuardedStatement) -> Result<Federated> {
+    pub(super) fn federated(&self, accepted: &AcceptedStatement) -> Result<Federated> {
         let (report, digests) = (Arc::new(Report::default()), Digests::default());
         let indices = accepted.guarded.reads().datasources().iter();
         let members = indices.filter_map(|index| {
@@ -80,7 +80,7 @@ impl Results {
 }
 
 /// What the statements for a datasource may name: the tables that the caller's statement reads there.
-fn scope(accepted: &GuardedStatement, index: usize) -> Option<Scope> {
+fn scope(accepted: &AcceptedStatement, index: usize) -> Option<Scope> {
     let datasource = accepted.access.scope.datasources.get(index)?;
     let is_read = |table: &&ScopeTable| {
         let mut read = accepted.guarded.tables().iter();

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{GuardedStatement, Results};
+use super::{AcceptedStatement, Results};
 use mindhost_base::error::{Code, Error, Kind, Result};
 use mindhost_plugin_api::{Call, Connection, Dialect, Statement};
 use mindhost_sql::json::{self, Rows};
@@ -21,7 +21,7 @@ impl Results {
     /// `sql_cost_too_high`; when the call is cancelled or out of time.
     pub async fn check_cost(
         &self,
-        accepted: &GuardedStatement,
+        accepted: &AcceptedStatement,
         max_cost: f64,
         call: &Call,
     ) -> Result<()> {

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::{Access, Export, GuardedStatement, Page, Results};
+use super::{AcceptedStatement, Access, Export, Page, Results};
 use crate::{
     chart::{self, Chart},
     conversations::{Author, Conversations, SqlOrigin},
@@ -197,7 +197,7 @@ impl StoredResults {
     async fn until_withdrawn(
         self,
         statement: StoredStatement,
-        accepted: Arc<GuardedStatement>,
+        accepted: Arc<AcceptedStatement>,
     ) -> Error {
         loop {
             tokio::time::sleep(POLL).await;
@@ -215,7 +215,7 @@ impl StoredResults {
     async fn withdrawn(
         &self,
         statement: &StoredStatement,
-        accepted: &GuardedStatement,
+        accepted: &AcceptedStatement,
     ) -> Result<Option<Error>> {
         let caller = &statement.caller;
         if self.conversations.key_is_invalid(&caller.key_id).await? {
