@@ -6,7 +6,6 @@
 //! like a caller's before it is sent ([`SqlSource::guard`]). Sources are read at the same time ([`remote`]); what one
 //! side of a join has become known by then is sent to the other as a filter ([`known`]).
 
-mod connection;
 mod cut;
 mod dialects;
 mod expressions;
@@ -24,10 +23,9 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use serde::Serialize;
 
-pub use connection::FederatedConnection;
 pub(crate) use planner::{cut_plan, planner};
 pub use sources::Keys;
-pub(crate) use sources::{Catalogs, KnownColumns, Sources};
+pub(crate) use sources::{Catalogs, ColumnTypes, Sources};
 
 use mindhost_base::{error::Result, locks::lock};
 use mindhost_plugin_api::{Call, Connection, Dialect, TableRef};
@@ -100,7 +98,7 @@ impl Report {
         lock(&self.0).clone()
     }
 
-    fn set_plan(&self, plan: String) {
+    pub(crate) fn set_plan(&self, plan: String) {
         lock(&self.0).plan = plan;
     }
 
@@ -132,14 +130,14 @@ impl Report {
 
 /// What a statement may move into the host.
 #[derive(Debug)]
-struct Budget {
+pub(crate) struct Budget {
     rows: u64,
     bytes: u64,
     moved: Mutex<(u64, u64)>,
 }
 
 impl Budget {
-    fn new(rows: u64, bytes: u64) -> Arc<Self> {
+    pub(crate) fn new(rows: u64, bytes: u64) -> Arc<Self> {
         Arc::new(Self {
             rows,
             bytes,

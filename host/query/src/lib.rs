@@ -12,6 +12,7 @@ mod connection;
 mod decode;
 mod encode;
 mod errors;
+mod federated_connection;
 pub mod federation;
 mod filters;
 mod functions;
@@ -39,7 +40,10 @@ use async_trait::async_trait;
 use tokio::runtime::{Builder, Handle};
 use tokio_util::task::TaskTracker;
 
-use self::{connection::QueryConnection, memory::HostMemory, scheduler::Scheduler};
+use self::{
+    connection::QueryConnection, federated_connection::FederatedConnection, memory::HostMemory,
+    scheduler::Scheduler,
+};
 use mindhost_base::{config::PluginSettings, error::Result};
 use mindhost_plugin_api::{
     Call, Connection, Connector, Dialect, Life, Manifest, Plugin, Target, scanner::Scanner,
@@ -65,7 +69,7 @@ pub struct QueryEngine {
     /// What one statement over several datasources may move.
     moved_rows: u64,
     moved_bytes: u64,
-    known_columns: Arc<federation::KnownColumns>,
+    column_types: Arc<federation::ColumnTypes>,
     tasks: TaskTracker,
 }
 
@@ -101,7 +105,7 @@ impl QueryEngine {
             memory_of_one: bytes(settings.query_memory_bytes),
             moved_rows: settings.query_moved_rows,
             moved_bytes: settings.query_moved_bytes,
-            known_columns: Arc::default(),
+            column_types: Arc::default(),
             tasks,
         })
     }
@@ -124,9 +128,7 @@ impl QueryEngine {
         report: Arc<federation::Report>,
         keys: federation::Keys,
     ) -> Box<dyn Connection> {
-        Box::new(federation::FederatedConnection::new(
-            self, sources, report, keys,
-        ))
+        Box::new(FederatedConnection::new(self, sources, report, keys))
     }
 
     fn handle(&self) -> Result<&Handle> {

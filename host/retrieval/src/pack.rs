@@ -3,7 +3,7 @@
 use crate::{
     index::Index,
     rank::{Ranking, Said},
-    render::{self, Detail},
+    render::Detail,
     tokens::tokens,
 };
 
@@ -143,7 +143,7 @@ impl Index {
     fn cost(&self, one: &Candidate) -> usize {
         match &one.columns {
             None => self.costs[one.table][one.detail as usize] as usize,
-            Some(columns) => tokens(&render::table(self, one.table, columns, one.detail)),
+            Some(columns) => tokens(&self.renderer().table(one.table, columns, one.detail)),
         }
     }
 
@@ -184,7 +184,7 @@ impl Index {
         for one in chosen {
             let all = || (0..self.tables[one.table].columns.len()).collect();
             let columns = one.columns.unwrap_or_else(all);
-            let line = render::table(self, one.table, &columns, one.detail);
+            let line = self.renderer().table(one.table, &columns, one.detail);
             let cost = tokens(&line);
             if packed.tokens + cost > budget {
                 packed.is_whole = false;

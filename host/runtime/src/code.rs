@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::instance::cancelled;
+use super::host_errors::cancelled;
 use crate::package::Refusal;
 use mindhost_base::error::{Blame, Code, Error, Result};
 use mindhost_plugin_api::Call;

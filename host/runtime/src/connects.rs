@@ -10,8 +10,8 @@ use super::{
         sql::SqlConnector,
         types::{self, TableRef},
     },
-    instance::GuestFuture,
     state::State,
+    world::GuestFuture,
 };
 
 /// The result of a guest function, or the error that it reports.

@@ -14,10 +14,12 @@ use super::{
     connector::WasmConnector,
     engine::{BASELINE, CodeEngine, Runtime},
     grants::Grants,
-    instance::{Instance, StartOptions, World},
+    guest_log::GuestLog,
+    instance::{Instance, StartOptions},
     model::WasmModel,
     scanner::WasmScanner,
-    state::{GuestLog, State},
+    state::State,
+    world::World,
 };
 use crate::{
     metered::Metering,

@@ -18,12 +18,15 @@ use super::{
     engine::Runtime,
     errors::{self, Phase},
     grants::Grants,
-    instance::{GuestFuture, Instance, StartOptions, blame_guest, cancelled, replaced, violation},
+    guest_log::GuestLog,
+    host_errors::{blame_guest, cancelled, replaced, violation},
+    instance::{Instance, StartOptions},
     permits::PluginQuota,
     pool::fingerprint,
     rate_limits::Repeats,
     refusals::Refusal,
-    state::{GuestLog, State},
+    state::State,
+    world::GuestFuture,
 };
 use crate::meter::VersionMeter;
 use mindhost_base::{

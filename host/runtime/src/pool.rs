@@ -19,10 +19,13 @@ use wasmtime::{Store, component::ResourceAny};
 
 use super::{
     connects::Connects,
+    engine::Runtime,
     grants::Grants,
-    instance::{Instance, OnStop, cancelled, overloaded},
+    host_errors::{cancelled, overloaded},
+    idle_connections::IdleConnections,
+    instance::{Instance, OnStop},
     limits::Scope,
-    permits::Waiters,
+    permits::{ConnectionPermit, Waiters},
     state::State,
 };
 use mindhost_base::{
@@ -159,12 +162,9 @@ impl<G: Connects> Pool<G> {
                 target.max_connections, target.name
             )
         });
-        Ok(ConnectionPermit {
-            _connection: connection
-                .await
-                .map_err(|error| self.mention_exports(error, target))?,
-            _export: export,
-        })
+        let connection = connection.await;
+        let connection = connection.map_err(|error| self.mention_exports(error, target))?;
+        Ok(ConnectionPermit::new(connection, export))
     }
 
     /// Adds to a failed wait how many connections exports hold.
@@ -203,7 +203,7 @@ impl<G: Connects> Pool<G> {
             self.close();
         }
         // Checked last: an earlier waiter found this connection idle, and a later one is counted.
-        if self.waiters.wants_slot_in(&self.workspace)
+        if self.waiters.wants_permit_in(&self.workspace)
             && let Some(live) = self.take_oldest()
         {
             live.retire();
@@ -238,15 +238,6 @@ impl<G: Connects> Pool<G> {
     }
 }
 
-/// A permit for one connection, released on drop.
-pub struct ConnectionPermit {
-    _connection: OwnedSemaphorePermit,
-    _export: Option<OwnedSemaphorePermit>,
-}
-
-/// A shared permit for a connection: the statement and its cancellation hold it together.
-pub type Slot = Arc<ConnectionPermit>;
-
 fn max_exports(target: &Target) -> u32 {
     (target.max_connections / 2).max(1)
 }
@@ -274,14 +265,17 @@ pub struct Pools<G: Connects> {
 }
 
 impl<G: Connects> Pools<G> {
-    /// No pools. `waiters` are the calls that wait for an instance permit.
-    pub fn new(plugin: &str, waiters: Arc<Waiters>) -> Self {
-        Self {
+    /// The pools of a plugin. Their idle connections are closed at the idle timeout or at a limit.
+    pub fn new(runtime: &Runtime, plugin: &str) -> Arc<Self> {
+        let pools = Arc::new(Self {
             plugin: plugin.to_owned(),
             by_target: Mutex::default(),
-            waiters,
+            waiters: runtime.permits.waiters(),
             retired: AtomicBool::new(false),
-        }
+        });
+        let idle: Arc<dyn IdleConnections> = pools.clone();
+        runtime.evict_from(Arc::downgrade(&idle));
+        pools
     }
 
     /// The pool for a target's current configuration. Closes the pool of an older one.
@@ -330,19 +324,7 @@ impl<G: Connects> Pools<G> {
     }
 }
 
-/// The idle connections of one plugin of any world, for eviction.
-pub trait Idle: Send + Sync {
-    /// When the oldest idle connection of a scope was returned.
-    fn oldest(&self, scope: &Scope) -> Option<Instant>;
-    /// Closes the oldest idle connection of a scope in the background; false when there is none.
-    fn retire_oldest(&self, scope: &Scope) -> bool;
-    /// Drops the oldest idle connection of a scope at once; false when there is none.
-    fn drop_oldest(&self, scope: &Scope) -> bool;
-    /// Closes connections that have been idle for `max_age`, and removes unused pools.
-    fn sweep(&self, max_age: Duration);
-}
-
-impl<G: Connects> Idle for Pools<G> {
+impl<G: Connects> IdleConnections for Pools<G> {
     fn oldest(&self, scope: &Scope) -> Option<Instant> {
         let pools = lock(&self.by_target);
         let within = pools.values().filter(|pool| pool.scopes.contains(scope));

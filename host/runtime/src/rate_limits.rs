@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use super::instance::cancelled;
+use super::host_errors::cancelled;
 use mindhost_base::error::{Error, Result};
 use mindhost_plugin_api::Call;
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use super::state::GuestLog;
+use super::guest_log::GuestLog;
 use mindhost_base::locks::lock;
 
 /// Longest reason, in bytes.

@@ -11,7 +11,7 @@ use rustix::{
     io::Errno,
 };
 
-use super::grants::misconfigured;
+use super::host_errors::misconfigured;
 use mindhost_base::error::{Error, Result};
 use mindhost_plugin_api::manifest::FileKind;
 

@@ -14,14 +14,15 @@ use super::{
     engine::Runtime,
     errors::{self, Phase},
     grants::Grants,
-    instance::{
-        GuestFuture, Instance, OnStop, StartOptions, World, blame_guest, cancelled, replaced,
-    },
-    permits::PluginQuota,
-    pool::{Live, Pool, Pools, Slot},
+    guest_log::GuestLog,
+    host_errors::{blame_guest, cancelled, replaced},
+    instance::{Instance, OnStop, StartOptions},
+    permits::{ConnectionPermit, PluginQuota},
+    pool::{Live, Pool, Pools},
     rate_limits::Repeats,
     refusals::Refusal,
-    state::{GuestLog, State},
+    state::State,
+    world::{GuestFuture, World},
 };
 use crate::meter::VersionMeter;
 use mindhost_base::error::{Code, Error, Result};
@@ -45,7 +46,7 @@ impl<W: World<Guest: Connects>> WasmPlugin<W> {
     ) -> Self {
         Self(Arc::new(Shared {
             runtime: Arc::clone(runtime),
-            pools: runtime.pools(&manifest.name),
+            pools: Pools::new(runtime, &manifest.name),
             version: runtime.version(&manifest, &digest),
             quota: runtime.quota(&manifest),
             life: Life::default(),
@@ -120,7 +121,7 @@ impl<W: World<Guest: Connects>> Shared<W> {
             pool,
             live: Some(live),
             reused,
-            slot: Arc::new(permit),
+            permit: Arc::new(permit),
             _key_permit: key_permit,
         })
     }
@@ -202,12 +203,12 @@ impl<W: World<Guest: Connects>> Shared<W> {
         self: &Arc<Self>,
         key: Option<&Vec<u8>>,
         grants: &Arc<Grants>,
-        slot: &Slot,
+        permit: &Arc<ConnectionPermit>,
     ) -> Option<Box<dyn FnOnce() + Send>> {
         let key = key.filter(|_| self.manifest.capabilities.cancel)?.clone();
         let shared = Arc::clone(self);
         let grants = Arc::clone(grants);
-        let mut slot = Some(Arc::clone(slot));
+        let mut permit = Some(Arc::clone(permit));
         Some(Box::new(move || {
             let tasks = shared.runtime.tasks.clone();
             tasks.spawn(async move {
@@ -218,8 +219,8 @@ impl<W: World<Guest: Connects>> Shared<W> {
                         let plugin = shared.manifest.name.as_str();
                         tracing::warn!(plugin, %error, "a statement could not be cancelled");
                     }
-                    // The slot is free after the first one.
-                    drop(slot.take());
+                    // The permit is released after the first one.
+                    drop(permit.take());
                     tokio::time::sleep(shared.quota.settings.cancel_grace).await;
                 }
             });
@@ -263,8 +264,8 @@ pub struct Held<W: World<Guest: Connects>> {
     pub live: Option<Live<W::Guest>>,
     /// The connection comes from the pool and has not been used since: it may have broken there.
     reused: bool,
-    /// The connection slot of the target.
-    pub slot: Slot,
+    /// The permit for its connection to the target.
+    pub permit: Arc<ConnectionPermit>,
     _key_permit: Option<OwnedSemaphorePermit>,
 }
 
@@ -322,11 +323,11 @@ impl<W: World<Guest: Connects>> Held<W> {
         let live = self.live.take().ok_or_else(gone)?;
         let cancel_engine =
             self.shared
-                .canceller(key.or(live.key.as_ref()), &live.grants, &self.slot);
+                .canceller(key.or(live.key.as_ref()), &live.grants, &self.permit);
         let on_stop = OnStop {
             waits: cancel_engine.is_some(),
             cancel_engine,
-            slot: Arc::clone(&self.slot),
+            permit: Arc::clone(&self.permit),
         };
         let Live {
             instance,

@@ -107,7 +107,10 @@ pub fn is_deterministic(guarded: &Guarded) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::{Scope, ScopeDatasource, ScopeTable, guard};
+    use crate::{
+        guard::guard,
+        scope::{Scope, ScopeDatasource, ScopeTable},
+    };
     use mindhost_plugin_api::{Dialect, Paging, TableRef};
 
     fn is(sql: &str) -> bool {

@@ -3,9 +3,9 @@
 use sqlparser::ast::Ident;
 
 use super::{
-    guard::{Scope, ScopeDatasource, ScopeTable},
-    policy::TablePolicy,
     rules::Rules,
+    scope::{Scope, ScopeDatasource, ScopeTable},
+    table_policy::TablePolicy,
 };
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_plugin_api::TableRef;

@@ -22,7 +22,7 @@ use sqlparser::{
     tokenizer::Location,
 };
 
-use super::{guard::Scope, lexical::Source, names::Found, rules::Rules};
+use super::{lexical::Source, names::Found, rules::Rules, scope::Scope};
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_plugin_api::Dialect;
 

@@ -243,7 +243,7 @@ async fn next(reading: Reading) -> Option<(Result<RecordBatch>, Reading)> {
     Some(match converted {
         Ok(batch) => (Ok(batch), Reading::Open(open)),
         Err(error) => {
-            open.sources.known.forget(&open.id);
+            open.sources.column_types.forget(&open.id);
             (Err(carried(error)), Reading::End)
         }
     })

@@ -13,9 +13,10 @@ use super::super::{
     },
     connects::Reported,
     convert,
-    instance::{GuestFuture, OnStop},
+    instance::OnStop,
     shared::{Cursor, Held, gone, schema_or_close},
     state::State,
+    world::GuestFuture,
 };
 use mindhost_base::error::{Error, Result};
 use mindhost_plugin_api::{
@@ -32,7 +33,7 @@ pub struct WasmConnection {
 }
 
 impl WasmConnection {
-    /// A connection that holds one of the target's slots.
+    /// A connection that holds one of the target's connections.
     pub(super) fn new(held: Held<SqlConnectorPre<State>>) -> Self {
         Self {
             held,
@@ -244,11 +245,11 @@ impl Drop for WasmConnection {
                     return;
                 };
                 let key = cursor.key.as_ref().or(live.key.as_ref());
-                let slot = &self.held.slot;
-                let stop = self.held.shared.canceller(key, &live.grants, slot);
+                let permit = &self.held.permit;
+                let stop = self.held.shared.canceller(key, &live.grants, permit);
                 let on_stop = OnStop {
                     cancel_engine: None,
-                    slot: Arc::clone(slot),
+                    permit: Arc::clone(permit),
                     waits: stop.is_some(),
                 };
                 if let Some(stop) = stop

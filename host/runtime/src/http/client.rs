@@ -18,11 +18,11 @@ use hyper_util::{
 };
 use wasmtime_wasi_http::{Error as HttpError, WasiBody};
 
-use super::{
-    super::grants::{addresses, plain_name},
-    origin::Origin,
+use super::origin::Origin;
+use crate::{
+    host_names::{addresses, plain_name},
+    policy::{EgressRules, Reach},
 };
-use crate::policy::{EgressRules, Reach};
 use mindhost_base::{
     config::PluginSettings,
     error::{Error, Result},

@@ -12,7 +12,8 @@ use super::super::{
     },
     connects::Reported,
     convert,
-    instance::{OnStop, violation},
+    host_errors::violation,
+    instance::OnStop,
     rate_limits::Repeats,
     shared::{Cursor, Held, Shared, gone, schema_or_close},
     state::State,
@@ -38,7 +39,7 @@ pub struct WasmSource {
 }
 
 impl WasmSource {
-    /// A source that holds one of the target's slots.
+    /// A source that holds one of the target's connections.
     pub(super) fn new(held: Held<ScannerConnectorPre<State>>) -> Self {
         Self {
             held,
@@ -254,7 +255,7 @@ impl Drop for WasmSource {
         if let Some(live) = self.held.live.take() {
             let on_stop = OnStop {
                 cancel_engine: None,
-                slot: Arc::clone(&self.held.slot),
+                permit: Arc::clone(&self.held.permit),
                 waits: false,
             };
             let open = open.into_iter().map(|open| open.handle);

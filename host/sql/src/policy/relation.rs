@@ -8,7 +8,7 @@ use sqlparser::ast::{
 };
 
 use super::Refused;
-use crate::{guard, guard::ScopeTable, lexical::Source, rules::Rules};
+use crate::{guard, lexical::Source, rules::Rules, scope::ScopeTable};
 use mindhost_plugin_api::Dialect;
 
 /// What the table is called within the relation.

@@ -6,7 +6,7 @@ use sqlparser::{
 };
 
 use super::{Mode, Walk};
-use crate::{names::Found, policy::TablePolicy};
+use crate::{names::Found, table_policy::TablePolicy};
 use mindhost_base::error::{Error, Result};
 use mindhost_plugin_api::Dialect;
 

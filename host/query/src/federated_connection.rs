@@ -3,12 +3,12 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use tokio::{runtime::Handle, time::Instant};
+use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::{Budget, Keys, Report, Sources, SqlSource, sources::statement_id};
-use crate::{
+use super::{
     QueryEngine,
+    federation::{Budget, Keys, Report, Sources, SqlSource},
     plan::{Bounds, Tables},
     running::{self, Running},
 };
@@ -53,18 +53,20 @@ impl FederatedConnection {
 
     /// What a statement plans with and reads from.
     fn members(&self, call: &Call) -> Arc<Sources> {
-        Arc::new(Sources {
-            all: self.sources.clone(),
-            main: Handle::current(),
-            tasks: self.engine.tasks.clone(),
-            call: call.clone(),
-            id: statement_id(),
-            report: Arc::clone(&self.report),
-            keys: self.keys,
-            budget: Budget::new(self.engine.moved_rows, self.engine.moved_bytes),
-            known: Arc::clone(&self.engine.known_columns),
-            names: std::sync::Mutex::default(),
-        })
+        let budget = Budget::new(self.engine.moved_rows, self.engine.moved_bytes);
+        let report = Arc::clone(&self.report);
+        let column_types = Arc::clone(&self.engine.column_types);
+        let tasks = self.engine.tasks.clone();
+        let sources = self.sources.clone();
+        Sources::new(
+            sources,
+            call,
+            report,
+            self.keys,
+            budget,
+            column_types,
+            tasks,
+        )
     }
 }
 
